@@ -42,7 +42,7 @@ pub(super) struct Builder<'a> {
     pub(super) cors: HashMap<CorsPolicy, Arc<Cors>>,
     /// The policies of the app, compiled once for all routes that set none.
     pub(super) default: CompiledLevel,
-    /// What the app states about the callers of its mounts, proxies and fallback.
+    /// The app's statement about the callers of its mounts, proxies and fallback.
     pub(super) access: Access,
     pub(super) available: Available<'a>,
     /// The issuer of the app's own tokens, if it signs any.
@@ -51,20 +51,20 @@ pub(super) struct Builder<'a> {
     pub(super) problem_types: Option<Arc<str>>,
     /// The external issuers that the app accepts.
     pub(super) issuers: Vec<Box<str>>,
-    /// Those of them that something takes.
+    /// The external issuers that a route accepts.
     pub(super) taken_issuers: HashSet<Box<str>>,
     /// Whether HSTS may be sent for the host.
     pub(super) is_https: bool,
     /// Whether the app has no public origin.
     pub(super) is_development: bool,
-    /// The own site, if pages of other sites send no session cookie.
+    /// The site of the app, if requests from pages of other sites carry no session cookie.
     pub(super) cookie_site: Option<Site>,
     /// The CORS policies of groups and of the app whose origins were found to be of other sites.
     pub(super) withheld: Vec<Arc<Cors>>,
     pub(super) rates: Rates,
     /// The limits of WebSockets if no level states any, counted for the whole app.
     pub(super) sockets: SocketLimits,
-    /// Of the state type that all handlers take.
+    /// The state, of the type that all handlers take.
     state: Arc<dyn Any + Send + Sync>,
     pub(super) router: RouterBuilder,
     pub(super) routes: Vec<Arc<CompiledRoute>>,
@@ -109,7 +109,7 @@ impl<'a> Builder<'a> {
         named: &NamedLists,
     ) -> (RouterBuilder, Vec<Arc<CompiledRoute>>, Vec<StartProblem>) {
         self.problems.extend(named.fill());
-        // A policy without its bound does not come to use its list.
+        // A policy without its bound does not use its list.
         let unset = self.problems.iter().filter(|problem| problem.rule() == Rule::BoundUnset);
         let unset: Vec<_> =
             unset.filter_map(|problem| problem.value().map(str::to_owned)).collect();
@@ -133,7 +133,8 @@ impl<'a> Builder<'a> {
         self.problems.push(StartProblem::new(rule, location, value));
     }
 
-    /// Sets where the pages about problems are: a URI reference (RFC 3986 4.1) by its characters.
+    /// Sets the address of the pages about problems. Its characters must be those of a URI reference
+    /// (RFC 3986 4.1).
     pub(super) fn set_problem_types(&mut self, address: Option<String>) {
         let is_of_uri = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte);
         match address {
@@ -175,7 +176,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Adds a route under its paths. `name` is how a problem with one of them calls it.
+    /// Adds a route under its paths. `name` is its name in problems.
     pub(super) fn add(
         &mut self,
         location: &str,

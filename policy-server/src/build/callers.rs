@@ -1,5 +1,5 @@
-//! Checks who may call a route, and resolves what that refers to: schemes, sessions, tokens and
-//! issuers.
+//! Checks who may call a route, and resolves the schemes, sessions, tokens and issuers of that
+//! policy.
 
 use std::{any::TypeId, sync::Arc};
 
@@ -25,7 +25,7 @@ pub(super) struct Available<'a> {
     pub(super) schemes: &'a Schemes,
 }
 
-/// Who may call a route, with what it refers to by type.
+/// The policy about callers of a route, with the type of its scheme.
 #[derive(Clone, Copy)]
 pub(super) struct Guarded {
     pub(super) auth: AuthPolicy,
@@ -48,7 +48,7 @@ impl Builder<'_> {
     }
 
     /// Checks the CSRF protection that an app or a group states, as if each of its routes had a
-    /// session: the others have nothing to protect, and inherit it all the same.
+    /// session: routes without one inherit it, too, but have nothing to protect.
     pub(super) fn check_csrf(&mut self, location: &str, csrf: Option<CsrfPolicy>) {
         let session = AuthPolicy::Required(Requirement { session: true, ..Requirement::NONE });
         let spec = AuthSpec::of(&session, csrf.as_ref());
@@ -69,14 +69,14 @@ impl Builder<'_> {
         auth.request_headers(csrf, method.as_str())
     }
 
-    /// Whether the caller of a route may be needed: by its policy, or by an argument of what answers.
+    /// Whether the caller of a route may be needed, by its policy or by an argument of its handler or
+    /// service.
     pub(super) fn asks_caller(&self, facts: &RouteFacts<'_>, extracts: bool) -> bool {
         let knows_callers = self.available.sessions || self.available.tokens;
         facts.authentication != Authentication::Public || (extracts && knows_callers)
     }
 
-    /// Resolves what a policy refers to: schemes, sessions and tokens. `value` names what it is the
-    /// policy of.
+    /// Resolves the schemes, sessions and tokens of a policy. `value` names the target of the policy.
     pub(super) fn guard(&mut self, location: &str, guarded: Guarded, value: &str) -> RouteAuth {
         let Guarded { auth, csrf, scheme, takes_session } = guarded;
         let scheme = scheme.and_then(|id| self.available.schemes.get(id)).cloned();
@@ -103,8 +103,8 @@ impl Builder<'_> {
         })
     }
 
-    /// Checks that the session cookie reaches a route which refuses everybody without it. The policy of
-    /// a group or of the app is said once, and not for each of its routes.
+    /// Checks that the session cookie reaches a route that refuses every caller without it. A problem
+    /// of the policy of a group or of the app is reported once, and not for each of its routes.
     pub(super) fn check_site(
         &mut self,
         location: &str,
@@ -144,7 +144,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The issuers that the app accepts and nothing takes: their tokens are refused everywhere.
+    /// The issuers that the app accepts but no route does: their tokens are refused everywhere.
     pub(super) fn unused_issuers(&self) -> Vec<StartProblem> {
         let unused = self.issuers.iter().filter(|issuer| !self.taken_issuers.contains(*issuer));
         unused
@@ -162,7 +162,7 @@ impl Builder<'_> {
     }
 }
 
-/// Whether a route refuses everybody who has no session.
+/// Whether a route refuses every caller without a session.
 pub(super) fn needs_session(auth: &AuthPolicy) -> bool {
     let AuthPolicy::Required(policy) = auth else { return false };
     policy.session && !policy.token && !policy.ticket && policy.scheme.is_none() && !policy.optional

@@ -58,7 +58,7 @@ impl Builder<'_> {
         let (csrf, csrf_level) = self.csrf(stated, access.csrf);
         let (own, violations) = description.policy.level();
         self.errors(&location, violations.into_iter());
-        // The limits of a handler are named by its routes: its line changes with each release.
+        // The limits of a handler are named by its routes, since its line changes with each release.
         let routes: Vec<_> =
             description.routes.iter().map(|(method, path)| format!("{method} {path}")).collect();
         let routes = routes.join(", ");

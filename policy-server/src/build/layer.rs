@@ -27,7 +27,7 @@ use crate::{
     route::{compiled_policy::CompiledRoutePolicy, socket_limits::SocketLimits},
 };
 
-/// What problems call it.
+/// Its name in problems.
 const LAYER: &str = "PolicyLayer";
 
 impl PolicyLayerBuilder {
@@ -35,7 +35,7 @@ impl PolicyLayerBuilder {
     ///
     /// # Errors
     ///
-    /// All problems together, as those of an app.
+    /// All problems together, as for an app.
     pub fn build(self) -> Result<PolicyLayer, Error> {
         let Self { defaults, public_origin, origins, problem_types, csrf, peer } = self;
         let mut problems = Vec::new();
@@ -55,7 +55,7 @@ impl PolicyLayerBuilder {
         builder.set_problem_types(problem_types);
         let own_origin = builder.own_origin(public_origin.as_deref());
         builder.is_development = false;
-        // What is not stated is not limited.
+        // A limit that is not stated does not apply.
         builder.sockets = SocketLimits::new(Limits::NONE);
         let limits = defaults.policies.limits;
         let counts_callers = limits.rate.is_some() || limits.sockets_per_caller.is_some();

@@ -1,5 +1,5 @@
 //! The manifest of an app, read from its declarations: each facet from the nearest level that states
-//! it. What is wrong with a declaration, the start says.
+//! it. Errors of a declaration are reported at start.
 
 use std::panic::Location;
 
@@ -64,7 +64,7 @@ fn facts(app: &AppParts, own: &OwnOrigin) -> AppFacts {
     facts
 }
 
-/// What serves a route, and what it states itself.
+/// The target of a route, and its own policies.
 struct Declared<'a> {
     kind: RouteKind,
     path: String,
@@ -77,12 +77,12 @@ struct Declared<'a> {
     jsonp: Option<JsonpPolicy>,
     facts: RouteFacts<'a>,
     takes_session: bool,
-    /// Where the level itself is written: a handler, or the calls of a mount.
+    /// The source of the level itself: a handler, or the calls of a mount.
     written: Written<'a>,
     group: Option<&'a Defaults>,
 }
 
-/// Where the policies of a route are written.
+/// The source of the policies of a route.
 #[derive(Clone, Copy)]
 enum Written<'a> {
     Handler(&'a Description),
@@ -219,7 +219,7 @@ impl<'a> Reader<'a> {
 
     fn mounted(&mut self, mounted: Mounted<'a>, group: Option<&'a Defaults>, outer: Access) {
         let Mounted { kind, path, methods, access, defaults, extracts, takes_slashes } = mounted;
-        // An app in which nobody says who may call does not start.
+        // An app in which no level states the callers does not start.
         let callers = access.or(outer).or(self.app.access).callers;
         let auth = callers.map_or(AuthPolicy::Public, |callers| callers.policy());
         let (csrf, level) = self.csrf([(Level::Route, access.csrf), (Level::Group, outer.csrf)]);
@@ -323,7 +323,7 @@ impl<'a> Reader<'a> {
                 ])
             };
         }
-        // The level that states a facet, if only that there is none of it.
+        // The level that states a facet, even if it states that there is none.
         macro_rules! level {
             ($name:ident) => {
                 [
@@ -449,7 +449,7 @@ struct Mounted<'a> {
     methods: Vec<String>,
     access: Access,
     defaults: &'a Defaults,
-    /// Whether what answers may extract the caller.
+    /// Whether the target may extract the caller.
     extracts: bool,
     takes_slashes: bool,
 }
@@ -484,7 +484,7 @@ fn cors_of(source: &CorsSource, extension: &CorsExtension<'_>) -> Cors {
     cors
 }
 
-/// Limits with those that hold where no level states them.
+/// Limits, with the defaults for those that no level states.
 fn limits(limits: Limits) -> policy_manifest::Limits {
     let stated = Limits::NONE.body(BODY).timeout(TIMEOUT);
     (&limits.or(stated)).into()

@@ -120,7 +120,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     #[cfg(not(feature = "gateway"))]
     let tunnel = None;
     let fallback = app.fallback.map(|fallback| builder.fallback(fallback));
-    // What is said to preflights of unknown paths is what their responses will carry.
+    // Preflights for unknown paths use the policy of the responses for these paths.
     let not_found_policy =
         fallback.as_ref().map_or(not_found_policy, |fallback| Arc::clone(&fallback.rules));
     let unused_issuers = builder.unused_issuers();

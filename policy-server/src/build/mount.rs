@@ -1,4 +1,4 @@
-//! Compiles what has no attributes: mounts, proxies and the fallback.
+//! Compiles targets without attributes: mounts, proxies and the fallback.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub(super) struct Outer<'a> {
     pub(super) layer: Option<SharedService>,
 }
 
-/// What serves a whole prefix.
+/// The service for a whole prefix.
 struct MountSpec {
     kind: &'static str,
     prefix: String,
@@ -53,11 +53,11 @@ struct MountSpec {
     stated: Stated,
 }
 
-/// What a mount, a proxy or the fallback states of its policy.
+/// The policies that a mount, a proxy or the fallback states.
 struct Stated {
     defaults: Defaults,
     access: Access,
-    /// Whether what answers may extract the caller: code of this process may, an upstream not.
+    /// Whether the target may extract the caller: code of this process may, an upstream may not.
     extracts: bool,
 }
 
@@ -145,7 +145,7 @@ impl Builder<'_> {
         Arc::new(CompiledRoute { layers: layers.into_iter().collect(), ..route })
     }
 
-    /// The policy that the nearest level states. Nobody is let in where no level says who may call.
+    /// The policy that the nearest level states. If no level states the callers, no caller is admitted.
     fn resolve(
         &mut self,
         location: &str,

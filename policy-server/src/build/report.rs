@@ -83,7 +83,7 @@ pub(crate) fn report(
     Ok(text)
 }
 
-/// What is legal in the policies of an app but unusual, each once.
+/// Notices about policies of an app that are permitted but unusual, each once.
 pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
     let is_deployment = app.own_origin != OwnOrigin::Development;
     let mut notices = app.notices.clone();
@@ -152,8 +152,8 @@ fn withheld(route: &CompiledRoute, cors: &Cors, own: &Site) -> Option<StartProbl
     })
 }
 
-/// The rights that routes ask sessions for. Whoever writes the first login learns it at the start, and
-/// not by a 403 after it.
+/// The rights that routes require of sessions. So the author of the first login learns of them at the
+/// start, and not by a 403 after it.
 fn rights_of_sessions(app: &CompiledApp) -> Option<StartProblem> {
     let mut rights = BTreeSet::new();
     for route in app.routes() {
@@ -180,8 +180,8 @@ fn can_be_forged(route: &CompiledRoute) -> bool {
         && !route.methods.iter().all(|method| is_safe(method.as_str()))
 }
 
-/// Routes below the prefix of a mount or a proxy that asks less of its callers: what serves the
-/// prefix may take another path for the same resource.
+/// Routes below the prefix of a mount or a proxy that requires less of its callers: the service at
+/// the prefix may treat another path as the same resource.
 fn guarded_below(app: &CompiledApp) -> impl Iterator<Item = StartProblem> {
     let loose = app.routes().iter().filter(|route| !route.tells_paths_apart);
     loose.flat_map(move |mount| {
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(told(signing(), &NAMES, app()), ["https://b.example", "https://c.example"]);
         let mounted = app().group("/c", Group::new().auth(c).mount("/m", mount()));
         assert_eq!(told(signing(), &NAMES, mounted), ["https://b.example"]);
-        // In an app without own tokens its only issuer is taken unnamed.
+        // In an app without own tokens, the only issuer is accepted without being named.
         let unnamed = || App::new(()).routes(routes![unnamed]);
         assert_eq!(told(signing(), &NAMES[..1], unnamed()), ["https://a.example"]);
         assert_eq!(told(Tokens::accepting(issuer(NAMES[0])), &[], unnamed()), [""; 0]);

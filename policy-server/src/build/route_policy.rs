@@ -37,12 +37,12 @@ pub(super) struct CompiledLevel {
     sockets_per_caller: Option<Arc<CallerSockets>>,
 }
 
-/// What the rate limits of an app are made with.
+/// The common settings of all rate limits of an app.
 pub(super) struct Rates {
     clock: Clock,
     random: Random,
     capacity: RateCapacity,
-    /// Whom the instances count with, and whether concurrent requests too.
+    /// The shared accounts of all instances, if any, and whether concurrent requests are shared too.
     shared: Option<(Arc<LimitBook>, bool)>,
 }
 
@@ -64,7 +64,7 @@ impl Builder<'_> {
         self.named_level(location, location, defaults)
     }
 
-    /// The same with a name for its limits, which all instances give it.
+    /// Compiles a level with a name for its limits, which is the same in all instances.
     pub(super) fn named_level(
         &mut self,
         location: &str,
@@ -99,8 +99,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Compiles a CORS policy, or takes the compiled form of an equal one. A policy that warns about
-    /// its location, or that a list has to know it by, is compiled for each.
+    /// Compiles a CORS policy, or reuses the compiled form of an equal one. A policy that depends on
+    /// its location, for a warning or for its list, is compiled for each location.
     fn cors(&mut self, location: &str, source: &CorsSource) -> Result<Arc<Cors>, PolicyErrors> {
         let constant = match source {
             CorsSource::Policy(policy) => Some(*policy),
@@ -391,8 +391,8 @@ mod tests {
         }
     }
 
-    /// Refusals of gates and of preflights, and problems of handlers, have the address of their page;
-    /// what states an address itself keeps it, and what has no code has none.
+    /// Refusals of gates and of preflights, and problems of handlers, have the address of their page. A
+    /// problem that states an address itself keeps it, and one without a code has none.
     #[tokio::test]
     async fn problems_have_the_address_of_their_page() {
         #[get("/coded")]

@@ -32,7 +32,7 @@ pub(crate) struct Plan {
     pub(super) tokens: Option<TokenSettings>,
     /// The lists of origins that are stored.
     pub(super) origins: Vec<(String, StoredOrigins)>,
-    /// Where they are if the sessions have no store for them.
+    /// The store of the lists if that of the sessions does not support them.
     pub(super) values: Option<Arc<dyn ValueStore>>,
     pub(super) limits: Option<(SharedLimits, Arc<LimitBook>)>,
     pub(super) random: Random,
@@ -82,7 +82,7 @@ impl Plan {
         let Self { mut assembled, layers, sessions, tokens, limits, origins, values, random } =
             self;
         let mut problems = Vec::new();
-        // Instances that share a store go by its clock.
+        // Instances that share a store follow its clock.
         let clock = assembled.auth.clock.following();
         let revocation_bus = assembled.auth.revocation_bus.clone();
         let shared = sessions.as_ref().and_then(SessionSettings::token_store);
@@ -117,7 +117,7 @@ impl Plan {
         }
         if let Some((settings, book)) = &limits {
             match settings.own_store().or(of_sessions) {
-                // What is wrong with the store of the sessions is said already.
+                // The problem of the session store is already reported.
                 Some(_) if guard.sessions.is_none() && !settings.has_own_store() => (),
                 Some(store) => {
                     settings.share(book);
@@ -131,7 +131,7 @@ impl Plan {
             }
         }
         for (name, list) in &origins {
-            // Without its store, nothing new would be said of a list in it.
+            // If a store failed, opening a list in it would only report the same problem.
             if problems.is_empty()
                 && let Err(found) = list.open(name, [values.clone(), old.clone()]).await
             {
