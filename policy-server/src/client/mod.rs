@@ -23,8 +23,8 @@ use crate::client::{
 pub(crate) struct Client {
     /// The peer of the connection; `None` without a connection, as in tests.
     peer: Option<Peer>,
-    /// What a trusted proxy reports about the request; a report that cannot be read says nothing,
-    /// and the request is refused.
+    /// The report of a trusted proxy about the request; if it cannot be read, the request is
+    /// refused.
     said: Option<Result<Box<ForwardedInfo>, Refusal>>,
     /// Whether an untrusted peer sent forwarding headers.
     is_forged: bool,
@@ -112,7 +112,7 @@ impl Client {
         self.peer.and_then(|peer| peer.address)
     }
 
-    /// The address of the client, if known: not that of a proxy which hides it.
+    /// The address of the client, if known. The address of a proxy that hides its client is not used.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         let of_peer = |peer: Peer| Some(peer.client.or(peer.address)?.ip().to_canonical());
         let reported = match &self.said {
@@ -142,7 +142,7 @@ impl Client {
         self.report().and_then(|said| said.scheme)
     }
 
-    /// What a trusted proxy reports, if it can be read.
+    /// The report of a trusted proxy, if it can be read.
     fn report(&self) -> Option<&ForwardedInfo> {
         self.said.as_ref()?.as_deref().ok()
     }

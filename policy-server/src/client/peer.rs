@@ -2,11 +2,10 @@
 
 use std::net::SocketAddr;
 
-/// What is known about a connection below HTTP.
+/// The properties of a connection below HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Peer {
-    /// Its address: that of the client, or of a proxy in front of this server; `None` on a Unix
-    /// socket.
+    /// The address of the client, or of a proxy in front of this server; `None` on a Unix socket.
     pub(crate) address: Option<SocketAddr>,
     /// The client's address, if a trusted proxy reported it by the PROXY protocol.
     pub(crate) client: Option<SocketAddr>,

@@ -38,12 +38,12 @@ const UNIX: &str = "unix";
 /// came over https. Only the one format named here is trusted, since a proxy that writes one header
 /// passes on the others as its client wrote them.
 ///
-/// All other headers that say where a request came from are removed before a handler sees them, from
+/// All other headers that state the sender of a request are removed before a handler sees them, from
 /// trusted proxies too: `Forwarded`, `X-Forwarded-*`, `X-Real-IP`, those of content delivery networks
 /// and those with `_` for `-` ([`is_about_sender`]). A client cannot affect anything with them.
 ///
-/// A report that cannot be read is refused with 400 (`wire.forwarded-malformed`). Where a proxy hides
-/// its client (`unknown`), there is no address: it is not that of the proxy.
+/// A report that cannot be read is refused with 400 (`wire.forwarded-malformed`). If a proxy hides
+/// its client (`unknown`), there is no address: that of the proxy is not used.
 ///
 /// | format | client | scheme | host |
 /// |---|---|---|---|
@@ -134,7 +134,7 @@ impl TrustedProxies {
         self
     }
 
-    /// What a manifest says of them: the format, then the networks.
+    /// The proxies in a manifest: the format, then the networks.
     #[cfg(feature = "manifest")]
     pub(crate) fn facts(&self) -> Vec<String> {
         let format = match self.way {
@@ -147,7 +147,7 @@ impl TrustedProxies {
         self.networks.iter().map(|network| format!("{format} {network}")).collect()
     }
 
-    /// Whether those that connect by TCP report for each request if it came over https, so that this
+    /// Whether proxies that connect by TCP report for each request if it came over https, so that this
     /// server need not use TLS.
     pub(crate) fn say_scheme(&self) -> bool {
         self.networks.iter().any(|network| network != UNIX)
@@ -218,7 +218,7 @@ impl CompiledProxies {
         self.way != ForwardedFormat::ProxyProtocol
     }
 
-    /// What one of them reports about a request.
+    /// The report of one of them about a request.
     ///
     /// # Errors
     ///
