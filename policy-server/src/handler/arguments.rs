@@ -17,10 +17,10 @@ use crate::{
     },
 };
 
-/// The response of an extractor that failed. Those of other crates state errors in plain text, which
-/// becomes a problem.
+/// The response of an extractor that failed. Extractors of other crates state errors in plain text,
+/// which becomes a problem.
 ///
-/// In a box, so that the future of a handler stays below 1 KiB, where the allocator is fast.
+/// Boxed, so that the future of a handler stays below 1 KiB, where the allocator is fast.
 fn rejected(response: Response) -> BoxFuture {
     match is_text(&response) {
         true => Box::pin(of_text(response, Some(Refusal::Rejected))),
@@ -38,12 +38,12 @@ pub trait Arguments<S, Via>: Sized + Send {
         Fut: Future<Output: Respond> + Send;
 }
 
-/// The last argument is extracted in the way that axum-core's marker says, which is inferred.
+/// The last argument is extracted according to axum-core's marker, which is inferred.
 #[derive(Debug)]
 pub struct Inferred<Via>(PhantomData<Via>);
 
 /// The last argument is extracted from a body, which its macro knows. Nothing is inferred, so that
-/// the compiler says once what its type lacks.
+/// the compiler reports once what its type lacks.
 #[derive(Debug)]
 pub enum FromBody {}
 
@@ -58,8 +58,8 @@ impl<S> Arguments<S, ()> for () {
     }
 }
 
-/// An argument that the call knows, so that its handler needs nothing else of the request. `None` if
-/// it has to be extracted, which also says why it is not there.
+/// An argument that is part of the call, so that its handler needs nothing else of the request.
+/// `None` if it has to be extracted; extraction also reports why it is missing.
 #[inline]
 fn known<T: 'static>(call: &Call) -> Option<T> {
     let mut argument = None::<T>;

@@ -42,6 +42,6 @@ pub struct Parameter<T: FromParam>(PhantomData<T>);
 #[derive(Debug)]
 pub struct Returned<T: Respond>(PhantomData<T>);
 
-/// A returned `Json<T>`: the compiler says what `T` lacks.
+/// A returned `Json<T>`: the compiler reports what `T` lacks.
 #[derive(Debug)]
 pub struct ReturnedJson<T: IntoResponse>(PhantomData<T>);

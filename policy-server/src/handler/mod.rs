@@ -1,4 +1,4 @@
-//! What the route macros generate code for: constant data, and one call into this module.
+//! The interface of the code that route macros generate: constant data, and one call into this module.
 
 pub(crate) mod arguments;
 pub(crate) mod checks;
@@ -48,13 +48,13 @@ pub type BoxFuture = Pin<Box<dyn Future<Output = Response> + Send>>;
     note = "every argument is a parameter of the path or an extractor for the app's state"
 )]
 pub trait Endpoint<S, Via>: 'static {
-    /// What its attributes declare.
+    /// The declarations of its attributes.
     const DESCRIPTION: Description;
 
     /// Wraps the handler in the layers of its `#[layer(..)]`.
     const LAYER: Option<fn(SharedService) -> SharedService> = None;
 
-    /// The one media type of what its last argument reads, if it is known: stated for QUERY only.
+    /// The media type that its last argument reads, if it is known. It is stated for QUERY only.
     const READS: Option<&'static str> = None;
 
     /// Extracts the arguments and runs the function.

@@ -33,7 +33,7 @@ pub trait FromParam: Sized + Send {
     ///
     /// # Errors
     ///
-    /// What is wrong with the text, for the client.
+    /// The error in the text, for the client.
     fn from_param(text: &str) -> Result<Self, String>;
 }
 

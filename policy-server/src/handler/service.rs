@@ -24,7 +24,8 @@ use crate::base::{message_body::MessageBody, problem::Problem};
 
 /// A service that an app can hold, such as a `tower` service or an axum router.
 ///
-/// It is a name for these bounds. They are what implements it, so nothing else can.
+/// It is a name for these bounds. It is implemented for all types that satisfy them, so there can be
+/// no other implementation.
 pub trait HttpService:
     Service<
         Request,
@@ -59,7 +60,7 @@ pub struct SharedService(Arc<dyn Fn(Request) -> BoxFuture + Send + Sync>);
 /// A layer, as a function from the service inside it to the wrapped one.
 pub(crate) type Wrap = Box<dyn FnOnce(SharedService) -> SharedService + Send>;
 
-/// A layer that can be applied again, since what it belongs to can be cloned.
+/// A layer that can be applied again, since its owner can be cloned.
 #[derive(Clone)]
 pub(crate) struct SharedLayer(Arc<dyn Fn(SharedService) -> SharedService + Send + Sync>);
 
@@ -79,7 +80,7 @@ impl fmt::Debug for SharedLayer {
     }
 }
 
-/// What wraps a handler: every `tower` layer for a [`SharedService`] whose responses have a body
+/// A layer around a handler: every `tower` layer for a [`SharedService`] whose responses have a body
 /// that this server can send.
 ///
 /// It is implemented for such layers, and for tuples of them, of which the first is the outermost.
@@ -141,7 +142,7 @@ impl SharedService {
         }))
     }
 
-    /// The service with paths that begin behind this many segments.
+    /// The service without the first `segments` segments of its paths.
     pub(crate) fn below(self, segments: usize) -> Self {
         Self(Arc::new(move |mut request| {
             let prefix = prefix_of(request.uri().path(), segments).to_owned();
@@ -168,11 +169,11 @@ impl SharedService {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StrippedPrefix {
     pub(crate) text: String,
-    /// Whether the path has nothing behind it, not even a slash.
+    /// Whether nothing follows the prefix in the path, not even a slash.
     pub(crate) is_whole_path: bool,
 }
 
-/// As many segments of a path.
+/// The first `segments` segments of a path.
 fn prefix_of(path: &str, segments: usize) -> &str {
     let end = path.match_indices('/').nth(segments).map_or(path.len(), |(end, _)| end);
     path.get(..end).unwrap_or(path)

@@ -7,13 +7,13 @@ use http::request::Parts;
 
 use super::context::{Context, ContextRejection, optional};
 
-/// The address of the client: the peer of the connection, or what a proxy trusted by
+/// The address of the client: the peer of the connection, or the client that a proxy trusted by
 /// [`App::behind`](crate::App::behind) reports. Rate limits by address and the log use the same
 /// address. An IPv4 address written as IPv6 (`::ffff:192.0.2.1`) becomes IPv4.
 ///
-/// If a trusted proxy does not report its client, this is the proxy's address; if it hides it
-/// (`unknown`), there is none. Requests of the test
-/// client, and those to an app inside another server, have no socket; there it fails with 500, and
+/// If a trusted proxy does not report its client, this is the proxy's address; if the proxy hides
+/// its client (`unknown`), there is no address. Requests of the test client, and those to an app
+/// inside another server, have no socket; there the extractor fails with 500, and
 /// `Option<ClientAddr>` is `None`.
 ///
 /// An address identifies a network location, not a person: many people share one, and one person

@@ -20,18 +20,18 @@ pub(crate) struct Context {
     pub(crate) route: Arc<RouteInfo>,
     /// The authentication state; `None` in an app without authentication.
     pub(crate) auth: Option<Arc<RequestAuth>>,
-    /// The most bytes of the body that an extractor reads, even if a layer or a service around it
-    /// has changed the body.
+    /// The maximum number of bytes that an extractor reads of the body, even if a layer or a service
+    /// around it has changed the body.
     pub(crate) body_limit: u64,
     pub(crate) reach: Reach,
 }
 
-/// Where a request was passed to.
+/// The recipient of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Reach {
-    /// To the extractors of a handler: nothing is between them and the gates.
+    /// The extractors of a handler: nothing is between them and the gates.
     Extractors,
-    /// To a layer or a service, which may have limits of its own.
+    /// A layer or a service, which may have its own limits.
     Services,
 }
 

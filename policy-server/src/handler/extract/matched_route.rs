@@ -15,7 +15,7 @@ use crate::handler::RouteInfo;
 /// service, it fails with 500, and `Option<MatchedRoute>` is `None`.
 ///
 /// The layers of [`App::layer`](crate::App::layer) find it in the extensions of a response, if the
-/// request came to its route: what the gates before refuse, and a preflight, has none.
+/// request reached its route: a preflight, and a request that an earlier gate refuses, has none.
 ///
 /// ```
 /// use policy_server::prelude::*;

@@ -9,7 +9,7 @@
 //! | [`Json`] | the body | 400, 408, 413, 415, 422 |
 //! | [`Form`] | the body, or the query of GET and HEAD | 400, 408, 413, 415, 422 |
 //! | [`Query`] | the query | 400 |
-//! | [`PageQuery`] | which page of a list is asked for | 400 |
+//! | [`PageQuery`] | the requested page of a list | 400 |
 //! | [`Valid`] | one of these, checked by [`Validate`] | 422, and the statuses of the inner one |
 //! | `Decoded` | wraps one that reads a body, and decodes its content coding (feature `decompression`) | 400, 413, 415, and the statuses of the inner one |
 //! | [`State`] | a part of the app's state | |
@@ -25,9 +25,9 @@
 //! | [`PeerAddr`] | the address of the connection's peer | |
 //! | [`SentTarget`] | the request target as it was sent | |
 //!
-//! With features of their names there are `multipart`, `ws` and `cookie`, which are axum's. An
-//! extractor of axum, or of others, that rejects a request in plain text responds with a problem, too:
-//! `request.rejected`, with its status, and its text as `detail`.
+//! The modules `multipart`, `ws` and `cookie` (features `multipart`, `ws` and `cookies`) export axum's
+//! extractors. If an extractor of axum or of another crate rejects a request in plain text, the
+//! response is a problem, too: `request.rejected`, with its status, and its text as `detail`.
 //!
 //! A handler that responds to a failure itself takes `Result<Json<T>, JsonRejection>`.
 
@@ -70,7 +70,7 @@ pub use state::State;
 /// Forms with files (RFC 7578), by axum: [`Multipart`](multipart::Multipart) has to be the last argument
 /// (feature `multipart`).
 ///
-/// `?` makes a [`Problem`](crate::Problem) of its errors, with their status.
+/// `?` converts its errors into a [`Problem`](crate::Problem) with their status.
 ///
 /// ```
 /// use policy_server::{extract::multipart::Multipart, prelude::*};
@@ -118,8 +118,8 @@ pub mod ws {
     };
 }
 
-/// Cookies of an app's own, by axum-extra (feature `cookies`). The cookie of a session is no concern of
-/// a handler: see [`Session`](crate::Session).
+/// An app's own cookies, by axum-extra (feature `cookies`). Handlers do not handle the session cookie:
+/// see [`Session`](crate::Session).
 ///
 /// A changed [`CookieJar`](cookie::CookieJar) is a part of the response.
 ///

@@ -1,4 +1,4 @@
-//! Which page of a list a client asks for.
+//! The page of a list that a client requests.
 
 use axum_core::extract::FromRequestParts;
 use base64ct::{Base64UrlUnpadded, Encoding};
@@ -9,18 +9,20 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::content::{QueryRejection, parse_query};
 use crate::{base::problem::Problem, handler::response::Page};
 
-/// The rows of a page for which no limit is asked.
+/// The number of rows of a page if the client requests no limit.
 const USUAL_LIMIT: usize = 20;
 
 const CURSOR: &str = "cursor";
 
-/// Which page of a list a client asks for: `?limit=20&cursor=..`.
+/// The page of a list that a client requests: `?limit=20&cursor=..`.
 ///
-/// `C` is where a page begins, such as the id of the last row of the page before, or a tuple of what the
-/// list is sorted by and an id. Clients see it as an opaque text, and get it from the page before. A page
-/// that begins at a row, and not at a number, repeats and misses nothing when rows come and go.
+/// `C` is the position at which a page begins, such as the id of the last row of the previous page, or
+/// a tuple of the sort key and an id. Clients see it as an opaque text, and get it from the previous
+/// page. A page that begins at a row, and not at an offset, repeats and misses nothing when rows are
+/// inserted or deleted.
 ///
-/// `MAX` is the most rows that a client gets: a larger `limit` is cut to it. Without one, a page has 20.
+/// `MAX` is the maximum number of rows: a larger `limit` is reduced to it. Without a `limit`, a page
+/// has 20.
 ///
 /// ```
 /// use policy_server::{extract::PageQuery, prelude::*, response::Page};
@@ -47,16 +49,16 @@ const CURSOR: &str = "cursor";
 /// # });
 /// ```
 ///
-/// A cursor is neither secret nor signed: a client can read it, and can make one of its own. Put nothing
-/// into it that a client must not see, and decide by the route and its
-/// [`Principal`](crate::Principal) who may see which row, not by the cursor.
+/// A cursor is neither secret nor signed: a client can read it, and can create one. Put nothing into it
+/// that a client must not see, and decide by the route and its [`Principal`](crate::Principal) who may
+/// see which row, not by the cursor.
 ///
-/// 400 `request.query-invalid`: the limit is no number or zero, or the cursor is none.
+/// 400 `request.query-invalid`: the limit is zero or not a number, or the cursor is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageQuery<C, const MAX: usize = 100> {
     limit: usize,
     cursor: Option<C>,
-    /// The query without its cursor, written anew: nothing is repeated as it came.
+    /// The query without its cursor, encoded again: the text of the client is not repeated.
     others: String,
 }
 
@@ -67,24 +69,24 @@ struct Fields {
 }
 
 impl<C, const MAX: usize> PageQuery<C, MAX> {
-    /// How many rows the page may have.
+    /// The maximum number of rows of the page.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// How many rows to fetch for [`of`](Self::of): one more than the page may have, which says whether
-    /// there is a next page.
+    /// The number of rows to fetch for [`of`](Self::of): one more than the page may have, to find out
+    /// whether there is a next page.
     pub fn rows_to_fetch(&self) -> usize {
         self.limit.saturating_add(1)
     }
 
-    /// Where the page begins; `None` for the first one.
+    /// The position at which the page begins; `None` for the first page.
     pub fn cursor(&self) -> Option<&C> {
         self.cursor.as_ref()
     }
 
-    /// The page of these rows. If there are more than its [limit](Self::limit), the others are left out,
-    /// and `cursor` of its last row is where the next page begins.
+    /// The page of these rows. If there are more than its [limit](Self::limit), the others are omitted,
+    /// and the next page begins at the `cursor` of the last row.
     ///
     /// # Errors
     ///

@@ -12,9 +12,9 @@ use super::context::{Context, ContextRejection, optional};
 /// sent the request.
 ///
 /// The peer of a [Unix socket](crate::ListenAddress#unix-sockets) has no address. Requests of the
-/// test client have no socket. Neither have those to an app inside another server,
-/// unless that server puts a `PeerAddr` into the extensions of the request. Without one it fails
-/// with 500, and `Option<PeerAddr>` is `None`.
+/// test client have no socket; neither do those to an app inside another server, unless that server
+/// puts a `PeerAddr` into the extensions of the request. Without an address, the extractor fails with
+/// 500, and `Option<PeerAddr>` is `None`.
 ///
 /// ```
 /// use policy_server::prelude::*;

@@ -44,7 +44,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Sessions {
     }
 }
 
-/// Whether a request may give rights: a safe method only as a navigation.
+/// Whether a request may raise rights: one with a safe method only as a navigation.
 fn navigates(parts: &Parts) -> Result<(), SessionError> {
     admit_login(&parts.method, &parts.headers).map_err(|_refusal| SessionError::Navigation)
 }
@@ -69,8 +69,8 @@ fn auth(parts: &Parts) -> Result<&RequestAuth, Problem> {
 /// A CSRF token of the session, for a form or script of ours.
 ///
 /// Unsafe requests with a session must carry it, as the header `x-csrf-token` or the form field
-/// `csrf_token`. Without a session there is none, and none is needed: the origin of the request is
-/// then checked alone. The response is not cached.
+/// `csrf_token`. Without a session there is no token, and none is needed: then only the origin of
+/// the request is checked. The response is not cached.
 ///
 /// ```
 /// use policy_server::prelude::*;

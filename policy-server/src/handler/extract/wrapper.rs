@@ -1,4 +1,4 @@
-//! What extractors around one public value have in common.
+//! Common implementations of extractors around one public value.
 
 /// Implements `Deref` and `DerefMut` to the inner value.
 macro_rules! wrapper {

@@ -8,9 +8,9 @@
 //! | [`ETag`] | the version of the resource |
 //! | [`LastModified`] | when this version was created |
 //! | [`ByteRanges`] | that ranges may be requested |
-//! | [`Chosen`](crate::handler::extract::Chosen) | which of several media types was chosen |
+//! | [`Chosen`](crate::handler::extract::Chosen) | the chosen media type |
 //!
-//! [`Page`] is a page of a list. With the feature `sse` there are streams of events, `sse`.
+//! [`Page`] is a page of a list. With the feature `sse`, the module `sse` has streams of events.
 //!
 //! [`Json::etag`](crate::handler::extract::Json::etag) derives the tag from the bytes of the JSON.
 

@@ -10,7 +10,7 @@ use crate::{base::problem::Problem, handler::extract::json_answer};
 ///
 /// It is JSON with the rows in `items`, and in `next` the cursor of the next page, or `null` on the last
 /// one. The address of the next page is in `Link` with `rel="next"`, too (RFC 8288), relative to the
-/// address of this one: the query with the new cursor. Pages of other origins see that header where the
+/// address of this one: the query with the new cursor. Pages of other origins see that header if the
 /// route exposes it, `#[cors(.., expose = ["link"])]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<T> {
@@ -20,7 +20,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// The page with the cursor of the next one, which is asked for with the rest of this query.
+    /// The page with the cursor of the next one, which is requested with the rest of this query.
     pub(crate) fn new(items: Vec<T>, next: Option<String>, query: &str) -> Self {
         let link = next.as_ref().and_then(|cursor| {
             let and = if query.is_empty() { "" } else { "&" };

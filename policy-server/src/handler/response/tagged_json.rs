@@ -14,7 +14,7 @@ use crate::{
 pub struct TaggedJson<T>(Json<T>);
 
 impl<T: Serialize> Json<T> {
-    /// Gives the response a strong [`ETag`] of its bytes. A client that already has it gets 304 and
+    /// Adds a strong [`ETag`] of its bytes to the response. A client that already has it gets 304 and
     /// saves the transfer; the handler still runs.
     ///
     /// ```

@@ -97,7 +97,7 @@ impl IntoResponseParts for ETag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LastModified(pub(crate) conditional::LastModified);
 
-/// From a file system's time.
+/// Converts a file system's time.
 impl From<SystemTime> for LastModified {
     fn from(time: SystemTime) -> Self {
         Self(time.into())

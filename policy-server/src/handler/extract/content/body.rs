@@ -15,8 +15,8 @@ use crate::{
 ///
 /// # Errors
 ///
-/// The body could not be read, or it has a content coding: nothing here decodes one, and its bytes
-/// are not what its type says (RFC 9110 8.4).
+/// The body could not be read, or it has a content coding: no coding is decoded here, and encoded
+/// bytes are not of the stated type (RFC 9110 8.4).
 pub(super) async fn read(mut request: Request) -> Result<Bytes, BodyRejection> {
     if codings(request.headers()).next().is_some() {
         return Err(BodyRejection::Coded);
@@ -25,8 +25,8 @@ pub(super) async fn read(mut request: Request) -> Result<Bytes, BodyRejection> {
 }
 
 /// Takes the body out of a request, up to the limit of its route. In a service or behind layers,
-/// axum's limit applies, too, which is the same unless one of them sets another. Outside of an app,
-/// as in an axum router, only axum's limit applies.
+/// axum's limit applies, too, which is the same unless a service or layer sets another. Outside of
+/// an app, as in an axum router, only axum's limit applies.
 pub(super) async fn take(request: &mut Request) -> Result<Bytes, BodyRejection> {
     let context = request.extensions().get::<Context>();
     let limit = context.map_or(u64::MAX, |context| context.body_limit);

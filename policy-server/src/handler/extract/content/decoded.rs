@@ -25,8 +25,8 @@ use crate::{
     handler::extract::context::Context,
 };
 
-/// The most bytes into which one byte of an encoded body may decode, beyond [`FREE`]. Ordinary text
-/// is compressed by a factor of ten, a decompression bomb by a factor of a thousand.
+/// The maximum ratio of decoded to encoded bytes, beyond [`FREE`]. Ordinary text is compressed by a
+/// factor of ten, a decompression bomb by a factor of a thousand.
 const RATIO: u64 = 100;
 
 /// The decoded length up to which any ratio is permitted: short repetitive bodies have high ratios.
@@ -163,7 +163,7 @@ async fn drain<D: Read>(
     let mut decoded = Vec::new();
     loop {
         let before = decoded.len();
-        // One byte beyond the bound shows that there is more.
+        // Reading one byte beyond the bound detects that there is more.
         let bound = by_ratio.min(limit).saturating_add(1).saturating_sub(before as u64);
         let part = bound.min(AT_ONCE as u64);
         let read = decoder.by_ref().take(part).read_to_end(&mut decoded);

@@ -25,8 +25,8 @@ use crate::{
     handler::extract::wrapper::wrapper,
 };
 
-/// A form (`application/x-www-form-urlencoded`): as the last argument of a handler the form of the
-/// request, as a return value that of the response.
+/// A form (`application/x-www-form-urlencoded`): as the last argument of a handler, the form of the
+/// request; as a return value, the form of the response.
 ///
 /// As in HTML, a form sent by GET (or HEAD) is in the query, any other in the body. Repeated names
 /// and empty values are read as [`Query`](super::Query) reads them, so a `<select multiple>` is
@@ -69,7 +69,7 @@ wrapper!(Form);
 pub enum FormRejection {
     /// 400 `request.query-invalid`: the query of a GET or HEAD request does not match the type.
     Query(QueryRejection),
-    /// 415 `request.media-type`: `Content-Type` is not that of a form.
+    /// 415 `request.media-type`: `Content-Type` is not the type of a form.
     MediaType,
     /// 422 `request.form-invalid`: the body does not match the type.
     Mismatch(Mismatch),

@@ -26,8 +26,8 @@ use crate::{
     handler::extract::wrapper::wrapper,
 };
 
-/// A JSON body (RFC 8259): as the last argument of a handler the body of the request, as a return
-/// value that of the response.
+/// A JSON body (RFC 8259): as the last argument of a handler, the body of the request; as a return
+/// value, the body of the response.
 ///
 /// The `Content-Type` of the request must be `application/json` or end with `+json`.
 /// `Option<Json<T>>` is `None` for a request without `Content-Type`. [`JsonRejection`] lists the
@@ -68,7 +68,7 @@ wrapper!(Json);
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum JsonRejection {
-    /// 415 `request.media-type`: `Content-Type` is not that of JSON.
+    /// 415 `request.media-type`: `Content-Type` is not the type of JSON.
     MediaType,
     /// 400 `request.json-malformed`: the body is not JSON, or empty.
     Malformed(serde_json::Error),

@@ -8,7 +8,7 @@ use policy_core::{head::Single, is_token};
 pub(super) const JSON: &str = "application/json";
 pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 
-/// An extractor whose bodies have one media type, of which QUERY routes tell their clients.
+/// An extractor whose bodies have one media type, which QUERY routes state to their clients.
 #[doc(hidden)]
 pub trait ReadsMediaType {
     /// The media type, without parameters.
@@ -23,14 +23,14 @@ impl<T: ReadsMediaType, E> ReadsMediaType for Result<T, E> {
     const MEDIA_TYPE: &'static str = T::MEDIA_TYPE;
 }
 
-/// The media type of an extractor, for generated code, which cannot ask whether a type implements
-/// [`ReadsMediaType`]. The compiler takes the constant of this type if it does, and that of
-/// [`ReadsAnyMediaType`] otherwise.
+/// The media type of an extractor, for generated code, which cannot determine whether a type
+/// implements [`ReadsMediaType`]. If it does, the compiler uses the constant of this type, otherwise
+/// that of [`ReadsAnyMediaType`].
 #[derive(Clone, Copy, Debug)]
 pub struct MediaTypeOf<T>(PhantomData<T>);
 
 impl<T: ReadsMediaType> MediaTypeOf<T> {
-    /// That of the extractor.
+    /// The media type of the extractor.
     pub const MEDIA_TYPE: Option<&'static str> = Some(T::MEDIA_TYPE);
 }
 
