@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use crate::base::timers;
 
-/// The clock of an app: the system's, or in tests one that they advance.
+/// The clock of an app: the system's, or one that a test advances.
 ///
 /// ```
 /// use std::time::Duration;
@@ -26,21 +26,21 @@ use crate::base::timers;
 /// ```
 #[derive(Clone, Default)]
 pub struct Clock {
-    /// Of a test clock.
+    /// The time of a test clock.
     shown: Option<Arc<watch::Sender<Time>>>,
-    /// Of a clock that follows another one: by how many milliseconds that is ahead of the monotonic
-    /// time; `UNKNOWN` at first.
+    /// For a clock that follows another one: the number of milliseconds by which that is ahead of the
+    /// monotonic time; `UNKNOWN` at first.
     ahead: Option<Arc<AtomicI64>>,
 }
 
 /// Less than any difference of clocks.
 const UNKNOWN: i64 = i64::MIN;
 
-/// What a test clock shows.
+/// The time of a test clock.
 #[derive(Clone, Copy)]
 struct Time {
     now: Timestamp,
-    /// The latest that it would show if it had never been set back.
+    /// The time that it would show if it had never been set back.
     steady: Timestamp,
     /// The time since a fixed point in the past, which never goes back.
     monotonic: Duration,
@@ -60,13 +60,13 @@ impl Clock {
         Self { shown: Some(Arc::new(watch::Sender::new(time))), ahead: None }
     }
 
-    /// The same clock, and copies of the result follow another one as soon as they know it.
+    /// The same clock as one that can [`follow`](Self::follow) another one, together with its copies.
     pub(crate) fn following(&self) -> Self {
         Self { ahead: Some(Arc::new(AtomicI64::new(UNKNOWN))), ..self.clone() }
     }
 
-    /// Follows a clock that showed this a moment ago. It never goes back: of several, it follows the
-    /// one that is ahead.
+    /// Follows a clock that showed this time a moment ago. It never goes back: of several clocks, it
+    /// follows the one that is furthest ahead.
     pub(crate) fn follow(&self, time: Timestamp) {
         if let Some(ahead) = &self.ahead {
             let difference =
@@ -80,15 +80,15 @@ impl Clock {
         u64::try_from(self.monotonic().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// What the clock shows that this one follows.
+    /// The time of the clock that this one follows.
     fn followed(&self) -> Option<Timestamp> {
         let ahead = self.ahead.as_ref()?.load(Ordering::Acquire);
         (ahead != UNKNOWN)
             .then(|| Timestamp::from_millis(self.passed().saturating_add_signed(ahead)))
     }
 
-    /// Advances a test clock and wakes what waits for a time that is reached. It does not change
-    /// the system's clock.
+    /// Advances a test clock and wakes all tasks that wait for a time that is reached. It does not
+    /// change the system's clock.
     pub fn advance(&self, duration: Duration) {
         if let Some(time) = &self.shown {
             time.send_modify(|time| {
@@ -100,7 +100,7 @@ impl Clock {
     }
 
     /// Sets a test clock back, as an administrator or a time server does with the system's clock.
-    /// What waits for a duration waits as long as before.
+    /// Waits for a duration are not affected.
     pub fn turn_back(&self, duration: Duration) {
         if let Some(time) = &self.shown {
             let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
@@ -124,10 +124,10 @@ impl Clock {
         }
     }
 
-    /// The time of day by which sessions end: where the clock was set back since the process began,
-    /// the time that it would show otherwise.
+    /// The time of day by which sessions end: if the clock was set back since the process began, the
+    /// time that it would otherwise show.
     pub(crate) fn steady(&self) -> Timestamp {
-        /// The most milliseconds by which the time of day was ahead of the monotonic time.
+        /// The maximum number of milliseconds by which the time of day was ahead of the monotonic time.
         static AHEAD: AtomicU64 = AtomicU64::new(0);
         if let Some(time) = self.followed() {
             return time;
@@ -200,7 +200,7 @@ impl fmt::Debug for Clock {
 /// Fills a buffer with random bytes.
 type Fill = dyn FnMut(&mut [u8]) + Send;
 
-/// The random source of an app: the system's, or in tests one of theirs.
+/// The random source of an app: the system's, or one of a test.
 #[derive(Clone, Default)]
 pub struct Random(Option<Arc<Mutex<Box<Fill>>>>);
 
@@ -272,7 +272,7 @@ mod tests {
         clock.follow(Timestamp::from_seconds(5000));
         own.advance(Duration::from_secs(10));
         assert_eq!(shown(), (5010, 5010));
-        // Neither the time of day of its own machine matters, nor a clock that is behind.
+        // Neither its machine's time of day nor a clock that is behind has an effect.
         own.turn_back(Duration::from_secs(300));
         clock.follow(Timestamp::from_seconds(4000));
         assert_eq!(shown(), (5010, 5010));

@@ -20,7 +20,7 @@ pub enum Error {
 
 /// One problem of an app: a rule, where it is broken, and the offending value.
 ///
-/// Something legal but unusual has the same form, with a rule that only
+/// A notice about something permitted but unusual has the same form, with a rule that only
 /// [warns](policy_core::Severity::Warning). It is printed or logged when the app starts.
 ///
 /// ```
@@ -50,7 +50,7 @@ impl StartProblem {
         Self { value: Some(value.into()), ..Self::without_value(rule, location) }
     }
 
-    /// A problem of something that is missing, or that has no text.
+    /// A problem without a value: something is missing, or has no text.
     pub(crate) fn without_value(rule: Rule, location: impl Into<String>) -> Self {
         Self { rule, location: location.into(), part: None, value: None, cause: None }
     }

@@ -1,6 +1,6 @@
 //! Escapes text that may quote a request, for logs and responses.
 
-/// The most characters that are shown.
+/// The maximum number of characters that are shown.
 const LONGEST: usize = 400;
 
 /// The text on one line, cut to a maximum length. Control characters, and others that change how

@@ -29,7 +29,7 @@ macro_rules! log {
 }
 pub(crate) use log;
 
-/// The page about an event to which somebody should look.
+/// The page about an event that requires attention.
 pub(crate) fn page(event: policy_core::Event) -> Option<DisplayValue<CodePage>> {
     (event.level() != EventLevel::Info).then(|| display(event.page()))
 }

@@ -1,4 +1,4 @@
-//! A timer that is kept for the next one who waits.
+//! A timer that is kept for the next wait.
 
 use std::{
     pin::Pin,
@@ -8,9 +8,9 @@ use std::{
 
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A timer of the current runtime. To move one that is set takes a third of the instructions of
-/// setting one and dropping it: until it fires, the runtime is not told. So one that is kept may
-/// wake its last task once more.
+/// A timer of the current runtime. Resetting a timer takes a third of the instructions of creating
+/// and dropping one, since the runtime is not informed before it fires. So a kept timer may wake its
+/// last task once more.
 #[derive(Debug, Default)]
 pub(crate) struct KeptTimer(Option<Pin<Box<Sleep>>>);
 

@@ -59,7 +59,7 @@ pub(crate) fn told(origin: Single<'_>) -> String {
     }
 }
 
-/// Lets so many lines of one kind through that a flood of requests does not flood the log.
+/// Limits the lines of one kind, so that a flood of requests does not flood the log.
 #[derive(Debug, Default)]
 pub(crate) struct LineLimit(Mutex<Window>);
 

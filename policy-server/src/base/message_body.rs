@@ -1,4 +1,4 @@
-//! The bodies that the server takes from other crates.
+//! The bodies that the server accepts from other crates.
 
 use axum_core::BoxError;
 use bytes::Bytes;
@@ -7,7 +7,8 @@ use bytes::Bytes;
 /// another thread, such as [`Body`](crate::Body), `http_body_util::Full`, hyper's
 /// `Incoming` and tower-http's bodies.
 ///
-/// It is a name for these bounds. They are what implements it, so nothing else can.
+/// It is a name for these bounds. It is implemented for all types that satisfy them, so there can be
+/// no other implementation.
 ///
 /// ```
 /// use policy_server::{AppService, MessageBody};

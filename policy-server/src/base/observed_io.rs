@@ -1,4 +1,4 @@
-//! A connection that is watched while bytes move.
+//! A connection that is observed while bytes move.
 
 use std::{
     io::{self, IoSlice},
@@ -8,19 +8,19 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What is done while bytes move. An error is given in place of what the connection would give.
+/// Hooks that run while bytes move. An error is returned in place of the connection's result.
 pub(crate) trait IoObserver {
-    /// Called with the bytes that came, which are at least one.
+    /// Called with the bytes that were read, at least one.
     fn after_read(&mut self, bytes: &[u8]) -> io::Result<()>;
 
     fn before_write(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Called with how many bytes were taken.
+    /// Called with the number of bytes that were written.
     fn after_write(&mut self, _written: &Poll<io::Result<usize>>) {}
 
-    /// Called when nothing will be written any more.
+    /// Called before the connection is shut down for writing.
     fn before_shutdown(&mut self) {}
 }
 

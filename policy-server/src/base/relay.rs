@@ -12,9 +12,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 const BUFFER: usize = 16 * 1024;
 
 /// Relays bytes until both sides have ended, one has failed, `ended` completes, or nothing has
-/// moved for the idle time (up to a quarter longer). When one side ends, the other is told and may
-/// continue (RFC 9110 9.3.6). Each direction buffers at most one frame: a side that does not read
-/// makes the other wait.
+/// moved for the idle time (up to a quarter longer). When one side ends, its end is passed on, and
+/// the other may continue (RFC 9110 9.3.6). Each direction buffers at most one frame: a side that
+/// does not read makes the other wait.
 pub(crate) async fn relay<A, B>(
     one: A,
     other: B,

@@ -6,13 +6,13 @@ use policy_core::Rule;
 
 /// The rule that the permissions of a file with a secret break, if they break one.
 ///
-/// Users who may write the file could put a secret of their own there, so the app does not start.
-/// That they may read it is a notice only: volumes of Kubernetes and secrets of Docker are readable
-/// by all users of a container unless told otherwise, and there is often only one. The group of the
-/// file is not asked: `fsGroup` of Kubernetes and groups such as `ssl-cert` are how a server is let
-/// in that does not own the file.
+/// Users who may write the file could put their own secret there, so the app does not start. If they
+/// may only read it, there is a notice: volumes of Kubernetes and secrets of Docker are by default
+/// readable by all users of a container, and there is often only one. The permissions of the file's
+/// group are not checked: `fsGroup` of Kubernetes and groups such as `ssl-cert` give access to a
+/// server that does not own the file.
 ///
-/// A file that is missing breaks no rule here; reading it fails.
+/// A missing file breaks no rule here; reading it fails.
 #[cfg(unix)]
 pub(crate) fn broken_rule(path: &Path) -> Option<Rule> {
     use std::os::unix::fs::PermissionsExt;

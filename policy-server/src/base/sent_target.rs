@@ -29,7 +29,7 @@ use http::{Extensions, Uri, request::Parts};
 pub struct SentTarget(pub Uri);
 
 impl SentTarget {
-    /// The target as it was sent, if it had another form than the request has now.
+    /// The target as it was sent, if its form differs from that of the request now.
     pub(crate) fn uri(extensions: &Extensions) -> Option<&Uri> {
         extensions.get::<Self>().map(|Self(uri)| uri)
     }

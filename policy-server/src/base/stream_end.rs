@@ -13,7 +13,7 @@ pub(crate) enum StreamEnd {
     Message,
     /// The client was silent for longer than the limit.
     Silence,
-    /// The client reads too little of what it is sent.
+    /// The client reads too little of the data that it is sent.
     Unread,
 }
 

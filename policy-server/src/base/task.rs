@@ -11,7 +11,7 @@ use tokio::{
 /// The future of a task.
 pub(crate) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Spawns a task that ends by itself.
+/// Spawns a task that runs until it completes.
 pub(crate) fn spawn(
     runtime: &Handle,
     work: impl Future<Output = ()> + Send + 'static,

@@ -1,5 +1,5 @@
-//! The thread of this process for signals and for the timers of what lasts: connections, background
-//! tasks, open streams.
+//! The thread of this process for signals and for long-lived timers: those of connections, background
+//! tasks and open streams.
 
 use std::{cell::Cell, io, sync::LazyLock, thread, time::Duration};
 
@@ -15,17 +15,18 @@ thread_local! {
     static HAS_NO_TIMERS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Lets [`sleep`] use the thread for timers on this thread, whose runtime is one of ours.
+/// Makes [`sleep`] on the current thread, whose runtime is one of ours, use the timer thread.
 #[cfg(feature = "per_core")]
 pub(crate) fn keep_off_this_thread() {
     HAS_NO_TIMERS.set(true);
 }
 
-/// Like [`tokio::time::sleep`], but its timer is not one of the current runtime. A runtime that has
-/// timers looks for the next one and reads the clock whenever it waits for input: while there are
-/// few requests, at each of them.
+/// Like [`tokio::time::sleep`], but its timer is not one of the current runtime. A runtime with
+/// timers looks up the next one and reads the clock whenever it waits for input, which is at every
+/// request while there are few requests.
 ///
-/// A runtime of one thread that is not ours has its own: its time may be stopped, as in tests.
+/// A single-threaded runtime that is not ours uses its own timers: its time may be paused, as in
+/// tests.
 pub(crate) fn sleep(duration: Duration) -> Sleep {
     let is_of_one_thread =
         |runtime: Handle| runtime.runtime_flavor() == RuntimeFlavor::CurrentThread;
@@ -36,10 +37,10 @@ pub(crate) fn sleep(duration: Duration) -> Sleep {
     tokio::time::sleep(duration)
 }
 
-/// Opens a connection on the runtime of the app, where its threads share one: what a request waits for
-/// then wakes it without another thread. A runtime of one thread may be one for each core, without
-/// timers, or end before the connection does: for these, it is the thread that lasts as long as the
-/// process.
+/// Opens a connection on the runtime of the app if that has several threads, so that a reply wakes its
+/// request without another thread. A single-threaded runtime may be one of those for each core,
+/// without timers, or end before the connection does: then the thread is used that lasts as long as
+/// the process.
 #[cfg(any(feature = "postgres", feature = "redis"))]
 pub(crate) async fn beside_requests<T: Send + 'static>(
     open: impl Future<Output = T> + Send + 'static,
@@ -48,7 +49,7 @@ pub(crate) async fn beside_requests<T: Send + 'static>(
     match runtime() {
         Ok(runtime) if !Handle::try_current().is_ok_and(is_shared) => {
             let task = runtime.spawn(open);
-            // Who gives up leaves nothing behind.
+            // Aborts the task if the caller is dropped.
             let _opening = BackgroundTask::new(task.abort_handle());
             match task.await {
                 Ok(opened) => opened,
@@ -60,7 +61,8 @@ pub(crate) async fn beside_requests<T: Send + 'static>(
     }
 }
 
-/// A runtime for what outlasts requests: that of the thread, or the current one if it did not start.
+/// A runtime for tasks that outlast requests: that of the thread, or the current one if the thread
+/// did not start.
 #[cfg(any(feature = "postgres", feature = "redis"))]
 pub(crate) fn lasting_runtime() -> Handle {
     runtime().as_ref().map_or_else(|_error| Handle::current(), Handle::clone)

@@ -11,8 +11,8 @@ use tokio_rustls::rustls::{
 
 use super::error::StartProblem;
 
-/// A TLS client configuration that trusts the CA certificates of the web, or of this PEM in their
-/// place.
+/// A TLS client configuration that trusts the CA certificates of the public web, or those in this PEM
+/// in their place.
 pub(crate) fn client_config(authority: Option<&[u8]>) -> Result<ClientConfig, StartProblem> {
     // Passed explicitly, so that nothing depends on the process default.
     let provider = Arc::new(aws_lc_rs::default_provider());

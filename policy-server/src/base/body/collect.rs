@@ -24,7 +24,7 @@ pub enum BodyRejection {
     Coded,
     /// The body cannot be decoded by its `Content-Encoding`.
     Miscoded,
-    /// The body decodes to too many times its length.
+    /// The decoded body is too large in relation to its encoded length.
     Expanded,
 }
 

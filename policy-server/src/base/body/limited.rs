@@ -15,7 +15,7 @@ use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::MapE
 
 use super::{BodyObserver, ObservedBody, Polled};
 
-/// How a reader learns that a body is over its limit.
+/// How a reader is informed that a body is over its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Excess {
     /// By an error instead of the frame that exceeds the limit.
@@ -26,8 +26,8 @@ pub(crate) enum Excess {
 }
 
 impl Excess {
-    /// For a handler. axum's `Multipart`, the only extractor of such a body, recognises only the
-    /// error of axum's own limit, and responds to that of any other with 500.
+    /// The form for a handler. axum's `Multipart`, the only extractor of a multipart body, recognises
+    /// only the error of axum's own limit, and responds to any other error with 500.
     pub(crate) fn of_handler(headers: &HeaderMap) -> Self {
         let media_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
         let kind = media_type.and_then(|media_type| media_type.get(..b"multipart/".len()));
@@ -89,7 +89,7 @@ impl Limit {
         }
         self.is_over = true;
         let shown = match self.excess {
-            // It is less than the length of the frame.
+            // The remaining length is less than that of the frame.
             Excess::Shown => usize::try_from(self.left).ok().and_then(|left| left.checked_add(1)),
             Excess::Cut => None,
         };
@@ -115,8 +115,8 @@ where
         if let Poll::Ready(Some(frame)) = polled {
             let counted = match mem::replace(frame, Ok(Frame::data(Bytes::new()))) {
                 Ok(frame) => self.count(frame),
-                // From a limit inside of a layer that changed the body. Readers may not find it
-                // nested.
+                // An error of a limit inside of a layer that changed the body. Readers may not
+                // recognise it if it is nested.
                 Err(error) if is_too_long(&*error) => Err(too_long()),
                 Err(error) => Err(error),
             };
@@ -125,7 +125,7 @@ where
     }
 }
 
-/// The error by which readers of other crates recognise a limit. Only its crate can make one.
+/// The error by which readers of other crates recognise a limit. Only its crate can create it.
 #[cold]
 fn too_long() -> BoxError {
     let mut body = Limited::new(Full::new(Bytes::from_static(b"x")), 0);
@@ -145,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// What a reader gets of a body with these chunks, and whether it learns of the limit.
+    /// The data that a reader gets of a body with these chunks, and whether it sees the limit's error.
     async fn read(limit: u64, excess: Excess, pieces: &[&'static str]) -> (String, bool) {
         let pieces: Vec<_> = pieces.iter().map(|piece| Ok::<_, io::Error>(*piece)).collect();
         let mut body = limited(Body::from_stream(stream::iter(pieces)), limit, excess);

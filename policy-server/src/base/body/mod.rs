@@ -1,4 +1,4 @@
-//! Bodies: read as a whole, and watched on their way.
+//! Bodies: reading a whole body, and observing one while it is read.
 
 mod collect;
 mod limited;

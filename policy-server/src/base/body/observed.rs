@@ -1,4 +1,4 @@
-//! A body that is watched while it is read.
+//! A body that is observed while it is read.
 
 use std::{
     pin::Pin,
@@ -7,29 +7,29 @@ use std::{
 
 use http_body::{Body, Frame, SizeHint};
 
-/// What a body gives when it is asked for a frame.
+/// The result of polling a body for a frame.
 pub(crate) type Polled<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
 
-/// What is done while a body is read. Each method does nothing unless it is written.
+/// Hooks that run while a body is read. By default, each does nothing.
 pub(crate) trait BodyObserver<B: Body> {
-    /// Called before the body is asked for a frame. An error is given in place of the frame.
+    /// Called before the body is polled for a frame. An error is returned in place of the frame.
     fn before(&mut self, _body: &mut B, _context: &mut Context<'_>) -> Result<(), B::Error> {
         Ok(())
     }
 
-    /// Called with what the body gave, which may be changed.
+    /// Called with the result of the body, which may be changed.
     fn after(&mut self, _polled: &mut Polled<B>, _body: &B, _context: &mut Context<'_>) {}
 
-    /// Called when the body is polled no more, whether it is complete or not.
+    /// Called when the body is dropped, whether it is complete or not.
     fn dropped(&mut self, _body: &B) {}
 
-    /// The length that is stated.
+    /// The stated length.
     fn size_hint(&self, body: &B) -> SizeHint {
         body.size_hint()
     }
 }
 
-/// A body with its observer. What the observer does not change is as the body has it.
+/// A body with its observer. The observer may change frames and the stated length.
 #[derive(Debug)]
 pub(crate) struct ObservedBody<B: Body, O: BodyObserver<B>> {
     body: B,

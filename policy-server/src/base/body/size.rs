@@ -2,7 +2,7 @@
 
 use http_body::SizeHint;
 
-/// The size of a body with so many bytes in front of it.
+/// The size of a body with this many bytes in front of it.
 #[inline]
 pub(crate) fn longer(rest: SizeHint, by: u64) -> SizeHint {
     let mut hint = SizeHint::new();

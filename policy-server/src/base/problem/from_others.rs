@@ -1,4 +1,4 @@
-//! Errors of others as problems, with one word.
+//! Converts errors of other crates into problems with one method call.
 
 use std::error::Error;
 
@@ -32,7 +32,7 @@ use super::Problem;
 /// # });
 /// ```
 pub trait OrInternal {
-    /// What is there if there is no error.
+    /// The value if there is no error.
     type Value;
 
     /// 500 for an error, which is logged and not shown: [`Problem::internal`].
@@ -45,10 +45,10 @@ pub trait OrInternal {
 
 /// Turns a missing value into a [`Problem`], before `?`: see [`OrInternal`].
 pub trait OrNotFound {
-    /// What is there, if it is there.
+    /// The value if it is not missing.
     type Value;
 
-    /// 404 where there is nothing.
+    /// 404 for a missing value.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl<T> OrNotFound for Option<T> {
     }
 }
 
-/// A form that its client did not send as it should. The text says what of it cannot be read.
+/// A form that its client did not send correctly. The text states the part that cannot be read.
 #[cfg(feature = "multipart")]
 impl From<axum::extract::multipart::MultipartError> for Problem {
     fn from(error: axum::extract::multipart::MultipartError) -> Self {

@@ -1,4 +1,4 @@
-//! Validation errors: everything that is wrong with a well-formed value.
+//! Validation errors: all errors of a well-formed value.
 
 use std::{borrow::Cow, error::Error, fmt};
 
@@ -9,9 +9,9 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use super::Problem;
 use crate::base::escape::printable;
 
-/// The most faults that are listed.
+/// The maximum number of errors that are listed.
 const MOST: usize = 32;
-/// The most characters of a location, and of a detail.
+/// The maximum number of characters of a location, and of a detail.
 const LONGEST: usize = 400;
 
 /// The validation errors of a value that a client sent, each with its location. As a response it is
@@ -116,14 +116,14 @@ struct Fault {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Place {
-    /// In a JSON document (RFC 6901).
+    /// A location in a JSON document (RFC 6901).
     Pointer(Cow<'static, str>),
     /// The name of a field of a form or query.
     Field(String),
 }
 
 impl Invalid {
-    /// Without errors.
+    /// Creates a list without errors.
     pub fn new() -> Self {
         Self::default()
     }
@@ -270,7 +270,7 @@ impl Serialize for Fault {
         let mut object = serializer.serialize_map(None)?;
         match &self.place {
             Place::Pointer(pointer) => object.serialize_entry("pointer", pointer)?,
-            // An error of the form as a whole.
+            // An error that concerns the whole form.
             Place::Field(name) if name.is_empty() => {}
             Place::Field(name) => object.serialize_entry("field", name)?,
         }

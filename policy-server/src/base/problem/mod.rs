@@ -66,7 +66,7 @@ pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application
 ///
 /// # Application errors
 ///
-/// Other error types do not convert into a problem by themselves, since their text is written for
+/// Other error types do not convert into a problem automatically, since their text is written for
 /// developers: `.or_internal()` ([`OrInternal`]) logs such an error and shows the client nothing of it,
 /// and `.or_not_found()` is 404 for a missing value.
 /// An application defines once what its errors mean to a client, and then converts them with `?`:
@@ -154,12 +154,12 @@ pub(crate) fn code(response: &Response) -> Option<Cow<'static, str>> {
     })
 }
 
-/// Tells developers the code of the problem that a response shows, in `Server-Timing` (W3C Server
-/// Timing 3): the tools of browsers show it beside the request, and pages of other origins do not see
-/// it.
+/// Adds the code of the problem that a response shows to `Server-Timing` (W3C Server Timing 3), for
+/// developers: the tools of browsers show it beside the request, and pages of other origins do not
+/// see it.
 pub(crate) fn tell_code(response: &mut Response) {
     let Some(code) = code(response) else { return };
-    // One of an application may be any text.
+    // A code of an application may be any text.
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     if code.bytes().all(is_plain)
         && let Ok(value) = HeaderValue::from_str(&format!("policy;desc=\"{code}\""))
@@ -221,7 +221,7 @@ impl Problem {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY)
     }
 
-    /// 429: too many requests (RFC 6585 4); [`retry_after`](Self::retry_after) says how long to wait.
+    /// 429: too many requests (RFC 6585 4); [`retry_after`](Self::retry_after) states how long to wait.
     pub fn too_many_requests() -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS)
     }
@@ -258,7 +258,7 @@ impl Problem {
         Self::from(Refusal::Internal)
     }
 
-    /// The same with another status.
+    /// The same problem with another status.
     fn with_status(self, status: StatusCode) -> Self {
         self.change(|own| own.status = status)
     }
@@ -294,7 +294,7 @@ impl Problem {
         self.change(|own| own.instance = Some(uri.into()))
     }
 
-    /// Says when the client may try again, in `Retry-After` (RFC 9110 10.2.3); parts of a second
+    /// Sets when the client may try again, in `Retry-After` (RFC 9110 10.2.3); parts of a second
     /// count as one.
     ///
     /// ```
@@ -312,9 +312,9 @@ impl Problem {
 
     /// Adds an extension member (RFC 9457 3.2), or replaces one of the same name.
     ///
-    /// The members `type`, `title`, `status`, `code`, `detail` and `instance` have methods of their
-    /// own. Here those names, and values that JSON cannot represent, are ignored with a warning in
-    /// the log.
+    /// The members `type`, `title`, `status`, `code`, `detail` and `instance` have their own methods.
+    /// Here those names, and values that JSON cannot represent, are ignored with a warning in the
+    /// log.
     ///
     /// ```
     /// use policy_server::Problem;
@@ -354,7 +354,7 @@ impl Problem {
         }
     }
 
-    /// The same with the address of its page, if it has a code and states no address.
+    /// The same problem with the address of its page, if it has a code and states no address.
     fn typed(&self, types: &str) -> Option<Self> {
         let code = match &self.0 {
             Kind::Listed(refusal) => refusal.code(),
@@ -381,8 +381,9 @@ impl Problem {
     }
 }
 
-/// Nothing implements it. Of a type that does not convert, the compiler lists those that do; what to
-/// write instead it says only of a trait of ours. With `?` it shows the label, else the note.
+/// Implemented by no type; it only improves errors. For a type that does not convert, the compiler
+/// lists those that do; only a trait of ours can add what to write instead. With `?` the compiler
+/// shows the label, otherwise the note.
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: this error has no response (handler.error-not-a-problem)",
     label = "write `.or_internal()?` to log it and respond with 500, or implement `From` of it for `Problem`",

@@ -41,7 +41,7 @@ impl Preferred {
     }
 }
 
-/// A copy of the lines of `Accept`, one behind another.
+/// A copy of the lines of `Accept`, joined by line feeds.
 pub(crate) fn formats(headers: &HeaderMap) -> Vec<u8> {
     let mut lines = Vec::new();
     for line in headers.get_all(ACCEPT) {
@@ -56,7 +56,8 @@ pub(crate) fn formats(headers: &HeaderMap) -> Vec<u8> {
 /// Converts a response that is a problem into the format that these [`formats`] prefer. Every
 /// problem lists `Accept` in its `Vary`, whatever its format.
 ///
-/// `types` is where the pages about problems are, see [`App::problem_types`](crate::App::problem_types).
+/// `types` is the address of the pages about problems, see
+/// [`App::problem_types`](crate::App::problem_types).
 ///
 /// A response whose body was replaced or encoded meanwhile is not changed.
 pub(crate) fn negotiate(formats: &[u8], types: Option<&str>, response: &mut Response) {

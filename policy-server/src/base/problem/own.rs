@@ -8,7 +8,7 @@ use policy_core::Refusal;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Map, Value};
 
-/// The members that have a method of their own (RFC 9457 3.1, and `code`).
+/// The members that have their own method (RFC 9457 3.1, and `code`).
 pub(super) const RESERVED: [&str; 6] = ["type", "title", "status", "code", "detail", "instance"];
 
 /// The type of a problem about which there is no page.
@@ -23,7 +23,7 @@ pub(super) struct Own {
     pub(super) detail: Option<Cow<'static, str>>,
     pub(super) instance: Option<Cow<'static, str>>,
     pub(super) members: Map<String, Value>,
-    /// In seconds; a header, and no member.
+    /// In seconds; a header, not a member.
     pub(super) retry_after: Option<u64>,
 }
 

@@ -11,11 +11,11 @@ use policy_core::Refusal;
 use super::Problem;
 use crate::base::{escape::printable, event::log};
 
-/// How much of a text is kept.
+/// The maximum length of a text that is kept.
 const LONGEST_TEXT: usize = 1024;
 
-/// Makes a rejection a response, and convertible by `?`, through the problem that its method
-/// `problem` returns. A variant for an unsupported `Content-Type` names the one that is read.
+/// Makes a rejection convertible into a response, and by `?`, through the problem that its method
+/// `problem` returns. A variant for an unsupported `Content-Type` names the supported type.
 macro_rules! rejection {
     ($rejection:ty $(, $unsupported:ident => $media_type:ident)?) => {
         impl From<$rejection> for $crate::base::problem::Problem {
@@ -53,9 +53,9 @@ pub(crate) fn is_text(response: &Response) -> bool {
         && kind.is_none_or(|kind| kind.as_bytes().starts_with(b"text/plain"))
 }
 
-/// An error in plain text as a problem of the same status. Its text is the `detail`; that of a server
-/// error is written for developers, and only logged. A client error without a code of its own gets that
-/// of `refusal`.
+/// An error in plain text as a problem of the same status. Its text is the `detail`; the text of a
+/// server error is written for developers, and only logged. A client error without its own code gets
+/// that of `refusal`.
 pub(crate) async fn of_text(response: Response, refusal: Option<Refusal>) -> Response {
     let (parts, body) = response.into_parts();
     let text = Limited::new(body, LONGEST_TEXT).collect().await;
