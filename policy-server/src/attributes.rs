@@ -83,11 +83,11 @@ methods! {
 /// Binds a handler to all methods of a path: GET, and HEAD with it, POST, PUT, PATCH, DELETE and
 /// QUERY.
 ///
-/// Its policies are those of each method: requests that change something get the CSRF check, and a
-/// preflight is told all of these methods. OPTIONS is answered with them. A method that nobody knows
-/// gets 501, and those of other standards are named by [`route`](macro@route). Grammar, arguments
-/// and compile errors are those of [`get`](macro@get), for each method: `ticket` in
-/// [`auth`](macro@auth) is for GET alone, for example.
+/// Its policies apply to each method: requests that change something get the CSRF check, and the
+/// responses to preflights and to OPTIONS list all of these methods. An unknown method gets 501;
+/// methods of other standards are bound by [`route`](macro@route). Grammar, arguments and compile
+/// errors are those of [`get`](macro@get), for each method: `ticket` in [`auth`](macro@auth) is for
+/// GET alone, for example.
 ///
 /// ```
 /// use policy_server::{http::Method, prelude::*};
@@ -115,8 +115,8 @@ methods! {
 /// ```
 pub use policy_macros::any;
 
-/// Binds a handler to QUERY requests of a path (RFC 10008): a request that changes nothing, as GET,
-/// and states in its content what it asks for, as POST.
+/// Binds a handler to QUERY requests of a path (RFC 10008): a request that changes nothing, like GET,
+/// and has its query in its content, like POST.
 ///
 /// Grammar, arguments and compile errors are those of [`get`](macro@get). In source files that
 /// import another `query`, such as that of sqlx, write `#[policy_server::query("/path")]`.
@@ -151,16 +151,16 @@ pub use policy_macros::any;
 /// - It is **safe and idempotent**: it needs no CSRF token, may arrive in TLS early data on a route
 ///   without a caller, and is repeated by a [`ReverseProxy`](crate::ReverseProxy) like GET as long as it has no
 ///   content.
-/// - **Pages of other origins** need a preflight for it, always, and [`cors`](macro@cors) allows them
+/// - **Pages of other origins** always need a preflight for it, and [`cors`](macro@cors) allows them
 ///   `Content-Type`. `fetch` sends the method as it is written: `query` is another method. No form
 ///   sends it.
 /// - The content needs a **`Content-Type`** (RFC 10008 2.1): a request without one gets 415
 ///   `request.media-type`, as does one with a type that [`Json`](crate::extract::Json) or
 ///   [`Form`](crate::extract::Form) does not read. `Accept-Query` names the type that they do, in
 ///   these responses and in those to OPTIONS.
-/// - **Caches keep nothing** of it: every response has `Cache-Control: no-store`, since a cache that
-///   does not know the method could answer one query with the result of another. To let caches help,
-///   answer 303 with the address of a GET route (RFC 10008 2.5), or name it in `Location` (2.4).
+/// - **Caches store nothing** of it: every response has `Cache-Control: no-store`, since a cache that
+///   does not know the method could respond to one query with the result of another. To use caches,
+///   respond with 303 and the address of a GET route (RFC 10008 2.5), or name it in `Location` (2.4).
 ///
 /// # Compile errors
 ///
@@ -243,8 +243,8 @@ pub use policy_macros::route;
 /// path is unsafe and has other `origins`, `credentials`, `headers` or `methods`, or no `cors` at
 /// all, caching is therefore disabled, whatever `max_age` is set.
 ///
-/// `credentials` bring a session cookie along from pages of the app's own site only, unless the cookie
-/// says otherwise: [`cross_site`](crate::cross_site).
+/// With `credentials`, browsers send a session cookie from pages of the app's own site only, unless
+/// the cookie has `SameSite=None`: see [`cross_site`](crate::cross_site).
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -288,7 +288,7 @@ pub use policy_macros::route;
 /// - methods and headers that browsers never let a page send or read
 /// - a second `#[cors]`, and one on a function without a route
 ///
-/// At start, an origin of another site is refused on a route for which only a session counts
+/// At start, an origin of another site is refused on a route that accepts only a session
 /// (`session.same-site`).
 pub use policy_macros::cors;
 
@@ -312,7 +312,7 @@ pub use policy_macros::cors;
 /// | part | meaning |
 /// |---|---|
 /// | `optional` | requests without a credential are accepted as anonymous; the rest applies to those with one |
-/// | `issuers = ["https://id.example", ..]` | whose tokens are taken, in place of this app's: issuers that `TokenSettings::accept` names, and `own` for the app |
+/// | `issuers = ["https://id.example", ..]` | the issuers whose tokens are accepted, in place of this app's: those that `TokenSettings::accept` names, and `own` for the app |
 /// | `scopes = ["orders:read", ..]` | all of them are required |
 /// | `roles = ["admin", ..]` | one of them is required |
 /// | `fresh = "10m"` | the user must have authenticated within this time; in `s`, `m`, `h` or `d` |
@@ -359,10 +359,10 @@ pub use policy_macros::auth;
 
 /// Sets how a route is protected from CSRF.
 ///
-/// CSRF needs a credential that browsers attach by themselves: a session, or a scheme that declares
+/// CSRF needs a credential that browsers attach automatically: a session, or a scheme that declares
 /// itself ambient. Without the attribute, the protection is that of the group, else of the app
-/// ([`App::csrf`](crate::App::csrf)), else `token`. The list of routes at start says which level
-/// decided, where one did.
+/// ([`App::csrf`](crate::App::csrf)), else `token`. The list of routes at start shows the level
+/// that decided, if one did.
 ///
 /// # Grammar
 ///
@@ -382,8 +382,8 @@ pub use policy_macros::auth;
 ///
 /// Ours are the public origin and those that [`cors`](macro@cors) grants with `credentials`. A
 /// request states its page by `Origin`, `Sec-Fetch-Site` or `Referer`; all current browsers do, with
-/// every request that changes something. A program has no need to: it sends `Origin` with the public
-/// origin of the service, as the `detail` of the 403 says, or the token where that helps.
+/// every request that changes something. A program has no page: it sends `Origin` with the public
+/// origin of the service, as the `detail` of the 403 explains, or the token where the table has it.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -418,7 +418,7 @@ pub use policy_macros::csrf;
 /// ```text
 /// #[cache(part, ..)]      a policy of this route
 /// #[cache(LISTS)]         a constant of type CachePolicy, shared between routes
-/// #[cache(none)]          none, whatever the group and the app say
+/// #[cache(none)]          none, whatever the group and the app state
 /// ```
 ///
 /// | part | meaning |
@@ -488,7 +488,7 @@ pub use policy_macros::cache;
 /// `/prices?callback=show` gets `/**/typeof show==='function'&&show({..});` in place of the JSON
 /// that the handler returns; without the parameter, the JSON itself. An invalid or repeated name is
 /// refused with 400 and never written to a response. Every page can read such a response, so
-/// cookies and tokens of the request are ignored. Errors are not wrapped: a page learns of them by
+/// cookies and tokens of the request are ignored. Errors are not wrapped: a page detects them by
 /// the `error` event of its script element.
 ///
 /// A script of another origin has full control over the page that loads it, and a Content Security
@@ -558,24 +558,25 @@ pub use policy_macros::jsonp;
 ///
 /// | part | meaning | over it |
 /// |---|---|---|
-/// | `body = "1 MiB"` | the most bytes of a body, also after layers that make it longer, in `B`, `kB`, `MB`, `GB` (thousands), `KiB`, `MiB` or `GiB` | 413 |
-/// | `timeout = "5s"` | the longest time until a response is ready, in `ms`, `s` or `m` | 503 |
-/// | `rate = "100/min"` | the most requests of one client address within any `s`, `min`, `h` or `d` | 429 |
-/// | `rate = "100/min per principal"` | the same for each principal, wherever they come from | 429 |
-/// | `concurrency = 64` | the most concurrent requests; a WebSocket is one until it ends | 503 |
-/// | `message = "64 KiB"` | the most bytes of a WebSocket message of a client, all fragments together; 256 KiB | closed with 1009 |
+/// | `body = "1 MiB"` | the maximum size of a body, also after layers that make it longer, in `B`, `kB`, `MB`, `GB` (thousands), `KiB`, `MiB` or `GiB` | 413 |
+/// | `timeout = "5s"` | the maximum time until a response is ready, in `ms`, `s` or `m` | 503 |
+/// | `rate = "100/min"` | the maximum number of requests of one client address within any `s`, `min`, `h` or `d` | 429 |
+/// | `rate = "100/min per principal"` | the same for each principal, from any address | 429 |
+/// | `concurrency = 64` | the maximum number of concurrent requests; a WebSocket is one until it ends | 503 |
+/// | `message = "64 KiB"` | the maximum size of a WebSocket message of a client, all fragments together; 256 KiB | closed with 1009 |
 /// | `silence = "5m"` | how long a WebSocket client may send nothing, not even a pong; one minute | closed with 1001 |
-/// | `sockets = 1000` | the most WebSockets open at once; 4,096 | 503 |
-/// | `sockets_per_caller = 10` | the most per principal, or else per client address; 100 | 429 |
+/// | `sockets = 1000` | the maximum number of open WebSockets; 4,096 | 503 |
+/// | `sockets_per_caller = 10` | the maximum number per principal, or else per client address; 100 | 429 |
 ///
 /// The limits of WebSockets apply whether a handler, a mounted service or a proxy opens them. A
 /// client is sent a ping after half of `silence`, and its pong does not reach the handler. Each
-/// instance counts by itself.
+/// instance counts its own WebSockets.
 ///
 /// An IPv6 address counts by its first 64 bits, and a network of 48 bits is served a limited number
 /// of clients ([`App::rate_capacity`](crate::App::rate_capacity)). A rate is also the burst size: all
-/// of its requests may come at once, and then none for the rest of the period. What only the handler
-/// knows, such as the account that a login names, is counted by a [`RateLimiter`](crate::RateLimiter).
+/// of its requests may come at once, and then none for the rest of the period. A rate by a key that
+/// only the handler knows, such as the account of a login, needs a
+/// [`RateLimiter`](crate::RateLimiter).
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -622,7 +623,7 @@ pub use policy_macros::limit;
 /// ```text
 /// #[headers(part, ..)]       a policy of this route
 /// #[headers(PAGES)]          a constant of type HeadersPolicy, shared between routes
-/// #[headers(none)]           no fields, whatever the group and the app say
+/// #[headers(none)]           no fields, whatever the group and the app state
 /// ```
 ///
 /// | part | meaning |
@@ -711,7 +712,7 @@ pub use policy_macros::headers;
 /// ```
 pub use policy_macros::isolation;
 
-/// Wraps a handler in `tower` layers: compression, tracing, a limit of its own.
+/// Wraps a handler in `tower` layers, such as compression, tracing or a further limit.
 ///
 /// # Grammar
 ///
@@ -719,9 +720,9 @@ pub use policy_macros::isolation;
 /// #[layer(expression, ..)]     each makes a layer; the first is the outermost
 /// ```
 ///
-/// They run behind the gates of the route and inside its protections, as those of a
-/// [group](crate::Group::layer) do, which are around them. The expressions are evaluated once for
-/// each time that the route is added to an app.
+/// They run behind the gates of the route and inside its protections, like those of a
+/// [group](crate::Group::layer), which wrap them. The expressions are evaluated once for each time
+/// that the route is added to an app.
 ///
 /// If a layer compresses a response, or a service sets `Content-Encoding`, a strong `ETag` becomes
 /// weak, since it was stated for the unencoded bytes (RFC 9110 8.8.3.3): `If-None-Match` still gets
@@ -752,7 +753,7 @@ pub use policy_macros::isolation;
 ///
 /// # Compile errors
 ///
-/// What is no layer for a handler.
+/// An expression that is no layer for a handler.
 ///
 /// ```compile_fail
 /// # use policy_server::prelude::*;
@@ -773,8 +774,8 @@ pub use policy_macros::layer;
 /// ```
 ///
 /// Nothing registers itself: linking code opens no endpoint. A handler that no list names gets the
-/// compiler's unused warning, unless a library exports it: somebody else might list it. Handlers of a
-/// library are better `pub(crate)`.
+/// compiler's unused warning, unless a library exports it, since another crate might list it.
+/// Handlers of a library should be `pub(crate)`.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -793,10 +794,10 @@ pub use policy_macros::layer;
 /// # Compile errors
 ///
 /// Everything that is not the name of a function with a route attribute, and handlers with an
-/// argument that cannot be extracted with the app's state. The list looks for a type that the route
-/// attribute makes beside the function, so that the compiler says of a function without one:
+/// argument that cannot be extracted with the app's state. The list refers to a type that the route
+/// attribute creates beside the function, so the compiler reports the following errors:
 ///
-/// | the compiler | what is wrong |
+/// | message of the compiler | cause |
 /// |---|---|
 /// | "expected struct, variant or union type, found function `plain`" | `plain` has no route attribute |
 /// | "cannot find struct, variant or union type `price` in this scope" | there is no `price`, or it is not imported |

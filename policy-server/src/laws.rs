@@ -1,7 +1,7 @@
-//! `policy_tests!`, which is there whatever the features are.
+//! `policy_tests!`, which exists with any set of features.
 
 /// Tests for the laws of an app's policies, one for each law, over every combination that the app
-/// can tell apart. It needs the feature `testing`.
+/// can distinguish. It needs the feature `testing`.
 ///
 /// ```
 /// # use policy_server::prelude::*;
@@ -18,7 +18,7 @@
 /// `app` may be an `async fn` as well, which runs on a tokio runtime: `policy_tests!(app())` is the
 /// same. Two apps of one package get names: `policy_tests!(shop: crate::shop::app());`.
 ///
-/// Outside of tests it expands to nothing, so that it can stand beside the app, with the feature in
+/// Outside of tests it expands to nothing, so it can be written beside the app, with the feature in
 /// the `[dev-dependencies]`:
 ///
 /// ```toml
@@ -26,18 +26,18 @@
 /// policy-server = { version = "0.1", features = ["testing"] }
 /// ```
 ///
-/// Where the feature is off in tests, they do not compile (`syntax.testing-off`).
+/// If the feature is off in tests, they do not compile (`syntax.testing-off`).
 ///
 /// One of the tests compares the policy of the app with `policy.lock` beside the `Cargo.toml` of the
 /// package, `policy.shop.lock` for an app with a name. The first run writes the file, for the
-/// repository; where `CI` is set it fails instead. After that the test fails with the difference in
-/// words whenever the policy changes. `POLICY_LOCK=update cargo test` takes the new policy over, unless
-/// something is opened: a route that admits more callers, origins or requests, loses a protection, or
-/// is new and public has to be accepted by a line in the file, which the test says.
+/// repository; if `CI` is set, it fails instead. After that the test fails with a description of the
+/// difference whenever the policy changes. `POLICY_LOCK=update cargo test` writes the new policy,
+/// unless it opens something: a route that admits more callers, origins or requests, loses a
+/// protection, or is new and public has to be accepted by a line in the file, which the test prints.
 ///
-/// Another one looks for what is odd about the policy as a whole, by the lints of
-/// `policy_manifest::lint`. It fails on what is sure and of medium severity or worse, unless a line
-/// of the file suppresses it, with who, why and perhaps until when. It prints the rest.
+/// Another test runs the lints of `policy_manifest::lint` over the whole policy. It fails on
+/// certain findings of medium severity or worse, unless a line of the file suppresses them, with an
+/// author, a reason and optionally an end date. It prints the others.
 ///
 /// See [`testing`](crate::testing) for the laws and their cases.
 #[macro_export]
@@ -61,7 +61,7 @@ macro_rules! __policy_laws {
     };
 }
 
-/// Has the compiler say which feature is missing.
+/// Makes the compiler report the missing feature.
 #[cfg(not(feature = "testing"))]
 #[track_caller]
 #[expect(clippy::panic, reason = "evaluated by the compiler only")]

@@ -49,7 +49,7 @@
 //! - [`Problem`] is an error response, [`Invalid`] the validation errors of a request, [`Error`] a
 //!   failed start.
 //! - [`operation`] describes how to run an app: probes, logs, runtimes, limits.
-//! - [`instances`] describes how to run several: their store, and what they know of each other.
+//! - [`instances`] describes how to run several: their store, and the state that they share.
 //! - [`cross_site`] describes how pages of another site use an app: same site, `SameSite=None`, tokens.
 //! - [`PolicyLayer`] puts policies in front of any `tower` service.
 //! - The module `testing`, with the feature of that name, is for tests: a client without sockets, a
@@ -66,8 +66,8 @@
 //! # Authentication
 //!
 //! Every route declares its callers by [`#[auth(..)]`](macro@auth); a route without it is a compile
-//! error. A [`Mount`], a proxy and a [`Fallback`] declare them by an [`AuthRequirement`], or their
-//! group or app does; an app in which nothing does, does not start.
+//! error. A [`Mount`], a proxy and a [`Fallback`] declare them by an [`AuthRequirement`], or inherit
+//! those of their group or app; an app in which no level declares them does not start.
 //!
 //! | word | accepts |
 //! |---|---|
@@ -113,7 +113,7 @@
 //! routes too. Pages get the token by [`extract::CsrfToken`]; a route that returns it is one line.
 //! Bearer tokens need no CSRF token. [`#[csrf(..)]`](macro@csrf) is for exceptions, and
 //! [`App::csrf`] and [`Group::csrf`] are for many routes at once. A program that sends neither
-//! `Origin` nor Fetch Metadata is told what to send, in the `detail` of the 403. Services without
+//! `Origin` nor Fetch Metadata finds out what to send from the `detail` of the 403. Services without
 //! attributes are protected in the same way, and from unsafe requests of other pages also where they
 //! are public: see [`Mount::csrf`].
 //!
@@ -263,7 +263,7 @@ pub use route::{rate_limiter::RateLimiter, shared_limits::SharedLimits};
 pub use server::{ListenAddress, Server};
 pub use store::stored_origins::{StoredOrigins, StoredOriginsError};
 
-/// A policy that an app might get, decided beside the one that it has: [`App::observe`].
+/// A possible next policy of an app, evaluated beside the one in force: [`App::observe`].
 #[cfg(feature = "manifest")]
 pub mod candidate {
     pub use crate::observe::candidate::{Candidate, Counts, Difference};
@@ -336,7 +336,7 @@ pub mod tokens {
     pub mod issuers {}
 }
 
-/// What nearly every service uses: `use policy_server::prelude::*;`.
+/// The items that nearly every service uses: `use policy_server::prelude::*;`.
 pub mod prelude {
     pub use crate::{
         App, AuthRequirement, CachePolicy, Caller, CorsPolicy, Error, Fallback, FromParam, FromRef,

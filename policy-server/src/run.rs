@@ -62,8 +62,7 @@ impl<S> App<S> {
     /// Checks everything, binds `address`, and serves until ctrl-c or SIGTERM, after which requests
     /// in flight are completed; in development ctrl-c ends it at once. The address is text, a
     /// `SocketAddr`, or a listener that is bound: [`ListenAddress`]. The default port is 80, or 443 with
-    /// TLS. The signals are caught for
-    /// the whole process; see [`Server::run`].
+    /// TLS. The signals are caught for the whole process; see [`Server::run`].
     ///
     /// # Errors
     ///

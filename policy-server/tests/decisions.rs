@@ -62,8 +62,8 @@ fn a_file_is_followed_by_the_names_of_its_tests() {
     assert_eq!(found, [("a.rs", "one"), ("a.rs", "two"), ("b.rs", "three")]);
 }
 
-/// The pairs of a file and the name of a test: a path in backquotes, and names in backquotes that
-/// follow it behind commas.
+/// The pairs of a file and the name of a test: a path in backquotes, followed by names in backquotes
+/// after commas.
 fn named_tests(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut parts = text.split('`');
     let mut file = None;

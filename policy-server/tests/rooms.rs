@@ -31,10 +31,10 @@ const ROOMS: [&str; 16] = [
     "store",
 ];
 
-/// What everything may import, and what imports none of the others.
+/// The room that all others may import, and that imports none of them.
 const BASE: &str = "base";
 
-/// How far from the top a room is.
+/// The position of a room, counted from the top.
 fn layer(room: &str) -> Option<usize> {
     let rooms = ROOMS.iter().chain(&[BASE]);
     rooms.into_iter().position(|name| *name == room)
@@ -55,7 +55,7 @@ fn no_room_imports_from_a_room_above_it() {
         }
     }
     assert!(upward.is_empty(), "{} imports go upward:\n{}", upward.len(), upward.join("\n"));
-    // A reader that sees nothing would find no fault either.
+    // If no import were read, the test would find no fault either.
     assert!(arrows.len() > 40, "only {} arrows between rooms were seen", arrows.len());
 }
 
@@ -147,7 +147,7 @@ fn room_of(file: &Path) -> String {
     first.trim_end_matches(".rs").to_owned()
 }
 
-/// The first segments behind each `crate::`, modules of tests left out.
+/// The first segments behind each `crate::`, without modules of tests.
 fn imports(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     collect(text.parse().unwrap(), &mut found);
@@ -159,7 +159,7 @@ fn collect(tokens: TokenStream, found: &mut BTreeSet<String>) {
     let mut is_test = false;
     let mut index = 0;
     while let Some(token) = tokens.get(index) {
-        // `$crate` is a path of whoever uses the macro.
+        // `$crate` is a path in the code that uses the macro.
         let before = index.checked_sub(1).and_then(|before| tokens.get(before));
         let is_dollar = matches!(before, Some(TokenTree::Punct(punct)) if punct.as_char() == '$');
         match token {

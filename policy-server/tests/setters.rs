@@ -1,5 +1,5 @@
-//! Every public setter is called in a test. That does not show its effect, but a setter that nobody calls
-//! has none that a test could notice.
+//! Every public setter is called in a test. That does not prove its effect, but without a call no test
+//! could notice one.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
@@ -9,17 +9,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Setters that product code alone calls, each with a test of what they do there.
+/// Setters that only product code calls, each with a test of its effect there.
 const SHOWN_OTHERWISE: [(&str, &str); 5] = [
     ("ConstText::hex", "ipv6_is_canonical_as_the_standard_library_prints_it"),
     ("PolicyError::or_location", "lists_of_origins_of_a_bad_file_are_refused"),
     ("Preflight::not_kept", "preflights_are_not_kept_where_a_change_is_shared_otherwise"),
     ("Profile::mapped_claims", "an_issuer_grants_nothing_but_what_it_may"),
-    // How much memory the pages take is in no result.
+    // No result shows the memory of the pages.
     ("EmbeddedStore::page_cache", "it_keeps_the_rules_of_every_store"),
 ];
 
-/// Those with a public API.
+/// The packages with a public API.
 const PACKAGES: [&str; 4] = ["policy-browser", "policy-core", "policy-manifest", "policy-server"];
 
 #[test]
@@ -59,7 +59,7 @@ fn setters(package: &str) -> BTreeSet<String> {
     setters.collect()
 }
 
-/// A line without what is between angle brackets, except that a result says of what it is.
+/// A line without the text in angle brackets, except the `Self` of a result.
 fn without_generics(line: &str) -> String {
     let (mut depth, mut before, mut text) = (0_usize, ' ', String::new());
     for character in line.replace("core::result::Result<Self,", "Self<").chars() {
@@ -74,7 +74,7 @@ fn without_generics(line: &str) -> String {
     text
 }
 
-/// The files of tests, and of others what is behind the first `cfg(test)`.
+/// The files of tests, and the part of other files after the first `cfg(test)`.
 fn test_code() -> Vec<String> {
     let mut found = Vec::new();
     let others = ["tests", "examples", "ui/tests"];
