@@ -68,7 +68,7 @@ impl Activity {
         mem::swap(timer, &mut self.timer.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// What the client has not read yet.
+    /// The responses that the client has not read yet.
     pub(super) fn unsent(&self) -> &Arc<Unsent> {
         &self.unsent
     }

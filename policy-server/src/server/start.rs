@@ -97,7 +97,7 @@ struct Start {
     own_origin: OwnOrigin,
     /// Whether the app states a public origin, valid or not.
     states_origin: bool,
-    /// Whether requests can carry credentials and no proxy in front is known to use TLS for them.
+    /// Whether requests can carry credentials, and no proxy in front reports their scheme.
     has_credentials: bool,
     /// Whether the peers of Unix sockets are named as proxies.
     trusts_sockets: bool,
@@ -270,7 +270,7 @@ fn open_files() -> Option<u64> {
     Resource::NOFILE.get_soft().ok()
 }
 
-/// Windows has no limit of its own for sockets.
+/// Windows has no separate limit for sockets.
 #[cfg(not(unix))]
 fn open_files() -> Option<u64> {
     None

@@ -166,7 +166,7 @@ impl Future for OpenResponse {
         if let Some(server) = &self.app.settings.server_header {
             response.headers_mut().entry(SERVER).or_insert_with(|| server.clone());
         }
-        // What follows a refused CONNECT may be meant for the target, sent without waiting for the
+        // Data after a refused CONNECT may be meant for the target, sent without waiting for the
         // response (RFC 9931): it must not be read as requests.
         let is_refused_tunnel = self.is_tunnel && !response.status().is_success();
         let is_upgrade = response.status() == StatusCode::SWITCHING_PROTOCOLS;

@@ -22,7 +22,7 @@ use super::quic::{Inbound, StreamState};
 /// when the body is polled.
 pub(super) struct RequestBody {
     stream: RequestStream<Inbound, Bytes>,
-    /// What was received together with the head.
+    /// The data that was received together with the head.
     first: Option<Part>,
     /// The remaining length according to the head (RFC 9114 4.1.2).
     missing: Option<u64>,

@@ -1,4 +1,4 @@
-//! Where a server listens.
+//! The address on which a server listens.
 
 #[cfg(unix)]
 use std::os::unix::net::UnixListener;
@@ -12,7 +12,7 @@ use super::bound::BoundSocket;
 /// How the address of a Unix socket begins.
 const UNIX: &str = "unix:";
 
-/// Where a server listens: an address as text, a [`SocketAddr`], an address and a port, or a listener
+/// The address on which a server listens: text, a [`SocketAddr`], an address and a port, or a listener
 /// that is bound already, by systemd or by a test.
 ///
 /// Text that begins with `unix:` is the path of a Unix socket, for a proxy on the same machine.

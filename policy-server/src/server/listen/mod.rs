@@ -51,7 +51,7 @@ pub(super) struct Listener {
     pub(super) file: Option<SocketFile>,
 }
 
-/// What a listener does with connections.
+/// The purpose of a listener.
 pub(super) enum Role {
     /// Serves the app over plain HTTP.
     Plain,

@@ -16,13 +16,13 @@ use crate::{app::settings::ServerSettings, server::monitor::MonitoredIo};
 /// Concurrent requests: RFC 9113 6.5.2 recommends at least 100, and browsers use no more.
 const STREAMS: u32 = 200;
 
-/// How much of a body may arrive before its handler reads it. The connection window is the same, so
-/// a connection buffers no more, however many streams it has.
+/// The maximum number of bytes of a body that may arrive before its handler reads them. The window
+/// of the connection is the same, so a connection buffers no more, however many streams it has.
 const STREAM_WINDOW: u32 = 512 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
 
-/// How much of a response is buffered for a full socket. All streams of a connection together
-/// buffer less than 13 MiB for a client that opens its windows and reads nothing.
+/// The number of bytes of a response that are buffered for a full socket. All streams of a connection
+/// together buffer less than 13 MiB for a client that opens its windows and reads nothing.
 const SEND_BUFFER: usize = 64 * 1024;
 
 /// The minimum of RFC 9113 4.2: a longer frame would block others.

@@ -37,7 +37,7 @@ pub(in crate::server::http3) struct Inbound {
     is_over: bool,
 }
 
-/// What is inspected on a stream.
+/// The part of a stream that is inspected.
 pub(super) enum Guard {
     /// Frames, with a [`Control`] if this is the control stream.
     Frames(Frames, Option<Control>),
