@@ -27,7 +27,7 @@ pub(super) fn connection(
     ObservedIo::new(Box::new(stream), Usage { is_http2, seen: Arc::default() })
 }
 
-/// What was observed on a connection.
+/// The observations on a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Usage {
     is_http2: bool,

@@ -43,7 +43,7 @@ const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
 const UPGRADES: HeaderValue = HeaderValue::from_static("upgrade");
 const CHUNKED: HeaderValue = HeaderValue::from_static("chunked");
 
-/// What a proxied request needs from the app.
+/// The parts of the app that a proxied request needs.
 pub(crate) struct Serving<'a> {
     pub(crate) auth: &'a AuthService,
     pub(crate) own_origin: &'a OwnOrigin,
@@ -123,13 +123,13 @@ pub(crate) fn forward(
     })
 }
 
-/// What the client's connection is upgraded to.
+/// The upgrade of the client's connection.
 struct Upgrade {
     stream: OnUpgrade,
     /// Whether this is a single stream of HTTP/2 or later (RFC 8441) and not a connection.
     is_extended: bool,
     /// The `Sec-WebSocket-Accept` that proves that the upstream has read our key (RFC 6455 4.1). A
-    /// client with a key of its own checks that itself.
+    /// client that sent a key checks the response to it itself.
     accept: Option<String>,
 }
 
