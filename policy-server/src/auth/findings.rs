@@ -20,7 +20,7 @@ pub(super) struct Findings {
     session_check: OnceLock<Result<(), Refusal>>,
 }
 
-/// What is known about the session that a request presents.
+/// The findings about the session that a request presents.
 pub(crate) enum SessionFinding<'a> {
     /// Nothing: it was not loaded.
     Unasked,
@@ -64,7 +64,7 @@ impl RequestAuth {
         self.findings.session_check.get().copied()
     }
 
-    /// What was found out about the session.
+    /// The findings about the session.
     pub(crate) fn session_finding(&self) -> SessionFinding<'_> {
         // The cookie of such a request is not read.
         if self.is_explicit() {

@@ -101,7 +101,7 @@ impl AuthService {
     }
 }
 
-/// What one route requires of its callers.
+/// The requirements of one route for its callers.
 #[derive(Clone, Debug)]
 pub(crate) struct RouteAuth {
     pub(crate) auth: AuthPolicy,

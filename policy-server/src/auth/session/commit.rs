@@ -23,7 +23,7 @@ use crate::{
 /// How often a commit is tried before the session is reported as busy.
 const TRIES: usize = 3;
 
-/// What the response must state about the session.
+/// The facts about the session that the response must state.
 #[derive(Debug, Default)]
 pub(crate) struct Committed {
     /// The value of `Set-Cookie`, which sets or removes the cookie.

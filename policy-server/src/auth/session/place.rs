@@ -1,4 +1,4 @@
-//! Where an app stores its sessions.
+//! The store of an app's sessions.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -27,7 +27,7 @@ pub(super) trait SharedStore: FullStore + LimitStore {}
 
 impl<S: FullStore + LimitStore> SharedStore for S {}
 
-/// Where sessions are stored.
+/// The store of sessions.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
     /// A store of this crate. It holds tokens as well.

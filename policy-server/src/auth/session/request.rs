@@ -35,7 +35,7 @@ pub(crate) struct RequestSession {
     cut_offs: OnceLock<Arc<CutOffs>>,
 }
 
-/// What the handler has done so far.
+/// The changes that the handler has made so far.
 #[derive(Debug, Default)]
 pub(super) struct Work {
     pub(super) effects: Effects,

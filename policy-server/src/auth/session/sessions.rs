@@ -1,4 +1,4 @@
-//! What a handler can do with the sessions of a user.
+//! Operations of handlers on the sessions of a user.
 
 use std::{fmt, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! What a handler can do with tokens.
+//! Operations of handlers on tokens.
 
 use std::{borrow::Cow, sync::Arc};
 

@@ -15,9 +15,10 @@ use crate::base::problem::Problem;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Issued {
-    /// What the client sends in `Authorization: Bearer`.
+    /// The token that the client sends in `Authorization: Bearer`.
     pub access_token: String,
-    /// What the client exchanges for the next access token; present after a login and a refresh.
+    /// The token that the client exchanges for the next access token; present after a login and a
+    /// refresh.
     pub refresh_token: Option<String>,
     /// The `jti` of the access token, by which it can be revoked.
     pub id: Box<str>,

@@ -50,7 +50,7 @@ pub enum OnStale {
     /// The request gets 503.
     #[default]
     Deny,
-    /// The token is accepted, unless it is known to be revoked.
+    /// The token is accepted, unless a known revocation covers it.
     Allow,
 }
 
@@ -228,8 +228,8 @@ impl TokenSettings {
         self
     }
 
-    /// Where refresh tokens, revocations and tickets are stored: by default where the sessions are.
-    /// Tests use a store given here as well.
+    /// The store of refresh tokens, revocations and tickets: by default that of the sessions. Tests use
+    /// a store given here as well.
     #[must_use]
     pub fn store(mut self, store: impl TokenStore) -> Self {
         self.store = Some(Arc::new(store));

@@ -352,7 +352,7 @@ impl Run {
         Ok(())
     }
 
-    /// The id that a letter stands for, or one that was never issued.
+    /// The id that a letter represents, or one that was never issued.
     fn cookie(&self, step: &Step) -> Option<String> {
         let letter = step.cookie.as_ref().or(step.except_.as_ref())?;
         let unknown = || SessionId::drawn([letter.as_bytes()[0]; 32]).text();

@@ -68,7 +68,7 @@ enum Keys {
     JwkSet(Arc<JwkSet>),
 }
 
-/// What the settings of an issuer depend on in the app.
+/// The facts about the app on which the settings of an issuer depend.
 pub(super) struct Own<'a> {
     /// `None` if it signs no tokens.
     pub(super) issuer: Option<&'a str>,

@@ -16,7 +16,7 @@ use crate::{
     store::{CreateFamily, Family, Refresh, Refreshed, Revocation, TokenHash},
 };
 
-/// What an access token states besides its issuer and dates.
+/// The contents of an access token besides its issuer and dates.
 #[derive(Clone, Copy, Default)]
 pub(in crate::auth::tokens) struct Grant<'a> {
     pub(in crate::auth::tokens) session: Option<&'a str>,

@@ -1,4 +1,4 @@
-//! Which access tokens are accepted.
+//! The verification of access tokens.
 
 use std::{cell::OnceCell, time::Duration};
 
