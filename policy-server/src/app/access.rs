@@ -12,7 +12,7 @@ use policy_core::{
 
 use crate::auth::scheme::Scheme;
 
-/// What a mount, a proxy, a fallback or a tunnel requires of its callers: the value form of
+/// The requirements of a mount, a proxy, a fallback or a tunnel for its callers: the value form of
 /// [`#[auth(..)]`](macro@crate::auth).
 ///
 /// ```
@@ -136,16 +136,16 @@ impl AuthRequirement {
     }
 }
 
-/// What a mount, a proxy, a fallback, a group or an app states about callers.
+/// The statements of a mount, a proxy, a fallback, a group or an app about callers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Access {
     /// `None` where the outer level decides.
     pub(crate) callers: Option<Callers>,
-    /// As above.
+    /// `None` where the outer level decides.
     pub(crate) csrf: Option<CsrfPolicy>,
 }
 
-/// Who may call.
+/// The permitted callers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Callers {
     Public,
@@ -153,7 +153,7 @@ pub(crate) enum Callers {
 }
 
 impl Access {
-    /// What this level states, else the outer one.
+    /// The statements of this level, or else of the outer one.
     pub(crate) fn or(self, outer: Self) -> Self {
         Self { callers: self.callers.or(outer.callers), csrf: self.csrf.or(outer.csrf) }
     }

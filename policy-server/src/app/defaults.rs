@@ -28,7 +28,7 @@ impl Defaults {
         self.written.push((facet, Location::caller()));
     }
 
-    /// Where a facet is written.
+    /// The source location of a facet.
     #[cfg(feature = "manifest")]
     pub(crate) fn written(&self, facet: &str) -> Option<&'static Location<'static>> {
         let (_, location) = self.written.iter().find(|(noted, _)| *noted == facet)?;

@@ -585,7 +585,7 @@ impl<S> App<S> {
     /// | `client` | its address, as rate limits see it |
     /// | `protocol` | such as `HTTP/1.1` or `HTTP/2.0` |
     /// | `request_id` | if [ids](Self::request_ids) are on |
-    /// | `is_complete` | whether the client took the whole response, as far as the connection can tell |
+    /// | `is_complete` | whether the client took the whole response, according to the connection |
     ///
     /// The event contains no header, query or body of a request or response, and so no credential
     /// from these. It does contain the path: a secret in a path ends up in this log, as in those of

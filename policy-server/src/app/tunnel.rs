@@ -31,9 +31,9 @@ use super::access::AuthRequirement;
 ///
 /// A tunnel leads only to a listed host and port, compared without case. The name is resolved for
 /// each tunnel and the addresses are checked: this machine, private networks and all other
-/// [special-purpose](policy_core::tunnel::is_special) addresses are left out unless
-/// [`private`](Self::private) lists them, so that whoever controls the DNS zone cannot direct the
-/// tunnel into the internal network. The connection goes to the address that was checked.
+/// [special-purpose](policy_core::tunnel::is_special) addresses are refused unless
+/// [`private`](Self::private) lists them, so that an attacker who controls the DNS zone cannot direct
+/// the tunnel into the internal network. The connection goes to the address that was checked.
 ///
 /// # AuthRequirement
 ///
