@@ -1,5 +1,5 @@
-//! What operators can observe: spans, the access log, decision records, what a candidate policy would
-//! decide, request ids and health probes.
+//! Observability: spans, the access log, decision records, the decisions of a candidate policy,
+//! request ids and health probes.
 
 pub(crate) mod access_log;
 #[cfg(feature = "manifest")]

@@ -1,5 +1,5 @@
-//! What is observed of one request: its id, its entry in the access log, the record of its decision,
-//! and what a candidate policy would have decided.
+//! The observation of one request: its id, its entry in the access log, the record of its decision,
+//! and the decision of a candidate policy.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -29,7 +29,7 @@ use crate::{
     },
 };
 
-/// What to observe of each request.
+/// The observations to make for each request.
 #[derive(Clone, Debug)]
 pub(crate) struct Observing {
     request_ids: bool,

@@ -19,9 +19,9 @@ use crate::auth::{
     principal::{AuthScheme, CLOCK_SKEW, Principal},
 };
 
-/// What the gates found out about the caller.
+/// The findings of the gates about the caller.
 pub(super) struct Sender<'a> {
-    /// What the route in force requires.
+    /// The requirements of the route in force.
     pub(super) auth: &'a AuthPolicy,
     pub(super) request: Option<&'a RequestAuth>,
     pub(super) headers: &'a HeaderMap,
