@@ -14,7 +14,7 @@ use axum_core::{
 
 use super::{Respond, parameters::FromParam};
 
-/// An argument that is known to come from a body. A handler takes its type through here.
+/// An argument that is extracted from a body. A handler's signature takes its type through this trait.
 pub trait OfBody<S> {
     /// The type itself.
     type Argument;
@@ -24,7 +24,7 @@ impl<S, T: FromRequest<S>> OfBody<S> for T {
     type Argument = T;
 }
 
-/// An argument that is known to come from the head of a request, as [`OfBody`].
+/// An argument that is extracted from the head of a request; otherwise like [`OfBody`].
 pub trait OfHead<S> {
     /// The type itself.
     type Argument;

@@ -8,7 +8,7 @@ use serde_path_to_error::{Path, Segment};
 use crate::base::escape::printable;
 use crate::base::problem::{Invalid, escaped};
 
-/// What is wrong with well-formed data, and where.
+/// An error in well-formed data, and its location.
 ///
 /// Its texts may quote the data; they are cut to a maximum length and contain no control
 /// characters.

@@ -56,7 +56,7 @@ wrapper!(Query);
 pub struct QueryRejection(Mismatch);
 
 impl QueryRejection {
-    /// What is wrong, and where.
+    /// The error, and its location.
     pub fn mismatch(&self) -> &Mismatch {
         &self.0
     }
