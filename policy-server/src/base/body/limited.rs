@@ -18,9 +18,9 @@ use super::{BodyObserver, ObservedBody, Polled};
 /// How a reader is informed that a body is over its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Excess {
-    /// By an error instead of the frame that exceeds the limit.
+    /// An error instead of the frame that exceeds the limit.
     Cut,
-    /// By one byte over the limit, and an error after it. axum's extractors enforce the same limit
+    /// One byte over the limit, and an error after it. axum's extractors enforce the same limit
     /// themselves, and recognise its error only if it is wrapped in little or nothing.
     Shown,
 }
