@@ -409,7 +409,7 @@ impl<'a> Reader<'a> {
                         (Level::Group, declared.group),
                         (Level::App, Some(&self.app.defaults)),
                     ];
-                    // Who may call a mount is inherited.
+                    // The callers of a mount are inherited.
                     levels.into_iter().find_map(|(level, defaults)| {
                         let location = defaults?.written(facet)?;
                         Some((level, location.file(), location.line()))
