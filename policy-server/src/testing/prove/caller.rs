@@ -57,7 +57,7 @@ pub(super) struct Facts {
     pub(super) now: Timestamp,
 }
 
-/// Who issued a credential, by the words of `#[auth(issuers = [..])]`.
+/// The issuer of a credential, by the words of `#[auth(issuers = [..])]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Issuer {
     /// The words for it.
@@ -176,7 +176,7 @@ impl Issuer {
 }
 
 impl Facts {
-    /// Whether the last login is known to be at most `limit` seconds ago.
+    /// Whether the credential states a last login less than `limit` seconds ago.
     fn is_younger(&self, limit: u32) -> bool {
         self.authenticated.is_some_and(|at| self.now.since(at).as_secs() < u64::from(limit))
     }

@@ -89,7 +89,7 @@ impl<'a> Path<'a> {
         kinds.into_iter().map(|(_, path)| path).chain([unknown]).collect()
     }
 
-    /// The route that serves a method; for HEAD without a route of its own, that of GET.
+    /// The route that serves a method; for HEAD without its own route, that of GET.
     pub(super) fn served(&self, method: &str) -> Option<&'a Declaration> {
         let of = |name: &str| self.routes.iter().find(|route| route.method.as_str() == name);
         of(method).or_else(|| if method == "HEAD" { of("GET") } else { None }).copied()

@@ -298,7 +298,7 @@ fn explore_path<'a>(explorer: &mut AppExplorer<'a>, index: usize, path: &Path<'a
     tallies
 }
 
-/// What `policy_tests!` expands to in tests.
+/// The expansion of `policy_tests!` in tests.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __policy_laws {

@@ -118,17 +118,18 @@ fn value_of<'h>(headers: &'h HeaderMap, directive: &str) -> Option<&'h str> {
     pairs.find(|(name, _)| name.eq_ignore_ascii_case(directive)).map(|(_, value)| value)
 }
 
-/// What caches may do with a response (RFC 9111 3, 4.2 and 5.2.2, RFC 5861); times are in seconds.
+/// The permissions of caches for a response (RFC 9111 3, 4.2 and 5.2.2, RFC 5861); times are in
+/// seconds.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Reuse {
     is_stored: bool,
     /// Whether a shared cache may store responses to requests with `Authorization`.
     is_public: bool,
-    /// For how long a private cache reuses it without validation.
+    /// The time for which a private cache reuses it without validation.
     own: u64,
     /// The same for a shared cache.
     shared: u64,
-    /// For how long after that it may be reused stale.
+    /// The time after that for which it may be reused stale.
     stale: u64,
 }
 
