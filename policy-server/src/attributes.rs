@@ -197,8 +197,8 @@ pub use policy_macros::query;
 ///
 /// # Compile errors
 ///
-/// Those of `get`; CONNECT and TRACE, which the server handles itself; and the same method and path
-/// twice on one handler.
+/// The errors of `get`; CONNECT and TRACE, which the server handles itself; and the same method and
+/// path twice on one handler.
 ///
 /// ```compile_fail
 /// # use policy_server::prelude::*;

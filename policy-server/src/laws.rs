@@ -51,7 +51,7 @@ macro_rules! policy_tests {
     };
 }
 
-/// What `policy_tests!` expands to in tests.
+/// The expansion of `policy_tests!` in tests.
 #[cfg(not(feature = "testing"))]
 #[doc(hidden)]
 #[macro_export]
