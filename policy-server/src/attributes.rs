@@ -418,7 +418,7 @@ pub use policy_macros::csrf;
 /// ```text
 /// #[cache(part, ..)]      a policy of this route
 /// #[cache(LISTS)]         a constant of type CachePolicy, shared between routes
-/// #[cache(none)]          none, whatever the group and the app state
+/// #[cache(none)]          none, whatever the group and the app say
 /// ```
 ///
 /// | part | meaning |
@@ -623,7 +623,7 @@ pub use policy_macros::limit;
 /// ```text
 /// #[headers(part, ..)]       a policy of this route
 /// #[headers(PAGES)]          a constant of type HeadersPolicy, shared between routes
-/// #[headers(none)]           no fields, whatever the group and the app state
+/// #[headers(none)]           no fields, whatever the group and the app say
 /// ```
 ///
 /// | part | meaning |
