@@ -36,7 +36,7 @@ struct Client {
     /// Requests taken and not used, valid until `left_until`.
     left: u32,
     left_until: Duration,
-    /// Requests that remained in the store besides these, and when the account is full again.
+    /// Requests that remained in the store besides these, until the quota there is reset.
     remaining: u32,
     reset_at: Duration,
     refused_until: Duration,
