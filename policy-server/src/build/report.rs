@@ -134,7 +134,7 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
 }
 
 /// The granted origins whose pages call a route without a session, although it accepts one. They
-/// include development origins, with which the app starts all the same; an app on loopback does not
+/// include development origins, with which the app still starts; an app on loopback does not
 /// report the origins of its deployment.
 fn withheld(route: &CompiledRoute, cors: &Cors, own: &Site) -> Option<StartProblem> {
     let takes_session = route.description().is_some_and(|handler| handler.takes_session)

@@ -210,7 +210,7 @@ fn target_folder() -> Option<PathBuf> {
     exe.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file()).map(Path::to_owned)
 }
 
-/// Replaces a file at once: other tests may read it.
+/// Replaces a file atomically, since other tests may read it.
 fn write(path: &Path, text: &str) -> Result<(), LockError> {
     let mut new = path.as_os_str().to_owned();
     new.push(format!(".{}.new", std::process::id()));
