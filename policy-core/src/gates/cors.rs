@@ -1,8 +1,11 @@
 //! Gate 4: the origin of the page that sent a request. Preflights end here.
 
+use std::ops::ControlFlow;
+
 use super::{
     End, EndOf, EndResponse, Gate, GatedApp, GatedRoute, PolicyOf, RequestView,
     route::{Found, Matched},
+    tunnel,
 };
 use crate::{
     catalogue::Refusal,
@@ -16,16 +19,16 @@ pub(super) fn check<'a, A: GatedApp<'a>>(
     app: &A,
     request: &RequestView<'a>,
     matched: Matched<'a, A::Route>,
-) -> Result<(Found<A::Route>, OriginDecision), EndOf<'a, A>> {
+) -> ControlFlow<EndOf<'a, A>, (Found<A::Route>, OriginDecision)> {
     let found = match matched {
         Matched::Route(found) => found,
-        Matched::Preflight(path) => return Err(preflight(app, request, path)),
+        Matched::Preflight(path) => return ControlFlow::Break(preflight(app, request, path)),
         Matched::SolePreflight(route, preflight) => {
-            return Err(route_preflight(request, route, preflight, false));
+            return ControlFlow::Break(route_preflight(request, route, preflight, false));
         }
     };
     let grant = admit_page(app, request, found.route)?;
-    Ok((found, grant))
+    ControlFlow::Continue((found, grant))
 }
 
 /// Gate 4 for requests that are no preflights.
@@ -34,12 +37,12 @@ pub(super) fn admit_page<'a, A: GatedApp<'a>>(
     app: &A,
     request: &RequestView<'a>,
     route: A::Route,
-) -> Result<OriginDecision, EndOf<'a, A>> {
+) -> ControlFlow<EndOf<'a, A>, OriginDecision> {
     let head = request.head;
-    let is_tunnel = head.is_tunnel() && app.tunnel().is_some();
+    let is_tunnel = tunnel(app, head).is_some();
     // Pages cannot send CONNECT (Fetch 2.2.1), so one with an `Origin` is forged.
     if is_tunnel && head.origin != Single::Absent {
-        return Err(End::malformed(Gate::Cors, Refusal::TunnelOrigin));
+        return ControlFlow::Break(End::malformed(Gate::Cors, Refusal::TunnelOrigin));
     }
     let grant = request.grant(&route);
     if head.is_upgrade()
@@ -47,9 +50,14 @@ pub(super) fn admit_page<'a, A: GatedApp<'a>>(
         && route.judges_upgrades()
         && !may_upgrade(head, app.own_origin(), &route, &grant)
     {
-        return Err(End::refused(Gate::Cors, Refusal::WebSocketOrigin, route, grant));
+        return ControlFlow::Break(End::refused(
+            Gate::Cors,
+            Refusal::WebSocketOrigin,
+            route,
+            grant,
+        ));
     }
-    Ok(grant)
+    ControlFlow::Continue(grant)
 }
 
 /// Responds to a preflight; no handler or extractor runs, and no body is read.
@@ -84,13 +92,13 @@ fn route_preflight<'a, R: GatedRoute + Copy, Rate>(
         return End::without_route(Gate::Cors, refused);
     };
     let (head, key) = (request.head, request.key(cors, &route));
-    let unserved = match is_unserved {
-        true => cors.unserved_preflight(head.request_method),
-        false => None,
-    };
-    answer(head, key, cors, unserved.as_ref().unwrap_or(preflight), policy)
+    if is_unserved && let Some(unserved) = cors.unserved_preflight(head.request_method) {
+        return answer(head, key, cors, &unserved, policy);
+    }
+    answer(head, key, cors, preflight, policy)
 }
 
+#[inline]
 pub(super) fn answer<'a, R, Rate>(
     head: &Head<'_>,
     key: Option<&str>,

@@ -1,6 +1,6 @@
 //! Gate 8: whether the user intended a request, by the page that sent it.
 
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, header::COOKIE};
 
 use crate::{
     catalogue::Refusal,
@@ -108,8 +108,12 @@ impl Sender {
     ///
     /// [`Refusal::CsrfOrigin`].
     #[inline]
-    pub fn admit_anonymous(&self, cookie: Option<&HeaderValue>) -> Result<(), Refusal> {
-        if !self.judges_anonymous || (self.is_granted && cookie.is_none()) {
+    pub fn admit_anonymous(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        if !self.judges_anonymous {
+            return Ok(());
+        }
+        let cookie = headers.get(COOKIE);
+        if self.is_granted && cookie.is_none() {
             return Ok(());
         }
         self.provenance.admit_anonymous(self.policy, cookie)

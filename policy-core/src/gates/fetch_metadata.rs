@@ -1,6 +1,8 @@
 //! Gate 5: how a page loads the response (W3C Fetch Metadata), and whether the request may be a
 //! replay.
 
+use std::ops::ControlFlow;
+
 use super::{End, EndOf, Gate, GatedApp, GatedRoute, RequestView};
 use crate::{
     catalogue::Refusal,
@@ -16,17 +18,23 @@ pub(super) fn check<'a, A: GatedApp<'a>>(
     request: &RequestView<'a>,
     route: A::Route,
     grant: &OriginDecision,
-) -> Result<(), EndOf<'a, A>> {
+) -> ControlFlow<EndOf<'a, A>> {
     let head = request.head;
     let checked = if head.is_early && !may_be_early(head, &route) {
         Err(Refusal::TooEarly)
     } else {
         match route.isolation() {
-            None => return Ok(()),
+            None => return ControlFlow::Continue(()),
             Some(isolation) => admit(isolation, app.own_origin(), request, &route, grant),
         }
     };
-    checked.map_err(|refusal| End::refused(Gate::FetchMetadata, refusal, route, grant.clone()))
+    match checked {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(refusal) => {
+            let end = End::refused(Gate::FetchMetadata, refusal, route, grant.clone());
+            ControlFlow::Break(end)
+        }
+    }
 }
 
 /// Whether the request may be served from TLS early data, which an attacker can replay (RFC 8470

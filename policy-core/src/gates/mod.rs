@@ -32,7 +32,9 @@ mod own_origin;
 mod route;
 mod wire;
 
-use http::{HeaderMap, HeaderValue, StatusCode};
+use std::ops::ControlFlow;
+
+use http::{HeaderMap, StatusCode};
 
 pub use self::{
     authorize::{Caller, Rights},
@@ -356,17 +358,20 @@ impl Steps for () {
     fn passed(&mut self, _gate: Gate, _is_asked: bool) {}
 }
 
-/// Runs gates 1 to 6, and gate 11 for a declared length.
-///
-/// # Errors
-///
-/// The end of the request at one of them.
+/// The tunnel of an app, if the request is for it.
+#[inline(always)]
+fn tunnel<'a, A: GatedApp<'a>>(app: &A, head: &Head<'_>) -> Option<A::Route> {
+    app.tunnel().filter(|_| head.is_tunnel())
+}
+
+/// Runs gates 1 to 6, and gate 11 for a declared length. Breaks with how the request ends at one of
+/// them.
 #[inline(always)]
 pub fn check_head<'a, A: GatedApp<'a>>(
     app: &A,
     request: &RequestView<'a>,
     steps: &mut impl Steps,
-) -> Result<Admitted<A::Route, A::Rate>, EndOf<'a, A>> {
+) -> ControlFlow<EndOf<'a, A>, Admitted<A::Route, A::Rate>> {
     wire::check(app, request)?;
     steps.passed(Gate::Wire, true);
     own_origin::check(app, request)?;
@@ -382,15 +387,20 @@ pub fn check_head<'a, A: GatedApp<'a>>(
         Ok(rate) => rate,
         Err(rate) => {
             let (gate, response) = (Gate::AddressRate, EndResponse::RateExceeded(rate));
-            return Err(End { gate, response, policy: PolicyOf::Route(route), grant });
+            return ControlFlow::Break(End {
+                gate,
+                response,
+                policy: PolicyOf::Route(route),
+                grant,
+            });
         }
     };
     steps.passed(Gate::AddressRate, route.has_rate());
     if let Err(refusal) = body::check(request, &route) {
-        return Err(End::refused(Gate::Body, refusal, route, grant));
+        return ControlFlow::Break(End::refused(Gate::Body, refusal, route, grant));
     }
     steps.passed(Gate::Body, route.body_limit().is_some());
-    Ok(Admitted { route, values: found.values, grant, rate })
+    ControlFlow::Continue(Admitted { route, values: found.values, grant, rate })
 }
 
 /// The results of the gates of the head, each independent of the others.
@@ -419,22 +429,22 @@ pub struct ExaminedRoute<R> {
 
 /// Runs the gates of the head independently of each other, except for the rate.
 pub fn examine_head<'a, A: GatedApp<'a>>(app: &A, request: &RequestView<'a>) -> Examined<A::Route> {
-    if wire::check(app, request).is_err() {
+    if wire::check(app, request).is_break() {
         return Examined { is_addressed: false, route: None };
     }
     let route = match route::find(app, request) {
-        Ok(route::Matched::Route(found)) => Some(found.route),
-        Ok(_) | Err(_) => None,
+        ControlFlow::Continue(route::Matched::Route(found)) => Some(found.route),
+        _ => None,
     };
     let route = route.map(|route| {
         let grant = request.grant(&route);
-        let is_admitted = cors::admit_page(app, request, route).is_ok()
-            && fetch_metadata::check(app, request, route, &grant).is_ok();
+        let is_admitted = cors::admit_page(app, request, route).is_continue()
+            && fetch_metadata::check(app, request, route, &grant).is_continue();
         let is_too_long = body::is_too_long(request, &route);
         let is_partial = body::is_partial(request, &route);
         ExaminedRoute { route, is_admitted, grant, is_too_long, is_partial }
     });
-    Examined { is_addressed: own_origin::check(app, request).is_ok(), route }
+    Examined { is_addressed: own_origin::check(app, request).is_continue(), route }
 }
 
 /// Runs gates 8 and 9 for the caller that gate 7 has identified, if any. `rights` are the
@@ -449,7 +459,7 @@ pub fn check_caller<S: AsRef<str>>(
     rights: Option<&Rights<'_, S>>,
     caller: Option<&impl Caller>,
     sender: &Sender,
-    cookie: Option<&HeaderValue>,
+    headers: &HeaderMap,
     token: impl FnOnce() -> Option<TokenVerdict>,
 ) -> Result<(), (Gate, Refusal)> {
     if caller.is_some_and(Caller::is_ambient) {
@@ -460,6 +470,6 @@ pub fn check_caller<S: AsRef<str>>(
     }
     match caller {
         Some(_) => Ok(()),
-        None => sender.admit_anonymous(cookie).map_err(|refusal| (Gate::Csrf, refusal)),
+        None => sender.admit_anonymous(headers).map_err(|refusal| (Gate::Csrf, refusal)),
     }
 }

@@ -1,22 +1,24 @@
 //! Gate 2: the host that a request names, and the scheme that a proxy reports.
 
-use super::{End, EndOf, Gate, GatedApp, GatedRoute, RequestView};
+use std::ops::ControlFlow;
+
+use super::{End, EndOf, Gate, GatedApp, GatedRoute, RequestView, tunnel};
 
 #[inline(always)]
 pub(super) fn check<'a, A: GatedApp<'a>>(
     app: &A,
     request: &RequestView<'a>,
-) -> Result<(), EndOf<'a, A>> {
+) -> ControlFlow<EndOf<'a, A>> {
     let head = request.head;
-    let named = match head.is_tunnel() && app.tunnel().is_some() {
+    let named = match tunnel(app, head).is_some() {
         true => Ok(()),
         false => app.admit_host(head),
     };
     match named.and_then(|()| app.admit_client()) {
         Err(refusal) if !(head.admits_probe(refusal) && is_probe(app, request)) => {
-            Err(End::malformed(Gate::OwnOrigin, refusal))
+            ControlFlow::Break(End::malformed(Gate::OwnOrigin, refusal))
         }
-        _ => Ok(()),
+        _ => ControlFlow::Continue(()),
     }
 }
 

@@ -1,8 +1,12 @@
 //! Gate 3: routing by path and method.
 
+use std::ops::ControlFlow;
+
 use http::Method;
 
-use super::{End, EndOf, EndResponse, Gate, GatedApp, GatedRoute, PolicyOf, RequestView, cors};
+use super::{
+    End, EndOf, EndResponse, Gate, GatedApp, GatedRoute, PolicyOf, RequestView, cors, tunnel,
+};
 use crate::{
     catalogue::Refusal,
     cors::{OriginDecision, Preflight},
@@ -36,37 +40,35 @@ pub fn lookup_method<'a>(head: &crate::head::Head<'a>) -> &'a Method {
 pub(super) fn find<'a, A: GatedApp<'a>>(
     app: &A,
     request: &RequestView<'a>,
-) -> Result<Matched<'a, A::Route>, EndOf<'a, A>> {
+) -> ControlFlow<EndOf<'a, A>, Matched<'a, A::Route>> {
     let head = request.head;
-    if head.is_tunnel()
-        && let Some(route) = app.tunnel()
-    {
-        return Ok(target(route, Values::default()));
+    if let Some(route) = tunnel(app, head) {
+        return ControlFlow::Continue(target(route, Values::default()));
     }
     let Some(router) = app.router() else { return sole(app, request) };
     if head.is_asterisk() {
-        return Err(End::without_route(Gate::Route, EndResponse::Asterisk));
+        return ControlFlow::Break(End::without_route(Gate::Route, EndResponse::Asterisk));
     }
-    if *head.method == Method::TRACE && app.serves_trace() {
-        return Err(End::without_route(Gate::Route, EndResponse::Trace));
+    if app.serves_trace() && *head.method == Method::TRACE {
+        return ControlFlow::Break(End::without_route(Gate::Route, EndResponse::Trace));
     }
     if head.protocol.is_some() && !head.is_extended_websocket() {
         let refused = EndResponse::Refused(Refusal::ProtocolUnknown);
-        return Err(End::without_route(Gate::Route, refused));
+        return ControlFlow::Break(End::without_route(Gate::Route, refused));
     }
     let Some((path, values)) = router.find(head.path) else {
         return not_found(app, request, router);
     };
     if head.is_preflight() {
-        return Ok(Matched::Preflight(path));
+        return ControlFlow::Continue(Matched::Preflight(path));
     }
     let served = path.served(lookup_method(head));
     if path.redirects(head.path) {
-        return Err(redirect(app, request, served.or_else(|| path.shared())));
+        return ControlFlow::Break(redirect(app, request, served.or_else(|| path.shared())));
     }
     match served.and_then(|served| Some((served, app.route(served.route)?))) {
         Some((_, route)) if route.is_proxy() && is_last_hop(head.method, request.headers) => {
-            Err(not_served(app, request, router, path))
+            ControlFlow::Break(not_served(app, request, router, path))
         }
         Some((served, route)) => {
             let takes_slashes = || {
@@ -75,14 +77,20 @@ pub(super) fn find<'a, A: GatedApp<'a>>(
             };
             if request.path == Ok(true) && !takes_slashes() {
                 let grant = request.grant(&route);
-                return Err(End::refused(Gate::Route, Refusal::PathEncodedSlash, route, grant));
+                return ControlFlow::Break(End::refused(
+                    Gate::Route,
+                    Refusal::PathEncodedSlash,
+                    route,
+                    grant,
+                ));
             }
-            Ok(target(route, values))
+            ControlFlow::Continue(target(route, values))
         }
-        None => Err(not_served(app, request, router, path)),
+        None => ControlFlow::Break(not_served(app, request, router, path)),
     }
 }
 
+#[inline(always)]
 fn target<'a, R>(route: R, values: Values) -> Matched<'a, R> {
     Matched::Route(Found { route, values })
 }
@@ -91,15 +99,15 @@ fn target<'a, R>(route: R, values: Values) -> Matched<'a, R> {
 fn sole<'a, A: GatedApp<'a>>(
     app: &A,
     request: &RequestView<'a>,
-) -> Result<Matched<'a, A::Route>, EndOf<'a, A>> {
+) -> ControlFlow<EndOf<'a, A>, Matched<'a, A::Route>> {
     match app.sole_route() {
         Some((route, Some(preflight))) if request.head.is_preflight() => {
-            Ok(Matched::SolePreflight(route, preflight))
+            ControlFlow::Continue(Matched::SolePreflight(route, preflight))
         }
-        Some((route, _)) => Ok(target(route, Values::default())),
+        Some((route, _)) => ControlFlow::Continue(target(route, Values::default())),
         None => {
             let refused = EndResponse::Refused(Refusal::RouteNotFound);
-            Err(End::without_route(Gate::Route, refused))
+            ControlFlow::Break(End::without_route(Gate::Route, refused))
         }
     }
 }
@@ -110,24 +118,25 @@ fn not_found<'a, A: GatedApp<'a>>(
     app: &A,
     request: &RequestView<'a>,
     router: &Router,
-) -> Result<Matched<'a, A::Route>, EndOf<'a, A>> {
+) -> ControlFlow<EndOf<'a, A>, Matched<'a, A::Route>> {
     let head = request.head;
     let cors = app.not_found_cors();
     let grant = cors.map_or(OriginDecision::Unasked, |cors| cors.decide_origin(head.origin));
     let end = |gate, response, grant| End { gate, response, policy: PolicyOf::NotFound, grant };
-    let refused = |gate, refusal, grant| Err(end(gate, EndResponse::Refused(refusal), grant));
+    let refused =
+        |gate, refusal, grant| ControlFlow::Break(end(gate, EndResponse::Refused(refusal), grant));
     if !head.is_preflight() {
         if request.path == Ok(true) {
             return refused(Gate::Route, Refusal::PathEncodedSlash, grant);
         }
         if let Some(fallback) = app.fallback() {
-            return Ok(target(fallback, Values::default()));
+            return ControlFlow::Continue(target(fallback, Values::default()));
         }
     } else if app.fallback().is_none()
         && let Some(cors) = cors
         && let Some(preflight) = cors.unserved_preflight(head.request_method)
     {
-        return Err(cors::answer(head, None, cors, &preflight, PolicyOf::NotFound));
+        return ControlFlow::Break(cors::answer(head, None, cors, &preflight, PolicyOf::NotFound));
     } else if grant == OriginDecision::Refused {
         return refused(Gate::Cors, Refusal::PreflightOrigin, grant);
     }

@@ -1,6 +1,6 @@
 //! The gates of the server, for the routes of a manifest.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::ControlFlow};
 
 use http::{
     HeaderMap,
@@ -129,14 +129,14 @@ pub(super) fn decide<'c>(
     with_view(engine, head, headers, |request| {
         let mut steps = Recorded(Vec::with_capacity(Gate::ALL.len()));
         match gates::check_head(&GatedEngine(engine), &request, &mut steps) {
-            Ok(admitted) => {
+            ControlFlow::Continue(admitted) => {
                 let compiled = admitted.route;
                 let caller = caller(&compiled.route);
                 let run = CallerGates::new(engine, compiled, &request, &admitted.grant, &caller);
                 let (is_authenticated, ended) = run.check(&mut steps);
                 decision(engine, compiled, admitted.grant, steps, is_authenticated, ended)
             }
-            Err(end) => ended_early(engine, end, steps),
+            ControlFlow::Break(end) => ended_early(engine, end, steps),
         }
     })
 }
@@ -293,8 +293,7 @@ impl<'a> CallerGates<'a> {
     fn check_rights(&self, known: Option<&Known<'_>>) -> Result<(), (Gate, Refusal)> {
         let rights = self.requirement().map(Requirement::rights);
         let token = || csrf_token(self.caller, known.is_some_and(|known| known.is_session));
-        let cookie = self.request.headers.get(COOKIE);
-        gates::check_caller(rights.as_ref(), known, &self.sender, cookie, token)
+        gates::check_caller(rights.as_ref(), known, &self.sender, self.request.headers, token)
     }
 
     /// The caller that the deciding credential names.

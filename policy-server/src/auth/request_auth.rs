@@ -284,7 +284,7 @@ impl RequestAuth {
     /// Gate 8 for a request without a caller to a service without attributes, which may use its own
     /// cookies.
     pub(crate) fn check_anonymous(&self, headers: &HeaderMap) -> Result<(), Denied> {
-        let admitted = self.sender.admit_anonymous(headers.get(COOKIE));
+        let admitted = self.sender.admit_anonymous(headers);
         admitted.map_err(|refusal| self.forged(refusal))
     }
 

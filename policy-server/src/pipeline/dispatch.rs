@@ -2,6 +2,7 @@
 
 use std::{
     mem,
+    ops::ControlFlow,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
@@ -108,8 +109,8 @@ where
         has_content,
     };
     let Admitted { route, values, mut policy, mut auth } = match gates::check_head(&received) {
-        Ok(admitted) => admitted,
-        Err(response) => {
+        ControlFlow::Continue(admitted) => admitted,
+        ControlFlow::Break(response) => {
             span.record("status", response.status().as_u16());
             return ResponseFuture::ready(response);
         }

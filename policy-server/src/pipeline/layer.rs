@@ -17,8 +17,7 @@ use axum_core::{
 use http::{
     Extensions, HeaderMap, HeaderValue, Method, StatusCode, Version,
     header::{
-        ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ALLOW, CONNECTION, COOKIE,
-        ORIGIN,
+        ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ALLOW, CONNECTION, ORIGIN,
     },
 };
 use policy_core::{
@@ -407,17 +406,17 @@ impl CompiledLayer {
         let cors = self.rules.cors.as_deref();
         let is_preflight = cors.is_some() && head.is_preflight();
         match gates::check_head(&LayerRequest { layer: self, extensions }, view, &mut ()) {
-            Ok(admitted) => {
+            ControlFlow::Continue(admitted) => {
                 taken.rate = admitted.rate;
                 if let Some(csrf) = self.csrf {
                     let (own, grant) = (&self.own_origin, &admitted.grant);
                     Sender::new(own, head, headers, cors, grant, csrf, true)
-                        .admit_anonymous(headers.get(COOKIE))?;
+                        .admit_anonymous(headers)?;
                 }
                 self.take_permit(taken)?;
                 Ok(Passed::ToService)
             }
-            Err(end) => match end.response {
+            ControlFlow::Break(end) => match end.response {
                 EndResponse::PreflightGranted(status, headers) => {
                     if cors.is_some_and(Cors::names_methods) {
                         return Ok(Passed::Granted((status, headers)));

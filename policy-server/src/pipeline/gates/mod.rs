@@ -23,10 +23,10 @@ pub(crate) mod head;
 pub(crate) mod limits;
 pub(crate) mod target;
 
-use std::sync::Arc;
+use std::{ops::ControlFlow, sync::Arc};
 
 use axum_core::{body::Body, response::Response};
-use http::{Request, header::COOKIE, request::Parts};
+use http::{Request, request::Parts};
 use policy_core::{
     auth::{AuthPolicy, Requirement},
     gates::{self, Gate, RequestView as HeadView, Rights, Sender},
@@ -53,11 +53,14 @@ pub(crate) struct Admitted {
 }
 
 /// Runs gates 1 to 6, and gate 11 for a declared length.
-pub(crate) fn check_head(request: &RequestHead<'_>) -> Result<Admitted, Response> {
+pub(crate) fn check_head(request: &RequestHead<'_>) -> ControlFlow<Response, Admitted> {
     let RequestHead { app, head, headers, path, .. } = *request;
     let view = HeadView { head, headers, path };
-    let gates::Admitted { route: SharedRoute(route), values, grant, rate } =
-        gates::check_head(request, &view, &mut ()).map_err(|end| head::respond(request, end))?;
+    let admitted = match gates::check_head(request, &view, &mut ()) {
+        ControlFlow::Continue(admitted) => admitted,
+        ControlFlow::Break(end) => return ControlFlow::Break(head::respond(request, end)),
+    };
+    let gates::Admitted { route: SharedRoute(route), values, grant, rate } = admitted;
     let judges_anonymous = || route.auth.judges_anonymous && !is_safe(head.method.as_str());
     let auth = (route.asks_caller || judges_anonymous()).then(|| {
         let (cors, csrf) = (route.rules.cors.as_deref(), route.auth.csrf);
@@ -71,7 +74,7 @@ pub(crate) fn check_head(request: &RequestHead<'_>) -> Result<Admitted, Response
         policy.keep_session_cookie(&app.auth);
     }
     let route = Arc::clone(route);
-    Ok(Admitted { route, values, policy, auth })
+    ControlFlow::Continue(Admitted { route, values, policy, auth })
 }
 
 /// Runs gates 7 to 9; `None` if a store, a scheme or a body has to be awaited.
@@ -143,8 +146,8 @@ fn csrf_and_rights(
             let session = caller.as_ref().and_then(|caller| caller.principal.record())?;
             auth.csrf_token(view.headers, session)
         };
-        let cookie = view.headers.get(COOKIE);
-        match gates::check_caller(Some(&rights), known.as_ref(), auth.sender(), cookie, token) {
+        match gates::check_caller(Some(&rights), known.as_ref(), auth.sender(), view.headers, token)
+        {
             Ok(()) => Ok(caller.map(|caller| caller.principal)),
             Err((gate, refusal)) => {
                 let denied = match gate {
