@@ -329,8 +329,8 @@ const READERS: [&str; 11] = [
     "/request",
 ];
 
-/// Whatever changes a body, sets its limit and reads it: a body at the limit is read, and a longer
-/// one gets 413.
+/// For each way to change a body, to set its limit and to read it: a body at the limit is read, and
+/// a longer one gets 413.
 #[tokio::test]
 async fn a_changed_body_is_bounded_as_one_that_came_as_it_is() {
     let (mut cases, mut changed) = (0, 0);
@@ -424,7 +424,7 @@ async fn a_smaller_limit_of_a_service_or_of_a_layer_holds() {
     }
 }
 
-/// A `PolicyLayer` without a limit keeps axum's.
+/// A `PolicyLayer` without a limit keeps axum's default.
 #[tokio::test]
 async fn a_policy_layer_without_a_limit_keeps_that_of_axum() {
     let layer = PolicyLayer::builder().build().expect("right");

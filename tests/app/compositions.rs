@@ -109,7 +109,7 @@ async fn apps_are_services_inside_of_axum() {
     assert_eq!(foreign.status(), 421);
 }
 
-/// Whatever serves the route, and also where it refuses the caller.
+/// For each kind of target, and also where the route refuses the caller.
 #[tokio::test]
 async fn a_layer_around_an_app_sees_the_route_of_a_response() {
     #[get("/accounts/{id}")]

@@ -52,7 +52,7 @@ async fn launch_reports_show_every_route_with_its_policy_and_where_that_comes_fr
     );
 }
 
-/// In a process of its own, which may open 400 files.
+/// Runs in a separate process, which may open 400 files.
 #[tokio::test]
 async fn launch_logs_say_that_files_are_fewer_than_connections() {
     const NAME: &str = "launch_reports::launch_logs_say_that_files_are_fewer_than_connections";
@@ -70,7 +70,7 @@ async fn launch_logs_say_that_files_are_fewer_than_connections() {
         let app = App::new(()).settings(settings).routes(routes![plain]);
         let app = origin.into_iter().fold(app, App::public_origin);
         let server = Running::start(app).await;
-        // When there is a response, everything has been said.
+        // Once there is a response, everything has been logged.
         server.response(request("GET /plain", &[])).await;
         let notices = log.of_code("app.open-files");
         assert_eq!(notices.len(), usize::from(is_noticed), "{connections}: {:?}", log.with(""));

@@ -283,7 +283,7 @@ async fn bounds_come_from_a_file_or_the_environment() {
         ("https://*.acme.example", &[][..]),
         ("https://*.other.example", &["cors.origin-outside-bound"]),
     ] {
-        // As an editor of Windows writes it.
+        // As a text editor on Windows writes it.
         let text = format!(
             "\u{feff}[bounds]\r\ncustomer = [\"{bound}\"]\r\n[origins]\r\ncustomer = [\"{origin}\"]\r\n"
         );

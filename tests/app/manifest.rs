@@ -1,6 +1,6 @@
 //! The manifest of an app: the effective policy of everything that it serves.
 //!
-//! What meets it: levels (app, group, route), each kind of target, run-time lists, the public origin
+//! Covers: levels (app, group, route), each kind of target, run-time lists, the public origin
 //! (HSTS), lines of source files.
 
 use policy_core::secret::SecretKey;

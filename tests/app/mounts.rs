@@ -171,7 +171,7 @@ async fn all_methods_are_one_word() {
     }
 }
 
-/// Requests that change something are judged, whatever the word for the methods.
+/// Unsafe requests are checked, whichever attribute or constructor names their methods.
 #[tokio::test]
 async fn all_methods_get_the_csrf_check() {
     #[any("/any")]

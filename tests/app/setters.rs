@@ -26,7 +26,7 @@ const FRAMED: HeadersPolicy =
 async fn shown(client: &TestClient, path: &str) -> Shown {
     let of_page = client.get(path).origin("https://app.example").send().await;
     let image = client.get(path).header("sec-fetch-site", "cross-site").send().await;
-    // A program is kept out by nothing.
+    // A program without `Origin` and Fetch Metadata is never kept out.
     let response = client.get(path).send().await;
     let has = |name: &str, value: &str| response.header(name) == Some(value);
     Shown {
@@ -91,7 +91,7 @@ async fn every_level_states_policies_and_takes_them_back() {
     }
 }
 
-/// A waiting time is rounded up to seconds, so that nobody comes back too early.
+/// A waiting time is rounded up to seconds, so that no client retries too early.
 #[test]
 fn a_problem_says_when_to_come_back() {
     for (wait, seconds) in [

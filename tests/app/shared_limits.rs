@@ -1,6 +1,6 @@
 //! Rates and permits that two instances of an app count together.
 //!
-//! What meets here: rates x addresses, principals, routes, groups, mounts; x CORS, authentication and
+//! Covers: rates x addresses, principals, routes, groups, mounts; x CORS, authentication and
 //! preflights; blocks x two instances; permits x waiting handlers, streams, clients that go away; both
 //! x a store that fails, that is slow, that is back; the settings x stores that cannot share.
 
@@ -165,7 +165,7 @@ async fn a_refusal_says_how_long_to_wait_and_carries_the_policy_of_its_route() {
     assert!((1..=3600).contains(&wait), "{wait}");
     assert_eq!(refused.header("access-control-allow-origin"), Some("https://route.example"));
     assert!(refused.header("cache-control").unwrap().contains("no-store"), "{refused:?}");
-    // Who is refused is refused again without a call of the store; a preflight is not counted.
+    // A refused client is refused again without a call of the store; a preflight is not counted.
     assert_eq!(store.take_calls(), ["take_rate"]);
     assert_eq!(status(two.get("/by-address")).await, 429);
     let preflight = two.options("/by-address").origin("https://route.example");
@@ -191,7 +191,7 @@ async fn a_rate_of_principals_holds_for_all_instances_together() {
         let peer = PeerAddr(format!("203.0.113.{turn}:1").parse().unwrap());
         assert_eq!(status(request.extension(peer)).await, expected);
     }
-    // Who is nobody is not counted as somebody.
+    // An anonymous request is not counted for a principal.
     assert_eq!(status(instances[0].get("/by-principal")).await, 401);
 }
 
@@ -279,7 +279,7 @@ async fn permits_are_those_of_all_instances_and_are_given_back() {
         let (first, second) = (begin(&one), begin(&two));
         assert_eq!(status(one.get("/two/done")).await, 503, "{how}");
         assert_eq!(status(two.get("/two/done")).await, 503, "{how}");
-        // The client of the first goes away: its permit is for both again.
+        // The client of the first disconnects: both instances can use its permit again.
         drop(first);
         assert_eq!(status(one.get("/two/done")).await, 200, "{how}");
         until_free(&two).await;
@@ -302,7 +302,7 @@ async fn an_instance_keeps_what_it_uses_and_gives_back_what_it_does_not() {
     }
     assert!((&mut waiting).now_or_never().is_none());
     store.take_calls();
-    // One that is used again at once costs no call.
+    // A permit that is used again at once costs no call.
     for _ in 0..10 {
         assert_eq!(status(one.get("/two/done")).await, 200);
     }

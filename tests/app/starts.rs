@@ -353,7 +353,7 @@ fn starts_check_the_callers_of_mounts_as_the_compiler_those_of_handlers() {
         let error = App::new(()).mount("/a", mount).build().expect_err("a problem");
         assert_eq!(codes(&error), expected, "{error}");
     }
-    // What an app or a group says holds for all its routes, and is told once.
+    // A setting of an app or a group applies to all its routes, and is reported once.
     let (blank, public) = (CsrfPolicy::Exempt(""), || empty().public());
     let app = App::new(()).csrf(blank).mount("/a", public());
     let group = Group::new().csrf(blank).mount("/a", public()).mount("/b", public());

@@ -39,7 +39,7 @@ async fn admit(name: String, State(partners): State<StoredOrigins>) -> Result<()
     Ok(())
 }
 
-/// A store in memory that a test switches off, and that tells no news if it is silent.
+/// A store in memory that a test can switch off, and that sends no notifications if it is silent.
 #[derive(Clone, Debug, Default)]
 struct Values {
     store: MemoryStore,
@@ -150,7 +150,7 @@ async fn a_change_at_one_instance_holds_at_all_and_after_a_restart() {
         let (one, two) = (Instance::start(&store, &[A]).await, Instance::start(&store, &[A]).await);
         assert!(one.grants(A).await && two.grants(A).await);
         one.partners.replace(&[B]).await.unwrap();
-        // At once where it was made.
+        // The change takes effect at once where it was made.
         assert_eq!((one.grants(A).await, one.grants(B).await), (false, true));
         until(async || two.grants(B).await).await;
         assert!(!two.grants(A).await);
@@ -161,7 +161,7 @@ async fn a_change_at_one_instance_holds_at_all_and_after_a_restart() {
     }
 }
 
-/// Every request sees the old list or the new one, at the instance that is told too.
+/// Every request sees the old list or the new one, also at the instance that is notified.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_is_seen_whole() {
     let store = Values::default();
@@ -220,7 +220,7 @@ async fn a_list_that_breaks_a_rule_is_refused_before_it_is_stored() {
     let stored = store.value("partners").await.unwrap().unwrap();
     assert_eq!((stored.version, &*stored.value), (1, format!("[\"{A}\"]").as_bytes()));
     assert!(one.grants(A).await && !one.grants(B).await);
-    // A handler says so.
+    // The response of a handler states the reason.
     let response = one.client.post("/partners/B").send().await;
     assert_eq!(response.status(), 422, "{response:?}");
     for part in ["cors.list-refused", "https://B.partner.example", "(cors.origin-"] {
@@ -245,7 +245,7 @@ async fn an_instance_that_cannot_use_a_list_keeps_its_own_and_is_not_ready() {
     );
     let response = newer.client.get("/ready").send().await;
     assert!(response.text().contains("cors.list-outdated"), "{response:?}");
-    // It does not start with it.
+    // An instance does not start with such a list.
     let Err(error) = Instance::of(&store, &[A], routes![narrow]).await.map(drop) else {
         panic!("it starts")
     };
@@ -253,14 +253,14 @@ async fn an_instance_that_cannot_use_a_list_keeps_its_own_and_is_not_ready() {
     assert!(text.contains("cors.origin-outside-bound") && text.contains("`partners`"), "{text}");
     older.partners.remove(B).await.unwrap();
     until(async || newer.status("/ready").await == 200).await;
-    // Nor one that is none.
+    // Nor does it use a value that is no list.
     let version = store.value("partners").await.unwrap().unwrap().version;
     assert!(store.set_value("partners", version, Box::from(*b"{}")).await.unwrap());
     until(async || newer.status("/ready").await == 503).await;
     assert!(newer.grants(A).await);
 }
 
-/// An older version, and another list of the same version, as of a server that went on for itself.
+/// An older version, and another list of the same version, as from a server that continued separately.
 #[tokio::test]
 async fn an_origin_that_was_removed_does_not_come_back_with_an_older_list() {
     const C: &str = "https://c.partner.example";
@@ -276,7 +276,7 @@ async fn an_origin_that_was_removed_does_not_come_back_with_an_older_list() {
         until(async || one.status("/ready").await == 503).await;
         let ready = one.client.get("/ready").send().await;
         assert!(ready.text().contains("cors.list-outdated"), "{ready:?}");
-        // Its own list holds, which nothing can be added to meanwhile.
+        // It keeps its own list, to which nothing can be added meanwhile.
         assert_eq!(
             (one.grants(A).await, one.grants(B).await, one.grants(C).await),
             (true, false, true)

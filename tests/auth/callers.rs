@@ -1,5 +1,5 @@
-//! Who may call: `session`, `token`, both, `optional`, `scopes`, `roles`, `fresh`, `ticket`, and
-//! redirects to the login page.
+//! The callers that a route accepts: `session`, `token`, both, `optional`, `scopes`, `roles`,
+//! `fresh`, `ticket`, and redirects to the login page.
 
 use super::*;
 use policy_tests::handlers::elevate;

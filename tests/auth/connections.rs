@@ -1,5 +1,5 @@
-//! Many requests on one connection, of HTTP/1.1 and of HTTP/2, which remembers the credential of the
-//! last one: what ends a credential ends it there, too.
+//! Many requests on one connection, over HTTP/1.1 and over HTTP/2. A connection remembers its last
+//! credential: what ends a credential also ends it there.
 
 use ::http::Request;
 use bytes::Bytes;

@@ -377,7 +377,7 @@ async fn a_ticket_of_others_does_not_lend_the_session_that_comes_along() {
         assert_problem(&request.send().await, 403, "csrf.origin");
     }
     assert_eq!(scenario.shared.calls(), calls);
-    // A program states no page. The cookie beside its ticket is not looked at.
+    // A program names no page. The cookie beside its ticket is ignored.
     assert_eq!(open(ada.get(&path)).send().await.text(), "nobody");
 }
 
@@ -439,7 +439,7 @@ async fn a_query_needs_no_token() {
 }
 
 /// A route that says nothing has the protection of its group, else of its app; one that says
-/// something has its own. A request that states no page is told what to send.
+/// something has its own. The response to a request that states no page says what to send.
 #[tokio::test]
 async fn apps_and_groups_state_the_protection_of_handlers_that_say_nothing() {
     #[post("/quiet")]

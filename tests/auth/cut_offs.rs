@@ -166,7 +166,7 @@ async fn what_began_before_a_cut_off_is_refused_when_it_commits() {
             let response = running.await.unwrap();
             assert_problem(&response, 409, "session.ended");
             assert_eq!(set_cookie(&response), None, "{way} {path}");
-            // What begins now is not refused.
+            // Requests that begin now are not refused.
             let again = scenario.login("ada").await;
             for path in SLOW {
                 scenario.shared.gate.open();
@@ -240,7 +240,7 @@ async fn an_own_cut_off_does_not_undo_one_of_another_request() {
 async fn a_cut_off_at_another_instance_counts_as_well() {
     for path in SLOW {
         let (store, clock) = (FaultyStore::default(), Clock::at(START));
-        // Otherwise it would hear of the cut-off at once.
+        // Otherwise it would be notified of the cut-off at once.
         store.silence();
         let one = Scenario::on(store.clone(), clock.clone(), all(), |app| app).await;
         // Its clock is behind: the cut-off would be in the past of the first instance.
@@ -252,7 +252,7 @@ async fn a_cut_off_at_another_instance_counts_as_well() {
         one.shared.gate.open();
         let response = running.await.unwrap();
         if matches!(path, "/slow/access/ada" | "/slow/ticket") {
-            // It has not heard of the cut-off. What it issued is good for nothing once it has.
+            // It does not know of the cut-off yet. Once it does, what it issued is invalid.
             assert_eq!(response.status(), 200, "{response:?}");
             one.advance(1);
             for _ in 0..8 {
@@ -278,7 +278,7 @@ async fn by(scenario: &Scenario, token: &str) -> u16 {
     request.send().await.status().as_u16()
 }
 
-/// Which of the two access tokens, the refresh token and the ticket that a session issued are good.
+/// Which of the two access tokens, the refresh token and the ticket that a session issued are valid.
 async fn good(scenario: &Scenario, issued: &[String; 4]) -> [bool; 4] {
     let [access, with_refresh, refresh, ticket] = issued;
     let path = format!("/by-ticket?ticket={ticket}");
@@ -327,7 +327,7 @@ async fn one_call_ends_a_user_everywhere() {
         let (ada, bob) = (scenario.login("ada").await, scenario.login("bob").await);
         let issued: [String; 4] = ada.post("/issue").send().await.json();
         let of_bob: [String; 4] = bob.post("/issue").send().await.json();
-        // By somebody without a session of their own.
+        // By a caller without a session of their own.
         let response = scenario.client.post(&format!("/cut/{way}/ada")).origin(OWN).send().await;
         let is_for_all = way.starts_with("everyone");
         assert_eq!(response.text(), if is_for_all { "4" } else { "2" }, "sessions and families");

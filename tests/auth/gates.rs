@@ -327,7 +327,7 @@ async fn no_extractor_runs_before_the_gate() {
     let ada = scenario.login("ada").await;
     assert_problem(&ada.bare("/asked/session").send().await, 403, "csrf.token");
     assert_eq!(scenario.shared.calls(), 0);
-    // The gate is asked after that.
+    // The scheme is asked once the CSRF check has passed.
     assert_eq!(ada.post("/asked/session").send().await.status(), 200);
     assert_eq!(scenario.shared.calls(), 1);
 }

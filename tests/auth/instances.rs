@@ -52,7 +52,7 @@ fn all() -> Vec<Route<All>> {
     ]
 }
 
-/// Two instances. Where the store is silent, neither hears of the other.
+/// Two instances. With a silent store, neither is notified of what the other does.
 async fn two(is_silent: bool) -> (Scenario, Scenario) {
     let (store, clock) = (FaultyStore::default(), Clock::at(START));
     if is_silent {
@@ -108,7 +108,7 @@ async fn a_renewal_at_two_instances_gives_one_id() {
     assert_eq!((first.text(), second.text()), ("ada".to_owned(), "ada".to_owned()));
 }
 
-/// Gives the background tasks of both instances their turns.
+/// Lets the background tasks of both instances run.
 async fn settle() {
     for _ in 0..16 {
         tokio::task::yield_now().await;
@@ -215,8 +215,8 @@ async fn a_stream_ends_as_soon_as_its_session_ends_at_another_instance() {
     assert!(!far.stream.is_finished());
 }
 
-/// Every instance looks for cut-offs once a second. Its streams look within a second then, and every
-/// 20 seconds in any case.
+/// Every instance checks for cut-offs once a second. If there is one, its streams check within a
+/// second, and every 20 seconds in any case.
 #[tokio::test]
 async fn a_stream_ends_a_little_later_where_the_news_are_lost() {
     for path in ["/revoke-all", "/revoke-everyone"] {
@@ -306,7 +306,7 @@ impl KeyFile {
     ];
 
     fn write(&self, lines: &[&str]) {
-        // At once, as tools that manage secrets do.
+        // In one step, as tools that manage secrets do.
         let new = self.0.with_extension("new");
         std::fs::write(&new, lines.join("\n")).expect("a file");
         std::fs::rename(new, &self.0).expect("a file");
@@ -336,7 +336,7 @@ async fn a_change_of_the_key_file_reaches_all_instances_without_a_restart() {
         TestClient::new(app.open().await.expect("an app"), "localhost")
     };
     let instances = [start().await, start().await];
-    // The keys are looked at on another thread.
+    // The key file is read on another thread.
     let until_logged = async |code: &str, times: usize| {
         soon(async {
             while log.of_code(code).len() < times {
@@ -371,7 +371,7 @@ async fn a_change_of_the_key_file_reaches_all_instances_without_a_restart() {
     let (token, _) = issue(&instances[0]).await;
     assert_eq!(status(&instances[1], &token).await, 200);
 
-    // What is no key changes nothing, and is said once by each.
+    // An invalid key changes nothing, and each instance logs it once.
     file.write(&["two hunter2"]);
     until_logged("token.keys-kept", 2).await;
     for _ in 0..5 {

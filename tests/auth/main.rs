@@ -63,7 +63,7 @@ const OWN: &str = "https://api.example";
 const SPA: &str = "https://spa.example";
 const EVIL: &str = "https://evil.example";
 
-/// When every test begins.
+/// The time at which every test begins.
 const START: u64 = 1_800_000_000;
 
 /// State that the handlers share with the test.

@@ -12,7 +12,7 @@ use policy_tests::{
 
 use super::*;
 
-/// Before the move, and after it began, on the same stores.
+/// An app before the move and after it began, on the same stores.
 struct Move {
     before: Scenario,
     after: Scenario,
@@ -51,7 +51,7 @@ async fn a_session_comes_to_the_new_store_with_its_next_id_and_keeps_its_values(
     let elevated = Visitor { cookie: cookie_of(&response), ..ada.clone() };
     assert_eq!((ada.who().await, elevated.who().await.as_deref()), (None, Some("ada")));
     assert_eq!(elevated.value("a").await, 7);
-    // The old store is not needed for it any more.
+    // It no longer needs the old store.
     moves.before.store.fail();
     assert_eq!(elevated.value("a").await, 7);
 }
@@ -119,7 +119,7 @@ fn codes<T>(result: Result<T, Error>) -> Vec<&'static str> {
     problems.iter().map(policy_server::StartProblem::code).collect()
 }
 
-/// They would be in the new store otherwise, where no refresh token and no revocation is known.
+/// Otherwise they would be in the new store, which knows no refresh token and no revocation.
 #[tokio::test]
 async fn tokens_name_their_store_while_sessions_leave_it() {
     let tokens = || Tokens::hs256(secret(1)).unwrap();
@@ -129,7 +129,7 @@ async fn tokens_name_their_store_while_sessions_leave_it() {
     let from = || Sessions::memory().moving_from(Sessions::memory());
     assert_eq!(codes(app(from(), tokens()).open().await), ["session.tokens-of-moving"]);
     assert!(app(from(), tokens().store(MemoryStore::new())).open().await.is_ok());
-    // Before that they are where the sessions are.
+    // Before that, they are in the store of the sessions.
     let to = Sessions::memory().moving_to(Sessions::memory());
     assert!(app(to, tokens()).open().await.is_ok());
 }
@@ -145,7 +145,7 @@ async fn a_new_store_that_was_used_is_refused_and_so_is_an_old_one_that_is_none(
     assert!(text.contains("app.store") && text.contains("a secret of its own"), "{text}");
     let nowhere = Sessions::memory().moving_from(Sessions::from_url("mysql://ada:secret@db"));
     assert_eq!(codes(app(nowhere).open().await), ["session.store-url"]);
-    // Tests know neither store.
+    // Tests open neither store.
     let nowhere = Sessions::memory().moving_from(Sessions::from_url("mysql://ada:secret@db"));
     assert_eq!(app(nowhere).test().get("/").send().await.status(), 404);
 }

@@ -179,7 +179,7 @@ async fn a_webhook_signs_its_body_and_the_handler_gets_it() {
     let (scenario, _) = scenario().await;
     let post = |body: &str, signature: &str| {
         let request = scenario.client.post("/hook").header("x-signature", signature);
-        // The origin does not matter, since no browser sends the signature by itself.
+        // The origin does not matter, since no browser sends the signature automatically.
         request.header("origin", EVIL).body(body.to_owned()).send()
     };
     for body in ["", "{\"paid\":1}", &"x".repeat(90_000)] {
@@ -199,7 +199,7 @@ async fn a_webhook_signs_its_body_and_the_handler_gets_it() {
     assert_eq!(scenario.shared.calls(), 4);
 }
 
-/// A browser that knows the password sends it by itself.
+/// A browser that knows the password sends it automatically.
 #[tokio::test]
 async fn basic_is_protected_as_a_session_is() {
     let (scenario, _) = scenario().await;

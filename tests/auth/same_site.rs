@@ -100,7 +100,7 @@ fn an_app_whose_sessions_never_reach_a_granted_page_does_not_start() {
     }
 }
 
-/// The policy of an outer level is said once, of the first route that it breaks.
+/// The policy of an outer level is reported once, with the first route that it breaks.
 #[test]
 fn the_policies_of_apps_and_groups_and_of_mounts_are_checked_too() {
     let cors = || shared(&["https://app.shop.example", "http://app.shop.example.test:8080"]);
@@ -142,7 +142,7 @@ async fn routes_that_work_without_a_session_and_pages_of_developers_are_told_of(
     let local = Group::new().cors(shared(&["http://localhost:3000"])).routes(routes![plain]);
     let app = app(SameSite::Lax).group("/p", partners).group("/l", local);
     let server = http::Running::start(app).await;
-    // When there is a response, everything has been said.
+    // Once there is a response, everything has been logged.
     server.response(http::request("GET /p/anybody", &[])).await;
     let told = log.with("session.withheld");
     for path in ["/p/either", "/p/maybe", "/p/begin", "/l/plain"] {

@@ -154,7 +154,7 @@ async fn bad_settings_are_told_all_at_once() {
     assert_eq!(codes(app().bind("127.0.0.1:0").await), expected);
 }
 
-/// Nothing is opened while there are problems that show without it.
+/// Nothing is opened while there are problems that can be found without it.
 #[tokio::test]
 async fn an_app_with_problems_opens_no_store() {
     let path = file("untouched");
@@ -278,7 +278,7 @@ async fn encryption_needs_a_key() {
     assert_eq!(codes(app.open().await), ["session.key-missing"]);
 }
 
-/// What a URL says when it names no store does not repeat its password.
+/// The error about a URL that names no store does not repeat its password.
 #[tokio::test]
 async fn a_url_names_the_store_or_the_app_says_which_urls_there_are() {
     for (url, value) in [
@@ -313,11 +313,11 @@ async fn a_variable_names_the_store_or_the_app_says_that_it_is_not_set() {
     assert_eq!((found.len(), found[0].code()), (1, "app.variable-unset"));
     let text = found[0].to_string();
     assert!(text.starts_with("Sessions::from_env: `POLICY_NO_SUCH_VARIABLE`"), "{text}");
-    // A path, as every test finds it.
+    // A path: cargo sets this variable for every test.
     assert_eq!(codes(open("CARGO_MANIFEST_DIR").await), ["session.store-url"]);
 }
 
-/// The problems of the stores of sessions and tokens, too.
+/// The problems of both stores are reported, that of the sessions and that of the tokens.
 #[tokio::test]
 async fn a_wrong_url_is_said_beside_a_wrong_store_of_tokens() {
     let broken = FaultyStore::default();

@@ -1,5 +1,5 @@
-//! Who may call mounts, proxies and the fallback: the same callers as a handler with the same
-//! attribute, through the same gates.
+//! Mounts, proxies and the fallback accept the same callers as a handler with the same attribute,
+//! through the same gates.
 
 use policy_server::{
     AuthError, CsrfPolicy, PolicyLayer, Request, ReverseProxy, Scheme, SchemeRequest,
@@ -143,7 +143,7 @@ impl Kind<'_> {
         request.send().await
     }
 
-    /// Whether an anonymous request may reach what knows cookies that this app does not.
+    /// Whether an anonymous request may reach a target that may use cookies unknown to this app.
     fn is_harmless(&self) -> bool {
         let has_cookie = self.credential.iter().any(|(name, _)| *name == "cookie");
         match (self.method, self.origin, self.site) {
@@ -163,7 +163,7 @@ fn decided(answer: &TestResponse) -> Vec<String> {
         200 | 502 => String::new(),
         _ => problem(answer).1,
     };
-    // An upstream that is away answers 502 to who is let in, and says so in a problem.
+    // An admitted request gets 502, as a problem, from an upstream that is down.
     let is_in = matches!(status, 200 | 502);
     let mut decided = vec![if is_in { "in".to_owned() } else { status.to_string() }, code];
     let headers = ["www-authenticate", "location", "set-cookie", "access-control-allow-origin"];

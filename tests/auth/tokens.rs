@@ -75,7 +75,7 @@ async fn a_token_ends_by_its_name_its_user_and_with_all_others() {
 async fn a_token_expires_when_it_says() {
     let scenario = Scenario::new(all()).await;
     let token = scenario.issue().await;
-    // Five minutes, and as far as clocks may differ.
+    // Five minutes, and the tolerated difference of clocks.
     scenario.advance(300 + 29);
     assert_eq!(scenario.status(&token).await, 200);
     scenario.advance(1);

@@ -26,7 +26,7 @@ const fn second() -> [u8; 32] {
     key
 }
 
-/// JSON, as far as tokens use it.
+/// The parts of JSON that tokens use.
 #[derive(Debug)]
 pub(super) enum Json {
     Null,

@@ -332,7 +332,7 @@ async fn a_candidate_decides_about_tunnels_and_proxies() {
         ] {
             server.response(connect(&target.to_string(), fields)).await;
         }
-        // Nobody is there.
+        // Nothing listens there.
         assert_eq!(server.response(request("GET /api/x", &[])).await.status, 502);
         for line in ["POST /api/x", "OPTIONS /api/x", "TRACE /api/x", "GET /nowhere"] {
             server.response(request(line, &["origin: https://evil.example"])).await;

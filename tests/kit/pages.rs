@@ -76,7 +76,7 @@ async fn in_development_the_app_is_on_localhost() {
     assert_eq!(page.put("/name").json("Ada").send().await.text(), "ada is Ada");
 }
 
-/// Of a service that is no app, a page knows no token.
+/// A page of a service that is no app has no CSRF token.
 #[tokio::test]
 async fn a_page_calls_any_service() {
     let router = axum::Router::new().route("/", axum::routing::post(async || "posted"));

@@ -152,8 +152,8 @@ async fn the_example_of_responses_does_what_its_comments_say() {
     assert_eq!(client.put("/products/1").json(&"a lamp").send().await.status(), 401);
 }
 
-/// The server needs certificates and ports that only a machine of its own has. Nothing else is wrong
-/// with it.
+/// The server needs certificates and ports that a test machine does not have. It has no other
+/// problem.
 #[tokio::test]
 async fn the_example_of_production_has_no_problem_but_of_its_machine() {
     const TEST: &str = "the_example_of_production_has_no_problem_but_of_its_machine";
@@ -218,7 +218,7 @@ async fn the_lines_with_curl_say_what_stands_behind_them() {
     assert!(transfer.contains("\"csrf.token\""), "{transfer}");
 }
 
-/// The others are run by the tests of what they name.
+/// Other lines are run by the tests of the programs that they name.
 #[test]
 fn every_shell_line_is_one_that_a_test_runs() {
     for line in ["README.md", "examples/README.md"].into_iter().flat_map(shell_lines) {

@@ -7,8 +7,8 @@
 //! # Theorems
 //!
 //! The numbered laws are about the engine together with a browser: all valid policies, pages, loads
-//! and browser engines ([`policy_browser`]), and handlers that work against the policies as
-//! far as they can. The oracle is `support/oracle.rs`, which interprets a policy independently and
+//! and browser engines ([`policy_browser`]), and handlers that work against the policies in every
+//! way they can. The oracle is `support/oracle.rs`, which interprets a policy independently and
 //! shares no code with the engine.
 //!
 //! | | law | tests |
@@ -16,7 +16,7 @@
 //! | T1 | what a page reads was granted | `theorems::reads::t01_` |
 //! | T2 | what is granted is read, whatever its status | `theorems::reads::t02_` |
 //! | T3 | what a preflight did not grant reaches no handler | `theorems::preflights::t03_` |
-//! | T4 | no foreign page writes with credentials that browsers send by themselves | `auth::pages::t04_` |
+//! | T4 | no foreign page writes with credentials that browsers send automatically | `auth::pages::t04_` |
 //! | T5 | credentials are never for everybody | `theorems::origins::t05_` |
 //! | T6 | the origin that a response names is that of the request | `theorems::origins::t06_` |
 //! | T7 | caches change nothing that a page may read, and share no personal response | `theorems::caches::t07_`, `http::personal::t07_` |

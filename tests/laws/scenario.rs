@@ -1,4 +1,4 @@
-//! A server with generated policies, whose handlers work against them as far as they can.
+//! A server with generated policies, whose handlers work against them in every way they can.
 
 use std::{
     convert::Infallible,

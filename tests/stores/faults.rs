@@ -40,14 +40,14 @@ type Noticed = Arc<Mutex<Vec<(Instant, u16)>>>;
 /// A session that was ended, with its acknowledgement.
 type Ended = Arc<Mutex<Vec<Visitor>>>;
 
-/// Somebody who logs in, counts, and logs out, at any instance, over and over.
+/// A user who logs in, counts, and logs out, at any instance, over and over.
 struct Client {
     number: usize,
     instances: [Instance; 3],
     noticed: Noticed,
     ended: Ended,
     is_over: Arc<AtomicBool>,
-    /// Between two requests.
+    /// The pause between two requests.
     rest: Duration,
 }
 
@@ -66,8 +66,8 @@ impl Client {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// Until it is over. Returns the session that is left, with the changes that were acknowledged,
-    /// and those of which nobody knows.
+    /// Runs until the crowd ends. Returns the session that is left, with the changes that were
+    /// acknowledged, and those whose outcome is unknown.
     async fn visits(self) -> Option<(Visitor, Counted)> {
         for round in 0.. {
             if self.is_over() {
@@ -87,7 +87,7 @@ impl Client {
             }
             let response = visitor.post(self.instance(round), "/logout").await;
             self.notice(response.status().as_u16()).await;
-            // Of a logout without an acknowledgement nobody knows.
+            // The outcome of a logout without an acknowledgement is unknown.
             if response.status() == 200 {
                 self.ended.lock().unwrap().push(visitor);
             } else {
@@ -97,7 +97,7 @@ impl Client {
         None
     }
 
-    /// Counts in a session, and looks who it is. Returns how often.
+    /// Counts in a session, and asks for its user. Returns the counts.
     async fn counts(&self, visitor: &Visitor) -> Counted {
         let mut counted = Counted::default();
         for step in 0.. {
@@ -143,7 +143,7 @@ impl Fault {
         }
     }
 
-    /// What visitors see of it, if anything.
+    /// The status that visitors get because of it, if any.
     fn leads_to(self) -> Option<u16> {
         match self {
             Self::Network(Network::Well | Network::Slow(..)) | Self::ClockMoved => None,
@@ -170,7 +170,7 @@ impl Fault {
             Self::Killed => server.begin().await,
             Self::Paused => server.signal("CONT"),
             Self::InstanceKilled => crowd.killable.begin().await,
-            // It stays so.
+            // The clock stays as it is.
             Self::ClockMoved => (),
         }
     }
@@ -180,7 +180,7 @@ const SLOW: Network = Network::Slow(Duration::from_millis(10), 1_000_000);
 
 /// Visitors at work.
 struct Crowd {
-    /// One like others, one whose clock is an hour ahead, and one that is a process.
+    /// A plain one, one whose clock is an hour ahead, and one that is a process.
     instances: [Instance; 3],
     clock: Clock,
     killable: KillableInstance,
@@ -241,8 +241,8 @@ impl Crowd {
     }
 }
 
-/// All of them, one after the other. `POLICY_STORES_SECONDS` says for how long all together, and then
-/// there are 500 visitors; else there are 50 for a few seconds each.
+/// Causes all of them, one after the other. `POLICY_STORES_SECONDS` is the duration of all together,
+/// and then there are 500 visitors; without it there are 50, for a few seconds each.
 pub(crate) async fn keep_nobody_out(server: &(impl Server + Process), store: &str) {
     let seconds: Option<u64> =
         env::var("POLICY_STORES_SECONDS").ok().map(|text| text.parse().unwrap());
@@ -250,7 +250,7 @@ pub(crate) async fn keep_nobody_out(server: &(impl Server + Process), store: &st
     relay.listens().await;
     let crowd = Crowd::begin(&url, seconds.map_or(50, |_| 500)).await;
     let networks = [Network::Well, SLOW, Network::Cut, Network::Silent].map(Fault::Network);
-    // Other tests do these to a few visitors.
+    // Other tests cause these with a few visitors.
     let others = [Fault::Killed, Fault::Paused, Fault::InstanceKilled, Fault::ClockMoved];
     let faults = networks.into_iter().chain(others.into_iter().filter(|_| seconds.is_some()));
     // Beyond the 3 seconds that a call waits.
@@ -281,7 +281,7 @@ pub(crate) async fn keep_nobody_out(server: &(impl Server + Process), store: &st
         let noticed = crowd.noticed.lock().unwrap().clone();
         table.push_str(&row(fault.name(), begun, healed, recovery, &noticed));
         assert!(crowd.has_noticed(200), "{}", fault.name());
-        // Of a fault that nobody notices, nothing is learned.
+        // A fault that no visitor notices proves nothing.
         assert!(fault.leads_to().is_none_or(|of| crowd.has_noticed(of)), "{}", fault.name());
         assert_eq!(crowd.has_noticed(GONE), fault == Fault::InstanceKilled, "{}", fault.name());
     }

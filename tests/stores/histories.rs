@@ -61,7 +61,7 @@ async fn use_session<S: SessionStore>(
         calls += 1;
         let begun = tick();
         let Ok(loaded) = store.load(&watched.key, NOW).await else {
-            // A store that is away says so at once.
+            // A store that is unavailable fails at once.
             tokio::time::sleep(Duration::from_millis(1)).await;
             continue;
         };
@@ -94,7 +94,7 @@ async fn use_session<S: SessionStore>(
             Call::Write { version: version + 1, value, done }
         };
         let is_unknown = matches!(call, Call::Delete(None) | Call::Write { done: None, .. });
-        // It may be made at any later time.
+        // It may take effect at any later time.
         let ended = if is_unknown { u64::MAX } else { tick() };
         watched.events.lock().unwrap().push(Event { begun, ended, call });
     }
@@ -108,7 +108,7 @@ fn left(clients: &mut JoinSet<()>) -> usize {
     clients.len()
 }
 
-/// `POLICY_STORES_SECONDS` says for how long.
+/// `POLICY_STORES_SECONDS` is the duration.
 pub(crate) async fn are_in_order<S: SessionStore + Clone, V: Server>(server: &V, stores: [S; 3]) {
     let seconds = env::var("POLICY_STORES_SECONDS").map_or(5, |text| text.parse().unwrap());
     for store in &stores {
@@ -150,7 +150,7 @@ pub(crate) async fn are_in_order<S: SessionStore + Clone, V: Server>(server: &V,
             }
             1 => {
                 let is_noticed = async || {
-                    // Those whose clients are done notice nothing by themselves.
+                    // A store whose clients are all done notices nothing without a call.
                     let key = key(0);
                     let calls =
                         stores.iter().flat_map(|store| [(); 3].map(|()| store.load(&key, NOW)));

@@ -12,7 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a call was, and what it returned.
+/// A call, and its result.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Call {
     /// Wrote this value as this version; `None` if it failed.

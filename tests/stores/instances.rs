@@ -57,7 +57,7 @@ pub(crate) async fn no_change_is_lost_that_was_made_at_the_same_time(store: &str
             });
         }
         for (key, status) in changes.join_all().await {
-            // One that finds the session busy says so.
+            // An instance that finds the session busy responds with 503.
             assert!(status == 200 || status == 503, "{status}");
             if status == 200 {
                 done += 1;
@@ -130,8 +130,8 @@ pub(crate) async fn what_ends_at_one_instance_ends_at_the_others(store: &str) {
     }
 }
 
-/// Who may only publish on the channel of the store tells what they like, a thousand times: no stream
-/// ends whose session the store calls good, and what is true is heard among it.
+/// A client that may only publish on the channel of the store sends forged messages, a thousand
+/// times: no stream ends while the store has its session, and genuine messages still arrive.
 pub(crate) async fn forged_news_end_no_stream(
     store: &str,
     reader: impl SessionStore,
@@ -149,7 +149,7 @@ pub(crate) async fn forged_news_end_no_stream(
             forge(payload).await;
         }
     }
-    // This is told behind them, on the same channel.
+    // This message follows them on the same channel.
     assert_eq!(eve.post(&instances[2], "/logout").await.status(), 200);
     assert!(soon(other).await.unwrap());
     assert!(!stream.is_finished(), "the session is good");
@@ -173,7 +173,7 @@ pub(crate) async fn a_cut_off_wins_against_logins_that_are_under_way(store: &str
         }
         let cut = first.post(&instances[0], "/revoke-all").await;
         if is_away(&cut) {
-            // Of what it ended, nobody knows.
+            // Which sessions it ended is unknown.
             logins.join_all().await;
             continue;
         }
@@ -194,8 +194,8 @@ pub(crate) async fn a_cut_off_wins_against_logins_that_are_under_way(store: &str
     assert!(done > 0, "no cut-off was acknowledged");
 }
 
-/// Sessions end by the clock of the store, whatever those of the instances show, and however they are
-/// set meanwhile.
+/// Sessions end by the clock of the store, whatever the clocks of the instances show, and however
+/// these are set meanwhile.
 pub(crate) async fn clocks_that_are_wrong_by_an_hour_log_nobody_out(store: &str) {
     const HOUR: Duration = Duration::from_secs(3600);
     let now = Clock::system().now().seconds();
@@ -225,8 +225,8 @@ pub(crate) async fn clocks_that_are_wrong_by_an_hour_log_nobody_out(store: &str)
 pub(crate) async fn a_rate_is_granted_once_whichever_instances_are_asked(store: &str) {
     let instances = Instance::three(store).await;
     let mut wrong = Vec::new();
-    // A store that is too slow is one that is away, where each instance counts for itself: then another
-    // visitor shows it.
+    // A store that is too slow counts as unavailable, and each instance then counts separately: the
+    // test is repeated with another visitor.
     for visitor in 1..=5 {
         let peer = PeerAddr(SocketAddr::from(([192, 0, 2, visitor], 1000)));
         let ask = async |instance: &Instance| {

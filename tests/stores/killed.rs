@@ -166,10 +166,10 @@ pub(crate) async fn what_it_held(store: &str) {
     assert_eq!(eve.status(&others[1]).await, 401);
     for (number, (visitor, mut counted)) in soon(counting.join_all()).await.into_iter().enumerate()
     {
-        // Of the change that was in flight, nobody knows.
+        // The outcome of the change that was in flight is unknown.
         counted.on(&visitor, &others[number % 2]).await;
     }
-    // News are heard as before.
+    // Notifications arrive as before.
     ada.logs_out(&others[1]).await;
     assert!(soon(stream).await.unwrap());
     for other in &others {
@@ -180,15 +180,15 @@ pub(crate) async fn what_it_held(store: &str) {
     assert_eq!(killed.status("/crowded/no").await, 200);
 }
 
-/// What it had taken in advance is granted to nobody: one hundredth of the rate.
+/// What it had reserved is granted to no client: one hundredth of the rate.
 pub(crate) async fn block_of_a_rate(store: &str) {
     const RATE: usize = 300;
     const BLOCK: usize = 3;
     let others = [Instance::start(store).await, Instance::start(store).await];
     let killable = KillableInstance::start(store).await;
     let mut visitors = Vec::new();
-    // A store that is too slow is one that is away, where each instance counts for itself: then another
-    // visitor shows it.
+    // A store that is too slow counts as unavailable, and each instance then counts separately: the
+    // test is repeated with another visitor.
     for number in 0..5 {
         let visitor = killable.instance.login(&format!("visitor-{number}")).await;
         assert_eq!(visitor.get(&killable.instance, "/plenty").await.status(), 200);

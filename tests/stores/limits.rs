@@ -1,6 +1,6 @@
 //! Rates and permits of a store that goes back in time.
 //!
-//! What meets here: ways of going back x a store, two instances of an app; rates that were used before the
+//! Covers: ways of going back x a store, two instances of an app; rates that were used before the
 //! loss and after it x one request at a time, blocks; permits that were held and given back x leases that end,
 //! that are renewed.
 
@@ -70,13 +70,13 @@ pub(crate) async fn limits_continue_from_the_older_state<S: LimitStore>(
     until(async || lease(2, 2, 10, HOUR).await == 10).await;
 }
 
-/// Of a rate that instances take in blocks, a client gets the whole once more at most.
+/// If instances take a rate in blocks, a client gets the whole rate once more at most.
 pub(crate) async fn a_client_gets_one_burst_more_from_all_instances(way: &impl Way) {
     let url = way.url();
     let instances = [Instance::start(&url).await, Instance::start(&url).await];
     let mut wrong = Vec::new();
-    // Where the machine is so slow that the store seems to be away, each instance counts for itself: then
-    // another visitor shows it.
+    // On a machine so slow that the store seems unavailable, each instance counts separately: the test
+    // is repeated with another visitor.
     for number in 0..5 {
         let visitor = instances[0].login(&format!("visitor-{number}")).await;
         way.save().await;

@@ -1,6 +1,6 @@
 //! Sessions that move from one store to another, on real servers.
 //!
-//! What meets here: instances that know the old store only, both, and the new one only x sessions of
+//! Covers: instances that know the old store only, both, and the new one only x sessions of
 //! both; logins, changes and logouts x a release that is rolled out; moves x logouts and cut-offs at
 //! other instances; an outage of either store x sessions of both.
 
@@ -71,7 +71,8 @@ async fn rolled_out(old: &str, new: &str) {
                     visitor.count(instance).await;
                 }
             }
-            // Who logs in at any instance is known at all, and a cut-off at any of them ends all.
+            // A login at any instance is valid at all of them, and a cut-off at any of them takes
+            // effect at all.
             let user = format!("new-{step}-{replaced}");
             let mut devices = Vec::new();
             for instance in &instances {
@@ -136,7 +137,7 @@ async fn moves_race_with_ends(before: SessionSettings, after: SessionSettings) {
     assert!(moved > 0, "no session moved");
 }
 
-/// Whose session is in the store that is away waits, and nobody is logged out.
+/// Users whose session is in the unavailable store wait, and no user is logged out.
 async fn an_outage(
     server: &impl Server,
     of_lost: Visitor,

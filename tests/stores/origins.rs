@@ -1,6 +1,6 @@
 //! Lists of origins that three instances share, on real servers.
 //!
-//! What meets here: a change x the other instances, a restart, an outage; two changes at once; the rules
+//! Covers: a change x the other instances, a restart, an outage; two changes at once; the rules
 //! of named values x every store of the crate.
 
 use std::{

@@ -9,13 +9,13 @@ use super::site::{Counted, Instance, is_away, until};
 
 /// What tests do to the server of a store, or to one of several.
 pub(crate) trait Server {
-    /// Whether another one that takes over may lack what was not acknowledged.
+    /// Whether a server that takes over may lack changes that were not acknowledged.
     const IS_COPIED: bool = false;
 
-    /// Starts what was killed.
+    /// Starts the server that was killed.
     async fn begin(&self);
     async fn kill(&self);
-    /// Holds it up until this is noticed, or has another one take over.
+    /// Pauses the server until this is noticed, or has another one take over.
     async fn disturb(&self, is_noticed: impl AsyncFnMut() -> bool);
 }
 
@@ -58,7 +58,7 @@ macro_rules! processes {
 
 processes! { Postgres Redis }
 
-/// Nothing is lost that was acknowledged, and nobody has to restart anything.
+/// Nothing that was acknowledged is lost, and no process has to be restarted.
 pub(crate) async fn killed(server: &impl Server, store: &str) {
     let instances = Instance::three(store).await;
     let ada = instances[0].login("ada").await;
@@ -85,7 +85,8 @@ pub(crate) async fn killed(server: &impl Server, store: &str) {
             assert!(is_away(&ada.get(instance, "/me").await));
             assert!(is_away(&ada.post(instance, "/logout").await));
             assert_eq!(instance.status("/public").await, 200);
-            // A limit is no reason to refuse what needs no store; each instance counts for itself.
+            // A limit is no reason to refuse a request that needs no store; each instance counts
+            // separately.
             assert_eq!(instance.status("/crowded/no").await, 200);
             assert_eq!(instance.try_to_login("eve").await.err(), Some(503));
         }
@@ -96,11 +97,11 @@ pub(crate) async fn killed(server: &impl Server, store: &str) {
             assert_eq!(gone.status(instance).await, 401);
         }
         for (visitor, mut counted) in visitors {
-            // Of the change that got no answer, nobody knows.
+            // The outcome of the change without a response is unknown.
             counted.on(&visitor, &instances[0]).await;
         }
     }
-    // What ends at one instance is heard of at the others again.
+    // The end of a session at one instance reaches the others again.
     let stream = ada.open(&instances[1]).await;
     assert_eq!(ada.post(&instances[2], "/logout").await.status(), 200);
     assert!(soon(stream).await.unwrap());

@@ -1,8 +1,8 @@
 //! Stores that go back in time.
 //!
-//! What meets here: ways of going back x {sessions, tokens, refresh tokens, logins under way} x what was
-//! acknowledged before and is lost, what is made after, who has noticed it; numbers that the store gives out
-//! a second time.
+//! Covers: ways of going back x {sessions, tokens, refresh tokens, logins in progress} x what
+//! was acknowledged before and is lost, what is made after, who has noticed it; numbers that the store
+//! gives out a second time.
 
 use policy_server::store::{
     CreateSession, ERA, Revocation, RevokeUser, SessionStore, TokenStore, conformance,
@@ -20,7 +20,7 @@ use crate::{
 pub(crate) trait Way {
     fn url(&self) -> String;
 
-    /// What the store has now is what it goes back to.
+    /// Saves the state to which the store goes back.
     async fn save(&self);
 
     async fn go_back(&self);
@@ -57,7 +57,7 @@ async fn refreshes(instance: &Instance, token: &str) -> u16 {
     request.body(token.to_owned()).send().await.status().as_u16()
 }
 
-/// How a login and an issue of tokens end that are held.
+/// The results of a login and of an issue of tokens that were held.
 struct Held {
     login: u16,
     cookie: Option<String>,
@@ -83,7 +83,7 @@ async fn revoke_begun(instance: &Instance, users: &str) {
     revoke_user(instance, &format!("{users}-token")).await;
 }
 
-/// What takes rights away goes on to win against what grants them, at every instance.
+/// Operations that take rights away still win against those that grant them, at every instance.
 pub(crate) async fn nothing_that_was_taken_away_comes_back(way: &impl Way) {
     let url = way.url();
     let (a, b) = tokio::join!(Instance::start(&url), Instance::start(&url));
@@ -111,13 +111,14 @@ pub(crate) async fn nothing_that_was_taken_away_comes_back(way: &impl Way) {
         until(async || instance.status("/ready").await == 200).await;
     }
 
-    // What began before a cut-off that is lost.
+    // Begun before a cut-off that is lost.
     go_on(&carol);
     let held = before.await.unwrap();
     assert!(matches!(held.issue, 409 | 503), "{}", held.issue);
     match held.cookie {
         None => assert!(matches!(held.login, 409 | 503), "{}", held.login),
-        // At an instance that had not heard of it: it ends when the one that made it has noticed.
+        // At an instance that did not know of it: it ends once the instance that made it notices
+        // the loss.
         Some(cookie) => {
             until(async || {
                 let visit = b.client.get("/me").header("cookie", &cookie).send().await;
@@ -140,7 +141,7 @@ pub(crate) async fn nothing_that_was_taken_away_comes_back(way: &impl Way) {
     }
     assert_eq!(refreshes(&b, &of_nobody).await, 200, "a login of somebody else goes on");
 
-    // What is revoked after it, whichever instance has noticed it.
+    // Revoked after the loss, whichever instance has noticed it.
     for (one, other) in [(&a, &b), (&b, &a)] {
         let mallory = format!("mallory-{name}");
         let [access, _] = issue(one, &mallory).await;
@@ -158,8 +159,8 @@ pub(crate) async fn nothing_that_was_taken_away_comes_back(way: &impl Way) {
     }
 }
 
-/// Whoever made a cut-off knows it, also where the store lost it before the next look. Until then, nothing is
-/// taken from the store.
+/// The instance that made a cut-off knows it, even if the store lost it before the next check. Until
+/// that check, nothing is taken from the store.
 pub(crate) async fn what_was_made_a_moment_ago_is_missed<S>(
     way: &impl Way,
     open: impl Fn(&str) -> S,
@@ -271,7 +272,8 @@ pub(crate) async fn no_list_of_origins_is_widened(way: &impl Way) {
     assert!(two.customers.add(&origin("d")).await.unwrap());
     until(async || one.customers.patterns() == two.customers.patterns()).await;
     way.go_back().await;
-    // Whatever the store has by now, what was removed is never granted, and everybody comes to one list.
+    // Whatever the store has by now, what was removed is never granted, and all instances arrive at one
+    // list.
     let left = [all[2].clone()];
     until(async || {
         for instance in [&one, &two] {
@@ -289,8 +291,8 @@ pub(crate) async fn no_list_of_origins_is_widened(way: &impl Way) {
     until(async || two.grants(&all[0]).await).await;
 }
 
-/// The numbers that instances know are those of a server that is gone, and another server has given them to
-/// something else, as where each side of a split went on for itself.
+/// The numbers that instances know are those of a server that is gone, and another server has given
+/// them to something else, as if each side of a split had continued separately.
 pub(crate) async fn a_number_that_is_given_out_twice_is_not_taken_for_the_first<S>(
     [sessions, tokens]: &[impl Way; 2],
     open: impl Fn(&str) -> S,

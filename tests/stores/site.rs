@@ -62,13 +62,13 @@ async fn hold(user: &str) {
     }
 }
 
-/// Waits until so many logins, whose users begin like this, are held.
+/// Waits until this many logins of users with this prefix are held.
 pub(crate) async fn are_held(count: usize, prefix: &str) {
     let held = || HELD.lock().unwrap().0.iter().filter(|user| user.starts_with(prefix)).count();
     until(async || held() == count).await;
 }
 
-/// Lets the logins of users that begin like this go on.
+/// Lets the held logins of users with this prefix go on.
 pub(crate) fn go_on(prefix: &str) {
     let mut held = HELD.lock().unwrap();
     let (begun, going_on) = &mut *held;
@@ -148,7 +148,7 @@ async fn crowded(how: String) {
     }
 }
 
-/// With a store for everything that is not sessions, or with one for all.
+/// Uses a separate store for everything but sessions, or one for all.
 pub(crate) fn app(
     sessions: SessionSettings,
     of_others: Option<MemoryStore>,
@@ -211,7 +211,7 @@ impl Instance {
         Self::open_at(sessions, of_others, Clock::system()).await
     }
 
-    /// One whose machine shows another time.
+    /// An instance whose machine shows another time.
     pub(crate) async fn open_at(
         sessions: SessionSettings,
         of_others: Option<MemoryStore>,
@@ -224,7 +224,7 @@ impl Instance {
         })
     }
 
-    /// One whose machine shows another time, which passes as it does elsewhere.
+    /// An instance whose machine shows another time, which passes as it does elsewhere.
     pub(crate) async fn start_at(store: &str, clock: &Clock) -> Self {
         let (clock, mut last) = (clock.clone(), Instant::now());
         let passing = clock.clone();
@@ -239,7 +239,7 @@ impl Instance {
         Self::open_at(Sessions::from_url(store), None, clock).await.unwrap()
     }
 
-    /// Three of them, which start at the same time.
+    /// Three instances, which start at the same time.
     pub(crate) async fn three(store: &str) -> [Self; 3] {
         let start = || Self::start(store);
         tokio::join!(start(), start(), start()).into()
@@ -357,7 +357,7 @@ impl Visitor {
     }
 }
 
-/// How often a visitor counted: what was acknowledged, and what nobody knows of.
+/// How often a visitor counted: acknowledged changes, and those whose outcome is unknown.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counted {
     pub(crate) done: u64,
@@ -365,7 +365,7 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// Once more, as soon as the store acknowledges it.
+    /// Counts once more, as soon as the store acknowledges it.
     pub(crate) async fn on(&mut self, visitor: &Visitor, instance: &Instance) {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -378,7 +378,7 @@ impl Counted {
         }
     }
 
-    /// What was acknowledged is there, and what was not may be. Returns whether this was.
+    /// Changes that were acknowledged are there, and others may be. Returns whether this one was.
     pub(crate) fn takes(&mut self, response: &TestResponse) -> bool {
         if is_away(response) {
             self.unknown += 1;
@@ -403,8 +403,8 @@ pub(crate) async fn until(mut happened: impl AsyncFnMut() -> bool) {
     assert!(timeout(PATIENCE, happens).await.is_ok(), "it should have happened by now");
 }
 
-/// What a route does that needs a session, while the store is away: it says when to ask again, and
-/// the client keeps its cookie. An instance that is away says nothing.
+/// Whether a route that needs a session responds that the store is unavailable: it states when to
+/// retry, and the client keeps its cookie. An instance that is down states nothing.
 pub(crate) fn is_away(response: &TestResponse) -> bool {
     if response.status() == NO_RESPONSE {
         return true;
@@ -417,7 +417,7 @@ pub(crate) fn is_away(response: &TestResponse) -> bool {
     is_away
 }
 
-/// What the app says in place of a start. It never contains the password.
+/// The error with which the app refuses to start. It never contains the password.
 pub(crate) async fn refused(store: &str) -> String {
     let Err(error) = Instance::try_to_start(store).await else { panic!("it starts with {store}") };
     let text = error.to_string();

@@ -1,4 +1,4 @@
-//! axe, which judges whether everybody can use a page.
+//! axe, which checks the accessibility of a page.
 
 use std::{env, fs, path::Path};
 
@@ -20,8 +20,8 @@ pub trait Viewer {
     fn screenshot(&mut self, to: &Path) -> Result<(), Failure>;
 }
 
-/// Has axe judge what the page shows, in both themes and on a phone. With `POLICY_SCREENSHOT`, the folder of
-/// that name gets a picture of each, for a manual look.
+/// Runs axe on the page, in both themes and at the size of a phone. With `POLICY_SCREENSHOT`, the
+/// folder of that name gets a picture of each, for a manual look.
 pub fn judge(browser: &mut impl Viewer, view: &str) -> Result<(), Failure> {
     const IS_THERE: &str = "async () => 'axe' in window";
     const JUDGE: &str = "async (theme) => {

@@ -226,7 +226,8 @@ impl Bidi {
             let text = match self.socket.read() {
                 Ok(Message::Text(text)) => text,
                 Ok(_) => continue,
-                // By a signal, of which the system tells where reads have a limit (signal(7)).
+                // Interrupted by a signal, which the system reports if reads have a time-out
+                // (signal(7)).
                 Err(Error::Io(error)) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(format!("{}: {error}", hangs()).into()),
             };

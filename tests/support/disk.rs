@@ -55,8 +55,8 @@ impl Drop for Disk {
     }
 }
 
-/// Where servers keep their files: in memory, if there is room for all of them. It outlives a server that
-/// is killed, and no server waits for a disk that others are busy with.
+/// The folder for the files of servers: in memory, if there is room for all of them. It outlives a
+/// server that is killed, and no server waits for a disk that other processes use.
 pub fn for_servers() -> PathBuf {
     const NEEDED: u64 = 2048;
     let memory = Path::new("/dev/shm");

@@ -1,4 +1,4 @@
-//! Servers of others that end with this process, however it ends, and whose files are removed then.
+//! Third-party servers that end with this process, however it ends, and whose files are removed then.
 
 use std::{
     ffi::OsStr,

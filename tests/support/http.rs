@@ -50,9 +50,9 @@ impl StoppedTime {
     /// Pauses the clock of this single-threaded runtime.
     pub fn begin() -> Self {
         pause();
-        // Tokio advances a paused clock by itself when every task is idle, except while a blocking
-        // task runs. This one lasts as long as the test; if the test hangs, the clock starts to
-        // advance and the time-outs of the test fail it.
+        // Tokio advances a paused clock automatically when every task is idle, except while a
+        // blocking task runs. This one lasts as long as the test; if the test hangs, the clock
+        // starts to advance and the time-outs of the test fail it.
         let (running, ended) = mpsc::channel();
         spawn_blocking(move || ended.recv_timeout(PATIENCE));
         Self { _running: running }

@@ -56,7 +56,7 @@ pub fn listen() {
     ONCE.call_once(|| set_global_default(OfThread).expect("no other subscriber"));
 }
 
-/// In a process that is a server of its own: prints the events whose code begins like this to
+/// In a process that is a server of its own: prints the events whose code has this prefix to
 /// stderr, where its test reads them.
 pub fn print(code: &'static str) {
     set_global_default(Printing { code }).expect("no other subscriber");

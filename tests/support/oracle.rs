@@ -252,7 +252,8 @@ pub fn is_pattern(text: &str) -> bool {
         && let Some((front, end)) = label.split_once('*')
         && *label != "*"
     {
-        // It is valid if it is so with a character for the `*`, and the host can have subdomains.
+        // It is valid if it is valid with a character in place of the `*`, and the host can have
+        // subdomains.
         let filled = format!("{front}x{end}");
         let host = [&[&*filled], below].concat();
         let with_label = Parts { labels: host, ..parts.clone() };

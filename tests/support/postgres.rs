@@ -69,7 +69,7 @@ impl Postgres {
         standby
     }
 
-    /// Waits until this standby has all that its primary has, and keeps it from what comes then.
+    /// Waits until this standby has caught up with its primary, then cuts it off from later changes.
     pub async fn cut_off_from(&self, primary: &Self) {
         let client = primary.client().await;
         let row = client.query_one("SELECT pg_current_wal_lsn()::text", &[]).await;
@@ -80,7 +80,7 @@ impl Postgres {
         self.comes_to("SELECT NOT EXISTS (SELECT FROM pg_stat_wal_receiver)").await;
     }
 
-    /// Makes this standby a primary, whatever became of the one that it had.
+    /// Makes this standby a primary, whatever the state of its former primary.
     pub async fn promote(&self) {
         self.sql("SELECT pg_promote()").await;
         self.comes_to("SELECT NOT pg_is_in_recovery()").await;
@@ -100,7 +100,7 @@ impl Postgres {
     fn in_folder_of(disk: &Path, settings: &[&str]) -> Self {
         let port = Port::reserve();
         let folder = disk.join(format!("policy-postgres-{}", port.address.port()));
-        // Of a run that was killed.
+        // Left over from a run that was killed.
         let _none = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).expect("a folder");
         give_to_server(&folder);
@@ -148,14 +148,14 @@ impl Postgres {
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        // It may have found the memory of the one before in use.
+        // The shared memory of the previous server may have been in use.
         self.stop_guard();
         false
     }
 
-    /// Kills the server as a crash of the machine does: without a last word.
+    /// Kills the server as a crash of the machine does: without a shutdown.
     pub fn kill(&self) {
-        // Unless it gave up by itself.
+        // Unless it has given up already.
         if self.folder.join("data/postmaster.pid").exists() {
             self.signal("KILL");
         }
@@ -186,7 +186,7 @@ impl Postgres {
         format!("postgres://policy:secret@{}/postgres", self.port.address)
     }
 
-    /// The URL of the database at whichever of both servers can write.
+    /// The URL of the database at whichever of the two servers accepts writes.
     pub fn url_with(&self, other: &Self) -> String {
         let (one, other) = (self.port.address, other.port.address);
         format!("postgres://policy:secret@{one},{other}/postgres?target_session_attrs=read-write")

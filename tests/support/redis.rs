@@ -101,7 +101,7 @@ impl Redis {
         }
     }
 
-    /// Kills the server as a crash does: without a last word.
+    /// Kills the server as a crash does: without a shutdown.
     pub fn kill(&self) {
         if let Some(guard) = self.guard.lock().expect("no panic").take() {
             guard.stop();
@@ -134,7 +134,7 @@ impl Redis {
         format!("{}?{}", self.url(), parameter())
     }
 
-    /// The result of a command of one who may do everything.
+    /// The result of a command of a user with all permissions.
     pub async fn command(&self, words: &[&str]) -> Value {
         self.try_command(words).await.expect("an answer")
     }
@@ -145,7 +145,7 @@ impl Redis {
         self.run(&words).await.ok()
     }
 
-    /// The result of a command whose words are no text.
+    /// The result of a command whose words are not text.
     pub async fn run(&self, words: &[&[u8]]) -> redis::RedisResult<Value> {
         let client = redis::Client::open(self.url()).expect("a URL");
         let mut connection = client.get_multiplexed_async_connection().await?;
@@ -163,11 +163,11 @@ pub fn parameter() -> String {
     format!("prefix=p{}", PREFIXES.fetch_add(1, Ordering::Relaxed))
 }
 
-/// A port, and an empty folder for who listens on it.
+/// A port, and an empty folder for the server that listens on it.
 fn place(disk: &Path) -> (Port, PathBuf) {
     let port = Port::reserve();
     let folder = disk.join(format!("policy-redis-{}", port.address.port()));
-    // Of a run that was killed.
+    // Left over from a run that was killed.
     let _none = fs::remove_dir_all(&folder);
     fs::create_dir(&folder).expect("a folder");
     (port, folder)

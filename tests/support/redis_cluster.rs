@@ -14,7 +14,7 @@ use crate::{
 #[derive(Debug)]
 pub struct RedisCluster {
     nodes: Vec<Redis>,
-    /// Where the nodes speak with each other.
+    /// The ports by which the nodes communicate with each other.
     _buses: Vec<Port>,
 }
 
@@ -36,7 +36,7 @@ impl RedisCluster {
                 "cluster-enabled=yes",
                 &bus,
                 "cluster-node-timeout=1000",
-                // However long a replica was away, it may take over.
+                // A replica may take over after any time of separation.
                 "cluster-replica-validity-factor=0",
                 "cluster-allow-replica-migration=no",
                 "masterauth=secret",

@@ -7,7 +7,7 @@ use tokio::sync::OnceCell;
 
 use crate::redis::{PATIENCE, Redis, parameter};
 
-/// What the sentinels call the primary.
+/// The name of the primary in the sentinels.
 pub const NAME: &str = "shop";
 
 /// Longer than any test takes, in milliseconds.
@@ -37,7 +37,7 @@ impl RedisSentinel {
         let lines = [
             format!("sentinel monitor {NAME} 127.0.0.1 {port} 2"),
             format!("sentinel auth-pass {NAME} secret"),
-            // Not because it is slow on a busy machine.
+            // The primary is not considered down because it is slow on a busy machine.
             format!("sentinel down-after-milliseconds {NAME} {NEVER}"),
             format!("sentinel failover-timeout {NAME} 3000"),
             "sentinel sentinel-pass sentinel-secret".to_owned(),
@@ -117,7 +117,7 @@ impl RedisSentinel {
         self.is_down_after(NEVER).await;
     }
 
-    /// After how many milliseconds without an answer the sentinels have another primary.
+    /// Sets after how many milliseconds without a response the sentinels choose another primary.
     async fn is_down_after(&self, milliseconds: &str) {
         for sentinel in &self.sentinels {
             let words = ["SENTINEL", "SET", NAME, "down-after-milliseconds", milliseconds];
@@ -160,7 +160,7 @@ impl RedisSentinel {
         .await;
     }
 
-    /// What a sentinel says of the primary.
+    /// The state of the primary, as this sentinel reports it.
     async fn state(&self, at: usize) -> Option<HashMap<String, String>> {
         let state = self.sentinels[at].try_command(&["SENTINEL", "MASTER", NAME]).await?;
         from_redis_value(state).ok()

@@ -19,7 +19,7 @@ use tokio::{
 
 use crate::{http::soon, port::Port};
 
-/// How a network is.
+/// The state of a network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Network {
     Well,
@@ -28,7 +28,7 @@ pub enum Network {
     /// Connections are accepted, and nothing arrives: what is sent waits until it is well again, as
     /// TCP repeats it.
     Silent,
-    /// Everything arrives later by this, and at most so many bytes a second on each connection.
+    /// Everything arrives with this delay, at most this many bytes a second on each connection.
     Slow(Duration, u32),
 }
 
@@ -93,7 +93,7 @@ async fn listen(port: Arc<Port>, server: SocketAddr, network: Arc<watch::Sender<
             }
         }
         drop(listener);
-        // What waited to be sent is gone.
+        // Bytes that waited to be sent are lost.
         connections.shutdown().await;
         if changes.wait_for(|now| *now != Network::Cut).await.is_err() {
             return;
@@ -115,7 +115,7 @@ async fn pass(client: TcpStream, server: SocketAddr, network: watch::Receiver<Ne
     );
 }
 
-/// Passes bytes on, each at its time.
+/// Forwards bytes, each when it is due.
 async fn one_way(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
@@ -134,7 +134,7 @@ async fn one_way(
         }
     };
     let writes = async move {
-        // When what was sent before has left.
+        // When the bytes before have been sent.
         let mut free = Instant::now();
         while let Some((at, bytes)) = receive.recv().await {
             let now = network.wait_for(|now| *now != Network::Silent).await;

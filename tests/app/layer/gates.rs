@@ -108,7 +108,7 @@ async fn a_layer_refuses_as_an_app_does_whatever_is_wrong() {
         let ran = Arc::default();
         let mut codes = Vec::new();
         for client in both(&ran) {
-            // Without a cookie and an `Origin`, the request passes as one of a program.
+            // Without a cookie and an `Origin`, the request counts as that of a program and passes.
             if is("rate") {
                 for _ in 0..2 {
                     assert_eq!(from(client.post("/served"), FIRST).send().await.status(), 200);

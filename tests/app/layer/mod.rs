@@ -203,7 +203,7 @@ async fn a_preflight_allows_what_the_router_serves_at_its_path() {
             ("/lamp", "GET,HEAD,PUT"),
             ("/sold", "POST"),
             ("/lamp/a", "GET,HEAD"),
-            // There is nothing: these need no permission.
+            // Nothing is served there: these methods need no permission.
             ("/nowhere", "GET,HEAD,POST"),
         ] {
             let response = preflight(&client, path, ORIGIN).await;
@@ -285,7 +285,7 @@ async fn a_layer_limits_bodies_times_and_requests_in_flight() {
     let large = || client.post("/sold").body("12345");
     let (status, declared) = ask(large().header("content-length", "5")).await;
     assert_eq!((status, code(&declared).as_str()), (413, "request.body-too-large"));
-    // Cut while it is read, which axum's extractor responds to.
+    // The body is cut off while axum's extractor reads it, and the extractor responds.
     assert_eq!(ask(large()).await.0, 413);
     assert_eq!(ask(client.post("/sold").body("1234")).await.0, 200);
     let (slow, second) = tokio::join!(ask(client.get("/slow")), ask(client.get("/lamp")));
@@ -391,13 +391,13 @@ async fn a_layer_in_a_mount_is_inside_of_the_policy_of_the_mount() {
     assert_eq!(response.header("cache-control"), Some("public, max-age=60"));
     assert_eq!(client.get("/old/template").send().await.text(), "/old/{*path}");
     assert_eq!(client.post("/old/sold").body("12345").send().await.status(), 413);
-    // Preflights end at the app, whose mount says what it takes.
+    // The app answers preflights, with the methods of its mount.
     let methods = preflight(&client, "/old/lamp", ORIGIN).await;
     let methods = methods.header("access-control-allow-methods");
     assert_eq!(methods, Some("DELETE,GET,HEAD,PATCH,POST,PUT,QUERY"));
 }
 
-/// Extractors of an app say so where there is none, and tell the client nothing.
+/// Without an app, its extractors fail with a code in the log, and the client is told nothing.
 #[tokio::test]
 async fn extractors_outside_of_an_app_are_errors_with_a_code() {
     let router = Router::new()

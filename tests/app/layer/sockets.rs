@@ -66,7 +66,7 @@ async fn a_message_over_the_limit_of_a_layer_closes_its_socket() {
     let _handler = soon(ends.acquire()).await.expect("it is told");
 }
 
-/// What a layer does not state stays as the service has it.
+/// Limits that a layer does not state stay as the service has them.
 #[tokio::test]
 async fn a_layer_that_states_no_limit_of_sockets_has_none() {
     let time = StoppedTime::begin();
@@ -96,7 +96,7 @@ async fn a_silent_client_of_a_layer_is_asked_and_closed_and_one_that_replies_sta
     assert_eq!(there.exactly(8).await, text("text 2"));
 }
 
-/// By each limit that counts them, until they end.
+/// Each limit that counts sockets counts them until they end.
 #[tokio::test]
 async fn a_layer_counts_the_sockets_that_are_open() {
     for (limits, refused) in [

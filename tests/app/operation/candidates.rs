@@ -1,6 +1,6 @@
 //! A candidate policy beside the one in force: what would differ is counted, and nothing changes.
 //!
-//! What meets it: each gate, requests without a route, rates, run-time lists of origins, sessions and
+//! Covers: each gate, requests without a route, rates, run-time lists of origins, sessions and
 //! tokens, logs, hostile headers, a candidate that cannot be.
 
 use policy_server::{
@@ -19,7 +19,7 @@ use super::*;
 const SHOP: CorsPolicy = CorsPolicy::origins(&["https://app.shop.example"]).build();
 const OTHERS: CorsPolicy = CorsPolicy::origins(&["https://other.shop.example"]).build();
 
-/// What is in force, and what may come.
+/// The routes in force, and those of the candidate.
 mod now {
     use super::*;
 
@@ -191,14 +191,14 @@ async fn what_the_gates_found_out_about_the_caller_counts() {
         let response = client.get("/orders").header(name, value).send().await;
         assert_eq!(response.status(), 200);
         let found = candidate.differences();
-        // The routes that make credentials are in both.
+        // Both policies have the routes that issue credentials.
         let found = found.first().map(|one| one.candidate);
         assert_eq!(found, expected, "{role}, {is_token}, {minutes} minutes");
         assert_eq!(candidate.counts().undecided, 0);
     }
 }
 
-/// Whom a gate of the policy in force refuses is known as well.
+/// A caller whom a gate of the policy in force refuses is identified as well.
 #[tokio::test]
 async fn who_is_refused_now_is_known_to_a_wider_candidate() {
     let stricter = || base().routes(routes![next::orders]);
@@ -210,7 +210,7 @@ async fn who_is_refused_now_is_known_to_a_wider_candidate() {
         assert_eq!(response.status(), 403);
     }
     let found = candidate.differences();
-    // The app in force has no PUT there, and nobody asked for it.
+    // The app in force has no PUT there, and no request used it.
     let found: Vec<_> = found.iter().map(|one| (one.decided, one.candidate, one.count)).collect();
     assert_eq!(found, [("auth.rights-missing", "reached", 2)]);
 }
@@ -220,7 +220,7 @@ async fn what_nobody_asked_for_is_undecided() {
     let candidate = candidate();
     let client = in_force().observe(&candidate).test();
     let (name, cookie) = credential(&client, "buyer", false).await;
-    // The route in force is public: whose session it is was not asked.
+    // The route in force is public, so it did not ask whose session it is.
     let response = client.get("/limited").header(name, cookie.clone()).send().await;
     assert_eq!(response.status(), 200);
     assert_eq!(candidate.counts().undecided, 1, "{:?}", candidate.differences());
@@ -228,7 +228,7 @@ async fn what_nobody_asked_for_is_undecided() {
     let response = client.get("/limited").send().await;
     assert_eq!(response.status(), 429);
     assert_eq!(candidate.counts().undecided, 2, "{:?}", candidate.differences());
-    // A route that only the candidate has: the request gets as far as its caller.
+    // A route that only the candidate has: the request would get to its authentication.
     client.get("/new").header(name, cookie).send().await;
     let difference = only(&candidate, "a route of the candidate").expect("a difference");
     assert_eq!((difference.decided, difference.candidate), ("route.not-found", "undecided"));

@@ -54,7 +54,7 @@ async fn the_end_of_the_cores_finishes_what_is_in_flight() {
     assert_eq!(idle.response().await.text(), "hello");
     let stopped = server.stop();
     idle.closed().await;
-    // Each core hears of the end by itself.
+    // Each core learns of the stop separately.
     soon(async { while TcpStream::connect(address).await.is_ok() {} }).await;
     gate.add_permits(busy.len());
     for connection in &mut busy {

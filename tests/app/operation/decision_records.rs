@@ -1,6 +1,6 @@
 //! One record for each decision that an operator may have to understand later.
 //!
-//! What meets it: refusals of each kind of gate (host, route, CORS, CSRF), handlers, sampling, the
+//! Covers: refusals of each kind of gate (host, route, CORS, CSRF), handlers, sampling, the
 //! lock file (its digest), secrets, hostile headers.
 
 use policy_server::http::Method;

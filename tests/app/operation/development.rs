@@ -1,6 +1,6 @@
 //! In the development profile, a response names the code of its problem for the tools of browsers.
 //!
-//! What meets it: each kind of refusal, HEAD, problems of handlers with codes and headers of their own,
+//! Covers: each kind of refusal, HEAD, problems of handlers with codes and headers of their own,
 //! pages of other origins, consoles, the public origin.
 
 use policy_server::{
@@ -67,7 +67,7 @@ async fn the_code_of_a_problem_is_in_server_timing() {
         (Method::GET, "/orders", &[], &["auth.credentials-missing"]),
         (Method::HEAD, "/orders", &[("accept", "text/html")], &["auth.credentials-missing"]),
         (Method::GET, "/gone", &[], &["shop.gone"]),
-        // A code that would be another text there.
+        // A code that could not be written there unchanged.
         (Method::GET, "/forged", &[], &[]),
     ] {
         let expected: Vec<_> = codes.iter().map(|code| format!("policy;desc=\"{code}\"")).collect();

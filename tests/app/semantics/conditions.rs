@@ -332,7 +332,7 @@ async fn what_is_no_success_stays_as_it_is() {
     }
 }
 
-/// What was read, and by whom, decides; other cookies of the request do not.
+/// The representation and its user decide; other cookies of the request do not.
 #[tokio::test]
 async fn a_session_does_not_break_a_304() {
     #[get("/account")]

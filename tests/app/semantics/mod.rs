@@ -43,7 +43,7 @@ use policy_tests::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// When every test with a clock begins.
+/// The time at which every test with a clock begins.
 const START: u64 = 1_800_000_000;
 
 /// The page that the shared routes grant access.

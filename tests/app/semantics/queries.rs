@@ -51,7 +51,7 @@ async fn find_any(_route: MatchedRoute, filter: Result<Json<Filter>, JsonRejecti
     filter.map_or(StatusCode::OK, |_| StatusCode::NO_CONTENT)
 }
 
-/// What caches may keep, at an address of its own.
+/// A response that caches may keep, with its own address.
 #[query("/stored")]
 #[auth(public)]
 async fn find_stored() -> (StatusCode, [(&'static str, &'static str); 1]) {

@@ -194,7 +194,7 @@ async fn only_a_service_with_https_promises_it() {
         );
     }
     assert!(client.get("/bare").send().await.header("strict-transport-security").is_none());
-    // One word.
+    // A single setting.
     const SUBDOMAINS: HeadersPolicy = HeadersPolicy::builder().include_subdomains().build();
     let client = app().headers(SUBDOMAINS).public_origin("https://api.example").test();
     let response = client.get("/page").send().await;

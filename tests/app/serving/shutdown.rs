@@ -9,7 +9,7 @@ use super::*;
 #[tokio::test]
 async fn the_shutdown_finishes_what_was_begun_and_begins_nothing() {
     let gate = gate();
-    // An incomplete head has no more time than otherwise.
+    // A stop gives an incomplete head no additional time.
     let settings = ServerSettings::default().header_timeout(Duration::from_millis(300));
     let server = Running::start(app_with(&gate).settings(settings)).await;
     let address = server.address;
@@ -101,7 +101,7 @@ async fn clients_come_while_the_server_stops() {
                 })
             })
             .collect();
-        // They are under way.
+        // Their connections are in use.
         for _ in 0..8 {
             soon(first.recv()).await.unwrap();
         }
@@ -112,7 +112,7 @@ async fn clients_come_while_the_server_stops() {
     }
 }
 
-/// A connection on which nothing comes does not hold up the end.
+/// A connection that sends nothing does not delay the shutdown.
 #[tokio::test]
 async fn the_shutdown_waits_for_first_bytes_a_moment_only() {
     let time = StoppedTime::begin();

@@ -212,7 +212,7 @@ async fn a_client_that_does_not_read_is_closed_and_cut_off() {
     let (server, ends) = started().await;
     let mut late = opened(&server, "/flood").await;
     soon(time.until(ends.acquire())).await.expect("the handler is told").forget();
-    // Whoever reads within the grace learns why.
+    // A client that reads within the grace period gets the reason.
     assert_eq!(close_behind_messages(&mut late).await, [&[3, 0xe9], &b"limit.unread"[..]].concat());
     late.send(b"\x88\x80\0\0\0\0").await;
     assert_eq!(soon(late.rest()).await, b"");
@@ -240,7 +240,7 @@ async fn a_client_that_does_not_read_is_not_read_either() {
     assert!(taken < MOST, "{taken} bytes were taken");
 }
 
-/// A handler of which nobody takes what it sends does not keep its thread.
+/// A handler whose messages no client reads does not block its thread.
 #[tokio::test]
 async fn a_handler_that_never_stops_sending_ends_with_its_socket() {
     let (server, ends) = started().await;
@@ -279,7 +279,7 @@ async fn the_close_frame_is_behind_the_frame_that_has_begun() {
             stream.write_all(b"\x01\x05he").await.expect("open");
             stream.flush().await.expect("open");
             steps.acquire().await.expect("a step").forget();
-            // What is behind the frame goes nowhere.
+            // Bytes after the frame are discarded.
             let _ = stream.write_all(b"llo\x80\x01!").await;
             let _ = stream.flush().await;
             std::future::pending::<()>().await;
@@ -361,7 +361,7 @@ async fn the_same_limits_and_ends_hold_over_http_2() {
     soon(stopped).await.expect("an end");
 }
 
-/// Nor what a handler writes, however much at once.
+/// The server does not hold what a handler writes either, however much it writes at once.
 #[tokio::test]
 async fn what_a_client_does_not_read_stays_with_the_handler() {
     const LARGE: u32 = 64 << 20;
@@ -374,7 +374,7 @@ async fn what_a_client_does_not_read_stays_with_the_handler() {
             stream.write_all(&head).await.expect("open");
             let bytes = vec![0; 64 << 20];
             let (mut taken, mut refusals) = (0, 0);
-            // What takes the writes runs in between.
+            // The task that takes the writes runs in between.
             while refusals < 1_000 && taken < bytes.len() {
                 match stream.write(&bytes[taken..]).now_or_never() {
                     Some(written) => (taken, refusals) = (taken + written.expect("open"), 0),

@@ -23,7 +23,7 @@ use super::*;
 struct Folder(PathBuf);
 
 impl Folder {
-    /// Paths of sockets are short, so the name is.
+    /// The length of a socket's path is limited, so the name is short.
     fn new(name: &str) -> Self {
         let folder = env::temp_dir().join(format!("policy-{name}-{}", process::id()));
         // Left over from an earlier run.
@@ -67,7 +67,7 @@ fn asking(path: &str, fields: &[&str]) -> String {
     format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{fields}\r\n")
 }
 
-/// Who is known to have sent a request, and the fields of proxies that are left.
+/// Returns the client and the peer of a request, and the remaining fields of proxies.
 #[get("/sender")]
 #[auth(public)]
 async fn sender(client: Option<ClientAddr>, peer: Option<PeerAddr>, fields: HeaderMap) -> String {
@@ -95,7 +95,7 @@ async fn unix_sockets_are_served_and_their_files_go_with_the_server() {
         let (stop, stopped) = serve(server);
         let response = exchange(&folder.file(), &asking("/hello", &[])).await;
         assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
-        // The first bytes decide about the protocol, also where they come one by one.
+        // The first bytes select the protocol, even if they arrive one by one.
         let mut slow = UnixStream::connect(folder.file()).await.expect("a server that listens");
         for byte in "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".bytes() {
             slow.write_all(&[byte]).await.expect("a server that takes bytes");
@@ -109,7 +109,7 @@ async fn unix_sockets_are_served_and_their_files_go_with_the_server() {
         soon(stopped).await.unwrap();
         assert!(!folder.file().exists());
     }
-    // Also where a server is never run.
+    // Also if the server is never run.
     drop(app().bind(folder.address()).await.expect("an app that starts"));
     assert!(!folder.file().exists());
 }
@@ -182,7 +182,7 @@ async fn unix_sockets_that_others_have_bound_stay_theirs() {
     }
 }
 
-/// As those of any other file: under the usual umask, nobody but the own user may write to it.
+/// The permissions are those of any other file: under the usual umask, only the owner may write to it.
 #[tokio::test]
 async fn unix_sockets_have_the_permissions_that_the_umask_leaves() {
     let folder = Folder::new("mode");

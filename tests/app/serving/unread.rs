@@ -68,7 +68,7 @@ async fn unread_responses_of_a_connection_make_its_next_requests_wait() {
     // Another connection is served at once, and by then the requests of this one have arrived.
     assert_hello(&mut server.connect().await).await;
     assert_eq!(made.load(SeqCst), 4);
-    // Whoever reads gets everything.
+    // A client that reads gets everything.
     let rest = responses
         .map(|response| tokio::spawn(async { length(soon(response).await?.into_body()).await }));
     let rest: Vec<_> = rest.collect();

@@ -172,7 +172,7 @@ async fn websockets_count_as_requests_until_they_end() {
         assert_eq!(response.problem(), (503, "limit.concurrency".to_owned()));
         assert_echo(&mut first).await;
     }
-    // Whichever way it ends: the client goes, or says so.
+    // Both ways to end: the client disconnects, or it sends a Close frame.
     drop(first);
     let mut second = reopened(&server).await;
     second.send(b"\x88\x80\0\0\0\0").await;
@@ -215,7 +215,7 @@ async fn websockets_of_http_2_count_as_requests_until_they_end() {
         }
     })
     .await;
-    // The policy in force as a candidate lets them open, and cannot tell who finds no permit.
+    // They open under the policy in force as candidate, which cannot count their permits.
     let counts = candidate.counts();
     assert!(counts.agreed == 2 && counts.differed == 0 && counts.undecided >= 2, "{counts:?}");
 }

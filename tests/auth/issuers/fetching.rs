@@ -47,8 +47,8 @@ async fn until(caller: &Caller, token: &str, status: u16) {
     timeout(Duration::from_secs(60), asked).await.expect("another response");
 }
 
-/// Like [`until`] after a failed fetch: advances the clock, since a fetch that is under way may
-/// fail and is repeated later.
+/// Like [`until`] after a failed fetch: advances the clock, since a fetch in progress may fail and
+/// is repeated later.
 async fn until_repeated(caller: &Caller, clock: &Clock, signer: &Signer) {
     for _ in 0..100 {
         clock.advance(10 * MINUTE);

@@ -1,4 +1,4 @@
-//! Whoever signs: a token verifies only with a key of its issuer.
+//! A token verifies only with a key of its issuer, whichever key signed it.
 
 use std::cell::Cell;
 

@@ -13,9 +13,9 @@ struct Documented {
     issuer: Issuer,
     header: Value,
     claims: Value,
-    /// The caller, and their rights of those that this app has.
+    /// The caller, with those of their rights that this app knows.
     caller: &'static str,
-    /// Changes that make it the token of somebody else, or for something else; `null` removes.
+    /// Changes that make it a token of another user or for another purpose; `null` removes.
     refused: Vec<Value>,
 }
 

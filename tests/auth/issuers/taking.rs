@@ -128,8 +128,8 @@ async fn a_route_takes_the_issuers_that_it_names_and_by_default_the_app() {
     assert_eq!(client.0.get("/guests").send().await.text(), "nobody");
 }
 
-/// A token of an issuer that the route does not take, one of an issuer that nobody accepts, and one
-/// that is none get one response.
+/// A token of an issuer that the route does not take, one of an unknown issuer, and one that is no
+/// token get the same response.
 #[tokio::test]
 async fn a_token_that_a_route_does_not_take_tells_no_more_than_a_wrong_one() {
     let (a, b) = (Signer::ed25519("a"), Signer::ed25519("b"));

@@ -72,7 +72,7 @@ impl Issuers {
         App::new(()).clock(Clock::at(START)).tokens(tokens).routes(routes![own])
     }
 
-    /// Tokens of both and of nobody, with a name each.
+    /// Tokens of both issuers and of none, each with a name.
     fn tokens(&self) -> [(&'static str, String); 6] {
         let of = |key: &Signer, issuer: &str, more: Value| {
             let mut claims = claims(issuer).json();

@@ -41,7 +41,7 @@ async fn a_logout_clears_what_the_browser_keeps_if_the_settings_say_so() {
     let settings = || Sessions::memory().same_site(SameSite::None).clear_site_data();
     let scenario = Scenario::with(all(), |app| app.sessions(settings())).await;
     let cleared = Some("\"cache\", \"storage\"");
-    // Also where the handler fails after it.
+    // Also if the handler fails afterwards.
     for status in [200, 404, 500] {
         let ada = scenario.login("ada").await;
         assert_eq!(ada.get("/me").send().await.header(NAME), None);

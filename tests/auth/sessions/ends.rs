@@ -130,7 +130,7 @@ async fn somebody_who_is_not_logged_in_has_no_sessions_to_end() {
 async fn fresh() {}
 
 /// An administrator or a time server sets the clock back by hours. Sessions end as if it had not
-/// been.
+/// been set back.
 #[tokio::test]
 async fn a_clock_that_is_set_back_lengthens_no_session() {
     let scenario = Scenario::new(routes![fresh]).await;

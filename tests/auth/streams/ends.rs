@@ -77,7 +77,7 @@ const REASONS: [Reason; 11] = [
 ];
 
 impl Reason {
-    /// Whether only what a client sends, or does not, is a reason.
+    /// Whether the reason is something that a client sends, or fails to send.
     fn is_of_sockets(self) -> bool {
         matches!(self, Self::Silence | Self::MessageTooLarge)
     }
@@ -170,7 +170,7 @@ impl Line {
         }
     }
 
-    /// What comes until the end, which is no abort.
+    /// Reads everything until the end, which must not be an abort.
     async fn rest(self, is_chunked: bool) -> Vec<u8> {
         match self {
             Self::Http1(mut connection) if is_chunked => {
@@ -270,7 +270,7 @@ fn tells_its_reasons(carrier: Carrier) -> usize {
     let reasons = reasons.filter(|reason| carrier.is_socket() || !reason.is_of_sockets());
     let run = |reason| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        // What panics has this name.
+        // A panic shows this name.
         let thread = std::thread::Builder::new().name(format!("{carrier:?}, {reason:?}"));
         let run = move || runtime.block_on(ends_as_expected(carrier, reason));
         thread.spawn(run).unwrap().join().unwrap();
@@ -282,6 +282,6 @@ fn tells_its_reasons(carrier: Carrier) -> usize {
 fn each_carrier_tells_each_reason() {
     let threads = CARRIERS.map(|carrier| std::thread::spawn(move || tells_its_reasons(carrier)));
     let pairs: usize = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
-    // Streams of events have two reasons less.
+    // Streams of events have two reasons fewer.
     assert_eq!(pairs, CARRIERS.len() * REASONS.len() - 2 * 2);
 }

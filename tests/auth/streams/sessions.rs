@@ -50,7 +50,7 @@ async fn a_long_response_of_known_size_ends_with_its_session() {
     let mut long = connections.pop().unwrap();
     assert_eq!(soon(long.rest()).await, b"", "it breaks off");
     tick();
-    // One that is likely to be sent at once is not looked after.
+    // A body that is likely to be sent at once is not watched.
     assert_eq!(connections[0].exactly(4).await, b"tick");
 }
 
@@ -163,7 +163,7 @@ async fn a_stream_ends_a_minute_after_its_credential_could_last_be_checked() {
         site.clock.advance(Duration::from_secs(19));
         site.assert_ticks(&mut events).await;
         assert_echo(&mut socket).await;
-        // Looked at every 20 seconds.
+        // Checked every 20 seconds.
         site.clock.advance(Duration::from_secs(20));
         site.assert_ticks(&mut events).await;
         assert_echo(&mut socket).await;
@@ -175,7 +175,7 @@ async fn a_stream_ends_a_minute_after_its_credential_could_last_be_checked() {
     site.assert_ticks(&mut anonymous).await;
 }
 
-/// Whoever asked for it wants it, and a stream that ends can be opened again.
+/// The user asked for the logout, and a stream that ends can be opened again.
 #[tokio::test]
 async fn a_logout_that_is_refused_ends_what_its_session_opened() {
     let site = Site::new().await;

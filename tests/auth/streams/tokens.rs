@@ -92,7 +92,7 @@ async fn a_token_in_the_protocols_opens_a_websocket_where_the_app_takes_it_there
                 assert_eq!(head.header("sec-websocket-protocol"), Some("bearer"));
                 assert!(!format!("{head:?}").contains(token), "it is repeated");
                 assert_echo(&mut connection).await;
-                // It is that of no other request.
+                // No other request takes a token from there.
                 let plain = [own, &fields];
                 assert_eq!(site.send("GET /events", &plain).await.status, 401);
             }

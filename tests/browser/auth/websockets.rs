@@ -12,7 +12,7 @@ const OPEN: &str = "
     });";
 
 /// Opens a WebSocket with the credential that the input names, and ends that: the first message, the
-/// protocol, and what the page is told of the end.
+/// protocol, and how the page sees the end.
 const END: &str = "
     const text = async (path, init) => {
         const response = await fetch(path, init);

@@ -1,9 +1,9 @@
 //! A case: a page, its loads in order, and the responses of the servers.
 //!
-//! Texts contain placeholders, so that a case is the same in each run: `{P}` is the port, `{ID}`
-//! the case, `{T+60}` the date in 60 seconds, and `{O}` what `Origin` of the request says; a line
-//! with that is left out where the request has none. All hosts share one port, which serves both HTTP
-//! and HTTPS, and paths are `/{ID}/a`, `/{ID}/b`, .., so that cases share no cached responses and
+//! Texts contain placeholders, so that a case is the same in each run: `{P}` is the port, `{ID}` the
+//! case, `{T+60}` the date in 60 seconds, and `{O}` the value of the request's `Origin`; a line with
+//! `{O}` is left out if the request has none. All hosts share one port, which serves both HTTP and
+//! HTTPS, and paths are `/{ID}/a`, `/{ID}/b`, .., so that cases share no cached responses and
 //! cookies.
 
 use std::{

@@ -17,7 +17,7 @@ pub(crate) enum Engine {
     WebKit,
 }
 
-/// What cases of an engine do without.
+/// What the cases of an engine leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeftOut {
     Cookies,

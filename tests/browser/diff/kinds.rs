@@ -42,7 +42,7 @@ const COOKIE: &str = "cookie of a script";
 const RUN: usize = 300;
 
 impl Kinds {
-    /// Counts a case, by what it is and by what the model says of it.
+    /// Counts a case, by its content and by the result in the model.
     pub(crate) fn count(&mut self, case: &Case, model: &[String]) {
         let mut of_case: Vec<&'static str> = case.steps.iter().flat_map(of_step).collect();
         let place = &case.place;

@@ -10,10 +10,10 @@ use crate::diff::{
     webdriver::Failure,
 };
 
-/// The most variants that are tried.
+/// The maximum number of variants that are tried.
 const TRIES: usize = 400;
 
-/// The longest that this goes on: each try takes seconds where a request never comes.
+/// The maximum duration of the search: each try takes seconds if a request never arrives.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Removes one part after the other, as long as the difference remains.

@@ -118,12 +118,12 @@ async fn what_is_no_response_is_502() {
         // Others may read the same length twice, or not at all.
         "HTTP/1.1 200 OK\r\ncontent-length: 5, 5\r\n\r\nhello",
         "HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 5\r\n\r\nhello",
-        // Nobody would decode it.
+        // No client would decode it.
         "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: xchunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked, identity\r\n\r\n1\r\nx\r\n0\r\n\r\n",
         "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
-        // It is of no class.
+        // The status belongs to no class.
         "HTTP/1.1 600 What\r\ncontent-length: 2\r\n\r\nok",
         "HTTP/1.1 999 What\r\ncontent-length: 2\r\n\r\nok",
         // The content is broken before the client has been sent anything.

@@ -1,4 +1,4 @@
-//! Who reaches a handler: exactly those who satisfy the `#[auth]` of its route.
+//! A handler runs for exactly those callers who satisfy the `#[auth]` of its route.
 
 use http::Method;
 use policy_server::{
@@ -222,7 +222,7 @@ fn shows() -> impl Strategy<Value = Shows> {
     )
 }
 
-/// A request with these credentials, issued as long ago as they say.
+/// A request with these credentials, issued at the age that they state.
 fn present(server: &TestServer, path: &str, shows: &Shows) -> Request {
     let of = |path: &str, person: &Person| {
         let reply = server.send(Request::post(path).body(person.text()));

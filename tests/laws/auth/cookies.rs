@@ -202,8 +202,8 @@ async fn planted(_session: Session) -> impl IntoResponse {
     [("set-cookie", format!("__Host-sid={PLANTED}; Secure; Path=/"))]
 }
 
-/// T18, cookies and shared caches. No shared cache may store a response that sets a cookie, whoever
-/// wrote it and whatever is declared.
+/// T18, cookies and shared caches. No shared cache may store a response that sets a cookie,
+/// whatever wrote it and whatever is declared.
 #[test]
 fn t18_what_sets_a_cookie_is_in_no_shared_cache() {
     let caches = [

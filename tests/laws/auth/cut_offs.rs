@@ -1,4 +1,4 @@
-//! What takes rights away wins against what grants them and began before.
+//! An operation that takes rights away wins against one that grants them and began earlier.
 
 use std::{future::poll_fn, task::Poll, time::Duration};
 
@@ -43,7 +43,7 @@ struct Case {
     before: Vec<Cut>,
     between: Vec<Cut>,
     after: Vec<Cut>,
-    /// Whether each instance hears of the cut-offs of the other one before the request goes on.
+    /// Whether each instance is notified of the cut-offs of the other one before the request goes on.
     hears: bool,
     /// How many seconds the clock of the second instance is ahead.
     skew: u64,
@@ -190,7 +190,7 @@ impl Instances {
         cuts.iter().fold(false, |concerned, one| self.cut(*one) | concerned)
     }
 
-    /// Whether what a reply granted is good at both instances.
+    /// For each instance, whether it accepts what a reply granted.
     fn works(&self, reply: &Reply) -> [bool; 2] {
         let request = match reply.set_id() {
             Some(id) => Request::get("/who").cookie(Some(&id)),
@@ -200,10 +200,11 @@ impl Instances {
     }
 }
 
-/// A request that logs in, elevates or issues tokens gets 409 exactly if its user was cut off by
-/// another request after it began, at whatever instance, in whatever way, and whatever the clocks
-/// say. (One that cuts everyone off itself gets it as well if anybody was cut off before that.) An access token that was issued before its instance heard of the cut-off is refused as soon
-/// as it hears of it. What was granted is good until the next cut-off.
+/// A request that logs in, elevates or issues tokens gets 409 exactly if another request cut its user
+/// off after it began: at any instance, in any way, and whatever the clocks show. (A request that cuts
+/// everyone off itself also gets it if any user was cut off before that.) An access token that was
+/// issued before its instance was notified of the cut-off is refused from the notification on. What was
+/// granted is valid until the next cut-off.
 #[test]
 fn rights_that_were_asked_for_before_a_cut_off_are_not_granted_after_it() {
     holds("cut-offs", 40, cases(), |case| {
@@ -228,7 +229,7 @@ fn rights_that_were_asked_for_before_a_cut_off_are_not_granted_after_it() {
         let ends_own = |way| !matches!(way, Way::Others | Way::Rights | Way::Tokens);
         let loses_own = case.grant == Grant::Elevation && case.own.is_some_and(ends_own);
         if loses_own {
-            // The handler is told so.
+            // The handler gets the error.
             prop_assert_ne!(reply.status, 200, "{:?}", reply);
         } else if is_cut_off {
             let is_unheard = case.grant == Grant::Access && !case.hears;
@@ -237,7 +238,7 @@ fn rights_that_were_asked_for_before_a_cut_off_are_not_granted_after_it() {
             // It ended its own session in the store.
             prop_assert_eq!(reply.status, 409, "{:?}", reply);
         } else if case.own == Some(Way::Everyone) && !case.between.is_empty() {
-            // Whose cut-off came before that of everyone is not known any more.
+            // It is no longer known which users were cut off before everyone was.
             prop_assert!(matches!(reply.status, 200 | 409), "{:?}", reply);
         } else {
             prop_assert_eq!(reply.status, 200, "{:?}", reply);

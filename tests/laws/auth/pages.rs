@@ -283,7 +283,7 @@ fn log_in(server: &TestServer, state: State) -> (State, String) {
 
 /// T4, no ambient write. Only pages of the server's own origin, and of origins that the route
 /// shares with including credentials, reach a handler that changes something by a session, logs in,
-/// opens a WebSocket or uses another credential that browsers send by themselves. No other page
+/// opens a WebSocket or uses another credential that browsers send automatically. No other page
 /// does: not by script, form, link, image or WebSocket, not from a sibling domain, a sandbox or
 /// plain HTTP, not by a redirect, for any referrer policy, `SameSite` and third-party cookie
 /// setting, in every engine, with and without Fetch Metadata, and with a CSRF token of its own. The

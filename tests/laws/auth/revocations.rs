@@ -11,7 +11,6 @@ use super::test_server::{
 };
 
 /// The tolerated clock difference between servers, and the lifetime of an access token.
-/// token.
 const LEEWAY: u64 = 30;
 const LIFETIME: u64 = 300;
 /// How long a used refresh token still returns its successor.

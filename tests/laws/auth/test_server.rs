@@ -23,7 +23,7 @@ use tower::Service;
 
 /// The origin of the server.
 pub(crate) const OWN: &str = "https://api.shop.example";
-/// When every history begins.
+/// The time at which every history begins.
 pub(crate) const START: u64 = 1_800_000_000;
 
 thread_local! {

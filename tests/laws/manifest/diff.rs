@@ -74,7 +74,7 @@ impl Edit {
     }
 }
 
-/// Two apps, and whose requests are sent to both.
+/// Two apps, to both of which the same requests are sent.
 #[derive(Clone, Debug)]
 struct Pair {
     old: Site,
@@ -82,8 +82,8 @@ struct Pair {
 }
 
 impl Pair {
-    /// Whether the apps know themselves, or who sent a request, by other names: then each is asked under
-    /// its own.
+    /// Whether the two apps use different names for themselves or for the sender of a request; each is
+    /// then asked under its own names.
     fn is_moved(&self) -> bool {
         let [old, new] = [&self.old, &self.new].map(|site| &site.manifest.app);
         let cookie = |facts: &SessionFacts| facts.cookie.clone();
@@ -126,7 +126,7 @@ fn pair() -> impl Strategy<Value = Pair> + Clone {
     )
 }
 
-/// What occurs in a hundred cases at least.
+/// The minimum number of occurrences in a hundred cases.
 const FLOORS: &[(&str, u64)] = &[
     ("witness", 60),
     ("the same app", 3),
@@ -135,9 +135,9 @@ const FLOORS: &[(&str, u64)] = &[
     ("narrowed", 5),
 ];
 
-/// T25. A comparison is sound: each witness is decided as it says. It is complete and exact: of each
-/// request, what one app allows more than the other is what exactly one case says, and where nothing
-/// is found, all requests are decided alike. An app does not differ from itself, and what is widened
+/// T25. A comparison is sound: each witness is decided as it says. It is complete and exact: for
+/// each request, exactly one case states what one app allows beyond the other, and if nothing is
+/// found, all requests are decided alike. An app does not differ from itself, and what is widened
 /// one way is narrowed the other way.
 #[test]
 fn t25_a_comparison_is_sound_complete_and_exact() {
@@ -183,7 +183,7 @@ fn t25_a_comparison_is_sound_complete_and_exact() {
     super::assert_floors(&occurred.borrow(), FLOORS);
 }
 
-/// Whether a witness is decided in the stated direction, by the engines and, as far as it is about
+/// Whether a witness is decided in the stated direction, by the engines and, if it is about
 /// reaching a handler, by the interpreter that shares no code with them.
 fn sound(
     pair: &Pair,
@@ -232,7 +232,7 @@ fn bounds(manifest: &Manifest) -> Option<naive::Lists> {
     Some(lists)
 }
 
-/// Whether a request gains and whether it loses; exactly one case says so.
+/// Whether a request gains and whether it loses, each of which exactly one case states.
 fn exact(
     pair: &Pair,
     found: &Diff,
@@ -241,7 +241,7 @@ fn exact(
 ) -> Result<(bool, bool), TestCaseError> {
     let (gained, lost) = found.gains(request, caller);
     let at = found.at(request, caller);
-    // How long bodies are, and how an app knows itself, stands among the changes.
+    // The limits of bodies and the own names of an app are listed among the changes.
     let is_elsewhere = pair.is_moved()
         || request.headers().contains_key("content-length")
         || pair.is_asked_by_localhost(request);

@@ -3,7 +3,7 @@
 //! The naive interpreter judges what an explanation promises. Explanations count run-time lists with
 //! their bounds, so the interpreter gets no present entries.
 //!
-//! What meets here: preflights and the requests that they announce, several policies of one path,
+//! Covers: preflights and the requests that they announce, several policies of one path,
 //! routes that fall to a mount or to the fallback, and edits of a facet that other gates read, too.
 
 use http::Request;
@@ -25,7 +25,7 @@ use crate::law::{Precondition, holds_in_fewer};
 /// The requests to each manifest.
 const REQUESTS: usize = 3;
 
-/// The facets that a gate reads beside its own.
+/// The facets that a gate reads besides its own.
 fn also_read(gate: Gate) -> &'static [&'static str] {
     match gate {
         // Pages of granted origins and scripts of JSONP pass; early data may not carry credentials.
@@ -64,7 +64,7 @@ fn take(route: &mut Route, facet: &str, other: &Route) {
     }
 }
 
-/// Takes away what a facet asks for.
+/// Removes what a facet requires.
 fn free(route: &mut Route, facet: &str, request: &Request<()>) {
     match facet {
         "cors" => {
@@ -113,7 +113,7 @@ fn t22_what_an_explanation_names_decides() {
             let explained =
                 |manifest: &Manifest| explain(manifest, &Sources::default(), &request, caller).ok();
             let explanation = explained(manifest).expect("a manifest that starts");
-            // A preflight that was granted has asked for it.
+            // A preflight that was granted states what the page needs.
             let is_of_page = request.headers().contains_key("origin");
             let reached = |facet: &&str| {
                 (is_of_page && *facet == "cors")
@@ -137,7 +137,7 @@ fn t22_what_an_explanation_names_decides() {
             let Some(facet) = gate.facet().filter(|_| is_of_a_facet(refusal)) else { continue };
             is_met = true;
             let freed = with_route(manifest, &explanation, |route| free(route, facet, &request));
-            // What is no origin can be granted by no policy.
+            // No policy can grant a value that is no origin.
             let Some(freed) = explained(&freed).filter(|_| !is_from_no_origin(&request)) else {
                 continue;
             };
@@ -169,7 +169,7 @@ fn is_of_a_facet(refusal: Refusal) -> bool {
 }
 
 /// T23. The nearest request is let through, the edit lets this one through, and what else the edit
-/// opens is listed: whatever is newly let through stands at a route of the list.
+/// opens is listed: whatever is newly let through belongs to a route of the list.
 #[test]
 fn t23_what_an_explanation_promises_comes_true() {
     let cases = (site(), vec((sketch(), caller()), REQUESTS));

@@ -35,7 +35,7 @@ fn manifest(methods: &[&str], origins: impl Iterator<Item = String>) -> Manifest
     manifest
 }
 
-/// What the commands `show`, `lint` and `diff` do, in bytes that are allocated.
+/// The bytes that the commands `show`, `lint` and `diff` allocate.
 fn work(methods: &[&str], list: List, count: usize) -> [u64; 3] {
     let old = manifest(methods, (0..count).map(list));
     // Some come and some go.
@@ -74,8 +74,8 @@ fn methods_of_one_route_share_the_work() {
     }
 }
 
-/// Patterns of which each overlaps with each other are as many sets as pairs, so a manifest with very
-/// many is refused before anything is compared.
+/// Patterns that all overlap with each other make as many sets as pairs, so a manifest with very many
+/// of them is refused before anything is compared.
 #[test]
 fn a_list_of_very_many_pairs_is_refused() {
     let text = |prefixes: usize, suffixes: usize, host: &str| {

@@ -64,7 +64,7 @@ fn findings_are_about_routes_of_the_app() {
     });
 }
 
-/// However a policy is written, the same is odd about it.
+/// The findings do not depend on how a policy is written.
 #[test]
 fn findings_depend_on_what_a_policy_means() {
     holds("findings of another wording", 99, (site(), rewording()), |(site, rewording)| {
@@ -76,7 +76,7 @@ fn findings_depend_on_what_a_policy_means() {
     });
 }
 
-/// What is found about a set of origins is so by the algebra: there are such origins, and the witness is
+/// A finding about a set of origins holds by the algebra: there are such origins, and the witness is
 /// one that every route of the finding grants.
 #[test]
 fn what_is_found_about_origins_is_so_by_the_algebra() {

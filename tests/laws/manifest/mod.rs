@@ -1,4 +1,4 @@
-//! Manifests: an app decides what its manifest says, whoever reads it.
+//! Manifests: an app decides as its manifest says, whichever engine reads it.
 
 mod diff;
 mod explain;
@@ -155,8 +155,7 @@ fn assert_usual_outcomes(occurred: &BTreeMap<String, u64>) {
     }
 }
 
-/// Fails if something occurred less often than it should at least, in a run of the usual number of
-/// cases.
+/// Fails if something occurred less often than its minimum, in a run of the usual number of cases.
 #[expect(clippy::print_stdout, reason = "how often each occurred")]
 fn assert_floors(occurred: &BTreeMap<&'static str, u64>, floors: &[(&'static str, u64)]) {
     occurred.iter().for_each(|(what, count)| println!("{what}: {count}"));
@@ -167,7 +166,7 @@ fn assert_floors(occurred: &BTreeMap<&'static str, u64>, floors: &[(&'static str
     }
 }
 
-/// What a decision is compared by.
+/// The parts of a decision that are compared.
 fn verdict(decision: &Decision) -> Verdict {
     let outcome = match decision.outcome {
         Outcome::Reached => "reached",

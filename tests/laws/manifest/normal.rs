@@ -65,7 +65,7 @@ fn what_decides_otherwise_has_another_digest() {
     });
 }
 
-/// A field that is not known may restrict what the others allow, so it is not skipped.
+/// An unknown field may restrict what the others allow, so it is not skipped.
 #[test]
 fn an_unknown_field_is_no_manifest() {
     holds("unknown fields", 100, (site(), any::<Index>()), |(site, index)| {
@@ -78,7 +78,7 @@ fn an_unknown_field_is_no_manifest() {
     });
 }
 
-/// Where the objects of a value stand: JSON pointers (RFC 6901).
+/// The JSON pointers (RFC 6901) of all objects in a value.
 fn objects(value: &Value, at: &str) -> Vec<String> {
     match value {
         Value::Object(fields) => {

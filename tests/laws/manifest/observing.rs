@@ -1,4 +1,4 @@
-//! An app that observes a candidate: nothing of it shows.
+//! An app that observes a candidate: its responses do not change.
 
 use std::{cell::RefCell, convert::Infallible};
 
@@ -111,8 +111,8 @@ async fn respond(service: &AppService, request: &Request<()>) -> (StatusCode, He
     (parts.status, parts.headers, body)
 }
 
-/// T30. Whatever the candidate is, each response is the one without it, byte for byte. By the policy in
-/// force as the candidate, nothing differs.
+/// T30. Whatever the candidate is, each response is the one without it, byte for byte. With the policy
+/// in force as the candidate, nothing differs.
 #[test]
 fn t30_a_candidate_changes_nothing_and_is_right() {
     let counted = RefCell::new([0_u64; 3]);

@@ -74,7 +74,7 @@ fn has(route: &Route, method: &str) -> bool {
     route.methods.iter().any(|own| own == method)
 }
 
-/// Lists from their end to their beginning, and once more.
+/// Reverses the methods, and repeats the lists of the callers in reverse order.
 fn say_twice(route: &mut Route) {
     route.methods.reverse();
     if let Auth::Required(required) = &mut route.auth {
@@ -85,7 +85,7 @@ fn say_twice(route: &mut Route) {
     }
 }
 
-/// One thing that another manifest states otherwise.
+/// One thing that another manifest states differently.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
     route: Index,

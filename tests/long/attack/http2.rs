@@ -9,7 +9,7 @@ use tokio::{io::AsyncWriteExt, net::TcpStream};
 
 use super::*;
 
-/// The most bytes that an attack sends.
+/// The maximum number of bytes that an attack sends.
 const MOST: usize = 256 << 20;
 
 /// Sends what `flood` makes repeatedly, on a new connection when the server closes one.

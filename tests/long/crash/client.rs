@@ -6,10 +6,10 @@ use policy_tests::random::Random;
 
 use super::connection::{Connection, Lost, RawResponse};
 
-/// The most sessions that a user has.
+/// The maximum number of sessions of a user.
 const MAX_SESSIONS: usize = 4;
 
-/// The most ended sessions and tokens that are checked again.
+/// The maximum number of ended sessions and tokens that are checked again.
 const MAX_ENDED: usize = 12;
 
 /// What is known about a session or a token.
@@ -49,7 +49,7 @@ pub(super) struct Acknowledged {
     pub(super) logouts: u64,
     pub(super) writes: u64,
     pub(super) revocations: u64,
-    /// What a full disk refused: nobody knows what of it is written.
+    /// What a full disk refused; it is unknown how much of it was written.
     pub(super) refused: u64,
 }
 
@@ -256,7 +256,7 @@ impl Client {
         self.tokens[last].state = State::Open;
         let response = to.ask("POST /token/revoke", &field).await?;
         if response.status == 401 && self.is_cut_off_delayed {
-            // It holds in this process, and nobody knows whether it is written.
+            // It holds in this process; whether it is written is unknown.
             return Ok(());
         }
         if self.is_done(&response) {

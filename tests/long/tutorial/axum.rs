@@ -4,7 +4,8 @@ use std::fs;
 
 use super::{lines_without_tests, reader::Reader, root, service::Service};
 
-/// What curl is told, and the status: what the chapters ask their service, and what they say of it.
+/// The arguments of curl and the status: the requests of the chapters, and the responses that they
+/// state.
 const REQUESTS: &[(&str, u16)] = &[
     ("/tasks", 401),
     ("/login -H 'Origin: HERE' --json '{\"name\": \"grace\", \"password\": \"wrong\"}'", 403),

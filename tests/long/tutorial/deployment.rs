@@ -86,7 +86,7 @@ pub(super) async fn run(reader: &mut Reader) {
         println!("    {name}: {value}");
         service.env(name, value);
     }
-    // It tells its log and not a terminal.
+    // It prints to its log and not to a terminal.
     let _service = Service::start_at(&mut service, reader.port("8080"));
 
     let origin = settings["PUBLIC_ORIGIN"];

@@ -1,5 +1,5 @@
 //! The tutorial of the guide, followed to the letter by a program. A sentence that it does not
-//! understand, or that leaves something out, fails as it would leave a reader behind.
+//! understand, or that leaves something out, fails the test, as a reader would fail.
 
 mod axum;
 mod chapter;

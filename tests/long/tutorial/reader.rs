@@ -1,4 +1,4 @@
-//! Somebody who does what the chapters say, in a folder of their own.
+//! A reader who does what the chapters say, in a folder of their own.
 
 use std::{fs, path::PathBuf, process::Command, time::Instant};
 
@@ -71,7 +71,7 @@ pub(super) struct Reader {
     folder: Folder,
     pub(super) sources: Sources,
     service: Option<Service>,
-    /// Those that the chapters name, and those that are free on this machine.
+    /// The ports that the chapters name, and the free ones of this machine that replace them.
     ports: [(&'static str, Port); 3],
     /// Until the first answer.
     began: Option<Instant>,
@@ -263,7 +263,7 @@ impl Reader {
         self.sources = before;
     }
 
-    /// What the chapter on the page says of it, in a browser.
+    /// Checks in a browser what the chapter on the page says.
     pub(super) fn uses_the_page(&mut self) {
         self.write();
         let text = fs::read_to_string(super::chapter("page")).expect("a chapter");
@@ -324,7 +324,7 @@ fn log_in(browser: &Browser) -> Result<(), Failure> {
 fn expect(line: &str, succeeded: bool, said: &str) {
     let (command, comment) = line.split_once("# ").unwrap_or((line, ""));
     assert_eq!(succeeded, !comment.starts_with("fails"), "{line}\n{said}");
-    // Whatever is meant to fail is meant to compile.
+    // A command that is meant to fail is still meant to compile.
     assert!(!said.contains("could not compile"), "{line}\n{said}");
     if !command.contains("curl -i ") {
         return;

@@ -23,7 +23,7 @@ impl Sources {
         self.0.get_mut(MAIN).expect("no chapter has written the program yet")
     }
 
-    /// Puts a block where the paragraph above it says. Whether it was for a file at all.
+    /// Puts a block where the paragraph above it says. Returns whether it was for a file.
     pub(super) fn put(&mut self, block: &Block) -> bool {
         if block.language == "sh" {
             return false;
@@ -74,7 +74,7 @@ impl Sources {
         true
     }
 
-    /// Does what a sentence says of single lines. Whether it says anything.
+    /// Applies what a sentence says of single lines. Returns whether it says anything.
     pub(super) fn edit(&mut self, sentence: &str) -> bool {
         let path = if sentence.contains("`web/index.html`") { "web/index.html" } else { MAIN };
         if let Some(line) = quoted_after(sentence, "leave out the line ") {

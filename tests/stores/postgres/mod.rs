@@ -1,6 +1,6 @@
 //! The store in PostgreSQL.
 //!
-//! What meets here: the rules of stores x one instance and two; several instances x their start;
+//! Covers: the rules of stores x one instance and two; several instances x their start;
 //! logins, changes, logouts, cut-offs x other instances; tokens, tickets, streams x news; an outage x
 //! routes with and without a session, readiness, what was acknowledged; anonymous sessions x their
 //! limit; wrong settings x the words of the error.
@@ -167,7 +167,7 @@ async fn anonymous_sessions_are_bounded_whichever_instance_began_them() {
     }
     let (_, bytes) = count().await;
     assert!((500..=1000 + 2 * 60).contains(&bytes), "{bytes}");
-    // Those of users are no part of it.
+    // Sessions of users are not counted.
     store_of_user(&stores[0]).await;
     for number in 2000..2300 {
         let create = CreateSession::new(key(number), record(number, None), NOW);
@@ -176,8 +176,9 @@ async fn anonymous_sessions_are_bounded_whichever_instance_began_them() {
     assert!(stores[1].load(&key(1000), NOW).await.unwrap().is_some());
 }
 
-/// While somebody locks what every load reads, two statements wait, however many sessions are loaded:
-/// sessions that two requests have in common, that there are not, and that moved to another key.
+/// While another transaction holds a lock that every load needs, two statements wait, however many
+/// sessions are loaded: sessions that two requests have in common, that do not exist, and that moved
+/// to another key.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn sessions_that_are_loaded_at_the_same_time_share_a_statement() {

@@ -43,8 +43,8 @@ async fn a_killed_instance_takes_one_block_of_a_rate_with_it() {
     block_of_a_rate(&Postgres::shared().await.schema()).await;
 }
 
-/// PostgreSQL refuses what needs room, and stops where its log needs some: then an administrator starts
-/// it again.
+/// PostgreSQL refuses statements that need space, and stops if its log needs some: then an
+/// administrator starts it again.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL and root: `cargo xtask long stores` runs it"]
 async fn a_full_disk_loses_nothing_that_was_acknowledged() {
@@ -53,7 +53,7 @@ async fn a_full_disk_loses_nothing_that_was_acknowledged() {
     fill_the_disk(&server, &server.schema(), &disk, true).await;
 }
 
-/// Somebody else locks a row for a while: what needs it fails or waits, and the rest goes on.
+/// Another client locks a row for a while: calls that need it fail or wait, and the rest go on.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn a_lock_of_somebody_else_stops_what_needs_it_and_nothing_more() {
@@ -69,7 +69,7 @@ async fn a_lock_of_somebody_else_stops_what_needs_it_and_nothing_more() {
     assert!(is_away(&change), "{change:?}");
     assert_eq!(ada.status(&instance).await, 200);
     assert_eq!(eve.post(&instance, "/count").await.text(), "1");
-    // What was said to have failed is not made later.
+    // A change that was reported as failed does not take effect later.
     let waiting = format!(
         "SELECT count(*) FROM pg_stat_activity
          WHERE wait_event_type = 'Lock' AND query LIKE '%\"{schema}\".%'"

@@ -25,7 +25,8 @@ use crate::{
     site::{Instance, until},
 };
 
-/// All rows become those of before, as in a standby that had not got the rest, or a restored copy.
+/// All rows become those of an earlier state, as in a standby that had not received the rest, or a
+/// restored copy.
 struct Rows(&'static Postgres, String);
 
 impl Rows {
@@ -74,7 +75,7 @@ impl Way for Rows {
     }
 }
 
-/// A primary, and a standby that takes over without the last that its primary has acknowledged.
+/// A primary, and a standby that takes over without the last changes that its primary has acknowledged.
 struct Failover {
     primary: Postgres,
     standby: Postgres,
@@ -214,7 +215,7 @@ async fn each_change_between_two_primaries_is_noticed() {
     servers.standby.promote().await;
     routes[0].lead_to(1);
     assert_eq!(eras(&one, 1).await, [1; 2], "the new primary lacks what `one` made");
-    // Each side goes on by itself.
+    // Each side continues separately.
     make(&two).await;
     let began = two.cut_offs().await.unwrap();
     assert_eq!(began / ERA, 0, "`two` has seen one primary only");
@@ -267,7 +268,7 @@ async fn what_an_instance_ended_stays_ended_at_it_on_both_sides_of_a_split() {
                 until(async || is_refused(instance, token).await).await;
             }
         }
-        // Whoever logs in anew is let in, once `b` has heard of what `a` has ended again.
+        // A new login succeeds once `b` knows what `a` has ended again.
         until(async || b.try_to_login("ada").await.is_ok()).await;
     }
 }

@@ -94,7 +94,7 @@ async fn missing_privileges_are_named_with_the_statement_that_grants_them() {
         &refused(&url).await,
         &["`meta`, `numbers`, `marks`, `epochs`, `sessions`", "GRANT SELECT"],
     );
-    // The words of the error, done as it says.
+    // Applies the fix that the error names.
     let grant =
         format!("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO guest");
     server.sql(&grant).await;

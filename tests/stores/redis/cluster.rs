@@ -79,7 +79,7 @@ async fn while_the_keys_move_to_another_node_nobody_is_logged_out() {
     let before = cluster.owner(&url).await;
     cluster.reshard(&url).await;
     assert_ne!(cluster.owner(&url).await, before);
-    // The old node says where they are, and nobody notices.
+    // The old node says where they are, and no visitor notices.
     for instance in &instances {
         assert_eq!(ada.status(instance).await, 200);
     }

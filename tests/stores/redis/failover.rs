@@ -62,7 +62,7 @@ impl Visits {
         .await;
     }
 
-    /// Ends the visits, after which nobody is back who logged out.
+    /// Ends the visits, and asserts that no visitor who logged out is logged in again.
     pub(super) async fn end(self) {
         self.is_over.store(true, Ordering::Relaxed);
         self.visitors.join_all().await;
@@ -113,7 +113,7 @@ async fn visit(
     }
 }
 
-/// A store that is away says so at once.
+/// A store that is unavailable fails at once.
 async fn pause() {
     tokio::time::sleep(std::time::Duration::from_millis(5)).await;
 }
@@ -140,7 +140,7 @@ pub(super) async fn acknowledged_logins_and_logouts_outlive_the_primary(
     for instance in &instances {
         until(async || instance.status("/ready").await == 200).await;
     }
-    // What ends at one instance is heard of at the others.
+    // The end of a session at one instance reaches the others.
     assert!(!stream.is_finished());
     until(async || ada.post(&instances[2], "/logout").await.status() == 200).await;
     assert!(soon(stream).await.unwrap());

@@ -1,4 +1,4 @@
-//! What a failover loses of what was acknowledged, where the URL does not say `wait`.
+//! Which acknowledged changes a failover loses if the URL does not say `wait`.
 
 use std::{
     env,
@@ -35,7 +35,7 @@ async fn counts(instance: Instance, number: usize, all: Arc<AtomicUsize>) -> Cha
 }
 
 impl Changes {
-    /// When the first of those was acknowledged that are gone now, and how many there are.
+    /// When the first of the lost changes was acknowledged, and how many are lost.
     async fn lost(&mut self, instance: &Instance) -> Option<(Instant, usize)> {
         let mut kept = None;
         until(async || {

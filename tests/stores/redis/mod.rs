@@ -1,6 +1,6 @@
 //! The store in Redis.
 //!
-//! What meets here: the rules of stores x one instance and two; several instances x their start;
+//! Covers: the rules of stores x one instance and two; several instances x their start;
 //! logins, changes, logouts, cut-offs x other instances; tokens, tickets, streams x news; an outage x
 //! routes with and without a session, readiness, what was acknowledged; anonymous sessions x their
 //! limit; wrong settings x the words of the error; sentinels and a cluster x another primary, keys that
@@ -99,7 +99,7 @@ async fn two_instances(url: impl Fn() -> String) {
     conformance::limits(pair).await;
 }
 
-/// Those of one instance and of two.
+/// The rules of one instance and of two.
 async fn all_rules(url: impl Fn() -> String) {
     conformance::sessions(|| RedisStore::new(url())).await;
     conformance::tokens(|| RedisStore::new(url())).await;
@@ -136,7 +136,7 @@ async fn anonymous_sessions_are_bounded_whichever_instance_began_them() {
     for store in &stores {
         SessionStore::open(store).await.unwrap();
     }
-    // Those of users are no part of it.
+    // Sessions of users are not counted.
     let of_ada = CreateSession::new(key(1000), record(0, Some("ada")), NOW);
     stores[0].create(of_ada).await.unwrap();
     for number in 0..600 {

@@ -52,7 +52,7 @@ async fn a_full_disk_loses_nothing_that_was_acknowledged() {
     fill_the_disk(&server, &server.prefix(), &disk, false).await;
 }
 
-/// As servers do with connections on which nothing happens for long.
+/// Servers close connections that have been idle for long.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn a_connection_that_the_server_closed_is_replaced_and_nobody_notices() {
@@ -66,7 +66,7 @@ async fn a_connection_that_the_server_closed_is_replaced_and_nobody_notices() {
         for kind in ["normal", "pubsub"] {
             server.command(&["CLIENT", "KILL", "TYPE", kind]).await;
         }
-        // The end of a connection arrives a moment later, and the news are heard again then.
+        // The end of a connection is noticed a moment later, and notifications arrive again then.
         until(async || {
             let channels = server.command(&["PUBSUB", "NUMSUB", &channel]).await;
             channels
@@ -84,7 +84,7 @@ async fn a_connection_that_the_server_closed_is_replaced_and_nobody_notices() {
     }
 }
 
-/// A server whose memory is full takes nothing new, and what takes space away works.
+/// A server whose memory is full refuses new data, and calls that free memory work.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn a_server_whose_memory_is_full_still_serves_and_ends_sessions() {
@@ -103,7 +103,7 @@ async fn a_server_whose_memory_is_full_still_serves_and_ends_sessions() {
     assert_eq!(ada.status(&instance).await, 401);
     assert_eq!(tom.post(&instance, "/revoke-all").await.text(), "1");
     assert_eq!(tom.status(&instance).await, 401);
-    // Also one that starts now.
+    // Also for an instance that starts now.
     assert_eq!(eve.status(&Instance::start(&url).await).await, 200);
     server.command(&["CONFIG", "SET", "maxmemory", "0"]).await;
     assert_eq!(eve.post(&instance, "/count").await.text(), "1");
@@ -133,7 +133,7 @@ async fn a_change_that_no_replica_confirms_is_not_acknowledged_and_sessions_are_
         }
         assert_eq!(instance.status("/ready").await, 200);
         if round == 0 {
-            // It is made, and nobody promises that it stays so.
+            // The change takes effect, without a promise that it lasts.
             assert!(is_away(&eve.post(&instance, "/logout").await));
             assert_eq!(eve.status(&instance).await, 401);
             replica.kill();
@@ -145,7 +145,7 @@ async fn a_change_that_no_replica_confirms_is_not_acknowledged_and_sessions_are_
     instance.login("tom").await;
 }
 
-/// A start is not over because a replica is slower than a request may wait.
+/// A start does not fail because a replica is slower than a request may wait.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn an_app_that_starts_waits_for_a_replica_that_is_slow() {

@@ -180,7 +180,7 @@ async fn permits_are_held_twice_after_a_snapshot_until_they_are_renewed() {
     permits_are_held_twice_until_they_are_renewed(Snapshot::start).await;
 }
 
-/// Nobody was cut off: the only thing that is lost is that one visitor has logged out.
+/// No user was cut off: the only loss is the logout of one visitor.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn a_logout_that_a_snapshot_lost_is_made_again() {
@@ -190,7 +190,7 @@ async fn a_logout_that_a_snapshot_lost_is_made_again() {
     let (eve, ida) = (instance.login("eve").await, instance.login("ida").await);
     way.save().await;
     eve.logs_out(&instance).await;
-    // When the next look has left its mark.
+    // Once the next check has left its mark.
     until(async || {
         let marks = way.0.command(&["KEYS", "*marks:ended:*"]).await;
         !matches!(marks, redis::Value::Array(all) if all.is_empty())
@@ -218,7 +218,7 @@ async fn nothing_comes_back_in_the_store_that_an_app_moves_from() {
     assert_eq!(eve.status(&instance).await, 401, "from the first response on");
     until(async || instance.status("/ready").await == 200).await;
     assert_eq!((eve.status(&instance).await, ida.status(&instance).await), (401, 200));
-    // The session of `ida` moves, and whoever was cut off logs in.
+    // The session of `ida` moves, and users who were cut off log in.
     let ida = instance.try_to_login_again("ida", &ida).await.unwrap();
     let eve = instance.login("eve").await;
     assert_eq!((eve.status(&instance).await, ida.status(&instance).await), (200, 200));

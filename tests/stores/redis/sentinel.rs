@@ -54,7 +54,7 @@ async fn a_start_says_what_the_sentinels_lack() {
     says(&refused(&wrong).await, &["correct the user and the password"]);
 }
 
-/// As one does that was away during a failover.
+/// As from a sentinel that was down during a failover.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn a_sentinel_that_names_a_replica_is_not_believed() {
@@ -89,7 +89,7 @@ async fn what_clients_see_of_copied_servers_is_in_order() {
     are_in_order(&servers, [&*url, &*url, &*url].map(RedisStore::new)).await;
 }
 
-/// As after a failover that the old primary did not notice, since nobody reaches it but the app.
+/// As after a failover that the old primary did not notice, since only the app can reach it.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn a_server_is_left_that_the_sentinels_do_not_name_any_more() {
@@ -115,6 +115,6 @@ async fn a_server_is_left_that_the_sentinels_do_not_name_any_more() {
     assert_eq!(ada.status(&copied).await, 401);
     copied.login("eve").await;
     assert_eq!(ada.status(&copied).await, 401);
-    // Who makes no changes looks now and then.
+    // An instance without changes checks from time to time.
     until(async || ada.status(&instance).await == 401).await;
 }

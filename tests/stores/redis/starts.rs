@@ -63,7 +63,7 @@ async fn missing_rights_are_named_with_the_command_that_grants_them() {
     let text = refused(&url).await;
     says(&text, &["`HSET`", "`ZREM`", "`PUBLISH`", "on the keys", "ACL SETUSER"]);
     assert!(!text.contains("`HGET`") && !text.contains("`ZADD`"), "{text}");
-    // The words of the error, done as it says.
+    // Applies the fix that the error names.
     let words = text.split_once("ACL SETUSER ..").unwrap().1.split_once('`').unwrap().0;
     grant("reset on >secret").await;
     grant(words).await;
@@ -87,7 +87,7 @@ async fn a_server_that_forgets_what_it_acknowledged_is_refused() {
     says(&refused(&url).await, &["nothing to the disk", "persistence=none"]);
     Instance::start(&accepted).await;
     SessionStore::open(&RedisStore::new(&*url).without_persistence()).await.unwrap();
-    // One who may not see whether it saves.
+    // A user who may not read the settings of persistence.
     let words = ["on", ">secret", "~*", "&*", "+@all", "-config"];
     server.command(&[&["ACL", "SETUSER", "app"], &words[..]].concat()).await;
     let app = url.replace(":secret", "app:secret");

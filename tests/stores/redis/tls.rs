@@ -75,7 +75,7 @@ async fn the_certificate_and_its_name_are_checked() {
     let instance = Instance::start(&format!("{url}?sslrootcert={}", files.path("own"))).await;
     let ada = instance.login("ada").await;
     assert_eq!(ada.status(&instance).await, 200);
-    // What ends at the other port is heard at this one.
+    // The end of a session through the other port reaches a stream at this one.
     let stream = ada.open(&instance).await;
     let plain = Instance::start(&server.url()).await;
     assert_eq!(ada.post(&plain, "/logout").await.status(), 200);
@@ -90,7 +90,7 @@ async fn the_certificate_and_its_name_are_checked() {
     says(&refused(&wrong).await, &["write `rediss://` if the server uses TLS"]);
 }
 
-/// The sentinel, both servers, and what they say to each other.
+/// The sentinel, both servers, and the connections between them.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn the_primary_of_sentinels_is_followed() {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// More than what the buffers of client and server take.
+/// More than the buffers of client and server hold.
 const BLOCK: usize = 4 << 20;
 
 /// How many bodies handlers have made.

@@ -56,7 +56,7 @@ async fn windows_that_never_open_do_not_hold_a_connection() {
         let path = if stream % 2 == 0 { "/large" } else { "/stream" };
         raw.send(get(2 * stream + 1, path)).await;
     }
-    // A sign of life is no reason to wait.
+    // A PING does not prolong the wait.
     until_closed(&time, &mut raw, &frame(PING, 0, 0, &[1; 8])).await;
     assert_serving(&server).await;
 }

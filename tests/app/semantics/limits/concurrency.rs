@@ -1,4 +1,4 @@
-//! How many requests may be at work at once.
+//! How many requests may run at once.
 
 use super::*;
 

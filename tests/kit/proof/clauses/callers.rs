@@ -114,7 +114,7 @@ async fn stock(_caller: Caller) {}
 #[auth(token, issuers = ["https://id.partner.example"], scopes = ["prices:read"])]
 async fn prices(_caller: Caller) {}
 
-/// An issuer that may give one of two scopes, which it has another word for.
+/// An issuer that may grant one of two scopes, under another name.
 fn partner() -> tokens::Issuer {
     let issuer = tokens::Issuer::new(PARTNER).jwks("https://id.partner.example/keys");
     issuer.scope_as("Stock.Read", "stock:read")

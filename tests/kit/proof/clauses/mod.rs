@@ -80,7 +80,7 @@ fn requesting(app: App<()>, edit: fn(&mut Request)) -> App<()> {
     }))
 }
 
-/// Asserts which laws an app breaks, and that the text of the first has these words.
+/// Asserts which laws an app breaks, and that the text of the first contains these words.
 #[track_caller]
 fn breaks(app: App<()>, laws: &[Law], words: &str) {
     let proof = prove(app);

@@ -92,7 +92,7 @@ fn a_cache_goes_by_the_path() {
     breaks_first(app, Law::OwnResponse, OTHER);
 }
 
-/// Users get their own, and who has no cookie what the last of them got.
+/// Users get their own responses, and a client without a cookie gets that of the last user.
 #[test]
 fn nobody_gets_what_was_made_for_a_user() {
     let last: Arc<Mutex<Option<Stored>>> = Arc::default();

@@ -23,7 +23,7 @@ async fn feed() {}
 #[csrf(origin)]
 async fn quote() {}
 
-/// Makes a page an own one.
+/// Makes a page one of the app's own.
 fn own(request: &mut Request) {
     set(request.headers_mut(), "origin", OWN);
     request.headers_mut().remove("sec-fetch-site");

@@ -29,11 +29,11 @@ use crate::manifest::{
 /// The routes of each app.
 const ROUTES: usize = 200;
 
-/// T25 for large apps: of each of many random requests, what one app allows more than the other is
-/// what exactly one case says.
+/// T25 for large apps: for each of many random requests, exactly one case states what one app
+/// allows beyond the other.
 ///
-/// `POLICY_DIFF` is the number of pairs of apps and of requests to each, such as `100x1000000`. What
-/// is said is what was reached: a run that is stopped has said how far it came.
+/// `POLICY_DIFF` is the number of pairs of apps and of requests to each, such as `100x1000000`.
+/// Progress is printed, so that a run that is stopped has shown what it covered.
 #[test]
 fn t25_many_requests_to_large_apps() {
     let asked = env::var("POLICY_DIFF").unwrap_or_else(|_| "2x2000".to_owned());
@@ -41,7 +41,7 @@ fn t25_many_requests_to_large_apps() {
     let [pairs, requests] = [pairs, requests].map(|text| text.parse::<u64>().expect("a number"));
     let seed = env::var("PROPTEST_RNG_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     let next = AtomicU64::new(1);
-    // Each pair has numbers of its own, so that it is the same pair however many threads there are.
+    // Each pair has its own number as a seed, so that it does not depend on the number of threads.
     let on_a_thread = || {
         let numbers = iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)));
         let counts = numbers.take_while(|number| *number <= pairs);
@@ -62,7 +62,7 @@ fn t25_many_requests_to_large_apps() {
     assert_floors(&occurred, &floors);
 }
 
-/// What occurred in a pair of apps with so many requests.
+/// What occurred in a pair of apps with this many requests.
 #[expect(clippy::print_stdout, reason = "a run that is stopped has said how far it came")]
 fn compared(seed: u64, number: u64, requests: u64) -> BTreeMap<&'static str, u64> {
     let seed = RngSeed::Fixed(seed.wrapping_mul(1_000_003).wrapping_add(number));

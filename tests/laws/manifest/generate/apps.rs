@@ -28,8 +28,7 @@ const LISTS: [&str; 2] = ["partners", "staff"];
 const METHODS: [&str; 9] =
     ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "QUERY", "OPTIONS", "PURGE"];
 
-/// What may stand in the table of paths. No two of them match the same paths but as one that is more
-/// specific.
+/// The entries of the table of paths. If two of them match the same path, one is more specific.
 const PATHS: [(&str, RouteKind); 16] = [
     ("/", RouteKind::Handler),
     ("/a", RouteKind::Handler),
@@ -66,7 +65,7 @@ impl Site {
         Engine::with_lists(manifest, |name| self.lists.get(name).map(Vec::as_slice))
     }
 
-    /// Whose pages may read or act somewhere: all patterns that it has.
+    /// The patterns of all its policies: their pages may read or act somewhere.
     pub(crate) fn patterns(&self) -> Vec<String> {
         let of_route = |route: &Route| match route.cors.as_ref().map(|cors| &cors.origins) {
             None => Vec::new(),
@@ -219,7 +218,7 @@ fn add_headers(manifest: &mut Manifest) {
     }
 }
 
-/// A route that states this, as far as the app can have it.
+/// A route with these statements, without those that the app cannot have.
 fn route(
     manifest: &Manifest,
     (path, kind): (&str, RouteKind),
@@ -339,7 +338,7 @@ fn auth() -> impl Strategy<Value = Auth> + Clone {
     let required = (credentials, issuers, rights).prop_map(
         |((session, token, ticket, scheme, optional), issuers, (scopes, roles, fresh))| {
             Auth::Required(Requirement {
-                // A scheme stands instead of a session.
+                // A scheme takes the place of a session.
                 session: session && scheme.is_none(),
                 token,
                 ticket,

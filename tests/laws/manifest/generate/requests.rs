@@ -1,4 +1,4 @@
-//! Requests: of browsers, of programs, and of those who look for a gap.
+//! Requests of browsers, of programs, and of attackers.
 
 use http::{HeaderName, HeaderValue, Method, Request, Uri, Version};
 use policy_core::testing::{NearOrigin, any_near_origin};
@@ -386,7 +386,7 @@ impl Sketch {
             Host::Lines(lines) => lines.iter().for_each(|line| add("host", line.as_bytes())),
         }
         let origin = match &self.origin {
-            // Few tunnels are asked for with one.
+            // Few requests for tunnels have an origin.
             _ if template.is_empty() && self.path.below != "/x" => None,
             Some(Origin::Own) => Some(own.as_bytes().to_vec()),
             Some(Origin::Near(near)) => Some(near.of(&site.patterns())),

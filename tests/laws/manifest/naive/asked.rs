@@ -40,8 +40,8 @@ impl Asked {
         }
     }
 
-    /// The request as one to a proxy: its credential stands in a field of its own, and what is for
-    /// the server behind the tunnel is not for this one (RFC 9110 11.7.2).
+    /// The request as one to a proxy: its credential is in a separate field, and what is for the
+    /// server behind the tunnel is not for this one (RFC 9110 11.7.2).
     pub(super) fn to_proxy(&self) -> Self {
         let is_for_other = |name: &str| name == "authorization" || name == "cookie";
         let mut asked = self.clone();
@@ -101,7 +101,7 @@ impl Asked {
         if self.protocol.as_deref() == Some("websocket") { "GET" } else { &self.method }
     }
 
-    /// What opens a WebSocket, or might.
+    /// Whether it opens a WebSocket, or might.
     pub(super) fn is_upgrade(&self) -> bool {
         self.has("upgrade") || (self.is_http2 && self.method == "CONNECT")
     }

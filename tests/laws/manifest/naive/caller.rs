@@ -1,4 +1,4 @@
-//! Who sent a request, whether the user intended it, and whether they have the rights.
+//! The sender of a request, whether the user intended it, and whether they have the rights.
 
 use policy_manifest::engine::{Caller, CredentialState, CsrfToken, Login};
 use serde_json::Value;
@@ -22,11 +22,11 @@ enum By {
     Token,
     Ticket,
     Session,
-    /// A scheme of the app; whether browsers send its credential by themselves.
+    /// A scheme of the app; whether browsers send its credential automatically.
     Scheme(bool),
 }
 
-/// The page that a request comes from, as far as its headers state it.
+/// The page that a request comes from, according to its headers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Page {
     Ours,
@@ -163,7 +163,7 @@ fn takes(app: &App<'_>, login: &Login, issuers: &[String]) -> bool {
     }
 }
 
-/// Whom the session names, if the cookie names one session.
+/// The user whom the session names, if the cookie names exactly one session.
 fn session<'a>(app: &App<'_>, asked: &Asked, sender: &'a Caller) -> Checked<Option<&'a Login>> {
     let name = app.fact("sessions").and_then(|sessions| sessions["cookie"].as_str());
     let lines = asked.lines("cookie");
@@ -205,7 +205,7 @@ fn authorize(required: &Value, known: &Known<'_>) -> Checked {
     }
 }
 
-/// Which page a request comes from. What changes nothing may come from any.
+/// The page that a request comes from. A safe request may come from any page.
 fn page(app: &App<'_>, route: Route<'_>, asked: &Asked) -> Page {
     if changes_nothing(asked) {
         return Page::Ours;
@@ -282,7 +282,7 @@ fn of_ticket(app: &App<'_>, route: Route<'_>, asked: &Asked) -> Checked {
     }
 }
 
-/// What serves without attributes may know cookies of its own.
+/// A target without attributes may use cookies of its own.
 fn anonymous(app: &App<'_>, route: Route<'_>, asked: &Asked) -> Checked {
     let may_know = route.is_prefix() || route.is("fallback");
     let is_harmless = changes_nothing(asked) || only_upgrades(asked);

@@ -19,7 +19,7 @@ use self::asked::{Asked, is_safe, is_standard};
 /// The present entries of the run-time lists of origins.
 pub(crate) type Lists = BTreeMap<String, Vec<String>>;
 
-/// What becomes of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Verdict {
     /// `reached`, `preflight`, `automatic`, or the code of the refusal.
@@ -151,7 +151,7 @@ impl<'a> Route<'a> {
         }
     }
 
-    /// Whether it stands in the table of paths.
+    /// Whether it is in the table of paths.
     fn has_path(self) -> bool {
         !["tunnel", "fallback", "not_found"].iter().any(|kind| self.is(kind))
     }
@@ -172,7 +172,7 @@ impl<'a> Route<'a> {
     }
 }
 
-/// What is found at a path.
+/// The result of looking up a path.
 struct Found<'a> {
     /// The routes of the path, by their methods.
     methods: BTreeMap<String, Route<'a>>,
@@ -256,8 +256,8 @@ impl<'a> App<'a> {
         Ok(route)
     }
 
-    /// Pages cannot send CONNECT. A proxy's credential stands in a field of its own, and what is
-    /// for the server behind the tunnel is not for this one.
+    /// Pages cannot send CONNECT. A proxy's credential is in a separate field, and what is for the
+    /// server behind the tunnel is not for this one.
     fn tunnel(
         &self,
         route: Route<'a>,
@@ -404,7 +404,7 @@ impl<'a> App<'a> {
         self.fact("trace").is_some_and(|trace| *trace == true)
     }
 
-    /// Whether a standard has the method, or a route.
+    /// Whether a standard or a route knows the method.
     fn knows(&self, method: &str) -> bool {
         let serves =
             |route: &Route<'_>| route.has_path() && route.methods().iter().any(|own| own == method);
@@ -418,7 +418,7 @@ impl<'a> App<'a> {
             .is_some_and(|found| found.route(method).is_none_or(|other| other.index != route.index))
     }
 
-    /// What a route asks: gates 4 to 11 for what is no preflight.
+    /// The checks of a route: gates 4 to 11, for requests that are no preflights.
     fn gates(&self, route: Route<'a>, asked: &Asked, sender: &Caller) -> Result<(), &'static str> {
         let is_granted = self.grants(route, asked);
         let is_own = asked.once("origin").is_some_and(|origin| self.is_own(asked, origin));

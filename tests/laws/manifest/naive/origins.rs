@@ -38,7 +38,7 @@ pub(super) fn matches(pattern: &str, origin: &str) -> bool {
         && (port == "*" || port == of_port)
 }
 
-/// Whether everything that the inner pattern stands for, the outer one does.
+/// Whether the outer pattern matches every origin that the inner one matches.
 pub(super) fn covers(outer: &str, inner: &str) -> bool {
     if outer == inner {
         return true;

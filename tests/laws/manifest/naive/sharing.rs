@@ -43,14 +43,14 @@ impl<'a> App<'a> {
         route.value["cors"]["credentials"] == true && self.grants(route, asked)
     }
 
-    /// Whether an origin is stated that the route is not for.
+    /// Whether the request states an origin that the route does not grant.
     pub(super) fn refuses_origin(&self, route: Route<'_>, asked: &Asked) -> bool {
         let cors = route.value.get("cors");
         cors.is_some_and(|cors| !self.is_for_all(cors) && asked.has("origin"))
             && !self.grants(route, asked)
     }
 
-    /// The CORS headers of a response that is none to a preflight.
+    /// The CORS headers of a response to any request but a preflight.
     pub(super) fn shared(&self, route: Route<'_>, asked: &Asked) -> Fields {
         let Some(cors) = route.value.get("cors") else { return Vec::new() };
         let mut fields = self.varied(cors);
