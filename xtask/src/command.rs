@@ -62,8 +62,8 @@ pub(crate) fn stream(command: &mut Command, mut line: impl FnMut(&str)) -> Outco
     })
 }
 
-/// The same beside other commands: the output of each test binary, errors included, is printed when it
-/// is there as a whole.
+/// The same beside other commands: the output of each test binary, errors included, is printed once it
+/// is complete.
 ///
 /// # Errors
 ///
@@ -75,7 +75,7 @@ pub(crate) fn stream_in_parts(command: &mut Command, mut line: impl FnMut(&str))
     let (output, both) = io::pipe().map_err(cannot)?;
     command.stdout(both.try_clone().map_err(cannot)?).stderr(both);
     let child = start(command, &text);
-    // The output ends when nobody can write any more, and the command is one of those.
+    // The output ends once no process can write to it, and the command is one of them.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut part = String::new();
     let outcome = follow(&mut child?, &text, Some(output), |text| {

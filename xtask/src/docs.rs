@@ -181,7 +181,7 @@ fn link_items_of_line(line: &str, api: &str) -> String {
     out + rest
 }
 
-/// The item that a target of rustdoc names; its section does not count.
+/// The item that a target of rustdoc names, without a section in it.
 fn item(target: &str) -> Option<&str> {
     let path = target.split('#').next()?;
     let path = path.split_once('@').map_or(path, |(_kind, path)| path);

@@ -316,8 +316,8 @@ fn attack(arguments: &[&str]) -> Outcome {
     command::run(&mut with_env(test, "POLICY_ATTACK_SECONDS", seconds))
 }
 
-/// h2spec is a program in Go, which is in no distribution: whoever runs this builds it, by `go install
-/// github.com/summerwind/h2spec/cmd/h2spec@v2.6.0`.
+/// h2spec is a program in Go that no distribution has. Build it with `go install
+/// github.com/summerwind/h2spec/cmd/h2spec@v2.6.0` before this run.
 fn h2spec(arguments: &[&str]) -> Outcome {
     let program = match arguments {
         [] => "h2spec",

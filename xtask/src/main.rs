@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["check"] => test::check(),
         ["docs"] => docs::run(),
-        // What mdBook calls, as book.toml says.
+        // Called by mdBook, as book.toml says.
         ["guide-chapters", rest @ ..] => docs::chapters(rest),
         ["long", name, rest @ ..] => long::run(name, rest),
         ["help" | "--help" | "-h"] => help(),

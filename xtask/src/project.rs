@@ -1,4 +1,4 @@
-//! Where things are.
+//! The folders, packages and features of the workspace.
 
 use std::{
     env, fs,

@@ -34,7 +34,7 @@ pub(crate) const WEBKIT: Tool = Tool {
     package: "webkit2gtk-driver",
     purpose: "the model of a browser against a third engine",
 };
-/// The tests start Xvfb itself, which would take the questions of `is_there` for a start.
+/// The tests start Xvfb itself, which would start if `is_there` called it with any option.
 pub(crate) const XVFB: Tool =
     Tool { names: &["xvfb-run"], package: "xvfb", purpose: "a display for WebKit" };
 pub(crate) const GIT: Tool = Tool { names: &["git"], package: "git", purpose: "seeded faults" };
@@ -78,8 +78,8 @@ pub(crate) const REDIS: Tool = Tool {
 };
 pub(crate) const NPM: Tool = Tool { names: &["npm"], package: "npm", purpose: "packages of Node" };
 
-/// The libraries of others that tokens, cookies, caching and HTTP/3 are tested against, and what they
-/// stand on.
+/// The libraries of others that tokens, cookies, caching and HTTP/3 are tested against, and their
+/// dependencies.
 const PYTHON_PACKAGES: &[&str] = &[
     "CacheControl==0.14.4",
     "PyJWT==2.15.1",
@@ -90,7 +90,8 @@ const PYTHON_PACKAGES: &[&str] = &[
 ];
 const NODE_PACKAGES: &[&str] = &[AXE.0, "jose@6.2.17", "tough-cookie@6.1.0"];
 
-/// What judges whether everybody can use a page runs in the page, so it is this one, byte for byte.
+/// axe, which checks the accessibility of a page, runs in the page, so its content is pinned byte
+/// for byte.
 const AXE: (&str, &str) = (
     "axe-core@4.14.1",
     "sha512-FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ==",
@@ -98,14 +99,14 @@ const AXE: (&str, &str) = (
 
 impl Tool {
     fn is_there(&self) -> bool {
-        // Nginx has the short one only.
+        // Nginx has only the short option.
         let says =
             |name: &&str| ["--version", "-v"].map(|flag| answers(&mut program(name, &[flag])));
         self.names.iter().any(|name| says(name).contains(&true) || explains_itself(name))
     }
 }
 
-/// Whether a program that answers no question by a good status says how it is used.
+/// Whether a program prints its usage, for programs that succeed with neither option.
 fn explains_itself(name: &str) -> bool {
     let usage = format!("Usage: {name}");
     let output = program(name, &["-h"]).output();
@@ -149,7 +150,7 @@ pub(crate) fn peers() -> Outcome {
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
-    // Half of an installation, or another one.
+    // An incomplete installation, or one of other versions.
     let _none = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).map_err(Failure::with_path("create", &folder))?;
     let (python, node) = (folder.join("python"), folder.join("node"));

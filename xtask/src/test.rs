@@ -106,7 +106,7 @@ pub(crate) fn clippy(arguments: &[&str]) -> Command {
     cargo(&[&["clippy"], arguments, &["--", "--deny", "warnings"]].concat())
 }
 
-/// The options of cargo for what has tests, by their names.
+/// The cargo options of each target with tests, by name.
 type Targets = BTreeMap<String, Vec<String>>;
 
 fn targets() -> Outcome<Targets> {
@@ -123,7 +123,7 @@ fn targets() -> Outcome<Targets> {
     Ok(targets)
 }
 
-/// Those that use one processor at a time run beside all others.
+/// Tests that use one processor at a time run beside all others.
 fn tests(targets: &Targets) -> [Vec<Command>; 2] {
     let [few, others] = split(targets, &["api", "cli", "fuzz", "long", "ui"], &[]);
     [vec![few, test(&["--doc"], &[])], vec![others]]

@@ -88,8 +88,8 @@ impl Tree {
     }
 }
 
-/// Takes what is built of other people's crates from the target folder, unless it was taken before:
-/// whatever cargo wants otherwise, it builds.
+/// Copies the built third-party crates from the target folder, unless they were copied before.
+/// Cargo builds whatever it needs built differently.
 fn take_built(target: &Path) -> Outcome {
     if target.exists() {
         return Ok(());
