@@ -1,10 +1,10 @@
 //! The embedded store, compared with the database that it uses.
 //!
-//! `embedded FOLDER read N SESSIONS` and `embedded FOLDER raw N SESSIONS`: N reads of one among so
-//! many sessions, by the store and by redb directly. `embedded FOLDER logins CLIENTS SECONDS`:
+//! `embedded FOLDER read N SESSIONS` and `embedded FOLDER raw N SESSIONS`: N reads of one session
+//! among SESSIONS, by the store and by redb directly. `embedded FOLDER logins CLIENTS SECONDS`:
 //! durable logins by a number of clients, each of which waits for its result before it logs in
 //! again; `single SECONDS`: the same rows written by redb, one commit per login. `embedded FOLDER
-//! purge SESSIONS`: so many sessions expire, and are purged while one client logs in.
+//! purge SESSIONS`: that many sessions expire, and are purged while one client logs in.
 //!
 //! Built with `cargo build --profile fast -p policy-benches --features embedded`. The times of reads
 //! are of the processor, from Linux. The folder should be on a real disk: in memory a sync costs

@@ -1,6 +1,6 @@
 //! Single decisions, counted by callgrind: `micro list`, `micro count CASE N`. Their time on the
-//! processor after as many to warm up, which memory decides where there is much of it: `micro time
-//! CASE N`. The time to start an app: `micro start ROUTES`.
+//! processor after an equal number to warm up, which depends on memory access if a case uses much
+//! memory: `micro time CASE N`. The time to start an app: `micro start ROUTES`.
 //!
 //! A case named `X.base` does what the cases `X.*` do besides the decision; the report subtracts
 //! it. `benches/run micro` runs all of them.

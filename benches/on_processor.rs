@@ -3,7 +3,7 @@
 
 use std::{fs, io, time::Duration};
 
-/// That of this thread so far, from Linux.
+/// The processor time of this thread so far, from Linux.
 pub(crate) fn on_processor() -> io::Result<Duration> {
     let times = fs::read_to_string("/proc/thread-self/schedstat")?;
     let nanoseconds = times.split(' ').next().and_then(|time| time.parse().ok());

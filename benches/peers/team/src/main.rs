@@ -79,7 +79,7 @@ impl From<tower_sessions::session::Error> for Problem {
     }
 }
 
-/// Who is logged in, as the session has it.
+/// The user who is logged in, as stored in the session.
 #[derive(Clone, Deserialize, Serialize)]
 struct Member {
     name: String,
@@ -120,7 +120,7 @@ fn verify(login: Login) -> Option<Member> {
 async fn login(session: Session, Json(login): Json<Login>) -> Result<StatusCode, Problem> {
     let wrong = Problem(StatusCode::FORBIDDEN, "the name or the password is wrong");
     let member = verify(login).ok_or(wrong)?;
-    // Otherwise whoever knows the id of before is logged in as well.
+    // Otherwise anyone who knows the previous id is logged in as well.
     session.cycle_id().await?;
     session.insert(MEMBER, member).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -189,7 +189,7 @@ async fn ready(State(team): State<Team>) -> StatusCode {
     }
 }
 
-/// The address of a client: what a proxy says, if it is one of ours.
+/// The address of a client: the one that a trusted proxy states, if there is one.
 #[derive(Clone)]
 struct ClientAddress(Arc<[IpNet]>);
 
@@ -211,7 +211,7 @@ impl KeyExtractor for ClientAddress {
     }
 }
 
-/// Requests that name another host: those of a page whose name leads here (DNS rebinding).
+/// Refuses requests that name another host, as from a page whose name resolves here (DNS rebinding).
 async fn of_this_host(State(own): State<Option<String>>, request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     let host = request.uri().authority().map(|name| name.as_str()).or(host).unwrap_or_default();
@@ -225,7 +225,7 @@ async fn of_this_host(State(own): State<Option<String>>, request: Request, next:
     }
 }
 
-/// What every response says, unless its handler says otherwise.
+/// The headers of every response, unless its handler sets them.
 fn headers(is_production: bool) -> Vec<(HeaderName, HeaderValue)> {
     let mut fields = vec![
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -284,7 +284,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .layer(DefaultBodyLimit::max(4 * 1024))
         .layer(sessions)
         .layer(csrf)
-        // Outside of what refuses, so that the page may read a refusal.
+        // Outside of the layers that refuse, so that the page may read a refusal.
         .layer(cors)
         .route("/healthz", get(async || StatusCode::OK))
         .route("/readyz", get(ready))
