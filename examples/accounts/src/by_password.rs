@@ -55,8 +55,8 @@ pub(crate) async fn login(
     Ok((cookie, Json(Profile { name, by: "session" })))
 }
 
-/// The session gets a new id, whatever the request came with; the response sets its cookie. It keeps
-/// by what its user recognises it, and when this device was last used.
+/// The session gets a new id, whatever the request came with; the response sets its cookie. It
+/// stores how its user recognises it, and when this device was last used.
 async fn begin(
     name: &str,
     sessions: &Sessions,
@@ -76,9 +76,9 @@ pub(crate) struct NewPassword {
     password: String,
 }
 
-/// Asks for the current password, since whoever finds an open browser must not take the account over.
-/// Ends all other sessions and all tokens, in case somebody knew the old password: also those that
-/// begin at this moment with the old one. This session continues under a new id.
+/// Asks for the current password, so that a person at an open browser cannot take the account over.
+/// Ends all other sessions and all tokens, in case someone knew the old password, including those
+/// that are being made with it at this moment. This session continues under a new id.
 #[post("/password")]
 #[auth(session, fresh = "5m")]
 #[limit(PASSWORDS)]

@@ -37,7 +37,7 @@ const FOLDER: &str = "POLICY_ACCOUNTS_FOLDER";
 /// `http://127.0.0.1:8082` is another site than `http://localhost:8080`, although both are this machine.
 const PAGES: &[&str] = &["http://localhost:*", "http://127.0.0.1:*"];
 
-/// Of every route that hashes a password: an address guesses slowly, whatever accounts it tries.
+/// For every route that hashes a password: an address guesses slowly, whichever accounts it tries.
 /// `example_logins` limits how often an account is tried, and how many passwords wait for a core.
 const PASSWORDS: Limits = Limits::NONE.rate(Rate::per_minute(30));
 

@@ -170,7 +170,7 @@ async fn arrived(
     Json(arrivals.of(&asked.target))
 }
 
-/// Of what `files` serves.
+/// The caching of the files that `files` serves.
 const FILES: CachePolicy = CachePolicy::public().max_age(3600).vary(&["accept-encoding"]).build();
 
 /// Files, under the same policies as everything else.

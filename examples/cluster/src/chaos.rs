@@ -23,10 +23,10 @@ use crate::{
     store::Kind,
 };
 
-/// Those who use the cluster all the time.
+/// The number of visitors who use the cluster all the time.
 const VISITORS: usize = 30;
 
-/// Those who log out before anything happens, and must not be logged in again by what happens.
+/// The number of visitors who log out before the first fault, and must stay logged out.
 const GONE: usize = 10;
 
 /// How long a visitor rests between two requests.
@@ -57,7 +57,7 @@ pub(crate) struct Phase {
     pub(crate) to: Duration,
 }
 
-/// Runs it all, and fails if anything was lost.
+/// Runs all of it, and fails if anything was lost.
 #[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
 pub(crate) async fn run(kind: Kind) -> io::Result<()> {
     let cluster = Cluster::prepare(kind)?;
@@ -156,18 +156,18 @@ struct Record {
     sent: Mutex<Vec<Sent>>,
 }
 
-/// Somebody who is logged in.
+/// A visitor who is logged in.
 struct Visitor {
     front: SocketAddr,
     number: usize,
     cookie: String,
     csrf: String,
-    /// Changes that were acknowledged, and others.
+    /// How many changes were acknowledged, and of how many this is unknown.
     counted: i64,
     unknown: i64,
 }
 
-/// What the app says of a session.
+/// The app's response about a session.
 #[derive(Deserialize)]
 struct Visit {
     count: i64,

@@ -12,7 +12,7 @@ use tokio::{
 /// How long a client waits for a response.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A response, of which an instance is the sender.
+/// A response of an instance.
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) status: u16,

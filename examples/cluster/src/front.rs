@@ -91,13 +91,13 @@ async fn look(backends: Arc<Backends>, number: usize, address: SocketAddr) {
 }
 
 impl Backends {
-    /// What each instance said of itself: 200 if it is ready, 503 if it is not, 0 if it says nothing.
+    /// The readiness of each instance: 200 if it is ready, 503 if it is not, 0 if it says nothing.
     pub(crate) fn statuses(&self) -> [u16; 3] {
         self.statuses.each_ref().map(|status| status.load(Ordering::Relaxed))
     }
 
     /// Connects a client to the next instance that is ready. If none is, to any that responds, which
-    /// can say itself what is wrong.
+    /// can report the cause.
     async fn pass(&self, mut client: TcpStream) {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
         let known = self.addresses.into_iter().zip(self.statuses());

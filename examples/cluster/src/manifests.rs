@@ -152,7 +152,7 @@ fn compose_sets_what_the_app_reads_and_runs_as_many() {
     assert!(front.contains(&format!("dynamic a instance {port} ")), "{front}");
     let replicas = &deployment()["spec"]["replicas"];
     assert_eq!(&instance["deploy"]["replicas"], replicas);
-    // A password is drawn by whoever starts it, and written nowhere.
+    // A password is drawn by the person who starts it, and written nowhere.
     let store = &compose["services"]["store"]["environment"]["POSTGRES_PASSWORD"];
     assert!(text(store).starts_with("${POSTGRES_PASSWORD:?"), "{store:?}");
     assert!(text(&instance["environment"][SESSION_STORE]).contains(text(store)));

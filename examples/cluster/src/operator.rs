@@ -1,5 +1,5 @@
-//! Who kills parts, and sees their state: a service of its own, so that it is there whatever of the
-//! cluster is not. Its page is on another origin, which has a grant.
+//! The operator, who kills parts and sees their state: a service of its own, so that it is available
+//! whichever parts of the cluster are down. Its page is on another origin, which has a grant.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     parts::{Action, Cluster, NAMES},
 };
 
-/// The page of the cluster, and no other one: whoever may call this can kill processes.
+/// The page of the cluster, and no other one, since a caller of this can kill processes.
 const PAGE: CorsPolicy =
     CorsPolicy::origins_at_run_time("page").within(&["http://localhost:*"]).build();
 
@@ -21,7 +21,7 @@ struct Operator {
     backends: Arc<Backends>,
 }
 
-/// A part, and how it is.
+/// A part and its state.
 #[derive(Serialize)]
 struct Shown {
     name: &'static str,

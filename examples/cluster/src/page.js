@@ -26,7 +26,7 @@ async function call(method, path, body) {
       body: isJson && text ? JSON.parse(text) : null,
     };
   } catch {
-    // Whoever was to respond is gone.
+    // The process that was to respond is gone.
     result = { status: 0, instance: "", body: null };
   }
   note(`${method} ${path}`, result);
@@ -128,7 +128,7 @@ async function draw() {
   const now = JSON.stringify([list, [...responses]]);
   if (now === drawn) return;
   drawn = now;
-  // Whoever is at a button with the keyboard stays there.
+  // A user at a button with the keyboard stays there.
   const focused = document.activeElement?.dataset.key;
   byId("parts").replaceChildren(...list.map(({ name, state }) => {
     const item = document.createElement("li");

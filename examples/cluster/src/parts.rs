@@ -57,7 +57,7 @@ struct Part {
     launch: Option<Launch>,
 }
 
-/// What one does to a part.
+/// An action on a part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Action {
     /// As a crash of its machine does.
@@ -204,7 +204,7 @@ impl Cluster {
                 part.is_paused = false;
             }
             (Action::Start | Action::Restart, None) => self.begin(name, &mut part).await?,
-            // It is so already.
+            // It is in this state already.
             (_, process) => part.process = process,
         }
         Ok(())

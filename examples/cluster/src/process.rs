@@ -58,7 +58,7 @@ impl Launch {
         Ok(Process { shell, orders, number: number.trim().to_owned() })
     }
 
-    /// What it said.
+    /// The text of its log.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.0.join("log")).unwrap_or_default()
     }
@@ -102,8 +102,8 @@ impl Process {
     }
 }
 
-/// A port of this machine that the system gives to nobody else while this value exists. A server can
-/// still listen on it by number: both sockets allow that, and this one never listens.
+/// A port of this machine that the system gives to no other process while this value exists. A
+/// server can still listen on it by number: both sockets allow that, and this one never listens.
 #[derive(Debug)]
 pub(crate) struct Port {
     pub(crate) address: SocketAddr,
@@ -127,7 +127,7 @@ impl Folder {
     /// An empty one, which this user may write.
     pub(crate) fn new(port: &Port, user: Option<(u32, u32)>) -> io::Result<Arc<Self>> {
         let path = env::temp_dir().join(format!("policy-cluster-{}", port.address.port()));
-        // Of a run that was killed.
+        // Left over from a run that was killed.
         let _none = fs::remove_dir_all(&path);
         fs::create_dir(&path)?;
         if let Some((user, group)) = user {

@@ -18,7 +18,7 @@ use tokio::{
 
 use crate::process::{Folder, Launch, Port, in_path};
 
-/// Which store.
+/// The kind of store.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     Postgres,
@@ -42,7 +42,7 @@ pub(crate) struct Server {
 enum Ready {
     /// `pg_isready` says it.
     Program(PathBuf),
-    /// It responds to this with this.
+    /// It responds to the first text with the second.
     Words(String, &'static str),
 }
 

@@ -1,7 +1,7 @@
 //! How often a password may be tried for an account.
 //!
-//! Who knows a name can try passwords for it, so a limit that counts all attempts at an account is a
-//! way to keep its owner out. Three counts do not do that:
+//! Anyone who knows a name can try passwords for it, so a limit that counts all attempts at an
+//! account is a way to keep its owner out. Three counts avoid this:
 //!
 //! - A device on which the user has logged in before has a count of its own, and so has a session.
 //!   Strangers never slow them.
@@ -11,8 +11,8 @@
 //!   attempts in five minutes, which is the price of never locking the owner out. A service that
 //!   wants fewer sends the owner a link by mail instead.
 //!
-//! Refused attempts do not wait in the server: clients are told when to try again. Names that nobody
-//! has are counted in the same way, since the difference would tell which names exist. Right
+//! Refused attempts do not wait in the server: clients are told when to try again. Names that no
+//! user has are counted in the same way, since the difference would tell which names exist. Right
 //! passwords count too: whether one is right is known only after it was tried.
 
 use std::{io, net::IpAddr};
@@ -25,18 +25,18 @@ use policy_server::{
 
 use crate::{devices::Device, passwords::Queue};
 
-/// Of each known device, and of each session.
+/// For each known device, and for each session.
 const FAMILIAR: Rate = Rate::new(10, minutes(10));
 
-/// Of all strangers together, for each account.
+/// For all strangers together, at each account.
 const STRANGERS: Rate = Rate::per_hour(20);
 
-/// Of each network beyond that, for each account.
+/// For each network beyond that, at each account.
 const NETWORK: Rate = Rate::new(1, minutes(5));
 
-/// Who tries a password.
+/// A client that tries a password.
 pub enum Guesser<'a> {
-    /// Somebody who is logged in.
+    /// A user who is logged in.
     Session(&'a Principal),
     /// Anybody else, on this device.
     Device(&'a Device),

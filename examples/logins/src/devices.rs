@@ -1,4 +1,4 @@
-//! The devices on which users log in, and the cookie by which they are known again (OWASP, Slow Down
+//! The devices on which users log in, and the cookie by which they are recognised (OWASP, Slow Down
 //! Online Guessing Attacks with Device Cookies).
 //!
 //! The cookie gives no rights. It says that somebody logged in here as this user before, so that

@@ -1,5 +1,5 @@
-//! Passwords, hashed by argon2. It takes time and memory on purpose, so it runs on blocking
-//! threads, at most once per core at a time, and only so many wait for it as are done in a second.
+//! Passwords, hashed by argon2. It takes time and memory on purpose, so it runs on blocking threads,
+//! at most once per core at a time, and only as many wait for it as are hashed in a second.
 
 use std::{error::Error, io, sync::Arc, thread};
 
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(refused.status(), 503);
         let response = axum_core::response::IntoResponse::into_response(refused);
         assert_eq!(response.headers()["retry-after"], "1");
-        // Whoever is known is served meanwhile.
+        // A known user is served meanwhile.
         let known = passwords.place(Queue::Familiar).expect("a place");
         assert!(passwords.run(known, |_| Ok(())).await.is_ok());
         // A place is free again when its password is hashed, and when its client leaves.

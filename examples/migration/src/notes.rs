@@ -28,14 +28,14 @@ impl Notes {
         notes.len() - 1
     }
 
-    /// Whether there was this note, which is deleted.
+    /// Deletes a note. Returns whether it existed.
     pub fn delete(&self, number: usize) -> bool {
         let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         notes.get_mut(number).and_then(Option::take).is_some()
     }
 }
 
-/// Whose key it is.
+/// The owner of a key.
 pub fn owner_of(key: &[u8]) -> Option<&'static str> {
     match key {
         b"ada's key" => Some("ada"),

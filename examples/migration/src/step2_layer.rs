@@ -6,11 +6,11 @@ use tower::Layer;
 use crate::{notes::Notes, step1_axum};
 
 // ANCHOR: policy
-/// Whose pages may call.
+/// The origins whose pages may call.
 pub const PAGES: CorsPolicy =
     CorsPolicy::origins(&["https://app.example"]).headers(&["content-type", "x-api-key"]).build();
 
-/// The most bytes of a body.
+/// The maximum length of a body.
 pub const BODY: Limits = Limits::NONE.body(1024);
 // ANCHOR_END: policy
 

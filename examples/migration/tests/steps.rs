@@ -50,7 +50,7 @@ async fn every_step_serves_the_same() {
             (with_key(post(&client, milk)), 201, Some("0")),
             (client.get("/notes"), 200, Some("[{\"text\":\"milk\"}]")),
             (with_key(client.get("/admin/me")), 200, Some("ada")),
-            // Refused, whoever does it.
+            // Refused for every caller.
             (post(&client, milk), 401, None),
             (post(&client, milk).header("x-api-key", "a guess"), 401, None),
             (client.get("/admin/me"), 401, None),

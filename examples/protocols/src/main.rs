@@ -12,7 +12,7 @@ const EXAMPLE: Example = Example {
     next: "cargo run -p gateway",
 };
 
-/// As the standards call it: HTTP/2 and HTTP/3 have no minor number.
+/// The name in the standards: HTTP/2 and HTTP/3 have no minor number.
 fn name(version: Version) -> String {
     match version {
         Version::HTTP_2 => "HTTP/2".to_owned(),

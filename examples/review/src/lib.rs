@@ -29,13 +29,13 @@ fn shop(cart: Group<()>) -> App<()> {
         .group("/cart", cart.routes(routes![put_in_cart]))
 }
 
-/// On the main branch: the pages of the shop may.
+/// On the main branch: the pages of the shop may fill it.
 pub fn on_main() -> App<()> {
     const PAGES: &[&str] = &["https://www.shop.example"];
     shop(Group::new().cors(CorsPolicy::origins(PAGES).credentials().build()))
 }
 
-/// In the pull request, whose author wants those of a sale to, too.
+/// In the pull request, whose author wants to admit the pages of a sale, too.
 pub fn in_pull_request() -> App<()> {
     const PAGES: &[&str] = &["https://*.shop.example"];
     shop(Group::new().cors(CorsPolicy::origins(PAGES).credentials().build()))

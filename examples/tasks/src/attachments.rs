@@ -14,7 +14,7 @@ use crate::{
     users::Member,
 };
 
-/// The most that a task has.
+/// The maximum number of attachments of a task.
 const MOST: i64 = 20;
 
 #[derive(Serialize)]
@@ -94,7 +94,7 @@ pub(crate) async fn upload(
     Ok((StatusCode::CREATED, Json(file)))
 }
 
-/// Never shown as a page: what is in the file is the word of whoever uploaded it.
+/// Never shown as a page, since the content of the file is input of the uploader.
 #[get("/attachments/{id}")]
 #[auth(session | token, scopes = ["tasks:read"])]
 pub(crate) async fn download(

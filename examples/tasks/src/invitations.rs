@@ -13,7 +13,7 @@ use crate::{
 /// How long a code can be used.
 const LIFETIME: i64 = 7 * 24 * 60 * 60 * 1000;
 
-/// What people are to a team.
+/// The role of a person in a team.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Role {
@@ -37,7 +37,7 @@ pub(crate) struct New {
 
 #[derive(Serialize)]
 pub(crate) struct Invitation {
-    /// The one time that it is shown: the database has its digest.
+    /// Shown only once: the database has its digest.
     code: String,
     expires: i64,
 }

@@ -35,7 +35,7 @@ const APPS: CorsPolicy = CorsPolicy::origins_at_run_time("apps")
     .max_age(600)
     .build();
 
-/// Of whatever states none of its own.
+/// For routes that state none of their own.
 const LIMITS: Limits = Limits::NONE.body(16 * 1024).rate(Rate::per_minute(600));
 
 /// What people may do; a machine gets some of it.

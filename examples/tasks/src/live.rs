@@ -39,7 +39,7 @@ pub(crate) enum News<'a> {
     Task(&'a str),
     /// The task with this id is gone.
     Removed(&'a str),
-    /// Who belongs to the team.
+    /// The members of the team.
     Team,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Live {
     /// The teams in which somebody came, moved or went.
     moves: Sender<Arc<str>>,
     here: Arc<Here>,
-    /// Where events go first, so that every instance hears them.
+    /// Where events go first, so that every instance receives them.
     database: Option<AnyPool>,
 }
 
@@ -68,7 +68,7 @@ struct Here {
     count: AtomicU64,
 }
 
-/// Of one member.
+/// An open page of one member.
 struct Page {
     team: Arc<str>,
     member: String,
@@ -145,7 +145,7 @@ pub(crate) async fn events(me: Member, State(live): State<Live>) -> impl IntoRes
     Sse::new(begin.chain(events)).keep_alive(KeepAlive::default())
 }
 
-/// A page says which task it shows, and hears who else is here.
+/// A page states which task it shows, and is sent who else is here.
 #[get("/presence")]
 #[limit(concurrency = 1000)]
 #[auth(session)]

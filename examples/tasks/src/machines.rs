@@ -1,8 +1,8 @@
 //! Tokens for machines: a script of the team, with a part of what people may do.
 //!
-//! A machine is a user of its own: its tokens outlive the session of the lead who made them and end when
-//! that lead is one no more, its tasks bear its name, and it can be ended by itself. An access token
-//! lasts minutes; the script gets the next one with its refresh token, which counts once.
+//! A machine is a user of its own: its tokens outlive the session of the lead who made them and end
+//! when that lead is one no more, its tasks bear its name, and it can be ended separately. An access
+//! token lasts minutes; the script gets the next one with its refresh token, which counts once.
 
 use policy_server::{prelude::*, tokens::Issued};
 use serde::{Deserialize, Serialize};
@@ -54,8 +54,8 @@ pub(crate) async fn list(
     Ok(Json(machines.collect()))
 }
 
-/// Its first tokens, which are shown this once. Needs a login of now: who finds an open browser does
-/// not get something that lasts.
+/// Its first tokens, which are shown this once. Needs a recent login: a person at an open browser
+/// gets nothing that lasts.
 #[post("/machines")]
 #[limit(rate = "30/h per principal")]
 #[auth(session, roles = ["lead"], fresh = "15m")]

@@ -88,8 +88,9 @@ fn not_oneself(me: &Member, id: &str) -> Result<(), Problem> {
 }
 
 impl Store {
-    /// Gives another role to a person of the team. Who is no lead from now on loses what a lead could
-    /// come back with: open invitations, and machines whose tokens they have seen. Returns the machines.
+    /// Gives another role to a person of the team. A person who is no longer a lead loses what a lead
+    /// could come back with: open invitations, and machines whose tokens they have seen. Returns the
+    /// machines.
     async fn become_role(&self, me: &Member, id: &str, role: &str) -> Result<Vec<String>, Problem> {
         let mut change = self.pool.begin().await.or_internal()?;
         let changed = sqlx::query(

@@ -19,10 +19,10 @@ pub(crate) struct Task {
     done: bool,
     /// A member of the team.
     assignee: Option<String>,
-    /// The name of whoever added it.
+    /// The name of the person who added it.
     author: String,
     created: i64,
-    /// Of which the `ETag` consists.
+    /// The version that the `ETag` states.
     version: i64,
     attachments: i64,
 }
@@ -196,7 +196,7 @@ pub(crate) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Somebody was faster, between the check and the write.
+/// Another request changed it between the check and the write.
 const STALE: Refusal = Refusal::PreconditionFailed;
 
 impl Task {

@@ -22,7 +22,7 @@ use crate::{
     store::{Store, now, secret},
 };
 
-/// Of every route that hashes a password: an address guesses slowly, whatever accounts it tries.
+/// For every route that hashes a password: an address guesses slowly, whichever accounts it tries.
 const PASSWORDS: Limits = Limits::NONE.rate(Rate::per_minute(30)).body(4 * 1024);
 
 /// Hashes passwords, and counts attempts at accounts.
@@ -32,8 +32,8 @@ pub(crate) struct Logins {
     pub(crate) attempts: Arc<Attempts>,
 }
 
-/// Who calls: a person, or a machine. An argument of a handler, read with each request, so that a new
-/// role holds at once.
+/// The caller: a person, or a machine. An argument of a handler, read with each request, so that a
+/// new role holds at once.
 #[derive(Clone, Serialize)]
 pub(crate) struct Member {
     pub(crate) id: String,
@@ -54,14 +54,14 @@ pub(crate) struct Credentials {
 pub(crate) struct NewUser {
     login: String,
     password: String,
-    /// How the others see it; the login, if it is left out.
+    /// The name that others see; the login, if it is left out.
     #[serde(default)]
     name: String,
     #[serde(flatten)]
     place: Place,
 }
 
-/// Where somebody who signs up belongs.
+/// The team of a person who signs up.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Place {
@@ -166,7 +166,7 @@ pub(crate) async fn login(
     Json(Credentials { login, password }): Json<Credentials>,
 ) -> Result<impl IntoResponse, Problem> {
     let guesser = Guesser::Device(&device);
-    // Before it counts: whoever is refused for others has not used up an attempt.
+    // Before it counts: a user who is refused because of others has not used up an attempt.
     let queue = logins.passwords.place(guesser.queue(&login))?;
     logins.attempts.take(&login, &guesser)?;
     let found = sqlx::query_as("SELECT id, password FROM members WHERE login = $1");
@@ -234,7 +234,7 @@ impl FromRequestParts<Service> for Member {
 
     async fn from_request_parts(parts: &mut Parts, service: &Service) -> Result<Self, Problem> {
         let me = Principal::from_request_parts(parts, service).await?;
-        // Who was removed a moment ago.
+        // The member was removed a moment ago.
         let gone = || Problem::from(Refusal::SessionEnded);
         service.store.member(me.subject()).await?.ok_or_else(gone)
     }

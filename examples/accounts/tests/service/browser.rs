@@ -99,7 +99,7 @@ fn the_page_shows_where_a_user_is_logged_in_and_ends_it() -> Result<(), Failure>
     laptop.does(&[], "#reload-sessions")?;
     assert_eq!(laptop.sessions()?, 2);
 
-    // Who comes back sees what is new since.
+    // A returning user sees what is new since the last visit.
     laptop.does(&[], "#logout")?;
     laptop.is_shown("")?;
     assert_eq!(laptop.logs_in(PASSWORD, "#login")?, "Welcome.");
@@ -196,7 +196,7 @@ fn a_page_of_another_site_gets_no_cookie_and_works_with_a_token() -> Result<(), 
     assert_eq!(results["login"], json!({ "ok": false, "error": "TypeError" }), "not granted");
     assert_eq!(results["token"]["status"], 200);
     assert_eq!(results["profile"]["body"], json!({ "name": "ada", "by": "token" }));
-    // What decided stands beside each.
+    // The attribute that decided is shown beside each.
     for (row, attribute) in [
         ("#cookie", "#[auth(session | token)]"),
         ("#login", "origins_at_run_time(\"shop\")"),

@@ -1,10 +1,10 @@
-//! Who guesses passwords, and what becomes of others meanwhile.
+//! Guessed passwords, and what other users notice meanwhile.
 
 use super::*;
 
 const WRONG: &str = "not the password";
 
-/// What somebody who guesses is told, until it is to come again later.
+/// Guesses until it has to wait. Returns how many guesses were tried, and the last response.
 async fn guesses(visitor: &mut Visitor, name: &str) -> (usize, RawResponse) {
     let mut guesses = 0;
     loop {
@@ -86,7 +86,7 @@ async fn a_known_device_guesses_ten_times_and_slows_no_other() {
     assert_eq!(ada.enter("/login", "ada", PASSWORD).await.status, 200);
 }
 
-/// Of the session: whoever sits at an open browser.
+/// The limit of a session, in case of a person at an open browser.
 #[tokio::test]
 async fn a_session_guesses_its_password_ten_times() {
     let (_folder, accounts) = started();
@@ -165,7 +165,7 @@ async fn a_flood_of_wrong_passwords_leaves_those_alone_who_are_known() {
     assert_eq!(Visitor::of(&accounts).enter("/login", "ada", PASSWORD).await.status, 200);
 }
 
-/// Whoever waits for a core has sent everything: a body that does not come keeps no place.
+/// A request waits for a core only once it is complete: a body that does not arrive takes no place.
 #[tokio::test]
 async fn slow_senders_keep_nobody_from_logging_in() {
     let (_folder, accounts) = started();

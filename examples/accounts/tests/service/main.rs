@@ -45,7 +45,7 @@ impl Visitor {
         Self { address, port, origin, cookie: None, device: None, csrf: None }
     }
 
-    /// Somebody whose requests come from `127.0.net.host`.
+    /// A visitor whose requests come from `127.0.net.host`.
     fn from(accounts: &Accounts, net: u8, host: u8) -> Self {
         Self { address: [127, 0, net, host].into(), ..Self::of(accounts) }
     }
@@ -331,7 +331,7 @@ async fn a_new_password_ends_all_but_the_session_that_set_it() {
     assert_eq!(stranger.enter("/login", "ada", "battery staple").await.status, 200);
 }
 
-/// Somebody who knows the old password logs in again and again while it is changed.
+/// A person who knows the old password logs in again and again while it is changed.
 #[tokio::test]
 async fn no_login_with_the_old_password_survives_its_change() {
     const ROUNDS: usize = 5;
@@ -442,7 +442,7 @@ async fn news_arrive_and_end_with_the_session() {
     assert_eq!(news.chunk().await, None);
 }
 
-/// Also whoever logged out again, or got tokens only, before the user came.
+/// Also if the intruder logged out again, or got tokens only, before the user came.
 #[tokio::test]
 async fn a_user_who_comes_back_is_told_what_happened_meanwhile() {
     let (_folder, accounts) = started();

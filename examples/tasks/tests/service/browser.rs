@@ -1,4 +1,4 @@
-//! The page, in Chromium and Firefox, as two people use it; and whether everybody can use it.
+//! The page, in Chromium and Firefox, as two people use it; and its accessibility.
 
 use std::io;
 
@@ -95,7 +95,7 @@ fn a_team_works_together(mut browser: Bidi) -> Result<(), Failure> {
     until(browser, "document.querySelector('#list .title')?.innerText === 'Write a compiler'")?;
     until(browser, "document.getElementById('status').innerText.includes('Ada Lovelace added')")?;
 
-    // Who looks at a task, and a file that is added.
+    // The people who look at a task, and a file that is added.
     click(browser, "#list .title")?;
     until(browser, "document.getElementById('task').open")?;
     let upload = "async () => {

@@ -1,4 +1,4 @@
-//! What pages are told at once, over sockets.
+//! The events that pages receive at once, over sockets.
 
 use policy_server::App;
 use policy_tests::{
@@ -116,7 +116,8 @@ async fn event(connection: &mut Connection) -> Value {
     }
 }
 
-/// Who is here, by name, with the task that each looks at: the next list that has this many.
+/// The people who are here, by name, with the task that each looks at: the next list that has this
+/// many.
 async fn here(connection: &mut Connection, count: usize) -> Vec<(String, String)> {
     loop {
         let head = connection.exactly(2).await;

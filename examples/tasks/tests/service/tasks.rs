@@ -52,7 +52,7 @@ pub(crate) async fn who_has_not_seen_the_newest_version_changes_nothing(site: &S
     assert_eq!(refused(&blind), with(428, "request.precondition-required"));
     assert_eq!(lead.delete(&task).header("if-match", "\"1\"").send().await.status(), 412);
     assert_eq!(lead.get(&task).send().await.json::<Value>()["title"], "twice");
-    // Of many at once, one.
+    // Of many changes at once, one succeeds.
     let race = (0..8).map(|number| change("\"2\"", ["a", "b"][number % 2]));
     let statuses = futures_util::future::join_all(race).await;
     let granted = statuses.iter().filter(|response| response.status() == 200).count();
@@ -94,7 +94,7 @@ pub(crate) async fn pages_of_a_list_have_every_task_once(site: &Site) {
             assert!(seen.insert(task["title"].as_str().expect("a title").to_owned()));
         }
         pages += 1;
-        // What comes meanwhile stands on the first page, and shifts nothing.
+        // A task that is added meanwhile is on the first page, and shifts nothing.
         add(&lead, &format!("late {pages}")).await;
         let Some(after) = page["next"].as_str() else { break };
         next = format!("&after={after}");
