@@ -91,7 +91,7 @@ fn targets(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// As mdBook and code hosts make it of a heading.
+/// The anchor that mdBook and code hosts derive from a heading.
 fn anchor(heading: &str) -> String {
     let mut anchor = String::new();
     for c in heading.trim().chars() {
@@ -108,7 +108,7 @@ fn anchors(file: &Path) -> BTreeSet<String> {
     let text = read(file);
     let headings =
         prose(&text).filter_map(|line| Some(line.strip_prefix('#')?.trim_start_matches('#')));
-    // Those that are written out, as in the pages of codes.
+    // Anchors that are written out, as in the pages of codes.
     let stated = prose(&text).filter_map(|line| line.strip_prefix("<a id=\"")?.split('"').next());
     headings.map(anchor).chain(stated.map(str::to_owned)).collect()
 }
@@ -235,7 +235,7 @@ fn every_rust_example_of_a_chapter_is_compiled() {
         let text = fs::read_to_string(&chapter).unwrap();
         let blocks: Vec<&str> = text.split("\n```rust").skip(1).collect();
         assert!(!text.contains("```rust,ignore"), "{name} has an example that is not compiled");
-        // Those of the tutorial are parts of the examples of this package.
+        // Blocks of the tutorial are parts of the examples of this package.
         let is_included = |block: &&str| block.split("```").next().unwrap().contains("{{#include");
         assert!(
             super::FILES.contains(&&*name) || blocks.iter().all(is_included) || blocks.is_empty(),

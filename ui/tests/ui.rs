@@ -10,7 +10,7 @@ use std::{fs, path::Path};
 use policy_core::Rule;
 
 const REFUSED: &str = "tests/ui";
-/// A link to `policy-cli/codes/bad`: of files outside of its package trybuild hides the lines.
+/// A link to `policy-cli/codes/bad`: trybuild hides the lines of files outside of its package.
 const BAD: &str = "tests/codes";
 const FILES_REFUSED: usize = 50;
 
@@ -36,7 +36,7 @@ fn every_bad_example_is_refused_for_its_code() {
             let found = errors.iter().filter(|(_, line)| (first..=last).contains(line));
             let found: Vec<_> = found.map(|(code, _)| code.as_str()).collect();
             assert!(found.contains(&&*code), "{code} accepts its bad example: {found:?}");
-            // What is public and has CSRF protection is odd without JSONP, too.
+            // A public route with CSRF protection is odd without JSONP, too.
             let is_expected = |other| other == code || other == "csrf.without-session";
             assert!(found.into_iter().all(is_expected), "{code} is not alone");
         }
@@ -119,8 +119,8 @@ fn every_rule_that_an_attribute_can_break_is_shown() {
     }
 }
 
-/// What is said of attributes, constants, and types that do not implement a trait of ours ends in
-/// a code of the catalogue. The rest are the compiler's own words about Rust.
+/// Messages about attributes, constants, and types that do not implement a trait of ours end in a
+/// code of the catalogue. The rest are the compiler's own words about Rust.
 #[test]
 fn every_error_of_ours_ends_in_a_code() {
     let of_the_compiler = [

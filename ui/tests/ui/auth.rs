@@ -1,4 +1,4 @@
-//! Who may call has to be said, once, in words that are known.
+//! A route states its callers once, in words that the attribute knows.
 use policy_server::prelude::*;
 
 #[get("/missing")]

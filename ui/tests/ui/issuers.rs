@@ -1,4 +1,4 @@
-//! Whose tokens a route takes, and who its handler is for.
+//! The issuers whose tokens a route takes, and the users that its handler is for.
 #![allow(unused_variables)]
 use policy_server::prelude::*;
 

@@ -1,4 +1,4 @@
-//! A script is for everybody, is got, and says which parameter names its function.
+//! A script is for everybody, is requested by GET, and says which parameter names its function.
 use policy_server::{policy::{Grammar, JsonpPolicy}, prelude::*};
 
 const PARTNERS: JsonpPolicy = JsonpPolicy::callback("cb").grammar(Grammar::Identifier).build();
