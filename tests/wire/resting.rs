@@ -1,8 +1,8 @@
 //! An HTTP/1.1 connection gives its buffers back between two requests, when its client is quiet.
 //!
-//! It must not while anything of a request or a response is on its way: what meets it is the body of
-//! a request that nobody reads, a response that goes on, a response that its client does not read, a
-//! part of a head, a connection that ends, the stop of the server, and the time-outs.
+//! It must not while a part of a request or a response is in transit. Covers: the body of a request
+//! that is not read, a response that goes on, a response that its client does not read, a part of a
+//! head, a connection that ends, the stop of the server, and the time-outs.
 
 use std::{convert::Infallible, sync::Arc};
 

@@ -81,7 +81,7 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// Whether the store can write at the moment, as far as known. While it cannot,
+    /// Whether the store is known to be able to write at the moment. While it cannot,
     /// [`App::readiness`](crate::App::readiness) reports 503. It must not wait.
     fn is_writable(&self) -> bool {
         true

@@ -116,8 +116,8 @@ impl SessionTables<'_> {
         Ok(self.numbers.get(kind)?.map_or(0, |number| number.value()))
     }
 
-    /// Whether the user of a record was cut off after the cut-off that a request knew. Whoever knows
-    /// one that there was not is answered the same.
+    /// Whether the user of a record was cut off after the cut-off that a request knew, or
+    /// the request knew a cut-off that there was not.
     pub(super) fn is_cut_off(
         &self,
         record: &Record,

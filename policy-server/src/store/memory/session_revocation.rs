@@ -11,8 +11,8 @@ use super::{Inner, row::Row, user::User};
 use crate::store::{CutOff, RevokeUser};
 
 impl Inner {
-    /// Whether a user whose shard is locked was cut off after the cut-off that a request knew. Whoever
-    /// knows one that there was not is answered the same.
+    /// Whether a user whose shard is locked was cut off after the cut-off that a request knew, or
+    /// the request knew a cut-off that there was not.
     pub(super) fn is_cut_off(&self, user: &str, began: Option<u64>) -> bool {
         let cut_offs = &self.cut_offs;
         began.is_some_and(|began| began < cut_offs.epoch(user) || began > cut_offs.newest())

@@ -204,7 +204,7 @@ mod tests {
         assert!(circuit.admits_at(now + 50 * MILLI, 0.5).is_some());
     }
 
-    /// All that were under way fail together, and some of them after the server is back.
+    /// All calls in flight fail together, and some of them after the server is back.
     #[test]
     fn calls_from_before_the_outage_neither_prolong_it_nor_begin_another() {
         let (circuit, now) = (Circuit::default(), Instant::now());

@@ -116,7 +116,7 @@ impl Disk {
         self.0.lock().unwrap().steps
     }
 
-    /// Begins to fail after so many more writes.
+    /// Begins to fail after this many more writes.
     pub(in crate::store::embedded) fn fail_after(&self, writes: usize, trouble: Trouble) {
         let state = &mut *self.0.lock().unwrap();
         state.trouble = Some((trouble, state.steps + writes));

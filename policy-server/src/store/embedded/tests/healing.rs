@@ -335,7 +335,7 @@ impl World {
                 State::Held | State::Ended => {
                     assert!(!found, "{number} lives on: {:#?}", self.log);
                 }
-                // Known from now on, once nothing is under way.
+                // Known from now on, once no call is in flight.
                 State::Open if is_broken || self.is_failing => continue,
                 State::Open => {
                     session.state = if found { State::Good } else { State::Ended };

@@ -299,7 +299,7 @@ fn a_move_that_stops_anywhere_leaves_the_session_at_one_key_and_a_logout_ends_it
         }
     }
     left.dedup();
-    // Nobody knows the new key before the request is done.
+    // No client knows the new key before the request is done.
     assert_eq!(left, [vec![OLD], vec![OLD, NEW], vec![NEW]]);
 }
 
