@@ -59,7 +59,7 @@ macro_rules! each_taken_back {
 
 #[tokio::test]
 async fn every_level_states_policies_and_takes_them_back() {
-    // What the app states, a level below it inherits, or takes back for itself.
+    // A level below the app inherits what the app states, or takes it back.
     let app = || stating!(App::new(()));
     for (app, expected) in each_taken_back!(app().routes(routes![plain])) {
         assert_eq!(shown(&app.test(), "/plain").await, expected, "app");

@@ -326,7 +326,7 @@ fn starts_need_to_know_who_may_call_what_has_no_attributes() {
         assert!(error.to_string().contains(place), "{error}");
         assert!(change(App::new(()).public()).build().is_ok(), "{place}");
     }
-    // What a group says holds in it and nowhere else.
+    // The settings of a group apply in it and nowhere else.
     let group = Group::new().public().mount("/files", silent()).proxy(proxy());
     assert!(App::new(()).group("/in", group).build().is_ok());
     let beside = App::new(()).group("/in", Group::new().public()).mount("/files", silent());

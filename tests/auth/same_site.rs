@@ -168,7 +168,7 @@ fn lists_that_change_are_checked_when_they_are_replaced() {
     assert!(error.location().ends_with("list `partners`"), "{error}");
     assert_eq!(partners.patterns(), own, "the old list stays");
 
-    // What is in the list at start is an error at start.
+    // An origin that is in the list at start is an error at start.
     let partners = SharedOrigins::new();
     partners.replace(&["https://app.partner.example"]).expect("no route uses it yet");
     let app = app(SameSite::Lax).shared_origins("partners", &partners).routes(routes![listed]);

@@ -49,7 +49,7 @@ pub(crate) fn broken(history: &[Event]) -> Option<String> {
             return Some(format!("version {version} was written twice: {event:?}"));
         }
     }
-    // What was seen tells which of the unknown calls were made.
+    // The values that were seen show which of the unknown calls took effect.
     for event in history {
         let Call::Read(Some((version, value))) = event.call else { continue };
         if *of_version.entry(version).or_insert(value) != value {
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// What was acknowledged is not excused, and what was not is.
+    /// The loss of an acknowledged change is not excused, and that of another is.
     #[test]
     fn a_change_may_be_lost_that_was_not_acknowledged() {
         let mut history = right();

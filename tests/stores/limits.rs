@@ -66,7 +66,7 @@ pub(crate) async fn limits_continue_from_the_older_state<S: LimitStore>(
     let others = if keeps { 4 } else { 10 };
     assert_eq!(lease(1, 3, 10, HOUR).await, others);
     assert_eq!(lease(1, 2, 7, HOUR).await, 0, "it learns when it renews them");
-    // What was given back is free again when the lease of the older state has ended.
+    // Permits that were given back are free again when the lease of the older state has ended.
     until(async || lease(2, 2, 10, HOUR).await == 10).await;
 }
 

@@ -138,7 +138,7 @@ pub struct Wanted<'a> {
     /// CORS-unsafe request-header names, lower case.
     pub unsafe_names: &'a [String],
     pub is_preflighted: bool,
-    /// What engines do and the standard does not.
+    /// A behaviour of engines that the standard does not have.
     pub star_allows_authorization: bool,
 }
 

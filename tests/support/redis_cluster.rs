@@ -183,7 +183,7 @@ impl RedisCluster {
     }
 }
 
-/// What the keys of this URL begin with.
+/// The prefix of the keys of this URL.
 fn prefix_of(url: &str) -> String {
     let (_, prefix) = url.split_once("prefix=").expect("a prefix");
     format!("{{{}}}:", prefix.split('&').next().expect("a prefix"))

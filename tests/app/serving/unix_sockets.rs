@@ -53,7 +53,7 @@ fn serve(server: Server) -> (oneshot::Sender<()>, JoinHandle<()>) {
     (stop, tokio::spawn(server.run_until(async { stopped.await.unwrap_or(()) })))
 }
 
-/// What a server sends on a connection of its own until it closes it.
+/// Everything that a server sends on a new connection until it closes it.
 async fn exchange(socket: &Path, bytes: &str) -> String {
     let mut stream = soon(UnixStream::connect(socket)).await.expect("a server that listens");
     stream.write_all(bytes.as_bytes()).await.expect("a server that takes bytes");

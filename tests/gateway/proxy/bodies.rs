@@ -173,7 +173,7 @@ async fn chunks_arrive_before_the_next_one_is_sent() {
 #[tokio::test]
 async fn a_response_that_breaks_off_never_looks_complete() {
     const CHUNKED: &str = "transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n";
-    // What is broken already when the head comes is 502.
+    // A body that is broken already when the head arrives gives 502.
     for (head, later, is_chunked) in [
         ("content-length: 10\r\n\r\nabc", "", false),
         (CHUNKED, "", true),

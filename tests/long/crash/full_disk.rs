@@ -1,5 +1,5 @@
 //! A file that cannot grow, as on a full disk: what is refused is not done, what ends stays ended,
-//! and the store heals by itself.
+//! and the store recovers automatically.
 
 use std::{env, fs, path::Path, time::Instant};
 

@@ -55,7 +55,7 @@ fn what_a_reader_assembles_is_what_is_compiled() {
         };
         let file = root().join(format!("docs/guide/tutorial/{compiled}.rs"));
         let text = fs::read_to_string(file).expect("a program of the tutorial");
-        // What the guide has for itself.
+        // The part that only the guide has.
         let text = text.split("\n/// What the chapter").next().unwrap_or_default();
         let text = chapter::without_anchors(text);
         let lines = sources.get(MAIN).lines().zip(text.lines()).enumerate();

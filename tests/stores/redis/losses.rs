@@ -23,7 +23,7 @@ struct Changes {
     unknown: usize,
 }
 
-/// Counts until the store is away.
+/// Counts until the store is unavailable.
 async fn counts(instance: Instance, number: usize, all: Arc<AtomicUsize>) -> Changes {
     let visitor = instance.login(&format!("visitor-{number}")).await;
     let mut acknowledged = Vec::new();

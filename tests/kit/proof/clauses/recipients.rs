@@ -25,7 +25,7 @@ async fn login(_sessions: Sessions) {}
 
 type Stored = (response::Parts, axum::body::Bytes);
 
-/// What a cache goes by; `None` for what it leaves alone.
+/// The key of a request in a cache; `None` for one that it does not cache.
 type Key = fn(&Parts) -> Option<String>;
 
 /// A layer that caches responses with some statuses. Requests that arrive while the first is served
