@@ -108,7 +108,7 @@ function listen(on) {
     byId("news").append(element("li", data));
     act(showSessions);
   };
-  // The browser reconnects by itself, but the session may have ended, here or elsewhere.
+  // The browser reconnects automatically, but the session may have ended, here or elsewhere.
   stream.onerror = () => act(load);
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Launch {
     pub(crate) environment: Vec<(&'static str, String)>,
     /// For its files; its log is one of them.
     pub(crate) folder: Arc<Folder>,
-    /// What ends it when this process is gone.
+    /// The signal that ends it when this process is gone.
     pub(crate) last_signal: &'static str,
     /// User and group, if not ours.
     pub(crate) user: Option<(u32, u32)>,

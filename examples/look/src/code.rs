@@ -71,7 +71,7 @@ pub(crate) fn highlighted(code: &str) -> String {
     out
 }
 
-/// What the text begins with, and how long that is.
+/// The element for the first token of the text, and the length of the token.
 fn token(rest: &str, before: &str) -> (&'static str, usize) {
     let first = rest.chars().next().unwrap_or_default();
     if rest.starts_with("//") {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// One note.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Note {
-    /// What it says.
+    /// The text of the note.
     pub text: String,
 }
 

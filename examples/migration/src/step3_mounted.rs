@@ -22,7 +22,7 @@ use crate::{
 pub struct ApiKeys;
 
 impl Scheme for ApiKeys {
-    /// No browser sends the key by itself, so that no page can forge a request with it.
+    /// No browser sends the key automatically, so no page can forge a request with it.
     const AMBIENT: bool = false;
 
     async fn authenticate(

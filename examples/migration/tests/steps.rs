@@ -85,9 +85,9 @@ async fn preflights_list_the_methods_of_a_path() {
     for (client, (first, second)) in steps().iter().zip([
         // The list of `CorsLayer`, for every path.
         ("GET,POST,DELETE", "GET,POST,DELETE"),
-        // What the router serves there.
+        // The methods that the router serves there.
         ("POST", "DELETE"),
-        // What the mount takes.
+        // The methods that the mount takes.
         ("DELETE,GET,HEAD,POST", "DELETE,GET,HEAD,POST"),
         ("DELETE,GET,HEAD,POST", "DELETE,GET,HEAD,POST"),
         ("POST", "DELETE"),

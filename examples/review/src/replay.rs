@@ -44,7 +44,7 @@ impl Repository {
         self.app = app;
     }
 
-    /// Somebody accepts what the test has named, in the lock file.
+    /// Accepts in the lock file what the test has named, with a person and a reason.
     pub(crate) fn accept(&self, said: &str, who: &str, why: &str) -> io::Result<()> {
         let line = said.lines().find(|line| line.contains("\"who\":\"\"")).unwrap_or_default();
         let line = line.replace("\"who\":\"\"", &format!("\"who\":\"{who}\""));

@@ -16,7 +16,7 @@ export function start(told) {
     told.change("missed");
   };
   events.onmessage = ({ data }) => told.change(JSON.parse(data));
-  // The browser tries again by itself, unless the session has ended.
+  // The browser tries again automatically, unless the session has ended.
   events.onerror = () => {
     told.connected(false);
     if (events?.readyState === EventSource.CLOSED) setTimeout(told.end, 1000);

@@ -1,8 +1,8 @@
 //! Tokens for machines: a script of the team, with a part of what people may do.
 //!
 //! A machine is a user of its own: its tokens outlive the session of the lead who made them and end
-//! when that lead is one no more, its tasks bear its name, and it can be ended separately. An access
-//! token lasts minutes; the script gets the next one with its refresh token, which counts once.
+//! when that person is no longer a lead, its tasks bear its name, and it can be ended separately. An
+//! access token lasts minutes; the script gets the next one with its refresh token, which counts once.
 
 use policy_server::{prelude::*, tokens::Issued};
 use serde::{Deserialize, Serialize};

@@ -40,7 +40,7 @@ pub(crate) struct NewRole {
     role: Role,
 }
 
-/// Holds in all sessions of the member at once, and ends the streams that they have open.
+/// Takes effect in all sessions of the member at once, and ends the streams that they have open.
 #[put("/members/{id}/role")]
 #[auth(session, roles = ["lead"])]
 pub(crate) async fn set_role(
@@ -79,7 +79,7 @@ pub(crate) async fn remove(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A lead stays one, so that no team is without.
+/// Leads cannot change their own role, so that no team is without a lead.
 fn not_oneself(me: &Member, id: &str) -> Result<(), Problem> {
     if me.id != id {
         return Ok(());

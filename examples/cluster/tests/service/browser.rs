@@ -34,7 +34,7 @@ fn the_page_kills_an_instance_and_its_user_stays_logged_in() -> Result<(), Failu
         click("#add")?;
         browser.wait_for(&format!("document.querySelector('#count').textContent === '{count}'"))?;
     }
-    // What decides stands with each request.
+    // The policy that decides is shown with each request.
     browser.wait_for(
         "[...document.querySelectorAll('#calls tr')].some(row => \
              row.textContent.includes('GET /me') && row.textContent.includes('#[auth(session)]'))",

@@ -80,7 +80,7 @@ pub(crate) fn refused(response: &Fetched) -> (u16, String) {
     (response.status(), problem["code"].as_str().unwrap_or_default().to_owned())
 }
 
-/// What `refused` gives.
+/// The result of `refused` for this status and code.
 pub(crate) fn with(status: u16, code: &str) -> (u16, String) {
     (status, code.to_owned())
 }
