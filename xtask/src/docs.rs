@@ -108,7 +108,7 @@ fn transform(part: Value, codes: &BTreeMap<String, String>) -> Value {
     }
 }
 
-/// Fills the chapter that is for codes, if it is that one.
+/// Adds the codes to a chapter, if it is the one for them.
 fn add_codes(chapter: &mut Map<String, Value>, codes: &BTreeMap<String, String>) {
     if chapter.get("content").and_then(Value::as_str) != Some(CODES) {
         return;

@@ -1,4 +1,4 @@
-//! What the tests need beside cargo: found, or installed where that is possible.
+//! What the tests need besides cargo: found, or installed where that is possible.
 
 use std::{fs, path::Path, process::Command};
 
