@@ -13,7 +13,7 @@ use crate::{
     route::{Route, RouteKind, sample},
 };
 
-/// Whom a change favours.
+/// The effect of a change on access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// Something is allowed that was refused, or a protection is gone.
@@ -58,7 +58,7 @@ pub struct Change {
     pub methods: Vec<String>,
     /// The name of the facet, or `route` if a route was added or removed.
     pub facet: &'static str,
-    /// Whom it favours.
+    /// Its effect on access.
     pub direction: Direction,
     /// The change in words, such as ``origins gain `https://*.example.com` ``.
     pub words: String,

@@ -51,7 +51,7 @@ pub struct Route {
     /// Where the tunnels of CONNECT may lead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,
-    /// Who may call.
+    /// The callers that it accepts.
     pub auth: Auth,
     /// The CSRF protection of requests with an ambient credential.
     #[serde(default, skip_serializing_if = "is_default")]

@@ -16,7 +16,7 @@ pub enum Severity {
     High,
 }
 
-/// Who gains access.
+/// The party that gains access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gainer {

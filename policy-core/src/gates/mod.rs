@@ -70,7 +70,7 @@ pub enum Gate {
     FetchMetadata,
     /// The rate of its address.
     AddressRate,
-    /// Who sent it.
+    /// The identity of its sender.
     Authenticate,
     /// Whether the user intended it.
     Csrf,
@@ -283,7 +283,7 @@ pub struct End<'a, R, Rate> {
     pub gate: Gate,
     /// The response.
     pub response: EndResponse<'a, Rate>,
-    /// Whose policy the response carries.
+    /// Which policy the response carries.
     pub policy: PolicyOf<R>,
     /// Whether the response is shared with the page that sent the request.
     pub grant: OriginDecision,
@@ -313,7 +313,7 @@ pub enum EndResponse<'a, Rate> {
     MethodNotAllowed(&'a Path),
 }
 
-/// Whose policy a response carries.
+/// Which policy a response carries.
 #[derive(Clone, Copy, Debug)]
 pub enum PolicyOf<R> {
     /// No route is known: no page may read the response.

@@ -4,7 +4,7 @@
 use super::host::{is_address, is_loopback};
 use super::{HostPattern, OriginPattern};
 
-/// Who can own the names that a pattern matches.
+/// The possible owners of the names that a pattern matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owners {
     /// One owner.
@@ -16,8 +16,8 @@ pub(crate) enum Owners {
     Anybody,
 }
 
-/// Who owns the names that the pattern covers. Not `const`: macros check literals with it, and the
-/// start checks every policy.
+/// The owners of the names that the pattern covers. Not `const`: macros check literals with it, and
+/// the start checks every policy.
 pub(crate) fn owners(pattern: &OriginPattern<'_>) -> Owners {
     if !pattern.is_wildcard() || !is_public_suffix(pattern.host()) {
         return Owners::One;

@@ -103,7 +103,7 @@ pub struct Witness {
     pub request: Request<()>,
     /// The same request to the new app, if its origin or the name of its cookie differs.
     pub moved: Option<Request<()>>,
-    /// Who sends it.
+    /// The sender of the request.
     pub caller: Caller,
     /// Their credentials in words.
     pub credentials: String,

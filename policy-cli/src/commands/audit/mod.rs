@@ -64,7 +64,7 @@ pub(crate) struct Arguments {
     /// A bearer token, likewise.
     #[arg(long, value_name = "SOURCE")]
     token: Option<String>,
-    /// Send requests with other methods, too, as far as the policy refuses them.
+    /// Send requests with other methods, too, if the policy refuses them.
     #[arg(long)]
     unsafe_methods: bool,
     /// The most requests a second.

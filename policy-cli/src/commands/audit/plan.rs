@@ -66,7 +66,7 @@ pub(super) enum PathForm {
 #[derive(Clone, Debug)]
 pub(super) struct Probe {
     pub(super) request: Request<()>,
-    /// Who sends it, as the policy sees it.
+    /// The sender, as the policy sees it.
     pub(super) caller: Caller,
     /// The credential that the sender adds.
     pub(super) credential: Option<Credential>,

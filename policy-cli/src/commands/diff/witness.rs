@@ -18,7 +18,7 @@ pub(super) fn outcome(decision: &Decision) -> String {
     }
 }
 
-/// Who runs the script.
+/// The client that runs the script.
 pub(super) fn runner(case: &Case) -> String {
     let headers = case.witness.request.headers();
     match value(headers, "origin") {

@@ -1,4 +1,4 @@
-//! Who sends the request that is explained.
+//! The sender of the request that is explained.
 
 use clap::Args;
 use http::{HeaderName, HeaderValue, Request, header};

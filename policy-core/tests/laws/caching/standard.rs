@@ -11,7 +11,7 @@ pub(crate) const CACHEABLE_BY_DEFAULT: [u16; 12] =
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Field(Vec<(String, Option<String>)>);
 
-/// Who uses the cache.
+/// The users of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cache {
     OfOne,
