@@ -45,7 +45,7 @@ const PATHS: [(&str, AuthRequirement); 4] = [
     ("/either", AuthRequirement::session().or_token()),
 ];
 
-/// Signs a token that expires so many seconds after the start.
+/// Signs a token that expires this many seconds after the start.
 fn signed(key: Key, issuer: &str, user: &str, expires: u64) -> String {
     let now = Timestamp::from_seconds(START);
     let id = format!("{user}-{expires}");

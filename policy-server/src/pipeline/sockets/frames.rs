@@ -1,4 +1,4 @@
-//! Frames of WebSockets (RFC 6455 5.2), as far as limits and Close frames need them.
+//! Frames of WebSockets (RFC 6455 5.2): the parts that limits and Close frames need.
 
 use bytes::BytesMut;
 
