@@ -1,4 +1,4 @@
-//! Who responded, and whether they decided as the policy requires.
+//! The sender of a response, and whether it decided as the policy requires.
 
 use http::{Method, header};
 use policy_core::Refusal;
