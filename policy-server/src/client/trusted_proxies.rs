@@ -90,7 +90,7 @@ enum ForwardedFormat {
 
 impl TrustedProxies {
     /// Proxies in these networks, such as `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.1`. `unix` is
-    /// whoever connects to a [Unix socket](crate::ListenAddress#unix-sockets) of this server, which
+    /// any process that connects to a [Unix socket](crate::ListenAddress#unix-sockets) of this server, which
     /// the permissions of its file decide.
     pub fn new<T: Into<String>>(networks: impl IntoIterator<Item = T>) -> Self {
         let networks = networks.into_iter().map(Into::into).collect();

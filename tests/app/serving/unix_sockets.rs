@@ -241,7 +241,7 @@ async fn rates_by_address_tell_the_clients_of_a_unix_socket_apart_by_its_proxy()
     let hosted = || of_senders().public_origin("https://localhost");
     for (app, expected) in [
         (hosted().behind(TrustedProxies::new(["unix"]).x_forwarded()), [200, 200, 429]),
-        // Nobody knows better.
+        // No proxy states another address.
         (hosted(), [200, 429, 429]),
     ] {
         let (stop, stopped) = serve(app.bind(folder.address()).await.expect("an app that starts"));
