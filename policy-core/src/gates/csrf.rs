@@ -138,3 +138,52 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderValue, Request, header::ORIGIN};
+
+    use super::*;
+    use crate::head::PublicOrigin;
+
+    /// A POST that a page of another origin sends, with or without a cookie.
+    fn foreign(judges_anonymous: bool, cookie: Option<&'static str>) -> (Sender, HeaderMap) {
+        let own = OwnOrigin::Public(PublicOrigin::parse("https://api.test").unwrap());
+        let mut request = Request::post("/").body(()).unwrap();
+        let fields = request.headers_mut();
+        fields.insert(ORIGIN, HeaderValue::from_static("https://evil.test"));
+        if let Some(cookie) = cookie {
+            fields.insert(COOKIE, HeaderValue::from_static(cookie));
+        }
+        let (head, headers) = (Head::read(&request), request.headers());
+        let grant = OriginDecision::Unasked;
+        let sender =
+            Sender::new(&own, &head, headers, None, &grant, CsrfPolicy::Token, judges_anonymous);
+        (sender, headers.clone())
+    }
+
+    #[test]
+    fn a_foreign_page_acts_with_no_credential_that_browsers_send() {
+        let (sender, _) = foreign(false, None);
+        let valid = || Some(TokenVerdict::Valid);
+        assert_eq!(sender.admit_ambient(valid), Err(Refusal::CsrfOrigin));
+        assert_eq!(sender.admit_ticket(), Err(Refusal::CsrfOrigin));
+        assert_eq!(sender.admit_session(None, valid), Err(Refusal::CsrfOrigin));
+        assert_eq!(sender.admit_session(Some(HandlerCredential::Token), valid), Ok(()));
+        let ticket = sender.admit_session(Some(HandlerCredential::Ticket), valid);
+        assert_eq!(ticket, Err(Refusal::CsrfOrigin));
+        // The same request from a page that may send everything.
+        assert_eq!(sender.trusted().admit_ambient(|| None), Ok(()));
+        assert_eq!(sender.trusted().admit_ticket(), Ok(()));
+    }
+
+    #[test]
+    fn a_request_without_a_caller_is_judged_only_where_the_route_asks() {
+        for cookie in [None, Some("theme=dark")] {
+            let (sender, headers) = foreign(true, cookie);
+            assert_eq!(sender.admit_anonymous(&headers), Err(Refusal::CsrfOrigin));
+            let (sender, headers) = foreign(false, cookie);
+            assert_eq!(sender.admit_anonymous(&headers), Ok(()));
+        }
+    }
+}
