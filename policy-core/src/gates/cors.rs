@@ -61,6 +61,7 @@ pub(super) fn admit_page<'a, A: GatedApp<'a>>(
 }
 
 /// Responds to a preflight; no handler or extractor runs, and no body is read.
+#[inline(always)]
 fn preflight<'a, A: GatedApp<'a>>(app: &A, request: &RequestView<'a>, path: &Path) -> EndOf<'a, A> {
     let asked = match request.head.request_method {
         Single::One(method) => path.asked(method.as_bytes()),
@@ -80,6 +81,7 @@ fn preflight<'a, A: GatedApp<'a>>(app: &A, request: &RequestView<'a>, path: &Pat
 
 /// Responds to a preflight by the policy of a route. A preflight for a method that no route serves
 /// is granted, too, so that the page can send the request and read the 405.
+#[inline(always)]
 fn route_preflight<'a, R: GatedRoute + Copy, Rate>(
     request: &RequestView<'a>,
     route: R,
@@ -98,7 +100,7 @@ fn route_preflight<'a, R: GatedRoute + Copy, Rate>(
     answer(head, key, cors, preflight, policy)
 }
 
-#[inline]
+#[inline(always)]
 pub(super) fn answer<'a, R, Rate>(
     head: &Head<'_>,
     key: Option<&str>,
