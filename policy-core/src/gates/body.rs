@@ -36,7 +36,7 @@ pub(super) fn is_partial(request: &RequestView<'_>, route: &impl GatedRoute) -> 
 }
 
 /// The length that a request declares.
-pub fn declared_length(head: &Head<'_>) -> Option<u64> {
+fn declared_length(head: &Head<'_>) -> Option<u64> {
     match head.content_length {
         Single::One(length) => length.to_str().ok()?.parse().ok(),
         Single::Absent | Single::Repeated => None,

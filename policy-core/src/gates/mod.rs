@@ -38,7 +38,6 @@ use http::{HeaderMap, StatusCode};
 
 pub use self::{
     authorize::{Caller, Rights},
-    body::declared_length,
     csrf::{HandlerCredential, Sender},
     route::lookup_method,
 };
@@ -437,9 +436,13 @@ pub fn examine_head<'a, A: GatedApp<'a>>(app: &A, request: &RequestView<'a>) -> 
         _ => None,
     };
     let route = route.map(|route| {
-        let grant = request.grant(&route);
-        let is_admitted = cors::admit_page(app, request, route).is_continue()
-            && fetch_metadata::check(app, request, route, &grant).is_continue();
+        let (is_admitted, grant) = match cors::admit_page(app, request, route) {
+            ControlFlow::Continue(grant) => {
+                let checked = fetch_metadata::check(app, request, route, &grant);
+                (checked.is_continue(), grant)
+            }
+            ControlFlow::Break(end) => (false, end.grant),
+        };
         let is_too_long = body::is_too_long(request, &route);
         let is_partial = body::is_partial(request, &route);
         ExaminedRoute { route, is_admitted, grant, is_too_long, is_partial }

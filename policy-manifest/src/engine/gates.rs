@@ -149,20 +149,16 @@ fn with_view<T>(
     then: impl FnOnce(RequestView<'_>) -> T,
 ) -> T {
     let presented = (head.is_tunnel() && engine.tunnel.is_some()).then(|| to_proxy(headers));
-    let normal = NormalPath::of(head.path);
-    let has_path = head.path.starts_with('/');
+    // `*`, and the authority of CONNECT, have no path.
+    let normal = head.path.starts_with('/').then(|| NormalPath::of(head.path)).transpose();
     let path = match &normal {
-        Ok(normal) if has_path => normal.as_str(),
-        _ => head.path,
-    };
-    let mut head = head;
-    head.path = path;
-    let path = match &normal {
-        // `*`, and the authority of CONNECT, have no path.
-        _ if !has_path => Ok(false),
-        Ok(normal) => Ok(normal.has_encoded_slash()),
+        Ok(normal) => Ok(normal.as_ref().is_some_and(NormalPath::has_encoded_slash)),
         Err(refusal) => Err(*refusal),
     };
+    let mut head = head;
+    if let Ok(Some(normal)) = &normal {
+        head.path = normal.as_str();
+    }
     then(RequestView { head: &head, headers: presented.as_ref().unwrap_or(headers), path })
 }
 

@@ -195,16 +195,18 @@ impl Engine {
                 _ => EngineError::Overlap { path: path.to_owned() },
             })
         };
-        let methods = route.methods.iter().filter_map(|name| name.parse().ok());
+        let methods: Vec<Method> =
+            route.methods.iter().filter_map(|name| name.parse().ok()).collect();
         if !matches!(route.kind, RouteKind::Mount | RouteKind::Proxy) {
-            // A path without methods is no path without a route.
-            add(prefix, &[], Vec::new())?;
-            return methods.into_iter().try_for_each(|method: Method| {
-                let by_credentials = self.credential_headers(compiled, &method);
-                add(prefix, std::slice::from_ref(&method), by_credentials)
+            if methods.is_empty() {
+                // It is a path all the same, and not one without a route.
+                return add(prefix, &[], Vec::new());
+            }
+            return methods.iter().try_for_each(|method| {
+                let by_credentials = self.credential_headers(compiled, method);
+                add(prefix, std::slice::from_ref(method), by_credentials)
             });
         }
-        let methods: Vec<Method> = methods.collect();
         let unsafe_method = methods.iter().find(|method| !method::is_safe(method.as_str()));
         let by_credentials =
             self.credential_headers(compiled, unsafe_method.unwrap_or(&Method::GET));
