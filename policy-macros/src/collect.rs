@@ -9,21 +9,17 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Attribute, Ident, Meta, Path, spanned::Spanned};
 
-use crate::{attributes::Directive, diagnostics::Diagnostics, item::Annotated};
+use crate::{
+    diagnostics::Diagnostics,
+    directive::{Directive, ParsedAttribute},
+    item::Annotated,
+};
 
 /// The one argument of an attribute that has been taken, see [`Collected::use_markers`].
 const CONSUMED: &str = "__policy_consumed";
 
 /// The default crate of the attributes.
 const CRATE: &str = "policy_server";
-
-/// One attribute: its kind, its span and its arguments.
-pub(crate) struct ParsedAttribute {
-    pub(crate) directive: Directive,
-    /// The tokens to underline when the attribute as a whole is wrong.
-    pub(crate) tokens: TokenStream,
-    pub(crate) args: TokenStream,
-}
 
 /// The attributes of a function.
 #[derive(Default)]

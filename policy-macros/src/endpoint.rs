@@ -8,10 +8,10 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::{LitStr, ReturnType, Signature, ext::IdentExt, spanned::Spanned};
 
 use crate::{
+    attributes::context::Context,
     attributes::{Attributes, route},
     checks,
     collect::Collected,
-    context::Context,
     diagnostics::Diagnostics,
     emit::{CratePath, Expansion},
     item::Function,

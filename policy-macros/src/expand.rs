@@ -8,9 +8,9 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::Visibility;
 
 use crate::{
-    attributes::Directive,
-    collect::{self, Collected, ParsedAttribute},
+    collect::{self, Collected},
     diagnostics::Diagnostics,
+    directive::{Directive, ParsedAttribute},
     endpoint::Endpoint,
     item::{Annotated, Function},
     signature::Arguments,

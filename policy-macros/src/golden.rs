@@ -7,7 +7,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Item, Meta, parse2};
 
-use crate::{attributes::Directive, collect::is_use_marker, expand, item::Annotated, routes};
+use crate::{collect::is_use_marker, directive::Directive, expand, item::Annotated, routes};
 
 /// Expands the attributes of Policy as the compiler does, from top to bottom, until none is left;
 /// use markers stay visible.

@@ -17,8 +17,8 @@
 mod attributes;
 mod checks;
 mod collect;
-mod context;
 mod diagnostics;
+mod directive;
 mod emit;
 mod endpoint;
 mod expand;
@@ -31,7 +31,7 @@ mod routes;
 mod signature;
 mod type_names;
 
-use attributes::Directive;
+use directive::Directive;
 use proc_macro::TokenStream;
 
 macro_rules! attribute_macros {
@@ -54,7 +54,7 @@ macro_rules! attribute_macros {
     };
 }
 
-attributes::all_attributes!(attribute_macros);
+directive::all_attributes!(attribute_macros);
 
 #[proc_macro]
 pub fn routes(input: TokenStream) -> TokenStream {

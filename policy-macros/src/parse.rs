@@ -9,7 +9,7 @@ use syn::{
     parse::{ParseStream, Parser},
 };
 
-use crate::{collect::ParsedAttribute, diagnostics::Diagnostics};
+use crate::{diagnostics::Diagnostics, directive::ParsedAttribute};
 
 /// Reads `entry, entry, ..`; after an error it continues after the next comma.
 pub(crate) fn read_entries(

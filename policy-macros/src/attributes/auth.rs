@@ -10,11 +10,10 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::{Expr, Ident, LitStr, Result, Token, Type, ext::IdentExt, parse::ParseStream};
 
-use super::{Attribute, cors, csrf};
+use super::{Attribute, context::Context, cors, csrf};
 use crate::{
-    collect::ParsedAttribute,
-    context::Context,
     diagnostics::Diagnostics,
+    directive::ParsedAttribute,
     emit::{Expansion, const_assertion, list, panic_arms, panic_at, some},
     parse::{List, PolicyArgs, read_entries, read_string, report_repeated, set, strs, texts},
 };

@@ -8,11 +8,10 @@ use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Expr, Ident};
 
-use super::Attribute;
+use super::{Attribute, context::Context};
 use crate::{
-    collect::ParsedAttribute,
-    context::Context,
     diagnostics::Diagnostics,
+    directive::ParsedAttribute,
     emit::{Expansion, const_assertion, list, panic_at, some},
     parse::{Inline, List, PolicyArgs, add_flag, number_of, set, strs, texts},
 };

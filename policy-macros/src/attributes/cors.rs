@@ -8,11 +8,10 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::{Expr, Ident, Lit};
 
-use super::Attribute;
+use super::{Attribute, context::Context};
 use crate::{
-    collect::ParsedAttribute,
-    context::Context,
     diagnostics::Diagnostics,
+    directive::ParsedAttribute,
     emit::{Expansion, const_assertion, list, panic_arms, panic_at, seconds, some},
     parse::{
         Inline, List, PolicyArgs, add_flag, number_of, set, strip_groups, strs, texts, word_of,

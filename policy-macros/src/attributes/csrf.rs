@@ -6,11 +6,10 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Expr, Ident, LitStr, Token, ext::IdentExt};
 
-use super::Attribute;
+use super::{Attribute, context::Context};
 use crate::{
-    collect::ParsedAttribute,
-    context::Context,
     diagnostics::Diagnostics,
+    directive::ParsedAttribute,
     emit::{Expansion, some},
     parse::{read_entries, string_of},
 };

@@ -11,11 +11,10 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::{Expr, Ident, LitStr};
 
-use super::Attribute;
+use super::{Attribute, context::Context};
 use crate::{
-    collect::ParsedAttribute,
-    context::Context,
     diagnostics::Diagnostics,
+    directive::ParsedAttribute,
     emit::{Expansion, const_assertion, list, panic_at, some},
     parse::{
         Inline, List, PolicyArgs, add_flag, number_of, read_string, set, strs, texts, word_of,

@@ -4,11 +4,10 @@ use policy_core::Rule;
 use quote::quote;
 use syn::Expr;
 
-use super::Attribute;
+use super::{Attribute, context::Context};
 use crate::{
-    collect::ParsedAttribute,
-    context::Context,
     diagnostics::Diagnostics,
+    directive::ParsedAttribute,
     emit::Expansion,
     parse::{read_entries, word_of},
 };

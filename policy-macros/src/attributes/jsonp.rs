@@ -5,11 +5,10 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Expr, Ident, LitStr};
 
-use super::{Attribute, auth};
+use super::{Attribute, auth, context::Context};
 use crate::{
-    collect::ParsedAttribute,
-    context::Context,
     diagnostics::Diagnostics,
+    directive::ParsedAttribute,
     emit::{Expansion, some},
     parse::{Inline, PolicyArgs, read_string, set},
 };

@@ -4,10 +4,9 @@ use policy_core::Rule;
 use quote::{quote, quote_spanned};
 use syn::{Expr, spanned::Spanned};
 
-use super::Attribute;
+use super::{Attribute, context::Context};
 use crate::{
-    collect::ParsedAttribute, context::Context, diagnostics::Diagnostics, emit::Expansion,
-    parse::read_entries,
+    diagnostics::Diagnostics, directive::ParsedAttribute, emit::Expansion, parse::read_entries,
 };
 
 /// The arguments of `#[layer]`.

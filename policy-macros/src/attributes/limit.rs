@@ -10,11 +10,10 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
 use syn::{Expr, ExprLit, Ident, Lit, LitInt, LitStr};
 
-use super::Attribute;
+use super::{Attribute, context::Context};
 use crate::{
-    collect::ParsedAttribute,
-    context::Context,
     diagnostics::Diagnostics,
+    directive::ParsedAttribute,
     emit::{Expansion, const_assertion, panic_at},
     parse::{Inline, PolicyArgs, read_string, set, strip_groups},
 };

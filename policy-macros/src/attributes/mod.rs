@@ -4,6 +4,7 @@
 
 pub(crate) mod auth;
 pub(crate) mod cache;
+pub(crate) mod context;
 pub(crate) mod cors;
 pub(crate) mod csrf;
 pub(crate) mod headers;
@@ -13,77 +14,19 @@ pub(crate) mod layer;
 pub(crate) mod limit;
 pub(crate) mod route;
 
-use policy_core::method::EVERY;
-use syn::{Path, ext::IdentExt};
-
+use self::context::Context;
 use crate::{
-    collect::{Collected, ParsedAttribute},
-    context::Context,
+    collect::Collected,
     diagnostics::Diagnostics,
+    directive::{Directive, ParsedAttribute, all_attributes},
     emit::Expansion,
 };
 
-/// The list of all attributes: those of routes, and those of policies in the order in which they
-/// are read and checked.
-macro_rules! all_attributes {
-    ($callback:ident) => {
-        $callback! {
-            routes: {
-                get Get,
-                post Post,
-                put Put,
-                patch Patch,
-                delete Delete,
-                query Query,
-                head Head,
-                options Options,
-                any Any,
-                route Route,
-            }
-            policies: {
-                cors Cors,
-                auth Auth,
-                csrf Csrf,
-                cache Cache,
-                jsonp Jsonp,
-                limit Limit,
-                headers Headers,
-                isolation Isolation,
-                layer Layer,
-            }
-        }
-    };
-}
-
-pub(crate) use all_attributes;
-
 macro_rules! define {
     (
-        routes: { $($route_name:ident $Route:ident,)* }
+        routes: { $($_routes:tt)* }
         policies: { $($name:ident $Policy:ident,)* }
     ) => {
-        /// An attribute of Policy.
-        #[derive(Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum Directive {
-            $($Route,)*
-            $($Policy,)*
-        }
-
-        impl Directive {
-            const ALL: &[Self] = &[$(Self::$Route,)* $(Self::$Policy,)*];
-
-            pub(crate) const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$Route => stringify!($route_name),)*
-                    $(Self::$Policy => stringify!($name),)*
-                }
-            }
-
-            pub(crate) const fn is_route(self) -> bool {
-                matches!(self, $(Self::$Route)|*)
-            }
-        }
-
         /// The parsed policy attributes of one handler; `None` if one is missing, or could not be
         /// read.
         pub(crate) struct Attributes {
@@ -122,23 +65,6 @@ macro_rules! define {
 }
 
 all_attributes!(define);
-
-impl Directive {
-    /// The methods of a route attribute; `route` names its own.
-    pub(crate) fn methods(self) -> Option<Vec<String>> {
-        match self {
-            Self::Route => None,
-            Self::Any => Some(EVERY.iter().map(|method| (*method).to_owned()).collect()),
-            one => one.is_route().then(|| vec![one.name().to_ascii_uppercase()]),
-        }
-    }
-
-    /// Recognises an attribute by the last word of its path.
-    pub(crate) fn from_path(path: &Path) -> Option<Self> {
-        let last = path.segments.last()?.ident.unraw();
-        Self::ALL.iter().copied().find(|directive| last == directive.name())
-    }
-}
 
 /// The arguments of a policy attribute.
 pub(crate) trait Attribute: Sized {

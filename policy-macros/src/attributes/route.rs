@@ -10,10 +10,9 @@ use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::{Expr, Ident, LitStr, Path, Token, ext::IdentExt};
 
-use super::Directive;
 use crate::{
-    collect::ParsedAttribute,
     diagnostics::Diagnostics,
+    directive::{Directive, ParsedAttribute},
     parse::{peek_assignment, read_entries, string_of, word_of},
 };
 

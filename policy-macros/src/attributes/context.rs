@@ -9,10 +9,8 @@ use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::{Ident, Type, ext::IdentExt};
 
-use crate::{
-    attributes::{Attributes, auth},
-    parse::PolicyArgs,
-};
+use super::{Attributes, auth};
+use crate::parse::PolicyArgs;
 
 /// The parsed attributes and arguments of one handler.
 pub(crate) struct Context<'a> {
