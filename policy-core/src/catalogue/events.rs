@@ -1,4 +1,4 @@
-//! Events: what a server logs. A row has the level, the code and the message.
+//! Events: messages that a server logs. A row has the level, the code and the message.
 
 use super::Row;
 
@@ -48,7 +48,7 @@ entries! {
     /// An error that a handler returned, and whose text no client sees.
     HandlerError Error "handler.error", "the handler returned an error";
     /// An extension member with the name of a standard one.
-    ProblemMemberReserved Warn "handler.problem-member-reserved", "this member of a problem is set by a method of its own";
+    ProblemMemberReserved Warn "handler.problem-member-reserved", "this member of a problem has its own method";
     /// An extension member that cannot be serialised as JSON.
     ProblemMemberUnwritable Warn "handler.problem-member-unwritable", "a member of a problem cannot be serialised";
 
@@ -61,13 +61,13 @@ entries! {
     /// The changes of a request to its session are lost.
     SessionNotStored Error "session.not-stored", "a session could not be stored";
     /// Somebody wrote values into the store, or an earlier release of the app did.
-    SessionUnprotected Warn "session.unprotected", "the values of a session are not encrypted and bound to it: the session has ended";
+    SessionUnprotected Warn "session.unprotected", "the values of a session are not encrypted for this session: it has ended";
     /// The idle time of a session continues as if the session had not been used.
     SessionUseNotNoted Warn "session.use-not-noted", "the use of a session was not recorded";
     /// A write to the file of the embedded store failed. Nothing is acknowledged until one succeeds.
-    StoreNotWritten Error "session.store-not-written", "the file of the store cannot be written, and is tried again";
+    StoreNotWritten Error "session.store-not-written", "the file of the store cannot be written, and the write is repeated";
     /// The file of the embedded store can be written again.
-    StoreWritten Info "session.store-written", "the file of the store is written again";
+    StoreWritten Info "session.store-written", "the file of the store can be written again";
     /// A database does not respond. Calls fail at once, and it is tried again at growing intervals.
     StoreAway Error "session.store-away", "the database of the store does not respond";
     /// A database responds again.
@@ -98,9 +98,9 @@ entries! {
     /// Revocations can be fetched again.
     TokenStoreBack Info "token.store-back", "the token store responds again";
     /// The file of the keys has changed.
-    TokenKeysReplaced Info "token.keys-replaced", "the keys of tokens are those of the changed file";
+    TokenKeysReplaced Info "token.keys-replaced", "the token keys were replaced by those of the changed file";
     /// The file of the keys cannot be used any more.
-    TokenKeysKept Error "token.keys-kept", "the keys of tokens in use are kept, since those of the file cannot be used";
+    TokenKeysKept Error "token.keys-kept", "the token keys in use are kept, since those of the changed file cannot be used";
     /// A key set without a key of an algorithm that the app accepts.
     IssuerWithoutKeys Warn "token.issuer-without-keys", "an issuer publishes no key that can be used here";
     /// A key set can be fetched again.
@@ -114,7 +114,7 @@ entries! {
         "the token is longer than the limit: put less into it, or raise `max_len` of its issuer";
     /// Why a token is refused: it is not a JSON Web Token in the compact form (RFC 7515 3.1).
     TokenMalformed Info "token.malformed",
-        "this is no JSON Web Token: send the text of the access token, without quotes, after `Bearer `";
+        "this is not a JSON Web Token: send the text of the access token, without quotes, after `Bearer `";
     /// Why a token is refused: it has a critical header (RFC 7515 4.1.11).
     TokenCritical Info "token.critical-header",
         "the header of the token has `crit` or `b64`, which are not supported";
@@ -132,7 +132,7 @@ entries! {
         "the header of the token names no key: let the issuer write `kid`";
     /// Why a token of an issuer is refused: the type or algorithm of its key is not supported.
     TokenKeyUnsupported Info "token.key-unsupported",
-        "the issuer publishes the key of the token, and its type or algorithm is not supported: let it sign with ES256, Ed25519 or RS256";
+        "the issuer publishes the key of the token, but its type or algorithm is not supported: let it sign with ES256, Ed25519 or RS256";
     /// Why a token of an issuer is refused: its key is published as a secret, for another use, or malformed.
     TokenKeyUnusable Info "token.key-unusable",
         "the issuer publishes the key of the token as a secret, for another purpose (`use`, `key_ops`) or malformed";
@@ -144,7 +144,7 @@ entries! {
         "the token lacks a claim that is required";
     /// Why a token is refused: a claim has a value of a wrong type or out of range.
     TokenClaimType Info "token.claim-type",
-        "a claim of the token has a value of another type, or out of its range";
+        "a claim of the token has the wrong type, or a value out of range";
     /// Why a token is refused: it has expired (`exp`).
     TokenExpired Info "token.expired",
         "the token has expired: send a new one, or synchronise the clocks";
@@ -165,25 +165,25 @@ entries! {
         "the issuer of the token (`iss`) is not the one whose key it names: names are compared byte for byte, a slash at the end included";
     /// Why a token is refused: neither its issuer nor its key is known.
     TokenIssuerUnknown Info "token.issuer-unknown",
-        "the app accepts no issuer of the name in the token (`iss`): names are compared byte for byte, a slash at the end included";
+        "the app accepts no issuer with the name in the token (`iss`): names are compared byte for byte, a slash at the end included";
     /// Why a token is refused: it is for another audience (`aud`).
     TokenAudienceOther Info "token.audience-other",
-        "the token is for another audience (`aud`): request one for this app, or write its audience by `audience`";
+        "the token is for another audience (`aud`): request one for this app, or accept this audience with `audience`";
     /// Why a token of an issuer is refused: a claim differs from the value that the settings require.
     TokenClaimUnexpected Info "token.claim-unexpected",
-        "a claim of the token has another value than `Issuer::required_claim` states";
+        "a claim of the token does not have the value that `Issuer::required_claim` requires";
     /// Why a token of an issuer is refused: the route does not take it.
     TokenIssuerNotTaken Info "token.issuer-not-taken",
-        "the app accepts the issuer of the token, and this route does not: name it in `#[auth(token, issuers = [..])]`";
+        "the app accepts the issuer of the token, but this route does not: name it in `#[auth(token, issuers = [..])]`";
     /// Why a token is refused: it was revoked.
     TokenRevoked Info "token.revoked",
         "the token was revoked, by itself or with its session, its login or its user";
     /// Why a token cannot be checked: the revocations are older than `max_staleness`.
     TokenRevocationsUnknown Info "token.revocations-unknown",
-        "the store does not respond, and the known revocations are too old";
+        "the store does not respond, and the fetched revocations are too old";
     /// Why a token of an issuer cannot be checked: its key was not fetched yet.
     TokenIssuerKeysUnknown Info "token.issuer-keys-unknown",
-        "the key of the token was not fetched yet: send the token again in a second";
+        "the key of the token has not been fetched yet: send the token again in a second";
     /// Why a token is refused: it lacks a scope.
     TokenScopeInsufficient Info "token.scope-insufficient",
         "the token lacks a scope that is required";
@@ -217,5 +217,5 @@ entries! {
     /// The time for requests in flight is over.
     RequestsCutOff Warn "server.requests-cut-off", "requests in flight were cut off";
     /// The candidate of `App::observe` would have decided differently about a request.
-    CandidateDiffers Info "candidate.differs", "the candidate policy decides otherwise";
+    CandidateDiffers Info "candidate.differs", "the candidate policy decides differently";
 }

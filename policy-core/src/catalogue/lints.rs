@@ -1,5 +1,5 @@
-//! Lints: what is legal in the policy of a whole app, though somebody may gain more than was meant. A row has the
-//! confidence, the code, the message and the fix.
+//! Lints: legal parts of a policy that may grant more than was meant. A row has the confidence, the code,
+//! the message and the fix.
 
 use super::Row;
 
@@ -42,7 +42,7 @@ impl Lint {
 }
 
 entries! {
-    /// Something odd about the policy of a whole app, which is legal.
+    /// A part of the policy of an app that is legal but odd.
     #[derive(PartialOrd, Ord)]
     Lint, Confidence::Confidence:
 
@@ -52,11 +52,11 @@ entries! {
         "name the domains of your own, such as `https://*.you.github.io`";
     /// Origins of plain HTTP on other machines.
     InsecureOrigins Sure "lint.insecure-origins",
-        "who controls the network on the way to a page of this origin speaks for it",
-        "serve the page by `https`, and grant that origin";
+        "anybody who controls the network can act as a page of this origin",
+        "serve the page over `https`, and grant that origin";
     /// A wildcard whose pages act with the credentials of their visitors.
     SubdomainOrigins Heuristic "lint.subdomain-origins",
-        "any page below this name acts with the session of its visitor: one that is taken over, or has a script injected, is enough",
+        "any page below this name acts with the session of its visitor: one page that is taken over or runs an injected script is enough",
         "list the origins that need it";
     /// A run-time list that may name any origin.
     UnboundedOrigins Sure "lint.unbounded-origins",
@@ -64,72 +64,72 @@ entries! {
         "add a bound, as in `config(\"partners\", within = [\"https://*.partner.example\"])`";
     /// The own origin among those of others.
     OwnOrigin Sure "lint.own-origin",
-        "pages of the app itself need no CORS, and their origin is granted",
+        "pages of the app itself need no CORS, but their origin is granted",
         "remove it";
     /// A list of origins for a response that is also a script for everybody.
     JsonpBesideCors Sure "lint.jsonp-beside-cors",
-        "only some origins may read the response, and as a script every page reads it",
+        "only some origins may read the response, but every page can read it as a script",
         "remove `#[jsonp]`, or grant `*` if everybody may read it";
     /// A copy of the same response for each origin in a shared cache.
     SharedCacheSplit Sure "lint.shared-cache-split",
         "a shared cache keeps one copy of this public response for each origin",
         "write `origins = [\"*\"]` if everybody may read it, or `private`";
-    /// Credentials for a route that takes none that a browser sends.
+    /// Credentials for a route that takes no credential that browsers send.
     CredentialsUnneeded Heuristic "lint.credentials-unneeded",
-        "pages may send cookies, and the route takes no credential that browsers send by themselves",
+        "pages may send cookies, but the route takes no credential that browsers send automatically",
         "remove `credentials`, unless the handler reads cookies of its own";
     /// A session cookie that browsers do not send from the pages that the policy names.
     CookieWithheld Sure "lint.cookie-withheld",
-        "pages of another site are granted credentials, and `SameSite` keeps the session cookie from their requests",
+        "pages of another site are granted credentials, but `SameSite` keeps the session cookie out of their requests",
         "serve page and app below one registrable domain, take tokens here, or set `same_site(SameSite::None)` for the sessions";
     /// Methods of preflights that nothing serves.
     MethodNotServed Sure "lint.method-not-served",
         "preflights allow a method that nothing serves at this path",
-        "remove it from `methods`; without `methods`, what is served is allowed";
-    /// A list of methods without that of the route.
+        "remove it from `methods`; without `methods`, the served methods are allowed";
+    /// A list of methods that lacks the method of the route.
     OwnMethodMissing Sure "lint.own-method-missing",
-        "the policy names pages for this route, and its list of methods leaves out the method of the route",
-        "add the method to `methods`, or remove `methods` to allow what is served";
+        "the policy names pages for this route, but its list of methods lacks the method of the route",
+        "add the method to `methods`, or remove `methods` to allow the served methods";
     /// A response header with a credential, for pages of others.
     ExposedSecret Heuristic "lint.exposed-secret",
         "pages of other origins may read a response header that usually carries a credential",
-        "remove it from `expose`, and return the credential in the body of a route of its own";
+        "remove it from `expose`, and return the credential in the body of a separate route";
     /// Rights on a route that admits callers without a credential.
     RightsOfOptional Heuristic "lint.rights-of-optional",
-        "who lacks the rights is admitted by leaving the credential out",
-        "remove `optional`, or check the rights in the handler, where its caller is an `Option`";
+        "callers who lack the rights are admitted if they leave the credential out",
+        "remove `optional`, or check the rights in the handler, which takes its caller as an `Option`";
     /// A path that anybody may change, and that not everybody may read.
     ChangeWithoutCredential Heuristic "lint.change-without-credential",
-        "this path is changed without the credential that it takes to read it",
+        "this path can be changed without the credential that reading it requires",
         "require the credential for this method, too";
     /// A name of a scope or role that differs from another one in a letter.
     NameNearlyAnother Heuristic "lint.name-nearly-another",
-        "this name is used once, and another one that differs in a letter is used elsewhere",
-        "write the name that callers have; who needs this one is refused";
+        "this name is used once, and a name that differs in one letter is used elsewhere",
+        "write the name that callers have; without it, they are refused";
     /// A tunnel for everybody.
     OpenTunnel Sure "lint.open-tunnel",
-        "anybody connects to the targets from the address of this server",
-        "write `.auth(..)` in place of `.public()`";
+        "anybody can connect to the targets from the address of this server",
+        "write `.auth(..)` instead of `.public()`";
     /// Forwarding information from every address.
     AddressForgeable Heuristic "lint.address-forgeable",
-        "every client is trusted as a proxy, so who reaches the server directly chooses the address that rates and logs go by",
+        "every client is trusted as a proxy, so a client that reaches the server directly chooses its address in rates and logs",
         "name the networks of the proxies in `TrustedProxies::new(..)`";
     /// No CSRF protection, and a credential that browsers send from every site.
     ForgeableFromAnySite Sure "lint.forgeable-from-any-site",
-        "the route is exempt from CSRF protection, and browsers send its credential with requests of every site",
+        "the route is exempt from CSRF protection, and browsers send its credential with requests from every site",
         "remove the exemption, or set `same_site(SameSite::Lax)` for the sessions";
     /// A path that names a change, and that GET serves.
     ChangeByGet Heuristic "lint.change-by-get",
-        "the path names a change, and a link on any page sends the request with the session of who follows it",
-        "serve it by POST or DELETE, where CSRF protection holds";
+        "the path names a change, and a link on any page sends the request with the session of the user who follows it",
+        "serve it with POST or DELETE, where CSRF protection applies";
     /// A session cookie for all subdomains.
     CookieOfDomain Sure "lint.cookie-of-domain",
         "every server below this domain receives the session cookie, and can replace it",
         "remove `domain`, so that the cookie is `__Host-`";
     /// Pages without a rule about frames, in an app with credentials that browsers send.
     FramingOpen Heuristic "lint.framing-open",
-        "any page may show this one in a frame, and lead clicks of its user onto it",
-        "write `frame = none`, `frame = same_origin` or the origins that show it";
+        "any page can show this one in a frame, and trick its user into clicking on it",
+        "write `frame = none`, `frame = same_origin` or the origins that may show it";
     /// HSTS that no route has, or that one revokes, in an app with credentials.
     HstsOff Sure "lint.hsts-off",
         "responses do not tell browsers to use `https` only, so the first request of a visit can be intercepted",
@@ -137,7 +137,7 @@ entries! {
     /// A suppression whose end has passed.
     SuppressionExpired Sure "lint.suppression-expired",
         "this suppression has ended",
-        "correct what it suppressed and remove it, or have somebody suppress it anew with a later `until`";
+        "correct what it suppressed and remove it, or have somebody suppress it again with a later `until`";
     /// A suppression that ends within two weeks.
     SuppressionEndsSoon Sure "lint.suppression-ends-soon",
         "this suppression ends within two weeks, and the tests fail then",

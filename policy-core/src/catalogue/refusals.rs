@@ -1,4 +1,4 @@
-//! Refusals: why a request is not served. A row has the status, the code and the title.
+//! Refusals: reasons not to serve a request. A row has the status, the code and the title.
 
 use super::Row;
 
@@ -75,7 +75,7 @@ entries! {
     LoginTooOld 401 "auth.login-too-old", "A recent login is required";
     /// A handler that needs a user of this app, and a caller of another issuer.
     CallerForeign 403 "auth.caller-foreign", "This is only for users of this service";
-    /// The store that knows whether a credential is still valid does not respond.
+    /// The store that decides whether a credential is still valid does not respond.
     CredentialsUnchecked 503 "auth.credentials-unchecked", "The credentials cannot be checked now";
 
     // `#[csrf]`: requests that other pages forge.
@@ -83,7 +83,7 @@ entries! {
     /// RFC 6749 10.12: the request came, or may have come, from an untrusted page.
     CsrfOrigin 403 "csrf.origin", "The request did not come from a page of this service";
     /// A login by a link that a browser loads for a page, and not for a window of its user.
-    LoginNavigation 403 "csrf.login-navigation", "A login or elevation by this method is only for navigations of a window";
+    LoginNavigation 403 "csrf.login-navigation", "With this method, only the navigation of a window can log in or elevate";
     /// The request does not carry the session's CSRF token.
     CsrfToken 403 "csrf.token", "The CSRF token is missing or wrong";
 
@@ -206,7 +206,7 @@ entries! {
     /// RFC 3986 2.2: `%2F` or `%5C` where the route does not say that it takes them.
     PathEncodedSlash 400 "wire.path-encoded-slash", "The path has an encoded slash";
     /// RFC 9113 8.2.2, RFC 9114 4.2: a connection-specific field in HTTP/2 or HTTP/3.
-    ConnectionField 400 "wire.connection-field", "The request has a field about its connection, which its version of HTTP does not have";
+    ConnectionField 400 "wire.connection-field", "The request has a connection-specific field, which its version of HTTP forbids";
     /// RFC 9110 8.6: a Content-Length that is not a number, or more than one.
     ContentLengthMalformed 400 "wire.content-length-malformed", "The length of the body is malformed";
     /// RFC 9112 6.1: a body that is chunked more than once.
@@ -239,7 +239,7 @@ entries! {
     /// A media type that the handler does not read.
     MediaType 415 "request.media-type", "The media type of the request is not supported";
     /// RFC 9110 15.5.16: a content coding that is not decoded.
-    ContentCoding 415 "request.content-coding", "The body has a content coding that is not decoded";
+    ContentCoding 415 "request.content-coding", "The content coding of the body is not supported";
     /// A body that is not in the content coding that it states.
     ContentCodingMalformed 400 "request.content-coding-malformed", "The body is not in its content coding";
     /// A body that is not JSON.
@@ -248,8 +248,8 @@ entries! {
     JsonMismatch 422 "request.json-mismatch", "The JSON in the body does not have the expected shape";
     /// A form that its type does not parse.
     FormInvalid 422 "request.form-invalid", "The form is invalid";
-    /// What an extractor of another crate does not take, with its status and its text.
-    Rejected 400 "request.rejected", "The request does not have what it needs";
+    /// An extractor of another crate rejected the request. The response has its status and its text.
+    Rejected 400 "request.rejected", "The request was rejected";
     /// A value of the expected type that breaks a rule of the application.
     RequestInvalid 422 "request.invalid", "The request breaks a rule";
     /// RFC 9110 15.5.7: no representation has a media type that the request accepts.
@@ -271,6 +271,6 @@ entries! {
 
     // The app and the server as a whole.
 
-    /// The server was told to stop, and should receive no new requests.
+    /// The server is about to stop, and should receive no new requests.
     ServerStopping 503 "server.stopping", "The server is about to stop";
 }

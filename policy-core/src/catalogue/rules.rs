@@ -13,7 +13,7 @@ pub enum Severity {
 }
 
 impl Rule {
-    /// The violation: lower case, no full stop, continues after the value that it is about.
+    /// The violation: lower case, no full stop, written after the value that it is about.
     pub const fn message(self) -> &'static str {
         self.row().message
     }
@@ -23,12 +23,12 @@ impl Rule {
         self.row().help
     }
 
-    /// The fix in a builder, whose words are not always those of an attribute.
+    /// The fix in a builder, which does not always have the words of an attribute.
     pub const fn help_in_builder(self) -> &'static str {
         self.row().help_in_builder
     }
 
-    /// Whether the rule refuses or only remarks.
+    /// Whether a violation is an error or a warning.
     pub const fn severity(self) -> Severity {
         self.row().mark
     }
@@ -107,11 +107,11 @@ entries! {
         "write IPv4 as four decimal numbers, IPv6 in brackets, lower case and shortest form";
     /// An IPv4 address inside of an IPv6 one.
     OriginMappedAddress Error "cors.origin-mapped-address",
-        "an IPv4 address inside of an IPv6 address names one machine in two ways, and few pages have it",
+        "an IPv4 address inside an IPv6 address is a second name for the same machine, and browsers rarely send it",
         "write the IPv4 address, as in `https://192.0.2.1`";
     /// A `*` in a position where it matches nothing.
     OriginWildcard Error "cors.origin-wildcard",
-        "`*` stands for whole labels in front of a name, for the part of the first label before a `-` and a fixed end, or for a whole port, and nothing else",
+        "`*` can only replace whole leading labels, the part of the first label before a `-` and a fixed ending, or the whole port",
         "write `https://*.example.com`, `https://shop-*-acme.example.com` or `https://example.com:*`";
     /// An invalid port.
     OriginPort Error "cors.origin-port",
@@ -123,19 +123,19 @@ entries! {
         "leave the port out";
     /// An origin whose pages travel without TLS, with credentials.
     InsecureOriginWithCredentials Error "cors.insecure-origin-with-credentials",
-        "anybody on the network can inject a script into a page of this origin, which travels without TLS, and it would act with the user's cookies",
+        "pages of this origin travel without TLS, so anybody on the network can inject a script that acts with the user's cookies",
         "use `https://`, or state the risk with `dangerous_insecure_origins`";
     /// An origin of a scheme that is not known, with credentials.
     UnknownSchemeWithCredentials Error "cors.unknown-scheme-with-credentials",
-        "it is not known how pages of this scheme reach the browser, so that somebody on the way may be able to inject a script, which would act with the user's cookies",
+        "pages of this scheme may travel without TLS, so anybody on the network may be able to inject a script that acts with the user's cookies",
         "use `https://`, or the scheme of an app or extension (`app`, `capacitor`, `ionic`, `tauri`, `vscode-webview`, `wails`, `chrome-extension`, `moz-extension`, `safari-web-extension`), or state the risk with `dangerous_insecure_origins`";
     /// A wildcard that covers a public suffix, with credentials.
     PublicSuffixWithCredentials Error "cors.public-suffix-with-credentials",
         "anybody can register a name under this public suffix, and could read responses with the user's cookies",
-        "name your own domain below it, or what all names of your account there end with, such as `https://shop-*-acme.vercel.app`, or state the risk with `dangerous_public_suffix`";
+        "name your own domain below it, or the ending that only names of your account have, such as `https://shop-*-acme.vercel.app`, or state the risk with `dangerous_public_suffix`";
     /// A `*` inside a label directly below a public suffix, with credentials.
     PlatformNamesWithCredentials Warning "cors.platform-names-with-credentials",
-        "names below this public suffix belong to different people, and only the platform decides who gets one that ends like this; that person could read responses with the user's cookies",
+        "names below this public suffix belong to different people, and the platform decides who gets one with this ending; its owner could read responses with the user's cookies",
         "make sure that the platform gives such names to your account alone, or serve these pages below a domain of your own";
     /// An origin that is listed twice.
     OriginRepeated Warning "cors.origin-repeated",
@@ -148,11 +148,11 @@ entries! {
     /// Run-time origins without a bound, with credentials.
     BoundMissing Error "cors.bound-missing",
         "origins that are given at run time need a bound if they may send cookies",
-        "add `within = [\"https://*.your-domain.example\"]`; a product that its customers install on their own domains states `dangerous_configured_bound`",
-        builder "add `.within(&[\"https://*.your-domain.example\"])`; a product that its customers install on their own domains states `.dangerous_configured_bound()`";
+        "add `within = [\"https://*.your-domain.example\"]`; for a product that customers install on their own domains, write `dangerous_configured_bound`",
+        builder "add `.within(&[\"https://*.your-domain.example\"])`; for a product that customers install on their own domains, write `.dangerous_configured_bound()`";
     /// A route that takes the bound of its origins from a configuration that has none.
     BoundUnset Error "cors.bound-unset",
-        "the bound of this list of origins comes from the configuration, which states none",
+        "the bound of this list of origins comes from the configuration, which sets none",
         "set it with `App::origin_bound`, `App::origin_bound_from_env` or `[bounds]` in the configuration file";
     /// A bound in the configuration that no route takes.
     BoundUnused Error "cors.bound-unused",
@@ -160,8 +160,8 @@ entries! {
         "state `dangerous_configured_bound` in the `#[cors]` that names the list, or remove the bound";
     /// A bound that comes from the configuration.
     BoundConfigured Warning "cors.bound-configured",
-        "the bound of these origins comes from the configuration, so that whoever writes it decides whose pages read responses",
-        "keep the configuration with those who may change the app, or state the bound with `within`";
+        "the bound of these origins comes from the configuration, so anybody who can write it decides which origins may read responses",
+        "let only people who may change the app write the configuration, or state the bound with `within`";
     /// A run-time origin outside of its bound.
     OriginOutsideBound Error "cors.origin-outside-bound",
         "this origin is outside of the bound that the route states with `within`",
@@ -176,12 +176,12 @@ entries! {
         "use it as `origins = config(\"..\")`, or remove it";
     /// A key of a list of origins that no path segment can equal.
     OriginListKey Error "cors.list-key",
-        "the key of a list is the value of a parameter of the path as it is sent, and this would be encoded there",
+        "the key of a list must equal a path parameter as clients send it, and this key would be percent-encoded there",
         "write letters, digits, `-`, `.`, `_` and `~` only";
     /// A route without the parameter that chooses its origins.
     OriginListBy Error "cors.list-by",
-        "the path of the route has no parameter with the name by which its list of origins is chosen",
-        "name a parameter of the path in `by`, or state another policy for the routes that have none";
+        "the path of the route lacks the parameter that chooses its list of origins",
+        "name a parameter of the path in `by`, or write another policy for routes without it";
     /// An entry of `methods` that is not a method token.
     MethodInvalid Error "cors.method-invalid",
         "this is not a method name",
@@ -193,7 +193,7 @@ entries! {
     /// `*` for methods, with credentials.
     AnyMethodWithCredentials Error "cors.any-method-with-credentials",
         "`*` for methods is no wildcard when cookies are sent",
-        "list the methods, or remove `methods` to allow what the router serves";
+        "list the methods, or remove `methods` to allow those that the router serves";
     /// An entry of `headers` that is not a field name.
     HeaderInvalid Error "cors.header-invalid",
         "this is not a header name",
@@ -204,7 +204,7 @@ entries! {
         "remove it";
     /// A response header among the request headers.
     HeaderOfResponse Error "cors.header-of-response",
-        "this is a response header of CORS itself, not a header that a request carries",
+        "this is a CORS response header, not a request header",
         "remove it";
     /// `*` for request headers, with credentials.
     AnyHeaderWithCredentials Error "cors.any-header-with-credentials",
@@ -253,21 +253,21 @@ entries! {
     /// Loopback origins in a deployment.
     LoopbackShared Warning "cors.loopback-shared",
         "this policy allows `http` on loopback, which only developers use",
-        "remove them from the policy for production";
+        "remove these origins from the policy for production";
     /// A list of origins that is to be stored, without a store.
     StoredListWithoutStore Error "cors.list-without-store",
-        "this list of origins is to be stored, and the app has no store for it",
-        "keep the sessions of the app in a store of this crate, or name one by `StoredOrigins::in_store`";
+        "this list of origins has to be stored, but the app has no store for it",
+        "keep the sessions of the app in a store of this crate, or name one with `StoredOrigins::in_store`";
 
     // `#[auth]`: who may call.
 
     /// A route that names sessions in an app that has none.
     SessionsMissing Error "auth.sessions-missing",
-        "this route takes sessions, and the app has none",
+        "this route takes sessions, but the app has none",
         "configure them with `App::sessions(Sessions::embedded(\"sessions.redb\"))`";
     /// A route that names tokens in an app that has none.
     TokensMissing Error "auth.tokens-missing",
-        "this route takes tokens, and the app has none",
+        "this route takes tokens, but the app has none",
         "configure keys with `App::tokens(Tokens::hs256(keys)?)`";
     /// A route that names a scheme that the app does not have.
     SchemeMissing Error "auth.scheme-missing",
@@ -281,14 +281,14 @@ entries! {
     MountCallersMissing Error "auth.mount-callers-missing",
         "nothing says who may call this mount, proxy or fallback",
         "write `.auth(AuthRequirement::session())` or another requirement, or `.public()` for everybody: there, or as the default of its group or of the app";
-    /// Callers of what is behind a layer.
+    /// An authentication requirement of a layer.
     CallersOfLayer Error "auth.callers-of-layer",
         "a layer cannot say who may call: sessions, tokens and schemes belong to an app",
         "put the service into an app, `App::new(()).fallback(Fallback::new(router).auth(..))`, or behind a `Mount`";
-    /// A ticket on a route that GET is not the only method of.
+    /// A ticket on a route with another method than GET.
     TicketMethod Error "auth.ticket-method",
-        "a ticket is in the address of a request, where any page can put one, so it is taken with GET only",
-        "remove `ticket` here, and take it where the stream or the WebSocket is opened with `#[get(..)]`";
+        "a ticket is part of the address of a request, which any page can write, so only GET routes may take it",
+        "remove `ticket` here, and take it on the `#[get(..)]` route that opens the stream or the WebSocket";
     /// `public` next to anything else.
     PublicNotAlone Error "auth.public-not-alone",
         "`public` admits everybody without credentials, so it cannot be combined with anything else",
@@ -307,7 +307,7 @@ entries! {
         "name what a caller needs, or remove the list";
     /// Issuers of tokens on a route that takes no tokens.
     IssuersWithoutToken Error "auth.issuers-without-token",
-        "`issuers` says whose tokens are taken, and this route takes none",
+        "`issuers` restricts the issuers of tokens, but this route takes no tokens",
         "add `token` or `ticket`, or remove `issuers`";
     /// The name of an issuer that is no URL.
     IssuerInvalid Error "auth.issuer-invalid",
@@ -319,12 +319,12 @@ entries! {
         "accept it with `TokenSettings::accept(Issuer::new(..))`, by the same name; `own` is the app itself, if it signs tokens";
     /// A route that takes tokens and names no issuer, in an app with several and without own tokens.
     IssuersMissing Error "auth.issuers-missing",
-        "this app signs no tokens and accepts those of several issuers, and this route does not say whose it takes",
+        "this app signs no tokens and accepts several issuers, but this route does not say which of them it takes",
         "write `issuers = [\"https://id.example\"]`";
     /// An issuer that the app accepts, and whose tokens nothing takes.
     IssuerUnused Warning "auth.issuer-unused",
-        "the app accepts this issuer, and its tokens are refused everywhere, since no route names it",
-        "write `issuers = [\"https://id.example\"]` where its tokens are taken, or remove `accept`";
+        "the app accepts this issuer, but no route names it, so its tokens are refused everywhere",
+        "write `issuers = [\"https://id.example\"]` on routes that take its tokens, or remove `accept`";
     /// A scope that RFC 6749 does not allow.
     ScopeInvalid Error "auth.scope-invalid",
         "a scope is printable ASCII without spaces, `\"` and `\\`",
@@ -337,9 +337,9 @@ entries! {
     RequirementRepeated Warning "auth.requirement-repeated",
         "this is listed twice",
         "remove one of them";
-    /// Rights that routes ask sessions for; what logins grant is known at run time only.
+    /// Rights that routes require of sessions. Only logins grant them, at run time.
     SessionRights Warning "auth.session-rights",
-        "routes ask sessions for these rights, which a session has only if its login grants them",
+        "routes require these rights of sessions, and a session has only the rights that its login grants",
         "log in with `Identity::new(user).scopes([..]).roles([..])`; a session without them gets 403 `auth.rights-missing`";
     /// A maximum age of a login without a known unit.
     FreshMalformed Error "auth.fresh-malformed",
@@ -368,7 +368,7 @@ entries! {
     /// A principal, who is a user of this app, on a route for callers of other issuers.
     PrincipalOfOthers Error "auth.principal-of-others",
         "a `Principal` is a user of this app, and this route takes tokens of another issuer",
-        "take a `Caller`, whose subject says of which issuer it is";
+        "take a `Caller`, whose subject includes its issuer";
     /// A realm that cannot be written in a quoted string.
     RealmInvalid Error "auth.realm-invalid",
         "a realm is 1 to 256 ASCII characters without control characters, quotes and backslashes",
@@ -391,8 +391,8 @@ entries! {
     /// A handler that is exempt because its group or app says so.
     ExemptByDefault Warning "csrf.exempt-by-default",
         "this handler acts with a session for any page, because its group or the app is exempt",
-        "write `#[csrf(exempt = \"why\")]` at the handler, or state the exemption where only mounts are";
-    /// A CSRF token in front of a service that has no sessions of an app.
+        "write `#[csrf(exempt = \"why\")]` on the handler, or keep the exemption to groups that have only mounts";
+    /// A CSRF token in a layer, which has no sessions.
     CsrfTokenOfLayer Error "csrf.token-of-layer",
         "a layer has no sessions to which a CSRF token could be bound",
         "write `CsrfPolicy::Origin`, or put the service into an app with sessions";
@@ -406,7 +406,7 @@ entries! {
         builder "begin with `CachePolicy::no_store()`, `private()` or `public()`, or add an age such as `.max_age(60)`";
     /// `no_store` next to anything else.
     CacheNoStoreNotAlone Error "cache.no-store-not-alone",
-        "a response that is not stored cannot be reused, so the other words have no effect",
+        "a response that is not stored cannot be reused, so the other directives have no effect",
         "keep `no_store` alone, or remove it";
     /// `private` and `public`.
     CacheTwofold Error "cache.private-and-public",
@@ -415,7 +415,7 @@ entries! {
     /// Shared caching of responses that depend on the caller.
     CachePersonal Error "cache.personal-and-shared",
         "the responses depend on the caller, and this lets a cache serve them to others (RFC 9111 3.5)",
-        "write `private`, or `no_store`; serve what is the same for everybody by a separate route with `#[auth(public)]` and without a session";
+        "write `private`, or `no_store`; serve data that is the same for everybody from a separate route with `#[auth(public)]` and without a session";
     /// An age for responses that depend on the caller, without `private`.
     CacheAudienceUnsaid Warning "cache.personal-and-unsaid",
         "the responses depend on the caller, so without `private` they are revalidated before each use and the age has no effect",
@@ -461,10 +461,10 @@ entries! {
     /// A caching policy for a method whose responses no cache stores.
     CacheMethod Error "cache.method",
         "no cache stores the responses to this method (RFC 9110 9.2.3)",
-        "remove `#[cache]` or write `no_store`; serve GET by a separate handler";
+        "remove `#[cache]` or write `no_store`; serve GET with a separate handler";
     /// A caching policy for QUERY, whose responses depend on the content of the request.
     CacheQuery Error "cache.query",
-        "a cache that does not know QUERY may keep the response under the address alone, whatever was asked (RFC 10008 2.7)",
+        "a cache that does not support QUERY may store the response under the address alone, and ignore the content of the request (RFC 10008 2.7)",
         "remove `#[cache]` or write `no_store`; for stored results name the address of a GET route in `Location` (RFC 10008 2.4)";
     /// A POST or PATCH without an age.
     CacheMethodAge Error "cache.method-without-age",
@@ -503,7 +503,7 @@ entries! {
         "write a keyword such as `'self'`, or a hash such as `'sha256-..'` with 44 characters after `sha256-`; hosts and schemes have no quotes";
     /// A nonce that is always the same.
     CspNonceFixed Error "headers.csp-nonce-fixed",
-        "a nonce that is known in advance protects nothing",
+        "a nonce that never changes protects nothing",
         "write `'nonce'`: each response gets its own";
     /// A source that has no effect in its directive.
     CspSourceMisplaced Error "headers.csp-source-misplaced",
@@ -564,7 +564,7 @@ entries! {
         "write `same-origin`, `same-site` or `cross-origin`";
     /// A `corp` that blocks pages which CORS or JSONP allows.
     CorpOfShared Error "headers.corp-of-shared",
-        "other policies of this route let pages of other origins read its responses, and this forbids it",
+        "other policies of this route let pages of other origins read its responses, but this forbids it",
         "write `cross-origin`, remove `corp`, or allow no other origin with `#[cors(none)]`";
     /// An HSTS time that is out of range.
     HstsOutOfBounds Error "headers.hsts-out-of-bounds",
@@ -601,7 +601,7 @@ entries! {
         "write a duration such as `5s`";
     /// A malformed rate.
     LimitRateMalformed Error "limit.rate-malformed",
-        "this is not a rate: a whole number, one of `/s`, `/min`, `/h` and `/d`, and who is counted",
+        "this is not a rate: a whole number and one of `/s`, `/min`, `/h` and `/d`, optionally with `per address` or `per principal`",
         "write a rate such as `100/min`, `100/min per address` or `100/min per principal`";
     /// A rate that is zero or too large to count.
     LimitRateOutOfBounds Error "limit.rate-out-of-bounds",
@@ -630,19 +630,20 @@ entries! {
     /// A time of silence that is zero or too long.
     LimitSilenceOutOfBounds Error "limit.silence-out-of-bounds",
         "the time of silence must be longer than zero, and at most a day",
-        "write a duration such as `1m`; clients are sent a ping after half of it";
+        "write a duration such as `1m`; the server sends a ping after half of this time";
     /// A number of WebSockets that is zero.
     LimitSocketsZero Error "limit.sockets-zero",
-        "with a number of zero, no WebSocket is ever opened",
+        "with a limit of zero, no WebSocket is ever opened",
         "write one or more, such as `sockets = 1000`; remove the route if it opens none";
     /// Shared limits without a store for them.
     LimitStoreMissing Error "limit.store-missing",
-        "shared limits are counted in the store of the sessions, and there is none that several instances can share",
+        "shared limits are counted in the session store, but this app has none that several instances can share",
         "keep the sessions in PostgreSQL or Redis, or write `SharedLimits::store(..)` with such a store; one instance needs no shared limits";
-    /// A rate, or a number of WebSockets of a caller, in front of a service of another server, which states its peers in its own way.
+    /// A rate, or a number of WebSockets per caller, in a layer of another server, which states the peer
+    /// in its own way.
     RateOfLayer Error "limit.rate-of-layer",
-        "a layer does not know the addresses that it should count: all clients would share one rate, or be one caller",
-        "say where the server states the address with `PolicyLayerBuilder::peer`, or put the service into an app";
+        "a layer does not know the addresses of clients: all clients would share one rate, or count as one caller",
+        "provide the address with `PolicyLayerBuilder::peer`, or put the service into an app";
 
     // `#[jsonp]`: public data as scripts, for pages of any origin.
 
@@ -654,7 +655,7 @@ entries! {
     /// A parameter name that has to be percent-encoded.
     JsonpParameterName Error "jsonp.parameter-name",
         "the name of this parameter can have only letters, digits, `-`, `.`, `_` and `~`",
-        "write what partners send, such as `callback`";
+        "write the name that partners send, such as `callback`";
     /// JSONP on a route for another method than GET.
     JsonpMethod Error "jsonp.method",
         "a script element sends only GET requests",
@@ -788,7 +789,7 @@ entries! {
         "a parameter is written `{name}` here, and the rest of a path `{*name}`";
     /// `policy_tests!` in tests, without the feature that it needs.
     TestingOff Error "syntax.testing-off",
-        "the feature `testing` of policy-server is off, which tests of policies need",
+        "tests of policies need the feature `testing` of policy-server, which is off",
         "write `policy-server = { version = \"0.1\", features = [\"testing\"] }` below `[dev-dependencies]` in Cargo.toml";
 
     // Paths and methods.
@@ -903,7 +904,7 @@ entries! {
     /// A body of GET or HEAD: RFC 9110 9.3.1 gives it no meaning.
     BodyOfGet Warning "handler.body-of-get",
         "this reads the body of a GET request: browsers refuse to send one, and proxies may drop it",
-        "take `Query<T>`, or write `#[post(..)]`, or `#[query(..)]` for a body that asks a question";
+        "take `Query<T>`, or write `#[post(..)]`, or `#[query(..)]` for a query in the body";
     /// A parameter of a type that cannot be parsed.
     ParameterType Error "handler.parameter-type",
         "this cannot be parsed from a path segment",
@@ -914,7 +915,7 @@ entries! {
         "return a `Response`, `String`, `StatusCode`, `Json<T>` of a `T: Serialize`, a tuple of them, or a `Result` of two of them, such as `Result<T, Problem>`";
     /// An error of others that is returned with `?` as a `Problem`.
     ErrorConvertible Error "handler.error-not-a-problem",
-        "this error has no response",
+        "this error cannot be converted to a response",
         "write `.map_err(Problem::internal)?` to log it and respond with 500, or implement `From` of it for `Problem`";
     /// An argument of `#[layer]`, or of a group, that cannot wrap a handler.
     LayerExpected Error "handler.not-a-layer",
@@ -965,39 +966,39 @@ entries! {
         "use the defaults for name, domain and SameSite, or correct the value that is named";
     /// Pages of another site on a route for which only a session counts, without `SameSite=None`.
     SessionSameSite Error "session.same-site",
-        "its pages are of another site than the public origin, and browsers send them no session cookie, without which this route refuses everybody",
+        "its pages are on another site than the public origin, so browsers send no session cookie with their requests, and this route refuses requests without one",
         "serve the pages below the domain of the public origin, or let them send tokens (`session | token`), or state `Sessions::..same_site(SameSite::None)`, or grant this origin on other routes only; `policy_server::cross_site` compares these";
     /// Pages of another site on a route that also works without a session.
     SessionWithheld Warning "session.withheld",
-        "its pages are of another site than the app, and browsers send them no session cookie: they call this route without a session, and can begin none",
+        "its pages are on another site than the app, so browsers send no session cookie with their requests: they call this route without a session, and cannot begin one",
         "let these pages send tokens, or state `Sessions::..same_site(SameSite::None)`; `policy_server::cross_site` compares these";
     /// A partitioned cookie that is only sent where it need not be partitioned.
     SessionPartitioned Error "session.partitioned",
-        "a partitioned cookie is for pages of other sites, and browsers send them none with this SameSite",
+        "a partitioned cookie is for pages of other sites, but with this SameSite browsers never send it with their requests",
         "state `same_site(SameSite::None)` as well, or remove `partitioned()`";
     /// A store without its feature.
     SessionFeature Error "session.feature-off",
         "this store needs a feature of policy-server that is off",
-        "write `policy-server = { version = \"0.1\", features = [..] }` into Cargo.toml, with the feature that is named";
+        "write `policy-server = { version = \"0.1\", features = [..] }` in Cargo.toml, with the feature that is named";
     /// Encryption without a key.
     SessionKeyMissing Error "session.key-missing",
         "there is no key to encrypt sessions with",
-        "draw one by `openssl rand -hex 32`, and pass it on by `SecretKey::decode`";
+        "generate one with `openssl rand -hex 32`, and pass it to `SecretKey::decode`";
     /// A URL that names no store.
     SessionStoreUrl Error "session.store-url",
         "this URL names no store",
         "write `postgres://user:password@host/database`, `redis://user:password@host/`, `redb:path` with the path of a file, or `memory:`";
     /// Tokens of an app that moves its sessions, without a store of their own.
     TokensOfMoving Error "session.tokens-of-moving",
-        "sessions move to another store, and nothing says where the tokens are: in the new one, refresh tokens would be unknown, and revoked tokens valid",
-        "name the store that they are in by `TokenSettings::store`";
+        "sessions move to another store, but nothing says which store has the tokens: in the new one, refresh tokens would be unknown, and revoked tokens valid",
+        "name the store of the tokens with `TokenSettings::store`";
 
     // Access and refresh tokens, and the keys that sign them.
 
     /// An empty issuer.
     TokenIssuer Error "token.issuer-empty",
         "the issuer of tokens cannot be empty",
-        "write who signs them, such as the origin of a service";
+        "write a name for their signer, such as the origin of a service";
     /// An empty audience.
     TokenAudience Error "token.audience-empty",
         "the audience of tokens cannot be empty",
@@ -1012,7 +1013,7 @@ entries! {
         "synchronise the clocks of the servers, and write 300 or less";
     /// A staleness that is shorter than the interval between two synchronisations.
     TokenStaleness Error "token.staleness",
-        "revocations are fetched every second, so the known ones are often older than this",
+        "revocations are fetched every second, so the fetched ones are often older than this",
         "write two seconds or more";
     /// A grace period so long that a stolen refresh token could be used in it.
     TokenRefreshGrace Error "token.refresh-grace",
@@ -1032,7 +1033,7 @@ entries! {
         "name the algorithms of the keys";
     /// An invalid key id.
     KeyId Error "token.key-id",
-        "a key id has 1 to 64 of the characters `A-Z a-z 0-9 . _ -`; that of a public key 1 to 128 visible ASCII characters without `\"` and `\\`",
+        "a key id has 1 to 64 of the characters `A-Z a-z 0-9 . _ -`; the id of a public key has 1 to 128 visible ASCII characters without `\"` and `\\`",
         "write an id such as `2026-01`";
     /// Two keys with one id.
     KeyRepeated Error "token.key-repeated",
@@ -1064,12 +1065,12 @@ entries! {
         "write what `openssl rand -hex 32` or `openssl rand -base64 32` prints";
     /// Keys that are drawn at each start, in an app that others can reach.
     KeysOfDevelopment Error "token.keys-of-development",
-        "these keys end with the process: no token outlives a restart, and no other instance accepts it",
+        "these keys are generated at each start: no token outlives a restart, and no other instance accepts it",
         "make a file by `echo \"k1 $(openssl rand -base64 32)\" > token.keys`, and read it by `TokenKeys::read(\"token.keys\")`";
     /// A file of keys that cannot be read.
     KeyFile Error "token.key-file-unreadable",
         "this file of keys cannot be read",
-        "write the path of a file that this program may read, relative to where it is started";
+        "write the path of a file that this program may read, relative to its working directory";
     /// A malformed line of a key file.
     KeyLine Error "token.key-line",
         "a line is a key id, a space, and the key or `revoked`",
@@ -1100,7 +1101,7 @@ entries! {
     /// A certificate or key file that cannot be read.
     TlsFile Error "tls.file-unreadable",
         "this file cannot be read",
-        "write the path of a PEM file that this program may read, relative to where it is started";
+        "write the path of a PEM file that this program may read, relative to its working directory";
     /// A file without a certificate.
     TlsCertificate Error "tls.certificate-missing",
         "there is no certificate in this file",
@@ -1190,7 +1191,7 @@ entries! {
         "name the networks of the proxies; if only proxies can reach the server, add `.dangerous_everybody()`";
     /// A Unix socket whose peer is not named as a proxy.
     SocketUntrusted Warning "proxies.socket",
-        "no proxy is named that states who sends the requests of this Unix socket: clients have no address, and rates by address count all of them together",
+        "no proxy in front of this Unix socket is trusted: clients have no address, and rates by address count all of them together",
         "add `unix` to the proxies, as in `App::behind(TrustedProxies::new([\"unix\"]).x_forwarded())`";
     /// A time-out of zero.
     ProxyTimeoutZero Error "proxy.timeout-zero",
@@ -1223,7 +1224,7 @@ entries! {
     TunnelNone Error "tunnel.at-once-zero",
         "with a limit of zero, no tunnel is ever opened",
         "write one or more, such as `at_once(16)`";
-    /// Callers that a tunnel cannot tell.
+    /// Credentials that a tunnel cannot carry.
     TunnelCallers Error "tunnel.callers",
         "a tunnel reads `Proxy-Authorization` alone, which carries neither a session nor a ticket, and cannot be optional",
         "write `AuthRequirement::token()` or a scheme, or `Targets::public` for everybody";
@@ -1245,7 +1246,7 @@ entries! {
     /// An address that other machines can reach, for an app without a public origin.
     PublicOriginMissing Error "app.public-origin-missing",
         "this address can be reached from other machines, and the app has no public origin",
-        "set it with `App::public_origin(\"https://..\")`, also to try the app from other machines of your network, then with `App::tls(Tls::development(\"target/certificate\"))`; or listen on 127.0.0.1 during development";
+        "set it with `App::public_origin(\"https://..\")`; to try the app from other machines of your network, also add `App::tls(Tls::development(\"target/certificate\"))`; or listen on 127.0.0.1 during development";
     /// Credentials over plain HTTP.
     PlainCredentials Error "app.plain-credentials",
         "this address can be reached from other machines without TLS, which would expose sessions and tokens",
@@ -1253,7 +1254,7 @@ entries! {
     /// An address that is in use, or that this machine does not have.
     Listen Error "app.listen",
         "the server cannot listen on this address",
-        "take an address of this machine and a free port, such as `127.0.0.1:8081` (`ss -ltn` lists those in use; below 1024 they take a privilege); a Unix socket, such as `unix:/run/shop/shop.sock`, needs a folder that exists and in which the process may write";
+        "take an address of this machine and a free port, such as `127.0.0.1:8081` (`ss -ltn` lists the ports in use; a port below 1024 needs a privilege); a Unix socket, such as `unix:/run/shop/shop.sock`, needs an existing folder in which the process may write";
     /// An address for pages of problems that is no URI reference.
     ProblemTypes Error "app.problem-types",
         "this is not an address to which the codes of problems can be added",
@@ -1277,7 +1278,7 @@ entries! {
     /// A store that cannot be opened.
     StoreUnavailable Error "app.store",
         "this store cannot be opened",
-        "a store is opened when the app starts; a store in a file can be open in only one process at a time";
+        "make sure that the app can reach the store when it starts; only one process at a time can open a store in a file";
     /// A store that opens asynchronously, in a function that is not async.
     StoreWaits Error "app.store-waits",
         "the custom store opens asynchronously, and this function cannot wait for it",
@@ -1288,7 +1289,7 @@ entries! {
         "allow the process to read `/dev/urandom`, or to make the system call `getrandom`";
     /// Fewer open files than connections.
     OpenFiles Warning "app.open-files",
-        "the process may open fewer files than the server takes connections, so that those beyond wait for others to end",
+        "the process may open fewer files than the server takes connections, so further connections wait until others end",
         "raise the limit (`ulimit -n`, or `LimitNOFILE=` of a systemd unit), or lower `ServerSettings::max_connections`";
     /// TRACE is enabled.
     TraceOn Warning "app.trace-on",

@@ -24,7 +24,7 @@ const _: () = ();
 const _: () = ();
 const _: () = {
     #[deprecated(
-        note = "this reads the body of a GET request: browsers refuse to send one, and proxies may drop it (handler.body-of-get)\nhelp: take `Query<T>`, or write `#[post(..)]`, or `#[query(..)]` for a body that asks a question\nsee: https://OWNER.github.io/policy/reference/codes/handler.html#handler.body-of-get"
+        note = "this reads the body of a GET request: browsers refuse to send one, and proxies may drop it (handler.body-of-get)\nhelp: take `Query<T>`, or write `#[post(..)]`, or `#[query(..)]` for a query in the body\nsee: https://OWNER.github.io/policy/reference/codes/handler.html#handler.body-of-get"
     )]
     const handler_body_of_get: () = ();
     handler_body_of_get

@@ -605,13 +605,13 @@ fn a_finding_says_what_who_where_and_how_to_mend_it() {
     let text = findings(&wide()).remove(0).to_string();
     assert_eq!(
         text,
-        "high: who controls the network on the way to a page of this origin speaks for it \
+        "high: anybody who controls the network can act as a page of this origin \
          (lint.insecure-origins)\n  \
          about    `http://app.shop.example`\n  \
          at       GET /orders/{id}\n  \
          gain     pages of any site may read as the visitor who is logged in\n  \
          witness  http://app.shop.example\n  \
-         help     serve the page by `https`, and grant that origin"
+         help     serve the page over `https`, and grant that origin"
     );
 }
 

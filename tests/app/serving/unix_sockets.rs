@@ -156,7 +156,7 @@ async fn unix_sockets_that_cannot_be_made_are_named() {
     ] {
         let error = app().bind(address).await.unwrap_err().to_string();
         assert!(error.contains(&format!("- listener: `{address}`: the server cannot")), "{error}");
-        assert!(error.contains(reason) && error.contains("a folder that exists"), "{error}");
+        assert!(error.contains(reason) && error.contains("an existing folder"), "{error}");
     }
 }
 

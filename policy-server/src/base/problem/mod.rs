@@ -385,7 +385,7 @@ impl Problem {
 /// lists those that do; only a trait of ours can add what to write instead. With `?` the compiler
 /// shows the label, otherwise the note.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}`: this error has no response (handler.error-not-a-problem)",
+    message = "`{Self}`: this error cannot be converted to a response (handler.error-not-a-problem)",
     label = "write `.or_internal()?` to log it and respond with 500, or implement `From` of it for `Problem`",
     note = "write `.or_internal()` to log it and respond with 500, or implement `From` of it for `Problem`"
 )]
