@@ -20,7 +20,7 @@ const STYLES: styling::Styles = styling::Styles::styled()
 /// Show what the routes of a Policy app require and allow.
 ///
 /// The commands read the policy of an app as data, and never build the app: `policy.lock` beside its
-/// Cargo.toml, or what its last test run wrote below `target/policy`.
+/// Cargo.toml, or the manifest that its last test run wrote below `target/policy`.
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo-policy",

@@ -188,7 +188,7 @@ fn read_package(package: &Package, output: &Output) -> Result<Input, Failure> {
         package.lock().display(),
         manifest.display()
     ))
-    .help(format!("run `{test}`, in which the tests of its policies write it")))
+    .help(format!("run `{test}`: the tests of its policies write it")))
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
@@ -202,7 +202,7 @@ fn read(path: &Path) -> Result<String, Failure> {
 fn parse(text: &str, name: &str) -> Result<Lock, Failure> {
     Lock::parse(text).map_err(|error| {
         Failure::new(format!("`{name}`: {error}")).help(
-            "name a policy.lock or a manifest.json; if a merge left both sides in it, write it anew \
+            "name a policy.lock or a manifest.json; if a merge left both sides in it, write it again \
              with `cargo test`",
         )
     })
@@ -211,7 +211,7 @@ fn parse(text: &str, name: &str) -> Result<Lock, Failure> {
 fn parse_sources(text: &str, file: &Path) -> Result<Sources, Failure> {
     serde_json::from_str(text).map_err(|error| {
         Failure::new(format!("`{}` cannot be read: {error}", file.display()))
-            .help("run `cargo test`, which writes it anew")
+            .help("run `cargo test` to write it again")
     })
 }
 

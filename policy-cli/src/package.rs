@@ -11,16 +11,16 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// Which package is meant.
+/// The package.
 #[derive(Debug, Args)]
 pub(crate) struct PackageArguments {
-    /// The Cargo.toml of the package; by default that of the current folder or one above it.
+    /// The Cargo.toml of the package [default: in the current folder or one above it].
     #[arg(long, value_name = "PATH", help_heading = "Package")]
     manifest_path: Option<PathBuf>,
-    /// The name of the package, where a workspace has several.
+    /// The name of the package, if the workspace has several.
     #[arg(short, long, value_name = "NAME", help_heading = "Package")]
     package: Option<String>,
-    /// The name in `policy_tests!(NAME: ..)`, where a package has several apps.
+    /// The name in `policy_tests!(NAME: ..)`, if the package has several apps.
     #[arg(long, value_name = "NAME", help_heading = "Package")]
     app: Option<String>,
 }
@@ -213,7 +213,7 @@ fn metadata(manifest: Option<&Path>) -> Result<Value, Failure> {
     command.args(manifest.iter().flat_map(|path| [Path::new("--manifest-path"), path]));
     let output = command.output().map_err(|error| {
         Failure::new(format!("cargo cannot be started: {error}"))
-            .help("put cargo into `PATH`, or name a manifest with `--from`")
+            .help("add cargo to `PATH`, or name a manifest with `--from`")
     })?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

@@ -22,7 +22,7 @@ fn addresses_have_a_scheme() {
         assert_eq!(
             words,
             format!(
-                "`{text}` is no address of a page: write it with its scheme, such as \
+                "`{text}` is not an address of a page: write it with its scheme, such as \
                  `https://app.shop.example`"
             )
         );

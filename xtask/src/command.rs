@@ -107,7 +107,7 @@ fn follow(
             Err(RecvTimeoutError::Disconnected) => break,
             // A process that it left behind may keep its output open for ever.
             Err(RecvTimeoutError::Timeout) if matches!(child.try_wait(), Ok(Some(_))) => {
-                println!("something that `{text}` started is still running");
+                println!("a process that `{text}` started is still running");
                 break;
             }
             Err(RecvTimeoutError::Timeout) => (),

@@ -31,19 +31,19 @@ const RUNS: &[Long] = &[
     },
     Long {
         name: "floods",
-        purpose: "what a flood of addresses costs a million clients, and gets, under each rate",
+        purpose: "a flood of addresses against a million clients, under each rate",
         duration: "10 min",
         run: floods,
     },
     Long {
         name: "fuzz",
-        purpose: "random inputs to the parsers of what strangers send; [TARGET] [--seconds N]",
+        purpose: "random inputs to the parsers of untrusted data; [TARGET] [--seconds N]",
         duration: "5 min",
         run: fuzz,
     },
     Long {
         name: "requests",
-        purpose: "random requests, every policy on; [--count N], a million unsaid",
+        purpose: "random requests, every policy on; [--count N], a million by default",
         duration: "5 min",
         run: requests,
     },
@@ -67,13 +67,13 @@ const RUNS: &[Long] = &[
     },
     Long {
         name: "stores",
-        purpose: "what clients see of stores and instances that die, hang and are out of reach is in order; [SECONDS]",
+        purpose: "clients while stores and instances die, hang and are unreachable; [SECONDS]",
         duration: "20 min",
         run: stores,
     },
     Long {
         name: "attack",
-        purpose: "what others notice of slow clients, floods and a crowd; [SECONDS] of each",
+        purpose: "other clients during slow clients, floods and a crowd; [SECONDS] of each",
         duration: "10 min",
         run: attack,
     },
@@ -97,7 +97,7 @@ const RUNS: &[Long] = &[
     },
     Long {
         name: "mutants",
-        purpose: "what cargo-mutants changes in a file or folder is noticed; PATH",
+        purpose: "tests notice the mutations of cargo-mutants in a file or folder; PATH",
         duration: "30 min",
         run: mutants,
     },
@@ -162,7 +162,9 @@ pub(crate) fn run(name: &str, arguments: &[&str]) -> Outcome {
     let names = || RUNS.iter().map(|long| long.name).collect::<Vec<_>>().join(", ");
     match RUNS.iter().find(|long| long.name == name) {
         Some(long) => (long.run)(arguments),
-        None => Err(Failure::new(format!("no long run is named `{name}`: there are {}", names()))),
+        None => {
+            Err(Failure::new(format!("no long run is named `{name}`; the names are {}", names())))
+        }
     }
 }
 
@@ -213,7 +215,9 @@ fn fuzz(arguments: &[&str]) -> Outcome {
         Some(target) if TARGETS.contains(&target) => (format!("targets::{target}::"), seconds),
         Some(target) => {
             let all = TARGETS.join(", ");
-            return Err(Failure::new(format!("no target is named `{target}`: there are {all}")));
+            return Err(Failure::new(format!(
+                "no target is named `{target}`; the names are {all}"
+            )));
         }
     };
     let shown = [&filter, "--nocapture", "--test-threads=1"];

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         ["guide-chapters", rest @ ..] => docs::chapters(rest),
         ["long", name, rest @ ..] => long::run(name, rest),
         ["help" | "--help" | "-h"] => help(),
-        [] => Err(Failure::new(format!("say what to do\n\n{USAGE}"))),
+        [] => Err(Failure::new(format!("name a command\n\n{USAGE}"))),
         _ => Err(Failure::new(format!("unknown command `{}`\n\n{USAGE}", words.join(" ")))),
     };
     match outcome {

@@ -8,7 +8,7 @@ use crate::{failure::Failure, output::Output};
 
 /// Print the completions for a shell.
 ///
-/// They complete the arguments of `cargo-policy`, by which name the same commands can be called.
+/// They complete the arguments of `cargo-policy`, the program behind `cargo policy`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -33,7 +33,7 @@ pub(crate) fn run(
                 let file = folder.join(format!("{name}.1"));
                 fs::write(&file, page(command)?).map_err(|error| {
                     Failure::new(format!("`{}` cannot be written: {error}", file.display()))
-                        .help("name a folder that exists, in which you may write")
+                        .help("name an existing folder in which you may write")
                 })?;
             }
         }

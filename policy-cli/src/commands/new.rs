@@ -15,15 +15,15 @@ Examples:
   cargo policy new --template api orders
   cargo policy new --template spa shop/accounts")]
 pub(crate) struct Arguments {
-    /// The folder to make, whose last part is the name of the package.
+    /// The folder to create. Its last part becomes the name of the package.
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
-    /// What to make.
+    /// The template.
     #[arg(long)]
     template: Template,
 }
 
-/// What to make.
+/// The template.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Template {
     /// An API for programs with keys, and for pages of another origin.
@@ -64,12 +64,12 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     if !is_package_name(name) {
         return Err(Failure::new(format!("`{name}` cannot be the name of a package")).help(
-            "begin it with a lower-case letter, and go on with lower-case letters, digits, `-` and `_`",
+            "begin with a lower-case letter, followed by lower-case letters, digits, `-` and `_`",
         ));
     }
     let written = |error| {
         Failure::new(format!("`{}` cannot be written: {error}", folder.display()))
-            .help("name a folder that is not there yet, where you may write")
+            .help("name a new folder, in a place where you may write")
     };
     if let Some(parent) = folder.parent() {
         fs::create_dir_all(parent).map_err(written)?;

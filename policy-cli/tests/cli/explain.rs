@@ -17,7 +17,7 @@ fn a_websocket_over_http_2_is_an_extended_connect() {
         ("CONNECT /prices --protocol webtransport", 1, "is refused: 501 route.protocol-unknown"),
         ("CONNECT /prices", 1, "is refused: 400 wire.target-form"),
         ("GET /prices --protocol websocket", 2, "only CONNECT has a `:protocol`"),
-        ("CONNECT /prices --protocol websocket -H host:a{", 2, "is no URL"),
+        ("CONNECT /prices --protocol websocket -H host:a{", 2, "is not a URL"),
     ] {
         let ran = run(&format!("explain {line} --from shop.json"));
         assert_eq!(ran.code, code, "{line}: {}", ran.err);

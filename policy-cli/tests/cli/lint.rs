@@ -58,7 +58,7 @@ fn what_is_found_is_said_in_each_format() {
 #[test]
 fn an_app_in_which_nothing_is_odd_has_no_findings() {
     let ran = run("lint --from hello.json");
-    assert_eq!((ran.code, ran.out.as_str()), (0, "nothing is odd about this policy\n"));
+    assert_eq!((ran.code, ran.out.as_str()), (0, "this policy has no oddities\n"));
 }
 
 #[test]

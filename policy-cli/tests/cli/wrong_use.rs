@@ -42,7 +42,7 @@ fn what_cannot_be_read_is_an_error_that_says_the_fix() {
         ("show --from=--output=x:y", &["there is no file"]),
         ("show --from .", &["is a folder", "policy.lock"]),
         ("show --from -", &["standard input is empty", "pipe a manifest"]),
-        ("show --from ../../Cargo.toml", &["this is no manifest", "write it anew"]),
+        ("show --from ../../Cargo.toml", &["this is no manifest", "write it again"]),
         (&not_utf8, &["cannot be read", "UTF-8"]),
         ("show --manifest-path nowhere/Cargo.toml", &["cargo finds no package", "--manifest-path"]),
         ("show -p nobody", &["no package `nobody`", "`policy-cli`"]),
@@ -53,7 +53,7 @@ fn what_cannot_be_read_is_an_error_that_says_the_fix() {
         ("shwo", &["show"]),
         ("code cors.any-origin-with-credential", &["did you mean `cors.any-origin-with-cred"]),
         ("code", &["<CODE>"]),
-        ("man --out nowhere", &["cannot be written", "a folder that exists"]),
+        ("man --out nowhere", &["cannot be written", "an existing folder"]),
     ] {
         let ran = run(line);
         assert_eq!((ran.code, &*ran.out), (2, ""), "{line}: {}", ran.err);

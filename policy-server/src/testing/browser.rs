@@ -202,7 +202,7 @@ pub(super) fn address_of(text: &str) -> Url {
         // Text before a colon is a scheme to the parser: `localhost:3000`.
         Ok(url) if url.has_host() || matches!(url.scheme(), "data" | "file") => url,
         _ => panic!(
-            "`{text}` is no address of a page: write it with its scheme, such as \
+            "`{text}` is not an address of a page: write it with its scheme, such as \
              `https://app.shop.example`"
         ),
     }

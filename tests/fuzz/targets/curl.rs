@@ -161,7 +161,7 @@ fn check(input: &[u8]) -> Seen {
     match read {
         Err(message) => {
             let is_curl = words.first().is_some_and(|word| word == "curl");
-            assert_eq!(message.contains("no curl line"), !is_curl, "{message}");
+            assert_eq!(message.contains("not a curl line"), !is_curl, "{message}");
             Seen::new(is_curl, message.split('`').next().unwrap_or_default().to_owned())
         }
         Ok(read) => {

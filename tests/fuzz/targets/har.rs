@@ -39,8 +39,8 @@ fn check(input: &[u8]) -> Seen {
     let read = bounded(text.len(), || fuzzed::har(&text, 1));
     let value = serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}'));
     let Some(expected) = value.ok().and_then(|value| requests(&value)) else {
-        let message = read.expect_err("no HAR file");
-        assert!(message.contains("this is no HAR file"), "{message}: {text}");
+        let message = read.expect_err("not a HAR file");
+        assert!(message.contains("this is not a HAR file"), "{message}: {text}");
         return Seen::new(false, magnitude(input.len()));
     };
     // A value keeps the last of two fields, a list more elements than there are fields.

@@ -79,7 +79,7 @@ impl Verdicts {
         match self.survived {
             0 => Ok(()),
             survived => Err(Failure::new(format!(
-                "{survived} of {} faults were not killed by the test that each names",
+                "{survived} of {} faults were not killed by their named tests",
                 self.killed + survived
             ))),
         }

@@ -68,12 +68,12 @@ impl Sources {
             ([place], _) => Ok(place.clone()),
             ([], []) => Err(self.nearest(edit, &find)),
             ([], elsewhere) => Err(format!(
-                "`find` no longer stands in `{}`; mend `in`, since it stands in{}",
+                "`find` is no longer in `{}`; correct `in`, since it is in{}",
                 edit.item,
                 join_places(elsewhere)
             )),
             (several, _) => Err(format!(
-                "`find` stands {} times in `{}`; add what stands beside it:{}",
+                "`find` is {} times in `{}`; add the text beside it:{}",
                 several.len(),
                 edit.item,
                 join_places(several)
@@ -92,7 +92,7 @@ impl Sources {
             .filter(|(_, item)| is_named(&item.path, &edit.item))
             .map(|(source, item)| (source, item.range))
             .collect();
-        let mut text = "`find` stands nowhere in the crate".to_owned();
+        let mut text = "`find` is nowhere in the crate".to_owned();
         let searched = if named.is_empty() {
             let _infallible = write!(text, ", and no item is called `{}`", edit.item);
             self.0.iter().map(|source| (source, 0..source.text.len())).collect()
@@ -271,13 +271,13 @@ fn covers(list: &[u8]) -> bool {
     #[test]
     fn a_text_that_stands_in_another_item_is_found_there() {
         let mend = place("Other::covers", "self.len < 8").unwrap_err();
-        assert!(mend.ends_with("stands in\n  `OriginSet::is_small` at a/set.rs:8"), "{mend}");
+        assert!(mend.ends_with("is in\n  `OriginSet::is_small` at a/set.rs:8"), "{mend}");
     }
 
     #[test]
     fn a_text_that_stands_twice_needs_what_stands_beside_it() {
         let mend = place("covers", "list.len() < 8").unwrap_err();
-        assert!(mend.starts_with("`find` stands 2 times in `covers`"), "{mend}");
+        assert!(mend.starts_with("`find` is 2 times in `covers`"), "{mend}");
     }
 
     #[test]

@@ -40,23 +40,23 @@ codes! {
         "a proxy writes `Allow` itself",
         "nginx: `proxy_pass_header Allow` and no `add_header Allow`; HAProxy: no `set-header Allow`";
     AnsweredElsewhere "audit.answered-elsewhere",
-        "something in front of the app responds in its place",
+        "something in front of the app responds instead of it",
         "a gateway, firewall or maintenance page",
         "pass the request on: nginx `location / { proxy_pass http://app; }`; HAProxy: no `http-request deny` or \
          `return` for it";
     CacheControlChanged "audit.cache-control-changed",
-        "`Cache-Control` is not what the policy sets",
+        "`Cache-Control` differs from the policy",
         "a proxy or CDN writes `Cache-Control` or `Expires` itself",
         "nginx: no `expires` and no `add_header Cache-Control`; HAProxy: no `set-header Cache-Control`; CDN: respect \
          the headers of the origin";
     CacheSharesOrigins "audit.cache-shares-origins",
-        "a page gets the response that was meant for the page of another origin",
+        "a page gets a response for a page of another origin",
         "a cache whose key ignores `Vary: origin`",
         "nginx: no `proxy_ignore_headers Vary`, or `$http_origin` in `proxy_cache_key`; HAProxy: \
          `process-vary on`; CDN: `Origin` in the cache key";
     CacheSharesUsers "audit.cache-shares-users",
-        "a client gets the response that was meant for another one",
-        "a cache whose key has no credential, and which ignores `Cache-Control`",
+        "a client gets a response for another client",
+        "a cache whose key lacks the credential, and that ignores `Cache-Control`",
         "nginx: no `proxy_ignore_headers Cache-Control Set-Cookie` and no `proxy_cache_valid any`; CDN: respect the \
          headers of the origin";
     CorsAnyOrigin "audit.cors-any-origin",
@@ -90,16 +90,16 @@ codes! {
          `Authorization` and `Cookie`";
     EncodingWithoutVary "audit.encoding-without-vary",
         "a compressed response does not say `Vary: Accept-Encoding`",
-        "a proxy compresses and caches in front of it cannot know",
+        "a proxy compresses, and caches in front of it are not informed",
         "nginx: `gzip_vary on`";
     ErrorReplaced "audit.error-replaced",
         "a refusal of the app loses its problem document and its code",
-        "a proxy shows error pages of its own",
+        "a proxy sends its own error pages",
         "nginx: `proxy_intercept_errors off`; HAProxy: no `http-response return` and no `errorfile` for it";
     EtagShared "audit.etag-shared",
         "two encodings of one response have the same strong `ETag`",
         "a proxy compresses and leaves the `ETag` as it is (RFC 9110 8.8.3.3)",
-        "let what compresses weaken the `ETag`, or compress in the app";
+        "let the proxy weaken the `ETag`, or compress in the app";
     ForwardedPassed "audit.forwarded-passed",
         "the app believes forwarding headers that a client wrote",
         "a proxy passes on `X-Forwarded-For`, `X-Forwarded-Proto` or `Forwarded` of its clients",
@@ -107,7 +107,7 @@ codes! {
          $proxy_add_x_forwarded_for`; HAProxy: `http-request set-header X-Forwarded-Proto https` and \
          `option forwardfor`";
     HeadDiffers "audit.head-differs",
-        "HEAD is not answered as GET is",
+        "the response to HEAD differs from the response to GET",
         "a proxy answers HEAD itself, or adds headers for some methods only",
         "pass HEAD on as GET is; nginx: `add_header` with `always`, and no `if ($request_method = HEAD)`";
     HostRewritten "audit.host-rewritten",
@@ -124,8 +124,8 @@ codes! {
         "nginx: no `proxy_ignore_headers Cache-Control`; CDN: respect the headers of the origin";
     NonceReused "audit.nonce-reused",
         "two responses have the same nonce in `Content-Security-Policy`",
-        "a cache keeps a page that is made anew for each request",
-        "let no cache keep this page: `#[cache(no_store)]`, and a cache that follows it";
+        "a cache keeps a page that is generated for each request",
+        "keep this page out of caches: `#[cache(no_store)]`, and a cache that obeys it";
     OptionsAnsweredElsewhere "audit.options-answered-elsewhere",
         "OPTIONS is not answered by the app",
         "a gateway answers OPTIONS itself",
@@ -135,22 +135,22 @@ codes! {
         "a proxy or CDN removes `Origin`",
         "nginx: no `proxy_set_header Origin \"\"`; HAProxy: no `del-header Origin`; CDN: forward `Origin`";
     OtherPolicy "audit.other-policy",
-        "the app decides otherwise than this policy",
-        "another release is deployed; or a proxy changes requests in a way that no probe is for",
+        "the app decides differently than this policy",
+        "another release is deployed; or a proxy changes requests in a way that no probe covers",
         "audit with the `policy.lock` of the release: `--from REVISION`";
     PathDecoded "audit.path-decoded",
         "percent codes of the path are decoded before the app sees it",
-        "a proxy sends a normalized path, so it and the app may take one path for two",
+        "a proxy sends a normalized path, so it and the app may understand one path in two ways",
         "nginx: `proxy_pass http://app;` without a path behind it, and no `rewrite`; HAProxy: no \
          `normalize-uri percent-decode-unreserved` and no `url_dec` in `set-path`";
     PathDotSegments "audit.path-dot-segments",
         "dot segments of the path are resolved before the app sees it",
-        "a proxy sends a normalized path, so it and the app may take one path for two",
+        "a proxy sends a normalized path, so it and the app may understand one path in two ways",
         "nginx: `proxy_pass http://app;` without a path behind it; HAProxy: no `normalize-uri \
          path-strip-dotdot`; else refuse such paths in the proxy";
     PathSlashes "audit.path-slashes",
         "slashes of the path are merged, added or removed before the app sees it",
-        "a proxy sends a normalized path, so it and the app may take one path for two",
+        "a proxy sends a normalized path, so it and the app may understand one path in two ways",
         "nginx: `proxy_pass http://app;` without a path behind it; HAProxy: no `normalize-uri \
          path-merge-slashes`; else refuse such paths in the proxy";
     PlainHttp "audit.plain-http",
@@ -168,29 +168,29 @@ codes! {
         "a proxy adds or removes a slash, a scheme or a name",
         "audit the address that it redirects to, or pass the request on";
     SchemeLost "audit.scheme-not-reported",
-        "the app takes requests over TLS for plain HTTP",
+        "the app treats requests over TLS as plain HTTP",
         "the proxy that ends TLS does not report the scheme, or another one overwrites it",
         "nginx: `proxy_set_header X-Forwarded-Proto $scheme`; HAProxy: `http-request set-header \
          X-Forwarded-Proto https if { ssl_fc }`";
     SecurityHeaderChanged "audit.security-header-changed",
-        "a security header has another value than the policy sets",
+        "a security header differs from the policy",
         "a proxy overwrites it",
         "nginx: no `add_header` for it; HAProxy: no `set-header` for it";
     SecurityHeaderDuplicated "audit.security-header-duplicated",
         "a security header is there twice",
-        "a proxy adds its own beside that of the app",
+        "a proxy adds its own to the header of the app",
         "nginx: no `add_header` for it; HAProxy: no `add-header` for it";
     SecurityHeaderMissing "audit.security-header-missing",
         "a security header of the policy is missing",
         "a proxy removes it",
         "nginx: no `proxy_hide_header` for it; HAProxy: no `del-header` for it";
     SetCookieChanged "audit.set-cookie-changed",
-        "the session cookie is set with other attributes than the policy gives it",
+        "the attributes of the session cookie differ from the policy",
         "a proxy rewrites `Set-Cookie`",
         "nginx: no `proxy_cookie_flags`, `proxy_cookie_path` or `proxy_cookie_domain`; HAProxy: no \
          `replace-header Set-Cookie`";
     TraceServed "audit.trace-served",
-        "TRACE is answered with what the server received",
+        "a response to TRACE returns the received request",
         "a proxy or a server behind it serves TRACE, which the policy does not",
         "refuse TRACE; HAProxy: `http-request deny if { method TRACE }`";
     VaryMissing "audit.vary-missing",

@@ -62,11 +62,11 @@ fn secret(source: &str) -> Result<String, Failure> {
         })?,
         Some(("file", path)) => fs::read_to_string(path).map_err(|error| {
             Failure::new(format!("`{path}` cannot be read: {error}"))
-                .help("name a file that has the credential alone")
+                .help("name a file that contains only the credential")
         })?,
         _ => {
             // The text may be the credential itself, so it is not repeated.
-            return Err(Failure::new("a credential is read from elsewhere, not from an argument")
+            return Err(Failure::new("a credential cannot be an argument")
                 .help("write `env:NAME` or `file:PATH`"));
         }
     };
@@ -75,8 +75,8 @@ fn secret(source: &str) -> Result<String, Failure> {
 
 fn value_of(text: &str, source: &str) -> Result<HeaderValue, Failure> {
     let mut value = HeaderValue::from_str(text).map_err(|error| {
-        Failure::new(format!("the credential in `{source}` is no header value: {error}"))
-            .help("store the credential alone, in one line")
+        Failure::new(format!("the credential in `{source}` is not a header value: {error}"))
+            .help("store only the credential, in one line")
     })?;
     value.set_sensitive(true);
     Ok(value)

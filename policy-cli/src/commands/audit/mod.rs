@@ -42,44 +42,44 @@ use crate::{
 #[command(after_help = "\
 Examples:
   cargo policy audit https://api.shop.example
-  cargo policy audit https://api.shop.example --plan        what would be sent
+  cargo policy audit https://api.shop.example --plan        print the requests only
   cargo policy audit https://api.shop.example --connect 10.0.0.7:8443 --ca internal.pem
   cargo policy audit https://api.shop.example --session env:SHOP_SESSION --format json
-  cargo policy audit https://api.shop.example --from v1.4   by policy.lock of this release
+  cargo policy audit https://api.shop.example --from v1.4   compare with policy.lock of v1.4
 
 Exit codes: 0 no differences, 1 findings, 2 wrong use or not reachable.")]
 pub(crate) struct Arguments {
-    /// The origin that is audited, such as `https://api.shop.example`.
+    /// The origin to audit, such as `https://api.shop.example`.
     #[arg(value_name = "ORIGIN")]
     origin: String,
-    /// Connect to this address in place of the host: one hop of several, as a CDN does.
+    /// Connect to this address instead of the host, for example to audit an origin behind a CDN.
     #[arg(long, value_name = "HOST:PORT")]
     connect: Option<String>,
-    /// A PEM file with an authority to trust beside the usual ones.
+    /// A PEM file with a certificate authority to trust, beside the usual ones.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// The session cookie of a user, to audit what is behind a login: `env:NAME` or `file:PATH`.
+    /// The session cookie of a user, to audit routes that need a login: `env:NAME` or `file:PATH`.
     #[arg(long, value_name = "SOURCE")]
     session: Option<String>,
-    /// A bearer token, likewise.
+    /// A bearer token for the same purpose: `env:NAME` or `file:PATH`.
     #[arg(long, value_name = "SOURCE")]
     token: Option<String>,
-    /// Send requests with other methods, too, if the policy refuses them.
+    /// Also send requests with unsafe methods that the policy refuses.
     #[arg(long)]
     unsafe_methods: bool,
-    /// The most requests a second.
+    /// The maximum number of requests per second.
     #[arg(long, value_name = "NUMBER", default_value = "5")]
     rate: NonZeroU32,
-    /// The most requests. What is found is sent once more.
+    /// The maximum number of requests. A request with a finding is repeated once.
     #[arg(long, value_name = "NUMBER", default_value_t = 300)]
     max_probes: usize,
-    /// The longest time for a response.
+    /// The time-out of a response.
     #[arg(long, value_name = "SECONDS", default_value = "10")]
     timeout: NonZeroU32,
     /// Print the requests, and send nothing.
     #[arg(long)]
     plan: bool,
-    /// The form of the report.
+    /// The format of the report.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
     #[command(flatten)]
@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     let manifest = arguments.input.read(output)?.manifest;
     let engine = Engine::new(&manifest).map_err(|error| {
         Failure::new(format!("the manifest breaks a rule: {error}"))
-            .help("write it anew with `cargo test`")
+            .help("write it again with `cargo test`")
     })?;
     check_origin(&manifest, &target)?;
     let credentials =
@@ -139,7 +139,7 @@ fn check_origin(manifest: &Manifest, target: &Target) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::new(format!("the app of this manifest is `{own}`, not `{}`", target.origin()))
-        .help(format!("audit `{own}`, with `--connect HOST:PORT` if it is reached elsewhere")))
+        .help(format!("audit `{own}`, with `--connect HOST:PORT` if it has another address")))
 }
 
 /// The requests of a plan, as commands.

@@ -75,9 +75,9 @@ impl Report {
         }
         let count = self.by_code().count();
         let verdict = match count {
-            0 => "no difference to the policy".to_owned(),
-            1 => "1 difference to the policy".to_owned(),
-            count => format!("{count} differences to the policy"),
+            0 => "no differences from the policy".to_owned(),
+            1 => "1 difference from the policy".to_owned(),
+            count => format!("{count} differences from the policy"),
         };
         let _ = writeln!(text, "{}: {} requests, {verdict}", printable(&self.origin), self.sent);
         text

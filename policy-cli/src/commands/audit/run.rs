@@ -59,14 +59,14 @@ impl Audit<'_> {
             }
             if plan.left_out > 0 {
                 report.notes.push(format!(
-                    "{} groups of requests are left out; `--max-probes` allows more",
+                    "{} groups of requests were not sent; `--max-probes` allows more",
                     plan.left_out
                 ));
             }
             for (count, words) in [
                 (
                     inconclusive,
-                    "responses say nothing: 429, or an upstream that is away; `--rate` sends slower",
+                    "responses are inconclusive: 429, or no upstream; try a lower `--rate`",
                 ),
                 (lost, "groups of requests got no response"),
             ] {
@@ -92,7 +92,7 @@ impl Audit<'_> {
         };
         let is_stopped = report.findings.iter().any(stops);
         if is_stopped {
-            report.notes.push("nothing else is judged before this is mended".to_owned());
+            report.notes.push("nothing else is checked until this is corrected".to_owned());
         }
         Ok(!is_stopped)
     }
@@ -135,7 +135,9 @@ impl Audit<'_> {
             "`{}` does not respond at {host}:{port}: {words}",
             self.target.origin()
         ))
-        .help("name the host that browsers use, with `--ca FILE` for an authority of your own")
+        .help(
+            "name the host that browsers use, with `--ca FILE` for your own certificate authority",
+        )
     }
 
     /// The findings that a trial shows twice.
@@ -154,7 +156,7 @@ impl Audit<'_> {
             first.findings.into_iter().partition(|shown| codes.contains(&shown.finding.code));
         for Shown { finding, .. } in once {
             let code = finding.code.code();
-            notes.push(format!("{code} was seen once and not again, at {}", finding.route));
+            notes.push(format!("{code} was found once, but not again, at {}", finding.route));
         }
         Ok(Outcome { findings, inconclusive: first.inconclusive })
     }

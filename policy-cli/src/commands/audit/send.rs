@@ -52,7 +52,7 @@ const USER_AGENT: HeaderValue =
 pub(super) struct Pace {
     /// Requests a second.
     pub(super) rate: u32,
-    /// The longest time for a response.
+    /// The time-out of a response.
     pub(super) patience: Duration,
 }
 
@@ -150,7 +150,8 @@ fn tls(
         .with_root_certificates(roots)
         .with_no_client_auth();
     let name = ServerName::try_from(target.host.clone()).map_err(|error| {
-        Failure::new(format!("`{}` is no host: {error}", target.host)).help("write `https://host`")
+        Failure::new(format!("`{}` is not a host: {error}", target.host))
+            .help("write `https://host`")
     })?;
     Ok((TlsConnector::from(Arc::new(config)), name))
 }

@@ -20,7 +20,7 @@ impl Target {
     /// Reads the origin, and where to connect instead if that is given.
     pub(super) fn parse(url: &str, connect: Option<&str>) -> Result<Self, Failure> {
         let wrong = || {
-            Failure::new(format!("`{url}` is no origin"))
+            Failure::new(format!("`{url}` is not an origin"))
                 .help("write `https://host`, with a port if it is not 443, and without a path")
         };
         let (scheme, authority) = url.split_once("://").ok_or_else(wrong)?;
@@ -38,7 +38,7 @@ impl Target {
         let address = match connect {
             None => (host.clone(), port),
             Some(text) => split(text, None).ok_or_else(|| {
-                Failure::new(format!("`{text}` is no address")).help("write `HOST:PORT`")
+                Failure::new(format!("`{text}` is not an address")).help("write `HOST:PORT`")
             })?,
         };
         let authority = authority.strip_suffix(&format!(":{usual}")).unwrap_or(authority);

@@ -83,7 +83,7 @@ fn page_of_finding(code: &str) -> Option<String> {
     let code = audit::Code::from_text(code)?;
     let mut page = format!("{BOLD}{}{BOLD:#}\n\n  {}\n\n", code.code(), code.meaning());
     for (name, text) in [
-        ("kind", "finding: of `cargo policy audit`, about a running app"),
+        ("kind", "finding of `cargo policy audit`, about a running app"),
         ("cause", code.cause()),
         ("fix", code.mend()),
     ] {
@@ -168,8 +168,8 @@ fn facts(entry: Entry) -> Vec<(&'static str, String)> {
         }
         Entry::Lint(lint) => {
             let sure = match lint.confidence() {
-                Confidence::Sure => "sure: fails where it is of medium severity or worse",
-                Confidence::Heuristic => "a guess: is reported, and may be meant",
+                Confidence::Sure => "sure: fails if it is of medium severity or worse",
+                Confidence::Heuristic => "a guess: is reported, but may be intended",
             };
             fact("kind", &format!("finding of `cargo policy lint` and of tests, {sure}"));
         }

@@ -41,22 +41,22 @@ const FETCH: (&str, &str) =
 const WHY: &[Why] = &[
     why(
         "app",
-        "An app is checked as a whole before it takes the first request: what would fail for some \
-         user at some time, such as a store that cannot be opened, stops the start instead, and all \
+        "An app is checked as a whole before it takes the first request: a fault that some user would \
+         meet at some time, such as a store that cannot be opened, stops the start instead. All \
          problems are reported at once.",
         &[],
     ),
     why(
         "audit",
-        "What stands between an app and its users (a CDN, a gateway, a proxy) can undo its policy. \
+        "A CDN, a gateway or a proxy between an app and its users can undo its policy. \
          An audit sends requests to the running app and compares the responses with the manifest.",
         &[],
     ),
     why(
         "auth",
-        "A route whose callers nobody has named is open by accident sooner or later, so each route \
-         says who may call it. What is said has to be possible: a session that no page can send, or \
-         a right that nobody can have, locks out everybody and looks like a bug of the client.",
+        "A route that does not name its callers is open by accident sooner or later, so each route \
+         says who may call it. The requirement has to be possible: a session that no page can send, \
+         or a right that nobody can have, locks out everybody and looks like a bug of the client.",
         &[(
             "OWASP, Authorization Cheat Sheet",
             "https://cheatsheetseries.owasp.org/cheatsheets/Authorization_Cheat_Sheet.html",
@@ -64,29 +64,29 @@ const WHY: &[Why] = &[
     ),
     why(
         "cache",
-        "A cache that keeps a response to one user serves it to the next one. Words that contradict \
-         each other are resolved by each cache in its own way, so they are refused.",
+        "A cache that keeps a response to one user serves it to the next one. Each cache \
+         resolves contradictory directives in its own way, so they are refused.",
         &[("RFC 9111, HTTP Caching", "https://www.rfc-editor.org/rfc/rfc9111")],
     ),
     why(
         "candidate",
-        "A policy that is to come is decided beside the one that holds, so that what it would change \
-         is known before it does.",
+        "A candidate policy is evaluated beside the current one, so that its effects are known before \
+         it replaces it.",
         &[],
     ),
     why(
         "cookie",
-        "A session cookie is a credential. Two of them in one request, or one that was cut, may be \
-         an attempt to have another session used than the one of the user.",
+        "A session cookie is a credential. Two of them in one request, or a truncated one, may be \
+         an attempt to replace the session of the user by another one.",
         &[("RFC 6265, cookies", "https://www.rfc-editor.org/rfc/rfc6265")],
     ),
     why(
         "cors",
         "A browser lets a page of another origin read a response only if the response says so. A \
-         policy that says more than was meant gives the data of a logged-in user to other pages; \
-         one that says less fails in the browser alone, without a word in the log. So origins are \
-         compared byte for byte, written as browsers send them, and what no browser honours is \
-         refused.",
+         policy that grants too much gives the data of a logged-in user to other pages; one that \
+         grants too little fails only in the browser, and the log does not show it. So origins are \
+         written as browsers send them and compared byte for byte, and entries that no browser \
+         honours are refused.",
         &[
             FETCH,
             (
@@ -107,7 +107,7 @@ const WHY: &[Why] = &[
     why(
         "handler",
         "A handler is an ordinary `async fn`. Each argument comes from the request or from the state \
-         of the app, and what it returns becomes the response, so both have types that say how.",
+         of the app, and the return value becomes the response, so their types say how.",
         &[(
             "`FromRequestParts`",
             "https://docs.rs/policy-server/latest/policy_server/trait.FromRequestParts.html",
@@ -115,8 +115,8 @@ const WHY: &[Why] = &[
     ),
     why(
         "headers",
-        "Browsers ignore a security header that they cannot read, or a part of it, without a word. \
-         A typing error switches a protection off, and nothing looks different.",
+        "Browsers silently ignore a security header, or a part of it, that they cannot parse. A typing \
+         error switches off a protection, and nothing looks different.",
         &[
             ("Content Security Policy Level 3", "https://www.w3.org/TR/CSP3/"),
             (
@@ -134,7 +134,7 @@ const WHY: &[Why] = &[
     why(
         "jsonp",
         "A script is readable by every page that loads it, with whatever credentials the browser \
-         sends along. So only public data may be one.",
+         sends along. So a script may contain only public data.",
         &[],
     ),
     why(
@@ -145,8 +145,8 @@ const WHY: &[Why] = &[
     ),
     why(
         "lint",
-        "What one route says can be right, and be odd beside the other routes of the app. Lints look \
-         at the policy of the app as a whole.",
+        "The policy of one route can be right, but odd beside the other routes of the app. Lints check \
+         the policy of the app as a whole.",
         &[],
     ),
     why(
@@ -158,20 +158,20 @@ const WHY: &[Why] = &[
     ),
     why(
         "proxies",
-        "Whoever can write forwarding headers can pretend to be any client. So only those of proxies \
-         that are named are believed.",
+        "Anybody who can write forwarding headers can pretend to be any client. So only named proxies \
+         are trusted.",
         &[("RFC 7239, Forwarded", "https://www.rfc-editor.org/rfc/rfc7239")],
     ),
     why(
         "proxy",
-        "A proxy passes on what a client sent. What it and its upstream read differently, an \
-         attacker can use to reach what the proxy refuses.",
+        "A proxy passes on the requests of clients. If it and its upstream parse a request differently, \
+         an attacker can use the difference to reach a resource that the proxy refuses.",
         &[RFC_9110, RFC_9112],
     ),
     why(
         "request",
-        "What a client sends is read strictly: a request that could mean two things is refused, with \
-         the place and the reason, so that the client can correct it.",
+        "Requests are parsed strictly: a request that could mean two things is refused, with the place \
+         and the reason, so that the client can correct it.",
         &[("RFC 9457, Problem Details", "https://www.rfc-editor.org/rfc/rfc9457")],
     ),
     why(
@@ -184,8 +184,8 @@ const WHY: &[Why] = &[
     why(
         "session",
         "A session is as good as a password while it lasts: it ends when it is not used, and at the \
-         latest after a while; its id is replaced when rights change; and what takes rights away \
-         holds on every instance.",
+         latest after a while; its id is replaced when rights change; and every \
+         instance honours logouts and revocations.",
         &[(
             "OWASP, Session Management",
             "https://cheatsheetseries.owasp.org/cheatsheets/Session_Management_Cheat_Sheet.html",
@@ -193,8 +193,7 @@ const WHY: &[Why] = &[
     ),
     why(
         "syntax",
-        "An attribute is read strictly. A word that it does not know may be a protection that is not \
-         there.",
+        "Attributes are parsed strictly: an unknown word may be a protection that its author relies on.",
         &[],
     ),
     why(
@@ -205,7 +204,7 @@ const WHY: &[Why] = &[
     ),
     why(
         "token",
-        "A token is believed because of its signature. A weak key, an algorithm that the token itself \
+        "A token is trusted because of its signature. A weak key, an algorithm that the token itself \
          chooses, or a missing time lets others make tokens, or keep them for ever.",
         &[
             (
@@ -218,13 +217,13 @@ const WHY: &[Why] = &[
     why(
         "tunnel",
         "A tunnel connects a client to another host, with the address of the server. Without a list \
-         of targets it reaches what is meant for the server alone.",
+         of targets it reaches services that only the server may reach.",
         &[RFC_9110],
     ),
     why(
         "wire",
-        "A request that two parsers read differently is how requests are smuggled past a proxy. Such \
-         a request is refused before anything is decided about it.",
+        "A request that two parsers read differently can smuggle another request past a proxy. It is \
+         refused before any policy decides about it.",
         &[RFC_9112],
     ),
 ];

@@ -43,10 +43,10 @@ pub(crate) struct Arguments {
     /// The old policy [default: HEAD].
     #[arg(value_name = "OLD", default_value = "HEAD", hide_default_value = true)]
     old: String,
-    /// The new policy [default: that of the package, as its last test run or its policy.lock has it].
+    /// The new policy [default: the policy of the package, from its last test run or its policy.lock].
     #[arg(value_name = "NEW")]
     new: Option<String>,
-    /// The form of the result.
+    /// The format of the result.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
     /// Fail only if somebody gains access, or a protection is gone.
@@ -102,8 +102,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
 fn failure(error: &DiffError) -> Failure {
     match error {
         DiffError::Mismatch { .. } => Failure::internal(error.to_string())
-            .help("this is an error of `cargo policy diff`, and no result: report it"),
-        _ => Failure::new(error.to_string()).help("write the manifest anew with `cargo test`"),
+            .help("this is a bug of `cargo policy diff`, not a result: please report it"),
+        _ => Failure::new(error.to_string()).help("write the manifest again with `cargo test`"),
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_comparison_that_contradicts_itself_has_an_exit_code_of_its_own() {
-        let (place, words) = ("GET /".to_owned(), "it is decided otherwise".to_owned());
+        let (place, words) = ("GET /".to_owned(), "it is decided differently".to_owned());
         let failure = failure(&DiffError::Mismatch { place, words });
         assert_eq!(failure.exit_code, 3);
         assert!(failure.message.contains("at GET /"), "{}", failure.message);

@@ -20,7 +20,7 @@ pub(super) fn render(compared: &Compared) -> String {
 fn finding(compared: &Compared, finding: &Finding) -> SarifFinding {
     let (rule, can, help) = match finding.axis {
         Axis::Widened => {
-            ("access-widened", "can", "make sure that somebody is meant to gain this access")
+            ("access-widened", "can", "make sure that this gain of access is intended")
         }
         Axis::Narrowed => {
             ("access-narrowed", "can no longer", "make sure that no client needs this access")
@@ -63,7 +63,7 @@ fn change(compared: &Compared, change: &Change) -> SarifFinding {
         level: if opens(change) { SarifLevel::Warning } else { SarifLevel::Note },
         message: change.to_string(),
         help:
-            "make sure that this change is meant, although no request gains or loses access by it"
+            "make sure that this change is intended, although no request gains or loses access by it"
                 .to_owned(),
         location: lines(compared).find(compared.source(change), [change.path.as_str()]),
         routes: vec![change.route()],

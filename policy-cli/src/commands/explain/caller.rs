@@ -51,7 +51,7 @@ enum State {
     Valid,
     Expired,
     Invalid,
-    /// The store or the keys are away.
+    /// The store or the keys are unavailable.
     Unchecked,
 }
 
@@ -79,7 +79,7 @@ impl CallerArguments {
         let of = |is_sent: bool| if is_sent { state.clone() } else { CredentialState::Absent };
         let has_rights = !self.roles.is_empty() || !self.scopes.is_empty();
         if has_rights && !(self.session || self.token || self.ticket || self.scheme) {
-            return Err(Failure::new("roles and scopes are those of a credential")
+            return Err(Failure::new("roles and scopes need a credential")
                 .help("add `--session`, `--token`, `--ticket` or `--scheme`"));
         }
         if self.session {
@@ -119,9 +119,7 @@ impl CallerArguments {
             (has_token && !self.token, "the `Authorization` header", "--token"),
         ] {
             if is_unknown {
-                output.note(&format!(
-                    "{what} counts as unknown to the app; add `{flag}` if it is a good one"
-                ));
+                output.note(&format!("{what} counts as invalid; add `{flag}` if it is valid"));
             }
         }
     }
@@ -147,7 +145,7 @@ fn add_ticket(request: &mut Request<()>) -> Result<(), Failure> {
     let sign = if request.uri().query().is_some() { '&' } else { '?' };
     let target = format!("{}{sign}ticket=explained", request.uri());
     *request.uri_mut() = target.parse().map_err(|error| {
-        Failure::new(format!("`{target}` is no URL: {error}")).help("shorten the URL")
+        Failure::new(format!("`{target}` is not a URL: {error}")).help("shorten the URL")
     })?;
     Ok(())
 }

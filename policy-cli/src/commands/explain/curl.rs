@@ -10,7 +10,7 @@ use crate::failure::Failure;
 pub(crate) fn parse(line: &str) -> Result<Written, Failure> {
     let mut words = words(line)?.into_iter();
     if words.next().as_deref() != Some("curl") {
-        return Err(Failure::new("this is no curl line").help("begin it with `curl`"));
+        return Err(Failure::new("this is not a curl line").help("begin it with `curl`"));
     }
     let mut written = Written::default();
     let (mut method, mut body, mut is_get) = (None, None::<usize>, false);
@@ -171,15 +171,15 @@ mod tests {
     #[test]
     fn what_is_no_line_is_said() {
         for (line, words) in [
-            ("", "this is no curl line"),
-            ("wget https://a.example", "this is no curl line"),
+            ("", "this is not a curl line"),
+            ("wget https://a.example", "this is not a curl line"),
             ("curl -H", "`-H` of the curl line has no value"),
             ("curl 'https://a.example", "a quote of the curl line is not closed"),
             ("curl \"https://a.example\\", "a quote of the curl line is not closed"),
             ("curl $'\\x", "a quote of the curl line is not closed"),
-            ("curl $'\\xff'", "the curl line has bytes that are no UTF-8"),
+            ("curl $'\\xff'", "the curl line has bytes that are not UTF-8"),
             ("curl -s", "the curl line has no URL"),
-            ("curl https://a.example -H origin", "`origin` is no header"),
+            ("curl https://a.example -H origin", "`origin` is not a header"),
         ] {
             assert_eq!(parse(line).unwrap_err().message, words, "{line}");
         }

@@ -38,7 +38,7 @@ pub(crate) fn parse(text: &str, number: usize) -> Result<Written, Failure> {
     // Some browsers begin the file with a byte order mark.
     let text = text.trim_start_matches('\u{feff}');
     let har: Har = serde_json::from_str(text).map_err(|error| {
-        Failure::new(format!("this is no HAR file: {error}"))
+        Failure::new(format!("this is not a HAR file: {error}"))
             .help("save one from the network panel of a browser")
     })?;
     let entries = har.log.entries;
@@ -46,7 +46,7 @@ pub(crate) fn parse(text: &str, number: usize) -> Result<Written, Failure> {
     let entry = number.checked_sub(1).and_then(|index| entries.into_iter().nth(index));
     let Some(Entry { request: HarRequest { method, url, headers } }) = entry else {
         return Err(Failure::new(format!(
-            "the HAR file has {count} entries, and no entry {number}"
+            "the HAR file has {count} entries, but no entry {number}"
         ))
         .help("name another one with `--entry`, from 1"));
     };
@@ -79,7 +79,7 @@ mod tests {
     fn what_is_no_entry_is_said() {
         for number in [0, 3] {
             let message = parse(HAR, number).unwrap_err().message;
-            assert_eq!(message, format!("the HAR file has 2 entries, and no entry {number}"));
+            assert_eq!(message, format!("the HAR file has 2 entries, but no entry {number}"));
         }
         assert!(parse("{}", 1).unwrap_err().message.contains("missing field `log`"));
     }

@@ -33,7 +33,7 @@ Examples:
   cargo policy explain --har page.har --entry 3
   cargo policy explain CONNECT /live --protocol websocket -H 'origin: https://app.example'
   cargo policy explain --log \"$(grep policy::decision app.log | tail -1)\"
-  cargo policy explain POST /orders --from HEAD~1     by policy.lock of one commit ago
+  cargo policy explain POST /orders --from HEAD~1     by policy.lock of the commit before
 
 Exit codes: 0 the request is let through, 1 it is refused, 2 wrong use or unreadable input.")]
 pub(crate) struct Arguments {
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     request: RequestArguments,
     #[command(flatten)]
     caller: CallerArguments,
-    /// The form of the explanation.
+    /// The format of the explanation.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
     #[command(flatten)]
@@ -76,6 +76,6 @@ fn explain_request(
 ) -> Result<policy_manifest::Explanation, Failure> {
     explain(manifest, sources, request, caller).map_err(|error| {
         Failure::new(format!("the manifest breaks a rule: {error}"))
-            .help("write it anew with `cargo test`")
+            .help("write it again with `cargo test`")
     })
 }

@@ -31,7 +31,7 @@ pub(super) fn parse(line: &str) -> Result<Record, Failure> {
         Err(_text) => text_fields(line),
     };
     let missing = |name: &str| {
-        Failure::new(format!("the line has no field `{name}`, so it is no decision record"))
+        Failure::new(format!("the line has no field `{name}`, so it is not a decision record"))
             .help("name a line of target `policy::decision`, see `App::decision_records`")
     };
     let field = |name: &str| fields.get(name).cloned();
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn what_is_no_record_is_said() {
         for line in ["", "GET / 200", "{\"method\":\"GET\"}", "path=/x method"] {
-            assert!(parse(line).unwrap_err().message.contains("no decision record"), "{line}");
+            assert!(parse(line).unwrap_err().message.contains("not a decision record"), "{line}");
         }
     }
 }

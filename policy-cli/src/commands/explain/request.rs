@@ -12,7 +12,7 @@ use crate::{failure::Failure, output::Output};
 /// The request, as method and URL, as a curl line, or as an entry of a HAR file.
 #[derive(Debug, Args)]
 pub(crate) struct RequestArguments {
-    /// The method and the URL, or a URL alone, which is a GET. A path is enough of a URL.
+    /// The method and the URL, or only the URL of a GET. A path is enough.
     #[arg(value_name = "METHOD URL", num_args = 1..=2, required_unless_present_any = ["curl", "har", "log"], conflicts_with_all = ["curl", "har", "log"])]
     target: Vec<String>,
     /// A header, as `name: value`. May be given several times.
@@ -30,7 +30,7 @@ pub(crate) struct RequestArguments {
     /// A HAR file, as browsers save it.
     #[arg(long, value_name = "FILE")]
     har: Option<PathBuf>,
-    /// Which entry of the HAR file, from 1.
+    /// The number of the entry in the HAR file, from 1.
     #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "har")]
     entry: usize,
 }
@@ -70,7 +70,7 @@ impl RequestArguments {
             written.headers.push(header_of(header)?);
         }
         for ignored in &written.ignored {
-            output.note(&format!("`{ignored}` is left out, since no policy looks at it"));
+            output.note(&format!("`{ignored}` is ignored, since no policy depends on it"));
         }
         let request = written.request(manifest)?;
         match &self.protocol {
@@ -117,7 +117,7 @@ fn extended_connect(
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     let url = format!("{scheme}://{}{}", host.unwrap_or_default(), request.uri());
     *request.uri_mut() = url.parse().map_err(|_error| {
-        Failure::new(format!("`{url}` is no URL")).help("name a host that a URL can have")
+        Failure::new(format!("`{url}` is not a URL")).help("name a host that a URL can have")
     })?;
     *request.version_mut() = Version::HTTP_2;
     request.extensions_mut().insert(Protocol::new(protocol));
@@ -127,7 +127,7 @@ fn extended_connect(
 /// The name and the value of `name: value`.
 pub(super) fn header_of(text: &str) -> Result<(String, String), Failure> {
     let (name, value) = text.split_once(':').ok_or_else(|| {
-        Failure::new(format!("`{text}` is no header")).help("write `name: value`")
+        Failure::new(format!("`{text}` is not a header")).help("write `name: value`")
     })?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
@@ -151,7 +151,7 @@ impl Written {
         let own = manifest.app.public_origin.as_deref().and_then(|own| own.split_once("://"));
         let host = host.unwrap_or_else(|| own.map_or("localhost", |(_, host)| host).to_owned());
         let wrong = |what: &str, text: &str, help: &str| {
-            Failure::new(format!("`{text}` is no {what}")).help(help.to_owned())
+            Failure::new(format!("`{text}` is not a {what}")).help(help.to_owned())
         };
         let mut request = Request::new(());
         *request.method_mut() = Method::from_bytes(self.method.as_bytes())
@@ -208,11 +208,11 @@ mod tests {
     #[test]
     fn what_is_no_request_is_said() {
         for (method, url, words) in [
-            ("NOT A METHOD", "/", "`NOT A METHOD` is no method"),
-            ("GET", "/a b", "`/a b` is no URL"),
+            ("NOT A METHOD", "/", "`NOT A METHOD` is not a method"),
+            ("GET", "/a b", "`/a b` is not a URL"),
         ] {
             assert_eq!(request(method, url).unwrap_err().message, words);
         }
-        assert_eq!(header_of("origin").unwrap_err().message, "`origin` is no header");
+        assert_eq!(header_of("origin").unwrap_err().message, "`origin` is not a header");
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn words(line: &str) -> Result<Vec<String>, Failure> {
     words.extend(word);
     let texts = words.into_iter().map(String::from_utf8);
     texts.collect::<Result<_, _>>().map_err(|_bytes| {
-        Failure::new("the curl line has bytes that are no UTF-8")
+        Failure::new("the curl line has bytes that are not UTF-8")
             .help("copy the line from a browser, or write the request with options")
     })
 }

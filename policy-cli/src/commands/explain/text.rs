@@ -64,7 +64,7 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
         let _ = writeln!(text, "\nthe page sees: {page}");
     }
     if let Some(nearest) = &explanation.nearest {
-        text += "\nto be let through, the request would have to\n";
+        text += "\nto be let through, the request has to\n";
         for step in &nearest.steps {
             let _ = writeln!(text, "  - {}", printable(step));
         }
@@ -79,7 +79,7 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
         for step in &edit.steps {
             let _ = writeln!(text, "  - {}", printable(step));
         }
-        text += "and everything that changes with this edit\n";
+        text += "and all effects of this edit\n";
         for change in &edit.changes {
             let _ = writeln!(text, "  - {}", printable(&change.to_string()));
         }

@@ -11,7 +11,7 @@ use policy_manifest::{Date, Finding, Severity, engine::Engine, lint};
 use self::report::Report;
 use crate::{failure::Failure, input::InputArguments, lines::Lines, output::Output};
 
-/// Look for what is odd about the policy of an app.
+/// Find oddities in the policy of an app.
 ///
 /// What it finds is legal, and perhaps more than was meant, or of no use. Each finding has a severity, by who gains what with whose authority, and is sure or a guess. What is
 /// sure and of medium severity or worse fails, as in the tests of `policy_tests!`; so do suppressions
@@ -21,18 +21,18 @@ use crate::{failure::Failure, input::InputArguments, lines::Lines, output::Outpu
 #[command(after_help = "\
 Examples:
   cargo policy lint
-  cargo policy lint --deny low                          fail on what is less severe, too
+  cargo policy lint --deny low                          also fail on less severe findings
   cargo policy lint --format sarif > policy.sarif       for the code scanning of a host
   cargo policy lint --format markdown >> $GITHUB_STEP_SUMMARY
   cargo policy lint --from HEAD~1                       as policy.lock was one commit ago
-  cargo policy code lint.subdomain-origins              what a lint is about
+  cargo policy code lint.subdomain-origins              the explanation of a lint
 
 Exit codes: 0 nothing fails, 1 something does, 2 wrong use or unreadable input.")]
 pub(crate) struct Arguments {
-    /// Fail on every finding of this severity or worse, be it sure or a guess.
+    /// Fail on every finding of this severity or worse, whether sure or a guess.
     #[arg(long, value_name = "SEVERITY")]
     deny: Option<Deny>,
-    /// The form of the report.
+    /// The format of the report.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
     #[command(flatten)]
@@ -55,7 +55,7 @@ enum Format {
     Markdown,
     /// For programs.
     Json,
-    /// SARIF 2.1.0, which code hosts show at the lines of a change.
+    /// SARIF 2.1.0, which code hosts show beside the changed lines.
     Sarif,
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     // An invalid policy has no findings.
     Engine::new(&input.manifest).map_err(|error| {
         Failure::new(format!("the manifest breaks a rule: {error}"))
-            .help("write it anew with `cargo test`")
+            .help("write it again with `cargo test`")
     })?;
     let suppressions = input.suppressed?;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();

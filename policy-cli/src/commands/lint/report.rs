@@ -76,7 +76,7 @@ impl Report<'_> {
         facts.extend(finding.gain.map(|gain| ("gain", gain.to_string())));
         facts.extend(finding.witness.clone().map(|witness| ("witness", witness)));
         if finding.lint.confidence() == Confidence::Heuristic {
-            facts.push(("sure", "no, it may be meant".to_owned()));
+            facts.push(("sure", "no, it may be intended".to_owned()));
         }
         if let Some(place) = self.line_of(finding) {
             facts.push(("line", format!("{}:{}", place.file, place.line)));
@@ -96,7 +96,7 @@ impl Report<'_> {
             count => format!("{count} {what}s"),
         };
         let mut summary = match findings.len() {
-            0 => "nothing is odd about this policy".to_owned(),
+            0 => "this policy has no oddities".to_owned(),
             all => format!("{}, of which {} fail", count(all, "finding"), self.fails),
         };
         if !suppressed.is_empty() {

@@ -125,7 +125,7 @@ fn cache_control(judged: &Judged<'_>, findings: &mut Findings<'_>) {
         let found = format!("`cache-control` {}{expires}", quote(found.as_deref()));
         findings.add(Code::CacheControlChanged, judged, expected, found);
     } else if caching == Caching::NoStore && judged.response.is_from_cache() {
-        let found = "a response that a cache had stored".to_owned();
+        let found = "a response from a cache".to_owned();
         findings.add(Code::NoStoreKept, judged, "a response of its own".to_owned(), found);
     }
 }
