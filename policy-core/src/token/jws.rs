@@ -15,8 +15,8 @@ pub(super) struct Segments<'t> {
 }
 
 impl<'t> Segments<'t> {
-    /// Splits a token into its header and the rest: exactly two dots, three segments of
-    /// base64url characters that are not empty.
+    /// Splits a token into its header and the other segments. A token has exactly three segments,
+    /// none of them empty, of base64url characters.
     pub(super) fn split(token: &'t [u8]) -> Result<(&'t [u8], Self), TokenError> {
         Self::split_loosely(token).and_then(|(header, segments)| {
             if segments.payload.is_empty() {
@@ -27,8 +27,8 @@ impl<'t> Segments<'t> {
         })
     }
 
-    /// As [`split`](Self::split), but the payload may be empty, as in a signature over no content
-    /// (RFC 7515 has no rule against it).
+    /// Splits a JWS as [`split`](Self::split) does, but accepts an empty payload, which RFC 7515
+    /// does not forbid.
     fn split_loosely(token: &'t [u8]) -> Result<(&'t [u8], Self), TokenError> {
         let is_character =
             |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
@@ -66,7 +66,7 @@ impl From<SignatureFault> for TokenError {
 ///
 /// # Errors
 ///
-/// The reason why the signature is not one of these keys by one of these algorithms.
+/// The token is malformed, its key or algorithm is not accepted, or its signature is wrong.
 ///
 /// ```
 /// use policy_core::{

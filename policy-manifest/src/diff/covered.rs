@@ -1,4 +1,4 @@
-//! The findings of a request, looked up by its place and its key.
+//! An index of the findings: looks up those that cover a request.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -7,14 +7,14 @@ use std::{
 
 use super::{cells::Key, group::Group, located::Indices};
 
-/// The places of findings, to find those of a request.
+/// The cases of all findings, by the place of the requests that they cover.
 #[derive(Debug, Default)]
 pub(super) struct Covered {
     pub(super) requests: HashMap<PlaceKey, Vec<CaseOf>>,
     pub(super) preflights: HashMap<(Indices, String), Vec<CaseOf>>,
 }
 
-/// A case, by the index of its finding and its index in the finding.
+/// A case of a finding, by the two indices, and the requests that it covers.
 #[derive(Clone, Debug)]
 pub(super) struct CaseOf {
     pub(super) finding: usize,
@@ -23,8 +23,8 @@ pub(super) struct CaseOf {
     pub(super) has_malformed: bool,
 }
 
-/// Paths, a method, the routes for it, and the routes that take the encoded slash, for a path that
-/// has one.
+/// The place of a request: its path in both apps, its method, the routes for this method and, if
+/// the path has an encoded slash, the routes that accept it.
 pub(super) type PlaceKey = (Indices, String, Indices, Option<Indices>);
 
 impl Covered {
@@ -41,7 +41,7 @@ impl Covered {
                 let taken = unit.has_slash.then_some(unit.taken);
                 let key = (unit.found, unit.asked.name().to_owned(), unit.routes, taken);
                 let known = self.requests.entry(key).or_default();
-                // Several paths represent the encoded slashes of one template.
+                // A template with several encoded slashes has several paths, but one case.
                 if !known.iter().any(|other| (other.finding, other.case) == (finding, case.case)) {
                     known.push(case);
                 }

@@ -1,4 +1,4 @@
-//! The pages and programs that two policies may distinguish.
+//! The senders of requests, divided into the classes that two policies can treat differently.
 
 use std::collections::BTreeSet;
 
@@ -13,25 +13,25 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Senders {
-    /// Programs, which state no page.
+    /// Programs: their requests have none of the headers by which browsers state a page.
     pub programs: bool,
     /// Pages of the app itself.
     pub own_pages: bool,
     /// Pages of other origins that state their origin, as scripts and forms do.
     pub pages: OriginRegion,
-    /// Links of other sites, which show the response.
+    /// Links on pages of other sites: browsers show the response to the user.
     pub links: bool,
     /// Images, scripts, frames and forms without a stated origin on pages of other sites.
     pub embeds: bool,
-    /// They open a WebSocket.
+    /// The requests open a WebSocket.
     pub web_socket: bool,
-    /// They call the server by a host name that is not the app's, such as its address.
+    /// The requests name a host other than the app's, such as its address.
     pub other_host: bool,
-    /// Their headers contradict each other, or their request may be a replay.
+    /// The headers of the requests contradict each other, or the requests may be replays.
     pub odd: bool,
 }
 
-/// Disjoint sets of origins; no policy distinguishes the members of a set.
+/// Disjoint sets of origins: each policy treats all members of a set alike.
 #[derive(Debug)]
 pub(super) struct Atoms(Vec<Atom>);
 
@@ -43,7 +43,7 @@ struct Atom {
 }
 
 impl Atoms {
-    /// The sets into which some policies divide all origins but the apps' own.
+    /// Divides all origins, except the apps' own, into the sets that these policies distinguish.
     pub(super) fn of<'a>(policies: impl Iterator<Item = &'a Cors>, own: [&str; 2]) -> Self {
         let mut regions: Vec<OriginRegion> = Vec::new();
         for region in policies.map(Cors::region) {
@@ -65,7 +65,7 @@ impl Atoms {
             atoms = split.filter(|atom| !atom.is_empty()).collect();
         }
         let mut atoms: Vec<Atom> = atoms.into_iter().filter_map(Atom::of).collect();
-        // The order does not depend on which of the two is the old one.
+        // The order is the same if the two policies change places.
         atoms.sort_by(|one, other| one.origin.cmp(&other.origin));
         let null =
             Atom { region: OriginRegion::null(), origin: "null".to_owned(), is_of_anybody: true };
@@ -73,7 +73,7 @@ impl Atoms {
         Self(atoms)
     }
 
-    /// The values of `Origin`.
+    /// The values of the `Origin` header: one for each set, and those of no set.
     pub(super) fn stated(&self) -> Vec<Stated> {
         let atoms = self.0.iter().enumerate();
         let others = atoms.map(|(number, atom)| Stated::Other(atom.origin.clone(), number));
@@ -81,7 +81,7 @@ impl Atoms {
         first.chain(others).chain([Stated::Malformed, Stated::Repeated]).collect()
     }
 
-    /// All senders that some policy distinguishes.
+    /// One sender of each class that a policy can treat differently.
     pub(super) fn senders(&self) -> Vec<Sender> {
         let mut senders = Vec::new();
         for origin in self.stated() {
@@ -110,7 +110,7 @@ impl Atoms {
         senders
     }
 
-    /// The gainer that a sender in a user's browser stands for.
+    /// The class of people who gain if a request of this sender is allowed.
     pub(super) fn gainer(&self, sender: &Sender) -> Gainer {
         let is_odd = sender.contradicts();
         match &sender.origin {
@@ -128,8 +128,8 @@ impl Atoms {
         }
     }
 
-    /// Describes the senders of requests with a method. If pages and programs send them, other
-    /// requests that a client could make up are left out.
+    /// Describes the senders of requests with a method. Requests that only a hand-written client
+    /// sends are left out if pages or programs are among the senders.
     pub(super) fn describe<'a>(
         &self,
         senders: impl IntoIterator<Item = &'a Sender>,
@@ -184,7 +184,7 @@ impl Atom {
     }
 }
 
-/// The values of `Sec-Fetch-Site`, and whether it is a link.
+/// The values of `Sec-Fetch-Site`, each with whether a link sends the request.
 const SITES: [(Option<&str>, bool); 8] = [
     (None, false),
     (Some("same-origin"), false),
@@ -207,7 +207,7 @@ impl Sender {
         is_null && self.site == Some("same-origin") && !self.is_cors
     }
 
-    /// Whether no client sends this with a method, or only as a replay.
+    /// Whether no browser sends this with a method, or whether it may be a replay.
     pub(super) fn is_odd(&self, method: &str) -> bool {
         (self.is_upgrade && method != "GET") || self.is_early || self.contradicts()
     }
@@ -221,7 +221,7 @@ impl Sender {
         }
     }
 
-    /// Whether a page of another origin sends this, which reads only what is shared with it.
+    /// Whether a page of another origin sends this: CORS decides whether it can read the response.
     pub(super) fn is_other_page(&self) -> bool {
         matches!(self.origin, Stated::Other(..) | Stated::Malformed)
     }
@@ -261,7 +261,7 @@ impl Senders {
         }
         let mut words = words.join(", ");
         if words.is_empty() {
-            words = "whoever states no valid page".to_owned();
+            words = "clients that state no valid page".to_owned();
         }
         for (is, how) in [
             (self.web_socket, ", by a WebSocket"),

@@ -1,4 +1,4 @@
-//! One of the two apps that are compared.
+//! The old or the new app of a comparison, prepared for deciding about requests.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use crate::{
     facets::Cors,
 };
 
-/// One of two apps.
+/// The old or the new app: its manifest, and its engine with the data to address requests to it.
 #[derive(Debug)]
 pub(super) struct Side {
     pub(super) manifest: Manifest,
     pub(super) engine: Engine,
     pub(super) identity: Identity,
-    /// The templates as written, by the numbers of their paths.
+    /// The text of each path template in the manifest, by the number of the path in the engine.
     pub(super) path_texts: BTreeMap<usize, String>,
 }
 
-/// The names under which an app serves. Requests to the app use them.
+/// The names of an app that a request to it contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) host: String,
@@ -58,7 +58,8 @@ impl Side {
         Ok(Self { manifest, engine, identity, path_texts })
     }
 
-    /// Sends the cookie of the other app to one without sessions, which ignores it.
+    /// Uses the cookie name of the other app if this app has no sessions, so that both get the same
+    /// request. An app without sessions ignores the cookie.
     pub(super) fn take_cookie(&mut self, other: &Self) {
         if self.manifest.app.sessions.is_none() {
             self.identity.cookie.clone_from(&other.identity.cookie);

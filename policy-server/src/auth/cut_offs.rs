@@ -1,10 +1,10 @@
-//! The cut-offs that a request knows, and those that it makes.
+//! The order of cut-offs and grants: a cut-off ends all credentials of a user, or of all users.
 //!
-//! A request that grants rights to a user loses against every cut-off of that user that another
-//! request made after it began. Each store numbers its cut-offs. A request starts with the newest
-//! number that this process knows, which is never higher than the store's, and the store compares:
-//! no clock decides. A cut-off that the request makes itself raises its number, unless another one
-//! came in between.
+//! A grant of rights to a user fails if another request made a cut-off for this user after the
+//! granting request began. Each store numbers its cut-offs. A request remembers the newest number
+//! that this process had read when the request began, and the store compares it with the number of
+//! its newest cut-off. No clock is involved. The request's own cut-offs raise the number that it
+//! remembers, unless another request made a cut-off in between.
 
 use std::{
     fmt,
@@ -21,7 +21,7 @@ use crate::{
     store::StoreError,
 };
 
-/// The newest cut-off of each store that this process knew when a request began.
+/// The number of the newest cut-off of each store that this process had read when a request began.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Known {
     pub(crate) sessions: u64,
@@ -68,12 +68,12 @@ impl CutOffs {
         }
     }
 
-    /// The newest cut-off of sessions that does not forbid what this request grants.
+    /// The number of the newest cut-off of sessions that permits the grants of this request.
     pub(crate) fn of_sessions(&self) -> u64 {
         self.known_of_sessions.load(Ordering::Acquire)
     }
 
-    /// The newest cut-off of tokens that does not forbid what this request grants.
+    /// The number of the newest cut-off of tokens that permits the grants of this request.
     pub(crate) fn of_tokens(&self) -> u64 {
         self.known_of_tokens.load(Ordering::Acquire)
     }
@@ -105,8 +105,8 @@ impl CutOffs {
         result
     }
 
-    /// Queries the stores for cut-offs that this process does not know, after one of them refused
-    /// a grant, so that the next request knows them.
+    /// Reads new cut-offs from the stores after one of them refused a grant, so that the next
+    /// request starts with their numbers.
     pub(crate) async fn learn(&self) -> Result<(), StoreError> {
         if let Some(sessions) = &self.sessions {
             sessions.learn_cut_offs().await?;
@@ -171,8 +171,10 @@ impl CutOffs {
     }
 }
 
-/// Records a cut-off that the request made itself, with its number. It does not apply to the
-/// request, unless the cut-off before it was made by another request.
+/// Raises the number that a request remembers to that of its own cut-off, so that this cut-off does
+/// not forbid the request's later grants. `before` is the number of the previous cut-off in the
+/// store. If the request does not know that one, another request made it, and the number stays: the
+/// store then refuses the grants.
 fn raise(known: &AtomicU64, before: u64, number: u64) {
     if before <= known.load(Ordering::Acquire) {
         known.fetch_max(number, Ordering::AcqRel);

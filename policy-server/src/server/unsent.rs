@@ -83,11 +83,11 @@ pub(super) struct Unsent {
     budget: Arc<UnsentBudget>,
     held: AtomicUsize,
     frames: AtomicUsize,
-    /// When the client had last read a frame, or when there was first one to read.
+    /// When the client last read a frame or, if it has read none, when the first frame was there.
     since: Mutex<Option<Instant>>,
-    /// Woken when a waiting request may begin.
+    /// Wakes requests that wait for the client to read.
     room: Notify,
-    /// Set when the connection has to be closed, and when it is.
+    /// Whether the connection has to be closed, or is.
     is_closed: AtomicBool,
     evicted: AtomicWaker,
 }
@@ -115,8 +115,9 @@ impl Unsent {
         self.held.load(Relaxed) >= self.budget.per_connection
     }
 
-    /// Completes when a request may begin. One request begins at a time: once its response is
-    /// known, the caller admits the next one with [`admit_next`](Self::admit_next).
+    /// Waits until the connection holds fewer unsent bytes than its budget, so that the caller may
+    /// run its handler. Wakes one waiting request at a time: after its response is counted, the
+    /// caller wakes the next one by [`admit_next`](Self::admit_next).
     pub(super) async fn room(&self) {
         loop {
             let mut room = pin!(self.room.notified());
@@ -131,14 +132,14 @@ impl Unsent {
         }
     }
 
-    /// Lets a waiting request begin, if there is room.
+    /// Wakes a waiting request, unless the budget of the connection is used up.
     pub(super) fn admit_next(&self) {
         if !self.is_full() {
             self.room.notify_one();
         }
     }
 
-    /// Whether the connection has to be closed. The task is woken when that changes.
+    /// Ready once the connection has to be closed.
     pub(super) fn poll_evicted(&self, context: &Context<'_>) -> Poll<()> {
         self.evicted.register(context.waker());
         if self.is_closed() { Poll::Ready(()) } else { Poll::Pending }

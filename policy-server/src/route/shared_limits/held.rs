@@ -1,4 +1,4 @@
-//! The part of the store's accounts that an instance holds in memory.
+//! Requests that an instance has reserved in the store, so that not each request calls the store.
 
 use std::{
     collections::HashMap,
@@ -14,15 +14,15 @@ use crate::store::TakenRate;
 /// The number of parts of the map, each with its own lock.
 const SHARDS: usize = 16;
 
-/// How long to wait for a call that takes a block before another one is made.
+/// After this time, another call may reserve a block although the first one has not returned.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Requests that were taken in advance, and refusals that are still valid, in bounded memory. A
-/// dropped entry costs a call of the store.
+/// The reserved requests and the current refusals of clients, in bounded memory. A dropped entry
+/// costs a call of the store.
 #[derive(Debug)]
 pub(super) struct Held {
     per: Duration,
-    /// How many requests are taken at once.
+    /// The number of requests that one call reserves.
     block: u32,
     /// The maximum number of clients in a shard.
     most: usize,
@@ -33,14 +33,14 @@ pub(super) struct Held {
 /// A recent client.
 #[derive(Clone, Copy, Debug, Default)]
 struct Client {
-    /// Requests taken and not used, valid until `left_until`.
+    /// Reserved and unused requests, valid until `left_until`.
     left: u32,
     left_until: Duration,
-    /// Requests that remained in the store besides these, until the quota there is reset.
+    /// Requests that remained in the store after the last call, until its quota is reset.
     remaining: u32,
     reset_at: Duration,
     refused_until: Duration,
-    /// Until then, a call for a block is in flight.
+    /// Until then, no other call reserves a block: one is in flight.
     asked_until: Duration,
     /// The end of a period in which the client was admitted.
     admitted_until: Duration,
@@ -54,7 +54,7 @@ impl Client {
     }
 }
 
-/// The decision without the store, or the number of requests to take from it.
+/// The decision without the store, or the number of requests to reserve there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     Decided(Result<Granted, Refused>),
@@ -72,7 +72,7 @@ impl Held {
         }
     }
 
-    /// Uses a request that was taken in advance. `admit` is called once in a period.
+    /// Decides by a reserved request or a current refusal. `admit` is called once in a period.
     pub(super) fn take(
         &self,
         client: &[u8],
@@ -110,7 +110,7 @@ impl Held {
         Known::Ask { wanted: if is_asked { 1 } else { self.block } }
     }
 
-    /// Decides by the store's response to a call made at `asked`.
+    /// Decides by the result of a call that began at `asked`, and keeps the rest of its block.
     pub(super) fn learn(
         &self,
         client: &[u8],

@@ -98,14 +98,14 @@ impl Service<Request<Incoming>> for ConnectionService {
     }
 }
 
-/// A response that keeps its request open: this future does until the head is sent, then the body.
+/// A response that keeps its request open: this future until the head is sent, then the body.
 pub(super) struct OpenResponse {
     response: ResponseFuture,
     open: Option<OpenRequest>,
     activity: Arc<Activity>,
     /// Whether the handler may run.
     is_admitted: bool,
-    /// If the request had to wait: completes when the client has read enough of earlier responses.
+    /// The wait for the client to read enough of the earlier responses, if one was necessary.
     room: Option<Room>,
     /// The `Alt-Svc` value that announces HTTP/3.
     #[cfg(feature = "http3")]
@@ -120,14 +120,15 @@ pub(super) struct OpenResponse {
 type Room = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl OpenResponse {
-    /// Whether the handler may run. This is checked just before it runs: requests that arrived
-    /// together run one after the other, and each counts the responses of the earlier ones.
+    /// Ready when the handler may run: the client has read enough of the earlier responses. Checked
+    /// just before the handler runs, so that of several requests that arrived together each one
+    /// counts the responses to those before it.
     fn poll_admitted(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if self.room.is_none() && !self.activity.unsent().is_full() {
             self.is_admitted = true;
             return Poll::Ready(());
         }
-        // The client has unread responses meanwhile, so its timeout applies.
+        // The client has unread responses meanwhile, so the time-out for slow readers applies.
         let unsent = self.activity.unsent();
         let room = self.room.get_or_insert_with(|| {
             let unsent = Arc::clone(unsent);
