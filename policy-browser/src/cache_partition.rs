@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_scripts_fetch_of_other_sites_is_apart_in_firefox() {
+    fn firefox_caches_cross_site_fetches_separately() {
         let app = page(APP);
         let share = |url| {
             let load = |kind| (&app, kind, url, true);

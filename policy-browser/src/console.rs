@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_sent_is_shown() {
+    fn shows_the_fields_of_the_response() {
         let text = said(app(), false, Reason::AllowOrigin("https://shop.example".to_owned()));
         assert!(text.contains("has a value 'https://shop.example' that is not equal"), "{text}");
         assert!(text.contains("the response says `Access-Control-Allow-Origin: https://shop.ex"));
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_told_to_grant_null_without_being_told_who_that_is() {
+    fn advice_to_grant_null_explains_null() {
         let text = said(PageOrigin::Opaque, false, Reason::NoAllowOrigin);
         assert!(
             text.contains(
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_matter_of_cors_is_not_called_one() {
+    fn an_unreachable_server_is_not_reported_as_a_cors_error() {
         let text = said(app(), false, Reason::Unreachable);
         assert!(!text.contains("CORS"), "{text}");
     }

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_in_its_own_window_stays_out_of_others() {
+    fn cookies_of_the_own_window_are_not_sent_in_frames() {
         let line = "a=1; Secure; SameSite=None";
         for third_party in [ThirdParty::Partitioned, ThirdParty::Blocked] {
             let profile = Profile::STANDARD.third_party(third_party);

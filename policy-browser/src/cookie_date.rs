@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_none() {
+    fn rejects_malformed_dates() {
         for text in [
             "",
             "tomorrow",

@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_field_is_an_error() {
+    fn rejects_malformed_header_fields() {
         for (name, value) in [("a b", "1"), ("a", "1\r\nb: 2"), ("a", "\u{100}"), ("", "1")] {
             assert!(
                 Fields::fill(&Profile::STANDARD, &[(name.into(), value.into())], false, false)

@@ -166,7 +166,7 @@ mod tests {
     };
 
     #[test]
-    fn origin_is_told_to_others_and_with_unsafe_methods() {
+    fn origin_is_sent_cross_origin_and_with_unsafe_methods() {
         let origin =
             |fetch| load(&app(), fetch, &[response(200, &[])]).last("origin").map(str::to_owned);
         let app = Some("https://app.test");
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_a_sandboxed_page_opens_is_told_what_other_origins_are_in_firefox() {
+    fn in_firefox_a_window_of_a_sandboxed_page_gets_the_cross_origin_referrer() {
         for (policy, told) in [
             (ReferrerPolicy::NoReferrerWhenDowngrade, Some("https://app.test/a")),
             (ReferrerPolicy::StrictOriginWhenCrossOrigin, Some("https://app.test/")),

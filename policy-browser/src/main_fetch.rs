@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_pages_may_not_ask_for_is_not_sent() {
+    fn forbidden_requests_are_not_sent() {
         for (fetch, reason) in [
             (Fetch::new("trace", URL), Reason::Method),
             (Fetch::new("a b", URL), Reason::Method),

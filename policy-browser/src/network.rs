@@ -385,14 +385,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_fresh_is_not_asked_for() {
+    fn a_fresh_response_needs_no_request() {
         let (trial, _) = twice(&[("cache-control", "max-age=60")], &[]);
         let response = trial.outcome.response().unwrap();
         assert!(response.is_cached && response.body == b"content");
     }
 
     #[test]
-    fn what_is_stale_is_asked_for_with_conditions() {
+    fn a_stale_response_is_revalidated() {
         let (trial, status) =
             twice(&[("etag", "\"1\""), ("cache-control", "no-cache")], &[response(304, &[])]);
         assert_eq!(trial.last("if-none-match"), Some("\"1\""));
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_used_while_it_is_refreshed_is_used_and_refreshed() {
+    fn stale_while_revalidate_uses_and_refreshes_the_response() {
         let fields = [("etag", "\"1\""), ("cache-control", "max-age=0, stale-while-revalidate=60")];
         let new = response(200, &[("cache-control", "max-age=60"), ("x-new", "1")]);
         let (trial, _) = twice(&fields, &[new]);
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cached_for_one_origin_is_checked_for_the_next() {
+    fn a_cached_response_is_checked_for_each_origin() {
         let fields =
             [("cache-control", "max-age=60"), ("access-control-allow-origin", "https://app.test")];
         let fetch = || Fetch::get("https://api.test/");
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cache_mode_is_told_to_caches() {
+    fn the_cache_mode_sets_request_directives() {
         for (mode, control, pragma) in [
             (CacheMode::Default, None, None),
             (CacheMode::NoCache, Some("max-age=0"), None),

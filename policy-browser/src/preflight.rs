@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn who_listens_to_an_upload_needs_no_list_of_methods() {
+    fn an_upload_listener_causes_a_preflight_without_listed_methods() {
         let trial = granted(Fetch::post(URL).watch_upload(), &[]);
         assert!(trial.sent[0].is_preflight);
         let stream = granted(Fetch::post(URL).body("x").stream_body(), &[]);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn who_listens_to_an_upload_needs_its_method_in_chromium_and_firefox() {
+    fn an_upload_listener_needs_its_method_in_chromium_and_firefox() {
         let is_granted = |profile, fetch: Fetch| {
             let state = State::new(profile, std::time::Duration::ZERO);
             let fetch = fetch.body("x").watch_upload();

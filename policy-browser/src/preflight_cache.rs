@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_of_seconds_is_five() {
+    fn a_malformed_max_age_counts_as_five_seconds() {
         for age in ["-1", "1.5", "", "1, 2"] {
             let (state, _) = asks(browser(), &app(), URL, age);
             let (state, _) = step(state, Event::Elapse(Duration::from_secs(4)));

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn another_site_may_be_told_no_more_than_the_origin() {
+    fn another_site_gets_at_most_the_origin_as_referrer() {
         let [_, other, _] = TARGETS.map(url);
         let sister = url("https://api.shop.example/");
         let over_http = url("http://shop.example/");

@@ -56,12 +56,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_policy_keeps_nobody_away() {
+    fn a_malformed_resource_policy_is_ignored() {
         assert!(is_shown("https://evil.test/", "https://api.test/", "Same-Origin"));
     }
 
     #[test]
-    fn what_came_over_tls_is_not_for_a_page_that_did_not() {
+    fn a_page_without_tls_cannot_load_a_same_site_resource_over_tls() {
         assert!(!is_shown("http://app.shop.test/", "https://api.shop.test/", "same-site"));
     }
 

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_script_writes_is_sent_and_read() {
+    fn cookies_of_scripts_are_sent_and_read() {
         let text = "a=1".to_owned();
         let (state, _) = step(browser(), Event::WriteCookie { page: app(), text });
         assert_eq!(state.read_cookies(&app()), "a=1");

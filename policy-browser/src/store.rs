@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_stored_follows_from_both_sides() {
+    fn storability_depends_on_request_and_response() {
         let stored = |status, asked: Fields<'_>, said: Fields<'_>| {
             let browser =
                 Browser::new(Profile::STANDARD).keeps(&get(asked), &response(status, said));

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_acts_on_is_written_as_an_escape() {
+    fn control_characters_are_escaped() {
         for character in [
             '\0',
             '\u{7}',
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_shows_stays() {
+    fn printable_characters_stay() {
         let text = r#"/orders/{id} 'a' "b" \ ~ é ß 漢字 €"#;
         assert_eq!(printable(text), text);
     }

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_left_out() {
+    fn unknown_facts_are_left_out() {
         let bare = SarifFinding { location: None, routes: Vec::new(), ..finding("a") };
         let result = render_json(&[bare])["results"][0].clone();
         assert!(result.get("locations").is_none() && result.get("suppressions").is_none());

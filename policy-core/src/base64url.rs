@@ -112,7 +112,7 @@ mod tests {
 
     /// Every byte at every position, in texts of every length up to three groups.
     #[test]
-    fn what_is_read_is_what_data_encoding_reads() {
+    fn decodes_as_data_encoding_does() {
         for len in 0..12 {
             for at in 0..len {
                 for byte in 0..=u8::MAX {

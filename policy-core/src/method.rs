@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_safe_is_idempotent() {
+    fn safe_methods_are_idempotent() {
         for method in ["GET", "HEAD", "QUERY", "OPTIONS", "TRACE", "POST", "PUT", "PATCH", "DELETE"]
         {
             assert!(!is_safe(method) || is_idempotent(method), "{method}");

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_not_there() {
+    fn malformed_members_of_accept_are_ignored() {
         let offers = ["application/json", "text/html"];
         for member in [
             "text",

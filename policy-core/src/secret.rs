@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_key_breaks_a_rule() {
+    fn weak_and_malformed_keys_break_a_rule() {
         let rule = |bytes: &[u8]| SecretKey::new(bytes).unwrap_err().rule();
         assert_eq!(rule(b"secret"), Rule::SecretTooShort);
         assert_eq!(rule(&[7; 32]), Rule::SecretConstant);

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_like_no_word_is_not_guessed() {
+    fn dissimilar_words_get_no_suggestion() {
         for word in ["banana", "x", "CorsPolicy", "between", "why", ""] {
             assert_eq!(nearest(word, POSSIBLE), None, "{word}");
         }

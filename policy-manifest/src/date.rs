@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_day_is_refused() {
+    fn rejects_malformed_dates() {
         for text in [
             "",
             "2027",

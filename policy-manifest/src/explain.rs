@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_one_after_the_other() {
+    fn missing_credentials_are_named_in_order() {
         let found = explained(&request("POST", "/orders", &[("origin", APP)]), &Caller::default());
         let steps = found.nearest.unwrap().steps;
         assert_eq!(

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_no_manifest() {
+    fn rejects_unreadable_manifests() {
         let text = written(false).to_json();
         for (from, to, words) in [
             ("\"format\": 1", "\"format\": 2", "up to 1"),

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_opens_has_to_be_accepted_by_name_and_once_for_each_policy() {
+    fn opening_changes_are_accepted_by_name_once_for_each_policy() {
         let lock = Lock::new(app(staff()));
         let update = lock.update(&app(Auth::Public)).unwrap();
         let (change, line) = &update.to_accept[0];

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn who_needs_an_account_gains_less() {
+    fn a_gain_that_needs_an_account_is_less_severe() {
         let of = |authority| Severity::of(Gainer::Anybody, Effect::Write, authority);
         assert_eq!(of(Authority::Nobody), Severity::High);
         assert_eq!([of(Authority::Held), of(Authority::Ambient)], [Severity::Medium; 2]);

@@ -64,7 +64,7 @@ async fn policies_come_from_configurations_too() {
 }
 
 #[tokio::test]
-async fn policies_are_told_to_caches_on_every_response_unless_they_are_for_everybody() {
+async fn responses_vary_by_origin_unless_everybody_may_read_them() {
     let app = || App::new(()).routes(routes![plain, own]);
     for (client, path, vary) in [
         (app().cors(APP).test(), "/plain", true),

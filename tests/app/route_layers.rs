@@ -163,7 +163,7 @@ const EVERYBODY_OF_APP: CorsPolicy =
 
 /// A response of the layer itself, an error, and a panic in it.
 #[tokio::test]
-async fn what_a_layer_answers_itself_has_the_policies_of_the_route() {
+async fn responses_of_a_layer_have_the_policies_of_the_route() {
     #[get("/quota")]
     #[cors(origins = ["https://app.example"])]
     #[auth(public)]
@@ -254,7 +254,7 @@ async fn a_layer_of_a_group_is_one_for_all_its_routes() {
 }
 
 #[tokio::test]
-async fn a_layer_that_makes_a_request_of_its_own_is_told_so() {
+async fn a_layer_that_replaces_the_request_gets_500() {
     #[get("/anew")]
     #[auth(public)]
     #[layer(MapRequestLayer::new(|_request: Request| Request::new(Body::empty())))]

@@ -355,7 +355,7 @@ async fn a_request_that_waits_for_the_store_ends_with_its_time_out() {
 }
 
 #[tokio::test]
-async fn a_store_that_instances_cannot_share_is_said_at_the_start() {
+async fn shared_limits_need_a_shared_store() {
     let limits = || App::new(()).routes(routes![root]).shared_limits(SharedLimits::with_sessions());
     let own = Sessions::store(Store::default());
     let file = env::temp_dir().join(format!("policy-limits-{}", std::process::id()));

@@ -86,7 +86,7 @@ async fn a_list_of_a_tenant_is_within_the_bound_and_can_be_taken_away() {
 }
 
 #[test]
-fn what_is_in_a_list_before_the_start_is_within_the_bound() {
+fn lists_are_checked_against_the_bound_at_start() {
     let (tenants, app) = tenants();
     tenants.replace_for("acme", &["https://evil.example"]).expect("no route uses it yet");
     let Err(Error::Start(problems)) = app.build() else { panic!("it starts") };

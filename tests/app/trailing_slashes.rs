@@ -129,7 +129,7 @@ async fn a_guarded_path_is_guarded_in_both_spellings() {
 }
 
 #[tokio::test]
-async fn what_is_below_a_prefix_gets_both_spellings_as_they_were_sent() {
+async fn mounts_receive_trailing_slashes_unchanged() {
     for meaning in [TrailingSlash::Strict, TrailingSlash::Redirect, TrailingSlash::Same] {
         for (path, text) in [
             ("/files/a", "a"),

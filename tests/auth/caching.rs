@@ -214,7 +214,7 @@ async fn a_handler_may_be_stricter_and_never_laxer() {
 }
 
 #[tokio::test]
-async fn what_depends_on_a_session_says_so_whoever_asks() {
+async fn responses_that_read_the_session_vary_by_cookie_for_all_callers() {
     let scenario = scenario().await;
     let ada = scenario.login("ada").await;
     for path in ["/public/session", "/public/error", "/optional"] {

@@ -504,7 +504,7 @@ async fn apps_and_groups_state_the_protection_of_handlers_that_say_nothing() {
 
 /// Without a session there is no token, so that a program has to state the origin.
 #[tokio::test]
-async fn a_login_from_no_page_is_told_to_send_an_origin() {
+async fn a_login_without_a_page_needs_an_origin() {
     for policy in [CsrfPolicy::Token, CsrfPolicy::OriginElseToken, CsrfPolicy::Origin] {
         let scenario = Scenario::with(vec![], |app| app.csrf(policy)).await;
         let login = || scenario.client.post("/login/ada");

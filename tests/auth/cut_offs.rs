@@ -154,7 +154,7 @@ async fn cut_off(visitor: &Visitor, way: &str, user: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_began_before_a_cut_off_is_refused_when_it_commits() {
+async fn requests_begun_before_a_cut_off_cannot_commit() {
     for way in WAYS {
         for path in SLOW {
             let scenario = Scenario::new(all()).await;
@@ -182,7 +182,7 @@ async fn what_began_before_a_cut_off_is_refused_when_it_commits() {
 }
 
 #[tokio::test]
-async fn what_an_extractor_checked_before_a_cut_off_is_refused() {
+async fn logins_checked_before_a_cut_off_are_refused() {
     for path in ["/slow/extractor/sessions", "/slow/extractor/tokens"] {
         let scenario = Scenario::new(all()).await;
         let running = tokio::spawn(scenario.client.post(path).origin(OWN).send());

@@ -60,7 +60,7 @@ async fn a_session_that_cannot_be_loaded_is_not_gone() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_stored_did_not_happen() {
+async fn changes_that_cannot_be_stored_have_no_effect() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     scenario.store.fail_to_write();
@@ -78,7 +78,7 @@ async fn what_cannot_be_stored_did_not_happen() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_under_a_handler_is_told_as_well() {
+async fn a_store_failure_during_a_handler_is_reported() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     let list = tokio::spawn(ada.get("/list").send());
@@ -188,7 +188,7 @@ async fn until_logged(log: &Log, scenario: &Scenario, level: &str, code: &str) {
 }
 
 #[tokio::test]
-async fn what_failed_is_logged_under_its_code() {
+async fn store_failures_are_logged_with_their_codes() {
     let (log, _guard) = Log::of("policy_server");
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;

@@ -131,7 +131,7 @@ async fn failed(mode: &str, code: &str) -> TestResponse {
 
 /// The cases of `failure_mapping`, exactly; a page of another origin can read every refusal.
 #[tokio::test]
-async fn every_failure_is_told_as_the_mapping_says() {
+async fn every_failure_maps_to_its_response() {
     for case in section("failure_mapping", 15) {
         let (mode, code) = (case["mode"].as_str().unwrap(), case["code"].as_str().unwrap());
         let response = failed(mode, code).await;

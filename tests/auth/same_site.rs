@@ -135,7 +135,7 @@ fn sites_have_schemes() {
 }
 
 #[tokio::test]
-async fn routes_that_work_without_a_session_and_pages_of_developers_are_told_of() {
+async fn routes_without_a_required_session_and_loopback_pages_are_noticed() {
     let (log, _guard) = Log::of("policy_server");
     let cors = shared(&["https://app.partner.example", "http://localhost:3000"]);
     let partners = Group::new().cors(cors).routes(routes![either, maybe, begin, anybody]);

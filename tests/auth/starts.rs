@@ -76,7 +76,7 @@ fn file(name: &str) -> PathBuf {
 }
 
 #[test]
-fn routes_that_name_what_the_app_lacks_are_told_all_at_once() {
+fn all_missing_parts_of_an_app_are_reported_together() {
     let found = problems(App::new(()).routes(routes![a, b, c, d, e, f]).build());
     let mut codes: Vec<_> = found.iter().map(StartProblem::code).collect();
     codes.sort_unstable();
@@ -117,7 +117,7 @@ async fn an_app_that_has_one_of_them_misses_the_other_only() {
 
 /// Settings of every kind and a route, reported together.
 #[tokio::test]
-async fn bad_settings_are_told_all_at_once() {
+async fn invalid_settings_are_reported_together() {
     let app = || {
         let sessions = Sessions::memory()
             .idle(hours(9))
@@ -215,7 +215,7 @@ async fn a_place_that_cannot_be_written_is_named() {
 
 /// Sessions and tokens in separate files are both reported.
 #[tokio::test]
-async fn every_store_that_cannot_be_opened_is_told() {
+async fn every_unavailable_store_is_reported() {
     let gone = |name: &str| rooms().join("no such folder").join(name);
     let tokens = Tokens::hs256(secret(1)).unwrap().store(EmbeddedStore::new(gone("t.redb")));
     let app = App::new(()).sessions(Sessions::embedded(gone("s.redb"))).tokens(tokens);
@@ -233,7 +233,7 @@ async fn as_the_second_process() {
 }
 
 #[tokio::test]
-async fn a_second_process_on_the_same_file_is_told_why_it_cannot_start() {
+async fn a_second_process_on_the_same_file_cannot_start_and_says_why() {
     let path = file("shared");
     let first = App::new(()).sessions(Sessions::embedded(&path)).routes(routes![a]);
     let first = first.open().await.unwrap();
@@ -319,7 +319,7 @@ async fn a_variable_names_the_store_or_the_app_says_that_it_is_not_set() {
 
 /// The problems of both stores are reported, that of the sessions and that of the tokens.
 #[tokio::test]
-async fn a_wrong_url_is_said_beside_a_wrong_store_of_tokens() {
+async fn a_malformed_url_and_a_broken_token_store_are_reported_together() {
     let broken = FaultyStore::default();
     broken.fail();
     let app = App::new(()).public_origin(OWN).routes(routes![a, b]);

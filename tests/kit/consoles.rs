@@ -203,7 +203,7 @@ async fn a_cookie_that_is_withheld_is_named() {
 }
 
 #[tokio::test]
-async fn a_fetch_without_credentials_is_told_what_it_lacks() {
+async fn a_fetch_without_credentials_gets_an_explanation() {
     let net = shared(Sessions::memory());
     let browser = Browser::chromium();
     let page = browser.open("https://app.shop.example");

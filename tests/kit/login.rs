@@ -45,7 +45,7 @@ async fn tabs_of_one_browser_share_their_cookies() {
 }
 
 #[tokio::test]
-async fn what_a_script_may_see_of_cookies_is_what_it_may_change() {
+async fn scripts_see_and_change_the_same_cookies() {
     let net = net();
     let browser = Browser::webkit();
     let page = browser.open("https://api.shop.example/page");

@@ -46,7 +46,7 @@ fn an_app_with_problems_names_all_of_them() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_shown() {
+async fn unreadable_responses_are_not_shown() {
     let net = net();
     let page = Browser::chromium().open("https://partner.example");
     let blocked = page.fetch(&net, Fetch::get("https://api.shop.example/me")).await;

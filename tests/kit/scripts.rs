@@ -15,7 +15,7 @@ async fn a_script_runs_in_every_page() {
 }
 
 #[tokio::test]
-async fn what_is_no_script_does_not_run() {
+async fn responses_of_another_type_do_not_run_as_scripts() {
     let net = net();
     let page = Browser::chromium().open("https://api.shop.example/page");
     let lamps = page.fetch(&net, Fetch::script("/catalogue")).await;
@@ -24,7 +24,7 @@ async fn what_is_no_script_does_not_run() {
 }
 
 #[tokio::test]
-async fn what_was_not_asked_for_is_opaque() {
+async fn no_cors_responses_are_opaque() {
     let net = net();
     let page = Browser::chromium().open("https://partner.example");
     let lamps = Fetch::get("https://api.shop.example/catalogue").mode(Mode::NoCors);

@@ -38,7 +38,7 @@ fn a_set_has_exactly_what_its_patterns_stand_for() {
 /// Inclusion is sound: if a set includes another one, it matches every origin of that one. The
 /// search for a counterexample tries all variations of every pattern.
 #[test]
-fn what_an_included_set_has_the_including_set_has() {
+fn inclusion_of_origin_sets_is_sound() {
     let cases = (vec(any_pattern(), 1..8), vec(any_pattern(), 1..3), vec(any::<Index>(), 0..3));
     holds("inclusion", 61, cases, |(outer, inner, shared)| {
         // Some patterns in common, so that inclusion occurs.
@@ -63,7 +63,7 @@ fn what_an_included_set_has_the_including_set_has() {
 /// Inclusion is complete: if a pattern is not included, there is an origin that shows it, one with
 /// a label and a port that no pattern names.
 #[test]
-fn what_is_not_included_has_an_origin_that_shows_it() {
+fn inclusion_of_origin_sets_is_complete() {
     let cases = (vec(any_pattern(), 1..8), any_pattern(), any::<Index>(), any::<bool>());
     holds("exclusion", 43, cases, |(outer, other, index, related)| {
         let inner = if related { narrower(index.get(&outer)) } else { other };

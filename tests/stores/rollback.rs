@@ -161,10 +161,8 @@ pub(crate) async fn nothing_that_was_taken_away_comes_back(way: &impl Way) {
 
 /// The instance that made a cut-off knows it, even if the store lost it before the next check. Until
 /// that check, nothing is taken from the store.
-pub(crate) async fn what_was_made_a_moment_ago_is_missed<S>(
-    way: &impl Way,
-    open: impl Fn(&str) -> S,
-) where
+pub(crate) async fn recent_writes_are_detected_as_lost<S>(way: &impl Way, open: impl Fn(&str) -> S)
+where
     S: SessionStore + TokenStore,
 {
     let store = open(&way.url());

@@ -55,7 +55,7 @@ async fn files_that_do_not_suit_are_refused() {
 }
 
 #[tokio::test]
-async fn everything_wrong_is_told_at_once() {
+async fn all_problems_of_a_start_are_reported_together() {
     let folder = folder("starts-at-once");
     let taken = Secure::start(app()).await.address.to_string();
     // The server above is gone and its address is free; this listener keeps one in use.
@@ -103,7 +103,7 @@ async fn a_key_that_others_may_write_is_refused() {
 
 /// These start, with a notice.
 #[test]
-fn what_is_odd_is_said() {
+fn odd_settings_start_with_a_notice() {
     use super::process::*;
 
     if role().is_some() {
@@ -116,7 +116,8 @@ fn what_is_odd_is_said() {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         return runtime.block_on(app().tls(tls).serve("127.0.0.1:0")).expect("an end");
     }
-    let mut process = ServerProcess::start(&mut again("starts::what_is_odd_is_said", "server"));
+    let mut process =
+        ServerProcess::start(&mut again("starts::odd_settings_start_with_a_notice", "server"));
     assert!(process.first_line.starts_with("listening on https://127.0.0.1:"), "{process:?}");
     let port = process.address.port();
     let redirect = process.lines(1);

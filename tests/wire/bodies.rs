@@ -56,7 +56,7 @@ async fn bodies_of_no_valid_length_are_no_requests() {
 
 /// RFC 9112 6.3, 5: a recipient may accept several equal lengths.
 #[tokio::test]
-async fn bodies_of_one_length_said_twice_are_read() {
+async fn repeated_equal_content_lengths_are_accepted() {
     let head = request("POST /upload", &["content-length: 5", "content-length: 5"]);
     assert_eq!(tried(with(head, "hello")).await.text(), "hello");
 }

@@ -45,7 +45,7 @@ async fn framing_is_never_anybodys_guess() {
 
 /// The sender gets an error, and no response to what follows.
 #[tokio::test]
-async fn framing_is_said_to_be_that_of_the_connection_where_nothing_behind_is_read() {
+async fn ambiguous_framing_ends_the_connection_unread() {
     let server = Running::start(app()).await;
     for case in corpus::all() {
         // The handler notices a truncated body, perhaps after the head of the response was sent.

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_command_leaves_behind_is_not_waited_for() {
+    fn processes_left_by_a_command_are_not_awaited() {
         let began = Instant::now();
         let mut lines = Vec::new();
         let mut leaves = program("sh", &["-c", "sleep 60 & echo left; exit 3"]);

@@ -293,16 +293,16 @@ fn stores(arguments: &[&str]) -> Outcome {
         _ => return Err(Failure::new("`stores` takes the number of seconds at most")),
     };
     let named = [
-        "what_clients_see_",
+        "histories_of_",
         "nothing_brings_a_deleted_session_back",
         "a_full_disk_",
-        "what_a_failover_loses_",
+        "a_failover_without_wait_",
     ];
     let test = suite("stores", &[], &[&named[..], &["--ignored", "--nocapture"]].concat());
     let test = with_env(test, "POLICY_STORES_RACES", "10000");
     command::run(&mut with_env(test, "POLICY_STORES_SECONDS", seconds))?;
     // One store after the other, since the table has times.
-    let named = ["what_a_bad_network_", "--ignored", "--nocapture", "--test-threads=1"];
+    let named = ["visitors_recover_", "--ignored", "--nocapture", "--test-threads=1"];
     let test = suite("stores", &[], &named);
     command::run(&mut with_env(test, "POLICY_STORES_SECONDS", seconds))
 }

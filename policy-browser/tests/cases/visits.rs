@@ -313,7 +313,7 @@ fn a_redirect_by_another_site_takes_strict_cookies_from_firefox() {
 }
 
 #[test]
-fn what_a_script_writes_goes_to_the_server() {
+fn cookies_of_scripts_are_sent_to_the_server() {
     let mut visit = Visit::new(Profile::CHROMIUM);
     let app = page(APP);
     let text = "theme=dark; Domain=shop.example; Max-Age=60".to_owned();

@@ -136,7 +136,7 @@ fn same_site_and_the_setting_decide() {
 
 /// A cookie set in a frame below another site is sent at most in windows of that site.
 #[test]
-fn what_is_set_in_a_foreign_window_stays_there() {
+fn a_cookie_of_a_cross_site_frame_stays_in_windows_of_that_site() {
     holds("foreign windows", 35, (cases(), any::<bool>()), |(case, same_window)| {
         let mut profile = Profile::STANDARD.third_party(case.third_party);
         profile.lax_by_default = case.lax_by_default;

@@ -79,7 +79,7 @@ fn the_exit_code_says_whether_the_gate_refuses() {
 }
 
 #[test]
-fn what_cannot_be_read_is_never_no_change() {
+fn unreadable_input_is_an_error_and_not_an_empty_diff() {
     let text = shop().to_json();
     let newer = text.replace("\"format\": 1", "\"format\": 9");
     let broken = text.replace("https://api.shop.example", "http://api.shop.example");

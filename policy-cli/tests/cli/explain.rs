@@ -26,7 +26,7 @@ fn a_websocket_over_http_2_is_an_extended_connect() {
 }
 
 #[test]
-fn what_the_server_answers_itself_is_told_with_its_status() {
+fn responses_of_the_server_itself_are_shown_with_their_status() {
     let mut manifest = shop();
     manifest.app.trailing_slash = TrailingSlash::Redirect;
     let json = manifest.to_json();

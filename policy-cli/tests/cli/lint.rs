@@ -46,7 +46,7 @@ fn linted(name: &str, arguments: &[&str], suppressed: Vec<Suppression>) -> Ran {
 }
 
 #[test]
-fn what_is_found_is_said_in_each_format() {
+fn findings_are_written_in_each_format() {
     for format in ["text", "markdown", "json", "sarif"] {
         let ran = linted(&format!("odd-{format}"), &["--format", format], Vec::new());
         assert_eq!((ran.code, ran.err.as_str()), (1, ""), "{}", ran.out);
@@ -62,7 +62,7 @@ fn an_app_in_which_nothing_is_odd_has_no_findings() {
 }
 
 #[test]
-fn what_is_suppressed_does_not_fail() {
+fn suppressed_findings_do_not_fail() {
     let until = Some("9999-12-31");
     let suppressed = vec![
         suppression("lint.insecure-origins", None, until),
@@ -142,7 +142,7 @@ fn without_sources_a_finding_is_at_its_route_in_the_lock_file() {
 }
 
 #[test]
-fn what_is_no_policy_is_never_fine() {
+fn an_invalid_policy_is_an_error() {
     let ran = run("lint --from hostile.json");
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(ran.err.contains("breaks a rule"), "{}", ran.err);

@@ -14,7 +14,7 @@ fn commands() -> Vec<String> {
 }
 
 #[test]
-fn the_help_of_each_command_has_examples_and_the_exit_codes_are_said() {
+fn the_help_of_each_command_has_examples_and_exit_codes() {
     assert!(commands().len() >= 6, "{:?}", commands());
     assert!(run("--help").out.contains("Exit codes: 0 fine, 1 findings, 2 wrong use"));
     for name in commands() {

@@ -129,7 +129,7 @@ fn a_manifest_comes_from_a_file_or_standard_input() {
 }
 
 #[test]
-fn nothing_that_matches_is_said() {
+fn an_empty_selection_is_noted() {
     let Ran { code, out, err } = run("show --from hello.json --path /nothing");
     assert_eq!(code, 0);
     assert!(out.starts_with("hello.json: 0 of 1 routes\n"), "{out}");

@@ -27,7 +27,7 @@ fn an_acceptance_without_a_name_or_a_reason_is_refused() {
 }
 
 #[test]
-fn what_cannot_be_read_is_an_error_that_says_the_fix() {
+fn unreadable_input_is_an_error_with_its_fix() {
     let not_utf8 = folder("not-utf8", &[]);
     std::fs::create_dir_all(&not_utf8).unwrap();
     let file = not_utf8.join("latin1.json");

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_begins_like_bearer_is_another_scheme() {
+    fn a_scheme_with_the_prefix_bearer_is_another_scheme() {
         for value in ["Bearerx abc", "Bearer-x abc", "Basic YTpi", "Digest a=b, c=d", "Beare"] {
             read(value, |found| found == Authorization::OtherScheme);
         }

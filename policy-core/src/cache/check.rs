@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn something_is_said_and_no_store_stands_alone() {
+    fn a_policy_has_directives_and_no_store_stands_alone() {
         assert_eq!(rules(NOTHING), [(Part::Whole, Rule::CacheUnsaid)]);
         for alone in [MINUTE, PUBLIC, PRIVATE, NO_STORE, CacheSpec { no_cache: true, ..NOTHING }] {
             assert_eq!(rules(alone), []);

@@ -103,7 +103,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_as_the_same(seconds in 0..=LATEST) {
+        fn written_dates_are_read_unchanged(seconds in 0..=LATEST) {
             let date = LastModified { seconds };
             prop_assert_eq!(LastModified::parse(date.value().as_bytes()), Some(date));
         }

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_satisfiable() {
+    fn ranges_beyond_the_end_are_not_satisfiable() {
         for value in ["bytes=10-", "bytes=10-20", "bytes=-0", "bytes=-0, 10-11", "bytes=99-99"] {
             assert_eq!(select(value.as_bytes(), 10), Range::NotSatisfiable, "{value}");
         }
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_asks_for_the_whole() {
+    fn a_malformed_range_selects_the_whole() {
         for value in [
             "",
             "=",

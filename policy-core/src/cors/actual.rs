@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_handler_writes_into_cors_headers_is_removed() {
+    fn cors_headers_of_handlers_are_removed() {
         let forged = [
             (ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
             (ACCESS_CONTROL_ALLOW_CREDENTIALS, "true"),

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_told_what_to_send_and_pages_of_others_are_not() {
+    fn programs_get_advice_and_pages_of_others_do_not() {
         let post = facts(&Method::POST, false);
         let found = Provenance::of(&post, |_| false, |_| false);
         let advice = |verdict, policy, refusal| {

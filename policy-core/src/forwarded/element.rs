@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_wrote_in_front_does_not_reach_into_the_last_element() {
+    fn earlier_elements_do_not_change_the_last_one() {
         for client in ["for=\"x", "\"", "x=\"\\", "\\", "\\\"", "for=x;host=\"", "\u{e9}", ",\",\""]
         {
             for own in ["for=192.0.2.1", "for=\"[2001:db8::1]:443\";proto=http"] {

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_network_is_told_from_an_address_with_too_many_bits() {
+    fn distinguishes_malformed_networks_and_host_bits() {
         for text in [
             "",
             "/",

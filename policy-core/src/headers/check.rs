@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shared_is_not_kept_from_others() {
+    fn corp_must_not_block_shared_responses() {
         for (corp, is_shared, rule) in [
             ("same-origin", true, Some(Rule::CorpOfShared)),
             ("same-site", true, Some(Rule::CorpOfShared)),

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_said_in_one_way_or_in_both() {
+    fn frame_policies_become_csp_and_x_frame_options() {
         let of = |frame| {
             let policy = HeadersPolicy::builder().frame(frame).build();
             let lines = finished(&policy, PAGE, None);
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_handler_wrote_stays() {
+    fn fields_of_handlers_are_kept() {
         let mut headers = HeaderMap::new();
         let own = HeaderValue::from_static("default-src *");
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));

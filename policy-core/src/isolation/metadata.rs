@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_browser_sends_is_refused_whatever_is_granted() {
+    fn malformed_fetch_metadata_is_refused_even_for_granted_origins() {
         for fields in [
             &[("sec-fetch-site", "same-origin"), ("sec-fetch-site", "same-origin")][..],
             &[("sec-fetch-site", "Same-Origin")],
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cors_grants_is_let_in() {
+    fn isolation_admits_requests_that_cors_grants() {
         let cors = read(&[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "cors")]);
         assert_eq!(Isolation::SameOrigin.admit(&cors, &Method::PUT, StatedOrigin::Granted), Ok(()));
     }

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_constants_are_told_is_the_first_error() {
+    fn constants_report_the_first_error() {
         let mut errors = 0;
         for flags in 0..1 << 5 {
             let has = |flag: u32| flags & (1 << flag) != 0;

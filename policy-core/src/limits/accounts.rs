@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_a_cell_is_asked_for_once_in_a_stretch_and_who_has_none_each_time() {
+    fn a_client_with_a_cell_is_admitted_once_per_period_and_others_each_time() {
         let accounts = Accounts::new(RATE, 8);
         let firsts = (0..8).map(|client| take(&accounts, hash(client))).collect::<Vec<_>>();
         assert_eq!(firsts, [Some(Held::Apart); 8]);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_admitted_is_not_counted() {
+    fn rejected_clients_are_not_counted() {
         let accounts = Accounts::new(RATE, 8);
         let no = Refused { retry_after: Duration::from_secs(7) };
         for client in 0..20 {

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_handler_wrote_is_replaced() {
+    fn rate_fields_of_handlers_are_replaced() {
         let fields = written(&Rate::per_second(1), |fields, headers| {
             headers.append(RATE_LIMIT, HeaderValue::from_static("\"own\";r=9"));
             headers.append(RATE_LIMIT, HeaderValue::from_static("\"own\";r=8"));

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_constants_are_told_is_the_first_violation() {
+    fn constants_report_the_first_violation() {
         for flags in 0..32_u8 {
             let has = |flag: u8| flags & (1 << flag) != 0;
             let limits = Limits {

@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_collide_are_told_apart() {
+    fn colliding_keys_are_distinguished() {
         let names: Vec<_> = ('a'..='z').map(|name| format!("https://{name}.test")).collect();
         let mut set = OriginSet::new(names.iter().map(String::as_str)).unwrap();
         // As if all of them had one key: a chain through `next`.

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_far_away_is_known_by_its_name() {
+    fn names_and_addresses_tell_whether_an_upstream_is_local() {
         for (text, nearby) in [
             ("http://localhost:1", true),
             ("http://127.9.9.9", true),

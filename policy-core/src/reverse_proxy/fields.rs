@@ -166,7 +166,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_is_about_the_connection_of_a_client_ends_with_it() {
+    fn connection_fields_of_clients_are_not_passed_on() {
         let mut received = headers(&OF_CONNECTION);
         received.extend(headers(&[
             ("te", "gzip;q=0.5"),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_about_the_connection_of_an_upstream_ends_with_it() {
+    fn connection_fields_of_upstreams_are_not_passed_on() {
         let mut received = headers(&OF_CONNECTION);
         let ours = [("set-cookie", "a=1"), ("set-cookie", "b=2"), ("trailer", "x-sum")];
         received.extend(headers(&ours));

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_or_no_object_is_an_error() {
+    fn session_data_must_be_an_object_within_its_limits() {
         let mut data = Data::default();
         assert_eq!(&*data.write().unwrap(), b"");
         data.apply(&[Change::Set("k".into(), "x".repeat(Record::MAX_DATA - 8).into())]);

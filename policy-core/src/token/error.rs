@@ -316,7 +316,7 @@ mod tests {
 
     /// Errors of a verifier are tested where it refuses tokens.
     #[test]
-    fn what_callers_of_a_verifier_find_has_codes_too() {
+    fn failures_outside_of_the_verifier_have_codes() {
         for (error, code) in [
             (TokenError::Revoked, "token.revoked"),
             (TokenError::StoreUnavailable, "token.revocations-unknown"),
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_keys_and_profiles_is_a_rule() {
+    fn errors_of_keys_and_profiles_are_rules() {
         let key = |id| Key::hs256(id, &SecretKey::drawn([1; 32]));
         let twice = ["a", "a"].map(|id| RingKey::new(key(id).unwrap())).to_vec();
         let profile = Profile::new("https://auth.example", "api").unwrap();

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_to_be_revoked_is_so_in_a_stale_set_too() {
+    fn a_stale_set_still_reports_its_revocations() {
         let mut set = fresh();
         set.revoke_token("j", at(300));
         assert_eq!(status(&set, None, since(200)), RevocationStatus::Revoked);

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_next_to_them_is_not() {
+    fn addresses_beside_private_networks_are_public() {
         for address in [
             "1.0.0.0",
             "9.255.255.255",

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_target() {
+    fn rejects_malformed_targets() {
         for text in [
             "",
             ":",

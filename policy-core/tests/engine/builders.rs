@@ -39,7 +39,7 @@ fn a_risk_is_taken_by_its_own_word_alone() {
 }
 
 #[test]
-fn a_rate_is_counted_by_what_is_said_last() {
+fn the_last_key_of_a_rate_counts() {
     for by in [RateKey::Address, RateKey::Principal] {
         let rate = Rate::per_hour(9).by_principal().counted_by(by);
         assert_eq!((rate.by, rate.count, rate.per), (by, 9, Duration::from_secs(3600)));

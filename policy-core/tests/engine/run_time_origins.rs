@@ -46,7 +46,7 @@ fn a_bad_list_is_refused_whole_and_the_old_one_stays() {
 }
 
 #[test]
-fn every_error_of_a_list_is_told_with_its_route_and_origin() {
+fn each_error_of_a_list_names_its_route_and_origin() {
     let (list, lists) = given(&[]);
     Cors::new("GET /a", &PARTNERS, &lists).expect("a policy");
     let errors = list.replace(&["https://evil.example", "https://x", "*"]).expect_err("a bad list");
@@ -88,7 +88,7 @@ fn credentials_need_a_bound() {
 }
 
 #[test]
-fn a_list_that_no_policy_names_is_told() {
+fn an_unused_list_is_reported() {
     let (_, mut lists) = given(&[]);
     lists.insert("others", SharedOrigins::new());
     Cors::new("GET /a", &GUESTS, &lists).expect("a policy");

@@ -78,7 +78,7 @@ fn nobody_is_granted_more_than_the_rate() {
 /// Evenly spaced requests are never refused, and after a silent period the whole rate is granted at
 /// once.
 #[test]
-fn who_is_patient_is_never_refused() {
+fn evenly_spaced_requests_are_never_refused() {
     let pauses = vec(prop_oneof![Just(0), 0..300_u64], 1..100);
     holds("patience", 93, (rates(), pauses), |(rate, pauses)| {
         let (mut account, mut now) = (Account::EMPTY, 1_000_000);
@@ -99,7 +99,7 @@ fn who_is_patient_is_never_refused() {
 /// After any history, the remaining number that a response states is granted and no more, and a
 /// request after the stated delay is granted.
 #[test]
-fn what_is_said_is_true() {
+fn stated_remainders_and_delays_are_exact() {
     let law = |(rate, pauses): (Rate, Vec<(u8, u64)>)| {
         let (mut account, now, _) = history(&rate, &pauses);
         let now = Duration::from_nanos(now);
@@ -151,7 +151,7 @@ fn a_block_is_as_many_requests_at_once() {
 
 /// After any history, a client that follows the stated delays gets the whole rate in the long run.
 #[test]
-fn who_asks_as_told_gets_the_whole_rate() {
+fn clients_that_follow_the_stated_delays_get_the_whole_rate() {
     holds("throughput", 71, (rates(), pauses(60)), |(rate, pauses)| {
         let (mut account, begin, log) = history(&rate, &pauses);
         let begin = Duration::from_nanos(begin);

@@ -174,7 +174,7 @@ fn csrf_protection_that_is_gone_is_for_pages_of_any_site() {
 }
 
 #[test]
-fn what_is_read_of_a_response_is_told_header_by_header() {
+fn readable_headers_are_listed_one_by_one() {
     let of = |expose: &[&str], headers: &[&str]| {
         let mut shared = cors(&["https://app.shop.example"]);
         shared.expose = expose.iter().map(|name| (*name).to_owned()).collect();
@@ -225,7 +225,7 @@ fn an_app_without_sessions_takes_no_cookie_for_one() {
 }
 
 #[test]
-fn what_no_page_sends_is_in_a_case_of_those_who_gain_the_same() {
+fn requests_that_no_page_sends_join_a_case_with_the_same_gain() {
     let of = |auth| app(vec![Route::handler("/a", ["GET"], auth)]);
     let found = diff(&of(Auth::Required(session())), &of(Auth::Public)).unwrap();
     let cookie = ("cookie", "__Host-sid=session");
@@ -365,7 +365,7 @@ fn a_witness_that_is_decided_otherwise_is_an_error() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_an_error() {
+fn invalid_manifests_are_an_error() {
     let good = order(|_| ());
     let mut bad = order(|_| ());
     bad.app.public_origin = Some("http://api.example".to_owned());

@@ -483,7 +483,7 @@ fn a_witness_that_is_an_origin_is_one_of_the_set_that_the_lint_is_about() {
 }
 
 #[test]
-fn what_several_routes_have_alike_is_one_finding() {
+fn equal_findings_of_several_routes_are_merged() {
     let wide = Some(cors(&["https://*.shop.example"], true));
     let manifest = with(|manifest| {
         for route in manifest.routes.iter_mut().filter(|route| route.is_ambient()) {
@@ -592,7 +592,7 @@ fn nobody_suppresses_without_a_name_and_a_reason() {
 }
 
 #[test]
-fn what_may_be_meant_never_fails_a_test() {
+fn heuristic_lints_never_fail_a_test() {
     for (lint, bad, _) in cases() {
         if lint.confidence() == Confidence::Heuristic {
             assert!(findings(&bad).iter().all(|finding| !finding.is_error()), "{lint:?}");

@@ -148,7 +148,7 @@ mod tests {
     use crate::store::ERA;
 
     #[test]
-    fn what_was_asked_in_another_era_is_refused() {
+    fn results_of_an_earlier_era_are_refused() {
         let store = StoreEra::new();
         store.has_caught_up(7);
         let era = store.check().unwrap();
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_lost_is_stored_again_once_and_until_it_succeeds() {
+    async fn lost_writes_are_repeated_once_until_they_succeed() {
         let (store, count) = (StoreEra::new(), AtomicU64::new(0));
         store.has_caught_up(0);
         let fails = async { Err(StoreError::new("the store is away")) };

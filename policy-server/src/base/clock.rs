@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_follows_shows_the_latest_time_that_it_was_told_and_goes_on() {
+    fn a_following_clock_continues_from_the_latest_time() {
         let own = Clock::at(1000);
         let clock = own.following();
         let shown = || (clock.now().seconds(), clock.steady().seconds());

@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_part_that_there_is_is_told() {
+    fn a_problem_names_each_of_its_parts() {
         let told = |problem: &StartProblem| {
             let text = problem.to_string();
             text.split_once(": browsers").map(|(before, _)| before.to_owned()).unwrap()

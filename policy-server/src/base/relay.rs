@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_takes_nothing_makes_the_other_wait() {
+    async fn a_reader_that_stops_blocks_the_writer() {
         let [mut client, one, other, target] = streams();
         let relay = tokio::spawn(relay(one, other, None, pending()));
         let chunk = [7; 64];
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn it_ends_when_it_is_quiet_or_told_to() {
+    async fn a_relay_ends_when_it_is_idle_or_cancelled() {
         let [mut client, one, other, mut target] = streams();
         let idle = Duration::from_secs(60);
         let relay_ended = tokio::spawn(relay(one, other, Some(idle), pending()));

@@ -212,7 +212,7 @@ mod tests {
     use crate::prelude::*;
 
     #[test]
-    fn what_is_odd_is_told_with_its_rule() {
+    fn notices_name_their_rule() {
         let shared = CorsPolicy::origins(&["https://app.example", "http://localhost:3000"]).build();
         let app = App::new(())
             .public_origin("https://api.example")
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn rights_that_only_a_login_can_grant_are_told_in_development() {
+    fn rights_that_only_a_login_grants_are_noticed_in_development() {
         #[get("/reports")]
         #[auth(session | token, scopes = ["reports:read"], roles = ["auditor", "admin"])]
         async fn reports() {}
@@ -263,7 +263,7 @@ mod tests {
 
     #[cfg(feature = "asym")]
     #[test]
-    fn issuers_that_nothing_takes_are_told() {
+    fn unused_issuers_are_noticed() {
         use crate::tokens::{Issuer, TokenSettings};
 
         const NAMES: [&str; 3] = ["https://a.example", "https://b.example", "https://c.example"];
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn the_csrf_protection_of_outer_levels_is_listed_and_their_exemptions_are_told() {
+    fn csrf_policies_of_outer_levels_are_listed_and_exemptions_noticed() {
         #[post("/quiet")]
         #[auth(session)]
         async fn quiet() {}
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn guarded_routes_below_an_open_prefix_are_told_once_each_unless_paths_are_exact() {
+    fn guarded_routes_below_an_open_prefix_are_noticed_once_unless_paths_are_exact() {
         #[get("/files/payroll.csv")]
         #[auth(session)]
         async fn payroll() {}

@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_mistake_is_told_at_once() {
+    fn all_errors_are_reported_together() {
         let problems = |proxies: TrustedProxies| {
             let problems = proxies.check().err().unwrap_or_default();
             problems.iter().map(StartProblem::code).collect::<Vec<_>>()
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_believed_is_removed() {
+    fn untrusted_forwarding_fields_are_removed() {
         let all = [
             "forwarded",
             "x-forwarded-for",

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_is_off_unless_said() {
+    async fn trace_is_off_by_default() {
         let response = app().test().request(Method::TRACE, "/page").send().await;
         assert_eq!(response.status(), 405);
     }

@@ -274,7 +274,7 @@ const KINDS: [(&str, u32); 7] = [
 /// Whatever a client sends over one connection, and whatever happens meanwhile: what the connection
 /// remembers changes no response, and what is forged is refused.
 #[test]
-fn what_a_connection_remembers_changes_no_response() {
+fn the_memory_of_a_connection_changes_no_response() {
     let runtime: Runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let tokens = tokens();
     let tried = Cell::new(0_u64);

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_there_is_refused_with_the_length() {
+    async fn an_unsatisfiable_range_gets_416_with_the_length() {
         let response = film_with("range", "bytes=10-").await;
         assert_eq!(response.status(), 416);
         assert_eq!(response.header("content-range"), Some("bytes */10"));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_did_not_change_is_said_with_the_policy_and_without_content() {
+    async fn a_304_has_the_policy_and_no_content() {
         let response = film_with("if-none-match", "W/\"1\"").await;
         assert_eq!((response.status().as_u16(), response.text()), (304, String::new()));
         assert_eq!(response.header("content-type"), None);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_assumed_wrongly_is_told() {
+    async fn a_failed_precondition_gets_412() {
         let response = film_with("if-match", "\"2\"").await;
         assert_eq!(response.status(), 412);
         has_the_policy(&response);

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_response_in_json_is_no_script() {
+    async fn only_json_responses_become_scripts() {
         for (path, status, media_type) in [
             ("/text?cb=f", 200, "text/plain; charset=utf-8"),
             ("/nothing?cb=f", 404, "application/problem+json"),

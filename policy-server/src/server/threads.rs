@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_short_ends_by_itself_and_what_is_long_is_cut() {
+    async fn short_tasks_finish_and_long_ones_are_cut_off() {
         let cores = Cores::start().unwrap();
         let is_done = Arc::new(AtomicBool::new(false));
         let noted = Arc::clone(&is_done);

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_small_or_shared_is_not_counted() {
+    fn small_and_shared_frames_are_not_counted() {
         let unsent = Unsent::new(&budget(100, 2));
         let shared = Bytes::from(vec![7; MIB]);
         let bytes = [Bytes::from(vec![7; SMALL]), shared.clone(), Bytes::from_static(&[7; MIB])];

@@ -516,7 +516,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_the_test_says_is_not_replaced() {
+    async fn headers_of_the_test_are_not_replaced() {
         let request = client().post("/").header("host", "b.example").header(CONTENT_TYPE, "x/y");
         let sent = request.form(&[("a", "b c")]).send().await;
         assert_eq!(sent.header_all("host"), ["b.example"]);
@@ -526,7 +526,7 @@ mod tests {
 
     #[tokio::test]
     #[should_panic(expected = "`a\\nb` is no header value")]
-    async fn a_wrong_test_is_told_so() {
+    async fn a_malformed_request_of_a_test_panics() {
         let _never = client().get("/").header("x", "a\nb");
     }
 }

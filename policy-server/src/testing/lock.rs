@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_opens_something_is_taken_over_with_the_line_that_the_test_says() {
+    fn updates_take_over_an_opening_change_with_its_accepted_line() {
         let file = Folder::new("open");
         app(routes![closed]).compare(&file.0, Mode::Check).unwrap();
         let refused = words(app(routes![open]).compare(&file.0, Mode::Update));
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_an_error() {
+    fn an_unreadable_lock_file_is_an_error() {
         let file = Folder::new("broken");
         fs::write(&file.0, "<<<<<<< ours").unwrap();
         for mode in [Mode::Check, Mode::Ci, Mode::Update] {

@@ -145,7 +145,7 @@ async fn a_response_to_another_origin_varies_and_grants_nothing() {
 }
 
 #[tokio::test]
-async fn what_a_handler_writes_into_cors_headers_is_removed() {
+async fn cors_headers_of_handlers_are_removed() {
     let client = client(SHOP);
     let refused = client.get("/forged").origin("https://evil.example").send().await;
     assert_eq!(cors_headers(&refused), [""; 0]);
@@ -261,7 +261,7 @@ async fn a_layer_carries_the_facets_that_it_states() {
 
 /// Nothing is on by default.
 #[tokio::test]
-async fn what_a_layer_does_not_state_is_the_services() {
+async fn a_layer_without_policies_changes_nothing() {
     let client = in_front(PolicyLayer::builder());
     let kept = client.get("/kept").header("if-none-match", "\"1\"").send().await;
     assert_eq!((kept.status().as_u16(), kept.text()), (200, "kept".to_owned()));

@@ -76,7 +76,7 @@ async fn the_access_log_tells_a_client_that_went_away_from_one_that_was_answered
 }
 
 #[tokio::test]
-async fn the_access_log_is_silent_unless_said() {
+async fn the_access_log_is_off_by_default() {
     let (log, _guard) = Log::of(TARGET);
     let server = Running::start(app()).await;
     assert_eq!(server.response(get("/hello")).await.status, 200);

@@ -124,7 +124,7 @@ const ASKS_FROM_SHOP: Fields =
 const STRANGE: Fields = &[("host", "evil.example")];
 
 #[tokio::test]
-async fn what_would_differ_is_counted_with_both_outcomes() {
+async fn differences_are_counted_with_both_outcomes() {
     let missing = "auth.credentials-missing";
     for (line, fields, expected) in [
         ("GET /prices", &[][..], None),
@@ -177,7 +177,7 @@ async fn credential(client: &TestClient, role: &str, is_token: bool) -> (&'stati
 }
 
 #[tokio::test]
-async fn what_the_gates_found_out_about_the_caller_counts() {
+async fn candidates_use_what_the_gates_learned_about_the_caller() {
     for (role, is_token, minutes, expected) in [
         ("buyer", false, 1, None),
         ("guest", false, 1, Some("auth.rights-missing")),
@@ -200,7 +200,7 @@ async fn what_the_gates_found_out_about_the_caller_counts() {
 
 /// A caller whom a gate of the policy in force refuses is identified as well.
 #[tokio::test]
-async fn who_is_refused_now_is_known_to_a_wider_candidate() {
+async fn candidates_identify_callers_that_the_current_policy_refuses() {
     let stricter = || base().routes(routes![next::orders]);
     let candidate = Candidate::new(base().routes(routes![now::orders]).manifest());
     for is_token in [false, true] {
@@ -216,7 +216,7 @@ async fn who_is_refused_now_is_known_to_a_wider_candidate() {
 }
 
 #[tokio::test]
-async fn what_nobody_asked_for_is_undecided() {
+async fn requests_without_an_identified_caller_are_undecided() {
     let candidate = candidate();
     let client = in_force().observe(&candidate).test();
     let (name, cookie) = credential(&client, "buyer", false).await;

@@ -65,7 +65,7 @@ async fn the_end_of_the_cores_finishes_what_is_in_flight() {
 }
 
 #[tokio::test]
-async fn what_takes_too_long_is_cut() {
+async fn slow_requests_are_cut_off_at_shutdown() {
     let settings = per_core().shutdown_timeout(Duration::from_millis(50));
     let server = Running::start(app().settings(settings)).await;
     let mut waiting = server.connect().await;

@@ -48,7 +48,7 @@ async fn the_request_id_of_a_stranger_is_replaced() {
 }
 
 #[tokio::test]
-async fn there_is_no_request_id_unless_said() {
+async fn request_ids_are_off_by_default() {
     let server = Running::start(app()).await;
     assert_eq!(server.response(get("/hello")).await.header("x-request-id"), None);
     let response = server.response(get("/id")).await;

@@ -305,7 +305,7 @@ async fn status(status: u16) -> (StatusCode, ByteRanges, ETag, LastModified, &'s
 
 /// RFC 9110 13.2.1.
 #[tokio::test]
-async fn what_is_no_success_stays_as_it_is() {
+async fn conditions_do_not_change_other_statuses() {
     let server = Running::start(app()).await;
     for status in
         [201, 202, 203, 301, 302, 303, 307, 308, 400, 401, 403, 404, 409, 410, 418, 429, 500, 503]

@@ -208,7 +208,7 @@ async fn each_error_is_sent_in_three_forms_that_say_the_same() {
 }
 
 #[tokio::test]
-async fn what_a_request_quotes_is_escaped() {
+async fn quoted_parts_of_a_request_are_escaped() {
     let server = Running::start(app()).await;
     let hostile = "%3Cimg%20src%3Dx%20onerror%3D%22alert(1)%22%3E%26%27%1B%5B31m";
     for (line, field, body) in [

@@ -92,7 +92,7 @@ async fn a_folder_is_served_below_a_prefix_with_its_indexes() {
 }
 
 #[tokio::test]
-async fn what_is_no_file_of_the_folder_is_not_found() {
+async fn paths_without_a_file_in_the_folder_are_not_found() {
     let folder = Folder::new("refused");
     let files = || Mount::files(folder.files()).public();
     let app = App::new(())
@@ -142,7 +142,7 @@ async fn what_is_no_file_of_the_folder_is_not_found() {
 }
 
 #[tokio::test]
-async fn names_that_begin_with_a_dot_are_served_where_it_is_said() {
+async fn dotfiles_are_served_only_if_enabled() {
     let folder = Folder::new("dots");
     let files = Mount::files(folder.files().dotfiles()).public();
     let server = Running::start(App::new(()).mount("/static", files)).await;

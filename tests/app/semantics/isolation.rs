@@ -164,7 +164,7 @@ async fn every_combination_is_let_in_as_the_standard_says() {
 }
 
 #[tokio::test]
-async fn what_is_for_others_is_let_in_and_preflights_are_not_asked() {
+async fn shared_routes_and_preflights_pass_isolation() {
     let server = Running::start(app(&Calls::default()).isolation(Isolation::SameOrigin)).await;
     let script =
         ["sec-fetch-site: cross-site", "sec-fetch-mode: no-cors", "sec-fetch-dest: script"];

@@ -363,7 +363,7 @@ async fn the_same_limits_and_ends_hold_over_http_2() {
 
 /// The server does not hold what a handler writes either, however much it writes at once.
 #[tokio::test]
-async fn what_a_client_does_not_read_stays_with_the_handler() {
+async fn unread_messages_stay_with_the_handler() {
     const LARGE: u32 = 64 << 20;
     let (report, mut reports) = tokio::sync::mpsc::unbounded_channel();
     let fallback = Fallback::handler(move |mut request: Request| {

@@ -13,7 +13,7 @@ async fn a_handler_does_not_set_the_cookie_of_the_session_itself() {
 }
 
 #[tokio::test]
-async fn who_asks_to_stay_logged_in_keeps_the_cookie() {
+async fn remembered_sessions_keep_their_cookie() {
     let scenario = Scenario::new(all()).await;
     let login = scenario.client.post("/remember/ada").origin(OWN).send().await;
     let line = login.header("set-cookie").unwrap();

@@ -80,7 +80,7 @@ async fn two_logins_at_once_with_one_cookie_are_two_sessions() {
 
 /// Another device ends the session while a request elevates it or writes to it.
 #[tokio::test]
-async fn what_another_device_ended_gets_no_more_rights() {
+async fn an_ended_session_gets_no_more_rights() {
     let scenario = Scenario::new(all()).await;
     for (path, status) in [("/slow-elevate", 409), ("/slow/a", 200)] {
         let (ada, phone) = (scenario.login("ada").await, scenario.login("ada").await);

@@ -56,7 +56,7 @@ async fn a_long_response_of_known_size_ends_with_its_session() {
 
 /// A public route whose handler takes a session.
 #[tokio::test]
-async fn what_a_session_opened_on_a_public_route_ends_with_it_too() {
+async fn streams_on_a_public_route_end_with_their_session() {
     let site = Site::new().await;
     let ada = site.login("ada").await;
     let events = site.events("/events/public", &ada[0]).await;
@@ -70,7 +70,7 @@ async fn what_a_session_opened_on_a_public_route_ends_with_it_too() {
 
 /// The router knows nothing of the session that its mount requires.
 #[tokio::test]
-async fn what_a_session_opened_behind_a_mount_ends_with_it_too() {
+async fn streams_behind_a_mount_end_with_their_session() {
     let endless = || {
         let first = stream::once(async { Ok::<_, Infallible>("first") });
         policy_server::Body::from_stream(first.chain(stream::pending()))

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn what_a_ticket_opened_ends_with_what_it_was_made_with() {
+async fn streams_of_a_ticket_end_with_its_credential() {
     let site = Site::new().await;
     let ada = site.login("ada").await;
     let token = site.token().await;

@@ -70,7 +70,7 @@ fn a_websocket_opens_for_granted_pages_and_closes_at_the_logout() -> Result<(), 
 
 #[test]
 #[ignore = "needs Firefox"]
-fn firefox_opens_websockets_and_is_told_why_they_end() -> Result<(), Failure> {
+fn firefox_opens_websockets_and_gets_the_reason_of_their_end() -> Result<(), Failure> {
     let shop = Shop::open()?;
     let mut browser = shop.firefox(&[])?;
     browser.goto(&shop.api())?;

@@ -107,7 +107,7 @@ fn the_cache_of_another_client_behaves_as_it_is_declared() -> Result<(), Failure
 /// RFC 9111 4.1: by `Vary: cookie`, which is added without a declaration.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
-fn what_is_kept_by_one_session_is_not_shown_to_the_next() -> Result<(), Failure> {
+fn cached_responses_of_a_session_are_not_shown_to_the_next() -> Result<(), Failure> {
     let site = Site::open(app())?;
     let browser = Browser::start()?;
     browser.goto(&site.origin())?;

@@ -102,7 +102,7 @@ const LOAD: &str = "
 
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
-fn what_another_site_loads_without_asking_is_refused() -> Result<(), Failure> {
+fn subresource_loads_of_other_sites_are_refused() -> Result<(), Failure> {
     let site = site()?;
     let browser = Browser::start()?;
     browser.goto(&site.foreign())?;
@@ -137,7 +137,7 @@ fn what_another_site_loads_without_asking_is_refused() -> Result<(), Failure> {
 
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
-fn what_cors_grants_and_links_are_let_in() -> Result<(), Failure> {
+fn isolation_admits_granted_fetches_and_links() -> Result<(), Failure> {
     let site = site()?;
     let browser = Browser::start()?;
     browser.goto(&site.foreign())?;

@@ -203,7 +203,7 @@ fn split(mut head: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 #[test]
-fn what_is_no_response_is_found_out() {
+fn the_parser_rejects_malformed_responses() {
     let read = |bytes: &[u8]| ParsedResponse::read(bytes, false).map(|(response, _)| response.body);
     let good = b"HTTP/1.1 200 OK\r\na: b\r\ncontent-length: 2\r\n\r\nok";
     assert_eq!(read(good), Ok(b"ok".to_vec()));

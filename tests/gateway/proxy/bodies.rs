@@ -218,7 +218,7 @@ async fn an_upstream_that_says_nothing_more_breaks_the_response_off() {
 
 /// Bytes after a response do not become part of the next one.
 #[tokio::test]
-async fn what_is_sent_behind_a_response_reaches_nobody() {
+async fn bytes_after_a_response_are_dropped() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
     let mut connection = server.connect().await;

@@ -101,7 +101,7 @@ async fn a_slow_upload_is_not_a_slow_upstream() {
 
 /// Invalid responses of hostile or broken servers.
 #[tokio::test]
-async fn what_is_no_response_is_502() {
+async fn an_invalid_response_becomes_502() {
     let huge = format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "x".repeat(200_000));
     let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(5000));
     for bytes in [
@@ -223,7 +223,7 @@ async fn response_to_lost(next: &str) -> Result<RawResponse, ()> {
 }
 
 #[tokio::test]
-async fn what_can_be_repeated_is_sent_once_more_over_a_connection_that_lives() {
+async fn repeatable_requests_are_sent_again_over_a_live_connection() {
     for (next, is_repeated) in [
         (request("GET /api", &[]), true),
         (request("DELETE /api", &[]), true),

@@ -175,7 +175,7 @@ async fn a_request_whose_stream_ended_in_another_way_is_sent_once() {
 
 /// RFC 9110 9.2.2: an upstream may have processed it, which does no harm twice.
 #[tokio::test]
-async fn what_is_idempotent_is_sent_once_more_after_a_pooled_connection_ended() {
+async fn idempotent_requests_are_repeated_after_a_pooled_connection_ended() {
     for deeds in [
         &[Deed::Responds, Deed::Closes, Deed::Responds],
         &[Deed::Responds, Deed::GoesAwayAfter, Deed::Responds],

@@ -38,7 +38,7 @@ async fn an_upstream_gets_the_request_and_who_sent_it() {
 }
 
 #[tokio::test]
-async fn who_sent_it_is_what_this_server_knows() {
+async fn forwarding_fields_state_the_client_that_this_server_saw() {
     let upstream = Upstream::start().await;
     let proxy = ReverseProxy::new("/api", upstream.origin()).public();
     let app = App::new(()).public_origin("https://shop.example").proxy(proxy);
@@ -133,7 +133,7 @@ async fn the_hops_of_options_are_counted() {
 }
 
 #[tokio::test]
-async fn a_length_is_said_by_the_body_alone() {
+async fn content_length_comes_only_from_the_body() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
     let mut connection = server.connect().await;

@@ -66,7 +66,7 @@ async fn addresses_and_cookies_of_the_upstream_are_those_of_this_server() {
 }
 
 #[tokio::test]
-async fn who_may_read_a_response_is_said_here() {
+async fn cors_headers_of_upstreams_are_replaced() {
     for (shared, sharing) in
         [(true, vec!["access-control-allow-origin: https://app.example"]), (false, vec![])]
     {

@@ -206,7 +206,7 @@ fn risky_statements_are_listed_with_their_routes() {
 async fn lent() {}
 
 #[test]
-fn what_a_group_shares_is_listed_with_the_line_of_the_group() {
+fn sharing_of_a_group_is_listed_with_the_line_of_the_group() {
     const PARTNERS: CorsPolicy =
         CorsPolicy::origins(&["https://partner.example"]).credentials().build();
     let sessions = Sessions::memory().same_site(policy_server::session::SameSite::None);

@@ -79,7 +79,7 @@ fn findings_depend_on_what_a_policy_means() {
 /// A finding about a set of origins holds by the algebra: there are such origins, and the witness is
 /// one that every route of the finding grants.
 #[test]
-fn what_is_found_about_origins_is_so_by_the_algebra() {
+fn findings_about_origins_hold_by_the_algebra() {
     let loopback: OriginRegion = LOOPBACK.parse().expect("patterns");
     holds("origins of findings", 37, site(), |site| {
         let manifest = site.manifest.normal();

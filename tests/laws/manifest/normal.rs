@@ -48,7 +48,7 @@ fn equal_policies_have_one_normal_form() {
 
 /// Manifests that decide differently about a request have different digests.
 #[test]
-fn what_decides_otherwise_has_another_digest() {
+fn manifests_that_decide_differently_have_different_digests() {
     let cases = (site(), change(), vec((sketch(), caller()), 24));
     holds("digests", 10, cases, |(site, change, asked)| {
         let changed = change.of(&site.manifest);

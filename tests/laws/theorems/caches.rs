@@ -119,7 +119,7 @@ fn cacheable(scenario: &mut Scenario, cache: Option<CachePolicy>) {
 /// field it names get the same CORS fields. OPTIONS is not cached (RFC 9110 9.3.7), so that valid
 /// preflights are only compared with each other, and so are other OPTIONS requests.
 #[test]
-fn what_vary_does_not_name_does_not_change_what_is_shared() {
+fn fields_that_vary_omits_do_not_change_sharing() {
     holds("Vary of CORS", 32, generate::exchange_twice(), |(scenario, request, altered)| {
         let site = Site::new(&scenario);
         let (one, two) = (site.ask(&request), site.ask(&altered));

@@ -140,7 +140,7 @@ fn refused_in_development(
 /// The same fields from a configured proxy do change something, one format at a time, so the law
 /// above is about fields that are read.
 #[test]
-fn what_a_proxy_says_counts() {
+fn fields_of_a_configured_proxy_count() {
     let scenario = Scenario::default();
     let request = Request::new(Method::GET, "/nowhere");
     for (front, field, value, is_heard) in [

@@ -36,7 +36,7 @@ fn number(variable: &str) -> Option<u64> {
 }
 
 #[test]
-fn what_a_killed_server_acknowledged_holds() {
+fn acknowledged_writes_survive_a_killed_server() {
     if role().is_some() {
         return serve();
     }
@@ -47,7 +47,7 @@ fn what_a_killed_server_acknowledged_holds() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("crash");
     fs::create_dir_all(&folder).expect("a folder");
     let file = folder.join(format!("{}.redb", std::process::id()));
-    let mut command = again("crash::rounds::what_a_killed_server_acknowledged_holds", "serve");
+    let mut command = again("crash::rounds::acknowledged_writes_survive_a_killed_server", "serve");
     command.env(FILE, &file);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(killed(&mut command, rounds, seed));

@@ -35,7 +35,7 @@ fn lines_without_tests(program: &str) -> usize {
 
 /// Everything that readers write and nothing that they run.
 #[test]
-fn what_a_reader_assembles_is_what_is_compiled() {
+fn chapters_assemble_to_the_compiled_sources() {
     let mut sources = Sources::default();
     for &name in CHAPTERS {
         for part in chapter::read(&chapter(name)) {

@@ -19,8 +19,8 @@ use crate::{
         Way, a_loss_of_logouts_alone_is_missed,
         a_number_that_is_given_out_twice_is_not_taken_for_the_first,
         counts_of_processes_that_are_gone_are_removed, is_refused, issue,
-        no_list_of_origins_is_widened, nothing_that_was_taken_away_comes_back, revoke_user,
-        what_was_made_a_moment_ago_is_missed,
+        no_list_of_origins_is_widened, nothing_that_was_taken_away_comes_back,
+        recent_writes_are_detected_as_lost, revoke_user,
     },
     site::{Instance, until},
 };
@@ -177,9 +177,9 @@ async fn rows_of_processes_that_are_gone_are_removed() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn what_was_made_a_moment_before_a_failover_is_missed() {
+async fn writes_just_before_a_failover_are_detected_as_lost() {
     let way = Failover::start().await;
-    what_was_made_a_moment_ago_is_missed(&way, |url| PostgresStore::new(url)).await;
+    recent_writes_are_detected_as_lost(&way, |url| PostgresStore::new(url)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -234,7 +234,7 @@ async fn each_change_between_two_primaries_is_noticed() {
 /// Instances come to the new primary, back to the old one, and to the new one again, one after the other.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn what_an_instance_ended_stays_ended_at_it_on_both_sides_of_a_split() {
+async fn an_instance_keeps_its_endings_on_both_sides_of_a_split() {
     let servers = Failover::start().await;
     let routes = [Route::to_primary(&servers).await, Route::to_primary(&servers).await];
     let (a, b) = (Instance::start(&routes[0].url).await, Instance::start(&routes[1].url).await);

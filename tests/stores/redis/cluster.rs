@@ -95,14 +95,14 @@ async fn while_the_keys_move_to_another_node_nobody_is_logged_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn what_was_acknowledged_outlives_a_node() {
+async fn acknowledged_writes_survive_the_loss_of_a_node() {
     let nodes = Nodes::start().await;
     acknowledged_logins_and_logouts_outlive_the_primary(&nodes, &nodes.url).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn what_clients_see_of_a_cluster_is_in_order() {
+async fn histories_of_a_cluster_are_linearizable() {
     let nodes = Nodes::start().await;
     are_in_order(&nodes, [&*nodes.url, &*nodes.url, &*nodes.url].map(RedisStore::new)).await;
 }

@@ -60,7 +60,7 @@ impl Changes {
 /// The primary dies while its replica is there. `POLICY_STORES_SECONDS` says for how long this is repeated.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn what_a_failover_loses_without_wait_is_of_the_last_moments() {
+async fn a_failover_without_wait_loses_only_recent_writes() {
     let seconds = env::var("POLICY_STORES_SECONDS").map_or(0, |text| text.parse().unwrap());
     let end = Instant::now() + Duration::from_secs(seconds);
     let servers = RedisSentinel::start().await;

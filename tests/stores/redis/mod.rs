@@ -119,7 +119,7 @@ async fn nothing_brings_a_deleted_session_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn what_clients_see_could_have_happened_one_call_after_the_other() {
+async fn histories_of_clients_are_linearizable() {
     let server = Redis::start(&[]).await;
     let url = server.prefix();
     are_in_order(&server, [&*url, &*url, &*url].map(RedisStore::new)).await;

@@ -26,14 +26,14 @@ async fn a_server_that_hangs_holds_up_nobody_for_long() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn what_a_bad_network_does_to_visitors_ends_with_it() {
+async fn visitors_recover_after_a_bad_network() {
     let server = Redis::start(&[]).await;
     keep_nobody_out(&server, &server.prefix()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn what_a_killed_instance_held_is_free_and_what_it_acknowledged_is_there() {
+async fn a_killed_instance_frees_its_permits_and_keeps_acknowledged_writes() {
     what_it_held(&Redis::shared().await.prefix()).await;
 }
 

@@ -22,7 +22,7 @@ use crate::{
         Way, a_loss_of_logouts_alone_is_missed,
         a_number_that_is_given_out_twice_is_not_taken_for_the_first,
         counts_of_processes_that_are_gone_are_removed, no_list_of_origins_is_widened,
-        nothing_that_was_taken_away_comes_back, revoke_user, what_was_made_a_moment_ago_is_missed,
+        nothing_that_was_taken_away_comes_back, recent_writes_are_detected_as_lost, revoke_user,
     },
     site::{self, Instance, until},
 };
@@ -136,16 +136,16 @@ async fn keys_of_processes_that_are_gone_are_removed() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn what_was_made_a_moment_before_a_crash_is_missed() {
+async fn writes_just_before_a_crash_are_detected_as_lost() {
     let way = Snapshot::start().await;
-    what_was_made_a_moment_ago_is_missed(&way, |url| RedisStore::new(url)).await;
+    recent_writes_are_detected_as_lost(&way, |url| RedisStore::new(url)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn what_was_made_a_moment_before_a_failover_is_missed() {
+async fn writes_just_before_a_failover_are_detected_as_lost() {
     let way = Failover::start().await;
-    what_was_made_a_moment_ago_is_missed(&way, |url| RedisStore::new(url)).await;
+    recent_writes_are_detected_as_lost(&way, |url| RedisStore::new(url)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -75,7 +75,7 @@ async fn a_sentinel_that_names_a_replica_is_not_believed() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn what_was_acknowledged_outlives_the_primary_of_sentinels() {
+async fn acknowledged_writes_survive_the_primary_of_sentinels() {
     let servers = RedisSentinel::start().await;
     let url = format!("{}&wait=1", servers.prefix());
     acknowledged_logins_and_logouts_outlive_the_primary(&servers, &url).await;
@@ -83,7 +83,7 @@ async fn what_was_acknowledged_outlives_the_primary_of_sentinels() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn what_clients_see_of_copied_servers_is_in_order() {
+async fn histories_of_replicated_servers_are_linearizable() {
     let servers = RedisSentinel::start().await;
     let url = format!("{}&wait=1", servers.prefix());
     are_in_order(&servers, [&*url, &*url, &*url].map(RedisStore::new)).await;

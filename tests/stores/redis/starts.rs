@@ -5,7 +5,7 @@ use crate::site::{refused, says, start_at_the_same_time};
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn what_is_wrong_with_the_url_is_said_without_its_password() {
+async fn url_errors_do_not_contain_the_password() {
     let server = Redis::shared().await;
     let url = server.url();
     let wrong = url.replace(":secret", ":wrong-password");

@@ -138,7 +138,7 @@ async fn only_what_may_come_twice_is_answered_before_the_handshake_is_complete()
 
 /// RFC 8470 5.1: a proxy's `Early-Data` counts in every version.
 #[tokio::test]
-async fn what_a_proxy_took_early_is_early() {
+async fn early_data_of_a_proxy_counts_in_every_version() {
     let server = sockets::Running::start(app()).await;
     for (what, status) in [
         ("GET /hello", 200),

@@ -143,7 +143,7 @@ async fn a_request_that_ends_its_connection_gets_no_response() {
 }
 
 #[tokio::test]
-async fn what_has_no_meaning_is_passed_over_and_bounded() {
+async fn unknown_frames_are_ignored_within_bounds() {
     let server = Server::start(app()).await;
     let quic = server.raw().await;
     let grease = frame(0x21, b"grease");

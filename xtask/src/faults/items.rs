@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_compiler_runs_is_no_function_that_runs() {
+    fn constants_and_const_functions_are_not_runtime_functions() {
         assert_eq!(paths_of(|kind| *kind == Kind::Constant), ["LIMIT", "double", "make"]);
     }
 

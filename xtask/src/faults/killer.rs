@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_binary_is_refused() {
+    fn rejects_killers_without_a_test_binary() {
         for text in ["--test cases", "-p policy-core", "-p policy-core --lib a b"] {
             let refusal = Killer::try_from(text.to_owned()).unwrap_err();
             assert!(refusal.starts_with(&format!("`{text}` is not")), "{refusal}");

@@ -263,7 +263,7 @@ fn covers(list: &[u8]) -> bool {
     }
 
     #[test]
-    fn what_the_compiler_may_run_and_a_signature_have_no_body() {
+    fn constants_and_signatures_have_no_body() {
         assert_eq!(place("OriginSet::is_small", "self.len < 8").unwrap().1, None);
         assert_eq!(place("OriginSet::covers", "host: &str").unwrap().1, None);
     }

@@ -215,7 +215,7 @@ fn a_page_of_another_site_gets_no_cookie_and_works_with_a_token() -> Result<(), 
 /// Cookies ignore ports, so the browser sends the same one to the service at its new port.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
-fn whoever_is_logged_in_still_is_after_a_restart() -> Result<(), Failure> {
+fn logins_survive_a_restart() -> Result<(), Failure> {
     let folder = Folder::new()?;
     let accounts = Accounts::start(&folder)?;
     let browser = Browser::start()?;

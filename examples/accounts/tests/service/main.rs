@@ -409,7 +409,7 @@ async fn a_refresh_token_that_is_used_again_at_once_yields_the_valid_one() {
 }
 
 #[tokio::test]
-async fn a_copy_of_a_token_works_until_the_service_is_told() {
+async fn a_copied_token_works_until_it_is_revoked() {
     let (_folder, accounts) = started();
     let mut program = Visitor::signed_up(&accounts, "ada").await;
     program.cookie = None;
@@ -444,7 +444,7 @@ async fn news_arrive_and_end_with_the_session() {
 
 /// Also if the intruder logged out again, or got tokens only, before the user came.
 #[tokio::test]
-async fn a_user_who_comes_back_is_told_what_happened_meanwhile() {
+async fn a_returning_user_sees_what_an_intruder_did() {
     let (_folder, accounts) = started();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     ada.renew_csrf().await;

@@ -46,7 +46,7 @@ fn varies_by(response: &RawResponse, field: &str) -> bool {
 }
 
 #[tokio::test]
-async fn the_list_is_data_or_a_page_and_caches_are_told_why() {
+async fn the_list_is_data_or_a_page_and_varies_by_accept() {
     let catalogue = started();
     let data = get(&catalogue, "/products").await;
     assert_eq!(data.header("content-type"), Some("application/json"));
@@ -66,7 +66,7 @@ async fn the_list_is_data_or_a_page_and_caches_are_told_why() {
 }
 
 #[tokio::test]
-async fn who_has_the_list_or_a_product_already_gets_304() {
+async fn an_unchanged_list_or_product_gets_304() {
     let catalogue = started();
     for (path, control) in [("/products", "public, max-age=5"), ("/products/1", "public, no-cache")]
     {
@@ -105,7 +105,7 @@ async fn nobody_changes_a_product_that_they_have_not_seen() {
 }
 
 #[tokio::test]
-async fn a_change_is_told_everything_that_is_wrong_with_it() {
+async fn a_refused_change_names_all_its_errors() {
     let catalogue = started();
     let wrong = json!({ "name": "", "price": 0 });
     let refused = put(&catalogue, "/products/1", &["if-match: *"], &wrong).await;

@@ -165,7 +165,7 @@ async fn a_change_reaches_the_pages_of_its_team_alone() {
 }
 
 #[tokio::test]
-async fn who_is_here_is_told_until_their_session_ends() {
+async fn presence_is_sent_until_the_session_ends() {
     let live = Live::in_memory().await;
     let (lead, member) = Visitor::two(&live, "paula", "paul").await;
     let mut sees = lead.attends(&live).await;

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_origin_is_refused() {
+    fn rejects_targets_that_are_not_origins() {
         for url in ["api.example", "ftp://a.example", "https://a.example/x", "https://u@a.example"]
         {
             assert!(Target::parse(url, None).is_err(), "{url}");

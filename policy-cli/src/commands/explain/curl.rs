@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_said() {
+    fn reports_malformed_curl_lines() {
         for (line, words) in [
             ("", "this is not a curl line"),
             ("wget https://a.example", "this is not a curl line"),

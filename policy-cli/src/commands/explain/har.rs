@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_entry_is_said() {
+    fn reports_missing_har_entries() {
         for number in [0, 3] {
             let message = parse(HAR, number).unwrap_err().message;
             assert_eq!(message, format!("the HAR file has 2 entries, but no entry {number}"));

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_is_said() {
+    fn reports_lines_without_a_decision_record() {
         for line in ["", "GET / 200", "{\"method\":\"GET\"}", "path=/x method"] {
             assert!(parse(line).unwrap_err().message.contains("not a decision record"), "{line}");
         }

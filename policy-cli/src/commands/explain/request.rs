@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_is_said() {
+    fn reports_malformed_requests() {
         for (method, url, words) in [
             ("NOT A METHOD", "/", "`NOT A METHOD` is not a method"),
             ("GET", "/a b", "`/a b` is not a URL"),

@@ -241,7 +241,7 @@ fn a_policy_is_asked_the_same_as_its_attribute() {
 }
 
 #[test]
-fn what_constants_are_told_is_the_first_error() {
+fn constants_report_the_first_error() {
     let lists = [None, Some(&[][..]), Some(&["a", "a"]), Some(&["a", " \n"])];
     let is_error = |found: &Violation<'_>| found.rule.severity() == Severity::Error;
     let (mut errors, mut warnings) = (0, 0);

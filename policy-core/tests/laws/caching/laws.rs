@@ -176,7 +176,7 @@ fn cases() -> impl Strategy<Value = Case> {
 /// handler wrote and the declaration has, and no directive that neither has except `private`,
 /// `no-cache` and `no-store`.
 #[test]
-fn the_result_is_never_weaker_than_what_was_said() {
+fn the_result_is_never_weaker_than_handler_and_declaration() {
     holds("never weaker", 19, cases(), |case| {
         let said: Vec<Field> = case.said().collect();
         let Some(result) = Field::of(&case.after()) else {
@@ -231,7 +231,7 @@ fn the_result_is_never_weaker_than_what_was_said() {
 /// response without revalidation that the handler's fields or the declaration alone would keep it
 /// from using.
 #[test]
-fn what_is_stored_may_be_stored() {
+fn caches_store_only_permitted_responses() {
     holds("storability", 38, cases(), |case| {
         let after = case.after();
         let result = Field::of(&after).unwrap_or_default();

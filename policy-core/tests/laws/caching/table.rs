@@ -105,7 +105,7 @@ fn a_handler_makes_a_declaration_stricter() {
 }
 
 #[test]
-fn what_one_person_gets_stays_private() {
+fn personal_responses_stay_private() {
     for facts in [SESSION, BEARER] {
         let get = (&Method::GET, 200, facts);
         assert_eq!(control(None, get, &[]), "private, no-cache");
@@ -173,7 +173,7 @@ fn vary_is_on_every_response_and_declares_no_more() {
 }
 
 #[test]
-fn what_nobody_restricts_and_only_one_permits_says_nothing() {
+fn a_permission_of_one_side_alone_writes_no_directive() {
     const OPEN: CachePolicy = CachePolicy::public().build();
     assert_eq!(control(Some(&OPEN), (&Method::GET, 200, NOTHING), &["x-unknown"]), "");
 }
@@ -181,7 +181,7 @@ fn what_nobody_restricts_and_only_one_permits_says_nothing() {
 /// A response that is cached for one account is not shown to the next user of the browser, and one
 /// for an anonymous user not to a user who is logged in.
 #[test]
-fn what_depends_on_a_token_varies_by_it_unless_it_is_asked_for_again() {
+fn reusable_responses_to_tokens_vary_by_authorization() {
     let absent = ResponseFacts { bearer_absent: true, ..NOTHING };
     for (policy, facts, written, varies) in [
         (None, BEARER, &[][..], false),

@@ -37,7 +37,7 @@ fn policies() -> impl Strategy<Value = HeadersPolicy> {
 /// Fields of a handler are kept, except that `nosniff` is always set; each field occurs once; and
 /// applying the policy twice changes nothing.
 #[test]
-fn what_a_handler_wrote_stays() {
+fn fields_of_handlers_are_kept() {
     let own = vec((select(NAMES.to_vec()), "[ -~]{0,12}"), 0..6);
     let nonce = option::of(any::<[u8; 16]>().prop_map(Nonce::of));
     let cases = (policies(), any::<bool>(), own, nonce);

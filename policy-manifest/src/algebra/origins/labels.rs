@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_in_a_label_is_empty() {
+    fn patterns_too_long_for_a_label_have_no_intersection() {
         let [one, two] = [60, 60].map(|len| "l".repeat(len));
         let (a, b) = (format!("https://{one}*-a.t"), format!("https://*-{two}.t"));
         assert!(region(&a).intersection(&region(&b)).is_empty());

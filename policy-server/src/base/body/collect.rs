@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn failures_are_told_apart() {
+    async fn distinguishes_the_failures_of_a_body() {
         let limited = Body::new(Limited::new(Body::from("abc"), 2));
         assert!(matches!(collect(limited, 9).await, Err(BodyRejection::TooLarge)));
         let late = in_pieces(vec![Ok("a"), Err(io::ErrorKind::TimedOut.into())]);

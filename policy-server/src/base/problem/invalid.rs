@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_right_is_no_fault() {
+    fn valid_values_have_no_errors() {
         assert_eq!(Invalid::new().check(true, "/price", "must be at least 1").result(), Ok(()));
         assert_eq!(Invalid::new().within("/items/0", Ok(())).result(), Ok(()));
     }

@@ -517,7 +517,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_problem_says_what_it_was_told() {
+    async fn a_problem_contains_all_its_members() {
         let problem = Problem::conflict()
             .code("orders.sold")
             .detail("\"quoted\"\n")

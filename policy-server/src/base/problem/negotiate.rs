@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_handler_wrote_beside_a_problem_stays() {
+    async fn fields_that_a_handler_adds_to_a_problem_are_kept() {
         let written =
             (StatusCode::GONE, [("vary", "origin"), ("x-order", "7")], Problem::not_found());
         let mut response = written.into_response();
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_problem_any_more_is_left_alone() {
+    async fn replaced_problem_bodies_are_not_changed() {
         let replaced = ([(CONTENT_TYPE, "application/json")], Problem::not_found());
         let encoded = ([(CONTENT_ENCODING, "br")], Problem::not_found());
         for mut response in

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_there_is_read_and_given_again() {
+    async fn frames_that_were_read_are_returned_again() {
         let begun = Begun::read(Full::new(Bytes::from_static(b"hello"))).await.unwrap();
         assert_eq!((begun.read_frames(), begun.size_hint().exact()), (1, Some(5)));
         assert!(!begun.is_end_stream());
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_breaks_at_once_is_an_error_and_what_breaks_later_is_not() {
+    async fn only_an_immediate_break_is_an_error() {
         for (good, is_found) in [(0, true), (1, true), (2, false)] {
             let frames = (0..good).map(|_| Ok(Frame::data(Bytes::from_static(b"x"))));
             let all = frames.chain([Err("broken")]);

@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waited_for_a_connection_that_failed_does_not_begin_anew() {
+    async fn a_waiting_request_does_not_retry_a_failed_connection() {
         let (listener, pool) = pool(true).await;
         drop(listener);
         let (first, second) = join!(pool.open(), pool.open());
@@ -428,7 +428,7 @@ mod tests {
 
     /// A request never waits for a connection that is gone.
     #[test]
-    fn a_request_that_is_sent_as_its_connection_ends_is_told_so() {
+    fn a_request_fails_if_its_connection_ends_as_it_is_sent() {
         let mut ended = 0;
         for _ in 0..20_000 {
             let (stream, _upstream) = duplex(64);

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_mistake_is_told_at_once() {
+    fn all_errors_are_reported_together() {
         let codes = |tunnel: Tunnel| -> Vec<_> {
             let problems = tunnel.check().err().unwrap_or_default();
             problems.iter().map(StartProblem::code).collect()

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_acceptable_names_the_offers() {
+    fn a_406_names_the_offers() {
         assert_eq!(
             chosen(&["image/png"]).unwrap_err(),
             "406 There is no representation that the request accepts (request.not-acceptable): \

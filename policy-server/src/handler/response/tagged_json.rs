@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_has_these_bytes_is_told_so() {
+    async fn unchanged_content_gets_304() {
         let client = App::new(()).routes(routes![price]).test();
         let first = client.get("/price/2").send().await;
         let tag = first.header("etag").unwrap();
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_has_no_tag() {
+    fn unserializable_values_have_no_tag() {
         let no_json = BTreeMap::from([(vec![1], 2)]);
         let response = Json(no_json).etag().into_response();
         assert_eq!(response.status(), 500);

@@ -190,7 +190,7 @@ mod tests {
 
     /// Requests that were taken in advance expire with their period.
     #[test]
-    fn what_was_taken_in_advance_is_not_used_after_a_period() {
+    fn reserved_requests_expire_with_their_period() {
         let held = held(Rate::per_hour(300), 100);
         take(&held, b"ada", NOW);
         let _first = held.learn(b"ada", 3, NOW, TakenRate::new(3, 297, SECOND, NOW));
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_refused_is_refused_until_then() {
+    fn a_refusal_holds_until_its_end() {
         let held = held(Rate::per_hour(3), 100);
         take(&held, b"ada", NOW);
         let refused = TakenRate::new(0, 0, 5 * SECOND, NOW);

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_given_back_is_not_entered_and_what_is_in_flight_is_not_given_back() {
+    async fn permits_in_use_are_not_returned_and_returned_ones_not_used() {
         let (store, clock) = (Store::default(), Clock::at(7));
         let (one, two) = (permits(&store, 1, 4, &clock).await, permits(&store, 2, 4, &clock).await);
         for _ in 0..4 {

@@ -30,7 +30,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn a_client_of_http2_is_told_where_only_http1_is_served() {
+    async fn an_http2_client_gets_http_1_1_required() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let server = Stream::from(listener.accept().await.unwrap().0);

@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_regular_file_of_a_few_bytes_is_not_read() {
+    fn reads_only_small_regular_files() {
         let folder = std::env::temp_dir().join(format!("policy-pair-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("cert.pem");

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_wrong_is_said_at_once_and_no_password() {
+    fn all_errors_of_a_url_are_reported_without_its_password() {
         let error = Address::parse(
             "postgres://ada:secret@db.example/shop?schema=a-b&connections=0&sslmode=allow&sslrootcert=/none/such&colour=red",
         )

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_problem_of_a_server_is_said() {
+    fn each_problem_of_a_server_is_reported() {
         let fine = "# Server\r\nredis_version:7.0.15\r\nmaxmemory:0\r\n\
                     maxmemory_policy:allkeys-lru\r\nconnected_slaves:1\r\n";
         let address =

@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_wrong_is_said_at_once_and_no_password() {
+    fn all_errors_of_a_url_are_reported_without_its_password() {
         let error = Address::parse(
             "redis://ada:secret@db.example/none?prefix=A&persistence=some&sslrootcert=/none/such\
              &colour=red&sentinel_password=secret&wait=0&wait_ms=3000",

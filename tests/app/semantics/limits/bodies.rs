@@ -179,7 +179,7 @@ async fn smuggled(State(seen): State<Seen>) {
 
 /// The body of a request that is refused unread is never parsed as the next request.
 #[tokio::test]
-async fn what_is_refused_unread_is_not_read_as_a_request() {
+async fn unread_bodies_are_not_parsed_as_requests() {
     let seen = Seen::default();
     let app = bodies(&seen).routes(routes![guarded, smuggled, slow]);
     let server = Running::start(app).await;

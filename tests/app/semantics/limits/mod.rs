@@ -76,7 +76,7 @@ impl FromRef<Seen> for Gate {
 }
 
 #[tokio::test]
-async fn who_takes_too_long_is_told_whose_fault_it_is() {
+async fn timeouts_say_whether_client_or_server_was_slow() {
     let seen = Seen::default();
     let app = App::new(seen.clone()).cors(SHOP).routes(routes![slow, slow_body, slow_stream]);
     let server = Running::start(app).await;

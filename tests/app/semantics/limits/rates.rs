@@ -61,7 +61,7 @@ async fn from(server: &Running, address: &str, line: &str) -> RawResponse {
 }
 
 #[tokio::test]
-async fn who_asks_too_often_is_told_when_to_come_back() {
+async fn a_429_says_when_to_retry() {
     let clock = Clock::at(START);
     let server = Running::start(rates(&clock)).await;
     for left in [2, 1, 0] {

@@ -50,7 +50,7 @@ fn a_private_cache_has_the_response_to_another_page() {
 }
 
 #[test]
-fn a_cache_keeps_an_error_without_being_told() {
+fn finds_cacheable_errors() {
     let edit = |_: &Parts, response: &mut Response| {
         if response.status() == 404 {
             response.headers_mut().remove("vary");

@@ -145,7 +145,7 @@ fn another_origin_is_named() {
 }
 
 #[test]
-fn what_a_browser_says_about_the_page_is_dropped() {
+fn finds_apps_that_drop_the_headers_about_the_page() {
     altered(
         |request| drop(request.headers_mut().remove("sec-fetch-site")),
         "`sec-fetch-site` reaches the gates as it was sent",
@@ -246,7 +246,7 @@ fn another_path_is_served_by_a_field_of_a_proxy() {
 /// Layers never see the forwarded fields that the app knows: it removes them unless a trusted proxy
 /// has written them.
 #[test]
-fn what_a_client_says_of_a_proxy_reaches_no_layer() {
+fn forwarding_fields_of_clients_reach_no_layer() {
     let app = responding(with_tokens().routes(routes![orders, reports]), |sent, response| {
         for name in ["x-forwarded-host", "x-original-host", "x-host"] {
             same_origin(sent, response, name);

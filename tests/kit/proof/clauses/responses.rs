@@ -54,7 +54,7 @@ fn any_page_shows_it_in_a_frame() {
 }
 
 #[test]
-fn the_address_is_told() {
+fn finds_responses_that_leak_the_address() {
     without(
         |_, response| drop(response.headers_mut().remove("referrer-policy")),
         "referrer-policy",

@@ -192,7 +192,7 @@ fn a_network_that_changes_nothing_has_no_findings() {
 }
 
 #[test]
-fn what_is_not_judged_is_no_finding() {
+fn inconclusive_responses_are_no_findings() {
     finds(&[], |_, _, exchange| {
         exchange.response = Response { status: 429, ..Response::default() };
     });
@@ -276,7 +276,7 @@ fn a_stricter_cache_control_is_no_finding() {
 }
 
 #[test]
-fn any_origin_and_a_reflected_one_are_told_apart() {
+fn distinguishes_any_origin_and_a_reflected_origin() {
     let is_stranger = |exchange: &Exchange| {
         let origin = exchange.request.headers().get(header::ORIGIN);
         origin.is_some_and(|origin| origin == "https://policy-audit.invalid")
@@ -301,7 +301,7 @@ fn any_origin_and_a_reflected_one_are_told_apart() {
 }
 
 #[test]
-fn what_responds_in_place_of_the_app_is_named() {
+fn finds_responses_that_the_app_did_not_send() {
     let page = |status| Response { status, body: b"<p>sorry".to_vec(), ..Response::default() };
     let is_of = |trial: &Trial, purposes: &[Purpose]| purposes.contains(&trial.purpose);
     finds(&["audit.options-answered-elsewhere"], |trial, _, exchange| {
@@ -356,7 +356,7 @@ fn problem(exchange: &mut Exchange, status: u16, code: &str) {
 }
 
 #[test]
-fn what_the_app_says_about_changed_requests_is_named() {
+fn refusals_by_the_app_name_the_changed_part_of_a_request() {
     for (purpose, status, said, code) in [
         (Purpose::Baseline, 421, "origin.plain-http", "audit.scheme-not-reported"),
         (Purpose::Baseline, 421, "origin.host-unknown", "audit.host-rewritten"),
@@ -384,7 +384,7 @@ fn what_the_app_says_about_changed_requests_is_named() {
 }
 
 #[test]
-fn what_a_proxy_may_refuse_itself_is_no_finding() {
+fn refusals_that_a_proxy_may_send_are_no_findings() {
     finds(&[], |trial, _, exchange| {
         if may_be_refused_early(trial.purpose) {
             exchange.response = Response { status: 400, ..Response::default() };
@@ -415,7 +415,7 @@ fn a_response_for_another_caller_is_found() {
 }
 
 #[test]
-fn what_compresses_has_to_say_so() {
+fn compressed_responses_need_vary_and_own_tags() {
     let is_coded = |exchange: &Exchange| {
         exchange.request.headers().contains_key(header::ACCEPT_ENCODING)
             && exchange.response.status == 200

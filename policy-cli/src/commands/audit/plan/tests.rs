@@ -59,7 +59,7 @@ fn each_policy_is_probed_once_and_not_each_route() {
 }
 
 #[test]
-fn methods_are_safe_unless_it_is_told_otherwise() {
+fn unsafe_methods_are_sent_only_on_request() {
     let of = |sends_unsafe_methods| Options { sends_unsafe_methods, ..options() };
     let manifest = app(1);
     let engine = Engine::new(&manifest).unwrap();

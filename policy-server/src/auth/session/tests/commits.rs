@@ -39,7 +39,7 @@ fn the_session_of_a_request_is_small() {
 
 /// A server moves it between threads, which the compiler checks here.
 #[test]
-fn what_is_waited_for_is_send() {
+fn futures_of_sessions_are_send() {
     fn send<T: Send>(_: T) {}
     let world = default();
     let request = world.request(None);

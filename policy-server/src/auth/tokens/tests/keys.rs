@@ -136,7 +136,7 @@ impl Drop for KeyFile {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_others_may_write_is_not_read_and_one_that_they_may_read_is_told() {
+fn a_writable_key_file_is_refused_and_a_readable_one_noticed() {
     use std::os::unix::fs::PermissionsExt;
 
     let file = KeyFile::new("modes", format!("one {ONE}\n"));

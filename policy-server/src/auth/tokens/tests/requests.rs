@@ -90,7 +90,7 @@ fn custom_claims_come_back() {
 }
 
 #[test]
-fn what_cannot_be_read_back_is_not_issued() {
+fn unreadable_tokens_are_not_issued() {
     let (instance, _) = instance();
     let tokens = instance.tokens();
     let long = "x".repeat(4096);
@@ -177,7 +177,7 @@ fn a_ticket_ends_with_what_it_was_made_with() {
 }
 
 #[test]
-fn what_is_refreshed_while_its_user_is_revoked_is_revoked_too() {
+fn a_refresh_during_a_revocation_of_its_user_is_revoked() {
     let clock = Clock::at(START);
     let store = FaultyStore::new(MemoryStore::new());
     let instance = Instance::new(settings(), store.clone(), &clock);

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_written_is_an_internal_error() {
+    async fn unserializable_values_are_an_internal_error() {
         let keys = std::collections::BTreeMap::from([((1, 2), 3)]);
         let response = Json(keys).into_response();
         assert_eq!(response.status(), 500);

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_page_can_send_without_a_preflight_is_no_json() {
+    fn media_types_without_a_preflight_are_not_json() {
         for value in [
             "text/plain",
             "text/plain; application/json",

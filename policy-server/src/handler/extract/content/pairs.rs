@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_by_its_field() {
+    fn errors_name_their_field() {
         for (text, want) in [
             ("size=1&size=2", "`size`: occurs more than once"),
             ("words=&words=", "`words`: occurs more than once"),
@@ -312,7 +312,7 @@ mod tests {
     proptest! {
         /// Serialized form data is read back unchanged.
         #[test]
-        fn what_is_written_is_read(
+        fn written_pairs_are_read_unchanged(
             many in prop::collection::vec(any::<String>(), 0..4),
             numbers in prop::collection::vec(any::<i64>(), 0..4),
             maybe: Option<u8>,

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_value_is_refused_as_without() {
+    async fn malformed_values_are_refused_as_without_valid() {
         let client = client();
         assert_eq!(client.post("/json").body("{}").send().await.status(), 415);
         assert_eq!(client.post("/query?lamps=x").send().await.status(), 400);

@@ -263,7 +263,7 @@ mod tests {
 
     /// hyper spawns the sending half of a tunnel on the executor when its request is complete.
     #[tokio::test(start_paused = true)]
-    async fn what_a_request_begins_by_itself_runs() {
+    async fn tasks_that_hyper_spawns_run() {
         let executor = StreamExecutor::default();
         let done = Arc::new(AtomicU32::new(0));
         let noted = Arc::clone(&done);

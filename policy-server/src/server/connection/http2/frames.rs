@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_told_apart_however_they_are_cut() {
+    fn frames_are_recognized_in_pieces_of_any_size() {
         let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
         for (kind, len) in [(SETTINGS, 0), (HEADERS, 300), (DATA, 70_000), (PING, 8), (DATA, 0)] {
             bytes.extend(frame(kind, len));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_told_from_what_goes_with_requests() {
+    fn distinguishes_a_flood_from_frames_of_requests() {
         let flooded = |kind, len, written| {
             let mut frames = Frames::new();
             frames.read(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");

@@ -82,7 +82,7 @@ fn pieces_do_not_depend_on_packets() {
 }
 
 #[test]
-fn what_is_cut_off_does_not_look_complete() {
+fn a_truncated_body_does_not_look_complete() {
     let input = [HEAD, &frame(DATA, b"0123456789")].concat();
     for cut in 1..input.len() {
         let pieces = read(Purpose::Request, 4096, &input[..cut], &[]).pieces;
@@ -92,7 +92,7 @@ fn what_is_cut_off_does_not_look_complete() {
 }
 
 #[test]
-fn what_is_over_its_limit_is_never_kept() {
+fn frames_over_their_limit_are_not_buffered() {
     let too_large = frame(HEADERS, &[0; 5000]);
     let given = read(Purpose::Request, 4096, &too_large[..3], &[]);
     assert_eq!(given.fault, Some(Fault::TooLarge));

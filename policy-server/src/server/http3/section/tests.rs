@@ -234,7 +234,7 @@ fn no_bytes_are_too_odd() {
 }
 
 #[test]
-fn what_needs_a_dynamic_table_cannot_be_decoded() {
+fn rejects_references_to_a_dynamic_table() {
     for block in [
         // A required insert count, references to it, and indices outside the table.
         &b"\x01\x00"[..],

@@ -210,7 +210,7 @@ async fn run(store: &EmbeddedStore, most: usize) -> Progress {
 }
 
 #[tokio::test]
-async fn what_was_answered_holds_after_a_crash_at_any_write() {
+async fn acknowledged_writes_survive_a_crash_at_any_write() {
     let operations = script().iter().map(Vec::len).sum::<usize>();
     // What is to be observed after the first n operations.
     let mut expected = vec![];

@@ -368,7 +368,7 @@ impl World {
 
 /// As often as `POLICY_HEALING_CASES` says.
 #[tokio::test]
-async fn what_was_ended_holds_through_errors_repairs_and_crashes() {
+async fn endings_survive_errors_repairs_and_crashes() {
     let cases = env::var("POLICY_HEALING_CASES").map_or(40, |text| text.parse().unwrap());
     let mut all = Premises::default();
     for seed in 0..cases {

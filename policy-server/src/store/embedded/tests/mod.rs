@@ -89,7 +89,7 @@ async fn it_keeps_the_rules_of_every_store() {
 }
 
 #[tokio::test]
-async fn a_store_opens_nothing_before_it_is_told_to() {
+async fn a_store_opens_no_file_before_open() {
     let folder = Folder::new("lazy");
     let store = EmbeddedStore::new(folder.file());
     assert!(!folder.file().exists());

@@ -139,7 +139,7 @@ async fn a_limit_counts_the_sessions_of_both_stores_and_ends_the_oldest() {
 }
 
 #[tokio::test]
-async fn news_of_both_stores_are_told() {
+async fn news_of_both_stores_are_delivered() {
     let (old, new) = (MemoryStore::new(), MemoryStore::new());
     begin(&old, 1, Some("ada"), None).await;
     begin(&new, 2, Some("ada"), None).await;
@@ -187,7 +187,7 @@ async fn a_move_is_no_news() {
 }
 
 #[tokio::test]
-async fn what_is_left_counts_both_and_a_purge_removes_from_both() {
+async fn counts_and_purges_cover_both_stores() {
     let (old, new) = (MemoryStore::new(), MemoryStore::new());
     for number in 1..=3 {
         begin(&old, number, Some("ada"), None).await;

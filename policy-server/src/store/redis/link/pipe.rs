@@ -309,7 +309,7 @@ mod tests {
 
     /// A multi-threaded runtime polls a task that was just woken before the other ready tasks.
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn what_requests_ask_at_the_same_time_is_one_system_call() {
+    async fn concurrent_commands_share_a_system_call() {
         let (near, far) = duplex(100_000);
         let writes = Arc::new(AtomicUsize::new(0));
         let (pipe, task) = Pipe::new(Counted(near, Arc::clone(&writes)));
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn all_who_wait_are_told_that_the_connection_ended() {
+    async fn all_waiting_calls_fail_when_the_connection_ends() {
         for is_aborted in [false, true] {
             let (near, far) = duplex(100);
             let (pipe, task) = Pipe::new(near);
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_gave_up_does_not_get_the_reply_of_another() {
+    async fn a_dropped_call_does_not_shift_replies() {
         let (near, far) = duplex(100_000);
         let (pipe, task) = Pipe::new(near);
         tokio::spawn(task);
