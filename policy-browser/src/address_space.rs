@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_reaches_what_is_as_private_as_itself() {
+    fn a_page_reaches_addresses_of_its_own_space() {
         let is_free =
             |from: &str, to: &str| reason(&load(Profile::CHROMIUM, from, Fetch::get(to))).is_none();
         assert!(is_free("http://localhost:3000/", LOCAL));
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn the_permission_stands_in_for_tls_where_the_url_shows_a_local_address() {
+    fn the_permission_replaces_tls_for_urls_with_a_local_address() {
         let printer = || Fetch::get("http://printer.local/");
         let name = || Fetch::get("http://printer.example/");
         let outcome = |profile: Profile, fetch| {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_public_unless_the_world_says_otherwise() {
+    fn names_are_public_unless_the_network_resolves_them_locally() {
         let intranet = Fetch::get("https://wiki.corp.example/");
         let mut state = State::new(Profile::CHROMIUM, browser().now());
         assert!(load_with(state.clone(), APP, intranet.clone()).is_readable());

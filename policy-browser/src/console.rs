@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn it_reads_as_a_console_does_and_says_what_to_send() {
+    fn it_reads_like_a_console_and_names_the_missing_header() {
         assert_eq!(
             said(app(), true, Reason::NoAllowOrigin),
             "Access to fetch at 'https://api.shop.example/me' from origin \
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_not_allowed_is_no_failed_check() {
+    fn a_header_that_is_not_allowed_is_not_reported_as_a_failed_check() {
         let text = said(app(), true, Reason::AllowHeaders("x-a".to_owned()));
         assert!(text.contains("blocked by CORS policy: Request header field x-a is"), "{text}");
     }

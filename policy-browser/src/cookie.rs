@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_lets_it_come_to_the_hosts_below() {
+    fn a_domain_sends_the_cookie_to_subdomains() {
         let set = |domain: &str, to: &str| {
             back("https://app.shop.example/", &format!("a=1; Domain={domain}"), to)
         };
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_public_suffix_is_nobodys_domain() {
+    fn a_public_suffix_is_rejected_as_a_domain() {
         let set =
             |from: &str, domain: &str, to: &str| back(from, &format!("a=1; Domain={domain}"), to);
         assert_eq!(set("https://alice.github.io/", "github.io", "https://alice.github.io/"), "");
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn webkit_knows_two_prefixes_only() {
+    fn webkit_supports_only_two_prefixes() {
         let set = |profile: Profile, line| {
             !Browser::new(profile).gets(&Ask::at(SHOP), &[line]).sends(&Ask::at(SHOP)).is_empty()
         };

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_to_another_site_sets_what_it_may_send_there() {
+    fn a_cross_site_response_sets_only_cookies_that_are_sent_cross_site() {
         let set =
             |ask: &Ask| Browser::new(Profile::STANDARD).gets(ask, &KINDS).sends(&Ask::at(SHOP));
         assert_eq!(set(&Ask::from(EVIL, SHOP)), "none=1");
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_a_partition_stands_beside_one_of_all_windows() {
+    fn partitioned_and_unpartitioned_cookies_coexist() {
         let (own, chip) = ("a=1; Secure", "a=2; Secure; Partitioned");
         let mut browser = Browser::new(Profile::CHROMIUM).gets(&Ask::at(SHOP), &[own, chip]);
         assert_eq!(browser.sends(&Ask::at(SHOP)), "a=1; a=2");

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_stands_in_the_window_of_its_parent() {
+    fn a_frame_belongs_to_the_window_of_its_parent() {
         let page = open(Fetch::frame("https://api.test/a"), 200, &[]);
         let page = page.page().unwrap();
         assert_eq!(page.top_level, app().url);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_says_who_sends_it() {
+    fn a_form_states_its_origin() {
         let form = Fetch::form("https://api.test/pay", [("to", "me")]);
         let trial = load(&app(), form, &[response(200, &[])]);
         assert_eq!(trial.last("origin"), Some("https://app.test"));

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_content_after_head_and_with_204() {
+    fn responses_to_head_and_with_204_have_no_content() {
         for (method, status) in [("HEAD", 200), ("GET", 204)] {
             let trial = load(&app(), Fetch::new(method, "/"), &[response(status, &[])]);
             assert!(trial.outcome.response().unwrap().body.is_empty(), "{method} {status}");

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn frame_ancestors_names_who_may() {
+    fn frame_ancestors_lists_the_allowed_origins() {
         for sources in [
             "*",
             "https:",
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_in_the_window_is_asked_about_too() {
+    fn the_top_level_page_is_checked_as_an_ancestor() {
         let inner = Page {
             top_level: Url::parse("https://evil.test/").unwrap(),
             ..page("https://shop.test/")

@@ -255,14 +255,14 @@ mod tests {
     }
 
     #[test]
-    fn an_expiry_that_is_no_date_is_over() {
+    fn a_malformed_expires_is_in_the_past() {
         for expires in ["0", "-1", "soon", "Sat, 05 Nov 1994 08:49:37 GMT"] {
             assert_eq!(standard(&[DATE_OF_NOW, ("expires", expires)]), 0, "{expires}");
         }
     }
 
     #[test]
-    fn an_expiry_that_is_no_date_is_ignored_in_chromium_but_for_zero() {
+    fn chromium_ignores_a_malformed_expires_except_zero() {
         let fresh_for = |expires| {
             let modified = ("last-modified", TEN_HOURS_AGO);
             fresh_for(&Profile::CHROMIUM, 200, &[DATE_OF_NOW, modified, ("expires", expires)])
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn after_its_life_it_has_a_grace_unless_it_must_be_asked_for() {
+    fn stale_while_revalidate_applies_unless_revalidation_is_required() {
         let freshness = |control| {
             let response = response(200, &[("cache-control", control)]);
             Freshness::new(&Profile::STANDARD, NOW, &response)

@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn chromium_asks_nobody_about_client_hints() {
+    fn chromium_sends_no_preflight_for_client_hints() {
         let fields = written(&[("Save-Data", "on"), ("Viewport-Width", "320"), ("RTT", "50")]);
         assert!(fields.unsafe_names(&Profile::CHROMIUM).is_empty());
         assert_eq!(fields.unsafe_names(&Profile::STANDARD), ["rtt", "save-data", "viewport-width"]);

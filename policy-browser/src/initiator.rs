@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn webkit_tells_who_sent_a_beacon_also_after_its_method_has_changed() {
+    fn webkit_sends_the_origin_of_a_beacon_after_its_method_changed() {
         let origin = |profile| {
             let state = State::new(profile, browser().now());
             let responses = [response(302, &[("location", "/b")]), response(200, &[])];
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_with_crossorigin_tell_their_own_host_who_they_are_in_some_engines() {
+    fn some_engines_send_origin_to_the_own_host_for_elements_with_crossorigin() {
         let origin = |profile, url: &str| {
             let state = State::new(profile, browser().now());
             let image = Fetch::image(url).mode(Mode::Cors);
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_that_is_asked_for_over_tls_instead_has_not_left_in_chromium() {
+    fn in_chromium_an_upgraded_image_is_not_a_cross_origin_redirect() {
         let page = Page { has_same_site_ancestors: false, ..app() };
         let image = || Fetch::image("https://www.app.test/");
         let origin = |location| origin_after(&page, image(), 302, location);

@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn firefox_also_drops_what_the_response_names_on_the_same_host() {
+    fn firefox_also_invalidates_the_named_location_on_the_same_host() {
         let fields = [("location", "/orders/7#new"), ("content-location", "https://other.test/")];
         let urls = |profile| dropped(&profile, CacheMode::Default, &fields);
         assert_eq!(urls(Profile::STANDARD), ["https://api.test/orders"]);

@@ -323,7 +323,7 @@ mod tests {
     const URL: &str = "https://api.test/";
 
     #[test]
-    fn without_asking_nobody_reads_another_origin() {
+    fn cross_origin_responses_need_cors_to_be_read() {
         let trial = load(&app(), Fetch::get(URL), &[response(200, &[])]);
         assert_eq!(*trial.reason(), Reason::NoAllowOrigin);
         assert!(!trial.outcome.blocked().unwrap().in_preflight);
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn mode_same_origin_asks_nobody_else() {
+    fn mode_same_origin_sends_nothing_cross_origin() {
         let fetch = |url| Fetch::get(url).mode(Mode::SameOrigin);
         assert_eq!(*load(&app(), fetch(URL), &[]).reason(), Reason::Mode);
         let away = response(302, &[("location", URL)]);
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_that_nobody_waits_for_is_ignored() {
+    fn an_unexpected_response_is_ignored() {
         let id = LoadId(3);
         let events =
             [Event::Response { id, response: response(200, &[]) }, Event::Unreachable { id }];

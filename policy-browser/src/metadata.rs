@@ -104,7 +104,7 @@ mod tests {
     const APP: &str = "https://app.shop.example";
 
     #[test]
-    fn a_fetch_says_what_it_is() {
+    fn a_fetch_sends_its_metadata() {
         let url = "https://api.shop.example/me";
         assert_eq!(
             sent(&Fetch::get(url), Some(APP), &[url]),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_say_what_they_are() {
+    fn elements_send_their_metadata() {
         let url = "https://cdn.example/x";
         for (fetch, mode, destination) in [
             (Fetch::script(url), "no-cors", "script"),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_bar_is_nobodys_and_a_persons() {
+    fn navigations_of_the_address_bar_have_no_site_and_a_user() {
         let url = "https://api.shop.example/";
         let [site, .., user] = sent(&Fetch::navigate(url), None, &[url]);
         assert_eq!((site.as_deref(), user.as_deref()), (Some("none"), Some("?1")));

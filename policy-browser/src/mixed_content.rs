@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_asked_for_over_tls_instead() {
+    fn mixed_images_are_upgraded_to_tls() {
         let trial = load(&app(), Fetch::image("http://api.test/a"), &[response(200, &[])]);
         assert_eq!(trial.sent[0].url.as_str(), "https://api.test/a");
         let trial = load(&app(), Fetch::image("http://192.0.2.1/a"), &[]);

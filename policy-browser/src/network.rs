@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_are_kept_even_of_a_response_that_nobody_may_read() {
+    fn cookies_of_unreadable_responses_are_stored() {
         let fetch = |credentials| Fetch::get("https://api.test/").credentials(credentials);
         let fields = [("set-cookie", "a=1; Secure; SameSite=None")];
         let kept = |credentials| {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_websocket_is_asked_for_with_origin_and_upgrade() {
+    fn a_websocket_request_has_origin_and_upgrade() {
         let trial = load(&app(), Fetch::websocket("wss://api.test/live"), &[response(101, &[])]);
         assert!(matches!(trial.outcome, crate::Outcome::Open));
         assert_eq!(trial.sent[0].url.as_str(), "https://api.test/live");
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn chromium_drops_what_it_may_not_show_and_keeps_what_it_had() {
+    fn chromium_does_not_store_blocked_responses_and_keeps_the_stored_one() {
         let origin = "access-control-allow-origin";
         let tagged = [("cache-control", "max-age=60"), ("etag", "\"1\"")];
         let [seen, unseen] = ["https://app.test", "https://evil.test"]

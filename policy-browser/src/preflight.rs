@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_stands_for_authorization_in_engines_and_not_in_the_standard() {
+    fn engines_let_a_star_allow_authorization_unlike_the_standard() {
         let fetch = || Fetch::get(URL).header("authorization", "Bearer x");
         let reason = refused(fetch(), 204, &[(HEADERS, "*")]);
         assert_eq!(reason, Reason::AllowHeaders("authorization".into()));

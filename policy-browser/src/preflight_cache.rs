@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn firefox_keeps_what_it_may_send_with_and_without_credentials_apart() {
+    fn firefox_caches_preflights_by_credentials() {
         for (profile, again) in [(Profile::STANDARD, 0), (Profile::FIREFOX, 1)] {
             let state = State::new(profile, browser().now());
             let with = Fetch::put(URL).credentials(Credentials::Include);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn each_window_origin_and_address_is_asked_for_itself() {
+    fn preflights_are_cached_by_window_origin_and_address() {
         let (state, first) = asks(browser(), &app(), URL, "60");
         let (state, again) = asks(state, &app(), URL, "60");
         let framed = Page { top_level: Url::parse("https://other.test").unwrap(), ..app() };
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn webkit_keeps_what_a_preflight_allowed_instead() {
+    fn webkit_caches_the_methods_that_a_preflight_allowed() {
         let loads = || [Fetch::put(URL), Fetch::patch(URL)];
         for (profile, count) in [(Profile::STANDARD, 2), (Profile::WEBKIT, 1)] {
             let fields = [("access-control-allow-methods", "PATCH")];

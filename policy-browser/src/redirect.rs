@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn in_firefox_a_beacon_has_only_what_redirects_leave_it() {
+    fn in_firefox_redirected_beacons_do_not_regain_their_content_type() {
         let plain = Fetch::post("/").header("content-type", "text/plain").body("x");
         let beacon = Fetch::beacon("/", "text/plain", "x");
         for (fetch, comes_back) in [(plain, true), (beacon, false)] {
@@ -564,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_that_redirects_elsewhere_speaks_for_nobody() {
+    fn a_cross_origin_redirect_makes_the_origin_opaque() {
         let origins = |targets: &[&str]| {
             let mut responses: Vec<_> = targets.iter().map(|target| to(302, target)).collect();
             responses.push(end());

@@ -164,7 +164,7 @@ mod tests {
         ["https://shop.example/x", "https://api.example/", "http://api.example/"];
 
     #[test]
-    fn each_policy_says_what_its_table_says() {
+    fn each_referrer_policy_follows_its_table() {
         for (policy, expected) in TABLE {
             let told = TARGETS.map(|target| said(policy, &url(PAGE), &url(target)));
             assert_eq!(told.each_ref().map(Option::as_deref), expected, "{policy:?}");

@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_drops_what_firefox_knows_of_the_place_it_names() {
+    fn in_firefox_a_change_invalidates_its_location() {
         let change = request(Method::POST, "https://api.shop.example/orders", &[]);
         let finds = |profile| {
             Browser::new(profile)
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_response_is_asked_for_with_what_it_has() {
+    fn a_stale_response_is_revalidated_with_its_validators() {
         let modified = ("last-modified", TEN_HOURS_AGO);
         let said = response(200, &[("cache-control", "no-cache"), TAG, modified]);
         let mut browser = Browser::new(Profile::STANDARD).keeps(&get(&[]), &said);
@@ -530,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn head_drops_in_chromium_what_it_asked_about() {
+    fn in_chromium_head_invalidates_the_stored_response() {
         let finds = |profile, status, mode| {
             let head = request(Method::HEAD, ASSET, &[]);
             let mut browser =
@@ -578,7 +578,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_chooses_what_is_stored() {
+    fn the_cache_mode_decides_whether_a_response_is_stored() {
         let stored = |mode| {
             let mut browser = Browser::new(Profile::STANDARD);
             let (store, now, said) = (&mut browser.store, browser.now, response(200, &[MAX_AGE]));
@@ -689,7 +689,7 @@ mod tests {
     }
 
     #[test]
-    fn in_its_grace_a_response_is_used_and_asked_for() {
+    fn stale_while_revalidate_uses_and_revalidates_the_response() {
         let said =
             response(200, &[("cache-control", "max-age=10, stale-while-revalidate=20"), TAG]);
         let finds = |seconds| {

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_what_writing_its_bytes_gives() {
+    fn encoding_decoded_bytes_gives_the_text() {
         for len in 0..200_u8 {
             let bytes: Vec<u8> = (0..len).map(|n| n.wrapping_mul(151)).collect();
             let mut text = String::new();

@@ -68,7 +68,7 @@ mod tests {
 
     /// RFC 9110 18.2 (the registry) and 9.2.3, RFC 5789 2, RFC 10008 5.
     #[test]
-    fn properties_are_those_of_the_registry() {
+    fn properties_match_the_registry() {
         let registry = [
             ("GET", true, true, true),
             ("HEAD", true, true, true),

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn browsers_get_pages_and_programs_get_what_comes_first() {
+    fn browsers_get_pages_and_programs_get_the_first_offer() {
         let offers = ["application/json", "text/html"];
         let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,\
              image/webp,*/*;q=0.8";
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_better_than_what_is_refused() {
+    fn a_refused_type_is_never_chosen() {
         let offers = ["application/json", "text/html"];
         for (line, want) in [
             ("application/json;q=0", None),

@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_name_what_is_wrong() {
+    fn refusals_name_the_error() {
         for (text, rule) in [
             ("", Rule::PathStart),
             ("users", Rule::PathStart),

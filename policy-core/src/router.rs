@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn preflights_allow_what_all_routes_of_a_path_need_that_share_them() {
+    fn preflights_allow_the_needs_of_all_shared_routes_of_a_path() {
         const APP: CorsPolicy = CorsPolicy::origins(&["https://a.test"]).credentials().build();
         const OTHER: CorsPolicy = CorsPolicy::origins(&["https://b.test"]).credentials().build();
         let compiled = |policy| Arc::new(Cors::new("a test", policy, &OriginLists::new()).unwrap());
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn preflights_are_not_kept_where_a_change_is_shared_otherwise() {
+    fn preflights_are_not_cached_if_routes_of_a_path_differ() {
         const APP: CorsPolicy = CorsPolicy::origins(&["https://a.test"])
             .methods(&["PUT", "DELETE"])
             .max_age(600)

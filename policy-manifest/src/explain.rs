@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_without_what_its_preflight_must_list_sees_an_error() {
+    fn a_page_whose_preflight_lacks_an_entry_sees_an_error() {
         let page = |method: &str, fields: &[(&str, &str)]| {
             let fields: Vec<_> = [("origin", APP)].iter().chain(fields).copied().collect();
             let found = explained(&request(method, "/orders", &fields), &user(&["staff"], 0));
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_is_named_for_what_the_request_alone_is_refused_for() {
+    fn no_line_is_named_for_refusals_that_only_the_request_causes() {
         let mut sources = Sources::default();
         let line = Source { level: Level::Route, file: "shop.rs".to_owned(), line: 7 };
         let facets = ["isolation", "auth"].map(|facet| (facet.to_owned(), line.clone()));

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn an_acceptance_says_who_and_why() {
+    fn an_acceptance_has_a_name_and_a_reason() {
         let lock = Lock::new(app(staff()));
         let (_, line) = lock.update(&app(Auth::Public)).unwrap().to_accept.remove(0);
         for (who, why, missing) in
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_that_falls_to_what_is_around_it_has_to_be_accepted() {
+    fn a_fallback_to_the_surrounding_route_has_to_be_accepted() {
         let mut before = app(staff());
         let files = Route::new(crate::RouteKind::Mount, "/files", ["GET"], Auth::Public);
         before.routes.push(files.clone());

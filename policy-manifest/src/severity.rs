@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_is_that_of_the_data() {
+    fn severities_are_displayed_as_serialized() {
         for severity in Severity::ALL {
             let text = serde_json::to_string(&severity).unwrap();
             assert_eq!(text, format!("\"{severity}\""));

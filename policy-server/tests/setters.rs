@@ -13,8 +13,8 @@ use std::{
 const SHOWN_OTHERWISE: [(&str, &str); 5] = [
     ("ConstText::hex", "ipv6_is_canonical_as_the_standard_library_prints_it"),
     ("PolicyError::or_location", "lists_of_origins_of_a_bad_file_are_refused"),
-    ("Preflight::not_kept", "preflights_are_not_kept_where_a_change_is_shared_otherwise"),
-    ("Profile::mapped_claims", "an_issuer_grants_nothing_but_what_it_may"),
+    ("Preflight::not_kept", "preflights_are_not_cached_if_routes_of_a_path_differ"),
+    ("Profile::mapped_claims", "an_issuer_grants_only_permitted_rights"),
     // No result shows the memory of the pages.
     ("EmbeddedStore::page_cache", "it_keeps_the_rules_of_every_store"),
 ];

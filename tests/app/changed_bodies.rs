@@ -371,7 +371,7 @@ async fn a_changed_body_is_bounded_as_one_that_came_as_it_is() {
 /// The default limit is the same as axum's; a higher limit of a route also applies behind layers
 /// that change bodies.
 #[tokio::test]
-async fn the_limit_of_a_route_is_that_of_axums_extractors() {
+async fn axums_extractors_follow_the_limit_of_the_route() {
     let mounted = |router: Router| Mount::new(router).all_methods().strip_prefix().public();
     let of = |limits| {
         let app = App::new(()).limits(limits);
@@ -426,7 +426,7 @@ async fn a_smaller_limit_of_a_service_or_of_a_layer_holds() {
 
 /// A `PolicyLayer` without a limit keeps axum's default.
 #[tokio::test]
-async fn a_policy_layer_without_a_limit_keeps_that_of_axum() {
+async fn a_policy_layer_without_a_limit_keeps_the_limit_of_axum() {
     let layer = PolicyLayer::builder().build().expect("right");
     let client = TestClient::new(layer.layer(changing_router()), "localhost");
     for (length, status) in [(2 << 20, 200), ((2 << 20) + 1, 413)] {

@@ -22,7 +22,7 @@ async fn groups_put_their_prefix_before_every_path() {
 }
 
 #[tokio::test]
-async fn apps_with_a_fallback_answer_what_no_route_takes() {
+async fn unrouted_requests_reach_the_fallback() {
     let fallback =
         async |request: Request| (StatusCode::NOT_FOUND, format!("no {}", request.uri().path()));
     let client = App::new(())

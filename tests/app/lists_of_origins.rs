@@ -235,7 +235,7 @@ async fn lists_of_origins_are_within_the_bound_of_the_configuration() {
 }
 
 #[test]
-fn bounds_of_the_configuration_that_are_wrong_or_nobodys_do_not_start() {
+fn invalid_and_unused_bounds_of_the_configuration_stop_the_start() {
     let app = || App::new(()).routes(routes![me]).origins("customer", [""; 0]);
     for (bound, codes) in [
         (&["https://*.acme.example"][..], &[][..]),

@@ -36,7 +36,7 @@ async fn policies_of_the_nearest_level_hold_alone() {
 }
 
 #[tokio::test]
-async fn without_a_policy_nobody_reads() {
+async fn without_a_policy_no_other_origin_reads() {
     let client = App::new(()).routes(routes![plain]).test();
     for path in ["/plain", "/nowhere"] {
         assert_eq!(readers(&client, path).await, [""; 0], "{path}");

@@ -166,7 +166,7 @@ async fn listed() {}
 
 /// Otherwise a page would see `TypeError: Failed to fetch` instead of the router's 404 or 405.
 #[tokio::test]
-async fn preflights_for_what_no_route_serves_let_the_page_read_why() {
+async fn preflights_without_a_route_let_the_page_read_the_reason() {
     let app = || App::new(()).cors(APP).routes(routes![listed]);
     let client = app().test();
     for (method, path, status) in [

@@ -126,7 +126,7 @@ async fn layers_of_a_group_are_around_those_of_a_route_and_the_first_is_the_oute
 }
 
 #[tokio::test]
-async fn only_who_passes_the_gates_reaches_a_layer_and_its_responses_are_protected() {
+async fn only_admitted_requests_reach_a_layer_and_its_responses_are_protected() {
     let seen = Arc::new(AtomicUsize::new(0));
     let group = Group::new().layer(Mark("group", Arc::clone(&seen))).routes(routes![secret]);
     let app = App::new(()).sessions(Sessions::memory()).cors(EVERYBODY_OF_APP);
@@ -189,7 +189,7 @@ async fn responses_of_a_layer_have_the_policies_of_the_route() {
 }
 
 #[tokio::test]
-async fn a_layer_changes_what_a_handler_sees_but_not_what_the_gates_decided_about() {
+async fn a_layer_changes_the_request_of_the_handler_but_not_the_decision() {
     #[any("/items/{id}")]
     #[auth(public)]
     #[layer(MapRequestLayer::new(forge))]

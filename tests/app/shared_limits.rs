@@ -262,7 +262,7 @@ async fn until_free(client: &TestClient) {
 }
 
 #[tokio::test]
-async fn permits_are_those_of_all_instances_and_are_given_back() {
+async fn permits_are_shared_by_instances_and_returned() {
     for how in ["waits", "streams"] {
         let (_, [one, two]) = both().await;
         let begin = |instance: &Instance| {
@@ -289,7 +289,7 @@ async fn permits_are_those_of_all_instances_and_are_given_back() {
 }
 
 #[tokio::test]
-async fn an_instance_keeps_what_it_uses_and_gives_back_what_it_does_not() {
+async fn an_instance_returns_unused_permits() {
     let (store, [one, two]) = both().await;
     let waiting = Box::pin(status(one.get("/two/waits")));
     let mut waiting = waiting;

@@ -115,7 +115,7 @@ async fn hidden() {}
 async fn reports() {}
 
 #[test]
-fn starts_are_refused_where_a_default_shares_what_only_a_session_opens() {
+fn starts_fail_if_a_default_shares_session_routes_without_credentials() {
     const OPEN: CorsPolicy = CorsPolicy::origins(&["*"]).build();
     const CLOSED: CorsPolicy = CorsPolicy::origins(&["https://app.example"]).credentials().build();
     let refused = |app: App<()>| match app.build() {
@@ -229,7 +229,7 @@ impl Endpoint<(), ()> for Unchecked {
 }
 
 #[test]
-fn starts_check_what_a_macro_says_it_has_checked() {
+fn starts_repeat_the_checks_of_macros() {
     let error = App::new(()).routes(vec![Route::of(Unchecked)]).build().expect_err("four mistakes");
     assert_eq!(
         codes(&error),
@@ -282,7 +282,7 @@ fn starts_need_a_public_origin_in_its_one_form() {
 
 /// The error names the origin, and the fix says how to try the app in a local network.
 #[tokio::test]
-async fn an_origin_without_tls_in_a_local_network_is_one_error_that_says_what_to_do() {
+async fn an_origin_without_tls_in_a_local_network_gets_one_error_with_its_fix() {
     let app = App::new(()).public_origin("http://192.168.0.10:8080").routes(routes![plain]);
     let error = app.bind("0.0.0.0:0").await.expect_err("refused");
     assert_eq!(codes(&error), ["app.public-origin-insecure"], "{error}");
@@ -304,7 +304,7 @@ async fn apps_without_a_public_origin_are_for_this_machine() {
 }
 
 #[test]
-fn starts_need_to_know_who_may_call_what_has_no_attributes() {
+fn starts_need_callers_for_routes_without_attributes() {
     fn silent() -> Mount {
         Mount::new(service_fn(async |_request: Request| {
             Ok::<_, Infallible>(Response::new(Body::empty()))
@@ -334,7 +334,7 @@ fn starts_need_to_know_who_may_call_what_has_no_attributes() {
 }
 
 #[test]
-fn starts_check_the_callers_of_mounts_as_the_compiler_those_of_handlers() {
+fn starts_check_callers_of_mounts_as_the_compiler_checks_handlers() {
     let mount = |requirement| empty().auth(requirement);
     let exempt = empty().csrf(CsrfPolicy::Exempt(" "));
     for (mount, expected) in [

@@ -169,7 +169,7 @@ async fn cookies_without_end_are_an_error_that_changes_nothing() {
 
 /// A sibling subdomain sets as many cookies for the whole domain as a browser keeps.
 #[tokio::test]
-async fn many_cookies_lock_nobody_out() {
+async fn many_cookies_lock_no_user_out() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     let planted: String = (0..180).map(|number| format!("c{number}=x; ")).collect();
@@ -309,7 +309,7 @@ async fn parameters_are_read_behind_the_gate() {
 }
 
 #[tokio::test]
-async fn a_scheme_that_panics_lets_nobody_in() {
+async fn a_panicking_scheme_admits_no_caller() {
     let scenario = Scenario::with(routes![panics], |app| app.scheme(Panics)).await;
     assert_problem(&scenario.client.get("/panics").send().await, 500, "handler.failed");
     assert_eq!(scenario.shared.calls(), 0);

@@ -184,7 +184,7 @@ async fn a_bearer_token_alone_decides_where_the_route_takes_tokens() {
 }
 
 #[tokio::test]
-async fn a_route_of_sessions_looks_at_no_token_and_the_other_way_round() {
+async fn session_routes_ignore_tokens_and_token_routes_ignore_sessions() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     for field in [bearer(&good_token()), "Bearer a b".to_owned()] {
@@ -204,7 +204,7 @@ async fn a_route_of_sessions_looks_at_no_token_and_the_other_way_round() {
 }
 
 #[tokio::test]
-async fn optional_lets_nobody_in_and_no_wrong_credential() {
+async fn optional_admits_no_credential_but_no_invalid_one() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     for path in ["/optional/session", "/optional/either"] {

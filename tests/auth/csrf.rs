@@ -213,7 +213,7 @@ const MULTIPART: &str = "multipart/form-data; boundary=b0und";
 const URLENCODED: &str = "application/x-www-form-urlencoded";
 
 #[tokio::test]
-async fn the_token_stands_in_the_header_or_in_a_form_and_the_handler_gets_all_of_it() {
+async fn the_token_comes_in_a_header_or_form_and_the_form_stays_complete() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     let eve = scenario.login("eve").await;

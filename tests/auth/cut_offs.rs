@@ -209,7 +209,7 @@ async fn a_cut_off_of_others_refuses_nothing() {
 }
 
 #[tokio::test]
-async fn the_request_that_cuts_off_goes_on() {
+async fn the_request_that_cuts_off_continues() {
     let scenario = Scenario::new(all()).await;
     let (ada, other) = (scenario.login("ada").await, scenario.login("ada").await);
     scenario.shared.gate.open();
@@ -291,7 +291,7 @@ async fn good(scenario: &Scenario, issued: &[String; 4]) -> [bool; 4] {
 }
 
 #[tokio::test]
-async fn the_end_of_a_session_ends_what_was_issued_in_it() {
+async fn the_end_of_a_session_ends_its_tokens_and_tickets() {
     for end in ["/logout", "/end", "/login/eve", "limit"] {
         let limited = |app: App<All>, store: FaultyStore| {
             let sessions = Sessions::store(store).same_site(SameSite::None);

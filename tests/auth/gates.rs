@@ -267,7 +267,7 @@ async fn every_authorization_field_is_read_as_the_cases_say() {
 }
 
 #[tokio::test]
-async fn a_preflight_asks_nobody_who_they_are() {
+async fn a_preflight_is_not_authenticated() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     scenario.store.fail();
@@ -295,7 +295,7 @@ async fn a_preflight_asks_nobody_who_they_are() {
 }
 
 #[tokio::test]
-async fn paths_and_methods_that_are_not_served_ask_nobody_either() {
+async fn unserved_paths_and_methods_are_not_authenticated() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     scenario.store.fail();

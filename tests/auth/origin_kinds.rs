@@ -125,7 +125,7 @@ async fn listed() {}
 
 /// A run-time list is classified like one in an attribute.
 #[test]
-fn a_list_at_run_time_refuses_what_an_attribute_refuses() {
+fn run_time_lists_follow_the_rules_of_attributes() {
     let pages = SharedOrigins::new();
     let app = App::new(())
         .public_origin("https://api.shop.example")

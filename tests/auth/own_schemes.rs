@@ -247,7 +247,7 @@ async fn basic_is_protected_as_a_session_is() {
 }
 
 #[tokio::test]
-async fn a_scheme_is_not_asked_on_a_preflight() {
+async fn a_preflight_does_not_call_a_scheme() {
     let (scenario, fails) = scenario().await;
     fails.store(true, Ordering::Relaxed);
     let preflight = scenario.client.options("/prices").origin(SPA).header("x-api-key", "k");

@@ -75,7 +75,7 @@ fn assert_refused(response: &TestResponse) {
 }
 
 #[tokio::test]
-async fn a_refresh_gives_the_next_pair_and_one_who_is_late_ends_them_all() {
+async fn a_refresh_returns_the_next_pair_and_a_late_reuse_ends_the_family() {
     let scenario = Scenario::new(all()).await;
     let first = scenario.begin().await;
     scenario.advance(200);
@@ -131,7 +131,7 @@ async fn a_logout_or_a_cut_off_ends_the_family_and_its_access_tokens() {
 }
 
 #[tokio::test]
-async fn whatever_is_no_refresh_token_gets_one_response() {
+async fn all_invalid_refresh_tokens_get_the_same_response() {
     let scenario = Scenario::new(all()).await;
     let first = scenario.begin().await;
     let mut responses = std::collections::BTreeSet::new();
@@ -178,7 +178,7 @@ async fn refresh_tokens_end_after_the_time_that_the_app_says() {
 }
 
 #[tokio::test]
-async fn a_store_that_does_not_answer_logs_nobody_out() {
+async fn an_unresponsive_store_ends_no_session() {
     let scenario = Scenario::new(all()).await;
     let first = scenario.begin().await;
     scenario.store.fail();

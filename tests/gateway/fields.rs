@@ -15,7 +15,7 @@ fn get(path: &str, fields: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn proxies_say_who_the_client_is_in_the_way_that_is_believed() {
+async fn trusted_proxies_state_the_client_in_the_configured_format() {
     let all = [
         "forwarded: for=192.0.2.1;proto=https",
         "x-forwarded-for: 198.51.100.9, 192.0.2.2, 10.0.0.1",
@@ -208,7 +208,7 @@ async fn proxies_let_an_app_with_credentials_listen_without_tls() {
 }
 
 #[tokio::test]
-async fn proxies_say_which_host_was_asked_where_that_is_believed() {
+async fn trusted_proxies_state_the_host_if_configured() {
     let inside =
         |field: &str| request("GET /client", &[field]).replace("localhost", "app.internal");
     let proxies = || TrustedProxies::new(PROXIES);

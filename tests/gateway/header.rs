@@ -12,7 +12,7 @@ async fn start() -> Running {
 }
 
 #[tokio::test]
-async fn proxies_say_who_the_client_is_before_its_first_byte() {
+async fn the_proxy_protocol_states_the_client_before_its_first_byte() {
     let server = start().await;
     let get = request("GET /client", &[]);
     for (header, client) in [(V1, "192.0.2.1"), (V2, "192.0.2.1"), (LOCAL, "127.0.0.1")] {
@@ -74,7 +74,7 @@ async fn connections_of_proxies_without_the_header_are_closed() {
 }
 
 #[tokio::test]
-async fn proxies_are_the_only_ones_whose_header_is_read() {
+async fn only_headers_of_trusted_proxies_are_read() {
     let server = start().await;
     let get = request("GET /client", &["x-forwarded-for: 192.0.2.9"]);
     let mut connection = connect_from(STRANGER, &server).await;

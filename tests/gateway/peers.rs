@@ -78,7 +78,7 @@ server {
 
 #[tokio::test]
 #[ignore = "needs nginx"]
-async fn nginx_says_who_its_client_is() {
+async fn nginx_states_its_client() {
     let proxies = || TrustedProxies::new(["127.0.0.1"]).x_forwarded();
     let server = Running::start(app().behind(proxies())).await;
     let configuration = NGINX.replace("UPSTREAM", &server.address.to_string());
@@ -121,7 +121,7 @@ listen front
 
 #[tokio::test]
 #[ignore = "needs haproxy"]
-async fn haproxy_says_who_its_client_is() {
+async fn haproxy_states_its_client() {
     for how in ["send-proxy", "send-proxy-v2", "send-proxy-v2-ssl-cn", "check send-proxy-v2"] {
         let server =
             Running::start(app().behind(TrustedProxies::new(["127.0.0.1"]).proxy_protocol())).await;

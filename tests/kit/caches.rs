@@ -27,7 +27,7 @@ async fn a_preflight_is_seen_once_and_kept_as_long_as_the_route_says() {
 }
 
 #[tokio::test]
-async fn a_fresh_response_is_not_asked_for_again() {
+async fn a_fresh_response_is_not_requested_again() {
     let net = net();
     let page = Browser::firefox().open("https://app.shop.example");
     let lamps = Fetch::get("https://api.shop.example/catalogue");

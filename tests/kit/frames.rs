@@ -5,7 +5,7 @@ use policy_server::testing::*;
 use super::{ALICE, net};
 
 #[tokio::test]
-async fn a_page_that_says_nothing_of_frames_is_kept_out_of_those_of_others() {
+async fn a_page_without_frame_policy_is_not_framed_by_others() {
     let net = net();
     for (page, is_blocked) in
         [("https://evil.example", true), ("https://api.shop.example/page", false)]
@@ -18,7 +18,7 @@ async fn a_page_that_says_nothing_of_frames_is_kept_out_of_those_of_others() {
 
 /// Third-party cookies, which each engine treats differently and by a setting.
 #[tokio::test]
-async fn whether_a_widget_knows_its_visitor_is_decided_by_the_browser() {
+async fn the_browser_decides_whether_a_widget_gets_its_session() {
     for (profile, name) in [
         (Profile::CHROMIUM, "nobody"),
         (Profile::FIREFOX, "nobody"),

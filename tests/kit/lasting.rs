@@ -23,7 +23,7 @@ async fn a_websocket_opens_for_pages_that_the_route_is_shared_with() {
 
 /// A stream of events never ends, and the page need not wait for it.
 #[tokio::test]
-async fn an_event_stream_is_open_for_who_may_read_it() {
+async fn an_event_stream_opens_only_for_authorized_callers() {
     let net = net();
     let browser = Browser::firefox();
     let page = browser.open("https://app.shop.example");

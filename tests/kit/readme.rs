@@ -128,7 +128,7 @@ async fn the_login_of_the_guide_reads_a_report() {
 }
 
 #[tokio::test]
-async fn the_example_of_responses_does_what_its_comments_say() {
+async fn the_example_of_responses_follows_its_comments() {
     let client = semantics::app().test();
     let page = "https://shop.example";
     let lamp = client.get("/products/1").origin(page).send().await;
@@ -199,7 +199,7 @@ fn curl(server: &ServerProcess, folder: &Path, lines: impl Iterator<Item = Strin
 
 #[tokio::test]
 #[ignore = "needs curl"]
-async fn the_lines_with_curl_say_what_stands_behind_them() {
+async fn the_curl_lines_print_their_stated_output() {
     let curls =
         |page| shell_lines(page).into_iter().filter(|line: &String| line.starts_with("curl "));
     let hello = started(HELLO, "curl-hello");

@@ -13,7 +13,7 @@ use crate::{
 
 /// A set matches an origin exactly if one of its patterns does.
 #[test]
-fn a_set_has_exactly_what_its_patterns_stand_for() {
+fn a_set_matches_exactly_the_origins_of_its_patterns() {
     let probes = vec(any_near_origin(), 4..10);
     // Small and large sets are searched in different ways.
     let patterns = prop_oneof![vec(any_pattern(), 0..8), vec(any_pattern(), 8..24)];

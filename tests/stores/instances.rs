@@ -196,7 +196,7 @@ pub(crate) async fn a_cut_off_wins_against_logins_that_are_under_way(store: &str
 
 /// Sessions end by the clock of the store, whatever the clocks of the instances show, and however
 /// these are set meanwhile.
-pub(crate) async fn clocks_that_are_wrong_by_an_hour_log_nobody_out(store: &str) {
+pub(crate) async fn clocks_that_are_wrong_by_an_hour_end_no_session(store: &str) {
     const HOUR: Duration = Duration::from_secs(3600);
     let now = Clock::system().now().seconds();
     let ahead = Clock::at(now + HOUR.as_secs());

@@ -165,14 +165,14 @@ async fn an_outage(
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL and Redis: `cargo xtask test` runs it"]
-async fn nobody_is_logged_out_while_instances_move_from_redis_to_postgres() {
+async fn no_session_ends_while_instances_move_from_redis_to_postgres() {
     let (redis, postgres) = (Redis::shared().await, Postgres::shared().await);
     rolled_out(&redis.prefix(), &postgres.schema()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL and Redis: `cargo xtask test` runs it"]
-async fn nobody_is_logged_out_while_instances_move_from_postgres_to_redis() {
+async fn no_session_ends_while_instances_move_from_postgres_to_redis() {
     let (redis, postgres) = (Redis::shared().await, Postgres::shared().await);
     rolled_out(&postgres.schema(), &redis.prefix()).await;
 }
@@ -201,7 +201,7 @@ async fn a_logout_wins_against_a_move_from_a_file_to_postgres() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL and Redis: `cargo xtask test` runs it"]
-async fn an_outage_of_either_store_logs_nobody_out() {
+async fn an_outage_of_either_store_ends_no_session() {
     let (redis, postgres) = (Redis::start(&[]).await, Postgres::start(&[]).await);
     let old = Sessions::from_url(redis.prefix());
     let first = start(old.clone()).await;

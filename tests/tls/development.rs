@@ -52,7 +52,7 @@ async fn development_certificates_are_for_the_public_origin_too() {
 
 /// An invalid certificate in the folder is replaced, with a new authority.
 #[tokio::test]
-async fn development_certificates_are_made_anew_where_they_will_not_do() {
+async fn unsuitable_development_certificates_are_replaced() {
     let folder = folder("development-anew");
     let mut last = served(&folder, app(), "localhost").await;
     let tester = Authority::new();

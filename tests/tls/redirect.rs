@@ -151,7 +151,7 @@ fn target() -> impl Strategy<Value = String> {
 
 /// The WHATWG URL parser, which browsers use, decides where a response leads.
 #[test]
-fn the_redirect_leads_to_the_public_origin_whatever_is_asked() {
+fn the_redirect_always_leads_to_the_public_origin() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("a runtime");
     let server = runtime.block_on(public("redirect-law", ServerSettings::default()));

@@ -74,7 +74,7 @@ async fn the_reload_takes_new_files_without_a_failed_request() {
 
 /// A device would be read for ever, and a pipe waited for.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_reload_goes_on_after_what_is_no_file() {
+async fn the_reload_continues_after_an_unreadable_file() {
     let (authority, folder) = (Authority::new(), folder("reload-irregular"));
     let (certificate, key) = authority.issue(&["localhost"]).write(&folder);
     let tls = Tls::files(&certificate, key).reload_every(Duration::from_millis(10));

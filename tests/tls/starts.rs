@@ -85,7 +85,7 @@ async fn all_problems_of_a_start_are_reported_together() {
 }
 
 #[tokio::test]
-async fn a_redirect_that_others_can_reach_is_no_development() {
+async fn a_reachable_redirect_is_refused_in_development() {
     let (tls, _authority) = identity("starts-redirect");
     let (codes, text) = refused(tls.redirect_http("0.0.0.0:0")).await;
     assert_eq!(codes, ["app.public-origin-missing"], "{text}");

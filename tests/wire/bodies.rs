@@ -20,7 +20,7 @@ async fn bodies_that_say_they_are_over_the_limit_are_not_waited_for() {
 }
 
 #[tokio::test]
-async fn bodies_over_the_limit_are_not_asked_for() {
+async fn bodies_over_the_limit_get_no_100_continue() {
     let fields = [ORIGIN, "content-length: 2097153", "expect: 100-continue"];
     assert_eq!(tried(request("POST /upload", &fields)).await.status, 413);
     let server = Running::start(app()).await;

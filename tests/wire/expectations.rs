@@ -22,7 +22,7 @@ async fn expectations_are_met_when_a_handler_asks_for_the_body() {
 }
 
 #[tokio::test]
-async fn expectations_are_not_met_where_nobody_asks_for_the_body() {
+async fn no_100_continue_is_sent_for_unread_bodies() {
     let server = Running::start(app()).await;
     for (line, status) in [
         ("GET /hello", 200),
@@ -40,7 +40,7 @@ async fn expectations_are_not_met_where_nobody_asks_for_the_body() {
 }
 
 #[tokio::test]
-async fn expectations_that_nobody_knows_are_refused() {
+async fn unknown_expectations_are_refused() {
     for expected in ["miracles", "100-continue, miracles", "100-continue=1", ""] {
         let response = tried(request("GET /hello", &[&format!("expect: {expected}")])).await;
         assert_eq!(response.problem(), (417, "wire.expectation-unknown".to_owned()), "{expected}");

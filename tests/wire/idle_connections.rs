@@ -11,11 +11,11 @@ use policy_tests::process::{ServerProcess, again, role, succeeds};
 
 use super::*;
 
-const NAME: &str = "idle_connections::idle_connections_cost_little_and_keep_nobody_out";
+const NAME: &str = "idle_connections::idle_connections_cost_little_and_exclude_no_client";
 const CONNECTIONS: usize = 10_000;
 
 #[tokio::test]
-async fn idle_connections_cost_little_and_keep_nobody_out() {
+async fn idle_connections_cost_little_and_exclude_no_client() {
     match role().as_deref() {
         None => succeeds(&mut again(NAME, "clients")),
         Some("clients") => be_clients().await,

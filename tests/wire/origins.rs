@@ -21,7 +21,7 @@ async fn two_origins_make_a_refused_preflight() {
 }
 
 #[tokio::test]
-async fn an_origin_that_is_no_text_is_one_that_nobody_granted() {
+async fn an_origin_that_is_not_text_is_never_granted() {
     for value in [&b"https://shop.example\xff"[..], b"\xff", b"https://sh\xc3\xb6p.example", b""] {
         let field = [b"\r\norigin: ", value, b"\r\n\r\n"].concat();
         let with_origin = |text: String| [text.trim_end().as_bytes(), &field].concat();

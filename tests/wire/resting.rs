@@ -55,7 +55,7 @@ async fn assert_hello(connection: &mut http::Connection) {
 }
 
 #[tokio::test]
-async fn resting_connections_serve_whatever_comes_next() {
+async fn resting_connections_serve_any_next_request() {
     let resting = Resting::begin(app()).await;
     let mut connection = resting.server.connect().await;
     assert_hello(&mut connection).await;
@@ -152,7 +152,7 @@ async fn nothing_rests_while_a_body_is_not_read() {
 }
 
 #[tokio::test]
-async fn nothing_rests_while_a_response_goes_on() {
+async fn no_connection_rests_during_a_response() {
     let gate = Arc::new(Semaphore::new(1));
     let app = App::new(Arc::clone(&gate)).routes(routes![hello, parts]);
     let resting = Resting::begin(app).await;

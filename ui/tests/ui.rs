@@ -73,7 +73,7 @@ fn located(messages: &str) -> Vec<(String, usize)> {
 }
 
 #[test]
-fn every_rule_that_an_attribute_can_break_is_shown() {
+fn every_rule_of_attributes_has_a_failing_case() {
     // Only lists that come at run time, scopes, layers and whole apps can break these.
     let elsewhere = [
         Rule::AnyOriginAtRunTime,

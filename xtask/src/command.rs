@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_shown_as_it_would_be_typed() {
+    fn commands_are_printed_as_typed_in_a_shell() {
         let mut command = program("/usr/bin/env", &["a b", "c"]);
         command.env("X", "1 2");
         assert_eq!(command_line(&command), "X='1 2' env 'a b' c");

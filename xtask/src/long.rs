@@ -482,7 +482,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_corpus_is_that_of_a_target() {
+    fn every_corpus_belongs_to_a_target() {
         let folder = project::root().join("tests/fuzz/corpus");
         let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().replace(".txt", "");
         let found: BTreeSet<String> =

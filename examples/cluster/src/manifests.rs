@@ -34,7 +34,7 @@ fn text(value: &Yaml) -> &str {
 }
 
 #[test]
-fn the_deployment_sets_what_the_app_reads_and_nothing_else() {
+fn the_deployment_sets_exactly_the_variables_of_the_app() {
     let deployment = deployment();
     assert_eq!(text(&deployment["apiVersion"]), "apps/v1");
     assert_eq!(text(&deployment["kind"]), "Deployment");
@@ -101,7 +101,7 @@ fn the_service_and_the_budget_mean_the_pods_of_the_deployment() {
 
 /// The program and the user of the image, and the port that it names.
 #[test]
-fn the_image_is_what_the_deployment_runs() {
+fn the_deployment_runs_the_built_image() {
     let lines: Vec<&str> = include_str!("../Dockerfile").lines().collect();
     let says = |line: String| assert!(lines.contains(&&*line), "no `{line}`: {lines:?}");
     let deployment = deployment();

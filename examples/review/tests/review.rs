@@ -19,7 +19,7 @@ fn replayed() -> Vec<String> {
 /// `POLICY_SNAPSHOTS=update` writes them anew.
 #[test]
 #[ignore = "needs git"]
-fn the_page_shows_what_the_commands_print() {
+fn the_page_shows_the_output_of_the_commands() {
     const BEGIN: &str = "````console\n";
     const END: &str = "````\n";
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/review.md");

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_no_header_of_its_own() {
+    fn file_names_cannot_inject_headers() {
         assert_eq!(coded("a b\"; c=\r\nä.txt"), "a%20b%22%3B%20c%3D%0D%0A%C3%A4.txt");
     }
 }

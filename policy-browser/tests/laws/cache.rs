@@ -184,7 +184,7 @@ fn wait(state: State, seconds: u64) -> State {
 /// The second of two requests is served by the cache, by the server with conditions, or by the
 /// server without.
 #[test]
-fn the_cache_does_what_the_text_says() {
+fn the_cache_follows_rfc_9111() {
     use CacheMode::{Default, ForceCache, NoCache, NoStore, Reload};
     let mode =
         prop_oneof![4 => Just(Default), 1 => select(vec![ForceCache, NoCache, NoStore, Reload])];
@@ -247,7 +247,7 @@ fn vary_is_the_key() {
 
 /// Whatever a server sends, a load ends, and stored content comes back unchanged.
 #[test]
-fn cached_content_is_what_was_answered() {
+fn cached_content_equals_the_response() {
     let loads = vec((0..4_u8, said(), any::<u8>(), 0..100_u64), 1..8);
     let profile =
         select(vec![Profile::STANDARD, Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT]);

@@ -38,7 +38,7 @@ async fn another_host_than_the_manifests_is_refused() {
 }
 
 #[tokio::test]
-async fn a_credential_is_no_argument_and_is_not_repeated() {
+async fn credentials_are_not_accepted_as_arguments_nor_printed() {
     let files = Files::new();
     let nowhere = SocketAddr::from(([127, 0, 0, 1], 1));
     let mut command = audit_of(&format!("https://{HOST}"), nowhere, &files);

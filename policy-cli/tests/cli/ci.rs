@@ -24,7 +24,7 @@ fn yaml(name: &str) -> Yaml {
 }
 
 #[test]
-fn the_recipes_refer_to_what_is_there() {
+fn the_recipes_refer_to_existing_files() {
     let action = yaml("action.yml");
     let inputs = action["inputs"].as_hash().unwrap();
     let workflow = yaml("github.yml");
@@ -108,7 +108,7 @@ impl Repository {
 
 #[test]
 #[ignore = "needs git"]
-fn the_recipe_fails_where_somebody_gains_access_and_nobody_allows_it() {
+fn the_recipe_fails_on_access_gains_that_are_not_accepted() {
     let wide = || {
         let mut manifest = shop();
         let routes = manifest.routes.iter_mut().filter(|route| route.path == "/orders");

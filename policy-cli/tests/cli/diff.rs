@@ -35,7 +35,7 @@ fn compared(name: &str, old: &Manifest, new: &Manifest, arguments: &[&str]) -> R
 }
 
 #[test]
-fn a_comparison_says_who_gains_what_and_why() {
+fn a_comparison_names_gainers_gains_and_reasons() {
     for (format, file) in [("text", "diff.txt"), ("markdown", "diff.md")] {
         let ran = compared("diff-text", &shop(), &changed_shop(), &["--format", format]);
         assert_eq!(ran.code, 1, "{}", ran.err);
@@ -107,7 +107,7 @@ fn unreadable_input_is_an_error_and_not_an_empty_diff() {
 }
 
 #[test]
-fn the_json_is_what_its_schema_says() {
+fn the_json_follows_its_schema() {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let schema = fs::read_to_string(root.join("docs/schema/diff-1.json")).unwrap();
     let schema: Value = serde_json::from_str(&schema).unwrap();

@@ -100,7 +100,7 @@ fn of_commands() -> Vec<String> {
 }
 
 #[test]
-fn no_log_of_ci_finds_a_command_in_what_is_written() {
+fn output_contains_no_commands_for_ci_logs() {
     let mut manifests = of_commands();
     let mut hostile = fixtures::hostile();
     hostile.routes.iter_mut().for_each(|route| route.path = format!("/{COMMANDS}"));

@@ -103,7 +103,7 @@ fn a_suppression_that_does_not_hold_fails() {
 }
 
 #[test]
-fn deny_fails_on_what_is_less_severe_or_a_guess() {
+fn deny_fails_on_less_severe_and_heuristic_findings() {
     let suppressed = || {
         vec![
             suppression("lint.insecure-origins", None, None),

@@ -13,7 +13,7 @@ pub(crate) fn file(name: &str) -> PathBuf {
 }
 
 #[test]
-fn the_files_are_what_the_fixtures_make() {
+fn the_files_match_the_fixtures() {
     for (name, manifest) in [
         ("hello.json", fixtures::hello()),
         ("hostile.json", fixtures::hostile()),

@@ -57,7 +57,7 @@ fn a_new_service_is_all_of_its_template_with_its_name() {
 }
 
 #[test]
-fn nothing_is_overwritten_and_names_are_those_of_packages() {
+fn nothing_is_overwritten_and_package_names_are_checked() {
     let home = folder("new-refused", &[("there/kept", "kept")]);
     for (name, words) in [
         ("there", "`there` cannot be written: File exists"),

@@ -78,7 +78,7 @@ fn json_is_a_manifest_of_the_routes_that_are_shown() {
 }
 
 #[test]
-fn filters_are_what_a_page_or_a_caller_sees() {
+fn filters_select_by_page_or_caller() {
     let folder = package("filters", true);
     for (name, line) in [
         ("page", "--origin https://app.shop.example"),

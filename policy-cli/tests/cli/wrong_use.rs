@@ -64,7 +64,7 @@ fn unreadable_input_is_an_error_with_its_fix() {
 }
 
 #[test]
-fn a_newer_or_broken_manifest_is_not_shown_in_part() {
+fn newer_and_broken_manifests_are_not_shown() {
     let text = fixtures::shop().to_json();
     for (from, to, words) in [
         ("\"format\": 1", "\"format\": 9", "has format 9"),

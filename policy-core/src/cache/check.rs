@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn stale_answers_need_an_age_and_nobody_who_forbids_them() {
+    fn stale_responses_need_an_age_and_no_revalidation() {
         let stale =
             |spec| CacheSpec { stale_while_revalidate: Some(1), stale_if_error: Some(1), ..spec };
         let both = |rule| [(Part::StaleWhileRevalidate, rule), (Part::StaleIfError, rule)];
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_are_those_of_which_caches_keep_answers() {
+    fn methods_must_be_cacheable() {
         fn of<'a>(spec: CacheSpec<'a>, methods: &'a [&'a str]) -> Vec<(Part, Rule)> {
             rules(CacheSpec { route: RouteFacts { methods, ..RouteFacts::UNKNOWN }, ..spec })
         }

@@ -25,7 +25,7 @@ fn entries() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn every_entry_is_found_by_its_code_and_says_what_it_is_for() {
+fn every_entry_is_found_by_its_code_and_explained() {
     assert_eq!(Entry::all().count(), entries().len());
     for entry in Entry::all() {
         assert_eq!(Entry::of(entry.code()), Some(entry));
@@ -74,7 +74,7 @@ fn messages_are_lower_case_without_a_full_stop() {
 /// A literal that looks like a code is either in the catalogue or a second copy. The diagnostics of
 /// a trait for types that do not implement it must repeat the text: they cannot name a constant.
 #[test]
-fn no_code_stands_outside_of_the_catalogue() {
+fn codes_occur_only_in_the_catalogue() {
     let areas: BTreeSet<_> =
         entries().iter().filter_map(|(code, _)| code.split('.').next()).collect();
     let of_traits: BTreeSet<_> = Rule::ALL

@@ -129,7 +129,7 @@ mod tests {
 
     /// RFC 9110 8.8.3.2, the table.
     #[test]
-    fn comparisons_are_those_of_the_standard() {
+    fn comparisons_follow_the_standard() {
         let table = [
             ("W/\"1\"", "W/\"1\"", false, true),
             ("W/\"1\"", "W/\"2\"", false, false),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_stands_between_quotes_and_has_no_blank() {
+    fn a_tag_is_quoted_and_has_no_spaces() {
         for text in [&b"\"\""[..], b"W/\"\"", b"\"W/\"", b"\"a,b\\\"", b"\"\xe9\xff\""] {
             let tag = ETag::parse(text).unwrap();
             assert_eq!((tag.value().as_bytes(), tag.is_weak()), (text, text.starts_with(b"W")));

@@ -58,7 +58,7 @@ mod tests {
 
     /// RFC 9110 15.4.5, and headers that are about the exchange and not about its content.
     #[test]
-    fn it_has_what_caches_and_pages_need() {
+    fn a_304_has_the_fields_that_caches_and_pages_need() {
         let needed = [
             "access-control-allow-credentials",
             "access-control-allow-origin",

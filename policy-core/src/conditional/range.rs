@@ -149,7 +149,7 @@ mod tests {
 
     /// RFC 9110 14.1.2, the examples.
     #[test]
-    fn ranges_of_ten_thousand_bytes_are_those_of_the_standard() {
+    fn ranges_of_ten_thousand_bytes_follow_the_standard() {
         for (value, want) in [
             ("bytes=0-499", part(0, 499)),
             ("bytes=500-999", part(500, 999)),

@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_is_a_name_that_somebody_owns() {
+    fn a_domain_is_below_a_public_suffix() {
         let check = |domain: &str| CookieSpec::new("a").domain(domain.to_owned()).check();
         for domain in ["example.com", "a-b.co.uk", "xn--bcher-kva.example"] {
             assert_eq!(check(domain), Ok(()), "{domain}");
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_gets_what_works_without_https() {
+    fn loopback_cookies_work_without_https() {
         let spec = CookieSpec::new("__Host-Http-a")
             .secure()
             .http_only()

@@ -197,7 +197,7 @@ mod tests {
 
     /// A pattern that a help text proposes is accepted, with credentials, too.
     #[test]
-    fn no_help_proposes_what_is_refused_next() {
+    fn help_never_proposes_a_refused_policy() {
         let mut tried = 0;
         for rule in Rule::ALL {
             let texts = [rule.message(), rule.help(), rule.help_in_builder()];

@@ -211,7 +211,7 @@ mod tests {
         [CsrfPolicy::Token, CsrfPolicy::OriginElseToken, CsrfPolicy::Origin];
 
     #[test]
-    fn a_refused_origin_is_refused_whatever_the_token() {
+    fn a_refused_origin_is_refused_with_any_token() {
         for policy in PROTECTED {
             for is_upgrade in [false, true] {
                 let facts = facts(&Method::POST, is_upgrade);
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn anonymous_requests_are_refused_to_other_pages_and_to_who_has_a_cookie_and_no_origin() {
+    fn anonymous_requests_are_refused_from_other_pages_and_with_a_cookie_without_origin() {
         let post = facts(&Method::POST, false);
         let found = Provenance::of(&post, |_| false, |_| false);
         let cookie = HeaderValue::from_static("a=b");

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_is_the_first_from_the_right_who_is_not_trusted() {
+    fn the_client_is_the_first_untrusted_address_from_the_right() {
         for (values, client) in [
             (&[][..], "nothing"),
             (&["192.0.2.1"], "192.0.2.1"),

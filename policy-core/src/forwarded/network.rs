@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_is_a_network_too_and_says_so() {
+    fn a_network_that_contains_every_address_is_recognized() {
         for (network, everybody) in [
             ("0.0.0.0/0", true),
             ("::/0", true),

@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn in_development_its_own_origin_is_the_host_that_is_asked_by_the_scheme_it_is_asked_by() {
+    fn in_development_the_own_origin_has_the_host_and_scheme_of_the_request() {
         let own = OwnOrigin::Development;
         let request = Request::builder().header("host", "localhost:8443").body(()).unwrap();
         for is_secure in [false, true] {

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scheme_is_that_of_the_connection_or_that_of_a_proxy() {
+    fn the_scheme_comes_from_the_connection_or_a_trusted_proxy() {
         let check = |uri: &str, connection, is_secure| {
             let request = Request::builder().uri(uri).body(()).unwrap();
             let mut head = Head::read(&request);

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_those_of_the_standards() {
+    fn values_must_be_defined_by_a_standard() {
         let nothing = HeadersSpec::NOTHING;
         for value in REFERRER {
             let found = HeadersSpec { referrer: Some(value), ..nothing }.first_error();

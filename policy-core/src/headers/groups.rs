@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_compared_whatever_their_case() {
+    fn names_are_compared_without_case() {
         assert!(is_hop_by_hop("Keep-Alive") && is_hop_by_hop("KEEP-ALIVE"));
         assert!(is_representation_metadata("ETag") && is_payload("Content-Range"));
         assert!(is_digest("Repr-Digest") && is_response("Set-Cookie"));
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_about_the_sender_are_known_with_underscores_too() {
+    fn fields_about_the_sender_are_recognized_with_underscores() {
         for name in SENDER.into_iter().chain(["x-forwarded-user", "x-forwarded-"]) {
             assert!(is_about_sender(name), "{name}");
             assert!(is_about_sender(&name.replace('-', "_")), "{name}");
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn trailers_are_extensions_and_what_a_standard_allows() {
+    fn trailers_are_extension_fields_and_those_a_standard_allows() {
         for name in
             ["grpc-status", "x-sum", "server-timing", "repr-digest", "content-digest", "etag"]
         {

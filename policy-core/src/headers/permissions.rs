@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_feature_stands_once() {
+    fn a_feature_is_listed_once() {
         assert_eq!(check(&["camera=()", "camera=*"], 0), None);
         assert_eq!(check(&["camera=()", "camera=*"], 1), Some(Rule::PermissionRepeated));
     }

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_is_asked_for_its_parameter() {
+    fn a_constant_needs_its_parameter() {
         assert!(JsonpPolicy::callback("cb").try_build().is_ok());
         let violation = JsonpPolicy::callback("c b").try_build().unwrap_err();
         let text = violation.text();

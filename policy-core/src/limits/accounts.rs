@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_takes_58_bytes_and_the_memory_is_what_is_stated() {
+    fn a_client_takes_58_bytes_of_the_documented_memory() {
         assert_eq!(size_of::<Set>() + SHARED * size_of::<Words>(), 58 * WAYS);
         for (clients, shards, sets) in
             [(0, 1, 1), (1, 1, 1), (8, 1, 1), (9, 1, 2), (8_192, 16, 64), (1 << 20, 64, 2_048)]

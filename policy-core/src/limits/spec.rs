@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_principal_is_counted_where_one_is_asked_for() {
+    fn a_rate_per_principal_needs_a_principal() {
         let by_principal = Rate::per_second(1).by_principal();
         for (rate, authentication, wrong) in [
             (Rate::per_second(1), Authentication::Public, false),

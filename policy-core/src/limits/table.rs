@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides_who_meets_whom() {
+    fn the_seed_decides_which_clients_share_a_cell() {
         let met = |seed| {
             let table = table(Rate::per_hour(1), 64, seed);
             (0..1_000_u32)

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_has_a_number_a_period_and_who_is_counted() {
+    fn a_rate_has_a_number_a_period_and_a_key() {
         for (text, rate) in [
             ("1/s", Rate::per_second(1)),
             ("100/min", Rate::per_minute(100)),

@@ -363,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_name_what_is_wrong() {
+    fn refusals_name_the_error() {
         for (text, rule) in [
             ("", Rule::OriginScheme),
             ("null", Rule::NullOrigin),
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn default_ports_are_those_of_the_scheme() {
+    fn default_ports_depend_on_the_scheme() {
         assert!(OriginPattern::parse("https://a.example:80").is_ok());
         assert!(OriginPattern::parse("tauri://a.example:443").is_ok());
     }

@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_browsers_send_is_an_origin() {
+    fn only_origins_as_browsers_send_them_are_accepted() {
         for value in [
             "",
             "null",

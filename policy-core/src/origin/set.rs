@@ -527,14 +527,14 @@ mod tests {
     }
 
     #[test]
-    fn equality_ignores_what_another_pattern_covers() {
+    fn equality_ignores_covered_patterns() {
         let short = set(&["https://*.a.test"]);
         assert_eq!(set(&["https://x.a.test", "https://*.a.test"]), short);
         assert_ne!(set(&["https://a.test", "https://*.a.test"]), short);
     }
 
     #[test]
-    fn the_text_of_a_family_is_no_origin() {
+    fn the_text_of_a_wildcard_pattern_is_not_an_origin() {
         let set = set(&["https://*.a.test", "http://localhost:*", "https://*-b.test"]);
         assert!(!set.matches(b"https://*.a.test"));
         assert!(!set.matches(b"https://*-b.test"));

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn trailers_may_be_asked_for() {
+    fn te_trailers_is_passed_on() {
         let kept = end_to_end(headers(&[("te", "gzip, Trailers"), ("connection", "te, close")]));
         assert_eq!(kept, headers(&[("te", "trailers")]));
     }
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn websockets_are_asked_for_in_one_way() {
+    fn websocket_upgrades_have_one_form() {
         let good = [("connection", "keep-alive, Upgrade"), ("upgrade", "WebSocket")];
         let asks =
             |method, version, fields: &[_]| asks_for_websocket(&method, version, &headers(fields));

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coding_that_nobody_decodes_is_refused() {
+    fn unsupported_transfer_codings_are_refused() {
         for coding in [
             "gzip, chunked",
             "chunked, chunked",

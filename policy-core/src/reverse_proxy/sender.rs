@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_word_of_this_server_replaces_that_of_others() {
+    fn forwarding_fields_of_others_are_replaced() {
         let headers = written(Some("192.0.2.7"), "localhost:8080");
         assert_eq!(headers.get_all(FORWARDED).iter().count(), 1);
         assert_eq!(headers[FORWARDED], "for=192.0.2.7;host=\"localhost:8080\";proto=http");

@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_is_named_and_bound_by_what_it_goes_on_from() {
+    fn a_draft_is_named_and_bound_by_its_predecessor() {
         let (id, fresh) = (SessionId::drawn([1; 32]), Handle([2; 16]));
         let mut before = record(Some("ada"));
         (before.handle, before.binding) = (Handle([3; 16]), [4; 32]);

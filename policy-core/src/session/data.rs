@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_do_what_they_say() {
+    fn changes_have_their_effect() {
         let start = || json!({"a": 1, "list": [1, 2, 3], "text": "x"});
         let done = |change| after(start(), change);
         assert_eq!(done(Change::Set("a".into(), json!("b")))["a"], "b");

@@ -438,7 +438,7 @@ mod tests {
 
     /// The number decides if the second does not, and the second if there is no number.
     #[test]
-    fn a_cut_off_covers_what_was_issued_before_it_by_number_or_by_time() {
+    fn a_cut_off_covers_credentials_issued_before_it_by_number_or_time() {
         let mut set = fresh();
         assert!(set.revoke_user("u", Cut { before: 100, number: 7 }));
         let status = |set: &RevocationSet, issued, cut_offs| {

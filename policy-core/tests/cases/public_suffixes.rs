@@ -57,7 +57,7 @@ fn a_name_between_two_wildcards_is_a_public_suffix() {
 }
 
 #[test]
-fn a_public_suffix_is_no_domain_of_a_cookie() {
+fn a_public_suffix_is_rejected_as_a_cookie_domain() {
     for (name, is_suffix) in NAMES {
         let outcome = CookieSpec::new("a").domain(name).check();
         let expected = if is_suffix { Err(CookieError::Domain) } else { Ok(()) };

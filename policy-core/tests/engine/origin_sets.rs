@@ -9,7 +9,7 @@ use policy_core::{
 
 /// A header may have any value, including the text of a pattern.
 #[test]
-fn the_text_of_a_family_is_no_origin() {
+fn the_text_of_a_wildcard_pattern_is_not_an_origin() {
     for pattern in ["https://*.a.test", "https://a.test:*", "https://*.a.test:*", "https://*.a"] {
         for others in [0, 20] {
             let others = (0..others).map(|number| format!("https://{number}.b"));

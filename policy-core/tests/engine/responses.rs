@@ -22,7 +22,7 @@ const MEMBERS: CorsPolicy = CorsPolicy::origins(&["https://a.test", "https://*.b
     .build();
 
 #[test]
-fn a_preflight_for_everybody_is_answered_with_stars() {
+fn a_preflight_of_a_wildcard_policy_gets_stars() {
     let headers = preflight(&ANYBODY, "https://a.test", &[Method::GET]).expect("allowed");
     let want = "access-control-allow-headers: *,authorization
 access-control-allow-methods: *
@@ -45,7 +45,7 @@ vary: origin";
 }
 
 #[test]
-fn a_preflight_allows_what_credentials_need() {
+fn a_preflight_with_credentials_lists_methods_and_headers() {
     const APP: &[&str] = &["https://a.test"];
     const COOKIES: CorsPolicy = CorsPolicy::origins(APP).credentials().build();
     const LISTED: CorsPolicy = CorsPolicy::origins(APP).credentials().methods(&["PUT"]).build();
@@ -67,7 +67,7 @@ fn a_preflight_allows_what_credentials_need() {
 }
 
 #[test]
-fn a_preflight_is_refused_for_what_is_wrong_with_it() {
+fn a_refused_preflight_names_its_error() {
     let asks = |origins: &[&'static str], methods: &[&'static str]| {
         let cors = compiled(&MEMBERS);
         let plan = cors.preflight(&[Method::GET], &[]);
@@ -106,7 +106,7 @@ vary: origin";
 }
 
 #[test]
-fn a_response_for_everybody_is_the_same_without_an_origin() {
+fn a_wildcard_response_does_not_depend_on_origin() {
     let want = "access-control-allow-origin: *\naccess-control-expose-headers: *";
     assert_eq!(text(&finished(&ANYBODY, &[])), want);
     assert_eq!(text(&finished(&ANYBODY, &["null"])), want);

@@ -64,7 +64,7 @@ fn history(rate: &Rate, pauses: &[(u8, u64)]) -> (Account, u64, Log) {
 
 /// No period has more than `count` grants, wherever it begins.
 #[test]
-fn nobody_is_granted_more_than_the_rate() {
+fn no_client_exceeds_the_rate() {
     holds("rate", 79, (rates(), pauses(120)), |(rate, pauses)| {
         let (_, _, log) = history(&rate, &pauses);
         for now in &log.0 {
@@ -171,7 +171,7 @@ fn clients_that_follow_the_stated_delays_get_the_whole_rate() {
 
 /// In a table that is too small for its clients, no client is granted more than its rate.
 #[test]
-fn a_flood_gets_nobody_more_than_the_rate() {
+fn a_flood_lets_no_client_exceed_the_rate() {
     let request = (0..60_u16, (0..5_u8, 0..1000_u64));
     let cases = (rates(), 1..10_usize, 1..80_u32, vec(request, 100..600));
     holds("flood", 98, cases, |(rate, clients, of_network, requests)| {

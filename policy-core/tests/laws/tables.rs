@@ -182,7 +182,7 @@ fn reserved_words_are_no_function() {
 
 /// The lists that gateways, TRACE and 304 use, as sets.
 #[test]
-fn header_groups_are_those_of_the_standards() {
+fn header_groups_match_the_standards() {
     let lists: [(&[&str], &str); 6] = [
         (
             &groups::REQUEST,

@@ -318,7 +318,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_templates_meet_in_what_both_match() {
+    fn templates_intersect_in_their_common_paths() {
         let meet = |one: &str, other: &str| {
             let [one, other] = [one, other].map(Template::of);
             let text = one.meet(&other).map(|both| both.text());

@@ -109,7 +109,7 @@ fn origins_that_are_granted_act_and_read_as_their_visitor() {
 }
 
 #[test]
-fn a_path_of_its_own_is_compared_with_what_served_it() {
+fn a_new_path_is_compared_with_the_route_that_served_it() {
     let item = Route::handler("/a/{id}", ["GET"], Auth::Required(session()));
     let own = Route::handler("/a/x", ["GET"], Auth::Public);
     let (old, new) = (app(vec![item.clone()]), app(vec![item, own]));
@@ -136,7 +136,7 @@ fn templates_that_cross_are_compared_where_they_meet() {
 }
 
 #[test]
-fn a_route_that_is_gone_falls_to_what_is_around_it() {
+fn a_removed_route_falls_back_to_the_surrounding_route() {
     let files = Route::new(RouteKind::Mount, "/files", ["GET"], Auth::Public);
     let pay = Route::handler("/files/pay", ["GET"], Auth::Required(session()));
     let lines = told(&app(vec![files.clone(), pay.clone()]), &app(vec![files]));
@@ -198,7 +198,7 @@ fn limits_are_no_access() {
 }
 
 #[test]
-fn an_app_that_moved_is_asked_under_its_own_names() {
+fn a_moved_app_gets_requests_under_its_own_names() {
     let old = order(|_| ());
     let mut new = order(|route| route.auth = Auth::Public);
     new.app.public_origin = Some("https://api.store.example".to_owned());
@@ -287,7 +287,7 @@ fn tunnels_are_compared() {
 }
 
 #[test]
-fn no_severity_is_more_than_that_of_a_stranger_with_the_session_of_another() {
+fn no_severity_exceeds_a_stranger_with_the_session_of_a_user() {
     let requirement = Requirement { optional: true, ..session() };
     let old = order(|_| ());
     let new = order(|route| route.auth = Auth::Required(requirement));
@@ -351,7 +351,7 @@ fn a_proxy_in_place_of_a_fallback_answers_the_last_hop_itself() {
 }
 
 #[test]
-fn a_witness_that_is_decided_otherwise_is_an_error() {
+fn a_witness_with_another_decision_is_an_error() {
     let old = order(|_| ());
     let new = order(|route| route.auth = Auth::Public);
     let sides = (Side::new(&old).unwrap(), Side::new(&new).unwrap());

@@ -581,7 +581,7 @@ fn a_suppression_holds_until_the_end_of_its_day() {
 }
 
 #[test]
-fn nobody_suppresses_without_a_name_and_a_reason() {
+fn suppressions_need_a_name_and_a_reason() {
     for (who, why) in [("", "it is meant"), ("ada", " \n")] {
         let [who, why] = [who, why].map(str::to_owned);
         let (lints, suppressed) =
@@ -601,7 +601,7 @@ fn heuristic_lints_never_fail_a_test() {
 }
 
 #[test]
-fn a_finding_says_what_who_where_and_how_to_mend_it() {
+fn a_finding_names_gainer_route_and_fix() {
     let text = findings(&wide()).remove(0).to_string();
     assert_eq!(
         text,

@@ -53,7 +53,7 @@ impl Expression {
 }
 
 #[test]
-fn every_region_is_what_the_model_says() {
+fn regions_match_the_model() {
     let cases: Vec<Case> = serde_json::from_str(CASES).expect("cases");
     let (mut origins, mut members, mut witnesses) = (0, 0, 0);
     for case in &cases {

@@ -164,7 +164,7 @@ fn met(precondition: bool) -> Judged {
 
 /// A region has exactly the origins that match its expression.
 #[test]
-fn a_region_has_what_its_expression_says() {
+fn regions_match_their_expressions() {
     let cases = (any_expression(), any_near_origin());
     holds("membership follows the expression", 74, cases, |(expression, near)| {
         let region = expression.region();
@@ -354,7 +354,7 @@ fn a_text_has_no_more_patterns_than_any_other() {
 
 /// A region of patterns decides as the set that serves requests does, for any value of a header.
 #[test]
-fn a_region_of_a_set_matches_what_the_set_matches() {
+fn a_region_of_a_set_matches_the_origins_of_the_set() {
     let cases = (vec(any_pattern(), 0..12), vec(any_near_origin(), 8));
     holds("regions and sets", 91, cases, |(patterns, near)| {
         let set = OriginSet::new(patterns.iter().map(String::as_str)).expect("patterns");

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_known_with_its_verifier_and_its_keys_alone() {
+    fn a_remembered_token_needs_the_same_verifier_and_keys() {
         let (keys, verifier, last) = (self::keys(), self::verifier(), LastCredential::default());
         let token = signed("ada");
         assert!(is_empty(&last));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_id_is_known_until_another_credential() {
+    fn a_session_id_is_remembered_until_another_credential() {
         let last = LastCredential::default();
         let [one, two] = [1, 2].map(|byte| SessionId::drawn([byte; 32]));
         for id in [&one, &one, &two, &one] {

@@ -305,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_login_in_the_future_is_fresh_only_as_far_as_clocks_differ() {
+    fn a_login_in_the_future_is_fresh_only_within_the_leeway() {
         let now = Timestamp::from_seconds(1_800_000_000);
         for (at, is_fresh) in [(-60, false), (-59, true), (0, true), (30, true), (31, false)] {
             let at = now.seconds().saturating_add_signed(at);

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_what_follows_bearer_and_the_others_stay() {
+    fn a_token_follows_bearer_and_other_protocols_stay() {
         for (lines, token, rest) in [
             (&["bearer, a.b.c"][..], Some("Bearer a.b.c"), None),
             (&["bearer,a.b.c, chat"], Some("Bearer a.b.c"), Some("chat")),

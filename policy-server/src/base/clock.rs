@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_that_is_set_back_goes_on_for_sessions() {
+    fn sessions_ignore_a_clock_that_is_set_back() {
         let clock = Clock::at(1000);
         clock.advance(Duration::from_secs(10));
         clock.turn_back(Duration::from_secs(300));

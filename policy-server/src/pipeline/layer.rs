@@ -647,7 +647,7 @@ mod tests {
 
     /// The service is asked without the headers of CORS, and believed where it says what it serves.
     #[tokio::test]
-    async fn a_preflight_allows_what_the_service_lists() {
+    async fn a_preflight_allows_the_methods_that_the_service_lists() {
         const ANY_METHOD: CorsPolicy =
             CorsPolicy::origins(&["https://a.test"]).credentials().build();
         let layer = PolicyLayer::new(ANY_METHOD).unwrap();

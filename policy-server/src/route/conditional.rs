@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_is_waited_for_behind_the_last_byte() {
+    async fn a_range_ends_without_waiting_after_its_last_byte() {
         let first = stream::iter([Ok::<_, Infallible>("01")]);
         let body = Body::from_stream(futures_util::StreamExt::chain(first, stream::pending()));
         let part = Part { body, skipped: 0, left: 2 }.collect().await.unwrap().to_bytes();

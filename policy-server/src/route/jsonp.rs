@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_that_tells_who_asks_reaches_a_handler() {
+    async fn jsonp_handlers_see_no_credentials() {
         for (path, body) in [
             ("/lamps", r#"["host","accept"]"#),
             ("/lamps?cb=f", r#"/**/typeof f==='function'&&f(["host","accept"]);"#),

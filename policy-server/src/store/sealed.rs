@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_those_of_one_session_of_one_user() {
+    fn sealed_values_are_bound_to_session_and_user() {
         let store = sealed(&[1]);
         let row = store.seal((*b"{}").into(), &owner("ada")).unwrap();
         let others = [

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_suppresses_what_is_wrong_with_another_one() {
+    fn a_suppression_cannot_suppress_findings_about_suppressions() {
         let of = |lint: &str, until: Option<&str>| Suppression {
             lint: lint.to_owned(),
             route: None,

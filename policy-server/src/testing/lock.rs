@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn another_policy_fails_and_an_update_takes_over_what_opens_nothing() {
+    fn a_changed_policy_fails_and_updates_take_over_closing_changes() {
         let file = Folder::new("narrow");
         app(routes![closed]).compare(&file.0, Mode::Check).unwrap();
         let changed = words(app(routes![narrow]).compare(&file.0, Mode::Check));

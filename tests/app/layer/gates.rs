@@ -98,7 +98,7 @@ fn from(request: TestRequest, address: &str) -> TestRequest {
 
 /// A layer refuses the same requests as an app with the same policies, by the same gate.
 #[tokio::test(start_paused = true)]
-async fn a_layer_refuses_as_an_app_does_whatever_is_wrong() {
+async fn a_layer_refuses_the_same_requests_as_an_app() {
     let mut refused = [0; WRONGS.len()];
     for wrongs in 0..1_u32 << WRONGS.len() {
         let is = |name: &str| {
@@ -305,7 +305,7 @@ async fn a_layer_with_cors_and_a_public_origin_judges_the_page_of_an_upgrade() {
 /// If the list changes while the service is asked, the new list decides: the refusal carries the
 /// policy and no CORS grant.
 #[tokio::test]
-async fn an_origin_that_is_taken_away_while_the_service_is_asked_is_refused() {
+async fn an_origin_removed_during_the_request_is_refused() {
     const PARTNERS: CorsPolicy = CorsPolicy::origins_at_run_time("partners").build();
     let partners = policy_server::SharedOrigins::new();
     partners.replace(&[ORIGIN]).expect("right");

@@ -82,7 +82,7 @@ async fn a_preflight_is_answered_before_the_router() {
 }
 
 #[tokio::test]
-async fn a_preflight_allows_only_methods_that_need_no_permission_beside_those_of_the_policy() {
+async fn a_preflight_allows_the_methods_of_the_policy_and_safelisted_ones() {
     let response = preflight(&client(EVERYBODY), "/lamp", ORIGIN).await;
     assert_eq!(response.status(), 204);
     assert_eq!(response.header("access-control-allow-methods"), Some("GET,HEAD,POST"));
@@ -189,7 +189,7 @@ fn code(response: &TestResponse) -> String {
 }
 
 #[tokio::test]
-async fn a_preflight_allows_what_the_router_serves_at_its_path() {
+async fn a_preflight_allows_the_methods_that_the_router_serves() {
     for client in [
         in_front(PolicyLayer::builder().cors(READERS)),
         // One way to hand it to axum's own server.

@@ -81,7 +81,7 @@ async fn a_layer_that_states_no_limit_of_sockets_has_none() {
 }
 
 #[tokio::test]
-async fn a_silent_client_of_a_layer_is_asked_and_closed_and_one_that_replies_stays() {
+async fn a_silent_client_of_a_layer_is_pinged_and_closed_unless_it_replies() {
     let time = StoppedTime::begin();
     let limits = Limits::NONE.silence(Duration::from_secs(10));
     let address = serve(limits, live(&nobody())).await;

@@ -12,7 +12,7 @@ async fn lines(log: &Log, count: usize) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_access_log_says_what_became_of_a_request() {
+async fn the_access_log_states_the_outcome_of_a_request() {
     let (log, _guard) = Log::of(TARGET);
     let server = Running::start(app().access_log().request_ids()).await;
     let foreign = "GET /hello HTTP/1.1\r\nhost: evil.example\r\n\r\n".to_owned();
@@ -40,7 +40,7 @@ async fn the_access_log_says_what_became_of_a_request() {
 }
 
 #[tokio::test]
-async fn the_access_log_knows_the_other_protocol() {
+async fn the_access_log_names_the_upgraded_protocol() {
     let (log, _guard) = Log::of(TARGET);
     let server = Running::start(app().access_log()).await;
     let client = connect_h2(&server).await;

@@ -241,7 +241,7 @@ async fn requests_without_an_identified_caller_are_undecided() {
 async fn partners() {}
 
 #[tokio::test]
-async fn run_time_lists_are_those_of_the_app() {
+async fn candidates_use_the_run_time_lists_of_the_app() {
     let list = SharedOrigins::new();
     let app = || App::new(()).shared_origins("partners", &list).routes(routes![partners]);
     let candidate = Candidate::new(app().manifest());
@@ -302,7 +302,7 @@ async fn page() {}
 
 /// In development, the own origin has the scheme that the client uses.
 #[tokio::test]
-async fn the_scheme_that_a_proxy_reports_is_that_of_the_candidate() {
+async fn candidates_use_the_scheme_that_a_proxy_reports() {
     let app = || {
         let proxies = TrustedProxies::new(["203.0.113.9"]).x_forwarded();
         App::new(()).behind(proxies).routes(routes![page])

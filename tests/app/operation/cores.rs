@@ -9,7 +9,7 @@ fn per_core() -> ServerSettings {
 }
 
 #[tokio::test]
-async fn a_connection_and_what_it_spawns_stay_on_one_core() {
+async fn a_connection_and_its_tasks_stay_on_one_core() {
     let server = Running::start(app().settings(per_core())).await;
     let cores = thread::available_parallelism().expect("a count").get();
     let mut threads = BTreeSet::new();
@@ -37,7 +37,7 @@ async fn a_connection_and_what_it_spawns_stay_on_one_core() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_cores_finishes_what_is_in_flight() {
+async fn the_shutdown_of_the_cores_finishes_requests_in_flight() {
     let gate = gate();
     let server = Running::start(app_with(&gate).settings(per_core())).await;
     let address = server.address;
@@ -81,7 +81,7 @@ async fn slow_requests_are_cut_off_at_shutdown() {
 
 /// All cores share one limit, and none reserves a part of it that it does not use.
 #[tokio::test]
-async fn the_limit_of_connections_is_that_of_all_cores() {
+async fn the_limit_of_connections_covers_all_cores() {
     let gate = gate();
     let settings = per_core().max_connections(1);
     let server = Running::start(app_with(&gate).settings(settings)).await;
@@ -100,7 +100,7 @@ async fn the_limit_of_connections_is_that_of_all_cores() {
 
 /// Sessions, revocations and the end of streams work across cores.
 #[tokio::test]
-async fn sessions_are_those_of_all_cores() {
+async fn cores_share_sessions() {
     #[post("/login")]
     #[auth(public)]
     #[csrf(exempt = "a test")]

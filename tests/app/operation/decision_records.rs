@@ -39,7 +39,7 @@ fn shop() -> App<()> {
 }
 
 #[tokio::test]
-async fn a_refusal_is_recorded_with_what_decided_and_without_secrets() {
+async fn a_refusal_is_recorded_with_its_reason_and_without_secrets() {
     let (log, _guard) = Log::of(TARGET);
     let digest = format!("policy=\"{}\"", shop().manifest().digest());
     let client = shop().decision_records(0).test();
@@ -76,7 +76,7 @@ async fn a_refusal_is_recorded_with_what_decided_and_without_secrets() {
 }
 
 #[tokio::test]
-async fn a_sample_of_what_is_let_through_is_recorded() {
+async fn a_sample_of_admitted_requests_is_recorded() {
     let (log, _guard) = Log::of(TARGET);
     let client = shop().decision_records(3).test();
     for _ in 0..7 {
@@ -88,7 +88,7 @@ async fn a_sample_of_what_is_let_through_is_recorded() {
 }
 
 #[tokio::test]
-async fn no_record_is_written_unless_it_is_asked_for() {
+async fn decision_records_are_off_by_default() {
     let (log, _guard) = Log::of(TARGET);
     shop().test().get("/nowhere").send().await;
     assert_eq!(log.with("INFO").len(), 0);

@@ -71,7 +71,7 @@ fn made_up(place: &str) -> String {
 }
 
 #[tokio::test]
-async fn secrets_stand_in_no_log() {
+async fn logs_contain_no_secrets() {
     let (log, _guard) = Log::of("");
     let secret = SecretKey::drawn(*b"a secret key of exactly 32 bytes");
     let tokens = Tokens::hs256([("k", secret)]).expect("a key");

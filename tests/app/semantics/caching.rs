@@ -189,7 +189,7 @@ fn names(response: &TestResponse) -> BTreeSet<String> {
 const DECLARED: &str = "max-age=60 public stale-while-revalidate=30";
 
 #[tokio::test]
-async fn the_table_of_who_it_is_for_holds() {
+async fn responses_follow_the_table_of_audiences() {
     let scenario = Scenario::new().await;
     for (path, who, status, expected, varies) in [
         ("/public", "nobody", 200, DECLARED, "accept x-region"),
@@ -247,7 +247,7 @@ fn is_kept_for_others(has_authorization: bool, response: &TestResponse) -> bool 
 }
 
 #[tokio::test]
-async fn no_response_to_one_person_is_kept_for_others_whatever_its_handler_writes() {
+async fn personal_responses_are_never_shared_whatever_the_handler_writes() {
     let scenario = Scenario::new().await;
     let written = [
         "",
@@ -459,7 +459,7 @@ async fn by_key() -> &'static str {
 }
 
 #[tokio::test]
-async fn a_default_is_taken_over_by_what_everybody_may_read() {
+async fn a_default_applies_to_public_responses() {
     const APP: CachePolicy = CachePolicy::public().max_age(7).build();
     const GROUP: CachePolicy = CachePolicy::private().max_age(8).build();
     let all = || routes![default, own, none, posted, both, for_one, by_key, argument, form];

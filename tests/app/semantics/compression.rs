@@ -98,7 +98,7 @@ async fn compression_adds_to_vary_and_leaves_the_policy() {
 }
 
 #[tokio::test]
-async fn compression_leaves_what_has_no_body_and_what_is_a_part() {
+async fn compression_skips_empty_and_partial_responses() {
     let server = server().await;
     let response = ask(&server, "GET /long", &[PAGE, GZIP, "if-none-match: \"1\""]).await;
     assert_eq!((response.status, response.header("content-encoding")), (304, None));

@@ -275,7 +275,7 @@ async fn a_range_is_served_only_where_the_response_has_parts() {
 }
 
 #[tokio::test]
-async fn lists_may_stand_in_several_lines() {
+async fn lists_may_span_several_fields() {
     let server = Running::start(app()).await;
     let state = "x-response: etag: \"a\"";
     for (fields, status) in [
@@ -411,7 +411,7 @@ async fn change(
 }
 
 #[tokio::test]
-async fn of_two_who_read_the_same_state_one_may_replace_it() {
+async fn only_one_of_two_concurrent_updates_succeeds() {
     let app = App::new(Version::default()).cors(SHOP).routes(routes![replace, change]);
     let server = Running::start(app).await;
     for (field, status) in [

@@ -17,7 +17,7 @@ async fn order(Json(order): Json<Value>) -> Json<Value> {
 }
 
 #[tokio::test]
-async fn the_best_of_what_there_is_is_chosen() {
+async fn the_best_available_representation_is_chosen() {
     let server = Running::start(App::new(()).routes(routes![lamp])).await;
     for (accept, chosen) in [
         ("", "application/json"),

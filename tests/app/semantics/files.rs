@@ -85,7 +85,7 @@ async fn files_have_the_policies_of_their_mount() {
 const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
 
 #[tokio::test]
-async fn files_are_revalidated_and_cut_by_what_the_request_says() {
+async fn files_support_conditions_and_ranges() {
     let folder = Folder::new("conditions");
     let server = server(&folder).await;
     let line = "GET /files/digits.txt";

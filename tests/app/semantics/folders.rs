@@ -152,7 +152,7 @@ async fn dotfiles_are_served_only_if_enabled() {
 }
 
 #[tokio::test]
-async fn a_single_page_stands_in_for_what_a_user_navigates_to() {
+async fn navigations_get_the_single_page() {
     let folder = Folder::new("page");
     let page = folder.files().single_page().not_below(["/api"]);
     let mounted = Mount::files(folder.files().single_page()).public();

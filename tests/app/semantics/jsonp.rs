@@ -169,7 +169,7 @@ async fn a_hostile_name_is_refused_and_written_nowhere() {
 }
 
 #[tokio::test]
-async fn nobody_is_known_where_a_script_is_made() {
+async fn jsonp_handlers_have_no_caller() {
     let server = Running::start(app()).await;
     let fields =
         ["cookie: __Host-sid=x; a=b", "cookie: c=d", "authorization: Bearer x", "authorization: y"];
@@ -218,7 +218,7 @@ async fn no_script_has_the_token_of_a_session_in_it() {
 }
 
 #[tokio::test]
-async fn errors_and_what_is_no_json_are_not_wrapped() {
+async fn only_successful_json_is_wrapped() {
     let server = Running::start(app()).await;
     for (path, status, media_type) in [
         ("/fails/problem?cb=f", 404, "application/problem+json"),
@@ -254,7 +254,7 @@ async fn scripts_are_revalidated_and_cut_as_other_responses() {
 
 /// Digests of the JSON do not hold for the script.
 #[tokio::test]
-async fn a_script_does_not_say_what_is_true_of_its_json_alone() {
+async fn a_script_lacks_the_digests_of_its_json() {
     let server = Running::start(app()).await;
     let asks = "x-response: content-digest: sha-256=:AAAA:|repr-digest: sha-256=:AAAA:|\
                 digest: sha-256=AAAA|content-md5: AAAA|content-language: en";

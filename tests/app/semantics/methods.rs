@@ -94,7 +94,7 @@ async fn those_a_path_does_not_serve_get_405_with_allow_and_unknown_ones_501() {
 }
 
 #[tokio::test]
-async fn options_says_what_there_is_and_changes_nothing() {
+async fn options_lists_the_methods_and_changes_nothing() {
     let server = Running::start(shop()).await;
     for (path, allow) in [
         ("/lamps", "GET, HEAD, OPTIONS, POST"),
@@ -135,7 +135,7 @@ async fn a_second_delete_finds_nothing_and_leaves_the_same_state() {
 
 /// A HEAD that reached the handler of POST would add one.
 #[tokio::test]
-async fn head_is_for_what_get_serves() {
+async fn head_is_served_only_where_get_is() {
     let server = Running::start(shop()).await;
     assert_eq!(ask(&server, "HEAD /lamps", &[]).await.status, 200);
     assert_eq!(ask(&server, "HEAD /lamps/1", &[]).await.status, 405);

@@ -103,7 +103,7 @@ async fn logs_name_the_beginning_and_the_end_of_a_server() {
 }
 
 #[test]
-fn logs_name_what_handlers_do_wrong() {
+fn logs_name_the_mistakes_of_handlers() {
     let (log, _guard) = Log::of("policy_server");
     let no_json = std::collections::BTreeMap::from([((1, 2), 3)]);
     let _ = Problem::internal(io::Error::other("a\nforged line"));

@@ -55,7 +55,7 @@ async fn responses_of_every_class_carry_the_policy() {
 }
 
 #[tokio::test]
-async fn responses_of_a_fallback_are_limited_as_those_of_routes() {
+async fn limits_apply_to_responses_of_a_fallback() {
     let fallback = async |request: policy_server::Request| match request.uri().path() {
         "/never" => pending().await,
         "/panic" => panic!("a panic on purpose"),
@@ -77,7 +77,7 @@ async fn responses_of_a_fallback_are_limited_as_those_of_routes() {
 }
 
 #[tokio::test]
-async fn responses_to_nobody_and_to_others_vary_all_the_same() {
+async fn responses_vary_with_and_without_an_origin() {
     let server = Running::start(app()).await;
     for path in ["/hello", "/nowhere", "/missing", "/orders", "/panic"] {
         for fields in [&[][..], &["origin: https://evil.example"], &["origin: null"]] {
@@ -123,7 +123,7 @@ async fn responses_of_unknown_paths_have_the_policy_of_the_app() {
 }
 
 #[tokio::test]
-async fn the_server_header_is_what_the_settings_say_and_none_by_default() {
+async fn the_server_header_is_off_by_default_and_configurable() {
     let named = ServerSettings::default().server_header(HeaderValue::from_static("shop"));
     let fallback = || Fallback::handler(async |_| ([("server", "own")], "a fallback")).public();
     for (settings, of_app) in [(named, Some("shop")), (ServerSettings::default(), None)] {

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use super::*;
 
 #[tokio::test]
-async fn the_shutdown_finishes_what_was_begun_and_begins_nothing() {
+async fn the_shutdown_finishes_open_requests_and_begins_none() {
     let gate = gate();
     // A stop gives an incomplete head no additional time.
     let settings = ServerSettings::default().header_timeout(Duration::from_millis(300));
@@ -44,7 +44,7 @@ async fn the_shutdown_finishes_what_was_begun_and_begins_nothing() {
 
 /// Connections that nobody has accepted, that wait for others to end, or that have sent nothing.
 #[tokio::test]
-async fn the_shutdown_serves_what_had_connected() {
+async fn the_shutdown_serves_accepted_connections() {
     let gate = gate();
     let settings = ServerSettings::default().max_connections(2);
     let server = Running::start(app_with(&gate).settings(settings)).await;
@@ -75,7 +75,7 @@ async fn the_shutdown_serves_what_had_connected() {
 
 /// Clients that come while the server stops are served or refused, and never reset.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_shutdown_resets_nobody_who_connects() {
+async fn the_shutdown_resets_no_connecting_client() {
     let rounds: Vec<_> =
         (0..4).map(|_| tokio::spawn(clients_come_while_the_server_stops())).collect();
     for round in rounds {
@@ -126,7 +126,7 @@ async fn the_shutdown_waits_for_first_bytes_a_moment_only() {
 }
 
 #[tokio::test]
-async fn the_shutdown_cuts_what_does_not_end_in_time() {
+async fn the_shutdown_cuts_off_requests_after_its_timeout() {
     let settings = ServerSettings::default().shutdown_timeout(Duration::from_millis(200));
     let server = Running::start(app().settings(settings)).await;
     let mut waiting = server.connect().await;

@@ -147,7 +147,7 @@ async fn without_a_stated_limit_a_message_has_256_kibibytes() {
 }
 
 #[tokio::test]
-async fn a_silent_client_is_asked_and_closed_and_one_that_replies_stays() {
+async fn a_silent_client_is_pinged_and_closed_unless_it_replies() {
     let time = StoppedTime::begin();
     let (server, _ends) = started().await;
     let mut there = opened(&server, "/live").await;
@@ -397,7 +397,7 @@ async fn unread_messages_stay_with_the_handler() {
 
 /// RFC 8441 5, RFC 9110 9.3.6: a 2xx would say that there is a WebSocket.
 #[tokio::test]
-async fn an_extended_connect_to_what_opens_no_websocket_is_refused() {
+async fn an_extended_connect_needs_a_websocket_route() {
     let ends = Arc::new(Semaphore::new(0));
     let router = axum::Router::new().route("/pages/one", axum::routing::any(async || "a page"));
     let app = app(&ends).mount("/pages", Mount::new(router).public());

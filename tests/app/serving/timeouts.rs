@@ -16,7 +16,7 @@ pub(super) fn idle_after(timeout: Duration) -> ServerSettings {
 pub(super) const SHORT: Duration = Duration::from_millis(200);
 
 #[tokio::test]
-async fn timeouts_close_a_connection_that_nobody_uses() {
+async fn timeouts_close_an_idle_connection() {
     let time = StoppedTime::begin();
     let server = Running::start(app().settings(idle_after(SHORT))).await;
     let mut connection = server.connect().await;
@@ -176,7 +176,7 @@ async fn timeouts_do_not_close_a_connection_whose_response_comes_slowly() {
 }
 
 #[tokio::test]
-async fn timeouts_close_a_connection_of_http_2_that_nobody_uses() {
+async fn timeouts_close_an_idle_connection_of_http_2() {
     let time = StoppedTime::begin();
     let server = Running::start(app().settings(idle_after(SHORT))).await;
     let (mut client, connection) = http2::connect(&server).await;

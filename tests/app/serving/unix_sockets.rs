@@ -287,7 +287,7 @@ async fn unix_sockets_count_as_this_machine_and_have_no_port() {
 }
 
 #[tokio::test]
-async fn shutdowns_serve_who_has_connected_to_a_unix_socket() {
+async fn shutdowns_serve_accepted_clients_of_a_unix_socket() {
     let folder = Folder::new("stop");
     let gate = gate();
     let app = app_with(&gate).settings(ServerSettings::default().max_connections(1));
@@ -319,7 +319,7 @@ async fn shutdowns_serve_who_has_connected_to_a_unix_socket() {
 
 #[tokio::test]
 #[ignore = "needs nginx"]
-async fn nginx_reaches_a_unix_socket_and_says_who_asks() {
+async fn nginx_reaches_a_unix_socket_and_states_the_client() {
     let folder = Folder::new("nginx");
     let app = of_senders()
         .public_origin("https://api.shop.example")

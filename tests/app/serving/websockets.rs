@@ -106,7 +106,7 @@ async fn websockets_open_for_the_public_origin() {
 }
 
 #[tokio::test]
-async fn websockets_of_a_fallback_open_for_nobody_else_either() {
+async fn websockets_of_a_fallback_check_the_origin() {
     use axum_core::extract::FromRequestParts;
 
     let app = app().fallback(

@@ -48,7 +48,7 @@ fn token(key: &Signer, changes: &Value) -> String {
 type Case = (&'static str, fn(Issuer) -> Issuer, [u16; 2]);
 
 #[tokio::test]
-async fn an_issuer_grants_nothing_but_what_it_may() {
+async fn an_issuer_grants_only_permitted_rights() {
     let key = Signer::ed25519("k");
     let asks_for_all = json!({
         "roles": ["admin", "Admins", "root"],
@@ -75,7 +75,7 @@ async fn an_issuer_grants_nothing_but_what_it_may() {
 }
 
 #[tokio::test]
-async fn a_renamed_word_is_no_longer_what_it_was() {
+async fn a_renamed_right_no_longer_has_its_old_meaning() {
     let key = Signer::ed25519("k");
     for (role, status) in [("admin", 403), ("Admins", 200)] {
         let token = token(&key, &json!({ "roles": [role] }));

@@ -37,7 +37,7 @@ async fn the_key_of_one_issuer_says_nothing_for_another() {
 }
 
 #[tokio::test]
-async fn keys_of_one_id_are_each_asked_for_their_own_issuer() {
+async fn equal_key_ids_of_two_issuers_are_kept_apart() {
     let (a, b) = (Signer::es256("k"), Signer::ed25519("k"));
     for tokens in [
         own_tokens().accept(issuer(A, &[&a])).accept(issuer(B, &[&b])),
@@ -74,7 +74,7 @@ async fn an_issuer_that_publishes_the_key_of_another_takes_none_of_its_tokens() 
 }
 
 #[tokio::test]
-async fn an_id_of_the_apps_own_key_stands_in_nobodys_way() {
+async fn an_issuer_may_use_the_id_of_an_own_key() {
     let a = Signer::ed25519("own");
     let (caller, _) = Caller::new(own_tokens().accept(issuer(A, &[&a])), &[A]);
     assert_eq!(caller.me(&a.token(claims(A))).await.1, format!("ada of {A}"));

@@ -217,7 +217,7 @@ async fn unknown_keys_lead_to_one_fetch_in_30_seconds() {
 }
 
 #[tokio::test]
-async fn many_who_miss_a_key_share_one_fetch() {
+async fn requests_with_the_same_missing_key_share_one_fetch() {
     let (old, new) = (Signer::ed25519("1"), Signer::ed25519("2"));
     let provider = IdentityProvider::new(keys(&[&old], "")).await;
     let (caller, clock) = opened(published(&provider)).await;

@@ -40,7 +40,7 @@ fn is_signed(token: &str, public: &UnparsedPublicKey<Vec<u8>>) -> bool {
 }
 
 #[tokio::test]
-async fn own_tokens_can_be_verified_by_who_has_the_public_half() {
+async fn own_tokens_can_be_verified_with_the_public_key() {
     let (ec, ec_public) = es256();
     let (ed, ed_public) = ed25519();
     for (tokens, public) in [
@@ -56,7 +56,7 @@ async fn own_tokens_can_be_verified_by_who_has_the_public_half() {
 }
 
 #[tokio::test]
-async fn keys_of_one_algorithm_follow_those_of_another() {
+async fn keys_can_change_their_algorithm() {
     let (ed, public) = ed25519();
     let folder = env::temp_dir().join(format!("policy-own-keys-{}", process::id()));
     fs::create_dir_all(&folder).unwrap();

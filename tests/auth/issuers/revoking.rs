@@ -16,7 +16,7 @@ fn caller() -> (Caller, Clock, Signer, Signer) {
 }
 
 #[tokio::test]
-async fn a_revoked_token_is_that_of_its_issuer() {
+async fn a_revocation_of_a_token_applies_to_its_issuer() {
     let (caller, _, a, b) = caller();
     let (of_a, of_b) = (a.token(claims(A)), b.token(claims(B)));
     assert_eq!(caller.send("POST", "/logout", &of_a).await.status(), 200);
@@ -27,7 +27,7 @@ async fn a_revoked_token_is_that_of_its_issuer() {
 }
 
 #[tokio::test]
-async fn a_revoked_user_is_that_of_their_issuer() {
+async fn a_revocation_of_a_user_applies_to_their_issuer() {
     let (caller, _, a, b) = caller();
     let (of_a, of_b, own) = (a.token(claims(A)), b.token(claims(B)), caller.own_token().await);
     let statuses = async || {
@@ -57,7 +57,7 @@ async fn a_revocation_holds_as_long_as_the_longest_token_of_any_issuer() {
 }
 
 #[tokio::test]
-async fn a_ticket_stands_for_the_user_of_its_issuer() {
+async fn a_ticket_identifies_the_user_of_its_issuer() {
     let (caller, _, a, _) = caller();
     let token = a.token(claims(A));
     let get = async |ticket: &str| {

@@ -273,7 +273,7 @@ fn problems(tokens: TokenSettings, extend: impl FnOnce(App<()>) -> App<()>) -> V
 }
 
 #[test]
-fn an_app_accepts_what_its_routes_name() {
+fn routes_may_name_only_accepted_issuers() {
     let key = Signer::ed25519("k");
     let of = |name: &str| issuer(name, &[&key]);
     let both = || own_tokens().accept(of(A)).accept(of(B));

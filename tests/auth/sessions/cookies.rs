@@ -32,7 +32,7 @@ async fn remembered_sessions_keep_their_cookie() {
 }
 
 #[tokio::test]
-async fn a_logout_clears_what_the_browser_keeps_if_the_settings_say_so() {
+async fn a_logout_clears_site_data_if_enabled() {
     const NAME: &str = "clear-site-data";
     let off = Scenario::new(all()).await;
     let ada = off.login("ada").await;
@@ -57,7 +57,7 @@ async fn a_logout_clears_what_the_browser_keeps_if_the_settings_say_so() {
 
 /// A request that was sent with the old cookie may be answered after a login.
 #[tokio::test]
-async fn no_response_removes_a_cookie_but_that_of_a_logout() {
+async fn only_logouts_remove_the_cookie() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     ada.post("/logout").send().await;

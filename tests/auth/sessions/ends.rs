@@ -119,7 +119,7 @@ async fn end_all(sessions: Sessions) -> Result<(), Problem> {
 }
 
 #[tokio::test]
-async fn somebody_who_is_not_logged_in_has_no_sessions_to_end() {
+async fn ending_sessions_needs_a_login() {
     let scenario = Scenario::new(routes![end_all]).await;
     let response = scenario.client.post("/end-all").origin(OWN).send().await;
     assert_problem(&response, 401, "session.anonymous");

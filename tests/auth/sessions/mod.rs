@@ -191,7 +191,7 @@ async fn a_change_of_rights_changes_the_id_and_the_anti_forgery_token() {
 }
 
 #[tokio::test]
-async fn a_login_keeps_what_an_anonymous_visitor_left_and_nothing_of_another_user() {
+async fn a_login_keeps_anonymous_data_and_no_data_of_another_user() {
     let scenario = Scenario::new(all()).await;
     let response = scenario.client.post("/anonymous").origin(OWN).send().await;
     let visitor = Visitor {
@@ -214,7 +214,7 @@ async fn a_login_keeps_what_an_anonymous_visitor_left_and_nothing_of_another_use
 
 /// Logins are kept below status 400, values below 500, and logouts always.
 #[tokio::test]
-async fn the_status_decides_what_is_stored() {
+async fn the_status_decides_whether_changes_are_stored() {
     let scenario = Scenario::new(all()).await;
     for status in [200, 204, 302, 399, 400, 401, 403, 404, 422, 499, 500, 503, 599] {
         let login = scenario.client.post(&format!("/login/ada/{status}")).origin(OWN).send().await;
@@ -270,7 +270,7 @@ async fn a_renewal_changes_the_id_and_nothing_else() {
 
 /// Login CSRF by an address that any page can load.
 #[tokio::test]
-async fn a_link_logs_in_who_navigates_to_it_and_no_page_that_loads_it() {
+async fn a_link_logs_in_by_navigation_and_not_as_a_subresource() {
     #[get("/link/{user}")]
     #[auth(public)]
     async fn link(user: String, sessions: Sessions) -> Result<(), Problem> {

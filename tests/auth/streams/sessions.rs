@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_logout_ends_what_its_session_opened_and_nothing_else() {
+async fn a_logout_ends_only_streams_of_its_session() {
     let site = Site::new().await;
     let (ada, phone, eve) =
         (site.login("ada").await, site.login("ada").await, site.login("eve").await);
@@ -127,7 +127,7 @@ async fn a_change_of_the_id_ends_nothing() {
 }
 
 #[tokio::test]
-async fn a_session_that_expires_ends_what_it_opened() {
+async fn an_expired_session_ends_its_streams() {
     let site = Site::new().await;
     let ada = site.login("ada").await;
     let mut events = site.events("/events", &ada[0]).await;
@@ -177,7 +177,7 @@ async fn a_stream_ends_a_minute_after_its_credential_could_last_be_checked() {
 
 /// The user asked for the logout, and a stream that ends can be opened again.
 #[tokio::test]
-async fn a_logout_that_is_refused_ends_what_its_session_opened() {
+async fn a_refused_logout_ends_the_streams_of_its_session() {
     let site = Site::new().await;
     let ada = site.login("ada").await;
     let eve = site.login("eve").await;

@@ -17,7 +17,7 @@ async fn a_stream_of_a_token_ends_a_minute_after_revocations_could_last_be_read(
 }
 
 #[tokio::test]
-async fn a_token_that_expires_or_is_revoked_ends_what_it_opened() {
+async fn an_expired_or_revoked_token_ends_its_streams() {
     let site = Site::new().await;
     for end in ["/revoke", "/cut-off", "/cut-off-all", ""] {
         let (one, other) = (site.token().await, site.token().await);
@@ -40,7 +40,7 @@ async fn a_token_that_expires_or_is_revoked_ends_what_it_opened() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_family_ends_what_its_access_tokens_opened() {
+async fn the_end_of_a_family_ends_streams_of_its_access_tokens() {
     let site = Site::new().await;
     let pair: Value = serde_json::from_str(site.post("/family", &[], "").await.text()).unwrap();
     let field = format!("authorization: Bearer {}", pair["access_token"].as_str().unwrap());

@@ -117,7 +117,7 @@ fn of_two_sessions_that_arrive_none_is_taken() -> Result<(), Failure> {
 
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
-fn only_somebody_who_navigates_is_sent_to_the_login_page() -> Result<(), Failure> {
+fn only_navigations_are_redirected_to_the_login_page() -> Result<(), Failure> {
     let shop = Shop::with(Sessions::memory().login_page("/"), SameSite::Lax)?;
     let browser = shop.browser()?;
     browser.goto(&format!("{}/me?a=b", shop.api()))?;

@@ -93,7 +93,7 @@ fn a_form_of_our_own_goes_through_with_the_token_in_it() -> Result<(), Failure> 
 /// Before the first session there is no CSRF token.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
-fn a_forged_form_logs_nobody_in() -> Result<(), Failure> {
+fn a_forged_form_cannot_log_in() -> Result<(), Failure> {
     let shop = Shop::open()?;
     let browser = shop.browser()?;
     browser.goto(&shop.evil())?;

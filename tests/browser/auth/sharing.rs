@@ -72,7 +72,7 @@ fn a_page_of_another_site_neither_reads_nor_changes_anything() -> Result<(), Fai
 /// Each of these requests needs a preflight.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
-fn a_granted_page_reads_why_what_no_route_serves_fails() -> Result<(), Failure> {
+fn a_granted_page_reads_the_reason_of_unrouted_requests() -> Result<(), Failure> {
     let shop = Shop::open()?;
     let browser = shop.browser()?;
     let typed = json!({ "content-type": "application/json" });
@@ -135,7 +135,7 @@ fn a_granted_page_of_another_site_depends_on_third_party_cookies() -> Result<(),
 /// are blocked. The user is not logged in anywhere else.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
-fn a_partitioned_session_is_that_of_one_site() -> Result<(), Failure> {
+fn a_partitioned_session_belongs_to_one_site() -> Result<(), Failure> {
     for third_party in [ThirdPartyCookies::Allowed, ThirdPartyCookies::Blocked] {
         let shop = Shop::with(Sessions::memory().partitioned(), SameSite::None)?;
         let browser = shop.browser_with(third_party, &[])?;

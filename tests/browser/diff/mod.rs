@@ -26,30 +26,30 @@ use engine::Engine;
 
 #[test]
 #[ignore = "needs Chromium and chromedriver"]
-fn chromium_does_what_the_model_says() -> Result<(), Failure> {
+fn chromium_behaves_as_modelled() -> Result<(), Failure> {
     compare(Engine::Chromium)
 }
 
 #[test]
 #[ignore = "needs Chromium and chromedriver"]
-fn chromium_with_third_party_cookies_does_what_the_model_says() -> Result<(), Failure> {
+fn chromium_with_third_party_cookies_behaves_as_modelled() -> Result<(), Failure> {
     compare(Engine::ChromiumWithThirdPartyCookies)
 }
 
 #[test]
 #[ignore = "needs Firefox"]
-fn firefox_does_what_the_model_says() -> Result<(), Failure> {
+fn firefox_behaves_as_modelled() -> Result<(), Failure> {
     compare(Engine::Firefox)
 }
 
 #[test]
 #[ignore = "needs Firefox"]
-fn firefox_with_third_party_cookies_does_what_the_model_says() -> Result<(), Failure> {
+fn firefox_with_third_party_cookies_behaves_as_modelled() -> Result<(), Failure> {
     compare(Engine::FirefoxWithThirdPartyCookies)
 }
 
 #[test]
 #[ignore = "needs WebKitWebDriver and Xvfb"]
-fn webkit_does_what_the_model_says() -> Result<(), Failure> {
+fn webkit_behaves_as_modelled() -> Result<(), Failure> {
     compare(Engine::WebKit)
 }

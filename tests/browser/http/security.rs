@@ -148,7 +148,7 @@ const FRAME: &str = "
 
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
-fn a_page_is_framed_by_its_own_origin_unless_it_says_otherwise() -> Result<(), Failure> {
+fn a_page_is_framed_only_by_its_own_origin_by_default() -> Result<(), Failure> {
     let site = site()?;
     let browser = Browser::start()?;
     for (opener, shown) in [

@@ -38,7 +38,7 @@ fn arrived(row: &Value) -> Vec<&str> {
 
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
-fn a_granted_page_reads_what_the_attributes_grant_and_no_more() -> Result<(), Failure> {
+fn a_granted_page_reads_only_granted_routes() -> Result<(), Failure> {
     let quickstart = Quickstart::start()?;
     let browser = Browser::start()?;
     browser.goto(quickstart.granted())?;
@@ -106,7 +106,7 @@ fn a_refused_page_reads_nothing_and_its_preflighted_requests_never_arrive() -> R
 
 #[test]
 #[ignore = "needs Chromium, chromedriver and axe: `cargo xtask test` runs it"]
-fn the_page_says_in_words_what_the_browser_did() -> Result<(), Failure> {
+fn the_page_explains_the_result_of_the_browser() -> Result<(), Failure> {
     let quickstart = Quickstart::start()?;
     let browser = Browser::start()?;
     for (view, page, shown, why) in [

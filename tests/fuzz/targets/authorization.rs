@@ -48,7 +48,7 @@ fn check(input: &[u8]) -> Seen {
 }
 
 #[test]
-fn an_authorization_field_is_that_of_a_second_reading() {
+fn authorization_fields_match_a_second_parser() {
     Target {
         name: "authorization",
         corpus: include_str!("../corpus/authorization.txt"),

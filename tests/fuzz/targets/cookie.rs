@@ -100,7 +100,7 @@ fn check(input: &[u8]) -> Seen {
 }
 
 #[test]
-fn the_cookies_of_a_request_are_those_of_a_second_reading() {
+fn request_cookies_match_a_second_parser() {
     Target {
         name: "cookie",
         corpus: include_str!("../corpus/cookie.txt"),

@@ -49,7 +49,7 @@ fn check(input: &[u8]) -> Seen {
 }
 
 #[test]
-fn origins_and_patterns_are_those_of_a_second_reading() {
+fn origins_and_patterns_match_a_second_parser() {
     Target {
         name: "origin",
         corpus: include_str!("../corpus/origin.txt"),

@@ -19,7 +19,7 @@ fn problem(status: u16, code: &str) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn nobody_there_is_502_with_the_policy() {
+async fn an_unreachable_upstream_is_502_with_the_policy() {
     let port = Port::reserve();
     let address = port.address;
     let proxy = ReverseProxy::new("/api", format!("http://{address}"))

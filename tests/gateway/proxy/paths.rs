@@ -212,7 +212,7 @@ fn judge((target, fields): (String, Vec<String>)) -> Judged {
 }
 
 #[test]
-fn an_upstream_sees_its_own_host_and_paths_below_its_base_whatever_is_asked() {
+fn an_upstream_sees_only_its_own_host_and_paths_below_its_base() {
     let law = "no request chooses where it goes";
     law::holds(law, 29, (target(), fields()), judge);
 }

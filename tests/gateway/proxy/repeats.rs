@@ -141,7 +141,7 @@ async fn asked(deeds: &'static [Deed], method: &str, is_pooled: bool) -> (RawRes
 
 /// RFC 9113 8.7: the upstream says that nothing was processed.
 #[tokio::test]
-async fn a_refused_request_is_sent_once_more_whatever_its_method() {
+async fn a_refused_request_of_any_method_is_repeated_once() {
     for method in ["GET", "DELETE", "POST", "PATCH"] {
         for deeds in [
             &[Deed::Resets(REFUSED_STREAM), Deed::Responds][..],

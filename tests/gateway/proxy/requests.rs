@@ -7,7 +7,7 @@ use super::{Running, Upstream, http::request, started, stripping};
 const NOTHING: &str = "HTTP/1.1 204 No Content\r\n\r\n";
 
 #[tokio::test]
-async fn an_upstream_gets_the_request_and_who_sent_it() {
+async fn an_upstream_gets_the_request_and_its_client() {
     let upstream = Upstream::start().await;
     let host = upstream.address.to_string();
     let server = stripping(&upstream).await;

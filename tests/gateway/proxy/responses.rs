@@ -5,7 +5,7 @@ use policy_server::{ReverseProxy, Sessions, prelude::*};
 use super::{Running, Upstream, asked, http::request, stripping};
 
 #[tokio::test]
-async fn a_response_comes_back_without_what_is_about_its_connection() {
+async fn a_response_comes_back_without_connection_fields() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
     let _arrived = upstream.answering(
@@ -34,7 +34,7 @@ async fn a_response_comes_back_without_what_is_about_its_connection() {
 }
 
 #[tokio::test]
-async fn addresses_and_cookies_of_the_upstream_are_those_of_this_server() {
+async fn locations_and_cookies_of_the_upstream_are_rewritten() {
     let upstream = Upstream::start().await;
     let origin = upstream.origin();
     let proxy = ReverseProxy::new("/api", &origin).public().strip_prefix();
@@ -87,7 +87,7 @@ async fn cors_headers_of_upstreams_are_replaced() {
 }
 
 #[tokio::test]
-async fn policies_stand_before_the_upstream() {
+async fn policies_are_applied_before_the_upstream() {
     let upstream = Upstream::start().await;
     let proxy = ReverseProxy::new("/api", upstream.origin())
         .public()

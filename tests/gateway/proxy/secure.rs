@@ -212,7 +212,7 @@ async fn over_tls_the_upstream_chooses_the_version() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_is_not_who_it_should_be_is_502() {
+async fn an_upstream_with_another_certificate_is_502() {
     let certificate = Certificate::new("names", &["other.example"]);
     let trusted = Certificate::new("trusted", &["localhost"]);
     let (address, mut got) = upstream(Some(certificate.config.clone()), false).await;

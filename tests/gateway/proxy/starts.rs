@@ -69,7 +69,7 @@ async fn health() -> &'static str {
 async fn index() {}
 
 #[tokio::test]
-async fn a_prefix_of_somebody_else_is_refused_and_a_path_below_it_is_not() {
+async fn a_used_prefix_is_refused_and_a_path_below_it_is_not() {
     let proxy = || ReverseProxy::new("/api", "http://127.0.0.1:9").public();
     for app in [
         App::new(()).proxy(proxy()).proxy(proxy()),

@@ -166,7 +166,7 @@ async fn an_upstream_switches_to_nothing_else() {
 
 /// An upgrade to HTTP/2 would let requests bypass every gate.
 #[tokio::test]
-async fn no_other_protocol_is_asked_for() {
+async fn no_other_protocol_is_requested() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
     let mut arrived = upstream.answering("HTTP/1.1 204 No Content\r\n\r\n");

@@ -237,7 +237,7 @@ impl Scheme for Badge {
 async fn badge() {}
 
 #[test]
-fn a_result_says_what_did_not_run() {
+fn a_result_lists_skipped_laws() {
     let files = Mount::new(axum::Router::new()).public();
     let fallback = Fallback::handler(async |_: Request| StatusCode::NOT_FOUND).public();
     let app = App::new(())

@@ -326,7 +326,7 @@ fn ran(reply: &Reply) -> Option<String> {
 /// field, 401 without a valid credential or a recent login, 403 without the rights, and 503 if the
 /// store fails to respond.
 #[test]
-fn t16_the_handler_runs_for_whom_the_access_matrix_lets_in() {
+fn t16_the_handler_runs_exactly_for_callers_of_the_access_matrix() {
     let cases = (select(ACCESS_MATRIX), shows());
     holds("T16", 39, cases, |(row, shows)| {
         let reply = response(&row, &shows);
@@ -345,7 +345,7 @@ fn t16_the_handler_runs_for_whom_the_access_matrix_lets_in() {
 /// the session that had them. A credential of a kind that the route does not accept changes
 /// nothing.
 #[test]
-fn t16_one_more_sufficient_credential_lets_nobody_out() {
+fn t16_another_sufficient_credential_excludes_no_caller() {
     let cases = (select(ACCESS_MATRIX), shows(), select(vec!["session", "token", "key"]));
     holds("T16, monotony", 3, cases, |(row, shows, kind)| {
         let nothing = Shows { session: None, token: None, key: None, ..shows.clone() };

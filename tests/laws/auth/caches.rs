@@ -170,7 +170,7 @@ fn fields() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
 /// cookie varies by it. One that contains a credential is not stored at all. All others are as the
 /// handler wrote them.
 #[test]
-fn no_shared_cache_keeps_what_is_personal() {
+fn no_shared_cache_keeps_personal_responses() {
     let routes =
         vec!["/open", "/held", "/session", "/token", "/either", "/maybe", "/rendered", "/issued"];
     let deeds = vec![Deed::Read, Deed::Write, Deed::Login, Deed::Logout];

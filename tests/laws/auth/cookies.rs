@@ -205,7 +205,7 @@ async fn planted(_session: Session) -> impl IntoResponse {
 /// T18, cookies and shared caches. No shared cache may store a response that sets a cookie,
 /// whatever wrote it and whatever is declared.
 #[test]
-fn t18_what_sets_a_cookie_is_in_no_shared_cache() {
+fn t18_responses_that_set_a_cookie_are_in_no_shared_cache() {
     let caches = [
         CachePolicy::public().max_age(600).build(),
         CachePolicy::public().build(),

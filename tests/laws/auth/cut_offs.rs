@@ -206,7 +206,7 @@ impl Instances {
 /// issued before its instance was notified of the cut-off is refused from the notification on. What was
 /// granted is valid until the next cut-off.
 #[test]
-fn rights_that_were_asked_for_before_a_cut_off_are_not_granted_after_it() {
+fn rights_requested_before_a_cut_off_are_not_granted_after_it() {
     holds("cut-offs", 40, cases(), |case| {
         let mut instances = Instances::new(case.skew);
         instances.all(&case.before);

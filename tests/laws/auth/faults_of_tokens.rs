@@ -200,7 +200,7 @@ impl Fault {
 /// status, fields and body. Only an expired token, or none at all, is reported as such, by the code
 /// and the challenge alone.
 #[test]
-fn t17_nobody_learns_what_is_wrong_with_a_token() {
+fn t17_responses_do_not_reveal_why_a_token_is_invalid() {
     let cases = (select(FAULTS), select(FAULTS), select(vec!["GET", "POST"]));
     holds("T17", 91, cases, |(one, other, method)| {
         SERVER.with(|server| {
@@ -251,7 +251,7 @@ enum Dead {
 /// T17 for sessions. A response does not reveal whether an id ever belonged to a session, or how
 /// that session ended.
 #[test]
-fn t17_nobody_learns_what_became_of_a_session() {
+fn t17_responses_do_not_reveal_why_a_session_ended() {
     let dead = select(vec![Dead::Unknown, Dead::LoggedOut, Dead::Idle, Dead::Old]);
     holds("T17, sessions", 72, (dead.clone(), dead), |(one, other)| {
         SERVER.with(|server| {

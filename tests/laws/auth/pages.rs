@@ -291,7 +291,7 @@ fn log_in(server: &TestServer, state: State) -> (State, String) {
 /// of a page without referrer in a browser without Fetch Metadata, which cannot be distinguished
 /// from a sandbox.
 #[test]
-fn t04_no_page_of_others_reaches_what_changes_something() {
+fn t04_no_untrusted_page_reaches_a_changing_handler() {
     let vehicles = vec![
         Vehicle::Script(Mode::Cors),
         Vehicle::Script(Mode::Cors),

@@ -92,7 +92,7 @@ async fn guarded(_me: Principal) {}
 /// T9, nothing is asked. The response to a preflight is the same with and without credentials,
 /// valid or not. No store, scheme, CSRF check or rate limit is asked for it.
 #[test]
-fn t09_a_preflight_asks_nobody_who_sent_it() {
+fn t09_a_preflight_is_not_authenticated() {
     let (server, store) = server();
     let metadata = vec!["cross-site", "same-site", "none", "nonsense"];
     let cases = (
@@ -123,7 +123,7 @@ fn t09_a_preflight_asks_nobody_who_sent_it() {
 /// T19, before authentication. A refusal by isolation is the same whatever credentials the request
 /// carries, and these are not checked.
 #[test]
-fn t19_isolation_refuses_before_anybody_is_asked_who_it_is() {
+fn t19_isolation_refuses_before_authentication() {
     let (server, store) = server();
     let fields = |name: &'static str, values: &[&'static str]| {
         select(values.iter().map(|value| (name, *value)).collect::<Vec<_>>())

@@ -175,7 +175,7 @@ const VALIDATORS: [&[(&str, &str)]; 4] = [
 /// 200 (RFC 9110 13.2.1, 15.4.5). A 304 has the fields that the standard requires, and a part is
 /// the right part.
 #[test]
-fn readers_get_what_the_standard_says() {
+fn conditional_reads_follow_the_standard() {
     let methods = &[Method::GET, Method::GET, Method::HEAD];
     let cases = (scenario(), plan(), request(methods), conditions(), 0..VALIDATORS.len() + 1);
     holds("conditions", 12, cases, |(scenario, mut plan, request, conditions, validators)| {
@@ -267,7 +267,7 @@ fn judge(range: &str, length: u64, whole: &Reply, reply: &Reply) -> Result<(), T
 
 /// The response to an unsafe request, given the state of the target: it is done or fails.
 #[test]
-fn writers_change_only_what_they_assume() {
+fn conditional_writes_change_only_the_expected_state() {
     const STATES: [Option<State>; 5] = [
         None,
         Some(State { tag: "\"1\"", modified: 784_111_777 }),

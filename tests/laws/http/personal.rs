@@ -20,7 +20,7 @@ const PERSONAL: [&str; 6] =
 /// that to an anonymous client or to another user may not be stored by a shared cache, whatever the
 /// app declares, the handler writes and the request contains.
 #[test]
-fn t07_what_depends_on_a_principal_is_stored_by_nobody_else() {
+fn t07_personal_responses_are_stored_only_for_their_principal() {
     let methods = &[Method::GET, Method::GET, Method::HEAD, Method::POST];
     let cases = (scenario(), plan(), request(methods), conditions(), 0..4, 0..PERSONAL.len() + 1);
     holds("T7, owners", 28, cases, |(scenario, plan, mut request, conditions, shown, path)| {

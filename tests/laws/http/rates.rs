@@ -20,7 +20,7 @@ use crate::{
 /// begins; after a period without grants the next request is granted; preflights are neither
 /// counted nor refused; and a refusal says when to try again.
 #[test]
-fn nobody_is_granted_more_than_the_rate_within_any_period() {
+fn no_client_exceeds_the_rate_within_any_period() {
     let steps = vec((0_u64..1_000, 0_u8..4, any::<u8>()), 1..18);
     let cases = (scenario(), rate(), option::of(rate()), steps);
     holds("rates", 40, cases, |(mut scenario, app, group, steps)| {
@@ -82,7 +82,7 @@ fn nobody_is_granted_more_than_the_rate_within_any_period() {
 /// any period, none pays for another one, and after the time that a refusal states the key is
 /// granted again.
 #[test]
-fn a_key_is_granted_no_more_than_the_rate_whatever_others_do() {
+fn no_key_exceeds_the_rate_whatever_others_do() {
     let rates = (1..6_u32, 1..100_u64);
     let steps = vec((0..3_u8, 0..150_u64, 0_u8..4), 1..60);
     holds("limiter", 73, (rates, steps), |((count, millis), steps)| {

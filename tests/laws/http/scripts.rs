@@ -52,7 +52,7 @@ fn callback() -> impl Strategy<Value = String> {
 /// the handler, it sets no cookie, and CORS shares it like the JSON. All names that are not
 /// callable get the same response.
 #[test]
-fn t29_a_script_calls_a_name_with_json_and_knows_nobody() {
+fn t29_a_script_calls_a_name_with_json_and_depends_on_no_caller() {
     let noise = vec![
         ("cookie", "__Host-sid=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"),
         ("authorization", "Bearer a.b.c"),

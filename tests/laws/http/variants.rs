@@ -16,7 +16,7 @@ use crate::{
 /// field in `Vary`: otherwise a cache would serve one for the other. Exempt are responses that no
 /// cache stores, and `Authorization`, which shared caches treat specially (RFC 9111 3.5).
 #[test]
-fn vary_names_what_changed_the_response() {
+fn vary_names_the_fields_that_changed_the_response() {
     // A number beyond the values stands for an absent field.
     let change = (0..ASKED.len() * 3, 0_usize..7, 0_usize..7);
     let cases = (scenario(), plan(), request(&[Method::GET, Method::HEAD]), change, 0..5);

@@ -102,7 +102,7 @@ fn verdicts(explanation: &Explanation) -> Vec<(Gate, Option<Verdict>)> {
 /// T22. What an explanation says was not reached can be anything, and what it names decides: without
 /// it, the request is not refused for that.
 #[test]
-fn t22_what_an_explanation_names_decides() {
+fn t22_named_facts_of_an_explanation_decide() {
     let cases = (site(), vec((sketch(), caller()), REQUESTS), any::<Index>());
     holds_in_fewer(4, "T22, what decides", 70, cases, |(site, asked, other)| {
         let manifest = &site.manifest;
@@ -171,7 +171,7 @@ fn is_of_a_facet(refusal: Refusal) -> bool {
 /// T23. The nearest request is let through, the edit lets this one through, and what else the edit
 /// opens is listed: whatever is newly let through belongs to a route of the list.
 #[test]
-fn t23_what_an_explanation_promises_comes_true() {
+fn t23_edits_of_an_explanation_work() {
     let cases = (site(), vec((sketch(), caller()), REQUESTS));
     holds_in_fewer(4, "T23, counterfactuals", 35, cases, |(site, asked)| {
         let manifest = &site.manifest;
@@ -221,7 +221,7 @@ fn lets_through(manifest: &serde_json::Value, request: &Request<()>, caller: &Ca
 /// T24. A rule that changes no decision changes no explanation: a new route elsewhere, an origin that
 /// did not ask. Each gate names the line of its own facet.
 #[test]
-fn t24_what_does_not_decide_is_not_named() {
+fn t24_facts_that_do_not_decide_are_not_named() {
     let cases = (site(), vec((sketch(), caller()), REQUESTS));
     holds_in_fewer(4, "T24, stability", 95, cases, |(site, asked)| {
         let manifest = &site.manifest;

@@ -66,7 +66,7 @@ fn findings_are_about_routes_of_the_app() {
 
 /// The findings do not depend on how a policy is written.
 #[test]
-fn findings_depend_on_what_a_policy_means() {
+fn findings_depend_on_the_meaning_of_a_policy() {
     holds("findings of another wording", 99, (site(), rewording()), |(site, rewording)| {
         let reworded = rewording.of(&site.manifest);
         prop_assert_eq!(findings(&reworded), findings(&site.manifest));

@@ -67,7 +67,7 @@ fn manifests_that_decide_differently_have_different_digests() {
 
 /// An unknown field may restrict what the others allow, so it is not skipped.
 #[test]
-fn an_unknown_field_is_no_manifest() {
+fn rejects_unknown_fields() {
     holds("unknown fields", 100, (site(), any::<Index>()), |(site, index)| {
         let mut value: Value = serde_json::from_str(&site.manifest.to_json()).expect("JSON");
         let all = objects(&value, "");

@@ -17,7 +17,7 @@ use crate::{
 /// pages, links to it, or requests that state neither an origin nor a site. It refuses everything
 /// else, and what it refuses reaches no handler.
 #[test]
-fn t19_isolation_refuses_what_cors_does_not_grant_and_nothing_else() {
+fn t19_isolation_refuses_exactly_the_requests_that_cors_does_not_grant() {
     let isolation = select(vec![Isolation::SameOrigin, Isolation::SameSite]);
     let cases = (generate::visit(), isolation, prop::bool::weighted(0.9));
     holds("T19", 23, cases, |((mut scenario, visitor), isolation, is_modern)| {

@@ -67,7 +67,7 @@ pub(super) const NOISE: &[(&str, &str)] = &[
 /// for byte, if the policy grants it, whatever other fields contain. `null` is never named, and a
 /// policy for everyone names `*`. Credentials are allowed only together with that origin.
 #[test]
-fn t06_the_named_origin_is_the_one_that_asked_and_is_granted() {
+fn t06_the_allowed_origin_is_the_granted_origin_of_the_request() {
     let cases = (generate::exchange(), subsequence(NOISE, 0..4));
     holds("T6", 15, cases, |((scenario, mut request), noise)| {
         for (name, value) in noise {
@@ -130,7 +130,7 @@ fn t08_vary_depends_on_the_policy_alone() {
 
 /// No CORS field is repeated in a response, whatever the handler wrote.
 #[test]
-fn every_field_of_sharing_stands_there_once_at_the_most() {
+fn every_cors_field_occurs_at_most_once() {
     holds("once", 27, generate::exchange(), |(scenario, request)| {
         let site = Site::new(&scenario);
         let response = site.ask(&request);

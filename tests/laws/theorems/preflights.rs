@@ -29,7 +29,7 @@ const ASKED_NAMES: &str = "access-control-request-headers";
 /// T3, preflight gate. In a browser with an empty preflight cache, a request that needs a preflight
 /// and was not granted reaches no handler.
 #[test]
-fn t03_what_was_not_granted_in_advance_reaches_no_handler() {
+fn t03_requests_without_a_granted_preflight_reach_no_handler() {
     holds("T3", 41, generate::visit(), |(scenario, visitor)| {
         let (site, page) = (Site::new(&scenario), visitor.page(&scenario));
         let visit = first_load(&site, &visitor, &page);
@@ -49,7 +49,7 @@ fn t03_what_was_not_granted_in_advance_reaches_no_handler() {
 /// same, byte for byte, whatever credentials, CSRF tokens and conditions it carries and whatever
 /// was sent before.
 #[test]
-fn t09_a_preflight_depends_on_what_it_asks_alone() {
+fn t09_a_preflight_depends_only_on_its_question() {
     let cases = (generate::exchange(), subsequence(NOISE, 1..6), generate::request_seed());
     holds("T9", 29, cases, |((scenario, request), noise, before)| {
         if !request.is_preflight() {
@@ -79,7 +79,7 @@ fn t09_a_preflight_depends_on_what_it_asks_alone() {
 /// its methods itself, every method that it allows is served there under the same declaration, or is
 /// the requested one and reaches no handler: the page may read the 404 or 405.
 #[test]
-fn t10_a_preflight_says_what_the_request_will_be_answered() {
+fn t10_a_preflight_predicts_the_response_to_the_request() {
     holds("T10", 9, generate::exchange(), |(scenario, request)| {
         let asked = lines(&request.headers, ASKED_METHOD);
         let ([asked], true) = (&*asked, request.is_preflight() && is_routed(&request.path)) else {
@@ -126,7 +126,7 @@ fn t10_a_preflight_says_what_the_request_will_be_answered() {
 /// the policy of its method: to its origin, in its credentials mode, with this method and all of
 /// its headers. (A browser caches methods and headers separately, for all methods of a URL.)
 #[test]
-fn t11_what_is_sent_without_asking_was_granted() {
+fn t11_requests_sent_without_a_preflight_were_granted() {
     let wait = prop_oneof![4 => Just(0_u64), 3 => select(&[1, 4, 6, 599, 601, 7201][..])];
     let loads = vec((asking_fetch(), wait), 2..7);
     // With one policy for all methods, and with several.
@@ -219,7 +219,7 @@ fn t12_only_a_preflight_is_answered_as_one() {
 /// Access-Control-Request-Headers contains, even 64 KiB of commas. Its length depends on the lists
 /// of the policies, and no work is done for each requested name.
 #[test]
-fn t28_the_asked_headers_do_not_change_the_response() {
+fn t28_the_requested_headers_do_not_change_the_response() {
     let asked = prop_oneof![
         Just(vec![]),
         Just(vec![",".repeat(64 * 1024)]),

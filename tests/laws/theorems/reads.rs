@@ -34,7 +34,7 @@ fn read(visit: &Visit) -> Option<(&Response, &Hop)> {
 /// whatever the handlers do, is granted by a policy: to its origin, in its credentials mode, and if
 /// it needed a preflight, with its method and all headers that it set.
 #[test]
-fn t01_what_a_page_reads_was_granted() {
+fn t01_a_page_reads_only_granted_responses() {
     holds("T1", 11, generate::visit(), |(scenario, visitor)| {
         let (site, page) = (Site::new(&scenario), visitor.page(&scenario));
         let visit = first_load(&site, &visitor, &page);
@@ -55,7 +55,7 @@ fn t01_what_a_page_reads_was_granted() {
 /// server's status, whatever it is, also after a panic or a time-out, and with exactly the exposed
 /// and the safelisted headers.
 #[test]
-fn t02_what_is_granted_is_read_whatever_its_status() {
+fn t02_granted_responses_are_readable_with_any_status() {
     holds("T2", 7, generate::visit(), |(scenario, visitor)| {
         let (site, page) = (Site::new(&scenario), visitor.page(&scenario));
         let visit = first_load(&site, &visitor, &page);

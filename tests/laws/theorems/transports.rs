@@ -86,7 +86,7 @@ fn seen(mut call: Call) -> (Method, String, HeaderMap) {
 /// sees, for any configured proxies as long as the peer is none of them. In development, where a
 /// proxy in front cannot be known, such a request is refused with 421.
 #[test]
-fn t20_what_a_peer_says_of_itself_changes_nothing() {
+fn t20_forwarding_fields_of_untrusted_peers_change_nothing() {
     let forged = vec(subsequence(FORWARDED, 1..4), 3);
     let cases = (generate::exchange(), forged, any_front(), prop::bool::weighted(0.2));
     holds("T20", 77, cases, |((scenario, mut request), forged, front, is_development)| {

@@ -73,13 +73,14 @@ async fn floods(test: &str, name: &'static str, flood: fn(u32) -> Vec<u8>) {
 }
 
 #[tokio::test]
-async fn rapid_resets_hold_nobody_up() {
+async fn rapid_resets_do_not_delay_others() {
     let _machine = crate::alone().await;
-    floods("attack::http2::rapid_resets_hold_nobody_up", "rapid resets", resets).await;
+    floods("attack::http2::rapid_resets_do_not_delay_others", "rapid resets", resets).await;
 }
 
 #[tokio::test]
-async fn endless_heads_hold_nobody_up() {
+async fn endless_heads_do_not_delay_others() {
     let _machine = crate::alone().await;
-    floods("attack::http2::endless_heads_hold_nobody_up", "endless heads", continuations).await;
+    floods("attack::http2::endless_heads_do_not_delay_others", "endless heads", continuations)
+        .await;
 }

@@ -37,12 +37,12 @@ async fn attack(name: &str, mut attack: Command) {
 
 #[tokio::test]
 #[ignore = "needs slowhttptest"]
-async fn slow_clients_slow_nobody_else_down() {
+async fn slow_clients_do_not_slow_others() {
     let _machine = crate::alone().await;
     if role().is_some() {
         return be_server().await;
     }
-    let (server, unit) = busy_server("attack::slow::slow_clients_slow_nobody_else_down").await;
+    let (server, unit) = busy_server("attack::slow::slow_clients_do_not_slow_others").await;
     assert_leaves_nothing(&server, unit, "slow clients", async || {
         let bystander = Bystander::of(server.address);
         join_all(ATTACKS.map(|(name, arguments)| attack(name, slowhttptest(&server, arguments))))

@@ -41,9 +41,9 @@ mod instances {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn clocks_that_are_wrong_by_an_hour_log_nobody_out() {
+async fn clocks_that_are_wrong_by_an_hour_end_no_session() {
     let store = Postgres::shared().await.schema();
-    crate::instances::clocks_that_are_wrong_by_an_hour_log_nobody_out(&store).await;
+    crate::instances::clocks_that_are_wrong_by_an_hour_end_no_session(&store).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -117,7 +117,7 @@ async fn histories_of_clients_are_linearizable() {
 /// An app that moves to another store counts once a minute.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn few_sessions_are_counted_and_of_many_the_server_knows_about_how_many() {
+async fn few_sessions_are_counted_and_many_are_estimated() {
     let server = Postgres::shared().await;
     let url = server.schema();
     let store = PostgresStore::new(&*url);

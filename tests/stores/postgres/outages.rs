@@ -19,7 +19,7 @@ async fn a_database_that_is_killed_loses_nothing_that_was_acknowledged() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn a_database_that_hangs_holds_up_nobody_for_long() {
+async fn a_hanging_database_does_not_block_requests_for_long() {
     let server = Postgres::start(&[]).await;
     paused(&server, &server.schema()).await;
 }
@@ -56,7 +56,7 @@ async fn a_full_disk_loses_nothing_that_was_acknowledged() {
 /// Another client locks a row for a while: calls that need it fail or wait, and the rest go on.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn a_lock_of_somebody_else_stops_what_needs_it_and_nothing_more() {
+async fn a_foreign_lock_blocks_only_calls_that_need_it() {
     let server = Postgres::shared().await;
     let url = server.schema();
     let schema = url.split_once("schema=").unwrap().1;

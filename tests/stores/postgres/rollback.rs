@@ -299,7 +299,7 @@ async fn limits_continue_from_the_rows_of_before() {
 /// Their tables are not logged, so a standby has none.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn limits_begin_anew_after_a_failover() {
+async fn limits_restart_after_a_failover() {
     let open = |url: &str| PostgresStore::new(url);
     limits_continue_from_the_older_state(&Failover::start().await, open, false).await;
 }

@@ -105,7 +105,7 @@ async fn missing_privileges_are_named_with_the_statement_that_grants_them() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn a_server_that_forgets_what_it_acknowledged_is_refused() {
+async fn a_server_that_loses_acknowledged_writes_is_refused() {
     let server = Postgres::start(&["fsync=off", "synchronous_commit=off"]).await;
     says(&refused(&server.url()).await, &["`fsync` is off", "`synchronous_commit` is off"]);
 }

@@ -66,7 +66,7 @@ async fn any_node_leads_to_the_one_that_has_the_keys() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn while_the_keys_move_to_another_node_nobody_is_logged_out() {
+async fn no_session_ends_while_keys_move_to_another_node() {
     let cluster = RedisCluster::shared().await;
     let url = cluster.prefix();
     let instances = Instance::three(&url).await;

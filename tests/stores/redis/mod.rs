@@ -42,9 +42,9 @@ mod instances {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn clocks_that_are_wrong_by_an_hour_log_nobody_out() {
+async fn clocks_that_are_wrong_by_an_hour_end_no_session() {
     let store = Redis::shared().await.prefix();
-    crate::instances::clocks_that_are_wrong_by_an_hour_log_nobody_out(&store).await;
+    crate::instances::clocks_that_are_wrong_by_an_hour_end_no_session(&store).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -178,7 +178,7 @@ async fn anonymous_sessions_are_bounded_whichever_instance_began_them() {
 /// Ends of all kinds, then a purge: the server keeps what is needed for ever, and no more.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn nothing_stays_of_what_ended() {
+async fn ended_sessions_leave_no_keys() {
     let server = Redis::shared().await;
     let url = server.prefix();
     let store = RedisStore::new(&*url).anonymous_limit(AnonymousLimit::new(5, 1000));

@@ -19,7 +19,7 @@ async fn a_server_that_is_killed_loses_nothing_that_was_acknowledged() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn a_server_that_hangs_holds_up_nobody_for_long() {
+async fn a_hanging_server_does_not_block_requests_for_long() {
     let server = Redis::start(&[]).await;
     paused(&server, &server.prefix()).await;
 }
@@ -55,7 +55,7 @@ async fn a_full_disk_loses_nothing_that_was_acknowledged() {
 /// Servers close connections that have been idle for long.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn a_connection_that_the_server_closed_is_replaced_and_nobody_notices() {
+async fn a_connection_that_the_server_closed_is_replaced_unnoticed() {
     let server = Redis::start(&[]).await;
     let url = server.prefix();
     let channel = format!("{{{}}}:news", url.split_once("prefix=").unwrap().1);

@@ -36,7 +36,7 @@ async fn the_primary_of_sentinels_keeps_all_rules() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn a_start_says_what_the_sentinels_lack() {
+async fn a_start_names_the_faults_of_the_sentinels() {
     let servers = RedisSentinel::shared().await;
     let url = servers.prefix();
     let (one, two) = (Port::reserve(), Port::reserve());

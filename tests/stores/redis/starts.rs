@@ -76,7 +76,7 @@ async fn missing_rights_are_named_with_the_command_that_grants_them() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn a_server_that_forgets_what_it_acknowledged_is_refused() {
+async fn a_server_that_loses_acknowledged_writes_is_refused() {
     let server = Redis::start(&["appendonly=no", "maxmemory=100mb"]).await;
     server.command(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]).await;
     let url = server.url();

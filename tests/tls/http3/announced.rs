@@ -47,7 +47,7 @@ async fn http3_is_announced_to_clients_over_tls() {
 
 /// The public port may differ from that of the server.
 #[tokio::test]
-async fn the_port_is_that_of_the_public_origin() {
+async fn the_announced_port_comes_from_the_public_origin() {
     for (origin, port) in [("https://shop.example", 443), ("https://shop.example:8443", 8443)] {
         let server = Server::start(app().public_origin(origin)).await;
         let want = format!("h3=\":{port}\"; ma=86400");
@@ -56,7 +56,7 @@ async fn the_port_is_that_of_the_public_origin() {
 }
 
 #[tokio::test]
-async fn http3_is_announced_to_nobody_where_it_is_not_served_or_over_plain_http() {
+async fn http3_is_announced_only_if_it_is_served_and_over_tls() {
     let plain = Running::start(app()).await;
     let response = plain.response(sockets::request("GET /hello", &[])).await;
     assert_eq!(response.header("alt-svc"), None);

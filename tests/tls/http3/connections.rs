@@ -81,7 +81,7 @@ async fn one_request_is_all_if_the_settings_say_so() {
 }
 
 #[tokio::test]
-async fn a_server_that_stops_finishes_what_was_begun() {
+async fn a_stopping_server_finishes_open_requests() {
     let (site, mut seen) = site();
     let server = Server::start(app_with(&site)).await;
     let mut session = server.connect().await;
@@ -114,7 +114,7 @@ async fn a_server_that_stops_finishes_what_was_begun() {
 
 /// RFC 9114 5.2: a client that goes away wants no pushes, but the response to what it has requested.
 #[tokio::test]
-async fn a_client_that_goes_away_gets_the_response_to_what_it_requested() {
+async fn a_client_that_sends_goaway_gets_its_open_responses() {
     let (site, mut seen) = site();
     let server = Server::start(app_with(&site)).await;
     let quic = server.raw().await;
@@ -144,7 +144,7 @@ async fn a_client_that_goes_away_gets_the_response_to_what_it_requested() {
 }
 
 #[tokio::test]
-async fn a_server_cuts_off_what_does_not_end_in_time() {
+async fn a_stopping_server_cuts_off_slow_requests() {
     let (site, mut seen) = site();
     let settings = ServerSettings::default().shutdown_timeout(Duration::from_millis(200));
     let server = Server::start(app_with(&site).settings(settings)).await;

@@ -88,7 +88,7 @@ async fn early(server: &Server, relay: &Relay) -> (quinn::Connection, quinn::Zer
 
 /// RFC 8470 5.1: a handler can see it, and a proxy must forward it.
 #[tokio::test]
-async fn handlers_see_what_came_early() {
+async fn handlers_see_that_a_request_was_early_data() {
     let server = Server::start(App::new(()).routes(routes![early_field])).await;
     let relay = Relay::start(server.address()).await;
     let (quic, accepted) = early(&server, &relay).await;
@@ -101,7 +101,7 @@ async fn handlers_see_what_came_early() {
 }
 
 #[tokio::test]
-async fn only_what_may_come_twice_is_answered_before_the_handshake_is_complete() {
+async fn only_replayable_requests_are_served_before_the_handshake_completes() {
     let server = Server::start(app()).await;
     let relay = Relay::start(server.address()).await;
     let (quic, accepted) = early(&server, &relay).await;

@@ -33,7 +33,7 @@ async fn requests_that_are_given_up_again_and_again_end_the_connection() {
 
 /// A client that opens its window for one response and cancels others now and then is no flood.
 #[tokio::test]
-async fn a_client_that_gives_up_some_requests_goes_on() {
+async fn a_client_that_cancels_some_requests_continues() {
     let server = Server::start(app()).await;
     let quic = server.raw().await;
     let hello = client::head(&client::lines("GET", "/hello"));

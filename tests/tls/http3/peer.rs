@@ -11,7 +11,7 @@ use super::*;
 
 #[tokio::test]
 #[ignore = "needs Python with aioquic"]
-async fn aioquic_gets_what_the_standard_says() {
+async fn responses_to_aioquic_follow_the_standard() {
     let server = Server::start(app()).await;
     let given = serde_json::json!({
         "port": server.address().port(),

@@ -8,7 +8,7 @@ use super::*;
 use client::{exchange, head};
 
 #[tokio::test]
-async fn a_response_has_what_one_over_http1_has() {
+async fn responses_equal_those_of_http1() {
     let named = ServerSettings::default().server_header("shop".parse().unwrap());
     let server = Server::start(app().settings(named)).await;
     let mut session = server.connect().await;

@@ -131,7 +131,7 @@ async fn every_version_gets_the_same_responses() {
 
 /// The policy in force is the candidate.
 #[tokio::test]
-async fn a_candidate_changes_no_response_and_sees_what_every_version_says() {
+async fn a_candidate_changes_no_response_and_sees_every_version_of_http() {
     let candidate = Candidate::new(app().manifest());
     let observed = || app().observe(&candidate);
     let one = all(&mut Http1::new(plain().await)).await;

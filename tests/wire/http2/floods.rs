@@ -143,7 +143,7 @@ async fn floods_end_their_own_connection_while_others_are_served() {
 
 /// The usual amounts of a busy client are no flood.
 #[tokio::test]
-async fn floods_are_not_what_goes_with_requests() {
+async fn frames_of_requests_are_no_flood() {
     let server = Running::start(app()).await;
     let mut raw = Raw::open(server.address).await;
     for stream in streams(100) {

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_called_by_what_they_stand_in() {
+    fn items_are_named_by_their_path() {
         let all = paths_of(|_| true);
         let read = ["LIMIT", "double", "Vec", "Vec::read", "Vec::read::inner"];
         assert_eq!(all, [&read[..], &["make", "make::made", "tests", "tests::Page"]].concat());

@@ -75,7 +75,7 @@ mod tests {
     use crate::project;
 
     #[test]
-    fn a_run_goes_on_with_what_the_last_one_has_not_killed() {
+    fn a_run_resumes_with_the_unkilled_faults() {
         let folder = project::target().join("xtask-results");
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("results.jsonl");

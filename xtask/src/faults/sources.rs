@@ -269,13 +269,13 @@ fn covers(list: &[u8]) -> bool {
     }
 
     #[test]
-    fn a_text_that_stands_in_another_item_is_found_there() {
+    fn a_text_that_moved_to_another_item_is_found_there() {
         let mend = place("Other::covers", "self.len < 8").unwrap_err();
         assert!(mend.ends_with("is in\n  `OriginSet::is_small` at a/set.rs:8"), "{mend}");
     }
 
     #[test]
-    fn a_text_that_stands_twice_needs_what_stands_beside_it() {
+    fn a_text_that_occurs_twice_needs_context() {
         let mend = place("covers", "list.len() < 8").unwrap_err();
         assert!(mend.starts_with("`find` is 2 times in `covers`"), "{mend}");
     }

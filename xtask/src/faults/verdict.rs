@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_without_tests_is_no_verdict() {
+    fn a_run_without_tests_has_no_verdict() {
         let none = "test result: ok. 0 passed; 0 failed; 0 ignored\n";
         assert_eq!(verdict(true, none), Verdict::NoTests);
         let one = format!("{none}test result: ok. 1 passed; 0 failed; 0 ignored\n");

@@ -136,7 +136,7 @@ fn the_page_shows_where_a_user_is_logged_in_and_ends_it() -> Result<(), Failure>
 
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
-fn the_page_shows_what_becomes_of_tokens() -> Result<(), Failure> {
+fn the_page_shows_the_state_of_tokens() -> Result<(), Failure> {
     const GOOD: &str = "The token is good.";
     let folder = Folder::new()?;
     let accounts = Accounts::start(&folder)?;

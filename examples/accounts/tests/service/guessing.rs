@@ -40,7 +40,7 @@ async fn an_address_guesses_thirty_passwords_a_minute() {
 }
 
 #[tokio::test]
-async fn a_stranger_slows_new_devices_and_locks_nobody_out() {
+async fn a_guesser_slows_new_devices_and_locks_out_no_user() {
     let (_folder, accounts) = started();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     ada.renew_csrf().await;
@@ -76,7 +76,7 @@ async fn a_stranger_slows_new_devices_and_locks_nobody_out() {
 }
 
 #[tokio::test]
-async fn a_known_device_guesses_ten_times_and_slows_no_other() {
+async fn a_known_device_may_guess_ten_times_and_slows_no_other() {
     let (_folder, accounts) = started();
     let mut thief = Visitor::signed_up(&accounts, "ada").await;
     thief.cookie = None;
@@ -109,7 +109,7 @@ async fn a_session_guesses_its_password_ten_times() {
 }
 
 #[tokio::test]
-async fn a_device_is_known_to_the_user_who_logged_in_on_it_alone() {
+async fn a_device_is_known_only_for_the_user_who_logged_in_on_it() {
     let (_folder, accounts) = started();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     let mut eve = Visitor::signed_up(&accounts, "eve").await;
@@ -126,7 +126,7 @@ async fn a_device_is_known_to_the_user_who_logged_in_on_it_alone() {
 }
 
 #[tokio::test]
-async fn a_name_that_nobody_has_is_slowed_alike() {
+async fn unknown_names_are_slowed_like_existing_ones() {
     let (_folder, accounts) = started();
     Visitor::signed_up(&accounts, "ada").await;
     let (known, told) = guesses(&mut Visitor::from(&accounts, 0, 2), "ada").await;
@@ -138,7 +138,7 @@ async fn a_name_that_nobody_has_is_slowed_alike() {
 /// Each from another address and for another name, so that no rate stops it. Strangers wait in a
 /// queue of their own, and are refused at once where it is full.
 #[tokio::test]
-async fn a_flood_of_wrong_passwords_leaves_those_alone_who_are_known() {
+async fn a_flood_of_wrong_passwords_does_not_slow_known_devices() {
     let (_folder, accounts) = started();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     ada.renew_csrf().await;
@@ -167,7 +167,7 @@ async fn a_flood_of_wrong_passwords_leaves_those_alone_who_are_known() {
 
 /// A request waits for a core only once it is complete: a body that does not arrive takes no place.
 #[tokio::test]
-async fn slow_senders_keep_nobody_from_logging_in() {
+async fn slow_senders_do_not_prevent_logins() {
     let (_folder, accounts) = started();
     Visitor::signed_up(&accounts, "ada").await;
     let mut waiting = Vec::new();

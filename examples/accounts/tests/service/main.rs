@@ -524,7 +524,7 @@ async fn sessions_tokens_and_users_outlive_a_restart() {
 }
 
 #[tokio::test]
-async fn a_second_process_on_the_same_folder_says_what_is_wrong() {
+async fn a_second_process_on_the_same_folder_reports_the_conflict() {
     let (folder, accounts) = started();
     let second = Accounts::command(&folder).output().expect("a process");
     assert_eq!(second.status.code(), Some(1));

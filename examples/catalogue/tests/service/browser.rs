@@ -86,7 +86,7 @@ fn the_page_tells_network_cache_and_revalidated_apart() -> Result<(), Failure> {
 
 #[test]
 #[ignore = "needs Chromium, chromedriver and axe: `cargo xtask test` runs it"]
-fn the_page_shows_what_refused_changes_and_limits_look_like() -> Result<(), Failure> {
+fn the_page_shows_refused_changes_and_limits() -> Result<(), Failure> {
     let catalogue = Catalogue::start()?;
     let browser = Browser::start()?;
     browser.goto(catalogue.origin())?;
@@ -115,7 +115,7 @@ fn the_page_shows_what_refused_changes_and_limits_look_like() -> Result<(), Fail
 
 #[test]
 #[ignore = "needs Chromium, chromedriver and axe: `cargo xtask test` runs it"]
-fn the_partner_of_the_catalogue_gets_what_is_granted_to_it() -> Result<(), Failure> {
+fn the_partner_of_the_catalogue_reads_the_granted_routes() -> Result<(), Failure> {
     let catalogue = Catalogue::start()?;
     let browser = Browser::start()?;
     browser.goto(catalogue.partner())?;

@@ -85,7 +85,7 @@ async fn an_unchanged_list_or_product_gets_304() {
 }
 
 #[tokio::test]
-async fn nobody_changes_a_product_that_they_have_not_seen() {
+async fn changes_need_the_current_version_of_a_product() {
     let catalogue = started();
     let lamp = |price: u32| json!({ "name": "Desk lamp", "price": price });
     let blind = put(&catalogue, "/products/1", &[], &lamp(1)).await;
@@ -189,7 +189,7 @@ async fn two_searches_run_at_once_and_not_more() {
 }
 
 #[tokio::test]
-async fn a_download_goes_on_where_it_broke_off_unless_the_file_has_changed() {
+async fn a_download_resumes_unless_the_file_has_changed() {
     let catalogue = started();
     let whole = get(&catalogue, "/price-list.csv").await;
     assert_eq!(whole.header("accept-ranges"), Some("bytes"));
@@ -233,7 +233,7 @@ async fn an_old_partner_gets_a_script_and_no_function_of_its_choice() {
 }
 
 #[tokio::test]
-async fn pages_of_other_sites_load_what_is_granted_to_them() {
+async fn pages_of_other_sites_load_only_granted_routes() {
     let catalogue = started();
     let origin = format!("origin: {}", catalogue.partner());
     let cors = ["sec-fetch-site: cross-site", "sec-fetch-mode: cors", &*origin];
@@ -278,7 +278,7 @@ async fn files_are_compressed_under_the_same_policy() {
 }
 
 #[tokio::test]
-async fn the_page_runs_one_script_and_nobody_keeps_or_frames_it() {
+async fn the_page_runs_one_script_and_is_never_cached_or_framed() {
     let catalogue = started();
     let page = get(&catalogue, "/").await;
     assert_eq!(page.header("cache-control"), Some("no-store"));

@@ -40,7 +40,7 @@ async fn the_api_is_a_part_of_the_origin_of_its_page() {
 
 #[test]
 #[ignore = "needs Chromium, chromedriver and axe: `cargo xtask test` runs it"]
-fn the_page_sees_through_the_proxy_what_the_browser_keeps_from_it_without() -> Result<(), Failure> {
+fn the_page_reads_responses_only_through_the_proxy() -> Result<(), Failure> {
     let example = started();
     let browser = Browser::start()?;
     browser.goto(example.printed("page"))?;

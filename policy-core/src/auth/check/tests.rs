@@ -16,7 +16,7 @@ fn rules(spec: AuthSpec<'_>) -> Vec<(Rule, usize)> {
 }
 
 #[test]
-fn somebody_is_named_and_public_and_schemes_stand_alone() {
+fn callers_are_named_and_public_and_schemes_stand_alone() {
     for alone in [SESSION, TOKEN, PUBLIC, BASIC, KEYS] {
         assert_eq!(rules(alone), []);
     }
@@ -55,7 +55,7 @@ fn a_ticket_is_taken_with_get_only() {
 }
 
 #[test]
-fn scopes_are_those_of_rfc_6749_and_roles_are_texts() {
+fn scopes_follow_rfc_6749_and_roles_are_any_text() {
     for byte in 0..=u8::MAX {
         let text = char::from(byte).to_string();
         let is_scope = matches!(byte, 0x21 | 0x23..=0x5B | 0x5D..=0x7E);
@@ -134,7 +134,7 @@ fn issuers_are_https_urls_and_need_a_route_for_their_tokens() {
 }
 
 #[test]
-fn a_user_of_this_app_is_no_argument_where_others_may_call() {
+fn a_principal_is_refused_on_routes_for_other_issuers() {
     for (issuers, is_right) in [
         (None, true),
         (Some(&[OWN_ISSUER][..]), true),
@@ -205,7 +205,7 @@ fn a_protection_has_something_to_protect_and_an_exemption_a_reason() {
 }
 
 #[test]
-fn a_principal_is_there_where_one_is_asked_for() {
+fn a_principal_needs_a_route_that_authenticates() {
     let with = |spec| rules(AuthSpec { principal: true, ..spec });
     assert_eq!(with(SESSION), []);
     assert_eq!(with(PUBLIC), [(Rule::PrincipalOfPublic, 0)]);
@@ -217,7 +217,7 @@ fn a_principal_is_there_where_one_is_asked_for() {
 }
 
 #[test]
-fn a_policy_is_asked_the_same_as_its_attribute() {
+fn a_policy_and_its_attribute_follow_the_same_rules() {
     let requirement = Requirement {
         scheme: Some(OwnScheme { name: "Basic", ambient: true }),
         optional: true,

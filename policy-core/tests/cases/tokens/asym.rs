@@ -59,7 +59,7 @@ fn keys_of_another_algorithm_or_half_are_refused() {
 }
 
 #[test]
-fn only_keys_that_verify_what_they_say_are_taken_from_a_set() {
+fn only_usable_verification_keys_are_taken_from_a_set() {
     let point = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
     let with = |changes: Value| {
         let mut jwk = json!({ "kty": "OKP", "crv": "Ed25519", "kid": "k", "x": point });

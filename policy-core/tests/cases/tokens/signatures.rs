@@ -223,7 +223,7 @@ fn a_token_chooses_neither_its_key_nor_its_algorithm() {
 /// The padding of RFC 8017 9.2 with one fault each.
 #[test]
 #[ignore = "needs Python: `cargo xtask test` runs it"]
-fn the_padding_of_rs256_is_what_the_standard_says_byte_for_byte() {
+fn the_padding_of_rs256_follows_the_standard_byte_for_byte() {
     let output = Command::new("python3").args(["-c", include_str!("rs256.py")]).output();
     let output = output.expect("Python; `cargo xtask test` installs what is needed");
     let errors = String::from_utf8_lossy(&output.stderr);

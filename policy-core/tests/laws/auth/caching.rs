@@ -109,7 +109,7 @@ fn a_handler_makes_it_stricter_only() {
 
 /// A choice of the handler that is strict enough is kept.
 #[test]
-fn a_handler_may_choose_what_is_strict_enough() {
+fn strict_enough_choices_of_handlers_are_kept() {
     for (said, kept) in [
         ("no-store", "no-store"),
         ("private, max-age=60", "private, max-age=60"),

@@ -10,7 +10,7 @@ use policy_core_tests::law::{Precondition, holds};
 
 /// A callback name is accepted exactly if a small automaton accepts it.
 #[test]
-fn a_callback_is_what_the_automaton_takes() {
+fn callbacks_match_the_automaton() {
     let word = prop_oneof![
         4 => "[a-zA-Z_$][a-zA-Z0-9_$]{0,8}",
         1 => "[a-z.$0-9]{0,70}",

@@ -70,7 +70,7 @@ fn words() -> impl Strategy<Value = String> {
 /// A browser reads every accepted policy word by word as it was written, with the defaults that it
 /// does not cover and no other directive.
 #[test]
-fn nothing_but_what_was_written_gets_into_the_header() {
+fn the_header_contains_only_the_written_policy_and_defaults() {
     let kinds = select(vec![0, 1, 2, 3]);
     let sources = vec((kinds, words()), 0..3);
     let directives = vec((select(Name::ALL.to_vec()), sources), 1..3);

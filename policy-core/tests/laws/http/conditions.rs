@@ -177,7 +177,7 @@ fn oracle(case: &Case) -> Verdict {
 
 /// Every request is decided as RFC 9110 13.2.2 says, for any conditions.
 #[test]
-fn conditions_are_those_of_the_standard() {
+fn conditions_follow_the_standard() {
     for (want, usual) in [(Verdict::Proceed, 64), (Verdict::NotModified, 6), (Verdict::Failed, 25)]
     {
         holds(&format!("{want:?}"), usual, cases(), |case| {

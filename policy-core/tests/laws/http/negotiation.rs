@@ -110,7 +110,7 @@ fn oracle(ranges: &[&Range], offers: &[(&str, &str, Vec<Parameter>)]) -> Option<
 
 /// The chosen offer is the best by RFC 9110 12.5.1.
 #[test]
-fn the_choice_is_that_of_the_standard() {
+fn the_choice_follows_the_standard() {
     let offer =
         (select(TYPES.to_vec()), parameters()).prop_map(|((kind, sub), all)| (kind, sub, all));
     let lines = vec(vec(member(), 0..5), 0..3);

@@ -151,7 +151,7 @@ fn oracle(case: &Case) -> Range {
 
 /// A part is sent exactly if one is requested and exists.
 #[test]
-fn ranges_are_those_of_the_standard() {
+fn ranges_follow_the_standard() {
     for (want, usual) in [("Part", 12), ("NotSatisfiable", 7), ("Whole", 76)] {
         holds(want, usual, cases(), |case| {
             let mut headers = HeaderMap::new();

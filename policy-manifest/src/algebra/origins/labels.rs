@@ -154,7 +154,7 @@ mod tests {
 
     /// Where the fixed parts of two patterns overlap, labels are compared one by one.
     #[test]
-    fn patterns_that_cross_have_exactly_what_both_match() {
+    fn crossing_patterns_intersect_in_their_common_origins() {
         let both = region("https://a-*-c.t").intersection(&region("https://*-b-c.t"));
         for (label, is_in) in [
             ("a-x-b-c", true),

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_region_is_refused_with_the_entry() {
+    fn a_malformed_region_is_refused_with_its_entry() {
         let parse = |text: &str| text.parse::<OriginRegion>().unwrap_err();
         for (text, entry, rule) in [
             ("", "", Rule::OriginScheme),

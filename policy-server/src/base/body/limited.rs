@@ -181,7 +181,7 @@ mod tests {
 
     /// axum's extractors recognise the error of a limit, however deeply layers have nested it.
     #[tokio::test]
-    async fn an_error_of_a_limit_inside_is_known_outside() {
+    async fn an_outer_limit_recognizes_the_error_of_an_inner_one() {
         use axum_core::extract::FromRequest;
 
         let inside = Body::new(limited(Body::from("abcd"), 3, Excess::Cut));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn only_forms_with_files_are_shown_an_excess() {
+    fn only_multipart_forms_see_an_excess() {
         for (media_type, excess) in [
             (None, Excess::Cut),
             (Some("multipart/form-data; boundary=x"), Excess::Shown),

@@ -549,7 +549,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_internal_error_is_not_shown() {
+    async fn internal_errors_are_hidden_from_clients() {
         let (status, body) = sent(Problem::internal("password is hunter2")).await;
         assert_eq!(status, 500);
         assert!(!body.to_string().contains("hunter2"));

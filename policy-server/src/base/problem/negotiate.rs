@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_for_who_prefers_it() {
+    fn plain_text_is_sent_to_clients_that_prefer_it() {
         for lines in
             [&["text/plain"][..], &["text/plain, */*;q=0.1"], &["text/html;q=0.5", "text/plain"]]
         {

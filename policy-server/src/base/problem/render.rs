@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_shown_is_markup() {
+    fn shown_texts_contain_no_markup() {
         let page = html(&attack());
         let shown = "&lt;/title&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot; \
                      onload=&quot;&amp;\u{fffd}[31m\u{fffd}";
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_shown_controls_a_terminal() {
+    fn shown_texts_contain_no_control_characters() {
         let text = text(&attack());
         assert!(text.chars().all(|character| !character.is_control() || character == '\n'));
         assert!(!text.contains("hunter2"));
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_says_what_the_problem_says() {
+    fn a_page_contains_the_members_of_the_problem() {
         let problem = Problem::conflict()
             .code("orders.sold")
             .detail("the lamp is sold")

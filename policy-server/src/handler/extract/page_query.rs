@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_rest_of_the_query_is_kept_and_written_anew() {
+    async fn the_rest_of_the_query_is_kept_and_normalized() {
         let asked = "a=%3Cb%3E&%63ursor=WyJhIiwxXQ&c=d%0d%0ae&limit=2&f";
         let page = query(asked).await.unwrap();
         assert_eq!(page.cursor(), Some(&("a".to_owned(), 1)));

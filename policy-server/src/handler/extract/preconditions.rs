@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn dates_count_where_there_is_no_tag() {
+    async fn dates_count_without_a_tag() {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT";
         let at = |seconds: u64| {
             LastModified::from(SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777 + seconds))

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_used_up_before_the_store_is_asked_again() {
+    fn a_block_is_used_up_before_the_next_call_of_the_store() {
         let held = held(Rate::per_hour(300), 100);
         assert_eq!(take(&held, b"ada", NOW), Known::Ask { wanted: 3 });
         // One call for a block is in flight.
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_who_is_needed_stays_as_long_as_there_is_room() {
+    fn memory_is_bounded_and_needed_clients_stay_while_there_is_room() {
         let held = held(Rate::per_second(300), 160);
         let most = || held.shards.iter().map(|shard| shard.lock().unwrap().len()).max();
         for client in 0..10_000_u32 {

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn requests_that_wait_at_the_same_time_are_asked_for_together() {
+    async fn waiting_requests_share_a_call_of_the_store() {
         let (store, clock) = (Store::default(), Clock::system());
         let one = permits(&store, 1, 5, &clock).await;
         store.hold();

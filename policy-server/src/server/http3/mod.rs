@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn no_limit_is_larger_than_that_of_quinn() {
+    fn no_limit_exceeds_that_of_quinn() {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let tls = ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&TLS13])

@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_off_of_everyone_is_that_of_each() {
+    fn a_cut_off_of_everyone_applies_to_each_user() {
         let cut_offs = CutOffs::default();
         cut_offs.cut("ada");
         assert_eq!(cut_offs.cut_everyone(), (1, 2));

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strange_answer_is_an_error_that_says_what_it_is() {
+    fn an_unexpected_reply_is_an_error_that_names_it() {
         let says = |error: StoreError, part: &str| assert!(error.to_string().contains(part));
         says(as_number(&Value::Nil).unwrap_err(), "nothing in place of a number");
         says(as_array::<2>(Value::BulkString(vec![1])).unwrap_err(), "1 bytes in place of 2");

@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_names_sentinels_and_what_they_call_the_primary() {
+    fn a_url_names_sentinels_and_the_name_of_the_primary() {
         let url = "rediss+sentinel://ada:secret@one,two:1000,[::1]/shop/3?\
                    sentinel_user=eve&sentinel_password=s%3Fcret";
         let address = Address::parse(url).unwrap();

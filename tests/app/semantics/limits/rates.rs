@@ -131,7 +131,7 @@ async fn each_client_has_a_rate_of_its_own() {
 }
 
 #[tokio::test]
-async fn preflights_and_what_no_route_serves_are_not_counted() {
+async fn preflights_and_unrouted_requests_are_not_counted() {
     let server = Running::start(rates(&Clock::at(START))).await;
     for _ in 0..20 {
         let asks = [PAGE, "access-control-request-method: PUT"];
@@ -201,7 +201,7 @@ async fn a_limit_is_counted_where_it_is_stated() {
 }
 
 #[tokio::test]
-async fn a_refusal_is_kept_by_nobody_and_is_no_304() {
+async fn a_refusal_is_not_cached_and_never_304() {
     let server = Running::start(rates(&Clock::at(START))).await;
     let first = ask(&server, "GET /cached", &[]).await;
     assert_eq!(first.header("cache-control"), Some("public, max-age=60"));
@@ -238,7 +238,7 @@ async fn login(user: String, sessions: Sessions) -> Result<String, Problem> {
 const OWN: &str = "https://api.shop.example";
 
 #[tokio::test]
-async fn a_rate_per_principal_is_that_of_a_person_wherever_they_are() {
+async fn a_rate_per_principal_follows_the_user_across_addresses() {
     let clock = Clock::at(START);
     let app = App::new(())
         .public_origin(OWN)

@@ -4,7 +4,7 @@ use super::{PREFACE, SHORT, check};
 use crate::engine::Target;
 
 #[test]
-fn every_response_is_http_and_the_server_goes_on() {
+fn every_response_is_http_and_the_server_survives() {
     let dictionary: &[&[u8]] = &[
         b"\r\n",
         b"\r\n\r\n",

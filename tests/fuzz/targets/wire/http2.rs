@@ -20,7 +20,7 @@ fn check_frames(mut short: &[u8]) -> Seen {
 }
 
 #[test]
-fn every_frame_is_one_of_a_server_and_it_goes_on() {
+fn every_frame_is_valid_and_the_server_survives() {
     let dictionary: &[&[u8]] = &[
         // A whole request, a body, and frames about the connection.
         b"\x01\x05\x01\0\x1e\x82\x86\x41\x09localhost\x44\x08/lamps/7\x0f\x0d\x010\0\0\0\0\0",

@@ -108,7 +108,7 @@ fn a_preflight_sets_a_cookie() {
 }
 
 #[test]
-fn a_granted_preflight_is_no_success() {
+fn finds_granted_preflights_without_success() {
     // No browser sends such a preflight: other laws do not see it.
     let edit = |sent: &Parts, response: &mut Response| {
         let is_simple = text(&sent.headers, "access-control-request-method") == "GET";

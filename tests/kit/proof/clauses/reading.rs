@@ -20,7 +20,7 @@ fn shop() -> App<()> {
 }
 
 #[test]
-fn a_page_reads_with_credentials_what_is_granted_without() {
+fn finds_responses_that_add_credentials() {
     let app = responding(shop(), |sent, response| {
         if response.headers().contains_key(ALLOW_ORIGIN) && !is_preflight(sent) {
             set(response.headers_mut(), "access-control-allow-credentials", "true");

@@ -94,7 +94,7 @@ fn a_cache_goes_by_the_path() {
 
 /// Users get their own responses, and a client without a cookie gets that of the last user.
 #[test]
-fn nobody_gets_what_was_made_for_a_user() {
+fn finds_personal_responses_for_other_clients() {
     let last: Arc<Mutex<Option<Stored>>> = Arc::default();
     let layer = layer_fn(move |inner: SharedService| {
         let last = Arc::clone(&last);

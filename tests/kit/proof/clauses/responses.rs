@@ -281,7 +281,7 @@ fn a_layer_answers_what_the_app_refuses() {
 }
 
 #[test]
-fn a_response_no_longer_says_by_what_it_differs() {
+fn finds_responses_that_lose_vary() {
     // No cache stores a response to PUT, so no other law finds it.
     let edit = |sent: &Parts, response: &mut Response| {
         if sent.method == "PUT" {

@@ -266,7 +266,7 @@ fn a_header_with_another_value_is_found() {
 }
 
 #[test]
-fn a_stricter_cache_control_is_no_finding() {
+fn a_stricter_cache_control_is_not_reported() {
     finds(&[], |_, _, exchange| {
         let is_kept = exchange.response.headers.get(header::CACHE_CONTROL);
         if is_kept.is_some_and(|kept| kept == "public, max-age=60") {

@@ -131,7 +131,7 @@ fn only_a_logout_removes_a_cookie_that_names_no_session() {
 }
 
 #[test]
-fn a_store_that_is_down_costs_nobody_their_session() {
+fn an_unavailable_store_ends_no_session() {
     let world = default();
     let id = world.login(None, "ada");
     world.store.fail();
@@ -192,7 +192,7 @@ fn a_refused_login_of_another_user_takes_nothing() {
 }
 
 #[test]
-fn the_end_of_a_session_is_stored_whatever_became_of_the_request() {
+fn the_end_of_a_session_is_stored_even_if_the_request_fails() {
     for outcome in [
         Outcome::Answered(StatusCode::OK),
         Outcome::Answered(StatusCode::NOT_FOUND),

@@ -56,7 +56,7 @@ fn a_revocation_that_failed_is_made_up_for() {
 }
 
 #[test]
-fn a_refused_login_still_ends_what_was_to_end() {
+fn a_refused_login_still_ends_the_previous_session() {
     let world = World::new(|sessions| sessions.limit_per_user(1, LimitPolicy::Deny));
     let (ada, _bob) = (world.login(None, "ada"), world.login(None, "bob"));
     let request = session_request(&world, &ada);
@@ -183,7 +183,7 @@ fn the_port_is_in_the_name_where_no_other_instance_has_the_sessions() {
 }
 
 #[test]
-fn nothing_prints_what_is_secret() {
+fn secrets_are_never_printed() {
     let world = default();
     let id = world.login(None, "ada");
     let request = session_request(&world, &id);

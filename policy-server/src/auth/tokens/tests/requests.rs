@@ -46,7 +46,7 @@ fn a_login_is_answered_as_rfc_6749_5_1_says() {
 }
 
 #[test]
-fn an_access_token_says_who_it_is_and_since_when() {
+fn an_access_token_states_its_subject_and_login_time() {
     let (instance, clock) = instance();
     let login = wait(instance.tokens().login(ada())).unwrap();
     clock.advance(Duration::from_secs(100));
@@ -65,7 +65,7 @@ fn an_access_token_says_who_it_is_and_since_when() {
 }
 
 #[test]
-fn the_session_of_the_caller_is_in_their_token_and_in_nobody_elses() {
+fn only_tokens_of_the_caller_contain_their_session() {
     let (instance, clock) = instance();
     let tokens = instance.tokens_of(caller());
     let verify = |issued: Issued| {
@@ -162,7 +162,7 @@ fn a_ticket_is_taken_once_and_in_time() {
 }
 
 #[test]
-fn a_ticket_ends_with_what_it_was_made_with() {
+fn a_ticket_ends_with_its_credential() {
     let (instance, _) = instance();
     let tokens = instance.tokens_of(caller());
     let take = |text: &str| wait(instance.service.take_ticket(text)).unwrap();
@@ -226,7 +226,7 @@ fn a_compromised_key_signs_nothing_that_is_accepted() {
 
 /// Two instances with one store: the second learns of a revocation by polling every second.
 #[tokio::test]
-async fn an_instance_that_runs_learns_what_others_revoked() {
+async fn a_running_instance_learns_revocations_of_others() {
     let clock = Clock::at(START);
     let store = FaultyStore::new(MemoryStore::new());
     let [one, two] = [(); 2].map(|()| Instance::new(settings(), store.clone(), &clock));

@@ -54,7 +54,7 @@ mod tests {
     use crate::{client::Client, handler::RouteInfo};
 
     #[tokio::test]
-    async fn a_coded_body_is_not_taken_for_what_it_codes() {
+    async fn an_encoded_body_is_not_parsed_undecoded() {
         let read_of = async |codings: &[&str]| {
             let mut request = Request::new(Body::from("1"));
             for coding in codings {

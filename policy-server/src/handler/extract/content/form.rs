@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_form_stands_in_the_query_or_in_the_body() {
+    async fn a_form_comes_from_the_query_or_the_body() {
         assert_eq!(extract(Method::GET, "/?page=2", "text/plain", "page=3").await, "2");
         assert_eq!(extract(Method::HEAD, "/?page=2", FORM, "").await, "2");
         assert_eq!(extract(Method::POST, "/?page=2", FORM, "page=3").await, "3");

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn an_option_is_none_for_an_empty_value_whatever_its_type() {
+    fn an_option_of_any_type_is_none_for_an_empty_value() {
         let search = read::<Search>("page=&size=&sort=&words=&id=&range=&note=");
         assert_eq!(search, Ok(Search::default()));
         let search = read::<Search>("page=2&size=3&sort=price&words=a&note=").unwrap();

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_that_waits_goes_on_by_itself() {
+    async fn a_waiting_stream_continues_on_its_own() {
         let outside = Arc::new(AtomicU32::new(0));
         let after = Arc::clone(&outside);
         let (mut with, seen) = connection(3, move |number, done| {

@@ -179,7 +179,7 @@ async fn logins_go_in_between_the_steps_of_a_purge() {
 }
 
 #[tokio::test]
-async fn a_purge_looks_at_more_than_one_batch_and_spares_what_was_used() {
+async fn a_purge_reads_several_batches_and_keeps_used_sessions() {
     let folder = Folder::new("purge");
     let store = opened(folder.file()).await;
     let responses: Vec<_> = (0..700_u32)

@@ -26,7 +26,7 @@ async fn copies_share_one_file_and_the_last_one_closes_it() {
 }
 
 #[tokio::test]
-async fn a_file_whose_making_was_cut_short_is_made_anew() {
+async fn an_incomplete_new_file_is_created_again() {
     let folder = Folder::new("unfinished");
     std::fs::write(folder.file(), vec![0; 1_000_000]).unwrap();
     let store = opened(folder.file()).await;
@@ -167,7 +167,7 @@ async fn a_file_that_others_may_write_is_not_opened() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn where_a_file_cannot_be_made_the_error_says_what_to_do() {
+async fn an_error_about_a_new_file_says_what_to_do() {
     let folder = Folder::new("place");
     let refused = async |path: &std::path::Path| {
         SessionStore::open(&EmbeddedStore::new(path)).await.unwrap_err().to_string()

@@ -110,7 +110,7 @@ async fn secrets_stay_the_same_and_are_two() {
 }
 
 #[tokio::test]
-async fn an_operation_is_done_also_where_nobody_waits() {
+async fn a_dropped_operation_is_completed() {
     let folder = Folder::new("dropped");
     let store = opened(folder.file()).await;
     drop(store.create(CreateSession::new(key(1), record(Some("ada"), 1), NOW)));

@@ -275,7 +275,7 @@ proptest! {
     /// Whatever is called in whatever order, two stores say what one store says, and what is live in it
     /// is live in them.
     #[test]
-    fn two_stores_do_what_one_would_do(
+    fn two_stores_behave_as_one(
         old_sessions in 0..12_u64,
         earlier in 0..3_u64,
         acts in prop::collection::vec(act(), 1..40),

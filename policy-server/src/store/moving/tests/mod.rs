@@ -93,7 +93,7 @@ async fn two_stores_keep_the_rules_of_one() {
 }
 
 #[tokio::test]
-async fn the_secret_of_the_old_store_becomes_that_of_the_new_one() {
+async fn the_new_store_takes_over_the_secret_of_the_old_one() {
     let (old, new) = (MemoryStore::new(), MemoryStore::new());
     let secret = SessionStore::secret(&old, [1; 32]).await.unwrap();
     let prepared = moving(&old, &new, Phase::To);
@@ -152,7 +152,7 @@ async fn news_of_both_stores_are_delivered() {
 
 /// The numbers of the old store are not those of the new one, which it has not given out.
 #[tokio::test]
-async fn a_session_moves_whatever_its_number_in_the_old_store_is() {
+async fn a_session_moves_with_any_number_in_the_old_store() {
     let (old, new) = (MemoryStore::new(), MemoryStore::new());
     begin(&old, 1, Some("ada"), None).await;
     for _ in 0..5 {
@@ -170,7 +170,7 @@ async fn a_session_moves_whatever_its_number_in_the_old_store_is() {
 
 /// A stream that is open goes on: the session did not end.
 #[tokio::test]
-async fn a_move_is_no_news() {
+async fn a_move_sends_no_news() {
     let (old, new) = (MemoryStore::new(), MemoryStore::new());
     begin(&old, 1, Some("ada"), None).await;
     let store = moving(&new, &old, Phase::From);

@@ -305,7 +305,7 @@ fn a_move_that_stops_anywhere_leaves_the_session_at_one_key_and_a_logout_ends_it
 
 /// Each call of the old store fails in turn, and all after it.
 #[test]
-fn nobody_is_logged_out_where_the_old_store_goes_away() {
+fn no_session_ends_if_the_old_store_fails() {
     let mut failed = 0;
     for call in 1.. {
         let stores = Stores::new();

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_what_the_client_library_makes_of_them() {
+    fn values_match_the_client_library() {
         let mut rest = MIXED;
         let values = Replies::take(2, &mut rest).unwrap().unwrap().values().unwrap();
         let by_library: Vec<_> = [&MIXED[..MIXED.len() - 17], &MIXED[MIXED.len() - 17..]]

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strange_row_is_an_error_that_says_what_it_is() {
+    fn a_malformed_row_is_an_error_that_names_it() {
         let says = |replies: &Replies, part: &str| {
             let error = one(replies).err().expect(part).to_string();
             assert!(error.contains(part), "{error}");
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_a_server_without_the_number_that_is_known_are_errors() {
+    fn rows_of_a_server_without_a_known_number_are_errors() {
         for (number, mark, is_known) in [(9, Some(-7), true), (9, Some(7), false), (0, None, true)]
         {
             let newest = MarkedNumber { number, mark };
