@@ -25,7 +25,7 @@ pub(crate) fn describe(
         true => &request.first_referrer,
         false => &request.referrer,
     };
-    if let Some(referrer) = told_referrer(profile, request, source.as_ref()) {
+    if let Some(referrer) = sent_referrer(profile, request, source.as_ref()) {
         insert(headers, header::REFERER, referrer.as_str());
     }
     let redirected_from = match is_preflight && !profile.preflights_know_redirects {
@@ -107,7 +107,7 @@ fn kept_origin<'a>(profile: &Profile, request: &'a Request) -> Option<Cow<'a, st
 }
 
 /// The referrer that is sent with this request.
-pub(crate) fn told_referrer(
+pub(crate) fn sent_referrer(
     profile: &Profile,
     request: &Request,
     source: Option<&Url>,

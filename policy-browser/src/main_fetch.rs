@@ -224,12 +224,12 @@ fn tell_referrer(state: &State, request: &mut Request) {
         _ => request.referrer_policy,
     };
     request.referrer = referrer::referrer(profile, policy, &source, &request.url);
-    let told = initiator::told_referrer(profile, request, request.referrer.as_ref());
+    let sent_to_target = initiator::sent_referrer(profile, request, request.referrer.as_ref());
     // With partitioned windows, a frame that got a shorter referrer keeps it.
     let is_frame =
         request.fetch.mode == Mode::Navigate && profile.third_party == ThirdParty::Partitioned;
-    if told.is_none() || is_frame {
-        request.referrer = told;
+    if sent_to_target.is_none() || is_frame {
+        request.referrer = sent_to_target;
     } else if initiator::is_trimmed(profile, request) {
         request.referrer = request.page.as_ref().map(|page| page.url.clone());
     }

@@ -128,8 +128,8 @@ fn text_of(named: &str, package: &PackageArguments) -> Result<String, Failure> {
     }
     let is_revision = !named.starts_with('-') && !named.is_empty();
     if is_revision && named.contains(':') {
-        return git(Path::new("."), named).map_err(|said| {
-            Failure::new(format!("git does not have `{named}`: {said}"))
+        return git(Path::new("."), named).map_err(|reason| {
+            Failure::new(format!("git does not have `{named}`: {reason}"))
                 .help("write REVISION:PATH, with the path from the root of the repository")
         });
     }
@@ -143,11 +143,11 @@ fn text_of(named: &str, package: &PackageArguments) -> Result<String, Failure> {
     let package = Package::find(package).ok();
     let folder = package.as_ref().map_or(Path::new("."), |package| &package.folder);
     let lock = package.as_ref().map_or_else(|| "policy.lock".to_owned(), Package::lock_name);
-    git(folder, &format!("{named}:./{lock}")).map_err(|said| {
+    git(folder, &format!("{named}:./{lock}")).map_err(|reason| {
         let absent = absent();
         let message = &absent.message;
         let message =
-            format!("{message}, and git has no {lock} in a revision of this name: {said}");
+            format!("{message}, and git has no {lock} in a revision of this name: {reason}");
         Failure { message, ..absent }
     })
 }
@@ -225,6 +225,6 @@ fn git(folder: &Path, object: &str) -> Result<String, String> {
     if output.status.success() {
         return String::from_utf8(output.stdout).map_err(|error| error.to_string());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(said.trim().trim_start_matches("fatal: ").to_owned())
+    let reason = String::from_utf8_lossy(&output.stderr);
+    Err(reason.trim().trim_start_matches("fatal: ").to_owned())
 }

@@ -216,9 +216,9 @@ fn metadata(manifest: Option<&Path>) -> Result<Value, Failure> {
             .help("add cargo to `PATH`, or name a manifest with `--from`")
     })?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.trim().trim_start_matches("error: ");
-        return Err(Failure::new(format!("cargo finds no package: {said}")).help(
+        let reason = String::from_utf8_lossy(&output.stderr);
+        let reason = reason.trim().trim_start_matches("error: ");
+        return Err(Failure::new(format!("cargo finds no package: {reason}")).help(
             "run this in the folder of your app, name its Cargo.toml with `--manifest-path`, or a \
              manifest with `--from`",
         ));

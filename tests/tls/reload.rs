@@ -135,7 +135,7 @@ impl Subscriber for Said {
 }
 
 /// The next log line of the server about a certificate.
-fn told(process: &mut ServerProcess) -> String {
+fn next_line(process: &mut ServerProcess) -> String {
     for _ in 0..50 {
         let line = process.lines(1);
         if line.contains("the certificate") && !line.starts_with("notice") {
@@ -191,7 +191,7 @@ fn the_reload_happens_on_sighup_and_keeps_the_old_one_where_the_new_one_is_wrong
     ] {
         files.write(&folder);
         process.signal("HUP");
-        let line = told(&mut process);
+        let line = next_line(&mut process);
         match word {
             Some(word) => {
                 let begin =

@@ -181,10 +181,10 @@ impl fmt::Display for Directives {
         if self.no_store {
             return f.write_str("no-store");
         }
-        let word = |name: &str, is_said: bool| is_said.then(|| name.to_owned());
+        let word = |name: &str, is_set: bool| is_set.then(|| name.to_owned());
         let age = |name: &str, seconds: Option<u32>| Some(format!("{name}={}", seconds?));
         let is_shared = !self.private;
-        let said = [
+        let words = [
             word("private", self.private),
             word("public", self.public && is_shared),
             word("no-cache", self.no_cache),
@@ -197,7 +197,7 @@ impl fmt::Display for Directives {
             age("stale-while-revalidate", self.stale_while_revalidate),
             age("stale-if-error", self.stale_if_error),
         ];
-        f.write_str(&said.into_iter().flatten().collect::<Vec<_>>().join(", "))
+        f.write_str(&words.into_iter().flatten().collect::<Vec<_>>().join(", "))
     }
 }
 

@@ -213,23 +213,23 @@ fn decide(
             })
         }
         (declared, Some(written)) => {
-            let said = declared.map_or(written, |control| control.declared.meet(written));
-            let is_kept = keeps(method, said, headers)
+            let combined = declared.map_or(written, |control| control.declared.meet(written));
+            let is_kept = keeps(method, combined, headers)
                 && (declared.is_none() || is_declared_for(status) || written.states_age());
-            if !said.forbids_storing() && !is_kept {
+            if !combined.forbids_storing() && !is_kept {
                 Some(NO_STORE)
             } else if is_personal {
-                Some(said.personal().value())
+                Some(combined.personal().value())
             } else {
-                declared.map(|_| said.value())
+                declared.map(|_| combined.value())
             }
         }
     }
 }
 
 /// Whether caches may keep the response to a request with this method.
-fn keeps(method: &Method, said: Directives, headers: &HeaderMap) -> bool {
-    let is_complete = || said.states_age() && headers.contains_key(CONTENT_LOCATION);
+fn keeps(method: &Method, directives: Directives, headers: &HeaderMap) -> bool {
+    let is_complete = || directives.states_age() && headers.contains_key(CONTENT_LOCATION);
     method::is_cacheable(method.as_str()) && (method::is_safe(method.as_str()) || is_complete())
 }
 

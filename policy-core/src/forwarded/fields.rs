@@ -81,34 +81,34 @@ pub fn is_forwarding(name: &HeaderName) -> bool {
 /// let mut headers = HeaderMap::new();
 /// let line = "for=203.0.113.7, for=192.0.2.1;proto=https;host=a.example, for=10.0.0.1;proto=http";
 /// headers.insert(FORWARDED, HeaderValue::from_static(line));
-/// let said = forwarded(&headers, &[Network::parse("10.0.0.0/8")?]).unwrap();
+/// let statement = forwarded(&headers, &[Network::parse("10.0.0.0/8")?]).unwrap();
 /// // The client wrote the element in front of it.
-/// let Reported::Node(client) = said.client else { panic!("{said:?}") };
+/// let Reported::Node(client) = statement.client else { panic!("{statement:?}") };
 /// assert_eq!(client.address.to_string(), "192.0.2.1");
-/// assert_eq!(said.scheme, Some(Scheme::Https));
-/// assert_eq!(said.host, Some("a.example"));
+/// assert_eq!(statement.scheme, Some(Scheme::Https));
+/// assert_eq!(statement.host, Some("a.example"));
 /// # Ok::<(), policy_core::Rule>(())
 /// ```
 pub fn forwarded<'a>(
     headers: &'a HeaderMap,
     trusted: &[Network],
 ) -> Result<Statement<'a>, Refusal> {
-    let mut said = Statement::default();
+    let mut statement = Statement::default();
     let lines = headers.get_all(FORWARDED).iter().rev();
     for text in lines.flat_map(|line| elements_from_right(line.as_bytes())) {
         // The author of this element is trusted: it is the peer, or named by a trusted element.
         let element = Element::read(text).ok_or(Refusal::ForwardedMalformed)?;
-        said.scheme = element.proto.map(Scheme::parse);
-        said.host = element.host;
-        said.client = match element.r#for {
+        statement.scheme = element.proto.map(Scheme::parse);
+        statement.host = element.host;
+        statement.client = match element.r#for {
             None => Reported::Hidden,
             Some(text) => Reported::of(text, Node::of_forwarded)?,
         };
-        if !said.client.is_in(trusted) {
+        if !statement.client.is_in(trusted) {
             break;
         }
     }
-    Ok(said)
+    Ok(statement)
 }
 
 /// Reads `X-Forwarded-For` and `X-Forwarded-Proto` of a request that came from one of the trusted
@@ -129,10 +129,10 @@ pub fn forwarded<'a>(
 /// let mut headers = HeaderMap::new();
 /// headers.insert("x-forwarded-for", HeaderValue::from_static("203.0.113.7, 192.0.2.1, 10.0.0.1"));
 /// headers.insert("x-forwarded-proto", HeaderValue::from_static("https"));
-/// let said = x_forwarded(&headers, &[Network::parse("10.0.0.0/8")?], Hosts::Ignored).unwrap();
-/// let Reported::Node(client) = said.client else { panic!("{said:?}") };
+/// let statement = x_forwarded(&headers, &[Network::parse("10.0.0.0/8")?], Hosts::Ignored).unwrap();
+/// let Reported::Node(client) = statement.client else { panic!("{statement:?}") };
 /// assert_eq!(client.address.to_string(), "192.0.2.1");
-/// assert_eq!(said.scheme, Some(Scheme::Https));
+/// assert_eq!(statement.scheme, Some(Scheme::Https));
 /// # Ok::<(), policy_core::Rule>(())
 /// ```
 pub fn x_forwarded<'a>(
@@ -149,14 +149,14 @@ pub fn x_forwarded<'a>(
     let scheme = from_right(headers, &X_FORWARDED_PROTO).next();
     // A value that is not text is not `https`.
     let scheme = scheme.map(|scheme| text_of(scheme).map_or(Scheme::Other, Scheme::parse));
-    let mut said = Statement { client: Reported::Nothing, scheme, host };
+    let mut statement = Statement { client: Reported::Nothing, scheme, host };
     for entry in from_right(headers, &X_FORWARDED_FOR) {
-        said.client = Reported::of(text_of(entry)?, Node::of_x_forwarded)?;
-        if !said.client.is_in(trusted) {
+        statement.client = Reported::of(text_of(entry)?, Node::of_x_forwarded)?;
+        if !statement.client.is_in(trusted) {
             break;
         }
     }
-    Ok(said)
+    Ok(statement)
 }
 
 /// Whether `X-Forwarded-Host` counts.
@@ -301,8 +301,8 @@ mod tests {
             (&["[2001:db8::1]443"], "refused"),
         ] {
             let headers = lines("x-forwarded-for", values);
-            let said = x_forwarded(&headers, &trusted(), Hosts::Ignored);
-            let found = said.map_or("refused".to_owned(), |said| shown(said.client));
+            let statement = x_forwarded(&headers, &trusted(), Hosts::Ignored);
+            let found = statement.map_or("refused".to_owned(), |statement| shown(statement.client));
             assert_eq!(found, client, "{values:?}");
         }
     }
@@ -362,7 +362,7 @@ mod tests {
         ] {
             let headers = lines("forwarded", values);
             let found = match forwarded(&headers, &trusted()) {
-                Ok(said) => (shown(said.client), said.scheme, said.host),
+                Ok(statement) => (shown(statement.client), statement.scheme, statement.host),
                 Err(_) => ("refused".to_owned(), None, None),
             };
             assert_eq!(found, (client.to_owned(), scheme, host), "{values:?}");
@@ -373,12 +373,12 @@ mod tests {
     fn of_several_schemes_and_hosts_the_last_counts() {
         let mut headers = lines("x-forwarded-proto", &["https", "https, http"]);
         headers.extend(lines("x-forwarded-host", &["evil.example, a.example"]));
-        let said = x_forwarded(&headers, &trusted(), Hosts::Believed).unwrap();
-        assert_eq!((said.scheme, said.host), (Some(Scheme::Other), Some("a.example")));
+        let statement = x_forwarded(&headers, &trusted(), Hosts::Believed).unwrap();
+        assert_eq!((statement.scheme, statement.host), (Some(Scheme::Other), Some("a.example")));
         assert_eq!(x_forwarded(&headers, &trusted(), Hosts::Ignored).unwrap().host, None);
         let broken = lines("x-forwarded-proto", &["https", "\u{e9}"]);
-        let said = x_forwarded(&broken, &trusted(), Hosts::Ignored).unwrap();
-        assert_eq!(said.scheme, Some(Scheme::Other));
+        let statement = x_forwarded(&broken, &trusted(), Hosts::Ignored).unwrap();
+        assert_eq!(statement.scheme, Some(Scheme::Other));
         let broken = lines("x-forwarded-host", &["\u{e9}"]);
         let refused = x_forwarded(&broken, &trusted(), Hosts::Believed);
         assert_eq!(refused, Err(Refusal::ForwardedMalformed));

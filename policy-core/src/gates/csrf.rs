@@ -18,7 +18,7 @@ pub struct Sender {
     is_granted: bool,
     /// Whether requests without a caller need a trusted origin: the target may know its own
     /// cookies.
-    judges_anonymous: bool,
+    checks_anonymous: bool,
 }
 
 /// A credential that no browser sends automatically.
@@ -32,7 +32,7 @@ pub enum HandlerCredential {
 
 impl Sender {
     /// Judges the page that sent a request. `grant` is the decision of `cors`, the policy of the
-    /// route. `judges_anonymous` is for targets without attributes.
+    /// route. `checks_anonymous` is for targets without attributes.
     pub fn new(
         own: &OwnOrigin,
         head: &Head<'_>,
@@ -40,7 +40,7 @@ impl Sender {
         cors: Option<&Cors>,
         grant: &OriginDecision,
         policy: CsrfPolicy,
-        judges_anonymous: bool,
+        checks_anonymous: bool,
     ) -> Self {
         let is_own = |origin: &[u8]| own.is_own(head, origin);
         // An origin that may read with the user's cookies may write with them as well.
@@ -51,7 +51,7 @@ impl Sender {
             OriginDecision::Unasked | OriginDecision::Refused => false,
         };
         let provenance = Provenance::of(&OriginFacts::read(head, headers), is_own, is_trusted);
-        Self { provenance, policy, is_granted: grant.grants(head.origin, cors), judges_anonymous }
+        Self { provenance, policy, is_granted: grant.grants(head.origin, cors), checks_anonymous }
     }
 
     /// What the page may do with the credentials of its visitor.
@@ -109,7 +109,7 @@ impl Sender {
     /// [`Refusal::CsrfOrigin`].
     #[inline]
     pub fn admit_anonymous(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        if !self.judges_anonymous {
+        if !self.checks_anonymous {
             return Ok(());
         }
         let cookie = headers.get(COOKIE);
@@ -147,7 +147,7 @@ mod tests {
     use crate::head::PublicOrigin;
 
     /// A POST that a page of another origin sends, with or without a cookie.
-    fn foreign(judges_anonymous: bool, cookie: Option<&'static str>) -> (Sender, HeaderMap) {
+    fn foreign(checks_anonymous: bool, cookie: Option<&'static str>) -> (Sender, HeaderMap) {
         let own = OwnOrigin::Public(PublicOrigin::parse("https://api.test").unwrap());
         let mut request = Request::post("/").body(()).unwrap();
         let fields = request.headers_mut();
@@ -158,7 +158,7 @@ mod tests {
         let (head, headers) = (Head::read(&request), request.headers());
         let grant = OriginDecision::Unasked;
         let sender =
-            Sender::new(&own, &head, headers, None, &grant, CsrfPolicy::Token, judges_anonymous);
+            Sender::new(&own, &head, headers, None, &grant, CsrfPolicy::Token, checks_anonymous);
         (sender, headers.clone())
     }
 

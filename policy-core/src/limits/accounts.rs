@@ -22,9 +22,9 @@ pub(super) struct Accounts {
 
 /// The account that counts a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum AccountKind {
     /// A separate cell.
-    Apart,
+    Own,
     /// Accounts that are shared with other clients.
     Shared,
 }
@@ -38,11 +38,11 @@ struct Shard {
     /// The number of sets, whether they are allocated or not.
     size: usize,
     sets: Vec<Set>,
-    shared: Vec<Words>,
+    shared: Vec<StoredAccount>,
 }
 
 /// An account as it is stored.
-type Words = [u64; 5];
+type StoredAccount = [u64; 5];
 
 /// The cells of a set: first their tags, which fill one cache line, then their accounts.
 type Set = [[u64; WAYS]; 6];
@@ -77,7 +77,9 @@ const fn layout(clients: usize) -> (usize, usize) {
 /// The memory of the accounts for this many clients, in bytes.
 pub(super) const fn memory(clients: usize) -> usize {
     let (shards, sets) = layout(clients);
-    shards.saturating_mul(sets).saturating_mul(size_of::<Set>() + SHARED * size_of::<Words>())
+    shards
+        .saturating_mul(sets)
+        .saturating_mul(size_of::<Set>() + SHARED * size_of::<StoredAccount>())
 }
 
 impl Accounts {
@@ -95,7 +97,7 @@ impl Accounts {
         &self,
         hash: u64,
         now: u64,
-        admit: impl FnOnce(Held) -> Result<(), Refused>,
+        admit: impl FnOnce(AccountKind) -> Result<(), Refused>,
     ) -> Result<Granted, Refused> {
         let shard = self.shards.get(scaled(hash, self.shards.len()));
         let (Some(pace), Some(shard)) = (&self.pace, shard) else {
@@ -109,7 +111,7 @@ impl Accounts {
             let Some(words) = accounts.get_mut(way) else { continue };
             let mut account = Account::of_words(*words);
             if account.advance(pace, now) {
-                admit(Held::Apart)?;
+                admit(AccountKind::Own)?;
             }
             let decision = account.decide(pace, now);
             *words = account.to_words();
@@ -133,7 +135,7 @@ impl Shard {
     }
 
     /// The tags of a set, and its accounts.
-    fn set(&mut self, index: usize) -> Option<(&mut [u64; WAYS], &mut [Words])> {
+    fn set(&mut self, index: usize) -> Option<(&mut [u64; WAYS], &mut [StoredAccount])> {
         let (tags, accounts) = self.sets.get_mut(index)?.split_first_mut()?;
         Some((tags, accounts.as_flattened_mut().as_chunks_mut().0))
     }
@@ -145,7 +147,7 @@ impl Shard {
         hash: u64,
         pace: &Pace,
         now: u64,
-        admit: impl FnOnce(Held) -> Result<(), Refused>,
+        admit: impl FnOnce(AccountKind) -> Result<(), Refused>,
     ) -> Result<Granted, Refused> {
         if self.sets.is_empty() {
             self.sets = vec![[[0; WAYS]; 6]; self.size];
@@ -163,11 +165,11 @@ impl Shard {
         let is_first = self.free_cells(first, now) >= self.free_cells(second, now);
         match self.free_cell(if is_first { first } else { second }, now) {
             Some((tag, words)) => {
-                admit(Held::Apart)?;
+                admit(AccountKind::Own)?;
                 (*tag, *words) = (hash, account.to_words());
             }
             None => {
-                admit(Held::Shared)?;
+                admit(AccountKind::Shared)?;
                 self.charge(shared, pace, now);
             }
         }
@@ -175,11 +177,11 @@ impl Shard {
     }
 
     fn free_cells(&mut self, set: usize, now: u64) -> usize {
-        let is_free = |words: &&mut Words| Account::of_words(**words).is_free(now);
+        let is_free = |words: &&mut StoredAccount| Account::of_words(**words).is_free(now);
         self.set(set).map_or(0, |(_, accounts)| accounts.iter_mut().filter(is_free).count())
     }
 
-    fn free_cell(&mut self, set: usize, now: u64) -> Option<(&mut u64, &mut Words)> {
+    fn free_cell(&mut self, set: usize, now: u64) -> Option<(&mut u64, &mut StoredAccount)> {
         let (tags, accounts) = self.set(set)?;
         tags.iter_mut().zip(accounts).find(|(_, words)| Account::of_words(**words).is_free(now))
     }
@@ -222,7 +224,7 @@ mod tests {
 
     const RATE: Rate = Rate::per_hour(9);
 
-    fn take(accounts: &Accounts, hash: u64) -> Option<Held> {
+    fn take(accounts: &Accounts, hash: u64) -> Option<AccountKind> {
         let mut held = None;
         let decision = accounts.take(hash, 1, |asked| {
             held = Some(asked);
@@ -238,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_client_takes_58_bytes_of_the_documented_memory() {
-        assert_eq!(size_of::<Set>() + SHARED * size_of::<Words>(), 58 * WAYS);
+        assert_eq!(size_of::<Set>() + SHARED * size_of::<StoredAccount>(), 58 * WAYS);
         for (clients, shards, sets) in
             [(0, 1, 1), (1, 1, 1), (8, 1, 1), (9, 1, 2), (8_192, 16, 64), (1 << 20, 64, 2_048)]
         {
@@ -247,7 +249,7 @@ mod tests {
             let mut words = 0;
             for (index, shard) in accounts.shards.iter().enumerate() {
                 let first = ((index as u128) << 64).div_ceil(shards as u128) as u64;
-                assert_eq!(take(&accounts, first), Some(Held::Apart));
+                assert_eq!(take(&accounts, first), Some(AccountKind::Own));
                 let mut shard = shard.lock().unwrap();
                 assert!(shard.shared.is_empty(), "{clients}");
                 shard.charge([0, 0], &Pace::new(&RATE).unwrap(), 1);
@@ -264,17 +266,17 @@ mod tests {
     fn sets_fill_evenly_and_so_do_shared_accounts() {
         let accounts = Accounts::new(RATE, 8_192);
         // With one set to choose from, a twentieth of these clients would share accounts.
-        let is_shared = |client: &u64| take(&accounts, hash(*client)) == Some(Held::Shared);
+        let is_shared = |client: &u64| take(&accounts, hash(*client)) == Some(AccountKind::Shared);
         assert!((0..6_144).filter(is_shared).count() < 10);
         for client in 10_000..30_000 {
             let _ = take(&accounts, hash(client));
         }
         for shard in &accounts.shards {
             let shard = shard.lock().unwrap();
-            let is_used = |words: &&Words| **words != [0; 5];
+            let is_used = |words: &&StoredAccount| **words != [0; 5];
             let accounts =
                 || shard.sets.iter().flat_map(|set| set[1..].as_flattened().as_chunks().0);
-            assert!(accounts().all(|words: &Words| is_used(&words)));
+            assert!(accounts().all(|words: &StoredAccount| is_used(&words)));
             assert!(
                 shard.shared.iter().filter(is_used).count() > SHARED * shard.sets.len() * 9 / 10
             );
@@ -285,10 +287,10 @@ mod tests {
     fn a_client_with_a_cell_is_admitted_once_per_period_and_others_each_time() {
         let accounts = Accounts::new(RATE, 8);
         let firsts = (0..8).map(|client| take(&accounts, hash(client))).collect::<Vec<_>>();
-        assert_eq!(firsts, [Some(Held::Apart); 8]);
+        assert_eq!(firsts, [Some(AccountKind::Own); 8]);
         assert_eq!(take(&accounts, hash(0)), None);
         for _ in 0..3 {
-            assert_eq!(take(&accounts, hash(9)), Some(Held::Shared));
+            assert_eq!(take(&accounts, hash(9)), Some(AccountKind::Shared));
         }
     }
 
@@ -299,7 +301,7 @@ mod tests {
         for client in 0..20 {
             assert_eq!(accounts.take(hash(client), 1, |_| Err(no)), Err(no));
         }
-        assert!((0..8).all(|client| take(&accounts, hash(client)) == Some(Held::Apart)));
+        assert!((0..8).all(|client| take(&accounts, hash(client)) == Some(AccountKind::Own)));
         assert!((0..20).all(|_| accounts.take(hash(9), 1, |_| Err(no)) == Err(no)));
         let left = accounts.take(hash(9), 1, |_| Ok(())).map(|granted| granted.remaining);
         assert_eq!(left, Ok(8));

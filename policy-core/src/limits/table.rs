@@ -6,7 +6,7 @@ use siphasher::sip::SipHasher13;
 
 use super::{
     AddressKey, Granted, Rate, RateCapacity, Refused,
-    accounts::{Accounts, Held},
+    accounts::{AccountKind, Accounts},
     address_key,
     gcra::nanos,
 };
@@ -76,8 +76,8 @@ impl RateTable {
     pub fn take_address(&self, address: Option<IpAddr>, now: Duration) -> Result<Granted, Refused> {
         let key = address.map_or([0; 9], address_key);
         let now = nanos(now);
-        self.clients.take(self.hasher.hash(&key), now, |held| match key {
-            [6, ..] => self.admit(&key, held, now),
+        self.clients.take(self.hasher.hash(&key), now, |kind| match key {
+            [6, ..] => self.admit(&key, kind, now),
             _ => Ok(()),
         })
     }
@@ -90,17 +90,17 @@ impl RateTable {
     /// [`Refused`] if the network has reached its number of clients.
     pub fn admit_of_network(&self, address: IpAddr, now: Duration) -> Result<(), Refused> {
         match address_key(address) {
-            key @ [6, ..] => self.admit(&key, Held::Apart, nanos(now)),
+            key @ [6, ..] => self.admit(&key, AccountKind::Own, nanos(now)),
             _ => Ok(()),
         }
     }
 
     /// Counts a stretch of a client in its networks.
     #[cold]
-    fn admit(&self, key: &AddressKey, held: Held, now: u64) -> Result<(), Refused> {
+    fn admit(&self, key: &AddressKey, kind: AccountKind, now: u64) -> Result<(), Refused> {
         let [of_48_bits @ .., _, _] = key;
         let [of_32_bits @ .., _, _] = of_48_bits;
-        if held == Held::Shared {
+        if kind == AccountKind::Shared {
             self.networks.take(self.hasher.hash(of_32_bits), now, |_| Ok(()))?;
         }
         self.networks.take(self.hasher.hash(of_48_bits), now, |_| Ok(())).map(drop)

@@ -39,7 +39,7 @@ fn order(change: impl FnOnce(&mut Route)) -> Manifest {
 }
 
 /// The findings in words, one line for each case.
-fn told(old: &Manifest, new: &Manifest) -> Vec<String> {
+fn described(old: &Manifest, new: &Manifest) -> Vec<String> {
     let found = diff(old, new).unwrap();
     let mirrored = diff(new, old).unwrap();
     assert_eq!(mirrored.findings.len(), found.findings.len());
@@ -71,7 +71,7 @@ fn a_role_that_is_dropped_lets_every_session_in() {
     };
     let (old, new) = (staff(&["staff"]), staff(&[]));
     assert_eq!(
-        told(&old, &new),
+        described(&old, &new),
         [
             "widened medium: POST /orders: programs, pages of the app: a session and its CSRF token: reach the handler"
         ]
@@ -93,7 +93,7 @@ fn origins_that_are_granted_act_and_read_as_their_visitor() {
     let gained = "pages of `https://*.shop.example except https://api.shop.example, \
                   https://app.shop.example`";
     assert_eq!(
-        told(&old, &new),
+        described(&old, &new),
         [
             format!(
                 "widened high: POST /orders: {gained}: a session and its CSRF token: reach the \
@@ -114,7 +114,7 @@ fn a_new_path_is_compared_with_the_route_that_served_it() {
     let own = Route::handler("/a/x", ["GET"], Auth::Public);
     let (old, new) = (app(vec![item.clone()]), app(vec![item, own]));
     assert_eq!(
-        told(&old, &new),
+        described(&old, &new),
         ["widened medium: GET,HEAD /a/x: everybody: no credentials: reach the handler"]
     );
 }
@@ -139,13 +139,13 @@ fn templates_that_cross_are_compared_where_they_meet() {
 fn a_removed_route_falls_back_to_the_surrounding_route() {
     let files = Route::new(RouteKind::Mount, "/files", ["GET"], Auth::Public);
     let pay = Route::handler("/files/pay", ["GET"], Auth::Required(session()));
-    let lines = told(&app(vec![files.clone(), pay.clone()]), &app(vec![files]));
+    let lines = described(&app(vec![files.clone(), pay.clone()]), &app(vec![files]));
     // A mounted service may use its own cookies, so HEAD with an `Upgrade` is refused.
     let (odd, usual): (Vec<_>, Vec<_>) =
         lines.iter().partition(|line| line.starts_with("narrowed info: HEAD /files/pay: programs"));
     assert_eq!((odd.len(), usual.len()), (1, 1), "{lines:?}");
     assert!(usual[0].starts_with("widened medium: GET,HEAD /files/pay: everybody"), "{lines:?}");
-    let lines = told(&app(vec![pay]), &app(Vec::new()));
+    let lines = described(&app(vec![pay]), &app(Vec::new()));
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(lines[0].starts_with("narrowed"), "{lines:?}");
 }
@@ -166,7 +166,7 @@ fn a_fallback_serves_every_method_of_every_other_path() {
 #[test]
 fn csrf_protection_that_is_gone_is_for_pages_of_any_site() {
     let of = |csrf| order(|route| route.csrf = csrf);
-    let lines = told(&of(Csrf::Token), &of(Csrf::Exempt("a test".to_owned())));
+    let lines = described(&of(Csrf::Token), &of(Csrf::Exempt("a test".to_owned())));
     assert!(lines.iter().all(|line| line.starts_with("widened")), "{lines:?}");
     let is_any =
         |line: &&String| line.starts_with("widened high") && line.contains("pages of any origin");
@@ -181,7 +181,7 @@ fn readable_headers_are_listed_one_by_one() {
         shared.headers = headers.iter().map(|name| (*name).to_owned()).collect();
         order(|route| route.cors = Some(shared))
     };
-    let lines = told(&of(&["x-a", "x-b"], &[]), &of(&["x-b", "x-c"], &["x-range"]));
+    let lines = described(&of(&["x-a", "x-b"], &[]), &of(&["x-b", "x-c"], &["x-range"]));
     let has = |words: &str| lines.iter().any(|line| line.contains(words));
     assert!(has("read the headers `x-c`") && has("read the headers `x-a`"), "{lines:?}");
     assert!(has("send the headers `x-range`"), "{lines:?}");
@@ -219,7 +219,7 @@ fn an_app_without_sessions_takes_no_cookie_for_one() {
     old.app.sessions = None;
     let mut new = order(|_| ());
     new.app.sessions = Some(SessionFacts::new("memory", "__Host-id", "lax"));
-    let lines = told(&old, &new);
+    let lines = described(&old, &new);
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(lines[0].contains("a session and its CSRF token: reach the handler"), "{lines:?}");
 }
@@ -255,9 +255,9 @@ fn scripts_and_isolation_are_compared() {
         app(vec![route])
     };
     let jsonp = Jsonp { callback: "cb".to_owned(), dotted: false };
-    let open = told(&of(&|_| ()), &of(&|route| route.isolation = None));
+    let open = described(&of(&|_| ()), &of(&|route| route.isolation = None));
     assert!(open.iter().any(|line| line.contains("images, frames")), "{open:?}");
-    let script = told(&of(&|_| ()), &of(&|route| route.jsonp = Some(jsonp.clone())));
+    let script = described(&of(&|_| ()), &of(&|route| route.jsonp = Some(jsonp.clone())));
     let has = |axis: &str, words: &str| {
         script.iter().any(|line| line.starts_with(axis) && line.contains(words))
     };
@@ -268,7 +268,7 @@ fn scripts_and_isolation_are_compared() {
 #[test]
 fn encoded_slashes_are_compared() {
     let of = |path: &str| app(vec![Route::handler(path, ["GET"], Auth::Public)]);
-    let lines = told(&of("/p/{name}"), &of("/p/{name:slashes}"));
+    let lines = described(&of("/p/{name}"), &of("/p/{name:slashes}"));
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(lines[0].contains("GET,HEAD /p/{name} with an encoded slash: everybody"), "{lines:?}");
 }
@@ -281,7 +281,7 @@ fn tunnels_are_compared() {
         route.targets = vec!["db.example:5432".to_owned()];
         app(vec![route])
     };
-    let lines = told(&tunnel(token), &tunnel(Auth::Public));
+    let lines = described(&tunnel(token), &tunnel(Auth::Public));
     assert!(lines[0].contains("CONNECT tunnels: "), "{lines:?}");
     assert!(lines[0].contains("no credentials"), "{lines:?}");
 }
@@ -304,8 +304,8 @@ fn a_route_in_place_of_a_probe_answers_under_the_name_of_the_app_only() {
     let (probe, route) = (health(RouteKind::Probe), health(RouteKind::Handler));
     let narrowed =
         "GET,HEAD /health: everybody, under another host name: no credentials: reach the handler";
-    assert_eq!(told(&probe, &route), [format!("narrowed medium: {narrowed}")]);
-    assert_eq!(told(&route, &probe), [format!("widened medium: {narrowed}")]);
+    assert_eq!(described(&probe, &route), [format!("narrowed medium: {narrowed}")]);
+    assert_eq!(described(&route, &probe), [format!("widened medium: {narrowed}")]);
     let found = diff(&probe, &route).unwrap();
     let witness = &found.findings[0].cases[0].witness;
     assert_eq!(witness.request.headers()[header::HOST], "other.invalid");
@@ -317,7 +317,7 @@ fn a_route_in_place_of_a_probe_answers_under_the_name_of_the_app_only() {
     assert_eq!((asked("10.0.0.7:8080"), asked("api.shop.example")), (1, 0));
     // This is implied for a new probe.
     assert_eq!(
-        told(&app(vec![]), &probe),
+        described(&app(vec![]), &probe),
         ["widened medium: GET,HEAD /health: everybody: no credentials: reach the handler"]
     );
 }

@@ -243,8 +243,8 @@ impl<'a> CallerGates<'a> {
     ) -> Self {
         let (head, headers) = (request.head, request.headers);
         let (cors, csrf) = (compiled.cors.as_deref(), compiled.csrf);
-        let judges = compiled.judges_anonymous;
-        let sender = Sender::new(&engine.own, head, headers, cors, grant, csrf, judges);
+        let checks = compiled.checks_anonymous;
+        let sender = Sender::new(&engine.own, head, headers, cors, grant, csrf, checks);
         Self { engine, compiled, request, sender, caller }
     }
 
@@ -258,7 +258,7 @@ impl<'a> CallerGates<'a> {
         steps.passed(Gate::Authenticate, requirement.is_some());
         let is_ambient = known.as_ref().is_some_and(|known| known.is_ambient);
         let judged = [
-            (Gate::Csrf, is_ambient || self.compiled.judges_anonymous),
+            (Gate::Csrf, is_ambient || self.compiled.checks_anonymous),
             (Gate::Authorize, requirement.is_some()),
         ];
         let checked = self.check_rights(known.as_ref());

@@ -77,7 +77,7 @@ struct CompiledRoute {
     /// Whether the route or an argument of its handler may need the caller.
     needs_caller: bool,
     /// Whether unsafe requests without a caller need a trusted origin, too.
-    judges_anonymous: bool,
+    checks_anonymous: bool,
 }
 
 /// Why a manifest cannot be compiled into an engine.
@@ -376,12 +376,12 @@ impl CompiledRoute {
                 Some(Arc::new(compile(cors, &route.path, lists).map_err(EngineError::Cors)?))
             }
         };
-        let judges_anonymous =
+        let checks_anonymous =
             matches!(route.kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback);
         let is_service = matches!(route.kind, RouteKind::Mount | RouteKind::Fallback);
         let takes_caller = (is_service || route.takes_session) && knows_callers;
         let needs_caller = route.auth != Auth::Public || takes_caller;
-        Ok(Self { index, route: route.clone(), cors, csrf, needs_caller, judges_anonymous })
+        Ok(Self { index, route: route.clone(), cors, csrf, needs_caller, checks_anonymous })
     }
 }
 

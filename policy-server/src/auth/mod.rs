@@ -112,7 +112,7 @@ pub(crate) struct RouteAuth {
     challenges: Option<Challenges>,
     /// Whether unsafe requests without a caller need a permitted origin, too, because the service
     /// that responds may use its own cookies.
-    pub(crate) judges_anonymous: bool,
+    pub(crate) checks_anonymous: bool,
 }
 
 /// The protection space of bearer tokens (RFC 9110 11.5): the whole service is one.
@@ -131,7 +131,7 @@ impl RouteAuth {
             }
             _ => None,
         };
-        Ok(Self { auth, csrf, scheme, challenges, judges_anonymous: false })
+        Ok(Self { auth, csrf, scheme, challenges, checks_anonymous: false })
     }
 
     /// No requirements.
@@ -141,13 +141,13 @@ impl RouteAuth {
             csrf: CsrfPolicy::Token,
             scheme: None,
             challenges: None,
-            judges_anonymous: false,
+            checks_anonymous: false,
         }
     }
 
     /// These requirements for a service without attributes.
     pub(crate) fn of_service(self) -> Self {
-        Self { judges_anonymous: true, ..self }
+        Self { checks_anonymous: true, ..self }
     }
 
     /// Whether the route takes bearer tokens.

@@ -178,15 +178,15 @@ mod tests {
 
     #[test]
     fn a_problem_names_each_of_its_parts() {
-        let told = |problem: &StartProblem| {
+        let start_of = |problem: &StartProblem| {
             let text = problem.to_string();
             text.split_once(": browsers").map(|(before, _)| before.to_owned()).unwrap()
         };
         let named = StartProblem::new(Rule::FileOrigin, "app", "a\nb");
-        assert_eq!(told(&named), "app: `a\\nb`");
-        assert_eq!(told(&named.clone().of_part("origins")), "app: origins `a\\nb`");
+        assert_eq!(start_of(&named), "app: `a\\nb`");
+        assert_eq!(start_of(&named.clone().of_part("origins")), "app: origins `a\\nb`");
         let unnamed = StartProblem::without_value(Rule::FileOrigin, "app").of_part("origins");
-        assert_eq!(told(&unnamed), "app: origins");
+        assert_eq!(start_of(&unnamed), "app: origins");
         let text = named.caused_by("nobody knows").to_string();
         assert!(
             text.contains("never a `file:` origin: nobody knows (cors.file-origin)\n"),

@@ -35,7 +35,7 @@ impl RefusalLog {
             detail = why.detail,
             %method,
             path = %cut(path).escape_debug(),
-            origin = %cut(&told(origin)),
+            origin = %cut(&origin_text(origin)),
             suppressed,
             "request refused"
         );
@@ -51,7 +51,7 @@ pub(crate) struct Why<'a> {
 }
 
 /// The origin of a request, escaped.
-pub(crate) fn told(origin: Single<'_>) -> String {
+pub(crate) fn origin_text(origin: Single<'_>) -> String {
     match origin {
         Single::One(origin) => origin.as_bytes().escape_ascii().to_string(),
         Single::Absent => "none".to_owned(),

@@ -128,8 +128,8 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
         notices.push(StartProblem::new(Rule::TunnelPublic, "App::tunnel", opens.to_string()));
     }
     // Routes share the policy of their group and of the app.
-    let mut told = HashSet::new();
-    notices.retain(|notice| told.insert(notice.to_string()));
+    let mut seen = HashSet::new();
+    notices.retain(|notice| seen.insert(notice.to_string()));
     notices
 }
 
@@ -176,7 +176,7 @@ fn can_be_forged(route: &CompiledRoute) -> bool {
         _ => false,
     };
     let takes_session = route.description().is_some_and(|handler| handler.takes_session);
-    (is_ambient || takes_session || route.auth.judges_anonymous)
+    (is_ambient || takes_session || route.auth.checks_anonymous)
         && !route.methods.iter().all(|method| is_safe(method.as_str()))
 }
 
@@ -219,7 +219,7 @@ mod tests {
             .trace()
             .tunnel(Tunnel::to(["db.example:5432"]).public())
             .proxy(ReverseProxy::new("/files", "http://files.example").public().cors(shared));
-        let told: Vec<_> = notices(app.into_service().app())
+        let noticed: Vec<_> = notices(app.into_service().app())
             .iter()
             .map(|notice| (notice.rule(), notice.location().to_owned()))
             .collect();
@@ -229,7 +229,7 @@ mod tests {
             (Rule::TraceOn, "App::trace"),
             (Rule::TunnelPublic, "App::tunnel"),
         ];
-        assert_eq!(told, expected.map(|(rule, location)| (rule, location.to_owned())));
+        assert_eq!(noticed, expected.map(|(rule, location)| (rule, location.to_owned())));
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
         #[auth(session)]
         async fn me() {}
 
-        let told = |origin: Option<&str>, routes| {
+        let noticed = |origin: Option<&str>, routes| {
             let key = policy_core::secret::SecretKey::drawn([7; 32]);
             let app = App::new(()).tokens(Tokens::hs256([("k", key)]).unwrap()).routes(routes);
             let app = app.sessions(Sessions::memory());
@@ -256,9 +256,9 @@ mod tests {
             of_rights.map(|it| it.value().unwrap_or_default().to_owned()).collect::<Vec<_>>()
         };
         let rights = "role admin, role auditor, scope reports:read";
-        assert_eq!(told(None, routes![reports, prices, me]), [rights]);
-        assert_eq!(told(Some("https://api.example"), routes![reports]), [""; 0]);
-        assert_eq!(told(None, routes![prices, me]), [""; 0]);
+        assert_eq!(noticed(None, routes![reports, prices, me]), [rights]);
+        assert_eq!(noticed(Some("https://api.example"), routes![reports]), [""; 0]);
+        assert_eq!(noticed(None, routes![prices, me]), [""; 0]);
     }
 
     #[cfg(feature = "asym")]
@@ -277,7 +277,7 @@ mod tests {
         async fn unnamed(_caller: crate::Caller) {}
 
         let issuer = |name: &str| Issuer::new(name).jwks("https://id.example/keys");
-        let told = |tokens: TokenSettings, names: &[&str], app: App<()>| {
+        let noticed = |tokens: TokenSettings, names: &[&str], app: App<()>| {
             let tokens = names.iter().copied().map(issuer).fold(tokens, TokenSettings::accept);
             let app = app.public_origin("https://api.example").tokens(tokens);
             let notices = notices(app.into_service().app());
@@ -295,13 +295,13 @@ mod tests {
             }))
         };
         let app = || App::new(()).routes(routes![of_a, unnamed]);
-        assert_eq!(told(signing(), &NAMES, app()), ["https://b.example", "https://c.example"]);
+        assert_eq!(noticed(signing(), &NAMES, app()), ["https://b.example", "https://c.example"]);
         let mounted = app().group("/c", Group::new().auth(c).mount("/m", mount()));
-        assert_eq!(told(signing(), &NAMES, mounted), ["https://b.example"]);
+        assert_eq!(noticed(signing(), &NAMES, mounted), ["https://b.example"]);
         // In an app without own tokens, the only issuer is accepted without being named.
         let unnamed = || App::new(()).routes(routes![unnamed]);
-        assert_eq!(told(signing(), &NAMES[..1], unnamed()), ["https://a.example"]);
-        assert_eq!(told(Tokens::accepting(issuer(NAMES[0])), &[], unnamed()), [""; 0]);
+        assert_eq!(noticed(signing(), &NAMES[..1], unnamed()), ["https://a.example"]);
+        assert_eq!(noticed(Tokens::accepting(issuer(NAMES[0])), &[], unnamed()), [""; 0]);
     }
 
     #[test]
@@ -340,11 +340,11 @@ mod tests {
                 "token (route)"
             ]
         );
-        let told: Vec<_> = notices(service.app())
+        let noticed: Vec<_> = notices(service.app())
             .iter()
             .map(|notice| format!("{} {}", notice.code(), notice.location()))
             .collect();
-        assert_eq!(told, ["csrf.exempt-by-default /hooks/quiet"]);
+        assert_eq!(noticed, ["csrf.exempt-by-default /hooks/quiet"]);
     }
 
     #[test]
@@ -357,7 +357,7 @@ mod tests {
         #[auth(session)]
         async fn beside() {}
 
-        let told = |mount: Mount| -> Vec<String> {
+        let noticed = |mount: Mount| -> Vec<String> {
             let app = App::new(())
                 .public_origin("https://shop.example")
                 .sessions(Sessions::memory())
@@ -371,11 +371,11 @@ mod tests {
                 .collect()
         };
         let files = || Mount::new(axum::Router::new()).public();
-        assert_eq!(told(files()), ["route.guarded-below /files/payroll.csv"]);
-        assert_eq!(told(files().exact_paths()), [""; 0]);
-        assert_eq!(told(files().auth(AuthRequirement::session().roles(&["hr"]))), [""; 0]);
+        assert_eq!(noticed(files()), ["route.guarded-below /files/payroll.csv"]);
+        assert_eq!(noticed(files().exact_paths()), [""; 0]);
+        assert_eq!(noticed(files().auth(AuthRequirement::session().roles(&["hr"]))), [""; 0]);
         let guests = AuthRequirement::session().optional();
-        assert_eq!(told(files().auth(guests)), ["route.guarded-below /files/payroll.csv"]);
+        assert_eq!(noticed(files().auth(guests)), ["route.guarded-below /files/payroll.csv"]);
     }
 
     #[cfg(feature = "files")]

@@ -373,8 +373,8 @@ mod tests {
             shared.app().routes().iter().filter_map(|route| route.rules.cors.as_ref()).collect();
         assert_eq!(compiled.len(), 2);
         assert!(Arc::ptr_eq(compiled[0], compiled[1]));
-        let told = notices(service(CAPPED).app());
-        let locations: Vec<_> = told.iter().map(StartProblem::location).collect();
+        let noticed = notices(service(CAPPED).app());
+        let locations: Vec<_> = noticed.iter().map(StartProblem::location).collect();
         assert_eq!(locations, ["group /a", "group /b"]);
     }
 

@@ -25,7 +25,7 @@ pub(crate) struct Client {
     peer: Option<Peer>,
     /// The report of a trusted proxy about the request; if it cannot be read, the request is
     /// refused.
-    said: Option<Result<Box<ForwardedInfo>, Refusal>>,
+    forwarded: Option<Result<Box<ForwardedInfo>, Refusal>>,
     /// Whether an untrusted peer sent forwarding headers.
     is_forged: bool,
     /// Whether the headers of the request were read.
@@ -42,7 +42,7 @@ struct ForwardedInfo {
 impl Client {
     /// The client of a request whose headers are not read yet.
     pub(crate) fn new(peer: Option<Peer>) -> Self {
-        Self { peer, said: None, is_forged: false, is_resolved: false }
+        Self { peer, forwarded: None, is_forged: false, is_resolved: false }
     }
 
     /// Reads what trusted proxies report in the headers, and removes those headers from all other
@@ -53,10 +53,10 @@ impl Client {
         proxies: Option<&CompiledProxies>,
     ) {
         let believed = proxies.filter(|_| self.is_proxied(proxies));
-        self.said = believed.map(|proxies| {
-            let said = proxies.read(headers)?;
-            let host = said.host.map(Into::into);
-            Ok(Box::new(ForwardedInfo { client: said.client, scheme: said.scheme, host }))
+        self.forwarded = believed.map(|proxies| {
+            let statement = proxies.read(headers)?;
+            let host = statement.host.map(Into::into);
+            Ok(Box::new(ForwardedInfo { client: statement.client, scheme: statement.scheme, host }))
         });
         self.is_forged = believed.is_none() && headers.keys().any(is_forwarding);
         self.is_resolved = true;
@@ -92,13 +92,13 @@ impl Client {
         head.is_forwarded = self.is_forged;
         head.is_secure = self.is_secure(own);
         head.is_connection_secure = self.peer.map(|peer| peer.is_tls);
-        head.forwarded_host = self.report().and_then(|said| said.host.as_deref());
+        head.forwarded_host = self.report().and_then(|info| info.host.as_deref());
     }
 
     /// Refuses a request whose proxy reports it in a way that cannot be read, or with another scheme
     /// than that of the public origin.
     pub(crate) fn admit(&self, own: &OwnOrigin) -> Result<(), Refusal> {
-        if let Some(Err(refusal)) = self.said {
+        if let Some(Err(refusal)) = self.forwarded {
             return Err(refusal);
         }
         match (own, self.scheme()) {
@@ -115,9 +115,9 @@ impl Client {
     /// The address of the client, if known. The address of a proxy that hides its client is not used.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         let of_peer = |peer: Peer| Some(peer.client.or(peer.address)?.ip().to_canonical());
-        let reported = match &self.said {
+        let reported = match &self.forwarded {
             None => Reported::Nothing,
-            Some(Ok(said)) => said.client,
+            Some(Ok(info)) => info.client,
             Some(Err(_)) => Reported::Hidden,
         };
         match reported {
@@ -131,7 +131,7 @@ impl Client {
     /// origin.
     pub(crate) fn is_secure(&self, own: &OwnOrigin) -> bool {
         match (self.scheme(), self.peer) {
-            _ if matches!(self.said, Some(Err(_))) => false,
+            _ if matches!(self.forwarded, Some(Err(_))) => false,
             (Some(scheme), _) => scheme == Scheme::Https,
             (None, Some(peer)) => peer.is_tls,
             (None, None) => *own != OwnOrigin::Development,
@@ -139,11 +139,11 @@ impl Client {
     }
 
     fn scheme(&self) -> Option<Scheme> {
-        self.report().and_then(|said| said.scheme)
+        self.report().and_then(|info| info.scheme)
     }
 
     /// The report of a trusted proxy, if it can be read.
     fn report(&self) -> Option<&ForwardedInfo> {
-        self.said.as_ref()?.as_deref().ok()
+        self.forwarded.as_ref()?.as_deref().ok()
     }
 }

@@ -201,7 +201,7 @@ impl RequestTarget<'_> {
     ) -> Begun {
         if gates::address_rate::shared(&self.route.rules).is_some() {
             let auth = auth.map(|auth| Arc::clone(auth));
-            return self.later(auth, call, Taken::default(), Passed::Head);
+            return self.begin_later(auth, call, Taken::default(), Passed::Head);
         }
         match auth {
             Some(auth) => self.ask_caller(auth, call, last),
@@ -211,7 +211,7 @@ impl RequestTarget<'_> {
 
     /// Runs the gates behind those that were passed, and waits where they do.
     #[cold]
-    fn later(
+    fn begin_later(
         self,
         auth: Option<Arc<RequestAuth>>,
         call: &mut Call,
@@ -235,7 +235,7 @@ impl RequestTarget<'_> {
         match passed {
             Some(Ok(())) => self.enter(call, Some(auth)),
             Some(Err(denied)) => Begun::Started(self.denied(auth, call, denied, Taken::default())),
-            None => self.later(Some(Arc::clone(auth)), call, Taken::default(), Passed::Rate),
+            None => self.begin_later(Some(Arc::clone(auth)), call, Taken::default(), Passed::Rate),
         }
     }
 
@@ -254,7 +254,7 @@ impl RequestTarget<'_> {
         let mut taken = Taken::default();
         match gates::limits::check(&self.route.rules, principal, &call.client, &mut taken) {
             Some(passed) => Begun::Started(self.entered(call, auth, passed, taken)),
-            None => self.later(auth.map(Arc::clone), call, taken, Passed::Caller),
+            None => self.begin_later(auth.map(Arc::clone), call, taken, Passed::Caller),
         }
     }
 

@@ -65,8 +65,8 @@ mod tests {
     #[jsonp(callback = "cb")]
     #[auth(public)]
     async fn lamps(headers: HeaderMap) -> ([(&'static str, &'static str); 1], Json<Vec<String>>) {
-        let told = headers.keys().map(|name| name.as_str().to_owned());
-        ([("set-cookie", "seen=1")], Json(told.collect()))
+        let names = headers.keys().map(|name| name.as_str().to_owned());
+        ([("set-cookie", "seen=1")], Json(names.collect()))
     }
 
     #[get("/text")]

@@ -228,7 +228,10 @@ impl Server {
 
     /// One line for each address.
     fn listening(&self) -> Vec<String> {
-        self.listeners.iter().map(|(listener, role)| role.told(&listener.address)).collect()
+        self.listeners
+            .iter()
+            .map(|(listener, role)| role.start_message(&listener.address))
+            .collect()
     }
 }
 

@@ -13,7 +13,7 @@ use super::fetched::Exchange;
 pub(super) fn text(outcome: &Outcome, last: Option<&Exchange>) -> Option<String> {
     let problem = last.and_then(|last| {
         let response = last.response.as_ref()?;
-        Problem::parse(response).or_else(|| Problem::told(response))
+        Problem::parse(response).or_else(|| Problem::from_server_timing(response))
     });
     let mut text = match outcome {
         Outcome::Blocked(blocked) => {
@@ -114,10 +114,10 @@ impl Problem {
 impl Problem {
     /// The code in a header of a server in the development profile, for a response without a body, such
     /// as one to HEAD.
-    fn told(response: &ServerResponse) -> Option<Self> {
-        let told = response.headers.get_all("server-timing").into_iter();
+    fn from_server_timing(response: &ServerResponse) -> Option<Self> {
+        let values = response.headers.get_all("server-timing").into_iter();
         let mut codes =
-            told.filter_map(|value| between(value.to_str().ok()?, "policy;desc=\"", "\""));
+            values.filter_map(|value| between(value.to_str().ok()?, "policy;desc=\"", "\""));
         let code = codes.next()?;
         let refusal = Refusal::ALL.iter().find(|refusal| refusal.code() == code)?;
         Some(Self { code: code.to_owned(), title: refusal.title().to_owned() })

@@ -44,7 +44,12 @@ const ASKS: &[(&str, &str)] =
     &[("origin", "https://evil.example"), ("access-control-request-method", "GET")];
 
 /// The values of `Server-Timing`.
-async fn told(app: App<()>, method: Method, path: &str, fields: &[(&str, &str)]) -> Vec<String> {
+async fn server_timing(
+    app: App<()>,
+    method: Method,
+    path: &str,
+    fields: &[(&str, &str)],
+) -> Vec<String> {
     let mut request = app.test().request(method, path);
     for (name, value) in fields {
         request = request.header(*name, *value);
@@ -71,14 +76,14 @@ async fn the_code_of_a_problem_is_in_server_timing() {
         (Method::GET, "/forged", &[], &[]),
     ] {
         let expected: Vec<_> = codes.iter().map(|code| format!("policy;desc=\"{code}\"")).collect();
-        let found = told(shop(), method.clone(), path, fields).await;
+        let found = server_timing(shop(), method.clone(), path, fields).await;
         assert_eq!(found, expected, "{method} {path}");
         let public = shop().public_origin("https://api.shop.example");
-        let found = told(public, method.clone(), path, fields).await;
+        let found = server_timing(public, method.clone(), path, fields).await;
         assert_eq!(found, [""; 0], "{method} {path}, with a public origin");
     }
     let both = ["db;dur=5", "policy;desc=\"shop.gone\""];
-    assert_eq!(told(shop(), Method::GET, "/timed", &[]).await, both);
+    assert_eq!(server_timing(shop(), Method::GET, "/timed", &[]).await, both);
 }
 
 #[tokio::test]

@@ -9,19 +9,19 @@ const A: &str = "https://a.example";
 #[get("/admin")]
 #[auth(session | token, issuers = ["own", "https://a.example"], roles = ["admin"])]
 async fn admin(caller: policy_server::Caller) -> String {
-    told(&caller)
+    describe(&caller)
 }
 
 #[get("/reports")]
 #[auth(token | ticket, issuers = ["https://a.example"], scopes = ["reports:read"])]
 async fn reports(caller: policy_server::Caller) -> String {
-    told(&caller)
+    describe(&caller)
 }
 
 #[get("/recent")]
 #[auth(token | ticket, issuers = ["https://a.example"], fresh = "1m")]
 async fn recent(caller: policy_server::Caller) -> String {
-    told(&caller)
+    describe(&caller)
 }
 
 #[post("/issue-ticket")]

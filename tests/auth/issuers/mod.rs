@@ -32,7 +32,7 @@ const START: u64 = 1_800_000_000;
 const ORIGIN: &str = "https://orders.example";
 
 /// The caller as a handler sees it: the issuer, and the name that it gave.
-fn told(caller: &policy_server::Caller) -> String {
+fn describe(caller: &policy_server::Caller) -> String {
     match caller.subject() {
         Subject::User(name) => format!("{name} of this app"),
         Subject::Foreign { issuer, name } => format!("{name} of {issuer}"),
@@ -40,7 +40,7 @@ fn told(caller: &policy_server::Caller) -> String {
 }
 
 async fn me(caller: policy_server::Caller) -> String {
-    told(&caller)
+    describe(&caller)
 }
 
 async fn ticket(tokens: Tokens) -> Result<String, Problem> {

@@ -86,8 +86,8 @@ async fn keys_can_change_their_algorithm() {
         assert!(
             matches!(reason, KeyFileReason::Line { error, .. } if error.rule() == found.rule())
         );
-        let told = policy_server::Error::from(found).to_string();
-        assert!(told.contains(&format!("({})", error.code())), "{told}");
+        let text = policy_server::Error::from(found).to_string();
+        assert!(text.contains(&format!("({})", error.code())), "{text}");
     }
     assert_eq!(caller.status(&new).await, 200);
     fs::remove_dir_all(&folder).unwrap();

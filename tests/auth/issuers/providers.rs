@@ -22,7 +22,7 @@ struct Documented {
 async fn who(caller: policy_server::Caller) -> String {
     let has = |is: bool, word: &str| if is { format!(" {word}") } else { String::new() };
     let admin = has(caller.has_role("admin"), "admin");
-    format!("{}{admin}{}", told(&caller), has(caller.has_scope("orders:read"), "orders:read"))
+    format!("{}{admin}{}", describe(&caller), has(caller.has_scope("orders:read"), "orders:read"))
 }
 
 /// The form of a token, whose keys are those of a published document.

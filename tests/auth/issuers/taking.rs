@@ -22,26 +22,26 @@ async fn by_default(me: Principal) -> String {
 #[get("/a")]
 #[auth(token | ticket, issuers = ["https://a.example"])]
 async fn of_a(caller: policy_server::Caller) -> String {
-    told(&caller)
+    describe(&caller)
 }
 
 #[get("/both")]
 #[auth(session | token | ticket, issuers = ["own", "https://a.example"])]
 #[limit(rate = "2/min per principal")]
 async fn of_both(caller: policy_server::Caller) -> String {
-    told(&caller)
+    describe(&caller)
 }
 
 #[get("/named")]
 #[auth(token | ticket, issuers = ["https://orders.example", "https://b.example"])]
 async fn of_named(caller: policy_server::Caller) -> String {
-    told(&caller)
+    describe(&caller)
 }
 
 #[get("/guests")]
 #[auth(token, optional, issuers = ["https://a.example"])]
 async fn guests(caller: Option<policy_server::Caller>) -> String {
-    caller.map_or("nobody".to_owned(), |caller| told(&caller))
+    caller.map_or("nobody".to_owned(), |caller| describe(&caller))
 }
 
 /// A user of this app under a name that the macro does not know.
@@ -135,15 +135,15 @@ async fn a_token_that_a_route_does_not_take_tells_no_more_than_a_wrong_one() {
     let (a, b) = (Signer::ed25519("a"), Signer::ed25519("b"));
     let (client, _) = client(&a, &b);
     let own = client.own_token().await;
-    let told = async |token: &str| {
+    let refused = async |token: &str| {
         let response = client.send("GET", "/a", token).await;
         let challenge = response.header("www-authenticate").unwrap().to_owned();
         (response.status().as_u16(), challenge, response.text())
     };
-    let garbage = told("garbage").await;
+    let garbage = refused("garbage").await;
     assert!(garbage.1.contains("invalid_token") && garbage.2.contains("auth.token-invalid"));
     for token in [own, b.token(claims(B)), b.token(claims("https://c.example"))] {
-        assert_eq!(told(&token).await, garbage);
+        assert_eq!(refused(&token).await, garbage);
     }
     let options = client.0.request(Method::OPTIONS, "/a").send().await;
     let by_default = client.0.request(Method::OPTIONS, "/default").send().await;
@@ -179,8 +179,8 @@ async fn a_handler_for_users_of_this_app_never_gets_another() {
     assert_eq!(client.send("GET", "/hidden", &own).await.text(), "ada");
     for path in ["/hidden", "/behind/a/user"] {
         let response = client.send("GET", path, &a.token(claims(A))).await;
-        let told = (response.status().as_u16(), code(&response));
-        assert_eq!(told, (403, "auth.caller-foreign".to_owned()), "{path}");
+        let found = (response.status().as_u16(), code(&response));
+        assert_eq!(found, (403, "auth.caller-foreign".to_owned()), "{path}");
     }
 }
 
@@ -300,7 +300,7 @@ async fn the_only_issuer_of_an_app_without_keys_needs_no_name() {
     #[get("/me")]
     #[auth(token | ticket)]
     async fn me(caller: policy_server::Caller) -> String {
-        told(&caller)
+        describe(&caller)
     }
 
     #[post("/token")]

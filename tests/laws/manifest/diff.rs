@@ -148,9 +148,9 @@ fn t25_a_comparison_is_sound_complete_and_exact() {
         let (old, new) = (&pair.old.manifest, &pair.new.manifest);
         let found = diff(old, new).expect("a comparison");
         let own = diff(old, old).expect("a comparison");
-        prop_assert!(own.is_empty(), "{:?}", told(&own));
+        prop_assert!(own.is_empty(), "{:?}", described(&own));
         let mirrored = diff(new, old).expect("a comparison");
-        prop_assert_eq!(told_mirrored(&mirrored), told(&found));
+        prop_assert_eq!(described_mirrored(&mirrored), described(&found));
         let engines = (Engine::new(old).expect("old"), Engine::new(new).expect("new"));
         for finding in &found.findings {
             for case in &finding.cases {
@@ -248,14 +248,14 @@ fn exact(
     for (axis, gains) in [(Axis::Widened, &gained), (Axis::Narrowed, &lost)] {
         let cases = at.iter().filter(|(finding, _)| finding.axis == axis);
         let cases: Vec<&Gains> = cases.map(|(_, case)| &case.gains).collect();
-        let is_told = match gains.is_empty() {
+        let is_described = match gains.is_empty() {
             true => cases.is_empty(),
             false => cases == [gains],
         };
         prop_assert!(
-            is_told || is_elsewhere,
+            is_described || is_elsewhere,
             "{axis:?} {gains:?}, not {cases:?}: {request:?} {caller:?} {:#?} {:?}",
-            told(found),
+            described(found),
             found.changes
         );
     }
@@ -263,16 +263,16 @@ fn exact(
 }
 
 /// A comparison in words, without its witnesses.
-fn told(found: &Diff) -> Vec<String> {
-    all_told(found, |axis| axis)
+fn described(found: &Diff) -> Vec<String> {
+    all_described(found, |axis| axis)
 }
 
-fn told_mirrored(found: &Diff) -> Vec<String> {
-    all_told(found, Axis::mirrored)
+fn described_mirrored(found: &Diff) -> Vec<String> {
+    all_described(found, Axis::mirrored)
 }
 
-fn all_told(found: &Diff, of: fn(Axis) -> Axis) -> Vec<String> {
-    let told = found.findings.iter().map(|finding| {
+fn all_described(found: &Diff, of: fn(Axis) -> Axis) -> Vec<String> {
+    let lines = found.findings.iter().map(|finding| {
         let cases = finding.cases.iter().map(|case| {
             format!(
                 "{} {} {:?} {:?} {}",
@@ -287,7 +287,7 @@ fn all_told(found: &Diff, of: fn(Axis) -> Axis) -> Vec<String> {
         let axis = of(finding.axis).name();
         format!("{axis} {} {places:?} {:?}", finding.severity, cases.collect::<Vec<_>>())
     });
-    let mut told: Vec<_> = told.collect();
-    told.sort();
-    told
+    let mut lines: Vec<_> = lines.collect();
+    lines.sort();
+    lines
 }

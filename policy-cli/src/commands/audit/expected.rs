@@ -168,11 +168,11 @@ pub(super) fn excess(declared: &Cache, words: &[String]) -> Vec<String> {
     }
     for (name, most) in [("max-age", declared.max_age), ("s-maxage", declared.s_maxage)] {
         let prefix = format!("{name}=");
-        let said = words.iter().filter_map(|word| word.strip_prefix(&prefix)?.parse::<i64>().ok());
+        let ages = words.iter().filter_map(|word| word.strip_prefix(&prefix)?.parse::<i64>().ok());
         // Without `s-maxage`, the lifetime in a shared cache is `max-age`.
         let most = most.or(declared.max_age);
         let is_longer = |seconds: i64| most.is_none_or(|most| seconds > most);
-        excess.extend(said.filter(|said| is_longer(*said)).map(|said| format!("{name}={said}")));
+        excess.extend(ages.filter(|age| is_longer(*age)).map(|age| format!("{name}={age}")));
     }
     excess
 }

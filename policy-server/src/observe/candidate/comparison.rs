@@ -22,7 +22,7 @@ use crate::{
     auth::{RequestAuth, RouteAuth},
     base::{
         event::log,
-        log::{cut, told},
+        log::{cut, origin_text},
         problem,
     },
     handler::Description,
@@ -249,7 +249,7 @@ impl Comparison {
                 method = %request.method(),
                 path = %cut(request.uri().path()).escape_debug(),
                 route = route.as_deref(),
-                origin = %cut(&told(received.head().origin)),
+                origin = %cut(&origin_text(received.head().origin)),
                 decided,
                 would = candidate,
                 fields = &*fields,

@@ -61,7 +61,7 @@ enum AuthStep<'a> {
 }
 
 /// Authenticates, if that needs no waiting.
-pub(crate) fn at_once(
+pub(crate) fn check_now(
     auth: &mut RequestAuth,
     policy: &Requirement,
     view: RequestView<'_>,
@@ -79,7 +79,7 @@ pub(crate) fn at_once(
 }
 
 /// Authenticates.
-pub(crate) async fn later(
+pub(crate) async fn check_later(
     auth: &RequestAuth,
     route: &RouteAuth,
     policy: &Requirement,

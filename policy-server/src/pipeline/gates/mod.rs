@@ -61,11 +61,11 @@ pub(crate) fn check_head(request: &RequestHead<'_>) -> ControlFlow<Response, Adm
         ControlFlow::Break(end) => return ControlFlow::Break(head::respond(request, end)),
     };
     let gates::Admitted { route: SharedRoute(route), values, grant, rate } = admitted;
-    let judges_anonymous = || route.auth.judges_anonymous && !is_safe(head.method.as_str());
-    let auth = (route.asks_caller || judges_anonymous()).then(|| {
+    let checks_anonymous = || route.auth.checks_anonymous && !is_safe(head.method.as_str());
+    let auth = (route.asks_caller || checks_anonymous()).then(|| {
         let (cors, csrf) = (route.rules.cors.as_deref(), route.auth.csrf);
-        let judges = route.auth.judges_anonymous;
-        let sender = Sender::new(&app.own_origin, head, headers, cors, &grant, csrf, judges);
+        let checks = route.auth.checks_anonymous;
+        let sender = Sender::new(&app.own_origin, head, headers, cors, &grant, csrf, checks);
         Arc::new(RequestAuth::new(&app.auth, &route.auth, head.method, sender))
     });
     let mut policy = ResponsePolicy::new(head, headers, &route.rules, grant);
@@ -91,7 +91,7 @@ pub(crate) fn check_caller(
         return Some(auth.check_anonymous(request.headers()));
     };
     let view = RequestView::new(request);
-    let caller = authenticate::at_once(auth, policy, view, last)?;
+    let caller = authenticate::check_now(auth, policy, view, last)?;
     Some(
         csrf_and_rights(auth, route, policy, view, caller)
             .map(|principal| auth.set_principal(principal)),
@@ -109,7 +109,7 @@ pub(crate) async fn check_caller_later(
         auth.check_anonymous(&parts.headers)?;
         return csrf::read_form(auth, parts, body).await;
     };
-    let caller = authenticate::later(auth, route, policy, parts, body).await;
+    let caller = authenticate::check_later(auth, route, policy, parts, body).await;
     let reads_form = match &caller {
         Ok(Some(caller)) => caller.is_ambient,
         Ok(None) => policy.optional,

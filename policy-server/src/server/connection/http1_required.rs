@@ -40,9 +40,9 @@ mod tests {
         let refused = tokio::spawn(refuse(server));
         // The client sends its SETTINGS before it reads.
         client.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]).await.unwrap();
-        let mut told = Vec::new();
-        client.read_to_end(&mut told).await.unwrap();
-        let (settings, goaway) = told.split_at(9);
+        let mut received = Vec::new();
+        client.read_to_end(&mut received).await.unwrap();
+        let (settings, goaway) = received.split_at(9);
         assert_eq!(settings, [0, 0, 0, 4, 0, 0, 0, 0, 0]);
         assert_eq!(goaway[..9], [0, 0, 8, 7, 0, 0, 0, 0, 0], "a GOAWAY of 8 bytes");
         assert_eq!(goaway[9..], [0, 0, 0, 0, 0, 0, 0, 0xd], "HTTP_1_1_REQUIRED, after no stream");

@@ -83,9 +83,9 @@ impl Role {
 
     /// The same role, announcing HTTP/3.
     #[cfg(feature = "http3")]
-    pub(super) fn with(mut self, told: Option<HeaderValue>) -> Self {
+    pub(super) fn with(mut self, value: Option<HeaderValue>) -> Self {
         if let Self::Tls { alternative, .. } = &mut self {
-            *alternative = told;
+            *alternative = value;
         }
         self
     }
@@ -100,7 +100,7 @@ impl Role {
     }
 
     /// The start message of a listener.
-    pub(super) fn told(&self, address: &LocalAddress) -> String {
+    pub(super) fn start_message(&self, address: &LocalAddress) -> String {
         let with = |scheme: &str| match address {
             LocalAddress::Tcp(address) => format!("{scheme}://{address}"),
             #[cfg(unix)]

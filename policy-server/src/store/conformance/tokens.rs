@@ -341,8 +341,8 @@ async fn reuses<S: TokenStore>(store: &Arc<S>) {
             Box::pin(async move { refresh(&*store, token, at(50)).await })
         };
         let results = at_once((0..RACERS).map(call).collect()).await;
-        let told = results.iter().filter(|result| matches!(result, Refreshed::Reused(_))).count();
-        rule(told == 1, "a reuse is told by one call, which ends the family");
+        let reused = results.iter().filter(|result| matches!(result, Refreshed::Reused(_))).count();
+        rule(reused == 1, "a reuse is told by one call, which ends the family");
     }
 }
 

@@ -10,7 +10,7 @@ pub(super) async fn run<S: ValueStore>(make: &impl Fn() -> S) {
     answer(store.open()).await;
     versions(&*store).await;
     changes_at_once(&store).await;
-    told(&*store).await;
+    sends_news(&*store).await;
 }
 
 fn value(text: &str) -> Box<[u8]> {
@@ -63,7 +63,7 @@ async fn changes_at_once<S: ValueStore>(store: &Arc<S>) {
     }
 }
 
-async fn told<S: ValueStore>(store: &S) {
+async fn sends_news<S: ValueStore>(store: &S) {
     let Some(mut news) = store.news() else { return };
     answer(store.set_value("told: a b", 0, value("x"))).await;
     rule(hears(&mut news, &News::Value("told: a b".into())).await, "news tell of a value");

@@ -91,10 +91,10 @@ fn cors_details(judged: &Judged<'_>, findings: &mut Findings<'_>) {
 }
 
 fn vary(judged: &Judged<'_>, findings: &mut Findings<'_>) {
-    let said = judged.response.words(&header::VARY);
-    let is_said = |name: &String| said.contains(name) || said.iter().any(|word| word == "*");
+    let names = judged.response.words(&header::VARY);
+    let is_named = |name: &String| names.contains(name) || names.iter().any(|word| word == "*");
     let wanted = judged.expected.vary(judged.response);
-    let missing: Vec<_> = wanted.iter().filter(|name| !is_said(name)).cloned().collect();
+    let missing: Vec<_> = wanted.iter().filter(|name| !is_named(name)).cloned().collect();
     if !missing.is_empty() {
         let found = judged.response.text(&header::VARY);
         let found = format!("`vary` {}", quote(found.as_deref()));
@@ -217,12 +217,12 @@ fn session_cookie(manifest: &Manifest, judged: &Judged<'_>, findings: &mut Findi
 
 fn encoding(judged: &Judged<'_>, findings: &mut Findings<'_>) {
     let is_coded = judged.response.headers.contains_key(header::CONTENT_ENCODING);
-    let said = judged.response.words(&header::VARY);
-    let is_said = said.iter().any(|word| word == "accept-encoding" || word == "*");
+    let names = judged.response.words(&header::VARY);
+    let is_named = names.iter().any(|word| word == "accept-encoding" || word == "*");
     // A response that is not stored needs no key.
     let is_kept =
         judged.response.words(&header::CACHE_CONTROL).iter().all(|word| word != "no-store");
-    if is_coded && is_kept && !is_said && judged.expected.decision.outcome == Outcome::Reached {
+    if is_coded && is_kept && !is_named && judged.expected.decision.outcome == Outcome::Reached {
         let found = judged.response.text(&header::VARY);
         let found = format!("`vary` {}", quote(found.as_deref()));
         let expected = "`vary` with `accept-encoding`".to_owned();

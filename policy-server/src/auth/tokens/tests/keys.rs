@@ -143,11 +143,11 @@ fn a_writable_key_file_is_refused_and_a_readable_one_noticed() {
     let set = |mode| fs::set_permissions(&file.0, fs::Permissions::from_mode(mode)).unwrap();
     set(0o606);
     assert_eq!(TokenKeys::read(&file.0).unwrap_err().rule(), Rule::SecretWritable);
-    for (mode, told) in [(0o604, &[Rule::SecretReadable][..]), (0o640, &[])] {
+    for (mode, expected) in [(0o604, &[Rule::SecretReadable][..]), (0o640, &[])] {
         set(mode);
         let keys = TokenKeys::read(&file.0).unwrap();
         let notices: Vec<_> = keys.notices().map(|notice| notice.rule()).collect();
-        assert_eq!(notices, told, "{mode:o}");
+        assert_eq!(notices, expected, "{mode:o}");
         set(0o602);
         assert!(keys.reload(&file.0).is_err());
     }
@@ -205,10 +205,10 @@ fn a_line_that_is_none_is_named_and_not_quoted() {
     let missing = TokenKeys::read("/no/such/file").unwrap_err();
     assert!(matches!(missing.reason(), KeyFileReason::Unreadable(_)));
     // The output of a `main` that returns it.
-    let told = format!("{missing:?}");
-    assert!(told.starts_with("/no/such/file: ") && told.contains("help: "), "{told}");
-    let told = crate::Error::from(missing).to_string();
-    assert!(told.contains("tokens: /no/such/file: "), "{told}");
+    let text = format!("{missing:?}");
+    assert!(text.starts_with("/no/such/file: ") && text.contains("help: "), "{text}");
+    let text = crate::Error::from(missing).to_string();
+    assert!(text.contains("tokens: /no/such/file: "), "{text}");
 }
 
 /// Apps with such keys start in development and on loopback, and not where others could get the
