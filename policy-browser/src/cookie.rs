@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_reaches_what_is_below_it() {
+    fn a_path_covers_the_paths_below_it() {
         let at = |path: &str| format!("https://shop.example{path}");
         for (from, line, to, is_sent) in [
             ("/a/b", "a=1", "/a/c", true),
@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_says_what_it_is() {
+    fn a_cookie_has_its_attributes() {
         let line = "a=1; Domain=shop.example; Path=/x; Max-Age=60; Secure; HttpOnly; SameSite=Lax";
         let browser = Browser::new(Profile::STANDARD).gets(&Ask::at(SHOP), &[line]);
         let cookie = browser.jar.iter().next().unwrap();

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn max_age_goes_before_expires() {
+    fn max_age_overrides_expires() {
         let expires = ("expires", "Sun, 06 Nov 1994 08:50:37 GMT");
         assert_eq!(standard(&[DATE_OF_NOW, expires]), 60);
         assert_eq!(standard(&[DATE_OF_NOW, expires, ("cache-control", "max-age=10")]), 10);

@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_asks_with_conditions_sees_the_response_to_them() {
+    fn a_script_that_sends_conditions_sees_the_304() {
         let fetch = Fetch::get("/").header("if-none-match", "\"1\"");
         let trial = load(&app(), fetch, &[response(304, &[])]);
         assert_eq!(trial.outcome.response().unwrap().status, 304);

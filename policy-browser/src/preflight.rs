@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn it_asks_for_the_method_and_for_sorted_names() {
+    fn a_preflight_names_the_method_and_sorted_headers() {
         let fetch = Fetch::put(URL).header("x-b", "1").header("X-A", "1").header("accept", "*/*");
         let trial = granted(fetch, &[(METHODS, "PUT"), (HEADERS, "x-a,x-b")]);
         let preflight = &trial.sent[0];

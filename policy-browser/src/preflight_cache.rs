@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn firefox_asks_again_for_a_head_that_was_not_listed() {
+    fn firefox_repeats_a_preflight_for_an_unlisted_head() {
         for (profile, count) in [(Profile::STANDARD, 1), (Profile::FIREFOX, 2)] {
             let mut state = State::new(profile, browser().now());
             let mut asked = 0;
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_redirect_by_another_origin_firefox_finds_what_the_page_may_do() {
+    fn in_firefox_a_cross_origin_redirect_uses_the_cached_preflight_of_the_page() {
         for (profile, again) in [(Profile::STANDARD, true), (Profile::FIREFOX, false)] {
             let (state, _) = preflights(State::new(profile, browser().now()), Fetch::put(URL));
             let mut asks = false;
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn in_firefox_a_redirect_that_is_blocked_makes_it_forget_who_redirects() {
+    fn in_firefox_a_blocked_redirect_drops_the_cached_preflight() {
         for (profile, forgets) in [(Profile::STANDARD, false), (Profile::FIREFOX, true)] {
             let (state, _) = asks(State::new(profile, browser().now()), &app(), URL, "60");
             let star = ("access-control-allow-origin", "*");

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn preflights_of_webkit_after_a_redirect_are_those_of_another_request() {
+    fn in_webkit_preflights_after_a_redirect_are_for_a_new_request() {
         let away = "https://api.app.test/";
         let typed = || Fetch::put("/a").header("content-type", "application/json").body("x");
         for (profile, [names, referrer, site]) in [
@@ -636,7 +636,7 @@ mod tests {
     }
 
     #[test]
-    fn webkit_asks_for_what_was_to_be_deleted_elsewhere() {
+    fn in_webkit_a_cross_origin_redirect_of_delete_becomes_get() {
         let methods = |profile, target: &str| {
             let state = State::new(profile, browser().now());
             let responses = [to(308, target), end()];

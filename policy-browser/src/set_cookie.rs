@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_attribute_takes_an_earlier_one_back() {
+    fn an_empty_attribute_resets_an_earlier_one() {
         let parsed =
             read("a=b; Domain=shop.example; Domain; Path=/x; Path=y; SameSite=Strict; SameSite=?");
         assert_eq!(parsed.domain, b"");
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_date_or_age_takes_an_earlier_one_back_in_engines() {
+    fn in_engines_an_invalid_date_or_age_resets_an_earlier_one() {
         for line in [
             "a=b; Max-Age=60; Max-Age=x",
             "a=b; Max-Age=60; Max-Age",

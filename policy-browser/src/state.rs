@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn time_takes_cookies_away() {
+    fn cookies_expire() {
         let text = "a=1; Max-Age=60".to_owned();
         let (mut state, _) = step(browser(), Event::WriteCookie { page: app(), text });
         for (seconds, left) in [(59, 1), (1, 0)] {

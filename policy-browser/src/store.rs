@@ -590,7 +590,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_with_conditions_or_a_range_goes_past_the_cache() {
+    fn requests_with_conditions_or_a_range_bypass_the_cache() {
         let said = response(200, &[MAX_AGE, TAG]);
         for (own, is_stored) in [
             ("if-match", true),
@@ -609,7 +609,7 @@ mod tests {
     }
 
     #[test]
-    fn firefox_asks_with_an_authorization_for_what_was_given_without() {
+    fn firefox_revalidates_for_an_authorization_that_the_first_request_lacked() {
         let with = get(&[("authorization", "Bearer x")]);
         let finds = |profile, first: &Sent, mode| {
             let mut browser = Browser::new(profile).keeps(first, &response(200, &[MAX_AGE, TAG]));
@@ -623,7 +623,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_with_conditions_uses_what_is_forced_from_the_cache() {
+    fn only_force_cache_serves_a_request_with_conditions() {
         let said = response(200, &[MAX_AGE, TAG]);
         let own = get(&[("if-none-match", "\"x\"")]);
         for (profile, expected) in [(Profile::STANDARD, "fresh"), (Profile::CHROMIUM, "miss")] {
@@ -723,7 +723,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_wants_no_cache_goes_past_that_of_chromium() {
+    fn in_chromium_no_cache_of_a_script_bypasses_the_cache() {
         let said = response(200, &[MAX_AGE, TAG]);
         let finds = |profile, mode, wanted| {
             let then = get(&[("cache-control", wanted)]);
@@ -749,7 +749,7 @@ mod tests {
     }
 
     #[test]
-    fn in_firefox_a_change_leaves_what_scripts_fetch_of_other_sites() {
+    fn in_firefox_a_change_keeps_cached_cross_site_fetches() {
         let finds = |profile, page: Page| {
             let mut browser = Browser::new(profile);
             let url = Url::parse(ASSET).unwrap();

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_says_that_it_takes_slashes() {
+    fn a_parameter_opts_in_to_encoded_slashes() {
         let path = PathTemplate::parse("/{id}/{name:slashes}/{*rest:slashes}").unwrap();
         let takes: Vec<_> = path
             .segments()

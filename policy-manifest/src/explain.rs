@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn rights_and_age_are_edited_as_little_as_lets_the_request_through() {
+    fn edits_of_rights_and_age_are_minimal() {
         let sent = request("GET", "/orders", &[COOKIE]);
         let found = explained(&sent, &user(&["guest"], 700));
         let edit = found.edit.as_ref().unwrap();

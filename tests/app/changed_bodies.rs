@@ -446,7 +446,7 @@ async fn large(Decoded(Json(body)): Decoded<Json<String>>) -> String {
 
 /// RFC 9110 15.5.16 and 12.5.3: 415 states the codings that would have been accepted.
 #[tokio::test]
-async fn a_coded_body_is_decoded_within_bounds_or_refused_with_what_is_read() {
+async fn an_encoded_body_is_decoded_within_bounds_or_gets_415() {
     let client = App::new(()).routes(routes![large]).routes(plain::routes()).test();
     let send = async |path: &str, codings: &[&str], body: Vec<u8>| {
         let mut request = client.post(path).header("content-type", "application/json").body(body);

@@ -59,7 +59,7 @@ async fn apps_with_layers_are_wrapped_from_the_first_to_the_last() {
 }
 
 #[tokio::test]
-async fn apps_with_layers_know_the_client_and_the_host_too() {
+async fn apps_with_layers_resolve_client_and_host() {
     #[get("/peer")]
     #[auth(public)]
     async fn peer(PeerAddr(address): PeerAddr) -> String {

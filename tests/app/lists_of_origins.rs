@@ -81,7 +81,7 @@ async fn lists_of_origins_are_replaced_while_the_server_runs() {
 /// Every request sees either the old list or the new one: exactly one of the two origins is
 /// granted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn lists_of_origins_are_replaced_at_once() {
+async fn lists_of_origins_are_replaced_atomically() {
     let partners = SharedOrigins::new();
     let both = ["https://a.partner.example", "https://always.partner.example"];
     partners.replace(&both).unwrap();

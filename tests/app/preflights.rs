@@ -135,7 +135,7 @@ async fn preflights_have_exactly_these_headers() {
 }
 
 #[tokio::test]
-async fn preflights_go_by_the_route_of_the_method_that_they_ask_about() {
+async fn preflights_use_the_policy_of_the_requested_method() {
     let client = App::new(()).routes(routes![order, change, remove]).test();
     for (method, origin, status) in [
         ("GET", "https://admin.example", 403),

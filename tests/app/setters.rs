@@ -58,7 +58,7 @@ macro_rules! each_taken_back {
 }
 
 #[tokio::test]
-async fn every_level_states_policies_and_takes_them_back() {
+async fn every_level_sets_and_removes_policies() {
     // A level below the app inherits what the app states, or takes it back.
     let app = || stating!(App::new(()));
     for (app, expected) in each_taken_back!(app().routes(routes![plain])) {

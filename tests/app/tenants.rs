@@ -70,7 +70,7 @@ async fn each_tenant_has_its_own_origins() {
 }
 
 #[tokio::test]
-async fn a_list_of_a_tenant_is_within_the_bound_and_can_be_taken_away() {
+async fn a_list_of_a_tenant_is_bounded_and_removable() {
     let (tenants, app) = tenants();
     let client = app.test();
     tenants.replace_for("acme", &[ACME]).expect("within the bound");

@@ -124,7 +124,7 @@ async fn the_cookie_of_a_session_is_picked_as_the_cases_say() {
 
 /// A host of the same site sets a second session cookie beside the victim's (cookie tossing).
 #[tokio::test]
-async fn a_planted_cookie_is_not_taken_in_place_of_another() {
+async fn a_planted_cookie_does_not_replace_another_one() {
     let scenario = Scenario::new(all()).await;
     let (ada, mallory) = (scenario.login("ada").await, scenario.login("mallory").await);
     let planted = format!("{}; {}", mallory.cookie, ada.cookie);
@@ -178,7 +178,7 @@ async fn many_cookies_lock_no_user_out() {
 }
 
 #[tokio::test]
-async fn of_two_authorization_lines_none_is_taken() {
+async fn two_authorization_fields_are_refused() {
     let (app, _shared) = app(&FaultyStore::default(), &Clock::at(START), all());
     let server = Running::start(app).await;
     let good = format!("authorization: Bearer {}", good_token());

@@ -277,7 +277,7 @@ async fn the_token_comes_in_a_header_or_form_and_the_form_stays_complete() {
 }
 
 #[tokio::test]
-async fn the_header_goes_before_the_form_and_the_query_is_nothing() {
+async fn the_header_precedes_the_form_and_the_query_is_ignored() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     let own = |path: &str| ada.bare(path).origin(OWN);
@@ -359,7 +359,7 @@ async fn a_route_of_tokens_does_not_lend_the_session_that_comes_along() {
 /// A foreign page can put a ticket of its own into the address of a WebSocket. Gate 4 lets any page
 /// open one on this route.
 #[tokio::test]
-async fn a_ticket_of_others_does_not_lend_the_session_that_comes_along() {
+async fn a_ticket_of_another_user_does_not_use_the_session_cookie() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     let make = scenario.client.post("/ticket").header("authorization", bearer(&good_token()));

@@ -91,7 +91,7 @@ async fn a_store_failure_during_a_handler_is_reported() {
 /// Fails closed: without the store, the server cannot know whether a token was revoked. When the
 /// store is back, tokens work again.
 #[tokio::test]
-async fn tokens_are_not_taken_while_revocations_are_unknown() {
+async fn tokens_are_refused_while_revocations_are_unknown() {
     let scenario = Scenario::with(routes![by_token], |app| app).await;
     let get = || scenario.client.get("/by-token").header("authorization", bearer(&good_token()));
     assert_eq!(get().send().await.status(), 200);

@@ -69,7 +69,7 @@ async fn a_logout_and_a_cut_off_hold_in_both_stores() {
 }
 
 #[tokio::test]
-async fn while_the_old_store_is_away_its_sessions_wait_and_new_ones_go_on() {
+async fn without_the_old_store_its_sessions_wait_and_new_ones_work() {
     let moves = Move::new().await;
     let (of_old, of_new) = (moves.of_old("ada").await, moves.after.login("bob").await);
     moves.before.store.fail();

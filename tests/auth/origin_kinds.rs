@@ -175,7 +175,7 @@ fn the_lint_names_the_origins_whose_pages_others_can_change() {
 /// The browser model sends what app shells send, so that a test of the app sees what its users see:
 /// a page reads what is shared with it, and has no session where the app does not start with one.
 #[tokio::test]
-async fn pages_of_every_kind_read_what_they_are_granted() {
+async fn pages_of_every_kind_read_granted_responses() {
     // Patterns have no page, and the model knows no pages of unknown schemes.
     let is_opened = |row: &&Row| !row.origin.contains('*') && !row.origin.starts_with("shop:");
     for row in ROWS.iter().filter(is_opened).filter(|row| !row.origin.starts_with("ws:")) {

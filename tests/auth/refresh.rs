@@ -99,7 +99,7 @@ async fn a_refresh_returns_the_next_pair_and_a_late_reuse_ends_the_family() {
 }
 
 #[tokio::test]
-async fn of_many_refreshes_at_once_none_fails_and_none_forks() {
+async fn concurrent_refreshes_all_succeed_with_one_successor() {
     let scenario = Scenario::new(all()).await;
     let first = scenario.begin().await;
     let requests = (0..50).map(|_| scenario.refresh(&first.refresh));

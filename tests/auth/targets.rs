@@ -253,7 +253,7 @@ async fn targets_decide_as_a_handler_with_the_same_attribute() {
 }
 
 #[tokio::test]
-async fn targets_ask_for_callers_and_their_rights() {
+async fn targets_check_callers_and_their_rights() {
     let requirement = AuthRequirement::session().roles(&["hr"]);
     let scenario = targets(routes![hr].into_iter().next().expect("one"), Some(requirement)).await;
     let client = &scenario.client;

@@ -119,7 +119,7 @@ async fn a_change_of_any_character_of_a_token_is_refused() {
 }
 
 #[tokio::test]
-async fn a_token_of_another_app_is_none_of_ours() {
+async fn a_token_of_another_app_is_refused() {
     let ours = Scenario::new(all()).await;
     for settings in [
         Tokens::hs256([("k1", secret(9))]).unwrap().issuer("https://auth.example").audience("api"),

@@ -96,7 +96,7 @@ async fn reports_that_cannot_be_read_are_refused_and_hidden_clients_have_no_addr
 }
 
 #[tokio::test]
-async fn fields_about_the_sender_reach_no_handler_but_those_that_are_believed() {
+async fn handlers_see_only_trusted_fields_about_the_sender() {
     let forged = [
         "x-forwarded-for: 192.0.2.1",
         "x-forwarded-proto: https",

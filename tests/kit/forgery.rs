@@ -61,7 +61,7 @@ async fn a_sandboxed_frame_is_of_no_origin() {
 
 /// The legitimate request of the shop's page.
 #[tokio::test]
-async fn the_page_of_the_shop_brings_the_token_back() {
+async fn the_page_of_the_shop_returns_the_token() {
     let net = net();
     let browser = logged_in(&net, Profile::FIREFOX).await;
     let page = browser.open("https://app.shop.example");

@@ -243,7 +243,7 @@ impl Crowd {
 
 /// Causes all of them, one after the other. `POLICY_STORES_SECONDS` is the duration of all together,
 /// and then there are 500 visitors; without it there are 50, for a few seconds each.
-pub(crate) async fn keep_nobody_out(server: &(impl Server + Process), store: &str) {
+pub(crate) async fn visitors_recover(server: &(impl Server + Process), store: &str) {
     let seconds: Option<u64> =
         env::var("POLICY_STORES_SECONDS").ok().map(|text| text.parse().unwrap());
     let (relay, url) = Relay::of(store);

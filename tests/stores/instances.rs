@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use super::site::{Counted, Instance, is_away, until};
 
-pub(crate) async fn who_logs_in_at_one_instance_is_known_at_all_until_a_logout_at_any(store: &str) {
+pub(crate) async fn a_login_holds_at_all_instances_until_a_logout_at_any(store: &str) {
     const VISITORS: usize = 16;
     const ROUNDS: usize = 5;
     let instances = Instance::three(store).await;
@@ -107,7 +107,7 @@ pub(crate) async fn a_ticket_is_good_once_whichever_instances_see_it(store: &str
     }
 }
 
-pub(crate) async fn what_ends_at_one_instance_ends_at_the_others(store: &str) {
+pub(crate) async fn endings_apply_at_all_instances(store: &str) {
     let instances = Instance::three(store).await;
     let issued: Value = instances[0].client.post("/issue/ada").send().await.json();
     let token = issued["access_token"].as_str().unwrap();
@@ -274,11 +274,11 @@ pub(crate) async fn permits_are_those_of_all_instances(store: &str) {
 macro_rules! on {
     ($reason:literal, $store:expr) => {
         $crate::instances::on! { $reason, $store;
-            who_logs_in_at_one_instance_is_known_at_all_until_a_logout_at_any,
+            a_login_holds_at_all_instances_until_a_logout_at_any,
             no_change_is_lost_that_was_made_at_the_same_time,
             refreshes_at_the_same_time_give_one_successor_and_end_nothing,
             a_ticket_is_good_once_whichever_instances_see_it,
-            what_ends_at_one_instance_ends_at_the_others,
+            endings_apply_at_all_instances,
             a_cut_off_wins_against_logins_that_are_under_way,
             a_rate_is_granted_once_whichever_instances_are_asked,
             permits_are_those_of_all_instances,

@@ -126,7 +126,7 @@ impl Connections {
 
 /// It dies with sessions, permits and requests in flight: the permits are free after a while, and what was
 /// acknowledged is there.
-pub(crate) async fn what_it_held(store: &str) {
+pub(crate) async fn frees_permits_and_keeps_writes(store: &str) {
     let killable = KillableInstance::start(store).await;
     let killed = &killable.instance;
     let others = [Instance::start(store).await, Instance::start(store).await];

@@ -291,7 +291,7 @@ pub(crate) async fn no_list_of_origins_is_widened(way: &impl Way) {
 
 /// The numbers that instances know are those of a server that is gone, and another server has given
 /// them to something else, as if each side of a split had continued separately.
-pub(crate) async fn a_number_that_is_given_out_twice_is_not_taken_for_the_first<S>(
+pub(crate) async fn a_reused_number_is_not_mistaken_for_the_first<S>(
     [sessions, tokens]: &[impl Way; 2],
     open: impl Fn(&str) -> S,
 ) where

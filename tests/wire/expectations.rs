@@ -5,7 +5,7 @@ use super::*;
 const EXPECT: &str = "expect: 100-continue";
 
 #[tokio::test]
-async fn expectations_are_met_when_a_handler_asks_for_the_body() {
+async fn a_100_continue_is_sent_when_a_handler_reads_the_body() {
     let server = Running::start(app()).await;
     for fields in [[EXPECT, "content-length: 5"], ["expect: 100-Continue", "content-length: 5"]] {
         let mut connection = server.connect().await;

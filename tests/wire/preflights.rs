@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn preflights_have_one_response_however_many_commas_they_ask_for() {
+async fn preflights_with_empty_list_members_get_one_response() {
     let plain = tried(preflight(&[ORIGIN])).await;
     assert_eq!(
         plain.lines(),

@@ -33,8 +33,7 @@ async fn answered(fields: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn trailers_of_a_request_reach_its_handler_and_those_of_a_response_the_client_that_takes_them()
- {
+async fn trailers_reach_handlers_and_clients_that_accept_them() {
     let text = answered(&["te: trailers"]).await;
     assert!(text.ends_with("5\r\nhello\r\n0\r\nx-sum: 42\r\n\r\n"), "{text}");
     assert!(text.contains("\r\ntrailer: x-sum\r\n"), "{text}");

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn published_crates_have_what_registries_show() {
+    fn published_crates_have_the_metadata_of_registries() {
         let keys = [
             "description",
             "readme",

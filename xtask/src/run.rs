@@ -121,7 +121,7 @@ mod tests {
 
     /// Each of these commands ends when the other one has begun.
     #[test]
-    fn two_rows_of_commands_run_at_once_and_all_their_tests_are_counted() {
+    fn two_rows_of_commands_run_concurrently_and_all_tests_are_counted() {
         let folder = std::env::temp_dir().join(format!("policy-rows-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let begins = |own: &str, other: &str, status: u8| {

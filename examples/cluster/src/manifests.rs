@@ -138,7 +138,7 @@ fn an_instance_has_time_to_stop() {
 }
 
 #[test]
-fn compose_sets_what_the_app_reads_and_runs_as_many() {
+fn compose_sets_only_variables_of_the_app_and_runs_all_instances() {
     let compose = document(include_str!("../compose.yaml"));
     let instance = &compose["services"]["instance"];
     let environment = instance["environment"].as_hash().expect("variables");

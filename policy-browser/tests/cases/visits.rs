@@ -127,7 +127,7 @@ fn a_response_that_the_page_may_not_read_sets_cookies_all_the_same() {
 }
 
 #[test]
-fn a_preflight_carries_and_brings_no_cookie() {
+fn preflights_neither_send_nor_set_cookies() {
     let mut visit = Visit::new(Profile::CHROMIUM);
     visit.opens(None, Fetch::navigate(API), &["a=1"]);
     let put = Fetch::put(api("me")).credentials(Include);
@@ -159,7 +159,7 @@ fn from_elsewhere(profile: Profile) -> [String; 3] {
 }
 
 #[test]
-fn a_form_of_another_site_brings_what_same_site_lets_out() {
+fn a_cross_site_form_sends_the_cookies_that_same_site_allows() {
     assert_eq!(
         from_elsewhere(Profile::CHROMIUM),
         ["none=1; unsaid=1", "lax=1; none=1; unsaid=1", "none=1"],
@@ -191,7 +191,7 @@ fn a_frame_has_the_cookies_that_the_setting_gives_it() {
 }
 
 #[test]
-fn a_frame_within_a_frame_of_another_site_is_none_of_the_windows_own() {
+fn a_frame_within_a_cross_site_frame_is_cross_site() {
     let mut visit = Visit::new(Profile::CHROMIUM);
     let app = visit.opens(None, Fetch::navigate(APP), &["a=1; Secure; SameSite=None"]);
     let widget = visit.opens(Some(&app), Fetch::frame(WIDGET), &[]);
@@ -299,7 +299,7 @@ fn an_order_makes_the_browser_forget_the_list() {
 }
 
 #[test]
-fn a_redirect_by_another_site_takes_strict_cookies_from_firefox() {
+fn in_firefox_a_cross_site_redirect_drops_strict_cookies() {
     for (profile, expected) in [(Profile::CHROMIUM, "s=1; l=1"), (Profile::FIREFOX, "l=1")] {
         let mut visit = Visit::new(profile);
         let cookies = ["s=1; Secure; SameSite=Strict", "l=1; Secure; SameSite=Lax"];

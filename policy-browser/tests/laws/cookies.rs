@@ -127,7 +127,7 @@ impl Case {
 
 /// A cookie is sent where its host, path and scheme match, and nowhere else.
 #[test]
-fn a_cookie_goes_where_it_belongs() {
+fn a_cookie_is_sent_to_matching_hosts() {
     holds("where cookies go", 21, cases(), |case| {
         let [first, second] = case.schemes;
         let setter = Case::address(first, case.set_by.0, &case.set_at);

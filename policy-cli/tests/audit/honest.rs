@@ -24,7 +24,7 @@ async fn has_no_findings(deployment: &Deployment) {
 
 #[tokio::test]
 #[ignore = "needs curl"]
-async fn the_app_alone_has_no_findings() {
+async fn an_app_without_a_proxy_has_no_findings() {
     has_no_findings(&Deployment::direct().await).await;
 }
 

@@ -56,7 +56,7 @@ fn findings_are_written_in_each_format() {
 }
 
 #[test]
-fn an_app_in_which_nothing_is_odd_has_no_findings() {
+fn an_app_without_oddities_has_no_findings() {
     let ran = run("lint --from hello.json");
     assert_eq!((ran.code, ran.out.as_str()), (0, "this policy has no oddities\n"));
 }

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_is_as_strict_as_another_if_it_admits_nobody_else() {
+    fn a_policy_is_as_strict_as_another_if_it_admits_no_other_caller() {
         let session = Requirement { session: true, ..Requirement::NONE };
         let either = Requirement { token: true, ..session };
         let keys = |name| Requirement {

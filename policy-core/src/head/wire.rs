@@ -165,7 +165,7 @@ mod tests {
 
     /// RFC 9110 10.1.1.
     #[test]
-    fn nothing_is_expected_but_to_go_on() {
+    fn only_100_continue_is_expected() {
         assert_eq!(judged(Version::HTTP_11, &[("expect", "100-Continue")]), Ok(()));
         for expected in ["", "x", "100-continue, x", "100-continue=1"] {
             let found = judged(Version::HTTP_11, &[("expect", expected)]);

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_meets_the_sites_that_it_covers() {
+    fn a_pattern_intersects_the_sites_that_it_covers() {
         for (pattern, expected) in [
             ("https://*.example", true),
             ("https://*.shop.example", true),
@@ -120,7 +120,7 @@ mod tests {
 
     /// The registrable domain of a name directly below a public suffix is the name itself.
     #[test]
-    fn a_part_of_a_label_meets_the_domains_that_end_so() {
+    fn a_partial_label_covers_the_domains_with_its_ending() {
         for (own, expected) in [
             ("https://shop-1f-acme.vercel.app", true),
             ("https://api.shop-1f-acme.vercel.app", true),

@@ -214,7 +214,7 @@ fn a_moved_app_gets_requests_under_its_own_names() {
 }
 
 #[test]
-fn an_app_without_sessions_takes_no_cookie_for_one() {
+fn an_app_without_sessions_treats_no_cookie_as_a_session() {
     let mut old = order(|_| ());
     old.app.sessions = None;
     let mut new = order(|_| ());

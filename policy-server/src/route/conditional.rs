@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_service_of_others_puts_no_parts_of_two_states_together() {
+    async fn ranges_of_a_changed_resource_are_never_combined() {
         let client =
             App::new(()).mount("/file", Mount::new(tower::service_fn(file)).public()).test();
         for (if_range, status, body) in

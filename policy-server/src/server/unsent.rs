@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn of_all_connections_those_above_their_budget_and_the_oldest_are_closed() {
+    fn connections_above_their_budget_and_the_oldest_are_closed() {
         let budget = budget(10, 4);
         let connections = [0; 5].map(|_| Unsent::new(&budget));
         let [oldest, old, greedy, young, last] = &connections;

@@ -154,7 +154,7 @@ mod tests {
 
     /// Forged or not: what it costs the store does not depend on how many news there are.
     #[tokio::test]
-    async fn a_flood_of_news_is_few_looks() {
+    async fn a_flood_of_news_causes_few_checks() {
         let feed = NewsFeed::new();
         let mut hints = Hints::new(Some(feed.reader()));
         let (began, mut looks) = (Instant::now(), 0_u32);

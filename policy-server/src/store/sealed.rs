@@ -359,7 +359,7 @@ mod tests {
 
     /// Looks into the store itself after each call that writes.
     #[tokio::test]
-    async fn whatever_is_called_the_store_has_no_plain_values() {
+    async fn the_store_never_contains_plain_values() {
         let inner = MemoryStore::new();
         let store = sealed_in(&inner, &[1], Timestamp::default());
         let [a, b, c] = [1, 2, 3].map(|first| SessionKey([first; 32]));

@@ -37,7 +37,7 @@ async fn parameters_are_typed_arguments() {
 }
 
 #[tokio::test]
-async fn a_parameter_takes_an_encoded_slash_only_if_it_says_so() {
+async fn a_parameter_accepts_encoded_slashes_only_if_it_opts_in() {
     #[get("/projects/{name:slashes}/plan")]
     #[auth(public)]
     async fn plan(name: String) -> String {

@@ -86,7 +86,7 @@ async fn a_query_asks_with_its_content() {
 
 /// RFC 10008 2.1 and 3.
 #[tokio::test]
-async fn a_query_says_what_it_is_written_in() {
+async fn a_query_needs_its_media_type() {
     let server = Running::start(app()).await;
     for path in ["/lamps", "/forms", "/raw", "/stored"] {
         let response = ask_with(&server, &format!("QUERY {path}"), &[PAGE], "x").await;
@@ -106,7 +106,7 @@ async fn a_query_says_what_it_is_written_in() {
 
 /// RFC 10008 3: where the extractor says which type it reads.
 #[tokio::test]
-async fn a_path_says_what_its_queries_are_written_in() {
+async fn a_path_lists_the_media_types_of_its_queries() {
     let server = Running::start(app()).await;
     let (json, form) = (Some("application/json"), Some("application/x-www-form-urlencoded"));
     for (path, expected) in [
@@ -130,7 +130,7 @@ async fn a_path_says_what_its_queries_are_written_in() {
 }
 
 #[tokio::test]
-async fn a_page_of_another_origin_asks_before_it_sends_a_query() {
+async fn a_cross_origin_query_needs_a_preflight() {
     let server = Running::start(app()).await;
     let asks = |origin| [origin, "access-control-request-method: QUERY"];
     let response = ask(&server, "OPTIONS /lamps", &asks(PAGE)).await;

@@ -70,7 +70,7 @@ async fn read_slowly(time: &StoppedTime, connection: &mut Connection, length: us
 }
 
 #[tokio::test]
-async fn timeouts_do_not_cut_a_response_that_is_taken_slowly() {
+async fn timeouts_do_not_cut_off_a_slowly_read_response() {
     let time = StoppedTime::begin();
     let server = Running::start(app().settings(idle_after(Duration::from_secs(1)))).await;
     let mut connection = narrow(&server).await;

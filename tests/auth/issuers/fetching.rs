@@ -79,7 +79,7 @@ async fn keys_are_there_when_the_app_is() {
 }
 
 #[tokio::test]
-async fn a_server_is_believed_only_with_a_certificate_of_the_right_authority() {
+async fn a_server_needs_a_certificate_of_the_right_authority() {
     let key = Signer::ed25519("1");
     let (provider, authority) = IdentityProvider::with_tls(keys(&[&key], "")).await;
     let (caller, clock) =
@@ -148,7 +148,7 @@ async fn a_new_key_is_fetched_when_it_is_first_seen() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_taken_out_is_good_until_the_next_fetch() {
+async fn a_removed_key_is_valid_until_the_next_fetch() {
     let (old, new) = (Signer::es256("1"), Signer::es256("2"));
     let provider =
         IdentityProvider::new(keys(&[&old, &new], "cache-control: max-age=600\r\n")).await;

@@ -100,7 +100,7 @@ fn a_sibling_host_cannot_plant_a_session() -> Result<(), Failure> {
 /// Without a prefix in its name, a sibling's cookie is sent, even before the own one.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
-fn of_two_sessions_that_arrive_none_is_taken() -> Result<(), Failure> {
+fn two_session_cookies_are_refused() -> Result<(), Failure> {
     let shop = Shop::with(Sessions::memory().cookie_name("sid"), SameSite::Lax)?;
     let browser = shop.browser_of("mallory")?;
     let id = the_cookie(&browser)?["value"].as_str().unwrap_or_default().to_owned();

@@ -69,7 +69,7 @@ fn a_forged_form_with_the_cookie_fails_at_the_gate_alone() -> Result<(), Failure
 /// Even from a page without referrer, whose origin the browser then hides.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
-fn a_form_of_our_own_goes_through_with_the_token_in_it() -> Result<(), Failure> {
+fn a_form_of_the_app_passes_with_its_csrf_token() -> Result<(), Failure> {
     const SUBMIT: &str = "
         document.forms[0].action = input;
         document.forms[0].submit();";

@@ -168,7 +168,7 @@ fn a_page_is_framed_only_by_its_own_origin_by_default() -> Result<(), Failure> {
 
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
-fn a_text_is_not_taken_for_a_script() -> Result<(), Failure> {
+fn plain_text_does_not_run_as_a_script() -> Result<(), Failure> {
     let site = site()?;
     let browser = Browser::start()?;
     browser.goto(&format!("{}/blank", site.origin()))?;

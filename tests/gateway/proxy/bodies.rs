@@ -58,7 +58,7 @@ fn to(server: &Running, method: &str) -> Request<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_takes_nothing_stops_the_upstream() {
+async fn a_client_that_does_not_read_stops_the_upstream() {
     let upstream = Upstream::with_small_buffers();
     let server = stripping(&upstream).await;
     let mut client = client(&server).await;
@@ -93,7 +93,7 @@ async fn a_client_that_takes_nothing_stops_the_upstream() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_upstream_that_takes_nothing_stops_the_client() {
+async fn an_upstream_that_does_not_read_stops_the_client() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let proxy = ReverseProxy::new("/api", format!("http://{address}"))
@@ -238,7 +238,7 @@ async fn bytes_after_a_response_are_dropped() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_takes_its_request_with_it() {
+async fn a_disconnecting_client_cancels_its_request() {
     // While it waits for a response.
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;

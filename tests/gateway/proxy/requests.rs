@@ -59,7 +59,7 @@ async fn forwarding_fields_state_the_client_that_this_server_saw() {
 }
 
 #[tokio::test]
-async fn the_cookie_of_a_session_stays_here_unless_asked() {
+async fn the_session_cookie_is_not_passed_on_by_default() {
     for (forwards, cookie) in [(false, Some("a=1; b=2")), (true, Some("a=1; __Host-sid=x; b=2"))] {
         let upstream = Upstream::start().await;
         let proxy = ReverseProxy::new("/api", upstream.origin()).public();

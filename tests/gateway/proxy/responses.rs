@@ -142,7 +142,7 @@ async fn the_response_to_head_has_the_length_that_the_upstream_says() {
 
 /// RFC 9112 6.3: the transfer coding says where the response ends.
 #[tokio::test]
-async fn a_length_beside_a_transfer_coding_goes_no_further() {
+async fn a_length_beside_a_transfer_coding_is_not_passed_on() {
     for length in ["5", "30", "5, 6"] {
         let upstream = Upstream::start().await;
         let server = stripping(&upstream).await;

@@ -437,7 +437,7 @@ async fn an_upstream_of_http2_that_answers_no_ping_is_502() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_takes_nothing_stops_one_stream_of_an_upstream_of_http2() {
+async fn a_client_that_does_not_read_stops_one_stream_of_an_http2_upstream() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let (tell, mut sizes) = mpsc::unbounded_channel();

@@ -129,7 +129,7 @@ async fn the_client_gets_the_end_of_the_upstream() {
 
 /// RFC 6455 10.2: the policy of the proxy decides which pages may open one.
 #[tokio::test]
-async fn pages_of_others_open_none() {
+async fn pages_of_others_cannot_open_websockets() {
     let policy = CorsPolicy::origins(&["https://app.example"]).build();
     let server = started(ReverseProxy::new("/api", echo()).public().cors(policy)).await;
     opened(&server, &["origin: https://app.example"]).await;

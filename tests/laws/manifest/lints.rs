@@ -123,7 +123,7 @@ fn findings_about_origins_hold_by_the_algebra() {
 
 /// A suppression of a finding at a route takes that out, and nothing else.
 #[test]
-fn a_suppression_takes_out_one_finding() {
+fn a_suppression_removes_one_finding() {
     holds("suppressions", 94, (site(), any::<Index>()), |(site, index)| {
         let found = findings(&site.manifest);
         let mut places = places(&found);

@@ -4,8 +4,8 @@ use policy_tests::disk::Disk;
 
 use super::*;
 use crate::{
-    faults::{fill_the_disk, keep_nobody_out},
-    killed::{block_of_a_rate, what_it_held},
+    faults::{fill_the_disk, visitors_recover},
+    killed::{block_of_a_rate, frees_permits_and_keeps_writes},
     outages::{killed, paused},
     site::is_away,
 };
@@ -28,13 +28,13 @@ async fn a_hanging_database_does_not_block_requests_for_long() {
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn visitors_recover_after_a_bad_network() {
     let server = Postgres::start(&[]).await;
-    keep_nobody_out(&server, &server.schema()).await;
+    visitors_recover(&server, &server.schema()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn a_killed_instance_frees_its_permits_and_keeps_acknowledged_writes() {
-    what_it_held(&Postgres::shared().await.schema()).await;
+    frees_permits_and_keeps_writes(&Postgres::shared().await.schema()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -16,8 +16,7 @@ use crate::{
     },
     records::{NOW, key, record},
     rollback::{
-        Way, a_loss_of_logouts_alone_is_missed,
-        a_number_that_is_given_out_twice_is_not_taken_for_the_first,
+        Way, a_loss_of_logouts_alone_is_missed, a_reused_number_is_not_mistaken_for_the_first,
         counts_of_processes_that_are_gone_are_removed, is_refused, issue,
         no_list_of_origins_is_widened, nothing_that_was_taken_away_comes_back,
         recent_writes_are_detected_as_lost, revoke_user,
@@ -141,12 +140,9 @@ async fn nothing_that_was_taken_away_comes_back_after_a_failover_to_a_standby_be
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn a_number_that_a_standby_lost_is_not_taken_for_a_later_one() {
+async fn a_number_lost_by_a_standby_is_not_mistaken_for_a_later_one() {
     let ways = tokio::join!(Failover::start(), Failover::start()).into();
-    a_number_that_is_given_out_twice_is_not_taken_for_the_first(&ways, |url| {
-        PostgresStore::new(url)
-    })
-    .await;
+    a_reused_number_is_not_mistaken_for_the_first(&ways, |url| PostgresStore::new(url)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -281,12 +277,9 @@ async fn nothing_that_was_taken_away_comes_back_with_the_rows_of_a_standby_behin
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn a_number_that_rows_of_before_lost_is_not_taken_for_a_later_one() {
+async fn a_number_lost_by_old_rows_is_not_mistaken_for_a_later_one() {
     let ways = tokio::join!(Rows::start(), Rows::start()).into();
-    a_number_that_is_given_out_twice_is_not_taken_for_the_first(&ways, |url| {
-        PostgresStore::new(url)
-    })
-    .await;
+    a_reused_number_is_not_mistaken_for_the_first(&ways, |url| PostgresStore::new(url)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

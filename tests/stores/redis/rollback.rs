@@ -19,8 +19,7 @@ use crate::{
         permits_are_held_twice_until_they_are_renewed,
     },
     rollback::{
-        Way, a_loss_of_logouts_alone_is_missed,
-        a_number_that_is_given_out_twice_is_not_taken_for_the_first,
+        Way, a_loss_of_logouts_alone_is_missed, a_reused_number_is_not_mistaken_for_the_first,
         counts_of_processes_that_are_gone_are_removed, no_list_of_origins_is_widened,
         nothing_that_was_taken_away_comes_back, recent_writes_are_detected_as_lost, revoke_user,
     },
@@ -92,18 +91,16 @@ async fn nothing_that_was_taken_away_comes_back_after_a_failover_to_a_replica_be
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn a_number_that_a_snapshot_lost_is_not_taken_for_a_later_one() {
+async fn a_number_lost_by_a_snapshot_is_not_mistaken_for_a_later_one() {
     let ways = tokio::join!(Snapshot::start(), Snapshot::start()).into();
-    a_number_that_is_given_out_twice_is_not_taken_for_the_first(&ways, |url| RedisStore::new(url))
-        .await;
+    a_reused_number_is_not_mistaken_for_the_first(&ways, |url| RedisStore::new(url)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn a_number_that_a_failover_lost_is_not_taken_for_a_later_one() {
+async fn a_number_lost_by_a_failover_is_not_mistaken_for_a_later_one() {
     let ways = tokio::join!(Failover::start(), Failover::start()).into();
-    a_number_that_is_given_out_twice_is_not_taken_for_the_first(&ways, |url| RedisStore::new(url))
-        .await;
+    a_reused_number_is_not_mistaken_for_the_first(&ways, |url| RedisStore::new(url)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

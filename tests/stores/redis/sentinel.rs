@@ -57,7 +57,7 @@ async fn a_start_names_the_faults_of_the_sentinels() {
 /// As from a sentinel that was down during a failover.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn a_sentinel_that_names_a_replica_is_not_believed() {
+async fn a_sentinel_that_names_a_replica_is_distrusted() {
     let servers = RedisSentinel::shared().await;
     let replica = servers.replica().await;
     let port = replica.address().port();

@@ -5,7 +5,7 @@ use super::*;
 const CANCELLED: quinn::VarInt = quinn::VarInt::from_u32(0x10c);
 
 #[tokio::test]
-async fn a_client_that_goes_takes_its_handler_with_it() {
+async fn a_disconnecting_client_cancels_its_handler() {
     let (site, mut seen) = site();
     let server = Server::start(app_with(&site)).await;
     for path in ["/wait", "/endless"] {
@@ -44,7 +44,7 @@ async fn a_body_that_is_reset_is_not_complete() {
 }
 
 #[tokio::test]
-async fn a_client_that_takes_nothing_is_sent_no_more() {
+async fn a_client_that_does_not_read_is_sent_no_more() {
     let (site, mut seen) = site();
     let server = Server::start(app_with(&site)).await;
     let quic = server.raw().await;

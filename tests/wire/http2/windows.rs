@@ -72,7 +72,7 @@ async fn windows_that_open_by_the_byte_do_not_hold_a_connection() {
 }
 
 #[tokio::test]
-async fn windows_of_a_client_that_asks_for_nothing_do_not_hold_a_connection() {
+async fn frames_without_requests_do_not_keep_a_connection_open() {
     let time = StoppedTime::begin();
     let server = impatient().await;
     let mut raw = Raw::open(server.address).await;

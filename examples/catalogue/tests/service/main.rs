@@ -168,7 +168,7 @@ async fn one_address_searches_20_times_a_minute() {
 }
 
 #[tokio::test]
-async fn two_searches_run_at_once_and_not_more() {
+async fn at_most_two_searches_run_concurrently() {
     let catalogue = started();
     let mut searches = Vec::new();
     for _ in 0..8 {

@@ -40,13 +40,13 @@ macro_rules! statements {
 
 statements! {
     users::a_lead_signs_up_logs_out_and_logs_in_again
-    users::what_nobody_can_sign_up_with_is_refused
+    users::invalid_sign_ups_are_refused
     users::an_invitation_lets_one_person_into_the_team
     users::a_page_of_a_foreign_origin_reads_nothing_and_changes_nothing
     members::a_member_who_is_removed_is_out_at_once
     members::a_lead_gives_and_takes_roles
     tasks::a_task_is_added_read_changed_and_deleted
-    tasks::who_has_not_seen_the_newest_version_changes_nothing
+    tasks::changes_need_the_newest_version
     tasks::a_stranger_finds_no_task_of_another_team
     tasks::pages_of_a_list_have_every_task_once
     attachments::a_file_comes_back_as_it_was_and_never_as_a_page

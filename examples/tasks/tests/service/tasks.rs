@@ -39,7 +39,7 @@ pub(crate) async fn a_task_is_added_read_changed_and_deleted(site: &Site) {
     }
 }
 
-pub(crate) async fn who_has_not_seen_the_newest_version_changes_nothing(site: &Site) {
+pub(crate) async fn changes_need_the_newest_version(site: &Site) {
     let lead = site.lead("hanna").await;
     let task = path("tasks", &add(&lead, "once").await);
     let change = |tag: &'static str, title: &str| {

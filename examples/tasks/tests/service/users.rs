@@ -21,7 +21,7 @@ pub(crate) async fn a_lead_signs_up_logs_out_and_logs_in_again(site: &Site) {
     assert_eq!(ada.get("/me").send().await.json::<Value>(), me);
 }
 
-pub(crate) async fn what_nobody_can_sign_up_with_is_refused(site: &Site) {
+pub(crate) async fn invalid_sign_ups_are_refused(site: &Site) {
     site.lead("babbage").await;
     let page = site.page();
     let again = sign_up(&page, "babbage", json!({ "team": "another" })).await;

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_all_its_fragments_and_none_of_one_that_is_too_large_is_passed_on() {
+    fn no_fragment_of_a_too_large_message_is_passed_on() {
         for (frames, allowed) in [
             (vec![frame(0x82, &[0; 10])], 1),
             (vec![frame(0x82, &[0; 11])], 0),

@@ -241,7 +241,7 @@ mod tests {
 
     /// The error advises `chmod o-w`, which changes no byte of the files.
     #[test]
-    fn a_certificate_is_taken_once_the_mode_of_its_key_is_mended() {
+    fn a_certificate_is_loaded_once_the_mode_of_its_key_is_corrected() {
         let folder = std::env::temp_dir().join(format!("policy-modes-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
         let (old, new) = (made(&folder.join("old")), made(&folder.join("new")));

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::writer::{Core, Job, Kind, write_what_ended};
+use super::writer::{Core, Job, Kind, write_endings};
 use crate::base::event::log;
 
 /// The shortest and the longest wait before the next attempt. It doubles with each.
@@ -59,7 +59,7 @@ impl Outage {
             self.wait = (self.wait * 2).min(LONGEST);
             let is_last = !refuse_for(wait, core, jobs, &reason);
             let begun = Instant::now();
-            match write_what_ended(core) {
+            match write_endings(core) {
                 Ok(()) => break,
                 Err(_) if is_last => return,
                 Err(error) => {

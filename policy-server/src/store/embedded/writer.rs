@@ -354,7 +354,7 @@ fn commit(
 
 /// Writes the kept ends and as many bytes as the largest session has, so that a disk without room for one more
 /// session counts as full.
-pub(super) fn write_what_ended(core: &Core) -> Result<(), StoreError> {
+pub(super) fn write_endings(core: &Core) -> Result<(), StoreError> {
     static PROBE: [u8; 64 * 1024] = [0x55; 64 * 1024];
     const NAME: &str = "probe";
     let in_use = core.current.in_use();

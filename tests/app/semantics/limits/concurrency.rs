@@ -53,7 +53,7 @@ async fn until(server: &Running, line: &str, status: u16) {
 }
 
 #[tokio::test]
-async fn places_are_taken_while_something_is_at_work_and_no_longer() {
+async fn permits_are_held_exactly_while_a_request_runs() {
     let seen = Seen::default();
     let routes = routes![wait, streamed, fails, hangs];
     let app = App::new(seen.clone()).cors(SHOP).routes(routes);

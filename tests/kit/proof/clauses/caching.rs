@@ -61,7 +61,7 @@ fn finds_cacheable_errors() {
 }
 
 #[test]
-fn a_cache_goes_by_another_field() {
+fn finds_a_changed_vary() {
     let edit = |_: &Parts, response: &mut Response| {
         if response.status() == 200 {
             set(response.headers_mut(), "vary", "accept-language");

@@ -121,7 +121,7 @@ fn partner() -> tokens::Issuer {
 }
 
 #[test]
-fn tokens_of_other_issuers_get_where_they_are_named_with_what_these_may_give() {
+fn tokens_of_other_issuers_run_only_on_their_routes_within_their_rights() {
     let settings = Tokens::hs256([("k1", secret())]).expect("a key").accept(partner());
     let app = app().tokens(settings).routes(routes![stock, prices, reports]);
     let (mut tried, mut ran) = (Vec::new(), Vec::new());

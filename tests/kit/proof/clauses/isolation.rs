@@ -84,7 +84,7 @@ fn a_layer_shows_a_frame_to_every_page() {
 }
 
 #[test]
-fn a_layer_takes_forms_of_every_page() {
+fn finds_layers_that_serve_forms_of_other_pages() {
     let app = answered(|headers| {
         text(headers, "sec-fetch-mode") == "navigate" && headers.contains_key("content-type")
     });

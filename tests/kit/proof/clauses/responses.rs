@@ -264,7 +264,7 @@ fn a_refusal_becomes_a_success() {
 async fn order() {}
 
 #[test]
-fn a_layer_answers_what_the_app_refuses() {
+fn finds_layers_that_serve_refused_requests() {
     let app = with_sessions().routes(routes![order]).layer(layer_fn(|inner: SharedService| {
         service_fn(move |request: Request| {
             let inner = inner.clone();
@@ -322,7 +322,7 @@ fn caches_keep_a_refusal() {
 }
 
 #[test]
-fn a_refusal_asks_for_a_password() {
+fn finds_refusals_with_a_basic_challenge() {
     let edit = |_: &Parts, response: &mut Response| {
         if response.status() == 401 {
             set(response.headers_mut(), "www-authenticate", "Basic");

@@ -79,7 +79,7 @@ fn unsafe_methods_are_sent_only_on_request() {
 }
 
 #[test]
-fn every_probe_is_for_the_host_but_those_that_ask_about_it() {
+fn probes_name_the_host_unless_they_test_it() {
     for trial in plan_of(&app(1), &options()).trials {
         for probe in trial.probes {
             let host = probe.request.headers().get_all(header::HOST).iter().collect::<Vec<_>>();

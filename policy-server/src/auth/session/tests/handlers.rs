@@ -194,7 +194,7 @@ fn secrets_are_never_printed() {
 
 /// A handler that logs in, and out again on its way to an error.
 #[test]
-fn a_login_that_is_taken_back_leaves_no_session() {
+fn a_reverted_login_leaves_no_session() {
     let world = default();
     for (earlier, status) in [(None, 200), (None, 401), (Some("ada"), 200), (Some("bob"), 401)] {
         let earlier = earlier.map(|user| world.login(None, user));

@@ -44,7 +44,7 @@ fn the_first_key_signs_and_all_verify() {
 }
 
 #[test]
-fn a_new_key_signs_after_five_minutes_and_the_old_one_goes_when_its_tokens_have() {
+fn a_new_key_signs_after_five_minutes_and_the_old_one_outlives_its_tokens() {
     let keys = TokenKeys::new([("one", secret(1))]).unwrap();
     let (instance, clock) = app(&keys);
     keys.replace([("two", secret(2))]).unwrap();

@@ -150,7 +150,7 @@ mod tests {
         b"*5\r\n$2\r\n\r\n\r\n:-7\r\n$-1\r\n*1\r\n+OK\r\n$0\r\n\r\n-MOVED 1 host:2\r\n";
 
     #[test]
-    fn replies_are_taken_when_they_are_there_as_a_whole() {
+    fn replies_are_read_once_complete() {
         for end in 0..MIXED.len() {
             let mut part = &MIXED[..end];
             assert_eq!(Replies::take(2, &mut part).unwrap(), None, "{end}");
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_those_that_there_are() {
+    fn numbers_are_parsed_exactly() {
         let all = [0, 7, 10, u64::from(u32::MAX), u64::MAX - 1, u64::MAX];
         assert_eq!(all.map(|one| number(one.to_string().as_bytes())), all.map(Some));
         for power in 0..64 {
