@@ -36,9 +36,9 @@ async fn numbers<S: SessionStore>(store: &S) {
         let last = answer(store.cut_offs()).await;
         let cut = answer(store.revoke_user(RevokeUser::new(user, NOW))).await;
         rule(cut.number > last, "the number of a cut-off is higher than all before");
-        rule(answer(store.cut_offs()).await == cut.number, "`cut_offs` gives the newest number");
+        rule(answer(store.cut_offs()).await == cut.number, "`cut_offs` returns the newest number");
         let before = before.map_or(0, |number: u64| first + number);
-        rule(cut.before == before, "`revoke_user` gives the last cut-off of the user before");
+        rule(cut.before == before, "`revoke_user` returns the previous cut-off of the user");
     }
 }
 
@@ -63,17 +63,17 @@ async fn logins<S: SessionStore>(store: &S) {
     let cut = answer(store.revoke_user(RevokeUser::new("ada", NOW))).await;
     let late = login(store, 2, "ada", began).await;
     rule(late == Created::CutOff, "a login that began before a cut-off of its user is `CutOff`");
-    rule(!lives(store, &key(2)).await, "a `create` that is refused inserts nothing");
-    rule(login(store, 3, "bob", began).await == DONE, "a cut-off concerns its user only");
+    rule(!lives(store, &key(2)).await, "a refused `create` inserts nothing");
+    rule(login(store, 3, "bob", began).await == DONE, "a cut-off applies only to its user");
     rule(login(store, 4, "ada", cut.number).await == DONE, "a login that began after it is done");
     let cut = answer(store.revoke_user(RevokeUser::new("ada", NOW).keep(Some(key(4))))).await;
     rule(cut.sessions == 0, "`revoke_user` counts the living sessions that it ended");
     let late = login(store, 5, "ada", began).await;
-    rule(late == Created::CutOff, "a cut-off that keeps a session is one for all others");
-    rule(lives(store, &key(4)).await, "`revoke_user` keeps the session that is to be kept");
+    rule(late == Created::CutOff, "a cut-off that keeps a session ends all others");
+    rule(lives(store, &key(4)).await, "`revoke_user` keeps the session that it was asked to keep");
     rule(login(store, 6, "ada", cut.number).await == DONE, "a login that began after it is done");
     let unknown = login(store, 7, "ada", cut.number + 1).await;
-    rule(unknown == Created::CutOff, "a number that the store has not given out grants nothing");
+    rule(unknown == Created::CutOff, "a number that the store has not issued grants nothing");
 }
 
 async fn rotations<S: SessionStore>(store: &S) {
@@ -88,17 +88,17 @@ async fn rotations<S: SessionStore>(store: &S) {
     for old in [nobody, ada] {
         let before = loaded(store, &old, NOW).await;
         let late = answer(rotate(old, 9, Some("ada"), Some(began))).await;
-        rule(late == Cas::CutOff, "rights that were asked for before a cut-off are `CutOff`");
-        rule(!lives(store, &key(9)).await, "a `rotate` that is refused inserts nothing");
-        rule(
-            loaded(store, &old, NOW).await == before,
-            "a `rotate` that is refused changes nothing",
-        );
+        rule(late == Cas::CutOff, "rights requested before a cut-off are `CutOff`");
+        rule(!lives(store, &key(9)).await, "a refused `rotate` inserts nothing");
+        rule(loaded(store, &old, NOW).await == before, "a refused `rotate` changes nothing");
     }
     let renewed = answer(rotate(ada, 3, Some("ada"), None)).await;
-    rule(matches!(renewed, Cas::Done { .. }), "a renewal grants nothing, and is done");
+    rule(
+        matches!(renewed, Cas::Done { .. }),
+        "a renewal grants no rights, so a cut-off does not refuse it",
+    );
     let granted = answer(rotate(nobody, 4, Some("ada"), Some(cut.number))).await;
-    rule(matches!(granted, Cas::Done { .. }), "rights that were asked for after it are granted");
+    rule(matches!(granted, Cas::Done { .. }), "rights requested after a cut-off are granted");
 }
 
 async fn everyone<S: SessionStore>(store: &S) {
@@ -121,12 +121,12 @@ async fn everyone<S: SessionStore>(store: &S) {
     rule(lives(store, &key(4)).await, "`revoke_everyone` ends no anonymous session");
     for (number, user) in [(5, "ada"), (6, "eve")] {
         let late = login(store, number, user, began).await;
-        rule(late == Created::CutOff, "a cut-off of everyone is one of users without sessions too");
+        rule(late == Created::CutOff, "a cut-off of everyone applies to users without sessions");
         let after = login(store, number + 10, user, cut.number).await;
         rule(after == DONE, "a login that began after a cut-off of everyone is done");
     }
     let next = answer(store.revoke_user(RevokeUser::new("ada", NOW))).await;
-    rule(next.before == cut.number, "a cut-off of everyone is the last one of each user");
+    rule(next.before == cut.number, "a cut-off of everyone is the newest cut-off of each user");
     rule(next.sessions == 1, "`revoke_user` counts the living sessions that it ended");
 }
 
@@ -140,22 +140,25 @@ async fn rights<S: SessionStore>(store: &S) {
     let began = answer(store.cut_offs()).await;
     let less = Identity::new("ada").scopes(["orders:read"]);
     let cut = answer(store.revoke_user(RevokeUser::new("ada", NOW).rights(&less))).await;
-    rule(cut.sessions == 2, "`revoke_user` with rights counts the sessions that get them");
+    rule(cut.sessions == 2, "`revoke_user` with rights counts the sessions that receive them");
     for number in [1, 2] {
         let found = loaded(store, &key(number), NOW).await;
         let identity = found.as_ref().and_then(|record| record.identity.as_ref());
-        rule(identity == Some(&less), "`revoke_user` with rights gives them to all sessions");
+        rule(identity == Some(&less), "`revoke_user` with rights sets them on all sessions");
         rule(found.is_some_and(|record| record.epoch == cut.number), "and stamps them");
         // A request that read the old rights and writes the whole record.
         let old = record(number, Some("ada"));
         let request = RotateSession::new(key(number), key(number + 10), 1, old, NOW);
         let stale = answer(store.rotate(request)).await;
-        rule(stale == Cas::Conflict, "the rights that a request read before are not written again");
+        rule(
+            stale == Cas::Conflict,
+            "a request does not write back the rights that it read before the change",
+        );
         let data = Box::from(*b"1");
         let stale = answer(store.update(UpdateSession::new(key(number), 1, data, NOW))).await;
-        rule(stale == Cas::Conflict, "a change of rights is a change of the version");
+        rule(stale == Cas::Conflict, "a change of rights changes the version");
     }
-    rule(loaded(store, &bob, NOW).await == of_bob, "a change of rights concerns its user only");
+    rule(loaded(store, &bob, NOW).await == of_bob, "a change of rights applies only to its user");
     let late = login(store, 5, "ada", began).await;
     rule(late == Created::CutOff, "a login that may have read the old rights is `CutOff`");
 }
@@ -188,7 +191,7 @@ async fn races<S: SessionStore>(store: &Arc<S>) {
         for number in numbers.into_iter().chain([10 * round + 5]) {
             rule(
                 !lives(&**store, &key(number)).await,
-                "no login that began before a cut-off lives after it, also of the same moment",
+                "no login that began before a cut-off survives it, not even in a race",
             );
         }
     }
@@ -216,22 +219,25 @@ async fn families<S: TokenStore>(store: &S) {
     rule(first.families == [[1; 16]], "a cut-off of a user ends all their families");
     rule(!refreshes(store, 1).await, "a cut-off of a user ends all their families");
     rule(!begin(store, 2, hash(2), began).await, "a family that began before a cut-off is refused");
-    rule(!refreshes(store, 2).await, "a family that is refused does not exist");
+    rule(!refreshes(store, 2).await, "a refused family does not exist");
     rule(begin(store, 3, hash(3), first.position).await, "a family that began after it is not");
     // In the same second: the second cut-off says nothing new but its position.
     let second = answer(store.revoke(of_ada())).await;
-    rule(second.position > first.position, "every cut-off has a position of its own");
-    rule(second.before == first.position, "a cut-off gives the position of the one before");
+    rule(second.position > first.position, "every cut-off has its own position");
+    rule(second.before == first.position, "a cut-off returns the position of the previous one");
     let late = begin(store, 4, hash(4), first.position).await;
     rule(!late, "a family that began before the second of two cut-offs is refused");
     let bob = CreateFamily::new(family(5, "bob"), hash(5), began);
-    rule(answer(store.create_family(bob)).await, "a cut-off concerns its user only");
+    rule(answer(store.create_family(bob)).await, "a cut-off applies only to its user");
     let tokens = Revocation::All { before: 50 };
     answer(store.revoke(tokens)).await;
     rule(refreshes(store, 5).await, "a cut-off of access tokens ends no family");
-    rule(begin(store, 6, hash(6), second.position).await, "and refuses none");
+    rule(
+        begin(store, 6, hash(6), second.position).await,
+        "a cut-off of access tokens refuses no family",
+    );
     let unknown = begin(store, 7, hash(7), second.position + 2).await;
-    rule(!unknown, "a position that the store has not given out begins no family");
+    rule(!unknown, "a position that the store has not issued begins no family");
 }
 
 async fn sessions<S: TokenStore>(store: &S) {
@@ -253,7 +259,10 @@ async fn sessions<S: TokenStore>(store: &S) {
     rule(second.await && third.await, "the end of a session ends no other family");
     let late = answer(store.create_family(of_session(4, Some(7)))).await;
     rule(!late, "no family begins in a session that ended");
-    rule(answer(store.create_family(of_session(5, Some(8)))).await, "in others they do");
+    rule(
+        answer(store.create_family(of_session(5, Some(8)))).await,
+        "families begin in other sessions",
+    );
 }
 
 async fn all_families<S: TokenStore>(store: &S) {
@@ -264,14 +273,17 @@ async fn all_families<S: TokenStore>(store: &S) {
     }
     let cut = answer(store.revoke(Revocation::Everyone { before: 50 })).await;
     rule(cut.families.len() == 2, "a cut-off of everyone ends all families");
-    rule(!refreshes(store, 1).await && !refreshes(store, 2).await, "and none refreshes");
-    rule(!begin(store, 3, hash(3), began).await, "a cut-off of everyone is one of each user");
+    rule(
+        !refreshes(store, 1).await && !refreshes(store, 2).await,
+        "no family of the users refreshes after it",
+    );
+    rule(!begin(store, 3, hash(3), began).await, "a cut-off of everyone applies to each user");
     rule(
         begin(store, 4, hash(4), cut.position).await,
         "a family that began after it is not refused",
     );
     let next = answer(store.revoke(of_ada())).await;
-    rule(next.before == cut.position, "a cut-off of everyone is the last one of each user");
+    rule(next.before == cut.position, "a cut-off of everyone is the newest cut-off of each user");
 }
 
 async fn family_races<S: TokenStore>(store: &Arc<S>) {
@@ -289,7 +301,7 @@ async fn family_races<S: TokenStore>(store: &Arc<S>) {
         at_once(calls).await;
         rule(
             !refreshes(&**store, round).await,
-            "no family that began before a cut-off lives after it, also of the same moment",
+            "no family that began before a cut-off survives it, not even in a race",
         );
     }
 }

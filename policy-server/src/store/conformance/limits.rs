@@ -37,7 +37,7 @@ async fn evict<S: SessionStore>(store: &S) {
     let mut third = record(6, Some("ada"));
     third.created = at(3);
     let evicted = create_limited(store, key(6), third, EVICT).await;
-    rule(evicted == [handle(2)], "at the limit the living session that began first ends, only it");
+    rule(evicted == [handle(2)], "at the limit only the oldest living session ends");
     rule(!lives(store, &key(2)).await, "an evicted session is dead");
     for number in [1, 3, 4, 6] {
         rule(lives(store, &key(number)).await, "at the limit one session ends, of the same user");
@@ -47,9 +47,12 @@ async fn evict<S: SessionStore>(store: &S) {
     let one = Some(Limit { sessions: 1, policy: LimitPolicy::EvictOldest });
     let mut evicted = create_limited(store, key(7), fourth, one).await;
     evicted.sort_unstable();
-    rule(evicted == [handle(1), handle(6)], "where a limit was lowered, several sessions end");
+    rule(evicted == [handle(1), handle(6)], "several sessions end if the limit was lowered");
     let anonymous = create_limited(store, key(8), record(8, None), one).await;
-    rule(anonymous.is_empty() && lives(store, &key(4)).await, "the limit is one of users");
+    rule(
+        anonymous.is_empty() && lives(store, &key(4)).await,
+        "the limit applies to each user separately",
+    );
 }
 
 async fn deny<S: SessionStore>(store: &S) {
@@ -57,11 +60,11 @@ async fn deny<S: SessionStore>(store: &S) {
     let third =
         answer(store.create(CreateSession::new(key(6), record(6, Some("ada")), NOW).limit(DENY)))
             .await;
-    rule(third == Created::LimitReached, "where the limit denies, `create` is refused at it");
+    rule(third == Created::LimitReached, "a denying limit refuses `create`");
     rule(!lives(store, &key(6)).await, "a refused `create` inserts nothing");
     rule(
         lives(store, &key(1)).await && lives(store, &key(2)).await,
-        "a limit that denies ends none",
+        "a denying limit ends no session",
     );
     answer(store.delete(&key(1))).await;
     create_limited(store, key(6), record(6, Some("ada")), DENY).await;
@@ -77,12 +80,12 @@ async fn rotate<S: SessionStore>(store: &S) {
     let result =
         answer(store.rotate(RotateSession::new(key(1), key(6), 1, own, NOW).limit(DENY))).await;
     let done = |evicted| Cas::Done { version: 2, evicted };
-    rule(result == done(vec![]), "a session that is rotated makes room for itself");
+    rule(result == done(vec![]), "a rotated session does not count against itself");
     let login = record(7, Some("ada"));
     let result =
         answer(store.rotate(RotateSession::new(key(4), key(7), 1, login.clone(), NOW).limit(DENY)))
             .await;
-    rule(result == Cas::LimitReached, "where the limit denies, `rotate` is refused at it");
+    rule(result == Cas::LimitReached, "a denying limit refuses `rotate`");
     rule(lives(store, &key(4)).await, "a refused `rotate` leaves the old session");
     rule(!lives(store, &key(7)).await, "a refused `rotate` inserts nothing");
     answer(store.touch(TouchSession::new(key(6), at(950), at(5)))).await;

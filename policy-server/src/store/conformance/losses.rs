@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 async fn is_back<T>(mut call: impl AsyncFnMut() -> Result<T, StoreError>) {
     let end = Instant::now() + PATIENCE;
     while call().await.is_err() {
-        rule(Instant::now() < end, "a store that went back answers again");
+        rule(Instant::now() < end, "a rolled back store responds again");
         timers::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -52,23 +52,26 @@ pub(super) async fn of_sessions<S: SessionStore>(
     for _ in 0..10 {
         newest = cut_off(two).await.number;
     }
-    rule(newest > lost && newest < ERA, "an instance that knows nothing of a loss goes on");
+    rule(newest > lost && newest < ERA, "an instance that has not noticed a loss continues");
     for (number, user) in [(1, "ada"), (2, "bob")] {
         rule(
             login(one, number, user, lost).await == Created::CutOff,
-            "a number that was lost grants nothing, also where it was given out again",
+            "a lost number grants nothing, even if it is issued again",
         );
     }
     let found = answer(one.cut_offs()).await;
-    rule(found / ERA == 1, "the next look of whoever got a number that is lost begins an era");
+    rule(
+        found / ERA == 1,
+        "an instance that has read a lost number begins an era at its next check",
+    );
     rule(answer(two.cut_offs()).await == found, "a loss begins one era for all instances");
     let late = login(two, 3, "bob", newest).await;
-    rule(late == Created::CutOff, "a number of the era before grants nothing");
+    rule(late == Created::CutOff, "a number of the previous era grants nothing");
     rule(login(two, 3, "bob", found).await == DONE, "a number of the new era does");
     let cut = cut_off(one).await;
     rule(
         cut.before > lost && cut.number > found,
-        "a cut-off in a new era comes after what was known in the one before",
+        "a cut-off in a new era has a higher number than all of the previous era",
     );
 }
 
@@ -107,30 +110,30 @@ pub(super) async fn of_tokens<S: TokenStore>(
     for _ in 0..10 {
         newest = revoke(two).await;
     }
-    rule(newest > lost && newest < ERA, "an instance that knows nothing of a loss goes on");
+    rule(newest > lost && newest < ERA, "an instance that has not noticed a loss continues");
     rule(
         !begin(one, 2, lost).await,
-        "a position that was lost begins no family, also where it was given out again",
+        "a lost position begins no family, even if it is issued again",
     );
     rule(
         one.refresh(refresh).await.is_err(),
-        "an instance that does not know what was revoked refreshes nothing",
+        "an instance without the current revocations refreshes nothing",
     );
     let found = answer(one.revocations(read)).await;
     rule(
         found.sequence / ERA == 1,
-        "the next look of whoever got a position that is lost begins an era",
+        "an instance that has read a lost position begins an era at its next check",
     );
     rule(
         found.revocations.contains(&(ERA, Revocation::All { before: 0 })),
-        "a new era revokes the access tokens of the one before",
+        "a new era revokes the access tokens of the previous one",
     );
     let of_two = answer(two.revocations(newest)).await;
     rule(of_two.sequence == found.sequence, "a loss begins one era for all instances");
     rule(
         answer(one.refresh(refresh)).await == Refreshed::Dead,
-        "a family stays ended that was ended in the era before",
+        "a family that ended in the previous era stays ended",
     );
-    rule(!begin(two, 2, newest).await, "a position of the era before begins no family");
-    rule(begin(two, 2, found.sequence).await, "a position of the new era does");
+    rule(!begin(two, 2, newest).await, "a position of the previous era begins no family");
+    rule(begin(two, 2, found.sequence).await, "a position of the new era begins a family");
 }

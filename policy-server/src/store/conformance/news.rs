@@ -41,35 +41,44 @@ pub(super) async fn of_sessions<S: SessionStore>(make: &impl Fn() -> S) {
     let one = Some(Limit { sessions: 1, policy: LimitPolicy::EvictOldest });
     create(&*store, 1, record(1, Some("ada"))).await;
     answer(store.delete(&key(1))).await;
-    rule(hears(&mut news, &News::Session(handle(1))).await, "news tell of a deleted session");
+    rule(hears(&mut news, &News::Session(handle(1))).await, "news report a deleted session");
     create(&*store, 2, record(2, Some("ada"))).await;
     answer(store.delete_by_handle("ada", handle(2))).await;
-    rule(hears(&mut news, &News::Session(handle(2))).await, "news tell of an end by handle");
+    rule(
+        hears(&mut news, &News::Session(handle(2))).await,
+        "news report a session that ended by its handle",
+    );
     create(&*store, 3, record(3, Some("ada"))).await;
     let mut newer = record(4, Some("ada"));
     newer.created = at(1);
     create_limited(&*store, key(4), newer, one).await;
-    rule(hears(&mut news, &News::Session(handle(3))).await, "news tell of a session without room");
+    rule(
+        hears(&mut news, &News::Session(handle(3))).await,
+        "news report a session that a limit ended",
+    );
     create(&*store, 5, record(5, None)).await;
     let mut newest = record(6, Some("ada"));
     newest.created = at(2);
     let login = RotateSession::new(key(5), key(6), 1, newest, NOW).limit(one);
     answer(store.rotate(login)).await;
-    rule(hears(&mut news, &News::Session(handle(4))).await, "so do those of a rotation");
+    rule(
+        hears(&mut news, &News::Session(handle(4))).await,
+        "news report a session that a rotation ended",
+    );
     let cut = RevokeUser::new("ada", NOW).keep(Some(key(6)));
     answer(store.revoke_user(cut)).await;
     let expected = News::SessionsOf { user: "ada".into(), keep: Some(handle(6)) };
-    rule(hears(&mut news, &expected).await, "news tell of a cut-off, and what it kept");
+    rule(hears(&mut news, &expected).await, "news report a cut-off and the session that it kept");
     answer(store.revoke_user(RevokeUser::new("nobody", NOW))).await;
     let expected = News::SessionsOf { user: "nobody".into(), keep: None };
-    rule(hears(&mut news, &expected).await, "news tell of a cut-off of a user without sessions");
+    rule(hears(&mut news, &expected).await, "news report a cut-off of a user without sessions");
     answer(store.revoke_everyone(NOW)).await;
-    rule(hears(&mut news, &News::AllSessions).await, "news tell of a cut-off of everyone");
+    rule(hears(&mut news, &News::AllSessions).await, "news report a cut-off of everyone");
 }
 
 pub(super) async fn of_tokens<S: TokenStore>(make: &impl Fn() -> S) {
     let store = super::tokens::opened(make).await;
     let Some(mut news) = store.news() else { return };
     answer(store.revoke(Revocation::Token { id: "j".into(), until: at(60) })).await;
-    rule(hears(&mut news, &News::Revocation).await, "news tell of a revocation");
+    rule(hears(&mut news, &News::Revocation).await, "news report a revocation");
 }

@@ -42,10 +42,10 @@ async fn creations<S: SessionStore>(store: &Arc<S>) {
         };
         let results = at_once((0..RACERS).map(call).collect()).await;
         let done = results.iter().filter(|result| **result != Created::KeyTaken).count();
-        rule(done == 1, "of several `create` of one key, one is done");
+        rule(done == 1, "of concurrent `create` calls with one key, one succeeds");
     }
     let listed = answer(store.list(ListSessions::new("ada", 1000, NOW))).await.len();
-    rule(listed == ROUNDS as usize, "a `create` that is refused leaves nothing with its user");
+    rule(listed == ROUNDS as usize, "a refused `create` adds nothing to its user");
 }
 
 /// Every caller increments a number as a request does: load, change, compare and set, retry.
@@ -67,11 +67,11 @@ async fn merges<S: SessionStore>(store: &Arc<S>) {
     let counter = loaded(&**store, &key, NOW).await;
     rule(
         counter.as_ref().is_some_and(|record| *record.data == total.to_le_bytes()),
-        "of several `update` of one version, one is done: no change is lost",
+        "of concurrent `update` calls with one version, one succeeds: no change is lost",
     );
     rule(
         counter.is_some_and(|record| record.version == 1 + total),
-        "each `update` that is done counts the version up by one",
+        "each successful `update` increments the version",
     );
 }
 
@@ -109,7 +109,7 @@ async fn resurrection<S: SessionStore>(store: &Arc<S>) {
             })
         };
         at_once((0..RACERS).map(call).collect()).await;
-        rule(!lives(&**store, &key).await, "a session that is deleted among writes is dead");
+        rule(!lives(&**store, &key).await, "a session deleted during writes is dead");
     }
     rule(
         answer(store.list(ListSessions::new("ada", 10, NOW))).await.is_empty(),
@@ -137,9 +137,9 @@ async fn rotations<S: SessionStore>(store: &Arc<S>) {
             matches!(answer(result).await, Cas::Done { .. })
         }));
         let done = at_once(calls).await.into_iter().filter(|done| *done).count();
-        rule(done == 1, "of several `rotate` and `update` of one version, one is done");
+        rule(done == 1, "of concurrent `rotate` and `update` calls with one version, one succeeds");
         let listed = answer(store.list(ListSessions::new(&user, 10, NOW))).await.len();
-        rule(listed == 1, "several `rotate` of one session leave one session");
+        rule(listed == 1, "concurrent `rotate` calls with one session leave one session");
     }
 }
 
@@ -164,7 +164,7 @@ async fn rotation_and_deletion<S: SessionStore>(store: &Arc<S>) {
         at_once(calls).await;
         rule(
             !lives(&**store, &old).await && !lives(&**store, &new).await,
-            "a `delete` ends a session also while it is rotated with grace",
+            "`delete` ends a session even during a rotation with grace",
         );
     }
 }
@@ -182,7 +182,7 @@ async fn limit<S: SessionStore>(make: &impl Fn() -> S, policy: LimitPolicy) {
     };
     let results = at_once((1..=RACERS).map(call).collect()).await;
     let listed = answer(store.list(ListSessions::new("ada", 100, NOW))).await;
-    rule(listed.len() == MOST as usize, "a limit holds for logins at the same moment");
+    rule(listed.len() == MOST as usize, "a limit holds for concurrent logins");
     let mut evicted = HashSet::new();
     let mut refused = 0;
     for result in results {
@@ -197,7 +197,10 @@ async fn limit<S: SessionStore>(make: &impl Fn() -> S, policy: LimitPolicy) {
         LimitPolicy::Deny => refused,
         LimitPolicy::EvictOldest => evicted.len(),
     };
-    rule(ended == (RACERS - MOST) as usize, "all who are refused or evicted for a limit are told");
+    rule(
+        ended == (RACERS - MOST) as usize,
+        "all sessions that a limit refuses or evicts are reported",
+    );
     rule(
         listed.iter().all(|living| !evicted.contains(&living.handle)),
         "an evicted session is dead",
@@ -222,7 +225,7 @@ async fn creation_and_revocation<S: SessionStore>(store: &Arc<S>) {
         }));
         at_once(calls).await;
         let epoch = loaded(&**store, &kept, NOW).await.map(|record| record.epoch);
-        rule(epoch.is_some(), "`revoke_user` keeps the session that is to be kept");
+        rule(epoch.is_some(), "`revoke_user` keeps the session that it was asked to keep");
         let mut living = 1;
         for new in new {
             if let Some(record) = loaded(&**store, &new, NOW).await {
@@ -234,10 +237,10 @@ async fn creation_and_revocation<S: SessionStore>(store: &Arc<S>) {
             }
         }
         let listed = answer(store.list(ListSessions::new(&user, 100, NOW))).await.len();
-        rule(listed == living, "`list` shows what lives, also after calls at the same moment");
+        rule(listed == living, "`list` shows the living sessions, even after concurrent calls");
         answer(store.revoke_user(RevokeUser::new(&user, NOW))).await;
         for key in [kept].into_iter().chain(new) {
-            rule(!lives(&**store, &key).await, "`revoke_user` finds sessions of any moment");
+            rule(!lives(&**store, &key).await, "`revoke_user` finds sessions of concurrent logins");
         }
     }
 }
@@ -264,16 +267,19 @@ async fn rotation_and_revocation<S: SessionStore>(store: &Arc<S>) {
         calls.push(Box::pin(async move {
             let ended =
                 answer(revoking.revoke_user(RevokeUser::new(&of, NOW).keep(Some(kept)))).await;
-            rule(ended.sessions == 2, "`revoke_user` counts a session that is rotated once");
+            rule(ended.sessions == 2, "`revoke_user` counts a rotated session once");
         }));
         at_once(calls).await;
         for key in [first, second, new, newer] {
-            rule(!lives(&**store, &key).await, "a session that is rotated and revoked is dead");
+            rule(!lives(&**store, &key).await, "a rotated and revoked session is dead");
         }
-        rule(lives(&**store, &kept).await, "`revoke_user` keeps the session that is to be kept");
+        rule(
+            lives(&**store, &kept).await,
+            "`revoke_user` keeps the session that it was asked to keep",
+        );
         rule(
             !answer(store.delete_by_handle(&user, handle(round + 1))).await,
-            "`delete_by_handle` finds no session that is dead",
+            "`delete_by_handle` finds no dead session",
         );
     }
 }

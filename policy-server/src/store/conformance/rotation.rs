@@ -35,7 +35,7 @@ async fn step<S: SessionStore>(store: &S) {
     let anonymous = create(store, 1, record(1, None)).await;
     answer(store.update(UpdateSession::new(anonymous, 1, Box::from(*b"1"), NOW))).await;
     let result = rotate(store, &anonymous, &key(2), 2, None).await;
-    rule(result == done(3), "`rotate` of the expected version is done, and counts the version up");
+    rule(result == done(3), "`rotate` of the expected version succeeds and increments the version");
     rule(!lives(store, &anonymous).await, "without grace the replaced key is dead at once");
     let Some(found) = answer(store.load(&key(2), NOW)).await else {
         return rule(false, "`rotate` inserts the new session");
@@ -54,10 +54,10 @@ async fn step<S: SessionStore>(store: &S) {
     answer(store.rotate(RotateSession::new(key(3), key(4), 4, anew, NOW))).await;
     rule(
         answer(store.list(ListSessions::new("ada", 10, NOW))).await.is_empty(),
-        "`rotate` to another user takes the session from the first",
+        "`rotate` to another user removes the session from the first",
     );
     let listed = answer(store.list(ListSessions::new("bob", 10, NOW))).await.len();
-    rule(listed == 1, "`rotate` to another user gives the session to the second");
+    rule(listed == 1, "`rotate` to another user adds the session to the second");
 }
 
 async fn refused<S: SessionStore>(store: &S) {
@@ -66,17 +66,17 @@ async fn refused<S: SessionStore>(store: &S) {
     let ada = create(store, 1, record(1, Some("ada"))).await;
     let stale = rotate(store, &ada, &key(9), 5, Some(at(10))).await;
     rule(stale == Cas::Conflict, "`rotate` of another version is a `Conflict`");
-    rule(!lives(store, &key(9)).await, "a `rotate` that is refused inserts nothing");
+    rule(!lives(store, &key(9)).await, "a refused `rotate` inserts nothing");
     let bob = create(store, 2, record(2, Some("bob"))).await;
     let before = (loaded(store, &ada, NOW).await, loaded(store, &bob, NOW).await);
     let taken = rotate(store, &ada, &bob, 1, None).await;
     rule(taken == Cas::Conflict, "`rotate` to a key that exists is a `Conflict`");
     let after = (loaded(store, &ada, NOW).await, loaded(store, &bob, NOW).await);
-    rule(before == after, "a `rotate` that is refused changes nothing");
+    rule(before == after, "a refused `rotate` changes nothing");
     answer(store.delete(&ada)).await;
     let dead = rotate(store, &ada, &key(9), 1, Some(at(10))).await;
     rule(dead == Cas::Gone, "`rotate` of a deleted session is `Gone`");
-    rule(!lives(store, &key(9)).await, "a `rotate` that is refused inserts nothing");
+    rule(!lives(store, &key(9)).await, "a refused `rotate` inserts nothing");
 }
 
 async fn grace<S: SessionStore>(store: &S) {
@@ -85,7 +85,7 @@ async fn grace<S: SessionStore>(store: &S) {
     let Some(found) = answer(store.load(&old, at(9))).await else {
         return rule(false, "within the grace the replaced key loads the new session");
     };
-    rule(found.successor == Some(key(2)), "the replaced key tells its successor");
+    rule(found.successor == Some(key(2)), "the replaced key returns its successor");
     let new = loaded(store, &key(2), NOW).await;
     rule(new.as_ref() == Some(&*found.record), "the replaced key loads the new session");
     rule(loaded(store, &old, at(10)).await.is_none(), "at the end of its grace a key is dead");
@@ -123,7 +123,7 @@ async fn replaced_key<S: SessionStore>(store: &S) {
     let ended = answer(store.revoke_user(RevokeUser::new("ada", NOW).keep(Some(old)))).await;
     rule(
         ended.sessions == 0 && lives(store, &key(2)).await,
-        "`revoke_user` keeps by a replaced key too",
+        "`revoke_user` accepts a replaced key for the session to keep",
     );
     rule(answer(store.delete(&old)).await, "`delete` by a replaced key ends the new session");
     rule(!lives(store, &key(2)).await, "`delete` by a replaced key ends the new session");

@@ -66,7 +66,7 @@ async fn deadlines<S: SessionStore>(store: &S) {
         let new = SessionKey(key.0.map(|byte| !byte));
         let rotation = store.rotate(RotateSession::new(key, new, 1, record(3, None), at(end)));
         rule(answer(rotation).await == Cas::Gone, "`rotate` of an expired session is `Gone`");
-        rule(!lives(store, &new).await, "a `rotate` that is refused inserts nothing");
+        rule(!lives(store, &new).await, "a refused `rotate` inserts nothing");
         rule(loaded(store, &key, at(end)).await.is_none(), "a dead session stays dead");
     }
 }
@@ -80,7 +80,7 @@ async fn update<S: SessionStore>(store: &S) {
     let before = loaded(store, &key, NOW).await;
     let first = answer(store.update(UpdateSession::new(key, 1, Box::from(*b"first"), NOW))).await;
     let done = Cas::Done { version: 2, evicted: vec![] };
-    rule(first == done, "`update` of the expected version is done, and counts the version up");
+    rule(first == done, "`update` of the expected version succeeds and increments the version");
     let stale = answer(store.update(UpdateSession::new(key, 1, Box::from(*b"stale"), NOW))).await;
     rule(stale == Cas::Conflict, "`update` of another version is a `Conflict`");
     let expected = before.map(|mut record| {
@@ -95,7 +95,7 @@ async fn update<S: SessionStore>(store: &S) {
 async fn touch<S: SessionStore>(store: &S) {
     rule(
         !answer(store.touch(TouchSession::new(key(7), at(2000), NOW))).await,
-        "`touch` says if nothing lives",
+        "`touch` reports that no session lives",
     );
     rule(!lives(store, &key(7)).await, "`touch` never inserts");
 
@@ -103,7 +103,7 @@ async fn touch<S: SessionStore>(store: &S) {
     let before = loaded(store, &key, NOW).await;
     rule(
         answer(store.touch(TouchSession::new(key, at(1000), at(100)))).await,
-        "`touch` says that a session lives",
+        "`touch` reports that a session lives",
     );
     let expected = before.map(|mut record| {
         record.idle_deadline = at(1000);
@@ -114,7 +114,7 @@ async fn touch<S: SessionStore>(store: &S) {
     rule(touched == expected, "`touch` changes the idle deadline and `last_seen`, no version");
     rule(
         answer(store.touch(TouchSession::new(key, at(950), at(50)))).await,
-        "`touch` says that a session lives",
+        "`touch` reports that a session lives",
     );
     let touched = loaded(store, &key, NOW).await;
     rule(touched == expected, "`touch` moves no deadline and no `last_seen` back");
@@ -123,9 +123,9 @@ async fn touch<S: SessionStore>(store: &S) {
 async fn delete<S: SessionStore>(store: &S) {
     let key = create(store, 1, record(1, Some("ada"))).await;
     let other = create(store, 2, record(2, Some("ada"))).await;
-    rule(answer(store.delete(&key)).await, "`delete` says that the session lived");
+    rule(answer(store.delete(&key)).await, "`delete` reports that the session lived");
     rule(!lives(store, &key).await, "a deleted session is dead");
-    rule(!answer(store.delete(&key)).await, "`delete` says if nothing lived");
+    rule(!answer(store.delete(&key)).await, "`delete` reports that no session lived");
     let late = answer(store.update(UpdateSession::new(key, 1, Box::from(*b"1"), NOW))).await;
     rule(late == Cas::Gone, "`update` of a deleted session is `Gone`");
     rule(
@@ -184,12 +184,12 @@ async fn delete_by_handle<S: SessionStore>(store: &S) {
     rule(lives(store, &nobody).await, "`delete_by_handle` ends no anonymous session");
     rule(
         answer(store.delete_by_handle("ada", handle(1))).await,
-        "`delete_by_handle` says that the session lived",
+        "`delete_by_handle` reports that the session lived",
     );
     rule(!lives(store, &ada).await, "a session that was deleted by its handle is dead");
     rule(
         !answer(store.delete_by_handle("ada", handle(1))).await,
-        "`delete_by_handle` says if nothing lived",
+        "`delete_by_handle` reports that no session lived",
     );
 }
 
@@ -257,10 +257,10 @@ async fn revoke_user<S: SessionStore>(store: &S) {
         );
     }
     let kept = loaded(store, &keep, NOW).await;
-    rule(kept.is_some(), "`revoke_user` keeps the session that is to be kept");
+    rule(kept.is_some(), "`revoke_user` keeps the session that it was asked to keep");
     rule(
         kept.as_ref().map(|kept| kept.epoch) > before.as_ref().map(|before| before.epoch),
-        "`revoke_user` counts the epoch up, and stamps the kept session with it",
+        "`revoke_user` increments the epoch, and stamps the kept session with it",
     );
     let version = kept.as_ref().map(|kept| kept.version);
     rule(version == Some(1), "`revoke_user` leaves the version of the kept session");
@@ -274,7 +274,7 @@ async fn revoke_user<S: SessionStore>(store: &S) {
     rule(epoch == kept.map(|kept| kept.epoch), "`create` stamps the epoch of the user");
     let count = answer(store.revoke_user(RevokeUser::new("ada", NOW).keep(Some(bob)))).await;
     rule(count.sessions == 2, "`revoke_user` keeps no session of another user");
-    rule(!lives(store, &keep).await, "a session that was kept once is not kept for ever");
+    rule(!lives(store, &keep).await, "a kept session can be revoked later");
     rule(loaded(store, &bob, NOW).await == of_bob, "`revoke_user` touches no other user");
 }
 

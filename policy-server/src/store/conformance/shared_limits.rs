@@ -47,7 +47,7 @@ async fn accounts<S: LimitStore>(store: &S) {
             Err(refused) => (0, 0, refused.retry_after),
         };
         let is_right = (taken.granted, taken.remaining) == (granted, remaining);
-        rule(is_right, "`take_rate` grants what an account grants at that time");
+        rule(is_right, "`take_rate` grants as many requests as an account of the rate does");
         rule(taken.wait == wait, "`take_rate` says how long to wait");
         has_granted |= granted > 1;
         has_refused |= granted == 0;
@@ -57,7 +57,7 @@ async fn accounts<S: LimitStore>(store: &S) {
         }
         tokio::task::yield_now().await;
     }
-    rule(has_granted, "`take_rate` grants several requests at once");
+    rule(has_granted, "`take_rate` grants several requests in one call");
 }
 
 async fn racers<S: LimitStore>(store: &Arc<S>) {
@@ -73,13 +73,13 @@ async fn racers<S: LimitStore>(store: &Arc<S>) {
         })
     };
     let granted: u32 = at_once((0..RACERS).map(call).collect()).await.into_iter().sum();
-    rule(granted <= 10, "a rate holds for requests at the same moment");
-    rule(granted == 10, "a rate is granted whole");
+    rule(granted <= 10, "a rate holds for concurrent requests");
+    rule(granted == 10, "the whole rate is granted");
     answer(store.purge(100)).await;
     let more = answer(store.take_rate(TakeRate::new(name(1), rate, 1))).await;
     rule(more.granted == 0, "`purge` leaves accounts that still count");
     let of_another = answer(store.take_rate(TakeRate::new(name(2), rate, 1))).await;
-    rule(of_another.granted == 1, "clients are counted apart");
+    rule(of_another.granted == 1, "clients are counted separately");
 }
 
 async fn permits<S: LimitStore>(store: &S) {
@@ -87,14 +87,17 @@ async fn permits<S: LimitStore>(store: &S) {
         let request = LeasePermits::new(name(limit), 10, [instance; 16], wish, LONG);
         answer(store.lease_permits(request)).await
     };
-    rule(lease(1, 1, 4).await == 4, "an instance holds what it wishes, if there is enough");
-    rule(lease(1, 2, 9).await == 6, "an instance gets what the others leave");
-    rule(lease(1, 1, 5).await == 4, "an instance keeps what it held");
-    rule(lease(2, 3, 10).await == 10, "limits are counted apart");
-    rule(lease(1, 2, 1).await == 1, "an instance gives back what it does not wish");
-    rule(lease(1, 1, 100).await == 9, "what was given back is there for others");
-    rule(lease(1, 1, 0).await == 0, "an instance gives all back");
-    rule(lease(1, 2, 100).await == 10, "what was given back is there for others");
+    rule(
+        lease(1, 1, 4).await == 4,
+        "an instance gets the permits that it asks for, if enough are free",
+    );
+    rule(lease(1, 2, 9).await == 6, "an instance gets the permits that others leave");
+    rule(lease(1, 1, 5).await == 4, "an instance keeps its permits");
+    rule(lease(2, 3, 10).await == 10, "limits are counted separately");
+    rule(lease(1, 2, 1).await == 1, "an instance returns the permits that it does not ask for");
+    rule(lease(1, 1, 100).await == 9, "returned permits are free for others");
+    rule(lease(1, 1, 0).await == 0, "an instance returns all permits");
+    rule(lease(1, 2, 100).await == 10, "returned permits are free for others");
 }
 
 async fn holders<S: LimitStore>(store: &Arc<S>) {
@@ -106,7 +109,7 @@ async fn holders<S: LimitStore>(store: &Arc<S>) {
             Box::pin(async move { answer(store.lease_permits(request)).await })
         };
         let held: u32 = at_once((0..RACERS).map(call).collect()).await.into_iter().sum();
-        rule(held <= 10, "permits are bounded for instances that ask at the same moment");
+        rule(held <= 10, "permits are bounded for concurrent instances");
         rule(held == 10, "no permit is lost");
     }
 }
@@ -118,7 +121,10 @@ async fn lifetimes<S: LimitStore>(store: &S) {
         answer(store.lease_permits(request)).await
     };
     let begun = Instant::now();
-    rule(lease(1, 2).await == 2, "an instance holds what it wishes, if there is enough");
+    rule(
+        lease(1, 2).await == 2,
+        "an instance gets the permits that it asks for, if enough are free",
+    );
     while lease(2, 1).await == 0 {
         // A generous bound, for a busy machine.
         rule(begun.elapsed() < 100 * lifetime, "permits end with the lifetime of their lease");

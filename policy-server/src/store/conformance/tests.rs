@@ -507,54 +507,54 @@ fn each_fault_of_a_store_of_sessions_is_found() {
         (Fault::UpdateIsNotAtomic, "no change is lost"),
         (Fault::DeleteForgets, "a deleted session is dead"),
         (Fault::TouchMovesBack, "`touch` moves no deadline"),
-        (Fault::EpochStays, "`revoke_user` counts the epoch up"),
-        (Fault::RevocationMisses, "`revoke_user` finds sessions of any moment"),
+        (Fault::EpochStays, "`revoke_user` increments the epoch"),
+        (Fault::RevocationMisses, "`revoke_user` finds sessions of concurrent logins"),
         (Fault::RotateIsNotAtomic, "`rotate`"),
         (Fault::GraceIsEndless, "at the end of its grace a key is dead"),
-        (Fault::LimitIsNotAtomic, "a limit holds for logins at the same moment"),
+        (Fault::LimitIsNotAtomic, "a limit holds for concurrent logins"),
         (Fault::ForeignHandleEnds, "`delete_by_handle` ends no session that is not the user's"),
         (Fault::ForeignHandleLives, "`lives` finds no session that is not the user's"),
         (Fault::HandleOutlivesDeletion, "for `lives`, a session that a login replaced is dead"),
         (Fault::PurgeTakesAll, "`purge` removes no living session"),
-        (Fault::EndIsNotTold, "news tell of a deleted session"),
+        (Fault::EndIsNotTold, "news report a deleted session"),
         (Fault::CutOffIsIgnored, "a login that began before a cut-off of its user is `CutOff`"),
-        (Fault::CutOffIsIgnoredByRotation, "rights that were asked for before a cut-off"),
+        (Fault::CutOffIsIgnoredByRotation, "rights requested before a cut-off"),
         (Fault::CutOffOfNobodyIsForgotten, "a login that began before a cut-off of its user"),
-        (Fault::CutOffMissesNewUsers, "one of users without sessions too"),
-        (Fault::RightsComeBack, "the rights that a request read before are not written again"),
-        (Fault::UnknownNumberGrants, "a number that the store has not given out grants nothing"),
+        (Fault::CutOffMissesNewUsers, "applies to users without sessions"),
+        (
+            Fault::RightsComeBack,
+            "a request does not write back the rights that it read before the change",
+        ),
+        (Fault::UnknownNumberGrants, "a number that the store has not issued grants nothing"),
     ] {
-        let said = verdict(sessions(|| Broken::new(fault))).unwrap_err();
-        assert!(said.contains(rule), "{fault:?}: {said}");
+        let failure = verdict(sessions(|| Broken::new(fault))).unwrap_err();
+        assert!(failure.contains(rule), "{fault:?}: {failure}");
     }
 }
 
 #[test]
 fn each_fault_of_a_store_of_tokens_is_found() {
     for (fault, rule) in [
-        (Fault::RefreshIsNotAtomic, "is given its successor again"),
+        (Fault::RefreshIsNotAtomic, "gets its successor again"),
         (Fault::ReuseIsIgnored, "a used token is `Reused`"),
         (Fault::GraceEndsWithTheSuccessor, "also once its successors were used"),
         (Fault::SuccessorIsGivenThoughUsed, "is the valid one"),
         (Fault::StepsAreUnbounded, "more than `MAX_STEPS` tokens ago is `Overtaken`"),
         (Fault::LogoutIsUndone, "a reuse ends its family"),
-        (Fault::FamiliesAreUnbounded, "of too many families of a user, the oldest ends"),
+        (Fault::FamiliesAreUnbounded, "if a user has too many families, the oldest ends"),
         (Fault::RefreshesAreUnbounded, "above its limit a refresh ends the family"),
-        (Fault::TicketHasTwoTakers, "of several `take_ticket` at once"),
+        (Fault::TicketHasTwoTakers, "of concurrent `take_ticket` calls"),
         (Fault::CutOffMovesBack, "a cut-off never moves back"),
         (Fault::PurgeTakesAll, "`purge` removes nothing of a living family"),
         (Fault::FamilyIgnoresCutOff, "a family that began before a cut-off is refused"),
         (Fault::FamilyOutlivesSession, "the end of a session ends the families"),
-        (Fault::SecondCutOffHasNoPosition, "every cut-off has a position of its own"),
-        (Fault::RevocationIsNotTold, "news tell of a revocation"),
-        (Fault::SequenceSkips, "`revocations` gives what is behind a place"),
-        (
-            Fault::UnknownNumberGrants,
-            "a position that the store has not given out begins no family",
-        ),
+        (Fault::SecondCutOffHasNoPosition, "every cut-off has its own position"),
+        (Fault::RevocationIsNotTold, "news report a revocation"),
+        (Fault::SequenceSkips, "`revocations` returns the revocations after a position"),
+        (Fault::UnknownNumberGrants, "a position that the store has not issued begins no family"),
     ] {
-        let said = verdict(tokens(|| Broken::new(fault))).unwrap_err();
-        assert!(said.contains(rule), "{fault:?}: {said}");
+        let failure = verdict(tokens(|| Broken::new(fault))).unwrap_err();
+        assert!(failure.contains(rule), "{fault:?}: {failure}");
     }
 }
 
@@ -562,27 +562,34 @@ fn each_fault_of_a_store_of_tokens_is_found() {
 #[test]
 fn a_store_without_eras_does_not_keep_the_rules_after_a_loss() {
     let store = MemoryStore::new();
-    let said =
+    let failure =
         verdict(sessions_after_loss(|| store.clone(), async || (), async || ())).unwrap_err();
-    assert!(said.contains("a number that was lost grants nothing"), "{said}");
-    let said = verdict(tokens_after_loss(|| store.clone(), async || (), async || ())).unwrap_err();
-    assert!(said.contains("a position that was lost begins no family"), "{said}");
+    assert!(failure.contains("a lost number grants nothing"), "{failure}");
+    let failure =
+        verdict(tokens_after_loss(|| store.clone(), async || (), async || ())).unwrap_err();
+    assert!(failure.contains("a lost position begins no family"), "{failure}");
 }
 
 #[test]
 fn each_fault_of_a_store_of_limits_is_found() {
     for (fault, rule) in [
-        (Fault::RateIsPerInstance, "`take_rate` grants what an account grants at that time"),
+        (
+            Fault::RateIsPerInstance,
+            "`take_rate` grants as many requests as an account of the rate does",
+        ),
         (Fault::RateIgnoresTime, "`take_rate`"),
         (Fault::WaitIsWrong, "`take_rate` says how long to wait"),
         (Fault::RatesArePurged, "`purge` leaves accounts that still count"),
-        (Fault::ClientsAreOne, "`take_rate` grants what an account grants at that time"),
-        (Fault::PermitsAreNotBounded, "an instance gets what the others leave"),
-        (Fault::PermitsAreNotGivenBack, "what was given back is there for others"),
+        (
+            Fault::ClientsAreOne,
+            "`take_rate` grants as many requests as an account of the rate does",
+        ),
+        (Fault::PermitsAreNotBounded, "an instance gets the permits that others leave"),
+        (Fault::PermitsAreNotGivenBack, "returned permits are free for others"),
         (Fault::LeasesNeverEnd, "permits end with the lifetime of their lease"),
         (Fault::LeasesEndAtOnce, "permits are held as long as their lease lasts"),
     ] {
-        let said = verdict(limits(|| Broken::new(fault))).unwrap_err();
-        assert!(said.contains(rule), "{fault:?}: {said}");
+        let failure = verdict(limits(|| Broken::new(fault))).unwrap_err();
+        assert!(failure.contains(rule), "{fault:?}: {failure}");
     }
 }

@@ -60,7 +60,7 @@ async fn takers<S: TokenStore>(store: &Arc<S>) {
         };
         let taken = at_once((0..RACERS).map(call).collect()).await;
         let taken = taken.into_iter().filter(|taken| *taken).count();
-        rule(taken == 1, "of several `take_ticket` at once, one gets the ticket");
+        rule(taken == 1, "of concurrent `take_ticket` calls, one gets the ticket");
     }
 }
 
@@ -79,23 +79,26 @@ async fn sequence<S: TokenStore>(store: &S) {
     let mut places = vec![empty.sequence];
     for revocation in added.clone() {
         let place = answer(store.revoke(revocation)).await.position;
-        rule(places.last() < Some(&place), "each revocation has a place behind those before");
+        rule(
+            places.last() < Some(&place),
+            "each revocation has a higher position than those before",
+        );
         places.push(place);
     }
     for (behind, place) in places.iter().enumerate() {
         let batch = answer(store.revocations(*place)).await;
         rule(
             subjects(&batch) == added.get(behind..).unwrap_or_default(),
-            "`revocations` gives what is behind a place, in order",
+            "`revocations` returns the revocations after a position, in order",
         );
         let positions = batch.revocations.iter().map(|(position, _)| *position);
         rule(
             positions.eq(places.get(behind + 1..).unwrap_or_default().iter().copied()),
-            "`revocations` gives the place of each",
+            "`revocations` returns the position of each",
         );
         rule(
             Some(&batch.sequence) == places.last(),
-            "`revocations` gives the place behind them all",
+            "`revocations` returns the position after all of them",
         );
     }
     let again = answer(store.revoke(token(1, 200))).await;
@@ -104,8 +107,8 @@ async fn sequence<S: TokenStore>(store: &S) {
         Revocation::Token { id, until } if **id == *"jti 1" => Some(*until),
         _ => None,
     });
-    rule(longest.max() == Some(at(300)), "a token that is revoked again is so for no less time");
-    rule(again.position <= batch.sequence, "a place is one in the sequence");
+    rule(longest.max() == Some(at(300)), "revoking a token again does not shorten its revocation");
+    rule(again.position <= batch.sequence, "a position belongs to the sequence");
 }
 
 /// The revocations without their places.
@@ -137,9 +140,9 @@ async fn cut_offs<S: TokenStore>(store: &S) {
     answer(store.revoke(user("ada", 200))).await;
     answer(store.revoke(Revocation::All { before: 300 })).await;
     let news = answer(store.revocations(batch.sequence)).await;
-    rule(cut_off(&news) == (Some(200), Some(300)), "a cut-off that moves on is news");
+    rule(cut_off(&news) == (Some(200), Some(300)), "a newer cut-off is reported as news");
     let all = answer(store.revocations(0)).await;
-    rule(cut_off(&all) == (Some(200), Some(300)), "the last cut-off is the one that holds");
+    rule(cut_off(&all) == (Some(200), Some(300)), "the last cut-off counts");
 }
 
 async fn purge<S: TokenStore>(store: &S) {
@@ -147,13 +150,13 @@ async fn purge<S: TokenStore>(store: &S) {
     answer(store.revoke(token(2, 400))).await;
     answer(store.revoke(user("ada", 100))).await;
     let before = answer(store.revocations(0)).await;
-    rule(answer(store.purge(at(299), 100)).await == 0, "`purge` leaves a revocation to its end");
-    rule(answer(store.revocations(0)).await == before, "`purge` leaves a revocation to its end");
-    rule(answer(store.purge(at(300), 100)).await == 1, "`purge` removes what no longer matters");
+    rule(answer(store.purge(at(299), 100)).await == 0, "`purge` keeps a revocation until its end");
+    rule(answer(store.revocations(0)).await == before, "`purge` keeps a revocation until its end");
+    rule(answer(store.purge(at(300), 100)).await == 1, "`purge` removes expired revocations");
     let after = answer(store.revocations(0)).await;
     rule(
         subjects(&after) == [token(2, 400), user("ada", 100)],
-        "`purge` removes what no longer matters, and no cut-off",
+        "`purge` removes expired revocations, but no cut-off",
     );
     rule(after.sequence == before.sequence, "`purge` leaves the sequence");
     answer(store.revoke(token(1, 500))).await;
@@ -192,10 +195,10 @@ async fn revocations<S: TokenStore>(store: &Arc<S>) {
             tokio::task::yield_now().await;
         }
         let all = number(RACERS - 1, 0) as usize;
-        rule(seen == all, "who asks for what is behind a place misses nothing, and sees it once");
+        rule(seen == all, "a reader of the revocations after a position sees each of them once");
         Vec::new()
     }));
     let places = at_once(calls).await.concat();
     let distinct: HashSet<_> = places.iter().collect();
-    rule(distinct.len() == places.len(), "no two revocations have the same place");
+    rule(distinct.len() == places.len(), "no two revocations have the same position");
 }

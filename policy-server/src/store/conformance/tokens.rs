@@ -69,7 +69,7 @@ async fn rotation<S: TokenStore>(store: &S) {
         let done = refresh(store, token, at(100 * u64::from(token))).await;
         rule(
             done == Refreshed::Done(family(1, "ada")),
-            "an unused token of a living family is exchanged, and gives the family",
+            "an unused token of a living family is exchanged, and the family is returned",
         );
     }
     rule(refresh(store, 4, at(999)).await != Refreshed::Dead, "a family lives to its end");
@@ -83,7 +83,7 @@ async fn grace<S: TokenStore>(store: &S) {
     for seconds in [100, 105, 109] {
         rule(
             refresh(store, 1, at(seconds)).await == again(1, 1),
-            "a token that was used within the grace is given its successor again",
+            "a token that was used within the grace gets its successor again",
         );
     }
     let done = refresh(store, 2, at(109)).await;
@@ -94,13 +94,13 @@ async fn grace<S: TokenStore>(store: &S) {
             matches!(overtaken, Refreshed::Again { .. }),
             "within its grace a used token ends no family, also once its successors were used",
         );
-        rule(
-            overtaken == again(1, steps),
-            "the token to which a repetition leads is the valid one",
-        );
+        rule(overtaken == again(1, steps), "the token that a repetition returns is the valid one");
     }
     let done = refresh(store, 3, at(109)).await;
-    rule(matches!(done, Refreshed::Done(_)), "the token that a repetition gave is the valid one");
+    rule(
+        matches!(done, Refreshed::Done(_)),
+        "the token that the last repetition returned is the valid one",
+    );
 }
 
 fn again(number: u8, steps: u32) -> Refreshed {
@@ -122,7 +122,7 @@ async fn overtaken<S: TokenStore>(store: &S) {
     }
     rule(
         refresh(store, 1, at(101)).await == again(1, Refreshed::MAX_STEPS),
-        "a repetition goes on up to `MAX_STEPS` tokens",
+        "a repetition follows up to `MAX_STEPS` tokens",
     );
     let done = refresh(store, last, at(101)).await;
     rule(matches!(done, Refreshed::Done(_)), "`Overtaken` leaves the family as it was");
@@ -189,25 +189,28 @@ async fn reuse<S: TokenStore>(store: &S) {
             let result = refresh(store, token, now).await;
             rule(
                 matches!(result, Refreshed::Dead | Refreshed::Unknown),
-                "a reuse ends its family, and is told once",
+                "a reuse ends its family, and is reported once",
             );
         }
         let ended = answer(store.end_family(hash(token))).await;
-        rule(ended.is_none(), "a family that a reuse ended is ended once");
+        rule(ended.is_none(), "`end_family` after a reuse returns no family");
     }
 }
 
 async fn ends<S: TokenStore>(store: &S) {
-    rule(answer(store.end_family(hash(9))).await.is_none(), "`end_family` of no token gives none");
+    rule(
+        answer(store.end_family(hash(9))).await.is_none(),
+        "`end_family` of an unknown token returns no family",
+    );
     answer(store.create_family(CreateFamily::new(family(1, "ada"), hash(10), 0))).await;
     refresh(store, 10, at(1)).await;
     // By the used token.
     let ended = answer(store.end_family(hash(10))).await;
-    rule(ended == Some(family(1, "ada")), "`end_family` gives the family that lived");
+    rule(ended == Some(family(1, "ada")), "`end_family` returns the family that lived");
     rule(answer(store.end_family(hash(11))).await.is_none(), "`end_family` ends a family once");
     for token in [10, 11] {
         let result = refresh(store, token, at(2)).await;
-        rule(result == Refreshed::Dead, "the tokens of a family that was ended are `Dead`");
+        rule(result == Refreshed::Dead, "the tokens of an ended family are `Dead`");
     }
 
     let families = [(2, "ada", 20), (3, "ada", 30), (4, "bob", 40)];
@@ -215,7 +218,7 @@ async fn ends<S: TokenStore>(store: &S) {
         answer(store.create_family(CreateFamily::new(family(number, user), hash(token), 0))).await;
     }
     let cut = answer(store.revoke(of_ada())).await;
-    rule(cut.families.len() == 2, "a cut-off of a user gives the families that it ended");
+    rule(cut.families.len() == 2, "a cut-off of a user returns the families that it ended");
     for token in [20, 30] {
         let result = refresh(store, token, at(2)).await;
         rule(result == Refreshed::Dead, "a cut-off of a user ends all their families");
@@ -271,13 +274,13 @@ async fn bounds<S: TokenStore>(store: &S) {
     let oldest = refresh(store, 2500, NOW).await;
     rule(
         matches!(oldest, Refreshed::Dead | Refreshed::Unknown),
-        "of too many families of a user, the oldest ends",
+        "if a user has too many families, the oldest ends",
     );
     for token in [1000, 2000, 2490, 2510, 2000 + 10 * most] {
         let result = refresh(store, token, NOW).await;
         rule(
             matches!(result, Refreshed::Done(_)),
-            "where a user has too many families, one ends, of the same user",
+            "if a user has too many families, one family of this user ends",
         );
     }
 
@@ -288,7 +291,7 @@ async fn bounds<S: TokenStore>(store: &S) {
     };
     for token in [5000, 5001] {
         let result = limited(token, 2).await;
-        rule(matches!(result, Refreshed::Done(_)), "a family is refreshed as often as it may be");
+        rule(matches!(result, Refreshed::Done(_)), "a family can be refreshed up to its limit");
     }
     let again = limited(5001, 2).await;
     rule(matches!(again, Refreshed::Again { .. }), "a repetition is no further refresh");
@@ -323,7 +326,7 @@ async fn refreshes<S: TokenStore>(store: &Arc<S>) {
         let again = results.iter().filter(is_again).count();
         rule(
             (done, again) == (1, RACERS as usize - 1),
-            "of several `refresh` of one token at once, one is done, and all others get the same",
+            "of concurrent `refresh` calls with one token, one succeeds, and all others get the same result",
         );
         let next = refresh(&**store, token + 1, NOW).await;
         rule(is_done(&&next), "the successor is the valid token");
@@ -342,7 +345,7 @@ async fn reuses<S: TokenStore>(store: &Arc<S>) {
         };
         let results = at_once((0..RACERS).map(call).collect()).await;
         let reused = results.iter().filter(|result| matches!(result, Refreshed::Reused(_))).count();
-        rule(reused == 1, "a reuse is told by one call, which ends the family");
+        rule(reused == 1, "one call reports a reuse and ends the family");
     }
 }
 
@@ -358,7 +361,7 @@ async fn refresh_and_logout<S: TokenStore>(store: &Arc<S>) {
             }),
             Box::pin(async move {
                 let ended = answer(ending.end_family(hash(token))).await;
-                rule(ended.is_some(), "`end_family` gives the family that lived");
+                rule(ended.is_some(), "`end_family` returns the family that lived");
             }),
         ];
         at_once(calls).await;
@@ -366,7 +369,7 @@ async fn refresh_and_logout<S: TokenStore>(store: &Arc<S>) {
             let result = refresh(&**store, token, NOW).await;
             rule(
                 matches!(result, Refreshed::Dead | Refreshed::Unknown),
-                "no token outlives the end of its family, also if it was given at that moment",
+                "no token outlives the end of its family, not even in a race",
             );
         }
     }

@@ -19,23 +19,26 @@ fn value(text: &str) -> Box<[u8]> {
 
 async fn versions<S: ValueStore>(store: &S) {
     rule(answer(store.value("a")).await.is_none(), "a value that was not stored is none");
-    rule(!answer(store.set_value("a", 1, value("x"))).await, "one without a version has none");
+    rule(
+        !answer(store.set_value("a", 1, value("x"))).await,
+        "a value that does not exist has no version",
+    );
     rule(answer(store.value("a")).await.is_none(), "a refused `set_value` stores nothing");
-    rule(answer(store.set_value("a", 0, value("x"))).await, "version 0 is that of no value");
-    rule(!answer(store.set_value("a", 0, value("y"))).await, "a value that exists has a version");
+    rule(answer(store.set_value("a", 0, value("x"))).await, "version 0 stores a new value");
+    rule(!answer(store.set_value("a", 0, value("y"))).await, "version 0 does not replace a value");
     rule(answer(store.set_value("a", 1, value(""))).await, "a value is replaced at its version");
     rule(!answer(store.set_value("a", 1, value("y"))).await, "an older version replaces nothing");
     let stored = Some(StoredValue::new(2, value("")));
     rule(
         answer(store.value("a")).await == stored,
-        "a value is what was stored last, and may be empty",
+        "the last stored value counts, and may be empty",
     );
     let odd = "a b'\"\\ä:{}";
-    rule(answer(store.value(odd)).await.is_none(), "names are told apart");
+    rule(answer(store.value(odd)).await.is_none(), "names are distinguished");
     rule(answer(store.set_value(odd, 0, [0, 255, 7].into())).await, "a name may be any text");
     let stored = Some(StoredValue::new(1, [0, 255, 7].into()));
     rule(answer(store.value(odd)).await == stored, "a value may be any bytes");
-    rule(answer(store.value("a")).await.is_some_and(|a| a.version == 2), "names are told apart");
+    rule(answer(store.value("a")).await.is_some_and(|a| a.version == 2), "names are distinguished");
 }
 
 async fn changes_at_once<S: ValueStore>(store: &Arc<S>) {
@@ -50,7 +53,7 @@ async fn changes_at_once<S: ValueStore>(store: &Arc<S>) {
         let done = at_once((0..RACERS).map(call).collect()).await;
         rule(
             done.iter().filter(|done| **done).count() == 1,
-            "of several `set_value` at one version, one is done",
+            "of concurrent `set_value` calls at one version, one succeeds",
         );
         let winner = done.iter().position(|done| *done).map(|racer| [racer as u8]);
         let stored = answer(store.value("counted")).await;
@@ -58,7 +61,7 @@ async fn changes_at_once<S: ValueStore>(store: &Arc<S>) {
             stored.is_some_and(|stored| {
                 stored.version == expected + 1 && winner.is_some_and(|value| *stored.value == value)
             }),
-            "the value is that of the one that was done",
+            "the stored value is that of the successful call",
         );
     }
 }
@@ -66,5 +69,5 @@ async fn changes_at_once<S: ValueStore>(store: &Arc<S>) {
 async fn sends_news<S: ValueStore>(store: &S) {
     let Some(mut news) = store.news() else { return };
     answer(store.set_value("told: a b", 0, value("x"))).await;
-    rule(hears(&mut news, &News::Value("told: a b".into())).await, "news tell of a value");
+    rule(hears(&mut news, &News::Value("told: a b".into())).await, "news report a value");
 }
