@@ -172,7 +172,7 @@ impl Fetch {
     ///
     /// If the value cannot be written as JSON.
     #[track_caller]
-    #[expect(clippy::panic, reason = "a test is told that it is wrong")]
+    #[expect(clippy::panic, reason = "a panic reports the mistake to the test")]
     pub fn json<T: serde::Serialize + ?Sized>(self, value: &T) -> Self {
         let has_type =
             self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));

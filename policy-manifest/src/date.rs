@@ -31,7 +31,7 @@ pub struct ParseDateError(String);
 
 impl fmt::Display for ParseDateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no date since 1970 of the form `2027-01-31`", self.0)
+        write!(f, "`{}` is not a date since 1970 in the form `2027-01-31`", self.0)
     }
 }
 

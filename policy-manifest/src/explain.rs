@@ -271,7 +271,7 @@ fn seen_by_page(
     }
     if is_websocket(request) {
         return Some(match decision.outcome {
-            Outcome::Reached => "the WebSocket opens, if what serves the route takes it",
+            Outcome::Reached => "the WebSocket opens, if the service of the route accepts it",
             _ => "`WebSocket connection failed`: the page gets an `error` event, and not why",
         });
     }

@@ -52,7 +52,7 @@ pub enum ReadError {
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed(error) => write!(f, "this is no manifest: {error}"),
+            Self::Malformed(error) => write!(f, "this is not a manifest: {error}"),
             Self::Newer { format } => write!(
                 f,
                 "this manifest has format {format}, and this release reads up to {FORMAT}: use the \

@@ -92,7 +92,7 @@ fn unreadable_input_is_an_error_and_not_an_empty_diff() {
         (&["a.json", "newer.json"], "has format 9"),
         (&["a.json", "broken.json"], "the new manifest breaks a rule"),
         (&["broken.json", "a.json"], "the old manifest breaks a rule"),
-        (&["a.json", "empty"], "this is no manifest"),
+        (&["a.json", "empty"], "this is not a manifest"),
         (&["a.json", "-"], "standard input is empty"),
         (&["-", "-"], "cannot be both"),
         (&["a.json", "a.json", "a.json"], "unexpected argument"),

@@ -42,7 +42,7 @@ fn unreadable_input_is_an_error_with_its_fix() {
         ("show --from=--output=x:y", &["there is no file"]),
         ("show --from .", &["is a folder", "policy.lock"]),
         ("show --from -", &["standard input is empty", "pipe a manifest"]),
-        ("show --from ../../Cargo.toml", &["this is no manifest", "write it again"]),
+        ("show --from ../../Cargo.toml", &["this is not a manifest", "write it again"]),
         (&not_utf8, &["cannot be read", "UTF-8"]),
         ("show --manifest-path nowhere/Cargo.toml", &["cargo finds no package", "--manifest-path"]),
         ("show -p nobody", &["no package `nobody`", "`policy-cli`"]),

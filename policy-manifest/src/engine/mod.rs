@@ -107,7 +107,9 @@ impl fmt::Display for EngineError {
         match self {
             Self::PublicOrigin(rule) => write!(f, "the public origin: {}", rule.message()),
             Self::Path { path, rule } => write!(f, "the path `{path}`: {}", rule.message()),
-            Self::Overlap { path } => write!(f, "another path matches what `{path}` matches"),
+            Self::Overlap { path } => {
+                write!(f, "another path matches the same requests as `{path}`")
+            }
             Self::Cors(errors) => errors.fmt(f),
         }
     }

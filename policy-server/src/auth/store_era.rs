@@ -29,11 +29,11 @@ const REMEMBERED: usize = 10_000;
 
 /// Why a process cannot continue with a store that lost its secret.
 pub(crate) const OTHER_SECRET: &str =
-    "the store has another secret than before, so that this instance has to be started again";
+    "the secret of the store has changed, so this instance has to be restarted";
 
 /// Why a process that is behind accepts no session and no refresh token.
 const BEHIND: &str =
-    "the store has lost writes, and this instance stores again what it knows to have ended";
+    "the store has lost writes, and this instance is repeating the endings that it knows";
 
 /// The newest era that this process has seen, and the newest one that it has read completely.
 #[derive(Debug)]

@@ -27,7 +27,7 @@ where
 {
     type State = S;
 
-    #[expect(clippy::panic, reason = "a test is told what it lacks")]
+    #[expect(clippy::panic, reason = "a panic names the missing part to the test")]
     fn with_app<T>(self, work: impl FnOnce(App<S>) -> T) -> T {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         match runtime.worker_threads(1).enable_all().build() {

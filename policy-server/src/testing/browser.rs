@@ -196,7 +196,7 @@ impl Running {
 
 /// An address of a page as a test writes it.
 #[track_caller]
-#[expect(clippy::panic, reason = "a test is told that it is wrong")]
+#[expect(clippy::panic, reason = "a panic reports the mistake to the test")]
 pub(super) fn address_of(text: &str) -> Url {
     match Url::parse(text) {
         // Text before a colon is a scheme to the parser: `localhost:3000`.

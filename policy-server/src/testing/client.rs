@@ -314,7 +314,7 @@ impl TestRequest {
     ///
     /// If the value cannot be written as JSON.
     #[track_caller]
-    #[expect(clippy::panic, reason = "a test is told that it is wrong")]
+    #[expect(clippy::panic, reason = "a panic reports the mistake to the test")]
     pub fn json(self, value: &(impl Serialize + ?Sized)) -> Self {
         match serde_json::to_vec(value) {
             Ok(body) => self.default_type("application/json").body(body),
@@ -329,7 +329,7 @@ impl TestRequest {
     ///
     /// If the value cannot be written as a form.
     #[track_caller]
-    #[expect(clippy::panic, reason = "a test is told that it is wrong")]
+    #[expect(clippy::panic, reason = "a panic reports the mistake to the test")]
     pub fn form(self, value: &(impl Serialize + ?Sized)) -> Self {
         match serde_html_form::to_string(value) {
             Ok(body) => self.default_type("application/x-www-form-urlencoded").body(body),
@@ -354,7 +354,7 @@ impl TestRequest {
     /// # Panics
     ///
     /// If the body of the response fails, or the client's host is invalid in a header.
-    #[expect(clippy::panic, reason = "a test is told what went wrong")]
+    #[expect(clippy::panic, reason = "a panic reports the failure to the test")]
     pub async fn send(mut self) -> TestResponse {
         if !self.request.headers().contains_key(HOST) {
             let host = HeaderValue::from_str(&self.host);
@@ -423,7 +423,7 @@ impl TestResponse {
     ///
     /// If it is not UTF-8.
     #[track_caller]
-    #[expect(clippy::panic, reason = "a test is told what it got")]
+    #[expect(clippy::panic, reason = "a panic shows the response to the test")]
     pub fn text(&self) -> String {
         match std::str::from_utf8(&self.body) {
             Ok(text) => text.to_owned(),
@@ -437,7 +437,7 @@ impl TestResponse {
     ///
     /// If it is not JSON, or of another shape.
     #[track_caller]
-    #[expect(clippy::panic, reason = "a test is told what it got")]
+    #[expect(clippy::panic, reason = "a panic shows the response to the test")]
     pub fn json<T: DeserializeOwned>(&self) -> T {
         match serde_json::from_slice(&self.body) {
             Ok(value) => value,
@@ -450,11 +450,11 @@ impl TestResponse {
 }
 
 #[track_caller]
-#[expect(clippy::panic, reason = "a test is told that it is wrong")]
+#[expect(clippy::panic, reason = "a panic reports the mistake to the test")]
 fn valid<T, E: fmt::Display>(parsed: Result<T, E>, what: &str, text: &[u8]) -> T {
     match parsed {
         Ok(value) => value,
-        Err(error) => panic!("`{}` is no {what}: {error}", text.escape_ascii()),
+        Err(error) => panic!("`{}` is not a {what}: {error}", text.escape_ascii()),
     }
 }
 
@@ -525,7 +525,7 @@ mod tests {
     }
 
     #[tokio::test]
-    #[should_panic(expected = "`a\\nb` is no header value")]
+    #[should_panic(expected = "`a\\nb` is not a header value")]
     async fn a_malformed_request_of_a_test_panics() {
         let _never = client().get("/").header("x", "a\nb");
     }

@@ -103,7 +103,7 @@ impl Fetched {
     ///
     /// As [`response`](Self::response), and if it is not UTF-8.
     #[track_caller]
-    #[expect(clippy::panic, reason = "a test is told what it got")]
+    #[expect(clippy::panic, reason = "a panic shows the response to the test")]
     pub fn text(&self) -> &str {
         match std::str::from_utf8(&self.response().body) {
             Ok(text) => text,
@@ -117,7 +117,7 @@ impl Fetched {
     ///
     /// As [`response`](Self::response), and if it is not JSON, or of another shape.
     #[track_caller]
-    #[expect(clippy::panic, reason = "a test is told what it got")]
+    #[expect(clippy::panic, reason = "a panic shows the response to the test")]
     pub fn json<T: DeserializeOwned>(&self) -> T {
         let response = self.response();
         match serde_json::from_slice(&response.body) {
@@ -149,7 +149,7 @@ impl Fetched {
     ///
     /// If no script ran, or it is not UTF-8.
     #[track_caller]
-    #[expect(clippy::panic, reason = "a test is told what it got")]
+    #[expect(clippy::panic, reason = "a panic shows the response to the test")]
     pub fn script(&self) -> &str {
         let Outcome::Script(script) = &self.outcome else { self.is_no("script") };
         match std::str::from_utf8(script) {
@@ -195,7 +195,7 @@ impl Fetched {
     }
 
     #[track_caller]
-    #[expect(clippy::panic, reason = "a test is told what it got")]
+    #[expect(clippy::panic, reason = "a panic shows the response to the test")]
     fn is_no(&self, what: &str) -> ! {
         let found = match &self.outcome {
             Outcome::Blocked(_) => {

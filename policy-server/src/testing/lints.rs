@@ -16,7 +16,7 @@ pub(super) struct LintError {
 
 impl fmt::Display for LintError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "the policy of the app has findings that nobody has suppressed:")?;
+        writeln!(f, "the policy of the app has findings that are not suppressed:")?;
         for finding in &self.errors {
             writeln!(f, "\n{finding}")?;
         }

@@ -59,7 +59,7 @@ impl fmt::Display for LockError {
             }
             Self::Odd(error) => error.fmt(f),
             Self::ToAccept(path, update) => {
-                writeln!(f, "the policy of the app opens what nobody has accepted:\n")?;
+                writeln!(f, "the policy of the app has opening changes that are not accepted:\n")?;
                 for (change, _) in &update.to_accept {
                     writeln!(f, "  {change}")?;
                 }

@@ -56,7 +56,7 @@ pub struct Network {
 
 impl Network {
     /// A network without servers. Its clock is stopped at about the time of the system.
-    #[expect(clippy::new_without_default, reason = "a network of nobody is no default of anything")]
+    #[expect(clippy::new_without_default, reason = "an empty network is not a useful default")]
     pub fn new() -> Self {
         let clock = Clock::at(start().as_secs());
         Self { hosts: BTreeMap::new(), clock, log: Arc::default() }
@@ -70,7 +70,7 @@ impl Network {
     /// If `origin` is not an origin, or already has a server.
     #[must_use]
     #[track_caller]
-    #[expect(clippy::panic, reason = "a test is told that it is wrong")]
+    #[expect(clippy::panic, reason = "a panic reports the mistake to the test")]
     pub fn host<T>(mut self, origin: &str, service: T) -> Self
     where
         T: Service<Request, Response = Response, Error = Infallible, Future: Send>

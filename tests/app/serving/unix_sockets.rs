@@ -139,7 +139,7 @@ async fn unix_sockets_of_dead_processes_are_replaced_and_those_in_use_are_not() 
     stop.send(()).unwrap();
     soon(stopped).await.unwrap();
     let text = refused().await;
-    assert!(text.contains(": there is a file with this name that is no socket"), "{text}");
+    assert!(text.contains(": a file with this name exists and is not a socket"), "{text}");
     assert_eq!(fs::read(folder.file()).expect("the file"), b"precious");
 }
 

@@ -76,7 +76,7 @@ fn listen(path: &Path) -> io::Result<UnixListener> {
 /// Removes the socket of a process that has ended.
 fn remove_stale(path: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(path)?.file_type().is_socket() {
-        let reason = "there is a file with this name that is no socket";
+        let reason = "a file with this name exists and is not a socket";
         return Err(io::Error::new(ErrorKind::AlreadyExists, reason));
     }
     let probe = Socket::new(Domain::UNIX, Type::STREAM, None)?;

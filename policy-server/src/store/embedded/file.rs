@@ -54,7 +54,7 @@ pub(super) fn open(
     let is_new = !path.exists();
     if opening == Opening::Again && path.metadata().map_or(0, |file| file.len()) == 0 {
         // A new one would have none of the sessions, and another secret.
-        return Err(StoreError::new(format!("`{shown}` was taken away")));
+        return Err(StoreError::new(format!("`{shown}` was removed")));
     }
     let file = options().open(path).map_err(|error| {
         let help = match error.kind() {
@@ -78,7 +78,7 @@ pub(super) fn open(
                 DatabaseError::Storage(StorageError::Io(error))
                     if error.kind() == ErrorKind::InvalidData =>
                 {
-                    format!("`{shown}` is no redb database")
+                    format!("`{shown}` is not a redb database")
                 }
                 error => format!("`{shown}` cannot be opened: {error}"),
             })

@@ -65,7 +65,7 @@ fn unreachable(failure: Failure) -> StoreError {
             "create the database, or correct its name in the URL"
         }
         None if failure.to_string().contains("does not support TLS") => {
-            "switch TLS on at the server, or write `sslmode=disable` into the URL if nobody else can read the network"
+            "enable TLS at the server, or write `sslmode=disable` in the URL if nobody else can read the network"
         }
         None if failure.to_string().contains("certificate") => {
             "write `sslrootcert=` with the authority of the server into the URL, and the name that its certificate states"

@@ -92,9 +92,7 @@ impl Address {
             let (hosts, path) = place.split_once('/').unwrap_or((place, ""));
             let (primary, database) = path.split_once('/').unwrap_or((path, ""));
             if primary.is_empty() {
-                problems.push(format!(
-                    "it lacks what the sentinels call the primary: {EXAMPLE_OF_SENTINELS}"
-                ));
+                problems.push(format!("it lacks the name of the primary: {EXAMPLE_OF_SENTINELS}"));
             }
             (format!("{hosts}/{database}"), Some(primary.to_owned()))
         } else {
@@ -161,7 +159,7 @@ impl Parameters {
                 },
                 "sentinel_user" => read.sentinel_user = Some(value.into_owned()),
                 "sentinel_password" => read.sentinel_password = Some(value.into_owned()),
-                other => problems.push(format!("`{other}`: there is no such parameter")),
+                other => problems.push(format!("`{other}`: unknown parameter")),
             }
         }
         read

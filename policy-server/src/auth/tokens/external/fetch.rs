@@ -191,7 +191,7 @@ impl fmt::Display for FetchError {
             Self::Status(status) => write!(f, "the status is {}, not 200", status.as_u16()),
             Self::Body(error) => write!(f, "no body of at most {} bytes: {error}", Jwks::MAX_LEN),
             Self::TimedOut => f.write_str("no response in time"),
-            Self::NoKeySet => f.write_str("the response is no JWK Set (RFC 7517 5)"),
+            Self::NoKeySet => f.write_str("the response is not a JWK Set (RFC 7517 5)"),
         }
     }
 }

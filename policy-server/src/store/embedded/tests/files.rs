@@ -43,7 +43,7 @@ async fn a_file_that_cannot_be_ours_is_refused_in_clear_words() {
 
     std::fs::write(folder.0.join("text"), "something else ".repeat(1000)).unwrap();
     let error = refusal(folder.0.join("text")).await;
-    assert!(error.ends_with("text` is no redb database"), "{error}");
+    assert!(error.ends_with("text` is not a redb database"), "{error}");
 
     let foreign = redb::Database::create(folder.0.join("foreign")).unwrap();
     let transaction = foreign.begin_write().unwrap();

@@ -128,7 +128,9 @@ struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// Takes the fields from a list of names and values.
     fn take(bytes: &mut &'a [u8]) -> Result<Self, StoreError> {
-        let Item::List(words) = next(bytes)? else { return Err(strange("a session is no list")) };
+        let Item::List(words) = next(bytes)? else {
+            return Err(strange("a session is not a list"));
+        };
         let mut fields = Self::default();
         for _ in 0..words / 2 {
             let (name, value) = (text(bytes)?, text(bytes)?);
@@ -196,7 +198,7 @@ fn text<'a>(bytes: &mut &'a [u8]) -> Result<Option<&'a [u8]>, StoreError> {
     match next(bytes)? {
         Item::Nil => Ok(None),
         Item::Text(text) => Ok(Some(text)),
-        _ => Err(strange("a field of a session is no text")),
+        _ => Err(strange("a field of a session is not text")),
     }
 }
 
@@ -212,7 +214,7 @@ fn list(field: Option<&[u8]>) -> Result<Box<[Box<str>]>, StoreError> {
 }
 
 fn number(digits: &[u8]) -> Result<u64, StoreError> {
-    resp_number(digits).ok_or_else(|| strange("a field of a session is no number"))
+    resp_number(digits).ok_or_else(|| strange("a field of a session is not a number"))
 }
 
 fn array<const N: usize>(bytes: &[u8]) -> Result<[u8; N], StoreError> {
