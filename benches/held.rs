@@ -55,7 +55,8 @@ fn main() -> Result<(), Error> {
     let arguments: Vec<_> = env::args().skip(1).collect();
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     // The peers send no security headers.
-    let app = App::new(()).no_headers().routes(routes![plain, events, socket, small_socket]);
+    let routes = routes![plain, events, socket, small_socket];
+    let app = App::new(()).policies(Policies::new().no_headers()).routes(routes);
     let (port, app) = match *arguments {
         [port] => (port, app),
         [port, certificate, key] => (port, app.tls(Tls::files(certificate, key))),

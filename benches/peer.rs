@@ -294,7 +294,7 @@ fn main() -> Result<(), Error> {
         let app = App::new(())
             .settings(settings)
             // The peers send none.
-            .no_headers()
+            .policies(Policies::new().no_headers())
             .sessions(Sessions::store(filled().await?).cookie_name("sid"))
             .tokens(tokens.issuer("i").audience("a"))
             .routes(routes![plain, cors_route, order, total, policies, login, session, token])

@@ -15,10 +15,13 @@ async fn main() -> Result<(), Report> {
         [port, upstream, "--http2"] => (port, upstream, true),
         _ => ("8080", "http://127.0.0.1:9000", false),
     };
-    let proxy = ReverseProxy::new("/api", upstream).public().strip_prefix().no_headers();
+    let proxy = ReverseProxy::new("/api", upstream)
+        .public()
+        .strip_prefix()
+        .policies(Policies::new().no_headers());
     let proxy = if is_http2 { proxy.http2() } else { proxy };
     // Unlimited, like nginx with `client_max_body_size 0`.
-    let proxy = proxy.limits(Limits::NONE.body(1 << 40));
+    let proxy = proxy.policies(Policies::new().limits(Limits::NONE.body(1 << 40)));
     App::new(()).proxy(proxy).serve(format!("127.0.0.1:{port}")).await?;
     Ok(())
 }

@@ -24,7 +24,7 @@ fn main() -> Result<(), Error> {
     Builder::new_multi_thread().worker_threads(1).enable_all().build()?.block_on(async {
         let app = App::new(())
             // The peers send none.
-            .no_headers()
+            .policies(Policies::new().no_headers())
             .sessions(Sessions::from_url(store).cookie_name("sid"))
             .routes(routes![login, session]);
         let server = app.bind(format!("127.0.0.1:{port}")).await?;

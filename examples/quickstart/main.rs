@@ -43,7 +43,7 @@ async fn report() -> &'static str {
 
 fn api(seen: &seen::Seen) -> App<Notes> {
     App::new(Notes::default())
-        .cors(DEFAULT)
+        .policies(Policies::new().cors(DEFAULT))
         .routes(routes![note, write, report])
         .layer(seen.layer())
 }

@@ -205,7 +205,8 @@ pub use app::files::Files;
 pub use app::tls::Tls;
 pub use app::{
     App, access::AuthRequirement, cors_source::CorsSource, fallback::Fallback, group::Group,
-    mount::Mount, policy_layer::PolicyLayerBuilder, route::Route, settings::ServerSettings,
+    mount::Mount, policies::Policies, policy_layer::PolicyLayerBuilder, route::Route,
+    settings::ServerSettings,
 };
 #[cfg(feature = "gateway")]
 pub use app::{
@@ -341,8 +342,8 @@ pub mod prelude {
     pub use crate::{
         App, AuthRequirement, CachePolicy, Caller, CorsPolicy, Error, Fallback, FromParam, FromRef,
         Group, HeadersPolicy, Identity, IntoResponse, Invalid, Isolation, Limits, Mount,
-        OrInternal, OrNotFound, Principal, Problem, Rate, Report, Response, Session, Sessions,
-        Tokens,
+        OrInternal, OrNotFound, Policies, Principal, Problem, Rate, Report, Response, Session,
+        Sessions, Tokens,
         attributes::*,
         extract::{
             Accept, ClientAddr, CspNonce, CsrfToken, Form, Json, MatchedRoute, PeerAddr,

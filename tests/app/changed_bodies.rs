@@ -245,7 +245,7 @@ const CARRIERS: [&str; 8] = [
 
 fn carrier(name: &str) -> TestClient {
     let limits = Limits::NONE.body(LIMIT as u64).timeout(Duration::from_secs(60));
-    let app = App::new(()).limits(limits);
+    let app = App::new(()).policies(Policies::new().limits(limits));
     let mounted = |router: Router| Mount::new(router).all_methods().strip_prefix().public();
     let caught = |router: Router| Fallback::new(router).public();
     match name {
@@ -262,7 +262,10 @@ fn carrier(name: &str) -> TestClient {
         }
         "fallback" => app.fallback(caught(changing_router())).test(),
         _ => {
-            let layer = PolicyLayer::builder().limits(limits).build().expect("right");
+            let layer = PolicyLayer::builder()
+                .policies(Policies::new().limits(limits))
+                .build()
+                .expect("right");
             TestClient::new(layer.layer(changing_router()), "localhost")
         }
     }
@@ -374,7 +377,7 @@ async fn a_changed_body_is_bounded_as_one_that_came_as_it_is() {
 async fn axums_extractors_follow_the_limit_of_the_route() {
     let mounted = |router: Router| Mount::new(router).all_methods().strip_prefix().public();
     let of = |limits| {
-        let app = App::new(()).limits(limits);
+        let app = App::new(()).policies(Policies::new().limits(limits));
         app.mount("/in", mounted(changing_router())).test()
     };
     let by_default = App::new(()).mount("/in", mounted(changing_router())).test();
@@ -401,11 +404,12 @@ async fn a_smaller_limit_of_a_service_or_of_a_layer_holds() {
     let limits = Limits::NONE.body(LIMIT as u64);
     let small = || DefaultBodyLimit::max(10);
     let mount = Mount::new(router().layer(small())).all_methods().strip_prefix().public();
-    let layer = PolicyLayer::builder().limits(limits).build().expect("right");
+    let layer =
+        PolicyLayer::builder().policies(Policies::new().limits(limits)).build().expect("right");
     for client in [
-        App::new(()).limits(limits).mount("/in", mount).test(),
+        App::new(()).policies(Policies::new().limits(limits)).mount("/in", mount).test(),
         App::new(())
-            .limits(limits)
+            .policies(Policies::new().limits(limits))
             .group("/in", Group::new().layer(small()).routes(plain::routes()))
             .test(),
         TestClient::new(

@@ -26,7 +26,7 @@ async fn unrouted_requests_reach_the_fallback() {
     let fallback =
         async |request: Request| (StatusCode::NOT_FOUND, format!("no {}", request.uri().path()));
     let client = App::new(())
-        .cors(APP)
+        .policies(Policies::new().cors(APP))
         .routes(routes![plain])
         .fallback(Fallback::handler(fallback).public())
         .test();
@@ -48,7 +48,7 @@ fn marked(name: &'static str) -> MapResponseLayer<impl Fn(Response) -> Response 
 
 #[tokio::test]
 async fn apps_with_layers_are_wrapped_from_the_first_to_the_last() {
-    let app = App::new(()).cors(APP).routes(routes![plain, matched]);
+    let app = App::new(()).policies(Policies::new().cors(APP)).routes(routes![plain, matched]);
     let client = app.layer(marked("inner")).layer(marked("outer")).test();
     for path in ["/plain", "/nowhere", "/%"] {
         let response = client.get(path).send().await;
@@ -90,7 +90,9 @@ async fn apps_with_a_layer_that_panics_serve_on() {
 
 #[tokio::test]
 async fn apps_are_services_inside_of_axum() {
-    let inner = || App::new(()).cors(APP).routes(routes![root, plain]).into_service();
+    let inner = || {
+        App::new(()).policies(Policies::new().cors(APP)).routes(routes![root, plain]).into_service()
+    };
     let router = Router::new()
         .route("/axum", routing::get(async || "axum"))
         .nest_service("/nested", inner())

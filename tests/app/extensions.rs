@@ -36,7 +36,7 @@ async fn preflight(client: &TestClient, path: &str, origin: &str, method: &str) 
 /// policy.
 #[tokio::test]
 async fn a_route_adds_names_to_the_policy_of_its_app() {
-    let client = app().cors(SHOP).routes(routes![traced, told]).test();
+    let client = app().policies(Policies::new().cors(SHOP)).routes(routes![traced, told]).test();
     let response = preflight(&client, "/traced", "https://app.shop.example", "GET").await;
     assert_eq!(response.status(), 204);
     assert_eq!(response.header("access-control-allow-headers"), Some("baggage,traceparent,x-shop"));
@@ -56,8 +56,8 @@ async fn a_route_adds_names_to_the_policy_of_its_app() {
 async fn a_group_is_nearer_than_the_app() {
     const PARTNERS: CorsPolicy =
         CorsPolicy::origins(&["https://a.partner.example"]).headers(&["x-partner"]).build();
-    let group = Group::new().cors(PARTNERS).routes(routes![traced]);
-    let client = app().cors(SHOP).group("/partners", group).test();
+    let group = Group::new().policies(Policies::new().cors(PARTNERS)).routes(routes![traced]);
+    let client = app().policies(Policies::new().cors(SHOP)).group("/partners", group).test();
     let granted = preflight(&client, "/partners/traced", "https://a.partner.example", "GET").await;
     let names = granted.header("access-control-allow-headers");
     assert_eq!(names, Some("baggage,traceparent,x-partner"));
@@ -84,7 +84,8 @@ fn the_manifest_has_the_policy_that_results() {
         let routes = manifest.normal().routes.into_iter();
         routes.filter(|route| route.path == "/traced").find_map(|route| route.cors)
     };
-    let extended = cors(app().cors(SHOP).routes(routes![traced]).manifest());
+    let extended =
+        cors(app().policies(Policies::new().cors(SHOP)).routes(routes![traced]).manifest());
     let written = cors(app().routes(routes![whole]).manifest());
     assert!(written.is_some());
     assert_eq!(extended, written);
@@ -94,7 +95,10 @@ fn the_manifest_has_the_policy_that_results() {
 fn an_extension_needs_a_policy() {
     for app in [
         app().routes(routes![traced]),
-        app().cors(SHOP).group("/private", Group::new().no_cors().routes(routes![traced])),
+        app().policies(Policies::new().cors(SHOP)).group(
+            "/private",
+            Group::new().policies(Policies::new().no_cors()).routes(routes![traced]),
+        ),
     ] {
         let Err(Error::Start(problems)) = app.build() else { panic!("it starts") };
         let codes: Vec<_> = problems.iter().map(StartProblem::code).collect();

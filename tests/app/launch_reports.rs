@@ -25,12 +25,16 @@ async fn launch_reports_show_every_route_with_its_policy_and_where_that_comes_fr
         }))
         .public();
         return App::new(())
-            .cors(APP)
+            .policies(
+                Policies::new().cors(APP).limits(Limits::NONE.timeout(Duration::from_secs(1))),
+            )
             .routes(routes![plain, own, closed, prices])
-            .group("/open", Group::new().cors(EVERYBODY).routes(routes![plain]))
+            .group(
+                "/open",
+                Group::new().policies(Policies::new().cors(EVERYBODY)).routes(routes![plain]),
+            )
             .mount("/files", files)
             .origins("partners", ["https://a.partner.example"])
-            .limits(Limits::NONE.timeout(Duration::from_secs(1)))
             .serve("127.0.0.1:0")
             .await
             .expect("an app that serves");

@@ -41,11 +41,11 @@ fn app() -> App<()> {
         .sessions(Sessions::memory())
         .tokens(Tokens::hs256([("k", SecretKey::drawn([7; 32]))]).unwrap())
         .origins("partners", ["https://a.partner.example"])
-        .cors(PARTNERS)
+        .policies(Policies::new().cors(PARTNERS))
         .csrf(CsrfPolicy::OriginElseToken)
         .health("/healthz")
         .routes(routes![order, prices])
-        .group("/notes", Group::new().no_cors().routes(routes![write]))
+        .group("/notes", Group::new().policies(Policies::new().no_cors()).routes(routes![write]))
         .mount("/files", Mount::new(files).auth(staff))
 }
 

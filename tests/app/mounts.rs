@@ -77,10 +77,10 @@ async fn mounts_serve_the_methods_that_they_say() {
 #[tokio::test]
 async fn mounts_have_the_policy_of_the_app_or_their_own() {
     let client = App::new(())
-        .cors(APP)
+        .policies(Policies::new().cors(APP))
         .mount("/inherits", echo())
-        .mount("/own", echo().cors(MOUNT))
-        .mount("/closed", echo().no_cors())
+        .mount("/own", echo().policies(Policies::new().cors(MOUNT)))
+        .mount("/closed", echo().policies(Policies::new().no_cors()))
         .test();
     for (path, expected) in [
         ("/inherits/x", &["https://app.example"][..]),
@@ -101,7 +101,10 @@ async fn mounts_may_be_a_router_of_axum() {
         "/old/lamps/{id}",
         routing::get(async |axum::extract::Path(id): axum::extract::Path<u32>| id.to_string()),
     );
-    let client = App::new(()).cors(APP).mount("/old", Mount::new(router).public()).test();
+    let client = App::new(())
+        .policies(Policies::new().cors(APP))
+        .mount("/old", Mount::new(router).public())
+        .test();
     assert_eq!(client.get("/old/lamps/7").send().await.text(), "7");
     assert_eq!(client.get("/old/nothing").send().await.status(), 404);
     assert_eq!(readers(&client, "/old/nothing").await, ["https://app.example"]);
@@ -144,7 +147,7 @@ async fn all_methods_are_one_word() {
     }
 
     let app = App::new(())
-        .cors(EVERYBODY)
+        .policies(Policies::new().cors(EVERYBODY))
         .routes(routes![any_method])
         .mount("/mount", echo().all_methods());
     let server = Running::start(app).await;

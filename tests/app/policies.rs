@@ -4,13 +4,20 @@ use super::*;
 
 #[tokio::test]
 async fn policies_of_the_nearest_level_hold_alone() {
-    let open = Group::new().cors(EVERYBODY).routes(routes![plain, own, closed]);
+    let open =
+        Group::new().policies(Policies::new().cors(EVERYBODY)).routes(routes![plain, own, closed]);
     let client = App::new(())
-        .cors(APP)
+        .policies(Policies::new().cors(APP))
         .routes(routes![plain, own, closed])
-        .group("/group", Group::new().cors(GROUP).routes(routes![plain, own, closed]))
+        .group(
+            "/group",
+            Group::new().policies(Policies::new().cors(GROUP)).routes(routes![plain, own, closed]),
+        )
         .group("/silent", Group::new().routes(routes![plain, own]))
-        .group("/private", Group::new().no_cors().routes(routes![plain, own]))
+        .group(
+            "/private",
+            Group::new().policies(Policies::new().no_cors()).routes(routes![plain, own]),
+        )
         .group("/open", open)
         .test();
     for (path, expected) in [
@@ -58,7 +65,7 @@ fn varies(response: &TestResponse) -> bool {
 async fn policies_come_from_configurations_too() {
     let mut config = CorsConfig::new(["https://app.example"]);
     config.credentials = true;
-    let client = App::new(()).cors(config).routes(routes![plain]).test();
+    let client = App::new(()).policies(Policies::new().cors(config)).routes(routes![plain]).test();
     let response = client.get("/plain").origin("https://app.example").send().await;
     assert_eq!(response.header("access-control-allow-credentials"), Some("true"));
 }
@@ -67,11 +74,11 @@ async fn policies_come_from_configurations_too() {
 async fn responses_vary_by_origin_unless_everybody_may_read_them() {
     let app = || App::new(()).routes(routes![plain, own]);
     for (client, path, vary) in [
-        (app().cors(APP).test(), "/plain", true),
-        (app().cors(APP).test(), "/nowhere", true),
-        (app().cors(EVERYBODY).test(), "/plain", false),
-        (app().cors(EVERYBODY).test(), "/nowhere", false),
-        (app().cors(EVERYBODY).test(), "/own", true),
+        (app().policies(Policies::new().cors(APP)).test(), "/plain", true),
+        (app().policies(Policies::new().cors(APP)).test(), "/nowhere", true),
+        (app().policies(Policies::new().cors(EVERYBODY)).test(), "/plain", false),
+        (app().policies(Policies::new().cors(EVERYBODY)).test(), "/nowhere", false),
+        (app().policies(Policies::new().cors(EVERYBODY)).test(), "/own", true),
     ] {
         for method in [Method::GET, Method::HEAD, Method::POST, Method::OPTIONS] {
             for origin in [None, Some("https://app.example"), Some("https://evil.example")] {

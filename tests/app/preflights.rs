@@ -167,7 +167,7 @@ async fn listed() {}
 /// Otherwise a page would see `TypeError: Failed to fetch` instead of the router's 404 or 405.
 #[tokio::test]
 async fn preflights_without_a_route_let_the_page_read_the_reason() {
-    let app = || App::new(()).cors(APP).routes(routes![listed]);
+    let app = || App::new(()).policies(Policies::new().cors(APP)).routes(routes![listed]);
     let client = app().test();
     for (method, path, status) in [
         ("PUT", "/nowhere", 404),

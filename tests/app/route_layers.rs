@@ -129,7 +129,8 @@ async fn layers_of_a_group_are_around_those_of_a_route_and_the_first_is_the_oute
 async fn only_admitted_requests_reach_a_layer_and_its_responses_are_protected() {
     let seen = Arc::new(AtomicUsize::new(0));
     let group = Group::new().layer(Mark("group", Arc::clone(&seen))).routes(routes![secret]);
-    let app = App::new(()).sessions(Sessions::memory()).cors(EVERYBODY_OF_APP);
+    let app =
+        App::new(()).sessions(Sessions::memory()).policies(Policies::new().cors(EVERYBODY_OF_APP));
     let client = app.routes(routes![login]).group("/g", group).test();
     let refused = [
         client.get("/g/secret"),
@@ -223,7 +224,8 @@ async fn layers_of_a_fallback_are_behind_its_gates() {
     let near = Mark("near", Arc::clone(&seen));
     let fallback =
         fallback.layer(near).layer(once("far")).layer(forge).auth(AuthRequirement::session());
-    let app = App::new(()).sessions(Sessions::memory()).cors(EVERYBODY_OF_APP);
+    let app =
+        App::new(()).sessions(Sessions::memory()).policies(Policies::new().cors(EVERYBODY_OF_APP));
     let client = app.routes(routes![login]).fallback(fallback).test();
     let refused = client.get("/nowhere").origin("https://app.example").send().await;
     assert_eq!((refused.status().as_u16(), seen.load(Ordering::Relaxed)), (401, 0));

@@ -40,19 +40,26 @@ async fn shown(client: &TestClient, path: &str) -> Shown {
 /// States all four on a level, or takes each of them back.
 macro_rules! stating {
     ($level:expr) => {
-        $level.cors(APP).cache(CACHED).headers(FRAMED).isolation(Isolation::SameOrigin)
+        $level.policies(
+            Policies::new()
+                .cors(APP)
+                .cache(CACHED)
+                .headers(FRAMED)
+                .isolation(Isolation::SameOrigin),
+        )
     };
 }
 
-/// The level as it is, and without one policy after the other.
+/// The level as it is, and without one policy after the other. What the level states itself, the later
+/// call replaces, and leaves the others.
 macro_rules! each_taken_back {
     ($level:expr) => {
         [
             ($level, ALL),
-            ($level.no_cors(), Shown { is_shared: false, ..ALL }),
-            ($level.no_cache(), Shown { is_cached: false, ..ALL }),
-            ($level.no_headers(), Shown { is_framed: false, ..ALL }),
-            ($level.no_isolation(), Shown { is_isolated: false, ..ALL }),
+            ($level.policies(Policies::new().no_cors()), Shown { is_shared: false, ..ALL }),
+            ($level.policies(Policies::new().no_cache()), Shown { is_cached: false, ..ALL }),
+            ($level.policies(Policies::new().no_headers()), Shown { is_framed: false, ..ALL }),
+            ($level.policies(Policies::new().no_isolation()), Shown { is_isolated: false, ..ALL }),
         ]
     };
 }
@@ -111,7 +118,7 @@ fn a_problem_says_when_to_come_back() {
 async fn an_app_states_how_many_clients_its_rates_serve() {
     let served = async |capacity: RateCapacity| {
         let client = App::new(())
-            .limits(Limits::NONE.rate(Rate::per_hour(1)))
+            .policies(Policies::new().limits(Limits::NONE.rate(Rate::per_hour(1))))
             .rate_capacity(capacity)
             .routes(routes![plain])
             .test();

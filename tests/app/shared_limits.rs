@@ -93,9 +93,10 @@ async fn started(store: &Store, limits: SharedLimits) -> Instance {
     let keys = Tokens::hs256([("k1", SecretKey::drawn([1; 32]))]).unwrap();
     let slow = Mount::new(service_fn(async |_: Request| Ok::<_, Infallible>(().into_response())))
         .public()
-        .limits(Limits::NONE.rate(Rate::per_hour(3)));
-    let group =
-        Group::new().limits(Limits::NONE.rate(Rate::per_hour(3))).routes(routes![closed, plain]);
+        .policies(Policies::new().limits(Limits::NONE.rate(Rate::per_hour(3))));
+    let group = Group::new()
+        .policies(Policies::new().limits(Limits::NONE.rate(Rate::per_hour(3))))
+        .routes(routes![closed, plain]);
     let app = App::new(())
         .public_origin("https://api.example")
         .tokens(keys.store(store.inner().clone()))

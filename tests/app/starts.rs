@@ -67,7 +67,7 @@ fn starts_are_refused_with_every_problem_at_once() {
     let default = CorsConfig::new(["https://App.example"]);
     let error = App::new(())
         .public_origin("http://api.example")
-        .cors(default)
+        .policies(Policies::new().cors(default))
         .routes(routes![user, named, prices, pages])
         .group("/api/", Group::new())
         .origins("forgotten", ["https://a.example"])
@@ -123,9 +123,15 @@ fn starts_fail_if_a_default_shares_session_routes_without_credentials() {
         Ok(_) => 0,
     };
     let routes = || routes![account, hidden, reports];
-    assert_eq!(refused(App::new(()).cors(OPEN).routes(routes())), 1);
-    assert_eq!(refused(App::new(()).group("/a", Group::new().cors(OPEN).routes(routes()))), 1);
-    assert_eq!(refused(App::new(()).cors(CLOSED).routes(routes())), 0);
+    assert_eq!(refused(App::new(()).policies(Policies::new().cors(OPEN)).routes(routes())), 1);
+    assert_eq!(
+        refused(
+            App::new(())
+                .group("/a", Group::new().policies(Policies::new().cors(OPEN)).routes(routes()))
+        ),
+        1
+    );
+    assert_eq!(refused(App::new(()).policies(Policies::new().cors(CLOSED)).routes(routes())), 0);
     assert_eq!(refused(App::new(()).routes(routes())), 0);
 }
 

@@ -123,7 +123,8 @@ fn a_path_without_the_parameter_does_not_start() {
     async fn prices() {}
 
     let tenants = SharedOrigins::new();
-    let app = || App::new(()).shared_origins("tenants", &tenants).cors(BY);
+    let app =
+        || App::new(()).shared_origins("tenants", &tenants).policies(Policies::new().cors(BY));
     let service = || Mount::new(Router::new()).public();
     for app in [app().routes(routes![prices]), app().mount("/old", service())] {
         let Err(Error::Start(problems)) = app.build() else { panic!("it starts") };
@@ -131,7 +132,9 @@ fn a_path_without_the_parameter_does_not_start() {
         assert_eq!(codes, ["cors.list-by"]);
     }
     assert!(app().routes(routes![orders]).build().is_ok());
-    let layer = PolicyLayer::builder().shared_origins("tenants", &tenants).cors(BY);
+    let layer = PolicyLayer::builder()
+        .shared_origins("tenants", &tenants)
+        .policies(Policies::new().cors(BY));
     let Err(Error::Start(problems)) = layer.build() else { panic!("it starts") };
     assert_eq!(problems[0].code(), "cors.list-by");
 }

@@ -318,9 +318,10 @@ async fn a_panicking_scheme_admits_no_caller() {
 /// A store that hangs: the request times out, and the user stays logged in.
 #[tokio::test]
 async fn a_gate_that_waits_is_timed_out_as_a_handler_is() {
-    let scenario =
-        Scenario::with(all(), |app| app.limits(Limits::NONE.timeout(Duration::from_millis(50))))
-            .await;
+    let scenario = Scenario::with(all(), |app| {
+        app.policies(Policies::new().limits(Limits::NONE.timeout(Duration::from_millis(50))))
+    })
+    .await;
     let ada = scenario.login("ada").await;
     scenario.store.hold();
     let response = ada.get("/me").send().await;

@@ -56,7 +56,7 @@ const DEEDS: [(&str, bool, bool); 7] = [
 
 async fn scenario() -> Scenario {
     Scenario::with(routes![lost], |app| {
-        app.limits(Limits::NONE.timeout(Duration::from_millis(100)))
+        app.policies(Policies::new().limits(Limits::NONE.timeout(Duration::from_millis(100))))
     })
     .await
 }
@@ -203,7 +203,7 @@ async fn a_connection_that_breaks_undoes_no_logout() {
 #[tokio::test]
 async fn a_slow_store_has_the_time_that_it_takes_to_commit() {
     let scenario = Scenario::with(Vec::new(), |app| {
-        app.limits(Limits::NONE.timeout(Duration::from_millis(1)))
+        app.policies(Policies::new().limits(Limits::NONE.timeout(Duration::from_millis(1))))
     })
     .await;
     let ada = scenario.login("ada").await;

@@ -90,7 +90,7 @@ fn app(cors: CorsConfig) -> App<()> {
     App::new(())
         .public_origin("https://api.shop.example")
         .sessions(Sessions::memory().same_site(SameSite::Lax))
-        .cors(cors)
+        .policies(Policies::new().cors(cors))
 }
 
 fn codes(app: App<()>) -> Vec<String> {

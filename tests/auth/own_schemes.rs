@@ -130,7 +130,7 @@ async fn scenario() -> (Scenario, Arc<AtomicBool>) {
         app.scheme(ApiKeys(Arc::clone(&fails)))
             .scheme(Webhook)
             .scheme(Basic)
-            .limits(Limits::NONE.body(100_000))
+            .policies(Policies::new().limits(Limits::NONE.body(100_000)))
     };
     (Scenario::with(routes, schemes).await, fails)
 }

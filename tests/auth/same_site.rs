@@ -110,18 +110,21 @@ fn the_policies_of_apps_and_groups_and_of_mounts_are_checked_too() {
         cors
     };
     let value = "http://app.shop.example.test:8080";
-    let of_app = app(SameSite::Lax).cors(insecure()).routes(routes![anybody, plain, other]);
+    let of_app = app(SameSite::Lax)
+        .policies(Policies::new().cors(insecure()))
+        .routes(routes![anybody, plain, other]);
     assert_eq!(pairs(&found(of_app)), [("plain", value)]);
-    let group = Group::new().cors(insecure()).routes(routes![plain, other]);
+    let group =
+        Group::new().policies(Policies::new().cors(insecure())).routes(routes![plain, other]);
     let of_group = app(SameSite::Lax).group("/a", group).routes(routes![plain]);
     assert_eq!(pairs(&found(of_group)), [("plain", value)]);
-    let service = || Mount::new(axum::Router::new()).cors(insecure());
+    let service = || Mount::new(axum::Router::new()).policies(Policies::new().cors(insecure()));
     let mount = service().auth(AuthRequirement::session());
     assert_eq!(pairs(&found(app(SameSite::Lax).mount("/old", mount))), [("mount", value)]);
     let open = app(SameSite::Lax).mount("/old", service().public());
     assert!(found(open).is_empty());
     let fallback = Fallback::handler(async |_| "page").auth(AuthRequirement::session());
-    let fallback = app(SameSite::Lax).fallback(fallback.cors(insecure()));
+    let fallback = app(SameSite::Lax).fallback(fallback.policies(Policies::new().cors(insecure())));
     assert_eq!(pairs(&found(fallback)), [("fallback", value)]);
 }
 
@@ -130,7 +133,8 @@ fn the_policies_of_apps_and_groups_and_of_mounts_are_checked_too() {
 fn sites_have_schemes() {
     let mut cors = shared(&["http://app.shop.example"]);
     cors.dangerous_insecure_origins = true;
-    let found = found(app(SameSite::Lax).cors(cors).routes(routes![plain]));
+    let found =
+        found(app(SameSite::Lax).policies(Policies::new().cors(cors)).routes(routes![plain]));
     assert_eq!(pairs(&found), [("plain", "http://app.shop.example")]);
 }
 
@@ -138,8 +142,12 @@ fn sites_have_schemes() {
 async fn routes_without_a_required_session_and_loopback_pages_are_noticed() {
     let (log, _guard) = Log::of("policy_server");
     let cors = shared(&["https://app.partner.example", "http://localhost:3000"]);
-    let partners = Group::new().cors(cors).routes(routes![either, maybe, begin, anybody]);
-    let local = Group::new().cors(shared(&["http://localhost:3000"])).routes(routes![plain]);
+    let partners = Group::new()
+        .policies(Policies::new().cors(cors))
+        .routes(routes![either, maybe, begin, anybody]);
+    let local = Group::new()
+        .policies(Policies::new().cors(shared(&["http://localhost:3000"])))
+        .routes(routes![plain]);
     let app = app(SameSite::Lax).group("/p", partners).group("/l", local);
     let server = http::Running::start(app).await;
     // Once there is a response, everything has been logged.

@@ -331,7 +331,7 @@ async fn csrf_of_a_target_can_be_waived_for_a_reason_and_follows_cors() {
     let scenario = Scenario::with(vec![], |app| {
         app.public()
             .mount("/exempt", answer().csrf(exempt))
-            .mount("/shared", answer().cors(SHARED))
+            .mount("/shared", answer().policies(Policies::new().cors(SHARED)))
             .mount("/own-forms", answer().auth(AuthRequirement::session()).csrf(CsrfPolicy::Origin))
             .group("/signed", Group::new().csrf(exempt).mount("/hooks", answer()))
     })
@@ -359,9 +359,10 @@ async fn csrf_of_a_target_can_be_waived_for_a_reason_and_follows_cors() {
 async fn preflights_of_targets_are_answered_before_auth() {
     const SHARED: CorsPolicy = CorsPolicy::origins(&[SPA]).credentials().build();
     let requirement = AuthRequirement::session().or_token();
-    let scenario =
-        Scenario::with(vec![], |app| app.mount("/mount", answer().auth(requirement).cors(SHARED)))
-            .await;
+    let scenario = Scenario::with(vec![], |app| {
+        app.mount("/mount", answer().auth(requirement).policies(Policies::new().cors(SHARED)))
+    })
+    .await;
     let preflight = scenario.client.options("/mount/x").origin(SPA);
     let answer = preflight.header("access-control-request-method", "POST").send().await;
     assert_eq!(answer.status(), 204);
@@ -454,7 +455,10 @@ async fn a_mounted_router_changes_the_session_as_a_handler_does() {
         .route("/note/{status}", post(note))
         .route("/who", post(async |me: Principal| me.subject().to_owned()))
         .route("/logout", post(async |sessions: Sessions| sessions.logout().await));
-    let layer = PolicyLayer::builder().headers(HeadersPolicy::API).build().expect("right");
+    let layer = PolicyLayer::builder()
+        .policies(Policies::new().headers(HeadersPolicy::API))
+        .build()
+        .expect("right");
     let requirement = AuthRequirement::session().or_token();
     let mount = Mount::new(layer.layer(router)).all_methods().strip_prefix().auth(requirement);
     let scenario = Scenario::with(vec![], |app| app.mount("/old", mount)).await;

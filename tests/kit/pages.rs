@@ -30,7 +30,7 @@ fn app() -> App<()> {
 }
 
 fn client() -> TestClient {
-    app().public_origin("https://api.shop.example").cors(PAGES).test()
+    app().public_origin("https://api.shop.example").policies(Policies::new().cors(PAGES)).test()
 }
 
 #[tokio::test]

@@ -114,7 +114,7 @@ async fn socket(upgrade: WebSocketUpgrade) -> Response {
 pub(crate) fn app() -> App<()> {
     App::new(())
         .public_origin("https://api.shop.example")
-        .cors(APP)
+        .policies(Policies::new().cors(APP))
         .sessions(Sessions::memory())
         .routes(routes![login, me, report, order, transfer, session::csrf])
         .routes(routes![prices, catalogue, page, widget, moved, news, socket])

@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, hea
 use http_body_util::BodyExt;
 use policy_browser::{Sent, ServerResponse};
 use policy_server::{
-    App, AppService, Body, CachePolicy, CorsPolicy, CsrfPolicy, Isolation, Limits, Mount,
+    App, AppService, Body, CachePolicy, CorsPolicy, CsrfPolicy, Isolation, Limits, Mount, Policies,
     extract::PeerAddr,
 };
 use tokio::runtime::{Builder, Runtime};
@@ -194,24 +194,26 @@ impl Site {
                 .csrf(CsrfPolicy::Exempt("this law is about something else"))
                 .methods(methods);
             if scenario.plan.ending == Ending::Never {
-                mount = mount.limits(Limits::NONE.timeout(Duration::from_millis(1)));
+                mount = mount.policies(
+                    Policies::new().limits(Limits::NONE.timeout(Duration::from_millis(1))),
+                );
             }
             if let Some(policy) = &group.policy {
-                mount = mount.cors(policy.config());
+                mount = mount.policies(Policies::new().cors(policy.config()));
             }
             if let Some(policy) = group.at_run_time {
-                mount = mount.cors(policy);
+                mount = mount.policies(Policies::new().cors(policy));
             }
             if let Some(cache) = group.cache {
-                mount = mount.cache(cache);
+                mount = mount.policies(Policies::new().cache(cache));
             }
             if let Some(isolation) = group.isolation {
-                mount = mount.isolation(isolation);
+                mount = mount.policies(Policies::new().isolation(isolation));
             }
             app = app.mount(ROUTE, mount);
         }
         if let Some(policy) = &scenario.default {
-            app = app.cors(policy.config());
+            app = app.policies(Policies::new().cors(policy.config()));
         }
         let service = RUNTIME.with(|runtime| {
             let _entered = runtime.enter();

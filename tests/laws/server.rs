@@ -11,7 +11,7 @@ use std::{
 
 use http::{HeaderName, HeaderValue, Response, StatusCode, header::HOST};
 use http_body_util::BodyExt;
-use policy_server::{App as Server, Body, CsrfPolicy, Mount};
+use policy_server::{App as Server, Body, CsrfPolicy, Mount, Policies};
 use tokio::runtime::{Builder, Runtime};
 use tower::{ServiceExt, service_fn};
 
@@ -38,11 +38,11 @@ pub(crate) fn respond(scenario: &Scenario, request: &Request) -> TestResponse {
         .csrf(CsrfPolicy::Exempt("this law is about something else"))
         .methods(scenario.app.served());
     if let Some(policy) = &scenario.route {
-        mount = mount.cors(policy.config());
+        mount = mount.policies(Policies::new().cors(policy.config()));
     }
     let mut server = Server::new(()).mount(&scenario.app.path, mount);
     if let Some(policy) = &scenario.default {
-        server = server.cors(policy.config());
+        server = server.policies(Policies::new().cors(policy.config()));
     }
     let service = server.into_service();
     let answered = service.oneshot(sent(request));

@@ -202,15 +202,14 @@ pub fn app() -> App<()> {
     let secret = SecretKey::drawn(*b"\x8f0123456789abcdef0123456789abcde");
     let limits = Limits::NONE.body(BODY as u64).rate(Rate::per_second(1_000_000)).concurrency(256);
     App::new(())
-        .cors(SHARED)
-        .cache(LISTS)
-        .isolation(Isolation::SameSite)
-        .limits(limits)
+        .policies(
+            Policies::new().cors(SHARED).cache(LISTS).isolation(Isolation::SameSite).limits(limits),
+        )
         .sessions(Sessions::memory().same_site(SameSite::None))
         .tokens(Tokens::hs256([("k1", secret)]).expect("a key"))
         .routes(routes![
             lamps, lamp, create, replace, remove, form, search, picture, stream, page, partners,
             echo, mine, scoped, status, panics, csrf, login, token,
         ])
-        .mount("/files", Mount::new(files).public().cors(EVERYBODY))
+        .mount("/files", Mount::new(files).public().policies(Policies::new().cors(EVERYBODY)))
 }

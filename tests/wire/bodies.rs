@@ -126,7 +126,8 @@ async fn bodies_with_endless_trailers_or_chunk_extensions_are_given_up() {
 
 #[tokio::test]
 async fn bodies_in_chunks_are_cut_at_the_limit() {
-    let server = Running::start(app().limits(Limits::NONE.body(1000))).await;
+    let server =
+        Running::start(app().policies(Policies::new().limits(Limits::NONE.body(1000)))).await;
     for (path, chunk) in [("POST /upload", "x"), ("POST /orders", " ")] {
         let mut connection = server.connect().await;
         let fields = [ORIGIN, CHUNKED, "content-type: application/json"];
@@ -148,7 +149,8 @@ async fn bodies_in_chunks_are_cut_at_the_limit() {
 
 #[tokio::test]
 async fn bodies_without_an_end_are_not_kept() {
-    let server = Running::start(app().limits(Limits::NONE.body(1000))).await;
+    let server =
+        Running::start(app().policies(Policies::new().limits(Limits::NONE.body(1000)))).await;
     let mut connection = server.connect().await;
     connection.send(request("POST /upload", &[CHUNKED])).await;
     let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));

@@ -85,7 +85,7 @@ async fn stream() -> Response {
 fn app() -> App<()> {
     let routes =
         routes![hello, text, formatted, any, parameter, extractor, response, stream, never];
-    App::new(()).cors(SHOP).routes(routes)
+    App::new(()).policies(Policies::new().cors(SHOP)).routes(routes)
 }
 
 #[tokio::test]
@@ -139,8 +139,10 @@ async fn handlers_outside_of_routes_may_panic_too() {
 
 #[tokio::test]
 async fn handlers_that_never_return_are_answered_for() {
-    let server =
-        Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(100)))).await;
+    let server = Running::start(
+        app().policies(Policies::new().limits(Limits::NONE.timeout(Duration::from_millis(100)))),
+    )
+    .await;
     let mut connection = server.connect().await;
     for _ in 0..2 {
         connection.send(request("GET /never", &[ORIGIN])).await;

@@ -73,7 +73,9 @@ async fn order(Json(order): Json<Order>) -> String {
 }
 
 fn app() -> App<()> {
-    App::new(()).cors(SHOP).routes(routes![hello, name, file, upload, order])
+    App::new(())
+        .policies(Policies::new().cors(SHOP))
+        .routes(routes![hello, name, file, upload, order])
 }
 
 /// Asserts that a server under attack still serves a valid request, and that none of its tasks

@@ -6,7 +6,9 @@ const TICK: Duration = Duration::from_millis(50);
 
 fn impatient() -> App<()> {
     let settings = ServerSettings::default().header_timeout(Duration::from_millis(300));
-    app().limits(Limits::NONE.timeout(Duration::from_millis(300))).settings(settings)
+    app()
+        .policies(Policies::new().limits(Limits::NONE.timeout(Duration::from_millis(300))))
+        .settings(settings)
 }
 
 /// Sends a byte at intervals until the server closes, and returns the response.

@@ -120,8 +120,7 @@ async fn clear(State(tasks): State<Tasks>) -> StatusCode {
 /// The app, for `main` and for tests.
 fn app(sessions: SessionSettings) -> App<Tasks> {
     App::new(Tasks::default())
-        .cors(PAGES)
-        .headers(HeadersPolicy::API)
+        .policies(Policies::new().cors(PAGES).headers(HeadersPolicy::API))
         .sessions(sessions.idle(hours(1)))
         .routes(routes![session::csrf, login, logout, list, add, finish, clear])
         .health("/healthz")

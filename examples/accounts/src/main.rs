@@ -146,10 +146,9 @@ fn accounts(folder: &Path) -> Result<App<Accounts>, Error> {
         devices: Devices::new(&keys::of_devices(&folder.join("device.key"))?)?,
     };
     Ok(App::new(state)
-        .cors(SHOP)
+        .policies(Policies::new().cors(SHOP).limits(Limits::NONE.body(16 * 1024)))
         .sessions(Sessions::embedded(folder.join("sessions.redb")).cookie_name("accounts"))
         .tokens(Tokens::signed_with(keys::of_tokens(&folder.join("token.keys"))?))
-        .limits(Limits::NONE.body(16 * 1024))
         .routes(routes![sign_up, login, session::csrf, profile, change_password, confirm])
         .routes(routes![logout, logout_everywhere, list, end, security_events, news])
         .routes(routes![token, token_refresh, token_logout]))

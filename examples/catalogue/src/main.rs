@@ -191,7 +191,7 @@ fn files() -> Mount {
         response
     }))
     .public()
-    .cache(FILES)
+    .policies(Policies::new().cache(FILES))
 }
 
 /// A file and its compressed form differ in their bytes, so one strong tag cannot identify both
@@ -212,9 +212,12 @@ fn weaken(headers: &mut HeaderMap) {
 fn catalogue(state: Shop) -> App<Shop> {
     let arrivals = state.arrivals.clone();
     App::new(state)
-        .headers(HeadersPolicy::API)
-        .isolation(Isolation::SameOrigin)
-        .limits(Limits::NONE.timeout(Duration::from_secs(5)))
+        .policies(
+            Policies::new()
+                .headers(HeadersPolicy::API)
+                .isolation(Isolation::SameOrigin)
+                .limits(Limits::NONE.timeout(Duration::from_secs(5))),
+        )
         .routes(routes![page, list, product, change, remove, search, price_list, prices, arrived])
         .mount("/static", files())
         .layer(from_fn_with_state(arrivals, arrivals::note))

@@ -133,7 +133,7 @@ fn app(sessions: session::SessionSettings, site: Site) -> io::Result<App<Site>> 
         .health(LIVENESS)
         .readiness(READINESS)
         .sessions(sessions)
-        .limits(Limits::NONE.body(16 * 1024))
+        .policies(Policies::new().limits(Limits::NONE.body(16 * 1024)))
         .routes(routes![page, script, style, login, logout, me, count, session::csrf])
         .layer(map_response_with_state(name, sign)))
 }

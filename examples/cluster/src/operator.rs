@@ -72,9 +72,9 @@ pub(crate) fn app(
     page: &str,
 ) -> App<impl Send + Sync + 'static + use<>> {
     App::new(Operator { cluster, backends })
-        .cors(PAGE)
+        .policies(Policies::new().cors(PAGE))
         // Pages of other sites cannot send anything here, although nobody logs in.
-        .isolation(Isolation::SameOrigin)
+        .policies(Policies::new().isolation(Isolation::SameOrigin))
         .origins("page", [page])
         .routes(routes![parts, act])
 }

@@ -21,8 +21,9 @@ pub const BODY: Limits = Limits::NONE.body(1024);
 /// All mistakes in the policies.
 // ANCHOR: service
 pub fn service(notes: Notes) -> Result<axum::Router, Error> {
-    let layer =
-        PolicyLayer::builder().cors(PAGES).headers(HeadersPolicy::API).limits(BODY).build()?;
+    let layer = PolicyLayer::builder()
+        .policies(Policies::new().cors(PAGES).headers(HeadersPolicy::API).limits(BODY))
+        .build()?;
     let routes = layer.layer(step1_axum::routes(notes));
     Ok(axum::Router::new().fallback_service(routes))
 }

@@ -7,7 +7,7 @@ use axum::{
     routing::{delete, get, post},
 };
 use policy_server::{
-    App, AuthError, AuthRequirement, HeadersPolicy, Identity, Mount, Principal, Scheme,
+    App, AuthError, AuthRequirement, HeadersPolicy, Identity, Mount, Policies, Principal, Scheme,
     SchemeRequest,
 };
 
@@ -76,9 +76,7 @@ pub fn admin(notes: Notes) -> Mount {
 /// The service.
 pub fn app(notes: Notes) -> App<()> {
     App::new(())
-        .cors(PAGES)
-        .headers(HeadersPolicy::API)
-        .limits(BODY)
+        .policies(Policies::new().cors(PAGES).headers(HeadersPolicy::API).limits(BODY))
         .scheme(ApiKeys)
         .mount("/notes", public(notes.clone()))
         .mount("/admin", admin(notes))

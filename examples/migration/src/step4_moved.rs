@@ -25,9 +25,7 @@ async fn me(me: Principal) -> String {
 /// The service.
 pub fn app(notes: Notes) -> App<Notes> {
     App::new(notes.clone())
-        .cors(PAGES)
-        .headers(HeadersPolicy::API)
-        .limits(BODY)
+        .policies(Policies::new().cors(PAGES).headers(HeadersPolicy::API).limits(BODY))
         .scheme(ApiKeys)
         .routes(routes![list, me])
         .mount("/admin", admin(notes))

@@ -38,9 +38,9 @@ const PAGES: CorsPolicy =
 /// The service.
 pub fn app(notes: Notes) -> App<Notes> {
     App::new(notes)
-        .cors(PAGES)
-        .headers(HeadersPolicy::API)
-        .limits(Limits::NONE.body(1024))
+        .policies(
+            Policies::new().cors(PAGES).headers(HeadersPolicy::API).limits(Limits::NONE.body(1024)),
+        )
         .scheme(ApiKeys)
         .routes(routes![list, add, remove, me])
 }

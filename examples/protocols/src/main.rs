@@ -42,7 +42,9 @@ async fn version(version: Version) -> String {
 }
 
 fn app() -> App<()> {
-    App::new(()).headers(HeadersPolicy::PAGES).routes(routes![page, version])
+    App::new(())
+        .policies(Policies::new().headers(HeadersPolicy::PAGES))
+        .routes(routes![page, version])
 }
 
 /// Creates a certificate on the first run. In production use `Tls::files("cert.pem", "key.pem")`.

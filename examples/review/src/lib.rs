@@ -20,29 +20,29 @@ async fn refund(order: u64) -> String {
     format!("{order} is refunded")
 }
 
-/// The app, with a policy for the pages that may fill the cart of their visitor.
-fn shop(cart: Group<()>) -> App<()> {
+/// The app, with the policies of the cart: which pages may fill that of their visitor.
+fn shop(cart: Policies) -> App<()> {
     App::new(())
         .public_origin("https://api.shop.example")
         .sessions(Sessions::memory())
         .routes(routes![products, refund])
-        .group("/cart", cart.routes(routes![put_in_cart]))
+        .group("/cart", Group::new().policies(cart).routes(routes![put_in_cart]))
 }
 
 /// On the main branch: the pages of the shop may fill it.
 pub fn on_main() -> App<()> {
     const PAGES: &[&str] = &["https://www.shop.example"];
-    shop(Group::new().cors(CorsPolicy::origins(PAGES).credentials().build()))
+    shop(Policies::new().cors(CorsPolicy::origins(PAGES).credentials().build()))
 }
 
 /// In the pull request, whose author wants to admit the pages of a sale, too.
 pub fn in_pull_request() -> App<()> {
     const PAGES: &[&str] = &["https://*.shop.example"];
-    shop(Group::new().cors(CorsPolicy::origins(PAGES).credentials().build()))
+    shop(Policies::new().cors(CorsPolicy::origins(PAGES).credentials().build()))
 }
 
 /// After the review.
 pub fn after_review() -> App<()> {
     const PAGES: &[&str] = &["https://www.shop.example", "https://sale.shop.example"];
-    shop(Group::new().cors(CorsPolicy::origins(PAGES).credentials().build()))
+    shop(Policies::new().cors(CorsPolicy::origins(PAGES).credentials().build()))
 }

@@ -69,10 +69,13 @@ pub async fn app(database: &str, folder: &Path) -> Result<App<Service>, Error> {
         devices: Devices::new(&keys::of_devices(&folder.join("device.key"))?)?,
     };
     Ok(App::new(service)
-        .cors(APPS)
-        .headers(HeadersPolicy::API)
-        .isolation(Isolation::SameOrigin)
-        .limits(LIMITS)
+        .policies(
+            Policies::new()
+                .cors(APPS)
+                .headers(HeadersPolicy::API)
+                .isolation(Isolation::SameOrigin)
+                .limits(LIMITS),
+        )
         .sessions(sessions.cookie_name("__Host-tasks").idle(session::hours(1)))
         .tokens(Tokens::signed_with(keys::of_tokens(&folder.join("token.keys"))?))
         .routes(routes![session::csrf, users::sign_up, users::login, users::logout, users::me])

@@ -24,7 +24,7 @@ where
     let page = |known| {
         let files = Files::new(concat!(env!("CARGO_MANIFEST_DIR"), "/page"));
         App::new(known)
-            .headers(HeadersPolicy::PAGES)
+            .policies(Policies::new().headers(HeadersPolicy::PAGES))
             .routes(routes![index, look])
             .fallback(Fallback::files(files).public())
     };

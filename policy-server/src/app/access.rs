@@ -184,24 +184,24 @@ impl Callers {
 
 /// The builder methods that state who may call.
 macro_rules! access_methods {
-    ($($access:ident).+, $of:literal) => {
-        $crate::app::access::access_methods!($($access).+, $of; csrf: $of);
+    ($($parts:ident)?, $of:literal) => {
+        $crate::app::access::access_methods!($($parts)?, $of; csrf: $of);
     };
-    ($($access:ident).+, $of:literal; csrf: $of_csrf:literal) => {
+    ($($parts:ident)?, $of:literal; csrf: $of_csrf:literal) => {
         #[doc = concat!("Who may call ", $of, ": callers that meet this requirement, through the")]
         /// same gates as for a handler with the [attribute](macro@crate::auth).
         #[track_caller]
         pub fn auth(mut self, requirement: $crate::AuthRequirement) -> Self {
-            self.stating("auth");
-            self.$($access).+.callers = Some($crate::app::access::Callers::Required(requirement));
+            self.$($parts.)?policies.note("auth");
+            self.$($parts.)?access.callers = Some($crate::app::access::Callers::Required(requirement));
             self
         }
 
         #[doc = concat!("Lets everybody call ", $of, ", without credentials.")]
         #[track_caller]
         pub fn public(mut self) -> Self {
-            self.stating("auth");
-            self.$($access).+.callers = Some($crate::app::access::Callers::Public);
+            self.$($parts.)?policies.note("auth");
+            self.$($parts.)?access.callers = Some($crate::app::access::Callers::Public);
             self
         }
 
@@ -221,8 +221,8 @@ macro_rules! access_methods {
         /// reason turns all of this off; a notice at start lists the handlers that inherit it.
         #[track_caller]
         pub fn csrf(mut self, policy: $crate::CsrfPolicy) -> Self {
-            self.stating("csrf");
-            self.$($access).+.csrf = Some(policy);
+            self.$($parts.)?policies.note("csrf");
+            self.$($parts.)?access.csrf = Some(policy);
             self
         }
     };

@@ -5,7 +5,7 @@ use axum_core::{extract::Request, response::IntoResponse};
 use crate::{
     app::{
         access::{Access, access_methods},
-        defaults::{Defaults, policy_methods},
+        policies::Policies,
     },
     handler::service::{HttpService, RouteLayer, SharedLayer, SharedService},
 };
@@ -31,7 +31,7 @@ use crate::{
 pub struct Fallback {
     pub(crate) service: SharedService,
     pub(crate) access: Access,
-    pub(crate) defaults: Defaults,
+    pub(crate) policies: Policies,
     pub(crate) layers: Vec<SharedLayer>,
 }
 
@@ -54,7 +54,7 @@ impl Fallback {
         Self {
             service,
             access: Access::default(),
-            defaults: Defaults::default(),
+            policies: Policies::default(),
             layers: Vec::new(),
         }
     }
@@ -82,6 +82,11 @@ impl Fallback {
         self
     }
 
-    access_methods!(access, "it");
-    policy_methods!(defaults, "its responses");
+    access_methods!(, "it");
+    /// The policies of its responses. If it is called again, the facets that the later call states
+    /// replace those of the earlier one.
+    pub fn policies(mut self, policies: Policies) -> Self {
+        self.policies.replace(policies);
+        self
+    }
 }

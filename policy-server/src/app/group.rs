@@ -7,8 +7,8 @@ use crate::app::proxy::ReverseProxy;
 use crate::{
     app::{
         access::{Access, access_methods},
-        defaults::{Defaults, policy_methods},
         mount::Mount,
+        policies::Policies,
         route::{Entry, Route},
     },
     handler::service::{RouteLayer, Wrap},
@@ -32,7 +32,8 @@ use crate::{
 ///     "orders"
 /// }
 ///
-/// let app = App::new(()).group("/partners", Group::new().cors(PARTNERS).routes(routes![orders]));
+/// let partners = Group::new().policies(Policies::new().cors(PARTNERS)).routes(routes![orders]);
+/// let app = App::new(()).group("/partners", partners);
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 /// # runtime.block_on(async {
 /// let response = app.test().get("/partners/orders").origin("https://shop.example").send().await;
@@ -49,7 +50,7 @@ pub struct Group<S> {
 /// The parts of a group that do not depend on the state type of its app.
 #[derive(Default)]
 pub(crate) struct GroupParts {
-    pub(crate) defaults: Defaults,
+    pub(crate) policies: Policies,
     /// The callers of its mounts and proxies; its CSRF protection applies to handlers, too.
     pub(crate) access: Access,
     pub(crate) routes: Vec<Entry>,
@@ -74,9 +75,14 @@ impl<S> Group<S> {
         Self { parts: GroupParts::default(), state: PhantomData }
     }
 
-    policy_methods!(parts.defaults, "routes that have none of their own");
+    /// The policies of routes that have none of their own. If it is called again, the facets that the
+    /// later call states replace those of the earlier one.
+    pub fn policies(mut self, policies: Policies) -> Self {
+        self.parts.policies.replace(policies);
+        self
+    }
     access_methods!(
-        parts.access,
+        parts,
         "its mounts and proxies that do not state their own; handlers always do";
         csrf: "its handlers, mounts and proxies that do not state their own"
     );

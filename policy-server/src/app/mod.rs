@@ -2,7 +2,6 @@
 
 pub(crate) mod access;
 pub(crate) mod cors_source;
-pub(crate) mod defaults;
 pub(crate) mod fallback;
 #[cfg(feature = "files")]
 pub(crate) mod files;
@@ -11,6 +10,7 @@ pub(crate) mod gateway;
 pub(crate) mod group;
 pub(crate) mod mount;
 pub(crate) mod mounted_paths;
+pub(crate) mod policies;
 pub(crate) mod policy_layer;
 #[cfg(feature = "gateway")]
 pub(crate) mod proxy;
@@ -37,10 +37,10 @@ use crate::observe::candidate::Candidate;
 use crate::{
     app::{
         access::{Access, access_methods},
-        defaults::{Defaults, policy_methods},
         fallback::Fallback,
         group::{Group, GroupParts},
         mount::Mount,
+        policies::Policies,
         route::{Entry, Route},
         settings::ServerSettings,
     },
@@ -86,8 +86,7 @@ use crate::{
 /// - Routes: [`routes`](Self::routes), [`group`](Self::group), [`mount`](Self::mount),
 ///   [`fallback`](Self::fallback), [`layer`](Self::layer), [`trailing_slash`](Self::trailing_slash); with the feature `gateway` also `proxy`,
 ///   `tunnel` and `trace`.
-/// - Policies of routes without their own: [`cors`](Self::cors), [`cache`](Self::cache),
-///   [`headers`](Self::headers), [`isolation`](Self::isolation), [`limits`](Self::limits).
+/// - Policies of routes without their own: [`policies`](Self::policies).
 /// - Callers of mounts, proxies and the fallback without their own: [`auth`](Self::auth),
 ///   [`public`](Self::public), [`csrf`](Self::csrf).
 /// - Lists of origins: [`origins`](Self::origins), [`shared_origins`](Self::shared_origins),
@@ -118,7 +117,7 @@ pub(crate) struct AppParts {
     pub(crate) state: Box<dyn Any + Send + Sync>,
     pub(crate) public_origin: Option<String>,
     pub(crate) trailing_slash: TrailingSlash,
-    pub(crate) defaults: Defaults,
+    pub(crate) policies: Policies,
     /// The callers of mounts, proxies and the fallback.
     pub(crate) access: Access,
     pub(crate) routes: Vec<Entry>,
@@ -181,7 +180,7 @@ impl<S: Send + Sync + 'static> App<S> {
             state: Box::new(state),
             public_origin: None,
             trailing_slash: TrailingSlash::Strict,
-            defaults: Defaults::default(),
+            policies: Policies::default(),
             access: Access::default(),
             routes: Vec::new(),
             groups: Vec::new(),
@@ -273,9 +272,15 @@ impl<S> App<S> {
         self
     }
 
-    policy_methods!(parts.defaults, "routes that have none of their own, and of unknown paths");
+    /// The policies of routes that have none of their own, and of unknown paths. A cache policy is
+    /// inherited only by public responses to GET and HEAD: see [`Policies::cache`]. If it is called
+    /// again, the facets that the later call states replace those of the earlier one.
+    pub fn policies(mut self, policies: Policies) -> Self {
+        self.parts.policies.replace(policies);
+        self
+    }
     access_methods!(
-        parts.access,
+        parts,
         "the mounts, the proxies and the fallback that do not state their own; handlers always do";
         csrf: "handlers, mounts, proxies and the fallback that do not state their own"
     );
@@ -649,7 +654,8 @@ impl<S> App<S> {
     ///
     /// const SMALL: RateCapacity = RateCapacity::DEFAULT.clients(100_000);
     /// assert!(SMALL.memory() < 8_000_000);
-    /// let app = App::new(()).limits(Limits::NONE.rate(Rate::per_minute(100))).rate_capacity(SMALL);
+    /// let policies = Policies::new().limits(Limits::NONE.rate(Rate::per_minute(100)));
+    /// let app = App::new(()).policies(policies).rate_capacity(SMALL);
     /// ```
     pub fn rate_capacity(mut self, capacity: RateCapacity) -> Self {
         self.parts.rate_capacity = capacity;

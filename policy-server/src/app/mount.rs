@@ -6,8 +6,8 @@ use policy_core::method::EVERY;
 use crate::{
     app::{
         access::{Access, access_methods},
-        defaults::{Defaults, policy_methods},
         mounted_paths::{MountedPaths, path_methods},
+        policies::Policies,
     },
     base::problem::{is_text, of_text},
     handler::service::{HttpService, SharedService},
@@ -37,7 +37,8 @@ use crate::{
 ///     let _: &policy_server::Body = request.body();
 ///     Ok::<_, Infallible>(http::Response::new(request.uri().path().to_owned()))
 /// });
-/// let app = App::new(()).mount("/echo", Mount::new(echo).public().cors(EVERYBODY));
+/// let echo = Mount::new(echo).public().policies(Policies::new().cors(EVERYBODY));
+/// let app = App::new(()).mount("/echo", echo);
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 /// # runtime.block_on(async {
 /// let response = app.test().get("/echo/x").origin("https://a.example").send().await;
@@ -53,7 +54,7 @@ pub struct Mount {
     pub(crate) strips_prefix: bool,
     pub(crate) paths: MountedPaths,
     pub(crate) access: Access,
-    pub(crate) defaults: Defaults,
+    pub(crate) policies: Policies,
 }
 
 impl Mount {
@@ -69,7 +70,7 @@ impl Mount {
             strips_prefix: false,
             paths: MountedPaths::default(),
             access: Access::default(),
-            defaults: Defaults::default(),
+            policies: Policies::default(),
         }
     }
 
@@ -135,7 +136,12 @@ impl Mount {
         self
     }
 
-    access_methods!(access, "it");
+    access_methods!(, "it");
     path_methods!(paths);
-    policy_methods!(defaults, "its responses");
+    /// The policies of its responses. If it is called again, the facets that the later call states
+    /// replace those of the earlier one.
+    pub fn policies(mut self, policies: Policies) -> Self {
+        self.policies.replace(policies);
+        self
+    }
 }

@@ -5,10 +5,7 @@ use std::net::SocketAddr;
 use http::Extensions;
 use policy_core::{cors::SharedOrigins, csrf::CsrfPolicy};
 
-use crate::app::{
-    OriginsFrom,
-    defaults::{Defaults, policy_methods},
-};
+use crate::app::{OriginsFrom, policies::Policies};
 
 /// Builds a [`PolicyLayer`](crate::PolicyLayer) from its policies. A facet that is not stated is left
 /// to the service behind the layer; nothing is on by default.
@@ -23,10 +20,13 @@ use crate::app::{
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let layer = PolicyLayer::builder()
 ///     .public_origin("https://api.shop.example")
-///     .cors(SHOP)
-///     .headers(HeadersPolicy::API)
-///     .cache(CachePolicy::no_store().build())
-///     .limits(Limits::NONE.body(64 * 1024).timeout(Duration::from_secs(5)))
+///     .policies(
+///         Policies::new()
+///             .cors(SHOP)
+///             .headers(HeadersPolicy::API)
+///             .cache(CachePolicy::no_store().build())
+///             .limits(Limits::NONE.body(64 * 1024).timeout(Duration::from_secs(5))),
+///     )
 ///     .csrf(CsrfPolicy::Origin)
 ///     .build()?;
 /// let router = axum::Router::new().route("/lamp", axum::routing::get(async || "a lamp"));
@@ -44,7 +44,7 @@ use crate::app::{
 #[derive(Clone, Default)]
 #[must_use = "it does nothing until `build`"]
 pub struct PolicyLayerBuilder {
-    pub(crate) defaults: Defaults,
+    pub(crate) policies: Policies,
     pub(crate) public_origin: Option<String>,
     pub(crate) origins: Vec<(String, OriginsFrom)>,
     pub(crate) problem_types: Option<String>,
@@ -53,13 +53,18 @@ pub struct PolicyLayerBuilder {
 }
 
 impl PolicyLayerBuilder {
-    policy_methods!(defaults, "the responses of the service, and of refusals");
+    /// The policies of the responses of the service, and of refusals. If it is called again, the facets that the later call states
+    /// replace those of the earlier one.
+    pub fn policies(mut self, policies: Policies) -> Self {
+        self.policies.replace(policies);
+        self
+    }
 
     /// The `https` origin under which browsers reach the service. Requests for any other host get
-    /// 421. HSTS is sent if there are [`headers`](Self::headers). If there is CORS, a WebSocket
-    /// from another origin is refused unless [`cors`](Self::cors) grants that origin (RFC 6455
+    /// 421. HSTS is sent if there are [`headers`](Policies::headers). If there is CORS, a WebSocket
+    /// from another origin is refused unless [`cors`](Policies::cors) grants that origin (RFC 6455
     /// 10.2). Without it the own origin, by which [`csrf`](Self::csrf) and
-    /// [`isolation`](Self::isolation) judge a request without Fetch Metadata, is `http://` and the
+    /// [`isolation`](Policies::isolation) judge a request without Fetch Metadata, is `http://` and the
     /// host that the request names, which suits development only.
     pub fn public_origin(mut self, origin: impl Into<String>) -> Self {
         self.public_origin = Some(origin.into());
@@ -116,9 +121,9 @@ pub trait OfApps {}
 
 impl std::fmt::Debug for PolicyLayerBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { defaults, public_origin, csrf, .. } = self;
+        let Self { policies, public_origin, csrf, .. } = self;
         f.debug_struct("PolicyLayerBuilder")
-            .field("defaults", defaults)
+            .field("policies", policies)
             .field("public_origin", public_origin)
             .field("csrf", csrf)
             .finish_non_exhaustive()

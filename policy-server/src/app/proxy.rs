@@ -6,8 +6,8 @@ use http::Method;
 
 use super::{
     access::{Access, access_methods},
-    defaults::{Defaults, policy_methods},
     mounted_paths::{MountedPaths, path_methods},
+    policies::Policies,
 };
 
 /// A reverse proxy: another server behind a prefix of this app, so that an API and its pages share
@@ -73,8 +73,9 @@ use super::{
 /// use policy_server::{ReverseProxy, prelude::*};
 /// use std::time::Duration;
 ///
+/// let limits = Limits::NONE.body(10 << 30).timeout(Duration::from_secs(3600));
 /// let uploads = ReverseProxy::new("/files", "https://files.internal:9000")
-///     .limits(Limits::NONE.body(10 << 30).timeout(Duration::from_secs(3600)))
+///     .policies(Policies::new().limits(limits))
 ///     .answer_timeout(Duration::from_secs(60))
 ///     .auth(AuthRequirement::session());
 /// ```
@@ -94,7 +95,7 @@ pub struct ReverseProxy {
     pub(crate) paths: MountedPaths,
     pub(crate) timeouts: Timeouts,
     pub(crate) access: Access,
-    pub(crate) defaults: Defaults,
+    pub(crate) policies: Policies,
 }
 
 /// Time-outs of an upstream.
@@ -136,7 +137,7 @@ impl ReverseProxy {
                 idle: Duration::from_secs(60),
             },
             access: Access::default(),
-            defaults: Defaults::default(),
+            policies: Policies::default(),
         }
     }
 
@@ -188,13 +189,18 @@ impl ReverseProxy {
     }
 
     /// How long either side may pause within a body; by default 60 seconds. For WebSockets,
-    /// `silence` of the [`limits`](Self::limits) applies.
+    /// `silence` of the [`limits`](Policies::limits) applies.
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.timeouts.idle = timeout;
         self
     }
 
-    access_methods!(access, "it");
+    access_methods!(, "it");
     path_methods!(paths);
-    policy_methods!(defaults, "its responses");
+    /// The policies of its responses. If it is called again, the facets that the later call states
+    /// replace those of the earlier one.
+    pub fn policies(mut self, policies: Policies) -> Self {
+        self.policies.replace(policies);
+        self
+    }
 }

@@ -24,7 +24,7 @@ use super::{
     route_policy::{CompiledLevel, Rates},
 };
 use crate::{
-    app::{access::Access, defaults::Defaults},
+    app::{access::Access, policies::Policies},
     auth::RouteAuth,
     base::error::StartProblem,
     build::origin_lists::NamedLists,
@@ -232,11 +232,11 @@ impl<'a> Builder<'a> {
     /// A health probe, which is exempt from every policy of the app.
     pub(super) fn probe(&mut self, path: String, probe: Probe, readiness: &Readiness) {
         let (location, methods) = (probe.to_string(), vec![Method::GET, Method::HEAD]);
-        let mut defaults = Defaults::default();
-        defaults.policies.cache = Facet::Set(CachePolicy::no_store().build());
-        defaults.policies.headers = Facet::Set(HeadersPolicy::DEFAULT);
+        let mut policies = Policies::new();
+        policies.level.cache = Facet::Set(CachePolicy::no_store().build());
+        policies.level.headers = Facet::Set(HeadersPolicy::DEFAULT);
         let default = std::mem::take(&mut self.default);
-        let own = self.level(&location, defaults);
+        let own = self.level(&location, policies);
         let facts = RouteFacts { methods: &["GET", "HEAD"], ..RouteFacts::PUBLIC };
         let (rules, level) =
             self.rules(&location, [&own, &CompiledLevel::default()], facts, &RoutePolicy::PUBLIC);

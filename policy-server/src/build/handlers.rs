@@ -15,7 +15,7 @@ use super::{
     mount::Outer,
 };
 use crate::{
-    app::{cors_source::CorsSource, defaults::Defaults, group::GroupParts, route::Entry},
+    app::{cors_source::CorsSource, group::GroupParts, policies::Policies, route::Entry},
     handler::service::SharedService,
     pipeline::{
         compiled_app::{CompiledRoute, Target},
@@ -30,7 +30,7 @@ impl Builder<'_> {
         }
         let location = format!("group {prefix}");
         self.check_csrf(&location, group.access.csrf);
-        let level = self.level(&location, group.defaults);
+        let level = self.level(&location, group.policies);
         // Applied once, so that one layer serves the whole group.
         let layer = wrapped(group.layers);
         let outer = Outer { prefix, level, access: group.access, layer };
@@ -62,7 +62,7 @@ impl Builder<'_> {
         let routes: Vec<_> =
             description.routes.iter().map(|(method, path)| format!("{method} {path}")).collect();
         let routes = routes.join(", ");
-        let own = Defaults::from(own.map_cors(|cors| cors.map(CorsSource::Policy)));
+        let own = Policies::from(own.map_cors(|cors| cors.map(CorsSource::Policy)));
         let own = self.named_level(&location, &format!("{prefix} {routes}"), own);
         let methods: Vec<_> = description.routes.iter().map(|(method, _)| *method).collect();
         let spec = AuthSpec {

@@ -37,7 +37,7 @@ impl PolicyLayerBuilder {
     ///
     /// All problems together, as for an app.
     pub fn build(self) -> Result<PolicyLayer, Error> {
-        let Self { defaults, public_origin, origins, problem_types, csrf, peer } = self;
+        let Self { policies, public_origin, origins, problem_types, csrf, peer } = self;
         let mut problems = Vec::new();
         let named = NamedLists::read(origins, &mut problems);
         let schemes = Schemes::default();
@@ -57,7 +57,7 @@ impl PolicyLayerBuilder {
         builder.is_development = false;
         // A limit that is not stated does not apply.
         builder.sockets = SocketLimits::new(Limits::NONE);
-        let limits = defaults.policies.limits;
+        let limits = policies.level.limits;
         let counts_callers = limits.rate.is_some() || limits.sockets_per_caller.is_some();
         if counts_callers && peer.is_none() {
             builder.rule(LAYER, Rule::RateOfLayer, "");
@@ -66,7 +66,7 @@ impl PolicyLayerBuilder {
             builder.rule(LAYER, Rule::CsrfTokenOfLayer, "");
         }
         builder.check_csrf(LAYER, csrf);
-        let level = builder.level(LAYER, defaults);
+        let level = builder.level(LAYER, policies);
         let facts = RouteFacts { methods: &["GET"], ..RouteFacts::PUBLIC };
         let outer = CompiledLevel::default();
         let (rules, _) = builder.rules(LAYER, [&level, &outer], facts, &RoutePolicy::PUBLIC);

@@ -19,7 +19,7 @@ use policy_manifest::{
 
 use super::{origin_lists::NamedLists, own_text};
 use crate::{
-    app::{AppParts, access::Access, cors_source::CorsSource, defaults::Defaults},
+    app::{AppParts, access::Access, cors_source::CorsSource, policies::Policies},
     client::trusted_proxies::TrustedProxies,
     handler::Description,
     route::limits::{BODY, TIMEOUT},
@@ -79,14 +79,14 @@ struct Declared<'a> {
     takes_session: bool,
     /// The source of the level itself: a handler, or the calls of a mount.
     written: Written<'a>,
-    group: Option<&'a Defaults>,
+    group: Option<&'a Policies>,
 }
 
 /// The source of the policies of a route.
 #[derive(Clone, Copy)]
 enum Written<'a> {
     Handler(&'a Description),
-    Calls(&'a Defaults),
+    Calls(&'a Policies),
     Nowhere,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
             self.handler(&route.description, "", None, Access::default());
         }
         for (prefix, group) in &app.groups {
-            let defaults = Some(&group.defaults);
+            let defaults = Some(&group.policies);
             for route in &group.routes {
                 self.handler(&route.description, prefix, defaults, group.access);
             }
@@ -115,7 +115,7 @@ impl<'a> Reader<'a> {
                     path: format!("{prefix}{below}"),
                     methods: methods.map(ToString::to_string).collect(),
                     access: mount.access,
-                    defaults: &mount.defaults,
+                    defaults: &mount.policies,
                     extracts: true,
                     takes_slashes: mount.paths.take_slashes,
                 };
@@ -132,7 +132,7 @@ impl<'a> Reader<'a> {
                 path: prefix.clone(),
                 methods: mount.methods.iter().map(ToString::to_string).collect(),
                 access: mount.access,
-                defaults: &mount.defaults,
+                defaults: &mount.policies,
                 extracts: true,
                 takes_slashes: mount.paths.take_slashes,
             };
@@ -156,7 +156,7 @@ impl<'a> Reader<'a> {
                     path: "*".to_owned(),
                     methods: Vec::new(),
                     access: fallback.access,
-                    defaults: &fallback.defaults,
+                    defaults: &fallback.policies,
                     extracts: true,
                     takes_slashes: false,
                 },
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
         &mut self,
         description: &'a Description,
         prefix: &str,
-        group: Option<&'a Defaults>,
+        group: Option<&'a Policies>,
         access: Access,
     ) {
         let policy = &description.policy;
@@ -217,7 +217,7 @@ impl<'a> Reader<'a> {
         stated.unwrap_or_default()
     }
 
-    fn mounted(&mut self, mounted: Mounted<'a>, group: Option<&'a Defaults>, outer: Access) {
+    fn mounted(&mut self, mounted: Mounted<'a>, group: Option<&'a Policies>, outer: Access) {
         let Mounted { kind, path, methods, access, defaults, extracts, takes_slashes } = mounted;
         // An app in which no level states the callers does not start.
         let callers = access.or(outer).or(self.app.access).callers;
@@ -241,7 +241,7 @@ impl<'a> Reader<'a> {
             methods: methods.clone(),
             auth,
             csrf: (csrf, level),
-            policies: defaults.policies.clone(),
+            policies: defaults.level.clone(),
             facts: RouteFacts::of(&spec, &names, false),
             written: Written::Calls(defaults),
             group,
@@ -257,7 +257,7 @@ impl<'a> Reader<'a> {
         &mut self,
         proxy: &'a crate::app::proxy::ReverseProxy,
         prefix: &str,
-        group: Option<&'a Defaults>,
+        group: Option<&'a Policies>,
         outer: Access,
     ) {
         let mounted = Mounted {
@@ -265,7 +265,7 @@ impl<'a> Reader<'a> {
             path: format!("{prefix}{}", proxy.prefix),
             methods: proxy.methods.iter().map(ToString::to_string).collect(),
             access: proxy.access,
-            defaults: &proxy.defaults,
+            defaults: &proxy.policies,
             extracts: false,
             takes_slashes: proxy.paths.take_slashes,
         };
@@ -311,8 +311,8 @@ impl<'a> Reader<'a> {
 
     /// Resolves the facets of a route.
     fn add(&mut self, declared: &Declared<'_>) {
-        let group = declared.group.map(|group| &group.policies);
-        let app = &self.app.defaults.policies;
+        let group = declared.group.map(|group| &group.level);
+        let app = &self.app.policies.level;
         let own = &declared.policies;
         macro_rules! facet {
             ($name:ident) => {
@@ -407,7 +407,7 @@ impl<'a> Reader<'a> {
                     let levels = [
                         (Level::Route, Some(defaults)),
                         (Level::Group, declared.group),
-                        (Level::App, Some(&self.app.defaults)),
+                        (Level::App, Some(&self.app.policies)),
                     ];
                     // The callers of a mount are inherited.
                     levels.into_iter().find_map(|(level, defaults)| {
@@ -419,7 +419,7 @@ impl<'a> Reader<'a> {
                 (Level::Group, _) => {
                     place(level, declared.group.and_then(|group| group.written(facet)))
                 }
-                (Level::App, _) => place(level, self.app.defaults.written(facet)),
+                (Level::App, _) => place(level, self.app.policies.written(facet)),
             };
             if let Some((level, file, line)) = location {
                 let source = Source { level, file: file.to_owned(), line };
@@ -448,7 +448,7 @@ struct Mounted<'a> {
     path: String,
     methods: Vec<String>,
     access: Access,
-    defaults: &'a Defaults,
+    defaults: &'a Policies,
     /// Whether the target may extract the caller.
     extracts: bool,
     takes_slashes: bool,

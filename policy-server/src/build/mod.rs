@@ -88,11 +88,11 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     builder.cookie_site =
         app.sessions.as_ref().and_then(|sessions| sessions.cookie_site(&own_origin));
     let cookie_site = builder.cookie_site.clone();
-    let mut defaults = app.defaults;
-    if defaults.policies.headers == Facet::Inherit {
-        defaults.policies.headers = Facet::Set(HeadersPolicy::DEFAULT);
+    let mut policies = app.policies;
+    if policies.level.headers == Facet::Inherit {
+        policies.level.headers = Facet::Set(HeadersPolicy::DEFAULT);
     }
-    builder.default = builder.level("app", defaults);
+    builder.default = builder.level("app", policies);
     builder.access = app.access;
     builder.check_csrf("app", app.access.csrf);
 

@@ -22,10 +22,10 @@ use crate::{app::proxy::ReverseProxy, gateway::proxy::Gateway};
 use crate::{
     app::{
         access::{Access, Callers},
-        defaults::Defaults,
         fallback::Fallback,
         mount::Mount,
         mounted_paths::MountedPaths,
+        policies::Policies,
     },
     auth::RouteAuth,
     handler::service::SharedService,
@@ -55,7 +55,7 @@ struct MountSpec {
 
 /// The policies that a mount, a proxy or the fallback states.
 struct Stated {
-    defaults: Defaults,
+    policies: Policies,
     access: Access,
     /// Whether the target may extract the caller: code of this process may, an upstream may not.
     extracts: bool,
@@ -72,7 +72,7 @@ struct Resolved {
 
 impl Builder<'_> {
     pub(super) fn mounted(&mut self, prefix: &str, mount: Mount, outer: &Outer<'_>) {
-        let Mount { service, methods, strips_prefix, paths, access, defaults } = mount;
+        let Mount { service, methods, strips_prefix, paths, access, policies } = mount;
         let prefix = format!("{}{prefix}", outer.prefix);
         let segments = prefix.matches('/').count();
         let service = if strips_prefix { service.below(segments) } else { service };
@@ -82,7 +82,7 @@ impl Builder<'_> {
             methods,
             paths,
             target: Target::Service(service),
-            stated: Stated { defaults, access, extracts: true },
+            stated: Stated { policies, access, extracts: true },
         };
         self.mount(mounted, outer);
     }
@@ -92,9 +92,9 @@ impl Builder<'_> {
         proxy.prefix.insert_str(0, outer.prefix);
         match Gateway::new(&format!("proxy {}", proxy.prefix), &proxy) {
             Ok(gateway) => {
-                let ReverseProxy { prefix, methods, paths, access, defaults, .. } = proxy;
+                let ReverseProxy { prefix, methods, paths, access, policies, .. } = proxy;
                 let target = Target::Proxy(Arc::new(gateway));
-                let stated = Stated { defaults, access, extracts: false };
+                let stated = Stated { policies, access, extracts: false };
                 let kind = "proxy";
                 self.mount(MountSpec { kind, prefix, methods, paths, target, stated }, outer);
             }
@@ -136,8 +136,8 @@ impl Builder<'_> {
     }
 
     pub(super) fn fallback(&mut self, fallback: Fallback) -> Arc<CompiledRoute> {
-        let Fallback { service, access, defaults, layers } = fallback;
-        let stated = Stated { defaults, access, extracts: true };
+        let Fallback { service, access, policies, layers } = fallback;
+        let stated = Stated { policies, access, extracts: true };
         let resolved = self.resolve("fallback", "", stated, &Outer::default(), &["GET"]);
         let Resolved { rules, guard, asks_caller, .. } = resolved;
         let route = self.unlisted(&rules, guard, asks_caller, Target::Service(service));
@@ -154,7 +154,7 @@ impl Builder<'_> {
         outer: &Outer<'_>,
         methods: &[&str],
     ) -> Resolved {
-        let Stated { defaults, access, extracts } = stated;
+        let Stated { policies, access, extracts } = stated;
         let (csrf, csrf_level) = self.csrf(access.csrf, outer.access.csrf);
         let Access { callers, .. } = access.or(outer.access).or(self.access);
         let callers = callers.unwrap_or_else(|| {
@@ -173,7 +173,7 @@ impl Builder<'_> {
         };
         let spec: AuthSpec<'_> = callers.spec(access.csrf.as_ref());
         let facts = RouteFacts::of(&spec, methods, false);
-        let own = self.level(location, defaults);
+        let own = self.level(location, policies);
         let (rules, level) =
             self.rules(location, [&own, &outer.level], facts, &RoutePolicy::PUBLIC);
         let violations = violations_of_callers(spec, rules.cors.as_deref());

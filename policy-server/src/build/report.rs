@@ -218,7 +218,11 @@ mod tests {
             .public_origin("https://api.example")
             .trace()
             .tunnel(Tunnel::to(["db.example:5432"]).public())
-            .proxy(ReverseProxy::new("/files", "http://files.example").public().cors(shared));
+            .proxy(
+                ReverseProxy::new("/files", "http://files.example")
+                    .public()
+                    .policies(Policies::new().cors(shared)),
+            );
         let noticed: Vec<_> = notices(app.into_service().app())
             .iter()
             .map(|notice| (notice.rule(), notice.location().to_owned()))

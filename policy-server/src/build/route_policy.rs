@@ -14,7 +14,7 @@ use policy_core::{
 
 use super::builder::Builder;
 use crate::{
-    app::{cors_source::CorsSource, defaults::Defaults},
+    app::{cors_source::CorsSource, policies::Policies},
     base::{
         clock::{Clock, Random},
         error::StartProblem,
@@ -60,8 +60,8 @@ impl Rates {
 impl Builder<'_> {
     /// Compiles the policies of one level. Violations are reported here once, and the policy is
     /// then treated as absent.
-    pub(super) fn level(&mut self, location: &str, defaults: Defaults) -> CompiledLevel {
-        self.named_level(location, location, defaults)
+    pub(super) fn level(&mut self, location: &str, policies: Policies) -> CompiledLevel {
+        self.named_level(location, location, policies)
     }
 
     /// Compiles a level with a name for its limits, which is the same in all instances.
@@ -69,17 +69,16 @@ impl Builder<'_> {
         &mut self,
         location: &str,
         name: &str,
-        defaults: Defaults,
+        policies: Policies,
     ) -> CompiledLevel {
-        let Limits { rate, concurrency, sockets, sockets_per_caller, .. } =
-            defaults.policies.limits;
-        self.errors(location, defaults.policies.limits.violations().map(Violation::named));
+        let Limits { rate, concurrency, sockets, sockets_per_caller, .. } = policies.level.limits;
+        self.errors(location, policies.level.limits.violations().map(Violation::named));
         let rate = rate.and_then(|rate| self.rate_limit(location, name, rate));
         let concurrency = concurrency.map(|most| match &self.rates.shared {
             Some((book, true)) => Concurrency::shared(SharedPermits::new(book, name, most)),
             _ => Concurrency::new(most),
         });
-        let policies = defaults.policies.map_cors(|cors| match cors {
+        let policies = policies.level.map_cors(|cors| match cors {
             Facet::Inherit => Facet::Inherit,
             Facet::None => Facet::None,
             Facet::Set(source) => match self.cors(location, &source) {
@@ -342,9 +341,13 @@ mod tests {
 
     #[tokio::test]
     async fn the_nearest_level_decides_about_each_facet_by_itself() {
-        let near =
-            Group::new().headers(HeadersPolicy::PAGES).no_cache().routes(routes![own, public]);
-        let app = App::new(()).cache(KEPT).group("/near", near).routes(routes![own, public]);
+        let near = Group::new()
+            .policies(Policies::new().headers(HeadersPolicy::PAGES).no_cache())
+            .routes(routes![own, public]);
+        let app = App::new(())
+            .policies(Policies::new().cache(KEPT))
+            .group("/near", near)
+            .routes(routes![own, public]);
         let client = app.test();
         for (path, control, options) in [
             ("/public", Some("public, max-age=60"), Some("nosniff")),
@@ -365,7 +368,8 @@ mod tests {
         const CAPPED: CorsPolicy =
             CorsPolicy::origins(&["https://app.example"]).max_age(86_400).build();
         let service = |policy: CorsPolicy| {
-            let group = || Group::new().cors(policy).routes(routes![public]);
+            let group =
+                || Group::new().policies(Policies::new().cors(policy)).routes(routes![public]);
             App::new(()).group("/a", group()).group("/b", group()).build().unwrap()
         };
         let shared = service(SHARED);
@@ -383,8 +387,11 @@ mod tests {
         let hidden = HeadersPolicy::builder().corp("same-origin").build();
         let shared = CorsPolicy::origins(&["https://app.example"]).build();
         for (app, code) in [
-            (App::new(()).headers(hidden).cors(shared), "headers.corp-of-shared"),
-            (App::new(()).cache(KEPT), "headers.nonce-shared"),
+            (
+                App::new(()).policies(Policies::new().headers(hidden).cors(shared)),
+                "headers.corp-of-shared",
+            ),
+            (App::new(()).policies(Policies::new().cache(KEPT)), "headers.nonce-shared"),
         ] {
             let error = app.routes(routes![page, public]).build().unwrap_err().to_string();
             assert!(error.contains(code), "{error}");

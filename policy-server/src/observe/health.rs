@@ -99,10 +99,13 @@ mod tests {
     fn app() -> App<()> {
         App::new(())
             .public_origin("https://api.shop.example")
-            .cors(EVERYBODY)
-            .cache(CachePolicy::public().max_age(60).build())
-            .isolation(Isolation::SameOrigin)
-            .limits(Limits::NONE.rate(Rate::per_second(1)).concurrency(1))
+            .policies(
+                Policies::new()
+                    .cors(EVERYBODY)
+                    .cache(CachePolicy::public().max_age(60).build())
+                    .isolation(Isolation::SameOrigin)
+                    .limits(Limits::NONE.rate(Rate::per_second(1)).concurrency(1)),
+            )
             .health("/healthz")
             .readiness("/readyz")
     }

@@ -15,8 +15,7 @@ const DEFAULT: CorsPolicy = CorsPolicy::origins(PAGES).build();
 /// The app, for `main` and for tests.
 pub fn app(keys: ApiKeys) -> App<notes::Notes> {
     App::new(notes::Notes::default())
-        .cors(DEFAULT)
-        .headers(HeadersPolicy::API)
+        .policies(Policies::new().cors(DEFAULT).headers(HeadersPolicy::API))
         .scheme(keys)
         .routes(routes![notes::list, notes::read, notes::add])
         .health("/healthz")

@@ -33,13 +33,12 @@ pub fn app(user: User, sessions: SessionSettings) -> App<Service> {
     // The page, wherever a user navigates, but not for what is missing below `/api`.
     let page = Files::new("web").single_page().not_below(["/api"]);
     let api = Group::new()
-        .cache(CachePolicy::no_store().build())
+        .policies(Policies::new().cache(CachePolicy::no_store().build()))
         .routes(routes![session::csrf, account::login, account::logout, account::me])
         .routes(routes![notes::list, notes::add]);
     App::new(Service { user, notes: notes::Notes::default() })
         // Scripts, styles and requests of this origin, and nothing else.
-        .headers(HeadersPolicy::PAGES)
-        .isolation(Isolation::SameOrigin)
+        .policies(Policies::new().headers(HeadersPolicy::PAGES).isolation(Isolation::SameOrigin))
         .sessions(sessions)
         .group("/api", api)
         .fallback(Fallback::files(page).public())

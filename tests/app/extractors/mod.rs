@@ -35,7 +35,7 @@ struct Order {
 
 fn client(routes: Vec<policy_server::Route<Shop>>) -> TestClient {
     App::new(Shop { db: Db { name: "lamps" } })
-        .limits(Limits::NONE.body(1000))
+        .policies(Policies::new().limits(Limits::NONE.body(1000)))
         .routes(routes)
         .test()
 }

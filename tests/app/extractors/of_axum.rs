@@ -195,7 +195,8 @@ async fn the_limit_of_the_app_holds_for_axums_extractors() {
         assert_eq!(response.status(), 413, "{path}");
     }
     // Also where the limit is above the two megabytes that axum allows by default.
-    let app = App::new(Shop { db: Db { name: "x" } }).limits(Limits::NONE.body(3_000_000));
+    let app = App::new(Shop { db: Db { name: "x" } })
+        .policies(Policies::new().limits(Limits::NONE.body(3_000_000)));
     let response =
         app.routes(routes![head_and_bytes]).test().post("/bytes").body(vec![0; 2_500_000]);
     assert_eq!(response.send().await.text(), "POST /bytes  2500000");

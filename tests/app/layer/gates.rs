@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use axum::routing::options;
-use policy_server::{Fallback, extract::PeerAddr, testing::TestRequest};
+use policy_server::{Fallback, Policies, extract::PeerAddr, testing::TestRequest};
 
 use super::*;
 
@@ -71,19 +71,25 @@ fn peer(of: &Extensions) -> Option<SocketAddr> {
 fn both(ran: &Arc<AtomicUsize>) -> [TestClient; 2] {
     let policies = PolicyLayer::builder()
         .public_origin(OWN)
-        .cors(READERS)
-        .headers(HeadersPolicy::API)
-        .cache(CachePolicy::no_store().build())
-        .isolation(Isolation::SameOrigin)
+        .policies(
+            Policies::new()
+                .cors(READERS)
+                .headers(HeadersPolicy::API)
+                .cache(CachePolicy::no_store().build())
+                .isolation(Isolation::SameOrigin)
+                .limits(limits()),
+        )
         .csrf(CsrfPolicy::Origin)
-        .limits(limits())
         .peer(peer);
     let app = App::new(())
         .public_origin(OWN)
-        .cors(READERS)
-        .headers(HeadersPolicy::API)
-        .isolation(Isolation::SameOrigin)
-        .limits(limits())
+        .policies(
+            Policies::new()
+                .cors(READERS)
+                .headers(HeadersPolicy::API)
+                .isolation(Isolation::SameOrigin)
+                .limits(limits()),
+        )
         .fallback(Fallback::new(counting(ran)).public().csrf(CsrfPolicy::Origin));
     let layer = policies.build().expect("right").layer(counting(ran));
     [TestClient::new(layer, "api.example"), app.test()]
@@ -222,8 +228,12 @@ async fn a_preflight_reaches_the_service_through_the_gates_only() {
 #[tokio::test]
 async fn a_preflight_that_needs_no_service_takes_nothing_from_a_rate() {
     let limits = Limits::NONE.rate(Rate::per_day(1));
-    let client =
-        in_front(PolicyLayer::builder().public_origin(OWN).cors(SHOP).limits(limits).peer(peer));
+    let client = in_front(
+        PolicyLayer::builder()
+            .public_origin(OWN)
+            .policies(Policies::new().cors(SHOP).limits(limits))
+            .peer(peer),
+    );
     for _ in 0..3 {
         assert_eq!(asking(&client, "/lamp", FIRST).send().await.status(), 204);
     }
@@ -238,7 +248,11 @@ async fn a_preflight_that_needs_no_service_takes_nothing_from_a_rate() {
 async fn a_layer_in_an_app_counts_the_client_that_the_app_knows() {
     let limits = Limits::NONE.rate(Rate::per_day(1));
     let peer = |_: &Extensions| FIRST.parse().ok();
-    let layer = PolicyLayer::builder().limits(limits).peer(peer).build().expect("right");
+    let layer = PolicyLayer::builder()
+        .policies(Policies::new().limits(limits))
+        .peer(peer)
+        .build()
+        .expect("right");
     let mount = Mount::new(layer.layer(router())).all_methods().strip_prefix().public();
     let client = App::new(()).mount("/old", mount).test();
     for (address, status) in
@@ -254,8 +268,8 @@ async fn a_layer_in_an_app_counts_the_client_that_the_app_knows() {
 async fn a_grant_without_credentials_is_none_for_a_request_with_a_cookie() {
     const WITH: CorsPolicy = CorsPolicy::origins(&[ORIGIN]).credentials().build();
     let builder = || PolicyLayer::builder().public_origin(OWN).csrf(CsrfPolicy::Origin);
-    let without = in_front(builder().cors(READERS));
-    let with = in_front(builder().cors(WITH));
+    let without = in_front(builder().policies(Policies::new().cors(READERS)));
+    let with = in_front(builder().policies(Policies::new().cors(WITH)));
     for (client, cookie, status) in
         [(&without, false, 200), (&without, true, 403), (&with, false, 200), (&with, true, 200)]
     {
@@ -275,9 +289,10 @@ async fn a_grant_without_credentials_is_none_for_a_request_with_a_cookie() {
 /// RFC 6455 10.2: browsers let every page open a WebSocket.
 #[tokio::test]
 async fn a_layer_with_cors_and_a_public_origin_judges_the_page_of_an_upgrade() {
-    let judging = in_front(PolicyLayer::builder().public_origin(OWN).cors(READERS));
+    let judging =
+        in_front(PolicyLayer::builder().public_origin(OWN).policies(Policies::new().cors(READERS)));
     let others = [
-        in_front(PolicyLayer::builder().cors(READERS)),
+        in_front(PolicyLayer::builder().policies(Policies::new().cors(READERS))),
         in_front(PolicyLayer::builder().public_origin(OWN)),
     ];
     let upgrade = async |client: &TestClient, origin: Option<&str>| {
@@ -309,12 +324,13 @@ async fn an_origin_removed_during_the_request_is_refused() {
     const PARTNERS: CorsPolicy = CorsPolicy::origins_at_run_time("partners").build();
     let partners = policy_server::SharedOrigins::new();
     partners.replace(&[ORIGIN]).expect("right");
-    let policies = PolicyLayer::builder()
-        .public_origin(OWN)
-        .shared_origins("partners", &partners)
-        .headers(HeadersPolicy::API)
-        .cache(CachePolicy::private().max_age(60).build())
-        .cors(PARTNERS);
+    let policies =
+        PolicyLayer::builder().public_origin(OWN).shared_origins("partners", &partners).policies(
+            Policies::new()
+                .headers(HeadersPolicy::API)
+                .cache(CachePolicy::private().max_age(60).build())
+                .cors(PARTNERS),
+        );
     let service = Router::new().route(
         "/asked",
         options(async move || {

@@ -13,7 +13,7 @@ use axum::{
     routing::{get, post},
 };
 use policy_server::{
-    CachePolicy, CorsPolicy, CsrfPolicy, Error, HeadersPolicy, Isolation, Limits, Mount,
+    CachePolicy, CorsPolicy, CsrfPolicy, Error, HeadersPolicy, Isolation, Limits, Mount, Policies,
     PolicyLayer, Rate, Rule, StartProblem,
     extract::{ClientAddr, CspNonce, MatchedRoute},
     policy::csp::{Directive, Name, Source},
@@ -191,7 +191,7 @@ fn code(response: &TestResponse) -> String {
 #[tokio::test]
 async fn a_preflight_allows_the_methods_that_the_router_serves() {
     for client in [
-        in_front(PolicyLayer::builder().cors(READERS)),
+        in_front(PolicyLayer::builder().policies(Policies::new().cors(READERS))),
         // One way to hand it to axum's own server.
         TestClient::new(
             Router::new()
@@ -220,7 +220,7 @@ async fn a_preflight_allows_the_methods_that_the_router_serves() {
 /// A method that a preflight allows is served, whatever the router: none gets 405.
 #[tokio::test]
 async fn no_method_is_claimed_that_is_not_served() {
-    let client = in_front(PolicyLayer::builder().cors(READERS));
+    let client = in_front(PolicyLayer::builder().policies(Policies::new().cors(READERS)));
     for path in ["/lamp", "/sold", "/lamp/a", "/kept"] {
         let response = preflight(&client, path, ORIGIN).await;
         let methods = response.header("access-control-allow-methods").unwrap_or_default();
@@ -236,11 +236,12 @@ async fn no_method_is_claimed_that_is_not_served() {
 #[tokio::test]
 async fn a_layer_carries_the_facets_that_it_states() {
     let client = in_front(
-        PolicyLayer::builder()
-            .public_origin(OWN)
-            .cors(READERS)
-            .cache(CachePolicy::private().max_age(5).build())
-            .headers(NONCE),
+        PolicyLayer::builder().public_origin(OWN).policies(
+            Policies::new()
+                .cors(READERS)
+                .cache(CachePolicy::private().max_age(5).build())
+                .headers(NONCE),
+        ),
     );
     let response = client.get("/nonce").origin(ORIGIN).send().await;
     assert_eq!(response.header("access-control-allow-origin"), Some(ORIGIN));
@@ -276,7 +277,8 @@ async fn a_layer_without_policies_changes_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_layer_limits_bodies_times_and_requests_in_flight() {
     let limits = Limits::NONE.body(4).timeout(Duration::from_secs(5)).concurrency(1);
-    let client = in_front(PolicyLayer::builder().cors(READERS).limits(limits));
+    let client =
+        in_front(PolicyLayer::builder().policies(Policies::new().cors(READERS).limits(limits)));
     let ask = async |request: policy_server::testing::TestRequest| {
         let response = request.origin(ORIGIN).send().await;
         assert_eq!(response.header("access-control-allow-origin"), Some(ORIGIN));
@@ -298,7 +300,8 @@ async fn a_layer_limits_bodies_times_and_requests_in_flight() {
 async fn a_layer_counts_the_addresses_that_its_server_states() {
     let peer = |of: &Extensions| of.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0);
     let limits = Limits::NONE.rate(Rate::per_day(1));
-    let client = in_front(PolicyLayer::builder().limits(limits).peer(peer));
+    let client =
+        in_front(PolicyLayer::builder().policies(Policies::new().limits(limits)).peer(peer));
     for (address, status) in [("192.0.2.1:1", 200), ("192.0.2.1:2", 429), ("192.0.2.2:1", 200)] {
         let address: SocketAddr = address.parse().expect("an address");
         let response = client.get("/lamp").extension(ConnectInfo(address)).send().await;
@@ -311,8 +314,8 @@ async fn a_layer_counts_the_addresses_that_its_server_states() {
 async fn a_layer_judges_the_page_of_a_request() {
     let builder = || PolicyLayer::builder().public_origin(OWN);
     let csrf = in_front(builder().csrf(CsrfPolicy::Origin));
-    let shared = in_front(builder().cors(SHOP).csrf(CsrfPolicy::Origin));
-    let isolated = in_front(builder().isolation(Isolation::SameOrigin));
+    let shared = in_front(builder().policies(Policies::new().cors(SHOP)).csrf(CsrfPolicy::Origin));
+    let isolated = in_front(builder().policies(Policies::new().isolation(Isolation::SameOrigin)));
     const EVIL: &str = "https://evil.example";
     for (client, method, origin, expected) in [
         (&csrf, "POST", Some(OWN), ""),
@@ -353,9 +356,12 @@ async fn a_layer_judges_the_page_of_a_request() {
 #[test]
 fn a_layer_that_cannot_be_is_refused_with_all_problems() {
     let error = PolicyLayer::builder()
-        .cors(CorsPolicy::origins(&[ORIGIN]).build())
-        .headers(HeadersPolicy::builder().corp("same-origin").build())
-        .limits(Limits::NONE.rate(Rate::per_day(1)))
+        .policies(
+            Policies::new()
+                .cors(CorsPolicy::origins(&[ORIGIN]).build())
+                .headers(HeadersPolicy::builder().corp("same-origin").build())
+                .limits(Limits::NONE.rate(Rate::per_day(1))),
+        )
         .csrf(CsrfPolicy::Token)
         .public_origin("http://api.example")
         .build();
@@ -367,7 +373,9 @@ fn a_layer_that_cannot_be_is_refused_with_all_problems() {
         assert!(rules.contains(&rule), "{rules:?}");
     }
     assert_eq!(rules.len(), 4, "{rules:?}");
-    let callers = PolicyLayer::builder().limits(Limits::NONE.sockets_per_caller(1)).build();
+    let callers = PolicyLayer::builder()
+        .policies(Policies::new().limits(Limits::NONE.sockets_per_caller(1)))
+        .build();
     let Err(Error::Start(problems)) = callers else { panic!("{callers:?}") };
     assert_eq!(problems.iter().map(StartProblem::rule).collect::<Vec<_>>(), [Rule::RateOfLayer]);
 }
@@ -376,15 +384,18 @@ fn a_layer_that_cannot_be_is_refused_with_all_problems() {
 #[tokio::test]
 async fn a_layer_in_a_mount_is_inside_of_the_policy_of_the_mount() {
     let inner = PolicyLayer::builder()
-        .cors(READERS)
-        .cache(CachePolicy::public().max_age(60).build())
-        .limits(Limits::NONE.body(4))
+        .policies(
+            Policies::new()
+                .cors(READERS)
+                .cache(CachePolicy::public().max_age(60).build())
+                .limits(Limits::NONE.body(4)),
+        )
         .build()
         .expect("right");
     let router =
         router().route("/template", get(async |route: MatchedRoute| route.path().to_owned()));
     let mount = Mount::new(inner.layer(router)).all_methods().strip_prefix().public();
-    let app = App::new(()).cors(EVERYBODY).mount("/old", mount);
+    let app = App::new(()).policies(Policies::new().cors(EVERYBODY)).mount("/old", mount);
     let client = app.test();
     let response = client.get("/old/lamp").origin(ORIGIN).send().await;
     assert_eq!(response.header("access-control-allow-origin"), Some("*"));

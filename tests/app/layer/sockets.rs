@@ -28,7 +28,7 @@ fn peer(of: &Extensions) -> Option<SocketAddr> {
 }
 
 fn with(limits: Limits) -> PolicyLayerBuilder {
-    PolicyLayer::builder().limits(limits).peer(peer)
+    PolicyLayer::builder().policies(Policies::new().limits(limits)).peer(peer)
 }
 
 /// A router below the layer, served by axum's own server.
@@ -132,7 +132,8 @@ async fn of_an_app_and_a_layer_in_it_one_asks_the_client() {
     for (of_app, of_layer) in [(10, 10), (60, 10), (10, 60)] {
         let layer = with(silence(of_layer)).build().expect("a layer");
         let mount = Mount::new(layer.layer(live(&nobody()))).strip_prefix().public();
-        let app = App::new(()).mount("/app", mount.limits(silence(of_app)));
+        let app =
+            App::new(()).mount("/app", mount.policies(Policies::new().limits(silence(of_app))));
         let server = Running::start(app).await;
         let mut connection = server.connect().await;
         connection.send(request("GET /app/live", &HANDSHAKE)).await;

@@ -466,10 +466,10 @@ async fn a_default_applies_to_public_responses() {
     let client = App::new(())
         .sessions(Sessions::memory())
         .scheme(Keys)
-        .cache(APP)
+        .policies(Policies::new().cache(APP))
         .routes(all())
-        .group("/group", Group::new().cache(GROUP).routes(all()))
-        .group("/bare", Group::new().no_cache().routes(all()))
+        .group("/group", Group::new().policies(Policies::new().cache(GROUP)).routes(all()))
+        .group("/bare", Group::new().policies(Policies::new().no_cache()).routes(all()))
         .mount(
             "/mount",
             Mount::new(tower::service_fn(async |_| {

@@ -19,7 +19,9 @@ async fn doc(headers: HeaderMap) -> (ByteRanges, HeaderMap, &'static str) {
 }
 
 fn app() -> App<()> {
-    App::new(()).cors(SHOP).routes(routes![doc, unranged, empty, status, streamed])
+    App::new(())
+        .policies(Policies::new().cors(SHOP))
+        .routes(routes![doc, unranged, empty, status, streamed])
 }
 
 /// The expected response, by the steps of the standard: the status, and the range of a 206.
@@ -205,7 +207,7 @@ async fn a_refused_condition_does_not_take_over_how_long_the_page_is_fresh() {
         (ByteRanges, ETag::version(1), asked_for(&headers), CONTENT)
     }
 
-    let app = App::new(()).cors(SHOP).routes(routes![doc, undeclared]);
+    let app = App::new(()).policies(Policies::new().cors(SHOP)).routes(routes![doc, undeclared]);
     let server = Running::start(app).await;
     let lasting = "x-response: etag: \"1\"|cache-control: public, max-age=3600|expires: Sun, 06 Nov 2094 08:49:37 GMT|cdn-cache-control: max-age=3600";
     for path in ["/doc", "/undeclared"] {
@@ -412,7 +414,9 @@ async fn change(
 
 #[tokio::test]
 async fn only_one_of_two_concurrent_updates_succeeds() {
-    let app = App::new(Version::default()).cors(SHOP).routes(routes![replace, change]);
+    let app = App::new(Version::default())
+        .policies(Policies::new().cors(SHOP))
+        .routes(routes![replace, change]);
     let server = Running::start(app).await;
     for (field, status) in [
         ("if-match: *", 412),

@@ -54,7 +54,9 @@ async fn the_best_available_representation_is_chosen() {
 /// A form of another site can send these three types, or none, without a preflight.
 #[tokio::test]
 async fn no_simple_request_carries_json() {
-    let server = Running::start(App::new(()).cors(SHOP).routes(routes![order])).await;
+    let server =
+        Running::start(App::new(()).policies(Policies::new().cors(SHOP)).routes(routes![order]))
+            .await;
     for media_type in [
         "text/plain",
         "text/plain;charset=application/json",

@@ -123,7 +123,7 @@ async fn unserializable() -> Json<std::collections::HashMap<(u8, u8), u8>> {
 }
 
 fn app() -> App<()> {
-    App::new(()).cors(SHOP).routes(routes![
+    App::new(()).policies(Policies::new().cors(SHOP)).routes(routes![
         lamp,
         panics,
         number,

@@ -33,7 +33,9 @@ impl Drop for Folder {
 }
 
 async fn server(folder: &Folder) -> Running {
-    let files = Mount::new(ServeDir::new(&folder.0)).public().cache(ASSETS).cors(SHOP);
+    let files = Mount::new(ServeDir::new(&folder.0))
+        .public()
+        .policies(Policies::new().cache(ASSETS).cors(SHOP));
     Running::start(App::new(()).mount("/files", files)).await
 }
 

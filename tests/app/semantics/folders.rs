@@ -54,7 +54,10 @@ async fn orders() -> &'static str {
 async fn a_folder_is_served_below_a_prefix_with_its_indexes() {
     let folder = Folder::new("mount");
     let app = App::new(())
-        .mount("/static", Mount::files(folder.files()).public().cors(SHOP))
+        .mount(
+            "/static",
+            Mount::files(folder.files()).public().policies(Policies::new().cors(SHOP)),
+        )
         .group("/g", Group::new().mount("/static", Mount::files(folder.files()).public()));
     let server = Running::start(app).await;
     for prefix in ["/static", "/g/static"] {

@@ -165,7 +165,10 @@ async fn every_combination_is_let_in_as_the_standard_says() {
 
 #[tokio::test]
 async fn shared_routes_and_preflights_pass_isolation() {
-    let server = Running::start(app(&Calls::default()).isolation(Isolation::SameOrigin)).await;
+    let server = Running::start(
+        app(&Calls::default()).policies(Policies::new().isolation(Isolation::SameOrigin)),
+    )
+    .await;
     let script =
         ["sec-fetch-site: cross-site", "sec-fetch-mode: no-cors", "sec-fetch-dest: script"];
     assert_eq!(ask(&server, "GET /scripts?cb=f", &script).await.status, 200);

@@ -44,7 +44,13 @@ async fn own_options() -> ([(&'static str, &'static str); 1], &'static str) {
 
 fn shop() -> App<Shelf> {
     let shelf = Shelf::new(Mutex::new(vec![1, 2]));
-    App::new(shelf).cors(SHOP).routes(routes![list, add, remove, purge, own_options])
+    App::new(shelf).policies(Policies::new().cors(SHOP)).routes(routes![
+        list,
+        add,
+        remove,
+        purge,
+        own_options
+    ])
 }
 
 #[tokio::test]
@@ -245,7 +251,7 @@ async fn posted() {}
 /// RFC 9110 9.3.2, except for the date and the fields that RFC 9112 6.1 allows to omit.
 #[tokio::test]
 async fn head_is_answered_as_get_header_for_header() {
-    let app = App::new(()).cors(SHOP).routes(routes![
+    let app = App::new(()).policies(Policies::new().cors(SHOP)).routes(routes![
         tagged,
         bytes,
         chunks,

@@ -60,7 +60,7 @@ async fn find_stored() -> (StatusCode, [(&'static str, &'static str); 1]) {
 
 fn app() -> App<()> {
     let routes = routes![find, find_by_form, find_checked, find_any, find_raw, find_stored];
-    App::new(()).cors(SHOP).routes(routes)
+    App::new(()).policies(Policies::new().cors(SHOP)).routes(routes)
 }
 
 const JSON: &str = "content-type: application/json";

@@ -172,12 +172,12 @@ async fn pages_have_more_than_data_and_a_route_says_its_own() {
         }
     }
     // The app disables them, and a route can declare its own.
-    let server = Running::start(app().no_headers()).await;
+    let server = Running::start(app().policies(Policies::new().no_headers())).await;
     assert_eq!(fields(&ask(&server, "GET /page", &[]).await), [""; 0]);
     assert_eq!(fields(&ask(&server, "GET /api", &[]).await).len(), 4);
     // The app's headers apply to every route without its own.
     const NOBODY: HeadersPolicy = HeadersPolicy::builder().frame(Frame::Nobody).build();
-    let server = Running::start(app().headers(NOBODY)).await;
+    let server = Running::start(app().policies(Policies::new().headers(NOBODY))).await;
     assert_eq!(ask(&server, "GET /page", &[]).await.header("x-frame-options"), Some("DENY"));
     assert_eq!(fields(&ask(&server, "GET /bare", &[]).await), [""; 0]);
 }
@@ -196,7 +196,10 @@ async fn only_a_service_with_https_promises_it() {
     assert!(client.get("/bare").send().await.header("strict-transport-security").is_none());
     // A single setting.
     const SUBDOMAINS: HeadersPolicy = HeadersPolicy::builder().include_subdomains().build();
-    let client = app().headers(SUBDOMAINS).public_origin("https://api.example").test();
+    let client = app()
+        .policies(Policies::new().headers(SUBDOMAINS))
+        .public_origin("https://api.example")
+        .test();
     let response = client.get("/page").send().await;
     assert_eq!(
         response.header("strict-transport-security"),
@@ -241,13 +244,19 @@ async fn an_app_whose_fields_contradict_its_sharing_does_not_start() {
     const CORP: HeadersPolicy = HeadersPolicy::builder().corp("same-origin").build();
     let starts = |app: App<()>| app.build().is_ok();
     let routes = || routes![page, data];
-    assert!(starts(App::new(()).headers(CORP).routes(routes())));
-    assert!(!starts(App::new(()).headers(CORP).cors(SHOP).routes(routes())));
+    assert!(starts(App::new(()).policies(Policies::new().headers(CORP)).routes(routes())));
     assert!(!starts(
-        App::new(()).cors(SHOP).group("/s", Group::new().headers(CORP).routes(routes()))
+        App::new(()).policies(Policies::new().headers(CORP).cors(SHOP)).routes(routes())
     ));
     assert!(!starts(
-        App::new(()).headers(CORP).group("/s", Group::new().cors(SHOP).routes(routes()))
+        App::new(())
+            .policies(Policies::new().cors(SHOP))
+            .group("/s", Group::new().policies(Policies::new().headers(CORP)).routes(routes()))
+    ));
+    assert!(!starts(
+        App::new(())
+            .policies(Policies::new().headers(CORP))
+            .group("/s", Group::new().policies(Policies::new().cors(SHOP)).routes(routes()))
     ));
 }
 

@@ -92,9 +92,10 @@ async fn http2_has_preflights() {
 
 #[tokio::test]
 async fn http2_carries_the_policy_on_responses_of_every_class() {
-    let server =
-        Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(200)).body(100)))
-            .await;
+    let server = Running::start(app().policies(
+        Policies::new().limits(Limits::NONE.timeout(Duration::from_millis(200)).body(100)),
+    ))
+    .await;
     let (mut client, _connection) = connect(&server).await;
     let origin = ("origin", "https://shop.example");
     let json = ("content-type", "application/json");

@@ -42,8 +42,10 @@ async fn logs_of_refused_requests_are_no_flood() {
 #[tokio::test]
 async fn logs_name_panics_and_timeouts() {
     let (log, _guard) = Log::of("policy_server");
-    let server =
-        Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(50)))).await;
+    let server = Running::start(
+        app().policies(Policies::new().limits(Limits::NONE.timeout(Duration::from_millis(50)))),
+    )
+    .await;
     assert_eq!(server.response(get("/panic")).await.status, 500);
     assert_eq!(server.response(get("/never")).await.status, 503);
     let panics = log.of_code("handler.panicked");
@@ -57,8 +59,10 @@ async fn logs_name_panics_and_timeouts() {
 #[tokio::test]
 async fn logs_have_a_span_for_every_request_with_its_outcome() {
     let (log, _guard) = Log::of("policy_server");
-    let server =
-        Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(50)))).await;
+    let server = Running::start(
+        app().policies(Policies::new().limits(Limits::NONE.timeout(Duration::from_millis(50)))),
+    )
+    .await;
     let preflight = |origin: &str| {
         let fields = [&format!("origin: {origin}"), "access-control-request-method: GET"];
         request("OPTIONS /hello", &fields)

@@ -116,7 +116,7 @@ async fn peer(PeerAddr(address): PeerAddr) -> String {
 }
 
 fn app_with(gate: &Gate) -> App<Gate> {
-    App::new(Arc::clone(gate)).cors(SHOP).routes(routes![
+    App::new(Arc::clone(gate)).policies(Policies::new().cors(SHOP)).routes(routes![
         hello,
         echo,
         order,

@@ -6,9 +6,10 @@ use super::*;
 
 #[tokio::test]
 async fn responses_of_every_class_carry_the_policy() {
-    let server =
-        Running::start(app().limits(Limits::NONE.timeout(Duration::from_millis(200)).body(100)))
-            .await;
+    let server = Running::start(app().policies(
+        Policies::new().limits(Limits::NONE.timeout(Duration::from_millis(200)).body(100)),
+    ))
+    .await;
     let json = "application/json";
     let long = "x".repeat(200);
     let chunked = request(
@@ -61,9 +62,11 @@ async fn limits_apply_to_responses_of_a_fallback() {
         "/panic" => panic!("a panic on purpose"),
         path => (StatusCode::NOT_FOUND, path.to_owned()),
     };
-    let app = App::new(()).cors(SHOP).fallback(Fallback::handler(fallback).public());
+    let app = App::new(())
+        .policies(Policies::new().cors(SHOP))
+        .fallback(Fallback::handler(fallback).public());
     let limits = Limits::NONE.body(100).timeout(Duration::from_millis(200));
-    let server = Running::start(app.limits(limits)).await;
+    let server = Running::start(app.policies(Policies::new().limits(limits))).await;
     for (bytes, status) in [
         (get("/lamp"), 404),
         (post("/lamp", "text/plain", &"x".repeat(200)), 413),

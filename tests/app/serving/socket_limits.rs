@@ -74,7 +74,7 @@ fn app(ends: &Arc<Semaphore>) -> App<Arc<Semaphore>> {
     let limits = Limits::NONE.message(1 << 10);
     App::new(Arc::clone(ends))
         .routes(routes![live, usual, flood, blind, page])
-        .mount("/mounted", Mount::new(router).public().limits(limits))
+        .mount("/mounted", Mount::new(router).public().policies(Policies::new().limits(limits)))
         .fallback(
             Fallback::handler(move |request: Request| {
                 let ends = Arc::clone(&of_fallback);
@@ -90,7 +90,7 @@ fn app(ends: &Arc<Semaphore>) -> App<Arc<Semaphore>> {
                 }
             })
             .public()
-            .limits(limits),
+            .policies(Policies::new().limits(limits)),
         )
 }
 

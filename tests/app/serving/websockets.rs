@@ -35,7 +35,7 @@ async fn single(upgrade: WebSocketUpgrade) -> Response {
 }
 
 fn app() -> App<()> {
-    App::new(()).cors(SHOP).routes(routes![shop, own, everybody, single])
+    App::new(()).policies(Policies::new().cors(SHOP)).routes(routes![shop, own, everybody, single])
 }
 
 /// An opening handshake.

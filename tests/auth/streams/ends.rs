@@ -219,11 +219,15 @@ async fn site() -> Site {
     tokio::spawn(axum::serve(listener, router()).into_future());
     let silence = Duration::from_secs(20);
     let limits = |times| Limits::NONE.message(u64::from(times) << 18).silence(silence * times);
-    let layer = PolicyLayer::builder().limits(limits(1)).build().unwrap();
+    let layer = PolicyLayer::builder().policies(Policies::new().limits(limits(1))).build().unwrap();
     let callers = AuthRequirement::session().or_token();
-    let mount = Mount::new(layer.layer(router())).auth(callers).limits(limits(2));
-    Site::with(|app| app.proxy(proxy.auth(callers).limits(limits(1))).mount("/layered", mount))
-        .await
+    let mount =
+        Mount::new(layer.layer(router())).auth(callers).policies(Policies::new().limits(limits(2)));
+    Site::with(|app| {
+        app.proxy(proxy.auth(callers).policies(Policies::new().limits(limits(1))))
+            .mount("/layered", mount)
+    })
+    .await
 }
 
 async fn ends_as_expected(carrier: Carrier, reason: Reason) {

@@ -14,7 +14,7 @@ use axum::{
     response::{Html, Redirect},
 };
 use policy_core::cors::CorsConfig;
-use policy_server::{session::SessionSettings, tokens::SecretKey};
+use policy_server::{Policies, session::SessionSettings, tokens::SecretKey};
 use policy_tests::{
     bidi::Bidi,
     handlers::{csrf, me, revoke},
@@ -167,8 +167,11 @@ impl Shop {
                 .public_origin(front.origin("api.shop.example"))
                 .sessions(sessions.same_site(same_site))
                 .tokens(Tokens::hs256([("k1", key)])?.from_websocket_protocol())
-                .cors(cors)
-                .group("/shared", Group::new().cors(of_either).routes(routes![either]))
+                .policies(Policies::new().cors(cors))
+                .group(
+                    "/shared",
+                    Group::new().policies(Policies::new().cors(of_either)).routes(routes![either]),
+                )
                 .routes(routes![
                     page,
                     form,

@@ -330,6 +330,11 @@ pub(crate) fn app() -> App<()> {
         .routes(routes![handler_forbids, handler_shortens, handler_lengthens])
         .routes(routes![of_session, of_session_kept, of_session_written, of_token, of_token_kept])
         .routes(routes![prices, post_kept, put_answered, login, page])
-        .group("/group", Group::new().cache(minute).routes(routes![in_group, not_in_group]))
-        .mount("/mount", Mount::new(mounted).public().cache(minute))
+        .group(
+            "/group",
+            Group::new()
+                .policies(Policies::new().cache(minute))
+                .routes(routes![in_group, not_in_group]),
+        )
+        .mount("/mount", Mount::new(mounted).public().policies(Policies::new().cache(minute)))
 }

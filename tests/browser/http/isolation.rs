@@ -82,7 +82,12 @@ async fn granted() -> Json<u32> {
 fn site() -> Result<Site, Failure> {
     let isolated = routes![isolated_image, isolated_script, isolated_data, isolated_page, granted];
     let open = routes![open_image, open_script, open_data, open_page];
-    Site::open(App::new(()).isolation(Isolation::SameOrigin).routes(isolated).routes(open))
+    Site::open(
+        App::new(())
+            .policies(Policies::new().isolation(Isolation::SameOrigin))
+            .routes(isolated)
+            .routes(open),
+    )
 }
 
 /// Makes a page load something in a way that needs no CORS, and returns whether it succeeded.

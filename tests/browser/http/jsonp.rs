@@ -47,7 +47,8 @@ fn load(browser: &Browser, site: &Site, target: &str) -> Result<Value, Failure> 
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn a_page_of_another_origin_loads_the_script_and_gets_the_data() -> Result<(), Failure> {
-    let app = App::new(()).isolation(Isolation::SameOrigin).headers(HeadersPolicy::API);
+    let app = App::new(())
+        .policies(Policies::new().isolation(Isolation::SameOrigin).headers(HeadersPolicy::API));
     let site = Site::open(app.routes(routes![prices, sold_out, post_only]))?;
     let browser = Browser::start()?;
     browser.goto(&site.foreign())?;

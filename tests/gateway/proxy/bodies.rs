@@ -96,10 +96,9 @@ async fn a_client_that_does_not_read_stops_the_upstream() {
 async fn an_upstream_that_does_not_read_stops_the_client() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
-    let proxy = ReverseProxy::new("/api", format!("http://{address}"))
-        .public()
-        .http2()
-        .limits(Limits::NONE.body(ALL as u64).timeout(Duration::from_secs(60)));
+    let proxy = ReverseProxy::new("/api", format!("http://{address}")).public().http2().policies(
+        Policies::new().limits(Limits::NONE.body(ALL as u64).timeout(Duration::from_secs(60))),
+    );
     let server = started(proxy).await;
     let mut client = client(&server).await;
     let (response, mut body) = client.send_request(to(&server, "PUT"), false).expect("a stream");
@@ -271,7 +270,9 @@ async fn a_disconnecting_client_cancels_its_request() {
 #[tokio::test]
 async fn a_body_over_the_limit_is_413_and_never_looks_complete() {
     let upstream = Upstream::start().await;
-    let proxy = ReverseProxy::new("/api", upstream.origin()).public().limits(Limits::NONE.body(10));
+    let proxy = ReverseProxy::new("/api", upstream.origin())
+        .public()
+        .policies(Policies::new().limits(Limits::NONE.body(10)));
     let server = started(proxy).await;
     let stated = server.response(request("PUT /api", &["content-length: 11"])).await;
     assert_eq!(stated.problem(), (413, "request.body-too-large".to_owned()));

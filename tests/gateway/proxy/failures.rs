@@ -24,7 +24,7 @@ async fn an_unreachable_upstream_is_502_with_the_policy() {
     let address = port.address;
     let proxy = ReverseProxy::new("/api", format!("http://{address}"))
         .public()
-        .cors(CorsPolicy::origins(&["https://app.example"]).build());
+        .policies(Policies::new().cors(CorsPolicy::origins(&["https://app.example"]).build()));
     let server = started(proxy).await;
     let response = server.response(request("GET /api", &["origin: https://app.example"])).await;
     assert_eq!(response.problem(), problem(502, "proxy.unreachable"));

@@ -85,7 +85,7 @@ async fn every_method_is_passed_on_but_those_of_the_server_and_preflights() {
     let app = App::new(()).proxy(
         ReverseProxy::new("/api", upstream.origin())
             .public()
-            .cors(CorsPolicy::origins(&["https://app.example"]).build()),
+            .policies(Policies::new().cors(CorsPolicy::origins(&["https://app.example"]).build())),
     );
     let server = Running::start(app).await;
     let mut arrived = upstream.answering(NOTHING);

@@ -73,7 +73,7 @@ async fn cors_headers_of_upstreams_are_replaced() {
         let upstream = Upstream::start().await;
         let proxy = ReverseProxy::new("/api", upstream.origin()).public();
         let policy = CorsPolicy::origins(&["https://app.example"]).build();
-        let proxy = if shared { proxy.cors(policy) } else { proxy };
+        let proxy = if shared { proxy.policies(Policies::new().cors(policy)) } else { proxy };
         let server = Running::start(App::new(()).proxy(proxy)).await;
         let _arrived = upstream.answering(
             "HTTP/1.1 200 OK\r\ncontent-length: 0\r\naccess-control-allow-origin: *\r\n\
@@ -91,8 +91,11 @@ async fn policies_are_applied_before_the_upstream() {
     let upstream = Upstream::start().await;
     let proxy = ReverseProxy::new("/api", upstream.origin())
         .public()
-        .headers(HeadersPolicy::API)
-        .cache(CachePolicy::private().max_age(60).build())
+        .policies(
+            Policies::new()
+                .headers(HeadersPolicy::API)
+                .cache(CachePolicy::private().max_age(60).build()),
+        )
         .methods([policy_server::http::Method::GET]);
     let server = Running::start(App::new(()).proxy(proxy)).await;
     let _arrived = upstream.answering(
@@ -110,7 +113,9 @@ async fn policies_are_applied_before_the_upstream() {
 #[tokio::test]
 async fn security_fields_of_an_upstream_stay() {
     let upstream = Upstream::start().await;
-    let proxy = ReverseProxy::new("/api", upstream.origin()).public().no_headers();
+    let proxy = ReverseProxy::new("/api", upstream.origin())
+        .public()
+        .policies(Policies::new().no_headers());
     let server = Running::start(App::new(()).proxy(proxy)).await;
     let _arrived = upstream.answering(
         "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nx-frame-options: SAMEORIGIN\r\n\

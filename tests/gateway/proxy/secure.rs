@@ -8,7 +8,7 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody, combinators::BoxBody};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use policy_server::{Limits, ReverseProxy};
+use policy_server::{Limits, Policies, ReverseProxy};
 use policy_tests::frames::{PING, SETTINGS, frame};
 use rcgen::{CertificateParams, KeyPair};
 use tokio::{
@@ -424,7 +424,8 @@ async fn an_upstream_of_http2_that_answers_no_ping_is_502() {
     });
     let long = Duration::from_secs(600);
     let proxy = ReverseProxy::new("/api", format!("http://{address}")).public().http2();
-    let proxy = proxy.answer_timeout(long).limits(Limits::NONE.timeout(long));
+    let proxy =
+        proxy.answer_timeout(long).policies(Policies::new().limits(Limits::NONE.timeout(long)));
     let server = started(proxy).await;
     let mut connection = server.connect().await;
     // The request is not repeated.

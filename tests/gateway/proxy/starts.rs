@@ -84,11 +84,10 @@ async fn a_used_prefix_is_refused_and_a_path_below_it_is_not() {
 
 // The laws apply to proxies too; a probe replaces the upstream.
 policy_server::policy_tests!(proxied: App::new(())
-.cors(CorsPolicy::origins(&["https://app.example"]).credentials().build())
+.policies(Policies::new().cors(CorsPolicy::origins(&["https://app.example"]).credentials().build()))
 .routes(routes![crate::proxy::starts::health])
 .proxy(crate::proxy::ReverseProxy::new("/api", "http://127.0.0.1:9").public().strip_prefix())
 .proxy(
     crate::proxy::ReverseProxy::new("/open", "http://127.0.0.1:9").public()
-        .cors(CorsPolicy::origins(&["*"]).build())
-        .headers(HeadersPolicy::API)
+        .policies(Policies::new().cors(CorsPolicy::origins(&["*"]).build()).headers(HeadersPolicy::API))
 ));

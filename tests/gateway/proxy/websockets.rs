@@ -131,7 +131,9 @@ async fn the_client_gets_the_end_of_the_upstream() {
 #[tokio::test]
 async fn pages_of_others_cannot_open_websockets() {
     let policy = CorsPolicy::origins(&["https://app.example"]).build();
-    let server = started(ReverseProxy::new("/api", echo()).public().cors(policy)).await;
+    let server =
+        started(ReverseProxy::new("/api", echo()).public().policies(Policies::new().cors(policy)))
+            .await;
     opened(&server, &["origin: https://app.example"]).await;
     opened(&server, &["origin: http://localhost"]).await;
     let foreign = server.response(opening(&["origin: https://evil.example"])).await;
@@ -186,8 +188,10 @@ async fn no_other_protocol_is_requested() {
 
 #[tokio::test]
 async fn no_more_than_stated_are_open_at_once() {
-    let proxy =
-        ReverseProxy::new("/api", echo()).public().strip_prefix().limits(Limits::NONE.sockets(2));
+    let proxy = ReverseProxy::new("/api", echo())
+        .public()
+        .strip_prefix()
+        .policies(Policies::new().limits(Limits::NONE.sockets(2)));
     let server = started(proxy).await;
     let first = opened(&server, &[]).await;
     let mut second = opened(&server, &[]).await;
@@ -215,7 +219,10 @@ async fn no_more_than_stated_are_open_at_once() {
 #[tokio::test]
 async fn a_silent_one_ends_and_a_busy_one_stays() {
     let silence = Limits::NONE.silence(Duration::from_millis(400));
-    let proxy = ReverseProxy::new("/api", echo()).public().strip_prefix().limits(silence);
+    let proxy = ReverseProxy::new("/api", echo())
+        .public()
+        .strip_prefix()
+        .policies(Policies::new().limits(silence));
     let server = started(proxy).await;
     let (mut silent, mut busy) = (opened(&server, &[]).await, opened(&server, &[]).await);
     let mut end = tokio::spawn(async move { silent.rest().await });
@@ -299,8 +306,9 @@ async fn a_stream_of_http2_becomes_one() {
 #[tokio::test]
 async fn a_message_that_is_too_large_does_not_reach_the_upstream() {
     let upstream = Upstream::start().await;
-    let proxy =
-        ReverseProxy::new("/api", upstream.origin()).public().limits(Limits::NONE.message(4));
+    let proxy = ReverseProxy::new("/api", upstream.origin())
+        .public()
+        .policies(Policies::new().limits(Limits::NONE.message(4)));
     let server = started(proxy).await;
     let (mut connection, mut line) = asked(&server, &upstream).await;
     line.send(SWITCHED).await;

@@ -210,11 +210,11 @@ fn sharing_of_a_group_is_listed_with_the_line_of_the_group() {
     const PARTNERS: CorsPolicy =
         CorsPolicy::origins(&["https://partner.example"]).credentials().build();
     let sessions = Sessions::memory().same_site(policy_server::session::SameSite::None);
-    let group = Group::new().cors(PARTNERS).routes(routes![lent]);
+    let group = Group::new().policies(Policies::new().cors(PARTNERS)).routes(routes![lent]);
     let proof = prove(app().sessions(sessions).group("/partners", group));
     let lines = proof.stated(Law::ReadSoundness);
     let [line] = lines.as_slice() else { panic!("{lines:?}") };
-    let start = "stated: credentials for https://partner.example by Group::cors \
+    let start = "stated: credentials for https://partner.example by Group::policies \
                  (tests/kit/proof/broken.rs:";
     assert!(line.starts_with(start), "{line}");
 }

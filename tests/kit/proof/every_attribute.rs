@@ -152,7 +152,7 @@ pub(crate) fn app() -> App<()> {
         .tokens(Tokens::hs256([("k1", secret)]).expect("a key").accept(partner))
         .scheme(ApiKeys)
         .shared_origins("partners", &partners)
-        .cors(EVERYBODY)
+        .policies(Policies::new().cors(EVERYBODY))
         .routes(routes![
             index, order, change, buy, find, quote, describe, login, prefer, hook, revoke, prices,
             feed, report, events, stock, deliveries
@@ -161,8 +161,13 @@ pub(crate) fn app() -> App<()> {
             "/scripts",
             Group::new().csrf(CsrfPolicy::OriginElseToken).routes(routes![order, buy]),
         )
-        .group("/internal", Group::new().no_cors().cache(CACHED).routes(routes![index, login]))
-        .mount("/files", Mount::new(files).public().cors(SHOP))
+        .group(
+            "/internal",
+            Group::new()
+                .policies(Policies::new().no_cors().cache(CACHED))
+                .routes(routes![index, login]),
+        )
+        .mount("/files", Mount::new(files).public().policies(Policies::new().cors(SHOP)))
         .fallback(
             Fallback::handler(async |_: policy_server::Request| -> StatusCode {
                 panic!("no fallback runs in proofs")

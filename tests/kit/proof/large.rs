@@ -52,7 +52,10 @@ fn app(policies: usize) -> App<()> {
             3 => routes![replace],
             _ => routes![remove],
         };
-        app.group(format!("/area{number}"), Group::new().cors(cors).routes(route))
+        app.group(
+            format!("/area{number}"),
+            Group::new().policies(Policies::new().cors(cors)).routes(route),
+        )
     })
 }
 

@@ -32,7 +32,9 @@ impl Outcome {
 fn server(timeout: Duration) -> TestServer {
     // Every case leaves sessions of the same users behind.
     let sessions = Sessions::memory().limit_per_user(u32::MAX, LimitPolicy::Deny);
-    let app = App::new(()).sessions(sessions).limits(Limits::NONE.timeout(timeout));
+    let app = App::new(())
+        .sessions(sessions)
+        .policies(Policies::new().limits(Limits::NONE.timeout(timeout)));
     TestServer::new(app.routes(routes![act, look]))
 }
 

@@ -55,16 +55,16 @@ impl<T> Said<T> {
 
 macro_rules! stated {
     ($builder:expr, $level:expr, $(($facet:ident, $not:ident)),*) => {{
-        let mut builder = $builder;
-        $(builder = match $level.$facet {
-            Said::Nothing => builder,
-            Said::Not => builder.$not(),
-            Said::This(policy) => builder.$facet(policy),
+        let mut policies = Policies::new();
+        $(policies = match $level.$facet {
+            Said::Nothing => policies,
+            Said::Not => policies.$not(),
+            Said::This(policy) => policies.$facet(policy),
         };)*
-        match $level.limits {
-            None => builder,
-            Some(limits) => builder.limits(limits),
-        }
+        $builder.policies(match $level.limits {
+            None => policies,
+            Some(limits) => policies.limits(limits),
+        })
     }};
     ($builder:expr, $level:expr) => {
         stated!(

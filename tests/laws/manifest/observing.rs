@@ -80,7 +80,7 @@ fn app(lists: &[(&str, SharedOrigins)]) -> App<()> {
         .sessions(Sessions::memory().same_site(SameSite::None))
         .tokens(Tokens::hs256([("k1", secret)]).expect("a key"))
         .routes(routes![read, write, of_partners, files, script, login])
-        .mount("/m", Mount::new(below).public().cors(SHOP))
+        .mount("/m", Mount::new(below).public().policies(Policies::new().cors(SHOP)))
         .health("/health");
     lists.iter().fold(app, |app, (name, list)| app.shared_origins(*name, list))
 }

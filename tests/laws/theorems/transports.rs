@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header::HOST};
-use policy_server::{App, Body, Clock, Limits, Rate, TrustedProxies};
+use policy_server::{App, Body, Clock, Limits, Policies, Rate, TrustedProxies};
 use proptest::{collection::vec, prelude::*, sample::subsequence};
 
 use super::met;
@@ -98,7 +98,7 @@ fn t20_forwarding_fields_of_untrusted_peers_change_nothing() {
         }
         let clock = Clock::at(1_800_000_000);
         let limits = Limits::NONE.rate(Rate::per_minute(2));
-        let app = App::new(()).clock(clock.clone()).limits(limits);
+        let app = App::new(()).clock(clock.clone()).policies(Policies::new().limits(limits));
         let site = Site::with(&scenario, front.of(app.public_origin(OWN)));
         let responses = |is_forged: bool| -> (Vec<Reply>, Vec<_>) {
             // Lets all rate counters expire.

@@ -43,7 +43,10 @@ async fn be_server() {
         .header_timeout(Duration::from_secs(2))
         .idle_timeout(Duration::from_secs(4));
     let limits = Limits::NONE.timeout(Duration::from_secs(3));
-    let app = App::new(()).settings(settings).limits(limits).routes(routes![hello, large, echo]);
+    let app = App::new(())
+        .settings(settings)
+        .policies(Policies::new().limits(limits))
+        .routes(routes![hello, large, echo]);
     app.serve("127.0.0.1:0").await.expect("a server");
 }
 

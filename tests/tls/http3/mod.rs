@@ -186,7 +186,7 @@ fn site() -> (Site, mpsc::UnboundedReceiver<&'static str>) {
 
 fn app_with(site: &Site) -> App<Site> {
     let keys = Tokens::hs256([("k1", SecretKey::drawn([7; 32]))]).expect("a key");
-    App::new(site.clone()).cors(SHOP).tokens(keys).routes(routes![
+    App::new(site.clone()).policies(Policies::new().cors(SHOP)).tokens(keys).routes(routes![
         hello,
         echo,
         trailers,

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use policy_server::{App, Limits, Rate, Tls, candidate::Candidate};
+use policy_server::{App, Limits, Policies, Rate, Tls, candidate::Candidate};
 use policy_tests::every_policy as app;
 use tokio_rustls::rustls::{
     ClientConfig, RootCertStore,
@@ -44,7 +44,7 @@ fn app() -> App<()> {
     app::app()
         .public_origin(ORIGIN)
         .routes(cases::routes())
-        .limits(limits.concurrency(256).timeout(Duration::from_secs(1)))
+        .policies(Policies::new().limits(limits.concurrency(256).timeout(Duration::from_secs(1))))
 }
 
 /// Serves an app on a free port.

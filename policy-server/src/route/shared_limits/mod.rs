@@ -35,7 +35,7 @@ const PURGED_AT_ONCE: usize = 1000;
 /// Counts the rates and the concurrent requests of all instances of an app together, in a store.
 ///
 /// The limits are still written as [`#[limit]`](macro@crate::limit) or
-/// [`App::limits`](crate::App::limits): a limit that applies to one instance without this then applies
+/// [`App::policies`](crate::App::policies): a limit that applies to one instance without this then applies
 /// to the app, however many instances it has.
 ///
 /// - **Rates** below 200 requests a period are exact, and cost one call of the store for each request.
@@ -61,7 +61,7 @@ const PURGED_AT_ONCE: usize = 1000;
 /// let app = App::new(())
 ///     .sessions(Sessions::from_env("SESSION_STORE"))
 ///     .shared_limits(SharedLimits::with_sessions())
-///     .limits(Limits::NONE.rate(Rate::per_minute(600)));
+///     .policies(Policies::new().limits(Limits::NONE.rate(Rate::per_minute(600))));
 /// ```
 #[derive(Clone, Debug)]
 pub struct SharedLimits {

@@ -46,7 +46,7 @@ fn judged(fault: &Fault, path: &Path<'_>, method: &str) -> String {
 /// The attribute, with its location in the source.
 fn by(path: &Path<'_>, method: &str, attribute: &str) -> String {
     let Some(route) = path.served(method).or(path.routes.first().copied()) else {
-        return "App::cors, which holds for unknown paths".to_owned();
+        return "App::policies, which hold for unknown paths".to_owned();
     };
     let Some(handler) = &route.handler else { return format!("mount {}", path.template) };
     let own = handler.place.line;

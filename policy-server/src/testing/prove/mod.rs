@@ -30,7 +30,7 @@ pub use laws::Law;
 pub use probe::HandlerBehavior;
 
 use crate::{
-    app::{App, AppParts, defaults::Defaults},
+    app::{App, AppParts, policies::Policies},
     base::{clock::Clock, error::Error},
     pipeline::service::AppService,
     testing::lock::{LockTest, Subject},
@@ -244,13 +244,13 @@ fn probed(mut app: AppParts) -> Result<AppService, Error> {
 
 /// Removes the rate limits, which a proof would exceed.
 fn without_rates(mut app: AppParts) -> AppParts {
-    let no_rate = |defaults: &mut Defaults| defaults.policies.limits.rate = None;
-    no_rate(&mut app.defaults);
-    app.mounts.iter_mut().for_each(|(_, mount)| no_rate(&mut mount.defaults));
-    app.fallback.iter_mut().for_each(|fallback| no_rate(&mut fallback.defaults));
+    let no_rate = |policies: &mut Policies| policies.level.limits.rate = None;
+    no_rate(&mut app.policies);
+    app.mounts.iter_mut().for_each(|(_, mount)| no_rate(&mut mount.policies));
+    app.fallback.iter_mut().for_each(|fallback| no_rate(&mut fallback.policies));
     for (_, group) in &mut app.groups {
-        no_rate(&mut group.defaults);
-        group.mounts.iter_mut().for_each(|(_, mount)| no_rate(&mut mount.defaults));
+        no_rate(&mut group.policies);
+        group.mounts.iter_mut().for_each(|(_, mount)| no_rate(&mut mount.policies));
         group.routes.iter_mut().for_each(|route| route.description.policy.limits.rate = None);
     }
     app.routes.iter_mut().for_each(|route| route.description.policy.limits.rate = None);

@@ -28,9 +28,11 @@ impl Sharing {
         };
         let said_by = match source {
             Some(Source { level: Level::Group, file, line }) => {
-                format!("Group::cors ({file}:{line})")
+                format!("Group::policies ({file}:{line})")
             }
-            Some(Source { level: Level::App, file, line }) => format!("App::cors ({file}:{line})"),
+            Some(Source { level: Level::App, file, line }) => {
+                format!("App::policies ({file}:{line})")
+            }
             _ => own.to_owned(),
         };
         Self { origins, cors: cors.clone(), said_by }

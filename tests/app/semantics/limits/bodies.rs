@@ -67,8 +67,7 @@ async fn default(bytes: Bytes) -> String {
 
 fn bodies(seen: &Seen) -> App<Seen> {
     App::new(seen.clone())
-        .cors(SHOP)
-        .limits(Limits::NONE.body(20))
+        .policies(Policies::new().cors(SHOP).limits(Limits::NONE.body(20)))
         .routes(routes![upload, json_body, bytes, text, form, large, default])
 }
 

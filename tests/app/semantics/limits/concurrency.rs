@@ -56,7 +56,7 @@ async fn until(server: &Running, line: &str, status: u16) {
 async fn permits_are_held_exactly_while_a_request_runs() {
     let seen = Seen::default();
     let routes = routes![wait, streamed, fails, hangs];
-    let app = App::new(seen.clone()).cors(SHOP).routes(routes);
+    let app = App::new(seen.clone()).policies(Policies::new().cors(SHOP)).routes(routes);
     let server = Running::start(app).await;
     // One handler that waits, and one whose client goes away.
     let mut waiting = server.connect().await;
@@ -121,7 +121,8 @@ async fn places_of_the_app_are_for_all_routes_that_take_them_over() {
     }
 
     let gate = Gate::default();
-    let app = App::new(gate.clone()).cors(SHOP).limits(Limits::NONE.concurrency(1));
+    let app = App::new(gate.clone())
+        .policies(Policies::new().cors(SHOP).limits(Limits::NONE.concurrency(1)));
     let server = Running::start(app.routes(routes![waits, quick, own])).await;
     let mut waiting = server.connect().await;
     waiting.send(request("GET /wait", &[])).await;

@@ -78,7 +78,11 @@ impl FromRef<Seen> for Gate {
 #[tokio::test]
 async fn timeouts_say_whether_client_or_server_was_slow() {
     let seen = Seen::default();
-    let app = App::new(seen.clone()).cors(SHOP).routes(routes![slow, slow_body, slow_stream]);
+    let app = App::new(seen.clone()).policies(Policies::new().cors(SHOP)).routes(routes![
+        slow,
+        slow_body,
+        slow_stream
+    ]);
     let server = Running::start(app).await;
     let response = ask(&server, "GET /slow", &[PAGE]).await;
     assert_eq!(code(&response), (503, "handler.timed-out".to_owned()));
@@ -115,12 +119,14 @@ async fn services_and_the_fallback_are_limited_where_they_are_mounted() {
     };
     let gate = Gate::default();
     let limits = Limits::NONE.body(8).rate(Rate::per_minute(4)).concurrency(1);
-    let mount =
-        Mount::new(service(gate.clone())).public().methods([Method::GET, Method::POST]).cors(SHOP);
+    let mount = Mount::new(service(gate.clone()))
+        .public()
+        .methods([Method::GET, Method::POST])
+        .policies(Policies::new().cors(SHOP));
     let app = App::new(())
         .clock(Clock::at(START))
-        .cors(SHOP)
-        .mount("/mount", mount.limits(limits))
+        .policies(Policies::new().cors(SHOP).limits(Limits::NONE.body(9).rate(Rate::per_minute(2))))
+        .mount("/mount", mount.policies(Policies::new().limits(limits)))
         .fallback(
             Fallback::handler(async |request: Request| {
                 let body =
@@ -128,8 +134,7 @@ async fn services_and_the_fallback_are_limited_where_they_are_mounted() {
                 Ok::<_, Problem>(body.to_bytes().len().to_string())
             })
             .public(),
-        )
-        .limits(Limits::NONE.body(9).rate(Rate::per_minute(2)));
+        );
     let server = Running::start(app).await;
     let mut waiting = server.connect().await;
     waiting.send(request("GET /mount/wait", &[])).await;

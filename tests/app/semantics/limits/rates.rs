@@ -41,8 +41,8 @@ async fn two() -> &'static str {
 }
 
 fn rates(clock: &Clock) -> App<()> {
-    let app = App::new(()).cors(SHOP).clock(clock.clone());
-    app.limits(Limits::NONE.rate(Rate::per_minute(4)))
+    let app = App::new(()).policies(Policies::new().cors(SHOP)).clock(clock.clone());
+    app.policies(Policies::new().limits(Limits::NONE.rate(Rate::per_minute(4))))
         .routes(routes![rated, rated_put, cached, one, two])
 }
 
@@ -173,10 +173,10 @@ async fn a_limit_of_the_app_counts_all_routes_that_take_it_over() {
 #[tokio::test]
 async fn a_limit_is_counted_where_it_is_stated() {
     let group = || Group::new().routes(routes![one, two]);
-    let limited = |rate| group().limits(Limits::NONE.rate(rate));
+    let limited = |rate| group().policies(Policies::new().limits(Limits::NONE.rate(rate)));
     let app = App::new(())
         .clock(Clock::at(START))
-        .limits(Limits::NONE.rate(Rate::per_minute(2)))
+        .policies(Policies::new().limits(Limits::NONE.rate(Rate::per_minute(2))))
         .routes(routes![one])
         .group("/a", limited(Rate::per_minute(3)))
         .group("/b", limited(Rate::per_minute(3)))
@@ -242,7 +242,7 @@ async fn a_rate_per_principal_follows_the_user_across_addresses() {
     let clock = Clock::at(START);
     let app = App::new(())
         .public_origin(OWN)
-        .cors(SHOP)
+        .policies(Policies::new().cors(SHOP))
         .clock(clock.clone())
         .sessions(Sessions::memory())
         .routes(routes![mine, anybody, login]);

@@ -57,7 +57,11 @@ fn finds_cacheable_errors() {
             response.headers_mut().remove("cache-control");
         }
     };
-    cached(app().cors(APP).routes(routes![stock]), edit, "vary: none, cache-control: none");
+    cached(
+        app().policies(Policies::new().cors(APP)).routes(routes![stock]),
+        edit,
+        "vary: none, cache-control: none",
+    );
 }
 
 #[test]

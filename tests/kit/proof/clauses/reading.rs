@@ -16,7 +16,7 @@ async fn stock() {}
 async fn orders() {}
 
 fn shop() -> App<()> {
-    app().cors(APP).routes(routes![stock])
+    app().policies(Policies::new().cors(APP)).routes(routes![stock])
 }
 
 #[test]

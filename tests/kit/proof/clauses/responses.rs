@@ -14,7 +14,7 @@ const STRICT: HeadersPolicy = HeadersPolicy::builder()
 async fn page() {}
 
 fn shop() -> App<()> {
-    with_sessions().headers(STRICT).routes(routes![page])
+    with_sessions().policies(Policies::new().headers(STRICT)).routes(routes![page])
 }
 
 /// Changes responses, and expects the law to say these words.
