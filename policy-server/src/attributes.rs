@@ -232,7 +232,7 @@ pub use policy_macros::route;
 /// | `expose = ["etag", ..]` | response headers that the page may read |
 /// | `methods = ["PUT", ..]` | methods, in place of those that the router serves at the path |
 /// | `max_age = 600` | seconds for which a browser may cache a preflight; `0` and `-1`: not at all |
-/// | `dangerous_configured_bound` | takes the bound of `config("name")` from the configuration: [`App::origin_bound`](crate::App::origin_bound) |
+/// | `dangerous_configured_bound` | takes the bound of `config("name")` from the configuration: [`OriginList::within`](crate::OriginList::within) |
 /// | `dangerous_insecure_origins` | permits `credentials` for origins whose pages are sent without TLS (`http` except on loopback), or whose scheme is unknown |
 /// | `dangerous_public_suffix` | permits `credentials` for every name under a public suffix |
 ///

@@ -205,8 +205,8 @@ pub use app::files::Files;
 pub use app::tls::Tls;
 pub use app::{
     App, access::AuthRequirement, cors_source::CorsSource, fallback::Fallback, group::Group,
-    mount::Mount, policies::Policies, policy_layer::PolicyLayerBuilder, route::Route,
-    settings::ServerSettings,
+    mount::Mount, origin_list::OriginList, policies::Policies, policy_layer::PolicyLayerBuilder,
+    route::Route, settings::ServerSettings,
 };
 #[cfg(feature = "gateway")]
 pub use app::{

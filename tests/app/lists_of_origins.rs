@@ -1,6 +1,6 @@
 //! Lists of origins that are only known at run time.
 
-use policy_server::Rule;
+use policy_server::{OriginList, Rule};
 use policy_tests::log::Log;
 
 use super::*;
@@ -37,7 +37,7 @@ async fn granted(client: &TestClient, origin: &str) -> bool {
 #[tokio::test]
 async fn lists_of_origins_are_replaced_while_the_server_runs() {
     let partners = SharedOrigins::new();
-    let app = App::new(()).routes(routes![prices]).shared_origins("partners", &partners);
+    let app = App::new(()).routes(routes![prices]).origins("partners", &partners);
     let server = Running::start(app).await;
     let mut connection = server.connect().await;
     let asked = |origin: &str| request("GET /prices", &[&format!("origin: {origin}")]);
@@ -85,7 +85,7 @@ async fn lists_of_origins_are_replaced_atomically() {
     let partners = SharedOrigins::new();
     let both = ["https://a.partner.example", "https://always.partner.example"];
     partners.replace(&both).unwrap();
-    let app = App::new(()).routes(routes![prices]).shared_origins("partners", &partners);
+    let app = App::new(()).routes(routes![prices]).origins("partners", &partners);
     let client = app.test();
     let (done, mut is_done) = tokio::sync::oneshot::channel::<()>();
     let replacing = tokio::task::spawn_blocking(move || {
@@ -171,7 +171,8 @@ fn lists_of_origins_of_a_missing_file_are_refused() {
 async fn lists_of_origins_come_from_the_environment() {
     const NAME: &str = "lists_of_origins::lists_of_origins_come_from_the_environment";
     const VARIABLE: &str = "POLICY_TEST_PARTNERS";
-    let app = || App::new(()).routes(routes![prices]).origins_from_env("partners", VARIABLE);
+    let app =
+        || App::new(()).routes(routes![prices]).origins("partners", OriginList::env(VARIABLE));
     match process::role().as_deref() {
         None => {
             let list = "https://a.partner.example, https://b.partner.example\n  https://c.partner.example,,";
@@ -217,9 +218,9 @@ fn problems(app: App<()>) -> Vec<(&'static str, String)> {
 #[tokio::test]
 async fn lists_of_origins_are_within_the_bound_of_the_configuration() {
     let pages = SharedOrigins::new();
-    let app = App::new(()).routes(routes![me]).shared_origins("customer", &pages);
+    let list = OriginList::from(&pages).within(["https://*.acme.example", "https://acme.example"]);
+    let app = App::new(()).routes(routes![me]).origins("customer", list);
     let (log, _guard) = Log::of("policy_server");
-    let app = app.origin_bound("customer", ["https://*.acme.example", "https://acme.example"]);
     let server = Running::start(app).await;
     let sharing = async |origin: &str| {
         server.response(request("GET /me", &[&format!("origin: {origin}")])).await.sharing().len()
@@ -236,7 +237,8 @@ async fn lists_of_origins_are_within_the_bound_of_the_configuration() {
 
 #[test]
 fn invalid_and_unused_bounds_of_the_configuration_stop_the_start() {
-    let app = || App::new(()).routes(routes![me]).origins("customer", [""; 0]);
+    let empty = || OriginList::from([""; 0]);
+    let app = |list: OriginList| App::new(()).routes(routes![me]).origins("customer", list);
     for (bound, codes) in [
         (&["https://*.acme.example"][..], &[][..]),
         (&[], &["cors.origins-missing"]),
@@ -245,7 +247,7 @@ fn invalid_and_unused_bounds_of_the_configuration_stop_the_start() {
         (&["https://*.co.uk"], &["cors.public-suffix-with-credentials"]),
         (&["https://Acme.example/"], &["cors.origin-upper-case"]),
     ] {
-        let found = problems(app().origin_bound("customer", bound.iter().copied()));
+        let found = problems(app(empty().within(bound.iter().copied())));
         let found_codes: Vec<_> = found.iter().map(|(code, _)| *code).collect();
         assert_eq!(found_codes, codes, "{found:?}");
         let is_located = |(_, text): &(_, String)| {
@@ -253,17 +255,17 @@ fn invalid_and_unused_bounds_of_the_configuration_stop_the_start() {
         };
         assert!(found.iter().all(is_located), "{found:?}");
     }
-    let unset = problems(app());
+    let unset = problems(app(empty()));
     assert_eq!(unset.len(), 1, "{unset:?}");
     assert!(unset[0].1.contains(": within `customer`: "), "{unset:?}");
     assert_eq!(unset[0].0, "cors.bound-unset");
-    let unused = App::new(()).routes(routes![prices]).origins("partners", [""; 0]);
-    let unused = problems(unused.origin_bound("partners", ["https://acme.example"]));
+    let unused = empty().within(["https://acme.example"]);
+    let unused = problems(App::new(()).routes(routes![prices]).origins("partners", unused));
     assert_eq!(unused.iter().map(|(code, _)| *code).collect::<Vec<_>>(), ["cors.bound-unused"]);
-    let missing = problems(app().origin_bound_from_env("customer", "POLICY_TEST_NO_VARIABLE"));
+    let missing = problems(app(empty().within_env("POLICY_TEST_NO_VARIABLE")));
     let codes: Vec<_> = missing.iter().map(|(code, _)| *code).collect();
     assert_eq!(codes, ["app.variable-unset"], "{missing:?}");
-    assert!(missing[0].1.starts_with("App::origin_bound_from_env: "), "{missing:?}");
+    assert!(missing[0].1.starts_with("OriginList::within_env: "), "{missing:?}");
 }
 
 #[tokio::test]
@@ -273,8 +275,8 @@ async fn bounds_come_from_a_file_or_the_environment() {
     let app = || App::new(()).routes(routes![me]);
     let origin = "https://tasks.acme.example";
     if process::role().is_some() {
-        let app = app().origin_bound_from_env("customer", VARIABLE);
-        assert_eq!(problems(app.origins("customer", [origin])), []);
+        let list = OriginList::from(vec![origin]).within_env(VARIABLE);
+        assert_eq!(problems(app().origins("customer", list)), []);
         return;
     }
     let bound = "https://acme.example, https://*.acme.example";

@@ -91,7 +91,7 @@ the app does not start: 7 problems
 - app::starts::named (tests/app/starts.rs:_): `GET /users/{name}`: another route matches the same requests: `/users/{id}` of app::starts::user (route.conflict)
   help: change the path or the method of one of them
 - app::starts::prices (tests/app/starts.rs:_): origins `partners`: the app has no list of origins with this name (cors.origin-list-missing)
-  help: set it with `App::origins`, `App::origins_from_env` or a configuration file
+  help: set it with `App::origins` or a configuration file
 - app::starts::pages (tests/app/starts.rs:_): origins `https://*.github.io`: anybody can register a name under this public suffix, and could read responses with the user's cookies (cors.public-suffix-with-credentials)
   help: name your own domain below it, or the ending that only names of your account have, such as `https://shop-*-acme.vercel.app`, or state the risk with `dangerous_public_suffix`
 - group: `/api/`: a prefix cannot be empty, have parameters or end with `/` (route.path-prefix)

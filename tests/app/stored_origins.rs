@@ -118,7 +118,7 @@ impl Instance {
         let partners = StoredOrigins::in_store(store.clone(), initial.iter().copied());
         let app = App::new(partners.clone())
             .readiness("/ready")
-            .stored_origins("partners", &partners)
+            .origins("partners", &partners)
             .routes(routes);
         let client = TestClient::new(app.open().await?, "localhost");
         Ok(Self { client, partners })
@@ -329,7 +329,7 @@ async fn while_the_store_is_away_the_last_list_holds_and_changes_fail() {
 async fn a_stored_list_is_in_the_store_of_the_sessions_or_names_one() {
     let partners = StoredOrigins::new([A]);
     assert!(matches!(partners.add(B).await, Err(StoredOriginsError::NotStarted)));
-    let app = || App::new(()).stored_origins("partners", &partners).routes(routes![prices]);
+    let app = || App::new(()).origins("partners", &partners).routes(routes![prices]);
     let Err(Error::Start(problems)) = app().open().await.map(drop) else { panic!("it starts") };
     assert_eq!(
         problems.iter().map(StartProblem::code).collect::<Vec<_>>(),
@@ -340,7 +340,7 @@ async fn a_stored_list_is_in_the_store_of_the_sessions_or_names_one() {
     // Tests need none, and an initial list is checked as all are.
     assert_eq!(app().test().get("/prices").send().await.status(), 200);
     let wrong = StoredOrigins::new([OUTSIDE]);
-    let app = App::new(()).stored_origins("partners", &wrong).routes(routes![prices]);
+    let app = App::new(()).origins("partners", &wrong).routes(routes![prices]);
     let text = app.build().map(drop).unwrap_err().to_string();
     assert!(text.contains("cors.origin-outside-bound"), "{text}");
 }

@@ -25,7 +25,7 @@ fn tenants() -> (SharedOrigins, App<()>) {
     let tenants = SharedOrigins::new();
     let app = App::new(())
         .public_origin("https://api.shop.example")
-        .shared_origins("tenants", &tenants)
+        .origins("tenants", &tenants)
         .routes(routes![orders]);
     (tenants, app)
 }
@@ -123,8 +123,7 @@ fn a_path_without_the_parameter_does_not_start() {
     async fn prices() {}
 
     let tenants = SharedOrigins::new();
-    let app =
-        || App::new(()).shared_origins("tenants", &tenants).policies(Policies::new().cors(BY));
+    let app = || App::new(()).origins("tenants", &tenants).policies(Policies::new().cors(BY));
     let service = || Mount::new(Router::new()).public();
     for app in [app().routes(routes![prices]), app().mount("/old", service())] {
         let Err(Error::Start(problems)) = app.build() else { panic!("it starts") };
@@ -132,9 +131,8 @@ fn a_path_without_the_parameter_does_not_start() {
         assert_eq!(codes, ["cors.list-by"]);
     }
     assert!(app().routes(routes![orders]).build().is_ok());
-    let layer = PolicyLayer::builder()
-        .shared_origins("tenants", &tenants)
-        .policies(Policies::new().cors(BY));
+    let layer =
+        PolicyLayer::builder().origins("tenants", &tenants).policies(Policies::new().cors(BY));
     let Err(Error::Start(problems)) = layer.build() else { panic!("it starts") };
     assert_eq!(problems[0].code(), "cors.list-by");
 }

@@ -130,7 +130,7 @@ fn run_time_lists_follow_the_rules_of_attributes() {
     let app = App::new(())
         .public_origin("https://api.shop.example")
         .sessions(Sessions::memory().same_site(SameSite::Lax))
-        .shared_origins("pages", &pages)
+        .origins("pages", &pages)
         .routes(routes![listed]);
     app.build().expect("an app without problems");
     let is_bounded = |row: &&Row| {

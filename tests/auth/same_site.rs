@@ -163,7 +163,7 @@ async fn routes_without_a_required_session_and_loopback_pages_are_noticed() {
 fn lists_that_change_are_checked_when_they_are_replaced() {
     let partners = SharedOrigins::new();
     let start = |same_site, route: Vec<Route<()>>| {
-        app(same_site).shared_origins("partners", &partners).routes(route).build().map(drop)
+        app(same_site).origins("partners", &partners).routes(route).build().map(drop)
     };
     assert!(start(SameSite::Lax, routes![listed]).is_ok());
     let own = ["https://app.shop.example", "http://localhost:3000"];
@@ -179,7 +179,7 @@ fn lists_that_change_are_checked_when_they_are_replaced() {
     // An origin that is in the list at start is an error at start.
     let partners = SharedOrigins::new();
     partners.replace(&["https://app.partner.example"]).expect("no route uses it yet");
-    let app = app(SameSite::Lax).shared_origins("partners", &partners).routes(routes![listed]);
+    let app = app(SameSite::Lax).origins("partners", &partners).routes(routes![listed]);
     assert_eq!(pairs(&found(app)), [("listed", "https://app.partner.example")]);
 }
 
@@ -187,8 +187,7 @@ fn lists_that_change_are_checked_when_they_are_replaced() {
 #[test]
 fn a_bound_without_an_origin_of_the_own_site_is_refused_at_start() {
     let partners = SharedOrigins::new();
-    let start =
-        |same_site| app(same_site).shared_origins("partners", &partners).routes(routes![outside]);
+    let start = |same_site| app(same_site).origins("partners", &partners).routes(routes![outside]);
     assert_eq!(pairs(&found(start(SameSite::Lax))), [("outside", "https://*.partner.example")]);
     assert!(found(start(SameSite::None)).is_empty());
 }
@@ -196,7 +195,7 @@ fn a_bound_without_an_origin_of_the_own_site_is_refused_at_start() {
 #[tokio::test]
 async fn a_stored_list_refuses_pages_of_other_sites() {
     let partners = StoredOrigins::new(["https://app.shop.example"]);
-    let app = app(SameSite::Lax).stored_origins("partners", &partners).routes(routes![listed]);
+    let app = app(SameSite::Lax).origins("partners", &partners).routes(routes![listed]);
     let _service = app.open().await.expect("an app without problems");
     let refused = partners.add("https://app.partner.example").await;
     let Err(StoredOriginsError::Refused(errors)) = refused else { panic!("{refused:?}") };

@@ -38,7 +38,7 @@ impl Instance {
         let app = App::new(())
             .public_origin("https://api.example")
             .sessions(Sessions::from_url(store))
-            .stored_origins("customers", &customers)
+            .origins("customers", &customers)
             .routes(routes![prices]);
         let client = TestClient::new(app.open().await.unwrap(), "api.example");
         Self { client, customers }

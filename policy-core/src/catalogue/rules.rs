@@ -152,8 +152,8 @@ entries! {
         builder "add `.within(&[\"https://*.your-domain.example\"])`; for a product that customers install on their own domains, write `.dangerous_configured_bound()`";
     /// A route that takes the bound of its origins from a configuration that has none.
     BoundUnset Error "cors.bound-unset",
-        "the bound of this list of origins comes from the configuration, which sets none",
-        "set it with `App::origin_bound`, `App::origin_bound_from_env` or `[bounds]` in the configuration file";
+        "the bound of this list of origins comes from the configuration, which states none",
+        "set it with `OriginList::within`, `OriginList::within_env` or `[bounds]` in the configuration file";
     /// A bound in the configuration that no route takes.
     BoundUnused Error "cors.bound-unused",
         "no route takes the bound of this list of origins from the configuration",
@@ -169,7 +169,7 @@ entries! {
     /// A run-time list that the app does not have.
     OriginListMissing Error "cors.origin-list-missing",
         "the app has no list of origins with this name",
-        "set it with `App::origins`, `App::origins_from_env` or a configuration file";
+        "set it with `App::origins` or a configuration file";
     /// A run-time list that no route uses.
     OriginListUnused Error "cors.origin-list-unused",
         "no route names this list of origins",
@@ -256,8 +256,8 @@ entries! {
         "remove these origins from the policy for production";
     /// A list of origins that is to be stored, without a store.
     StoredListWithoutStore Error "cors.list-without-store",
-        "this list of origins has to be stored, but the app has no store for it",
-        "keep the sessions of the app in a store of this crate, or name one with `StoredOrigins::in_store`";
+        "this list of origins is to be stored, and there is no store for it",
+        "keep the sessions of the app in a store of this crate, or name one by `StoredOrigins::in_store`; a layer has no store";
 
     // `#[auth]`: who may call.
 

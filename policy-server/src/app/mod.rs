@@ -10,6 +10,7 @@ pub(crate) mod gateway;
 pub(crate) mod group;
 pub(crate) mod mount;
 pub(crate) mod mounted_paths;
+pub(crate) mod origin_list;
 pub(crate) mod policies;
 pub(crate) mod policy_layer;
 #[cfg(feature = "gateway")]
@@ -25,11 +26,13 @@ pub(crate) mod tunnel;
 use std::path::PathBuf;
 use std::{any::Any, fmt, marker::PhantomData};
 
-use policy_core::{cors::SharedOrigins, limits::RateCapacity, path::TrailingSlash};
+use policy_core::{limits::RateCapacity, path::TrailingSlash};
 use tower_layer::Layer;
 
 #[cfg(feature = "gateway")]
 use crate::app::gateway::GatewayParts;
+#[cfg(feature = "config_file")]
+use crate::app::origin_list::OriginSource;
 #[cfg(feature = "tls")]
 use crate::app::tls::Tls;
 #[cfg(feature = "manifest")]
@@ -40,6 +43,7 @@ use crate::{
         fallback::Fallback,
         group::{Group, GroupParts},
         mount::Mount,
+        origin_list::OriginList,
         policies::Policies,
         route::{Entry, Route},
         settings::ServerSettings,
@@ -54,7 +58,6 @@ use crate::{
     handler::service::{HttpService, SharedService, Wrap},
     observe::health::Probe,
     route::shared_limits::SharedLimits,
-    store::stored_origins::StoredOrigins,
 };
 
 /// Builder of an HTTP service: its state, its routes and their common settings.
@@ -89,9 +92,7 @@ use crate::{
 /// - Policies of routes without their own: [`policies`](Self::policies).
 /// - Callers of mounts, proxies and the fallback without their own: [`auth`](Self::auth),
 ///   [`public`](Self::public), [`csrf`](Self::csrf).
-/// - Lists of origins: [`origins`](Self::origins), [`shared_origins`](Self::shared_origins),
-///   [`stored_origins`](Self::stored_origins), [`origins_from_env`](Self::origins_from_env); with the
-///   feature `config_file` also `config_file`.
+/// - Lists of origins: [`origins`](Self::origins); with the feature `config_file` also `config_file`.
 /// - Authentication: [`sessions`](Self::sessions), [`tokens`](Self::tokens),
 ///   [`scheme`](Self::scheme).
 /// - Address and connections: [`public_origin`](Self::public_origin), [`behind`](Self::behind),
@@ -126,7 +127,7 @@ pub(crate) struct AppParts {
     #[cfg(feature = "gateway")]
     pub(crate) gateway: GatewayParts,
     pub(crate) fallback: Option<Fallback>,
-    pub(crate) origins: Vec<(String, OriginsFrom)>,
+    pub(crate) origins: Vec<(String, OriginList)>,
     pub(crate) settings: ServerSettings,
     pub(crate) rate_capacity: RateCapacity,
     /// The beginning of `type` in problems.
@@ -156,21 +157,6 @@ impl AppParts {
     pub(crate) fn has_credentials(&self) -> bool {
         self.sessions.is_some() || self.tokens.is_some() || !self.schemes.is_empty()
     }
-}
-
-/// The source of a run-time list of origins.
-#[derive(Clone)]
-pub(crate) enum OriginsFrom {
-    Code(Vec<String>),
-    Handle(SharedOrigins),
-    Stored(StoredOrigins),
-    Environment(String),
-    /// No list: the bound of one.
-    Bound(Vec<String>),
-    BoundInEnvironment(String),
-    /// All lists and bounds of a file, whose path is shown as the name.
-    #[cfg(feature = "config_file")]
-    File(PathBuf),
 }
 
 impl<S: Send + Sync + 'static> App<S> {
@@ -383,109 +369,16 @@ impl<S> App<S> {
         self
     }
 
-    /// Sets the list of origins that routes name by `origins = config("name")`.
-    pub fn origins<T: Into<String>>(
-        mut self,
-        name: impl Into<String>,
-        origins: impl IntoIterator<Item = T>,
-    ) -> Self {
-        let origins = origins.into_iter().map(Into::into).collect();
-        self.parts.origins.push((name.into(), OriginsFrom::Code(origins)));
+    /// Sets the list of origins that routes name by `origins = config("name")`: an array of origins, a
+    /// [`SharedOrigins`](crate::SharedOrigins) that is replaced while the app runs, a
+    /// [`StoredOrigins`](crate::StoredOrigins), or [`OriginList::env`]. [`OriginList::within`] states
+    /// its bound.
+    pub fn origins(mut self, name: impl Into<String>, list: impl Into<OriginList>) -> Self {
+        self.parts.origins.push((name.into(), list.into()));
         self
     }
 
-    /// Sets a list of origins by a handle, through which it can be replaced while the app runs.
-    ///
-    /// ```
-    /// use policy_server::{SharedOrigins, prelude::*};
-    ///
-    /// #[get("/prices")]
-    /// #[cors(origins = config("partners", within = ["https://*.partner.example"]))]
-    /// #[auth(public)]
-    /// async fn prices() -> &'static str {
-    ///     "prices"
-    /// }
-    ///
-    /// let partners = SharedOrigins::new();
-    /// let client = App::new(()).shared_origins("partners", &partners).routes(routes![prices]).test();
-    /// assert!(partners.replace(&["https://a.partner.example"]).is_ok());
-    /// // Outside of the bound: refused whole, and the list stays as it is.
-    /// assert!(partners.replace(&["https://evil.example"]).is_err());
-    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    /// # runtime.block_on(async {
-    /// let response = client.get("/prices").origin("https://a.partner.example").send().await;
-    /// assert!(response.header("access-control-allow-origin").is_some());
-    /// # });
-    /// ```
-    pub fn shared_origins(mut self, name: impl Into<String>, origins: &SharedOrigins) -> Self {
-        self.parts.origins.push((name.into(), OriginsFrom::Handle(origins.clone())));
-        self
-    }
-
-    /// Sets a list of origins that is kept in a store: a change at one instance applies to all, and
-    /// survives a restart. See [`StoredOrigins`].
-    pub fn stored_origins(mut self, name: impl Into<String>, origins: &StoredOrigins) -> Self {
-        self.parts.origins.push((name.into(), OriginsFrom::Stored(origins.clone())));
-        self
-    }
-
-    /// Reads a list of origins from an environment variable, separated by commas or white space.
-    pub fn origins_from_env(
-        mut self,
-        name: impl Into<String>,
-        variable: impl Into<String>,
-    ) -> Self {
-        self.parts.origins.push((name.into(), OriginsFrom::Environment(variable.into())));
-        self
-    }
-
-    /// States the bound of a list of origins, for routes with `dangerous_configured_bound`: a product
-    /// that customers install on their own domains does not know these when it is compiled.
-    ///
-    /// **The author of the bound decides whose pages act with the cookies of their visitors**, for all
-    /// origins that the list may contain; the compiler cannot check it. A notice at start reports this
-    /// (`cors.bound-configured`). The rules are those of `within`: with `credentials`, an app starts
-    /// neither with `*`, nor with `http:`, nor with a wildcard over a public suffix.
-    ///
-    /// ```
-    /// use policy_server::{SharedOrigins, prelude::*};
-    ///
-    /// #[get("/me")]
-    /// #[cors(origins = config("customer"), credentials, dangerous_configured_bound)]
-    /// #[auth(public)]
-    /// async fn me() {}
-    ///
-    /// let pages = SharedOrigins::new();
-    /// let app = App::new(())
-    ///     .routes(routes![me])
-    ///     .shared_origins("customer", &pages)
-    ///     .origin_bound("customer", ["https://*.acme.example"]);
-    /// assert!(app.build().is_ok());
-    /// assert!(pages.replace(&["https://tasks.acme.example"]).is_ok());
-    /// assert!(pages.replace(&["https://tasks.evil.example"]).is_err());
-    /// ```
-    pub fn origin_bound<T: Into<String>>(
-        mut self,
-        name: impl Into<String>,
-        patterns: impl IntoIterator<Item = T>,
-    ) -> Self {
-        let patterns = patterns.into_iter().map(Into::into).collect();
-        self.parts.origins.push((name.into(), OriginsFrom::Bound(patterns)));
-        self
-    }
-
-    /// Reads the [bound](Self::origin_bound) of a list of origins from an environment variable, separated
-    /// by commas or white space.
-    pub fn origin_bound_from_env(
-        mut self,
-        name: impl Into<String>,
-        variable: impl Into<String>,
-    ) -> Self {
-        self.parts.origins.push((name.into(), OriginsFrom::BoundInEnvironment(variable.into())));
-        self
-    }
-
-    /// Reads lists of origins, and [bounds](Self::origin_bound) of lists, from a TOML file when the app
+    /// Reads lists of origins, and [bounds](OriginList::within) of lists, from a TOML file when the app
     /// starts (feature `config_file`):
     ///
     /// ```toml
@@ -500,7 +393,7 @@ impl<S> App<S> {
     #[cfg(feature = "config_file")]
     pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        self.parts.origins.push((path.display().to_string(), OriginsFrom::File(path)));
+        self.parts.origins.push((path.display().to_string(), OriginSource::File(path).into()));
         self
     }
 

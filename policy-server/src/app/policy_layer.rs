@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 
 use http::Extensions;
-use policy_core::{cors::SharedOrigins, csrf::CsrfPolicy};
+use policy_core::csrf::CsrfPolicy;
 
-use crate::app::{OriginsFrom, policies::Policies};
+use crate::app::{origin_list::OriginList, policies::Policies};
 
 /// Builds a [`PolicyLayer`](crate::PolicyLayer) from its policies. A facet that is not stated is left
 /// to the service behind the layer; nothing is on by default.
@@ -46,7 +46,7 @@ use crate::app::{OriginsFrom, policies::Policies};
 pub struct PolicyLayerBuilder {
     pub(crate) policies: Policies,
     pub(crate) public_origin: Option<String>,
-    pub(crate) origins: Vec<(String, OriginsFrom)>,
+    pub(crate) origins: Vec<(String, OriginList)>,
     pub(crate) problem_types: Option<String>,
     pub(crate) csrf: Option<CsrfPolicy>,
     pub(crate) peer: Option<fn(&Extensions) -> Option<SocketAddr>>,
@@ -89,9 +89,10 @@ impl PolicyLayerBuilder {
         self
     }
 
-    /// Sets the list of origins that the CORS policy names.
-    pub fn shared_origins(mut self, name: impl Into<String>, origins: &SharedOrigins) -> Self {
-        self.origins.push((name.into(), OriginsFrom::Handle(origins.clone())));
+    /// Sets the list of origins that the CORS policy names, as [`App::origins`](crate::App::origins)
+    /// does. A layer opens no store, so a list that is stored is an error.
+    pub fn origins(mut self, name: impl Into<String>, list: impl Into<OriginList>) -> Self {
+        self.origins.push((name.into(), list.into()));
         self
     }
 

@@ -65,6 +65,9 @@ impl PolicyLayerBuilder {
         if let Some(CsrfPolicy::Token | CsrfPolicy::OriginElseToken) = csrf {
             builder.rule(LAYER, Rule::CsrfTokenOfLayer, "");
         }
+        for (name, _) in &named.stored {
+            builder.rule(LAYER, Rule::StoredListWithoutStore, name);
+        }
         builder.check_csrf(LAYER, csrf);
         let level = builder.level(LAYER, policies);
         let facts = RouteFacts { methods: &["GET"], ..RouteFacts::PUBLIC };

@@ -9,7 +9,11 @@ use policy_core::{
 
 #[cfg(feature = "config_file")]
 use super::config_file::ConfigFile;
-use crate::{app::OriginsFrom, base::error::StartProblem, store::stored_origins::StoredOrigins};
+use crate::{
+    app::origin_list::{OriginList, OriginSource, Texts},
+    base::error::StartProblem,
+    store::stored_origins::StoredOrigins,
+};
 
 /// The lists of an app. They are created empty by name and filled once all routes have registered
 /// their bounds, so that all problems of a list are found together.
@@ -26,7 +30,7 @@ pub(crate) struct NamedLists {
 impl NamedLists {
     /// Reads all sources; problems are added to `problems`.
     pub(crate) fn read(
-        sources: Vec<(String, OriginsFrom)>,
+        sources: Vec<(String, OriginList)>,
         problems: &mut Vec<StartProblem>,
     ) -> Self {
         let mut this = Self {
@@ -35,24 +39,34 @@ impl NamedLists {
             stored: Vec::new(),
             is_complete: true,
         };
-        for (name, source) in sources {
+        for (name, OriginList { source, bound }) in sources {
+            match bound.map(|bound| read(bound, "OriginList::within_env")) {
+                None => (),
+                Some(Ok(patterns)) => this.lists.set_bound(name.clone(), patterns),
+                Some(Err(problem)) => {
+                    this.is_complete = false;
+                    problems.push(problem);
+                }
+            }
             match source {
-                OriginsFrom::Handle(shared) => this.lists.insert(name, shared),
-                OriginsFrom::Stored(stored) => {
+                OriginSource::Shared(shared) => this.lists.insert(name, shared),
+                OriginSource::Stored(stored) => {
                     this.lists.insert(name.clone(), stored.list().clone());
                     this.stored.push((name, stored));
                 }
-                OriginsFrom::Code(origins) => this.add(name, "", origins),
-                OriginsFrom::Environment(variable) => {
-                    let origins = read_variable("App::origins_from_env", &variable);
-                    let origins = origins.unwrap_or_else(|problem| {
+                OriginSource::Texts(texts) => {
+                    let source = match &texts {
+                        Texts::Fixed(_) => String::new(),
+                        Texts::Env(variable) => format!(" from the variable {variable}"),
+                    };
+                    let origins = read(texts, "OriginList::env").unwrap_or_else(|problem| {
                         problems.push(problem);
                         Vec::new()
                     });
-                    this.add(name, &format!(" from the variable {variable}"), origins);
+                    this.add(name, &source, origins);
                 }
                 #[cfg(feature = "config_file")]
-                OriginsFrom::File(path) => match ConfigFile::read(&path) {
+                OriginSource::File(path) => match ConfigFile::read(&path) {
                     Ok(ConfigFile { origins, bounds }) => {
                         let source = format!(" in {name}");
                         for (name, origins) in origins {
@@ -67,16 +81,6 @@ impl NamedLists {
                         problems.push(problem);
                     }
                 },
-                OriginsFrom::Bound(patterns) => this.lists.set_bound(name, patterns),
-                OriginsFrom::BoundInEnvironment(variable) => {
-                    match read_variable("App::origin_bound_from_env", &variable) {
-                        Ok(patterns) => this.lists.set_bound(name, patterns),
-                        Err(problem) => {
-                            this.is_complete = false;
-                            problems.push(problem);
-                        }
-                    }
-                }
             }
         }
         this
@@ -97,9 +101,13 @@ impl NamedLists {
     }
 }
 
-fn read_variable(reader: &str, variable: &str) -> Result<Vec<String>, StartProblem> {
-    let unset = |_not_set| StartProblem::new(Rule::VariableUnset, reader, variable);
-    let text = env::var(variable).map_err(unset)?;
+fn read(texts: Texts, reader: &str) -> Result<Vec<String>, StartProblem> {
+    let variable = match texts {
+        Texts::Fixed(texts) => return Ok(texts),
+        Texts::Env(variable) => variable,
+    };
+    let unset = |_not_set| StartProblem::new(Rule::VariableUnset, reader, &variable);
+    let text = env::var(&variable).map_err(unset)?;
     let words = text.split(|char: char| char == ',' || char.is_ascii_whitespace());
     Ok(words.filter(|word| !word.is_empty()).map(str::to_owned).collect())
 }

@@ -25,7 +25,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const TRIES: usize = 10;
 
 /// A list of origins that is kept in a store, so that a change at one instance holds at all, and
-/// after a restart: [`App::stored_origins`](crate::App::stored_origins). A clone is another handle to
+/// after a restart: [`App::origins`](crate::App::origins). A clone is another handle to
 /// the same list.
 ///
 /// A change holds at this instance when its call completes, and at the others within a second. It is
@@ -57,7 +57,7 @@ const TRIES: usize = 10;
 /// let customers = StoredOrigins::new(["https://a.customer.example"]);
 /// let app = App::new(customers.clone())
 ///     .sessions(Sessions::memory())
-///     .stored_origins("customers", &customers)
+///     .origins("customers", &customers)
 ///     .routes(routes![prices, admit]);
 /// # let _ = app.test();
 /// ```
@@ -271,8 +271,7 @@ impl StoredOrigins {
             None => (shared, old),
         };
         let Some(store) = store else {
-            let missing =
-                StartProblem::new(Rule::StoredListWithoutStore, "App::stored_origins", name);
+            let missing = StartProblem::new(Rule::StoredListWithoutStore, "App::origins", name);
             return Err(vec![missing]);
         };
         store.open().await.map_err(failed)?;

@@ -325,7 +325,7 @@ async fn an_origin_removed_during_the_request_is_refused() {
     let partners = policy_server::SharedOrigins::new();
     partners.replace(&[ORIGIN]).expect("right");
     let policies =
-        PolicyLayer::builder().public_origin(OWN).shared_origins("partners", &partners).policies(
+        PolicyLayer::builder().public_origin(OWN).origins("partners", &partners).policies(
             Policies::new()
                 .headers(HeadersPolicy::API)
                 .cache(CachePolicy::private().max_age(60).build())

@@ -243,7 +243,7 @@ async fn partners() {}
 #[tokio::test]
 async fn candidates_use_the_run_time_lists_of_the_app() {
     let list = SharedOrigins::new();
-    let app = || App::new(()).shared_origins("partners", &list).routes(routes![partners]);
+    let app = || App::new(()).origins("partners", &list).routes(routes![partners]);
     let candidate = Candidate::new(app().manifest());
     let client = app().observe(&candidate).test();
     for (origins, is_granted) in

@@ -151,7 +151,7 @@ pub(crate) fn app() -> App<()> {
         .sessions(Sessions::memory())
         .tokens(Tokens::hs256([("k1", secret)]).expect("a key").accept(partner))
         .scheme(ApiKeys)
-        .shared_origins("partners", &partners)
+        .origins("partners", &partners)
         .policies(Policies::new().cors(EVERYBODY))
         .routes(routes![
             index, order, change, buy, find, quote, describe, login, prefer, hook, revoke, prices,

@@ -82,7 +82,7 @@ fn app(lists: &[(&str, SharedOrigins)]) -> App<()> {
         .routes(routes![read, write, of_partners, files, script, login])
         .mount("/m", Mount::new(below).public().policies(Policies::new().cors(SHOP)))
         .health("/health");
-    lists.iter().fold(app, |app, (name, list)| app.shared_origins(*name, list))
+    lists.iter().fold(app, |app, (name, list)| app.origins(*name, list))
 }
 
 /// Another policy for the app: its lists have no bounds that the present entries could break.

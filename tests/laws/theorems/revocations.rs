@@ -73,7 +73,7 @@ fn t13_a_revoked_origin_is_gone_at_once_and_its_preflights_in_time() {
         let scenario = Scenario { groups: vec![group], default: None, plan };
         let shared = SharedOrigins::new();
         shared.replace(&ENTRIES[..2]).expect("a good list");
-        let app = App::new(()).public_origin(OWN).shared_origins("list", &shared);
+        let app = App::new(()).public_origin(OWN).origins("list", &shared);
         let site = Site::with(&scenario, app);
         let kept = Duration::from_secs(max_age).min(profile.preflight_cap);
         let mut state = State::new(profile, START);
