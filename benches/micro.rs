@@ -140,7 +140,9 @@ fn app(routes: usize) -> Result<AppService, String> {
     let app = groups.fold(App::new(()), |app, prefix| {
         app.group(prefix, Group::new().routes(routes![fixed, one, two]))
     });
-    app.build().map_err(|error| error.to_string())
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    runtime.block_on(app.open()).map_err(|error| error.to_string())
 }
 
 /// A whole request through the gates, without a socket.

@@ -9,16 +9,15 @@ use crate::{
 };
 
 impl<S> App<S> {
-    /// Checks everything, opens nothing, and returns the app as a `tower::Service`. Sessions and
-    /// tokens are kept in memory, whatever stores the app configures, so this is for inspecting an
-    /// app. Use [`open`](Self::open) to serve it, and [`into_service`](Self::into_service) in
-    /// tests.
+    /// Checks everything that a start checks before it opens the stores, and opens nothing. Use
+    /// [`open`](Self::open) or [`serve`](Self::serve) to serve the app, and
+    /// [`into_service`](Self::into_service) in tests.
     ///
     /// # Errors
     ///
     /// All problems of the app.
-    pub fn build(self) -> Result<AppService, Error> {
-        build::compile(self.parts)?.in_memory()
+    pub fn check(self) -> Result<(), Error> {
+        build::compile(self.parts)?.check()
     }
 
     /// The effective policy of the app as data, and where it is written (feature `manifest`). It is

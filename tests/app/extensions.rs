@@ -100,7 +100,7 @@ fn an_extension_needs_a_policy() {
             Group::new().policies(Policies::new().no_cors()).routes(routes![traced]),
         ),
     ] {
-        let Err(Error::Start(problems)) = app.build() else { panic!("it starts") };
+        let Err(Error::Start(problems)) = app.check() else { panic!("it starts") };
         let codes: Vec<_> = problems.iter().map(StartProblem::code).collect();
         assert_eq!(codes, ["cors.extension-of-nothing"]);
     }

@@ -151,7 +151,7 @@ fn lists_of_origins_of_a_bad_file_are_refused() {
     ] {
         let file = File::new(name, text);
         let app = App::new(()).routes(routes![prices]).config_file(&file.0);
-        let error = app.build().expect_err(name);
+        let error = app.check().expect_err(name);
         let Error::Start(problems) = &error else { panic!("{error}") };
         let codes: Vec<_> = problems.iter().map(StartProblem::code).collect();
         assert_eq!(codes, [code], "{error}");
@@ -163,7 +163,7 @@ fn lists_of_origins_of_a_bad_file_are_refused() {
 #[test]
 fn lists_of_origins_of_a_missing_file_are_refused() {
     let app = App::new(()).routes(routes![prices]).config_file("tests/no-such-file.toml");
-    let error = app.build().expect_err("no file").to_string();
+    let error = app.check().expect_err("no file").to_string();
     assert!(error.contains("- App::config_file: `tests/no-such-file.toml`: "), "{error}");
 }
 
@@ -191,7 +191,7 @@ async fn lists_of_origins_come_from_the_environment() {
             assert!(!granted(&app().test(), "https://a.partner.example").await);
         }
         Some(role) => {
-            let error = app().build().expect_err("a problem");
+            let error = app().check().expect_err("a problem");
             let code =
                 if role == "bad" { "cors.origin-outside-bound" } else { "app.variable-unset" };
             assert!(error.to_string().contains(code), "{error}");
@@ -206,7 +206,7 @@ async fn lists_of_origins_come_from_the_environment() {
 async fn me() {}
 
 fn problems(app: App<()>) -> Vec<(&'static str, String)> {
-    match app.build() {
+    match app.check() {
         Ok(_) => Vec::new(),
         Err(Error::Start(problems)) => {
             problems.iter().map(|problem| (problem.code(), problem.to_string())).collect()

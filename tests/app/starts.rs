@@ -71,7 +71,7 @@ fn starts_are_refused_with_every_problem_at_once() {
         .routes(routes![user, named, prices, pages])
         .group("/api/", Group::new())
         .origins("forgotten", ["https://a.example"])
-        .build()
+        .check()
         .expect_err("problems");
     let text = text(&error);
     let (pages, text): (Vec<_>, Vec<_>) = text.lines().partition(|line| line.contains("  see: "));
@@ -118,7 +118,7 @@ async fn reports() {}
 fn starts_fail_if_a_default_shares_session_routes_without_credentials() {
     const OPEN: CorsPolicy = CorsPolicy::origins(&["*"]).build();
     const CLOSED: CorsPolicy = CorsPolicy::origins(&["https://app.example"]).credentials().build();
-    let refused = |app: App<()>| match app.build() {
+    let refused = |app: App<()>| match app.check() {
         Err(error) => text(&error).matches("(auth.cors-without-credentials)").count(),
         Ok(_) => 0,
     };
@@ -137,7 +137,7 @@ fn starts_fail_if_a_default_shares_session_routes_without_credentials() {
 
 #[test]
 fn refusals_to_start_name_one_problem_as_one() {
-    let error = App::new(()).routes(routes![user, named]).build().expect_err("a conflict");
+    let error = App::new(()).routes(routes![user, named]).check().expect_err("a conflict");
     assert_eq!(codes(&error), ["route.conflict"]);
     assert!(error.to_string().starts_with("the app does not start: 1 problem\n- "), "{error}");
     // What `main` prints.
@@ -149,7 +149,7 @@ fn refusals_to_start_name_one_problem_as_one() {
 fn starts_report_every_bad_entry_of_a_list() {
     let list = ["https://a.shop.example", "https://b.shop.example/", "https://evil.example"];
     let app = App::new(()).routes(routes![shops]).origins("shops", list);
-    let error = app.build().expect_err("two bad entries");
+    let error = app.check().expect_err("two bad entries");
     let mut codes = codes(&error);
     codes.sort_unstable();
     assert_eq!(codes, ["cors.origin-outside-bound", "cors.origin-path"], "{error}");
@@ -158,14 +158,14 @@ fn starts_report_every_bad_entry_of_a_list() {
 #[test]
 fn refusals_to_start_name_the_list_that_has_a_bad_entry() {
     let app = App::new(()).routes(routes![shops]);
-    let error = app.origins("shops", ["https://b.shop.example/"]).build().expect_err("a bad entry");
+    let error = app.origins("shops", ["https://b.shop.example/"]).check().expect_err("a bad entry");
     assert!(error.to_string().contains("`shops`"), "{error}");
 }
 
 #[test]
 fn starts_do_not_call_a_list_unused_that_a_route_names() {
     let app = App::new(()).routes(routes![shops]).origins("shops", ["https://evil.example"]);
-    let error = app.build().expect_err("an origin outside of the bound");
+    let error = app.check().expect_err("an origin outside of the bound");
     assert_eq!(codes(&error), ["cors.origin-outside-bound"], "{error}");
 }
 
@@ -188,14 +188,14 @@ fn starts_refuse_routes_that_take_the_same_requests() {
         ),
         ("mounts", App::new(()).mount("/a", empty()).mount("/a", empty())),
     ] {
-        let error = app.build().expect_err(what);
+        let error = app.check().expect_err(what);
         assert_eq!(codes(&error), ["route.conflict"], "{error}");
     }
 }
 
 #[test]
 fn refusals_to_start_name_both_routes_of_a_conflict() {
-    let error = App::new(()).routes(routes![user, named]).build().expect_err("a conflict");
+    let error = App::new(()).routes(routes![user, named]).check().expect_err("a conflict");
     let text = text(&error);
     assert!(text.contains("app::starts::user") && text.contains("app::starts::named"), "{text}");
 }
@@ -236,7 +236,7 @@ impl Endpoint<(), ()> for Unchecked {
 
 #[test]
 fn starts_repeat_the_checks_of_macros() {
-    let error = App::new(()).routes(vec![Route::of(Unchecked)]).build().expect_err("four mistakes");
+    let error = App::new(()).routes(vec![Route::of(Unchecked)]).check().expect_err("four mistakes");
     assert_eq!(
         codes(&error),
         [
@@ -254,7 +254,7 @@ fn starts_report_a_bad_prefix_once() {
         let grouped = App::new(()).group(prefix, Group::new().routes(routes![plain, root]));
         let mounted = App::new(()).mount(prefix, empty());
         for (place, app) in [("group", grouped), ("mount", mounted)] {
-            let error = app.build().expect_err(prefix);
+            let error = app.check().expect_err(prefix);
             assert_eq!(codes(&error).len(), 1, "{error}");
             assert!(error.to_string().contains(&format!("{place}: `{prefix}`: ")), "{error}");
         }
@@ -276,7 +276,7 @@ fn starts_need_a_public_origin_in_its_one_form() {
         "https://u@api.example",
         "https://api.example:*",
     ] {
-        let error = App::new(()).public_origin(origin).build().expect_err(origin);
+        let error = App::new(()).public_origin(origin).check().expect_err(origin);
         match origin {
             "http://api.example" => assert_eq!(codes(&error), ["app.public-origin-insecure"]),
             "https://*.example" => assert_eq!(codes(&error), ["app.public-origin"]),
@@ -327,16 +327,16 @@ fn starts_need_callers_for_routes_without_attributes() {
         ("mount /in/files", |app| app.group("/in", Group::new().mount("/files", silent()))),
         ("proxy /in/api", |app| app.group("/in", Group::new().proxy(proxy()))),
     ] {
-        let error = change(App::new(())).build().expect_err(place);
+        let error = change(App::new(())).check().expect_err(place);
         assert_eq!(codes(&error), ["auth.mount-callers-missing"], "{error}");
         assert!(error.to_string().contains(place), "{error}");
-        assert!(change(App::new(()).public()).build().is_ok(), "{place}");
+        assert!(change(App::new(()).public()).check().is_ok(), "{place}");
     }
     // The settings of a group apply in it and nowhere else.
     let group = Group::new().public().mount("/files", silent()).proxy(proxy());
-    assert!(App::new(()).group("/in", group).build().is_ok());
+    assert!(App::new(()).group("/in", group).check().is_ok());
     let beside = App::new(()).group("/in", Group::new().public()).mount("/files", silent());
-    assert_eq!(codes(&beside.build().expect_err("a mount")), ["auth.mount-callers-missing"]);
+    assert_eq!(codes(&beside.check().expect_err("a mount")), ["auth.mount-callers-missing"]);
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn starts_check_callers_of_mounts_as_the_compiler_checks_handlers() {
         ),
         (exempt, &["csrf.exempt-without-reason"]),
     ] {
-        let error = App::new(()).mount("/a", mount).build().expect_err("a problem");
+        let error = App::new(()).mount("/a", mount).check().expect_err("a problem");
         assert_eq!(codes(&error), expected, "{error}");
     }
     // A setting of an app or a group applies to all its routes, and is reported once.
@@ -364,7 +364,7 @@ fn starts_check_callers_of_mounts_as_the_compiler_checks_handlers() {
     let app = App::new(()).csrf(blank).mount("/a", public());
     let group = Group::new().csrf(blank).mount("/a", public()).mount("/b", public());
     for app in [app, App::new(()).group("/in", group)] {
-        let error = app.build().expect_err("a problem");
+        let error = app.check().expect_err("a problem");
         assert_eq!(codes(&error), ["csrf.exempt-without-reason"], "{error}");
     }
 }

@@ -341,6 +341,6 @@ async fn a_stored_list_is_in_the_store_of_the_sessions_or_names_one() {
     assert_eq!(app().test().get("/prices").send().await.status(), 200);
     let wrong = StoredOrigins::new([OUTSIDE]);
     let app = App::new(()).origins("partners", &wrong).routes(routes![prices]);
-    let text = app.build().map(drop).unwrap_err().to_string();
+    let text = app.check().unwrap_err().to_string();
     assert!(text.contains("cors.origin-outside-bound"), "{text}");
 }

@@ -89,7 +89,7 @@ async fn a_list_of_a_tenant_is_bounded_and_removable() {
 fn lists_are_checked_against_the_bound_at_start() {
     let (tenants, app) = tenants();
     tenants.replace_for("acme", &["https://evil.example"]).expect("no route uses it yet");
-    let Err(Error::Start(problems)) = app.build() else { panic!("it starts") };
+    let Err(Error::Start(problems)) = app.check() else { panic!("it starts") };
     let codes: Vec<_> = problems.iter().map(StartProblem::code).collect();
     assert_eq!(codes, ["cors.origin-outside-bound"]);
 }
@@ -126,11 +126,11 @@ fn a_path_without_the_parameter_does_not_start() {
     let app = || App::new(()).origins("tenants", &tenants).policies(Policies::new().cors(BY));
     let service = || Mount::new(Router::new()).public();
     for app in [app().routes(routes![prices]), app().mount("/old", service())] {
-        let Err(Error::Start(problems)) = app.build() else { panic!("it starts") };
+        let Err(Error::Start(problems)) = app.check() else { panic!("it starts") };
         let codes: Vec<_> = problems.iter().map(StartProblem::code).collect();
         assert_eq!(codes, ["cors.list-by"]);
     }
-    assert!(app().routes(routes![orders]).build().is_ok());
+    assert!(app().routes(routes![orders]).check().is_ok());
     let layer =
         PolicyLayer::builder().origins("tenants", &tenants).policies(Policies::new().cors(BY));
     let Err(Error::Start(problems)) = layer.build() else { panic!("it starts") };

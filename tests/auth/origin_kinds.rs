@@ -94,7 +94,7 @@ fn app(cors: CorsConfig) -> App<()> {
 }
 
 fn codes(app: App<()>) -> Vec<String> {
-    let Err(Error::Start(problems)) = app.build() else { return Vec::new() };
+    let Err(Error::Start(problems)) = app.check() else { return Vec::new() };
     problems.iter().map(StartProblem::code).map(str::to_owned).collect()
 }
 
@@ -132,7 +132,7 @@ fn run_time_lists_follow_the_rules_of_attributes() {
         .sessions(Sessions::memory().same_site(SameSite::Lax))
         .origins("pages", &pages)
         .routes(routes![listed]);
-    app.build().expect("an app without problems");
+    app.check().expect("an app without problems");
     let is_bounded = |row: &&Row| {
         ["https://app.", "http://localhost", "capacitor:", "https://localhost"]
             .iter()

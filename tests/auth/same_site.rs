@@ -65,7 +65,7 @@ fn app(same_site: SameSite) -> App<()> {
 
 /// The locations and values of the problem.
 fn found(app: App<()>) -> Vec<(String, String)> {
-    let Err(Error::Start(problems)) = app.build() else { return Vec::new() };
+    let Err(Error::Start(problems)) = app.check() else { return Vec::new() };
     let named = |problem: &StartProblem| {
         assert_eq!(problem.code(), "session.same-site", "{problem}");
         let location = problem.location().split(' ').next().unwrap_or_default();
@@ -93,8 +93,8 @@ fn an_app_whose_sessions_never_reach_a_granted_page_does_not_start() {
     }
     assert!(found(app(SameSite::None).routes(routes![of_partner])).is_empty());
     let development = App::new(()).sessions(sessions(SameSite::Lax)).routes(routes![of_partner]);
-    assert!(development.build().is_ok(), "nothing to compare with");
-    let error = app(SameSite::Lax).routes(routes![of_partner]).build().unwrap_err().to_string();
+    assert!(development.check().is_ok(), "nothing to compare with");
+    let error = app(SameSite::Lax).routes(routes![of_partner]).check().unwrap_err().to_string();
     for way in ["below the domain", "session | token", "SameSite::None", "cross_site"] {
         assert!(error.contains(way), "{error}");
     }
@@ -163,7 +163,7 @@ async fn routes_without_a_required_session_and_loopback_pages_are_noticed() {
 fn lists_that_change_are_checked_when_they_are_replaced() {
     let partners = SharedOrigins::new();
     let start = |same_site, route: Vec<Route<()>>| {
-        app(same_site).origins("partners", &partners).routes(route).build().map(drop)
+        app(same_site).origins("partners", &partners).routes(route).check()
     };
     assert!(start(SameSite::Lax, routes![listed]).is_ok());
     let own = ["https://app.shop.example", "http://localhost:3000"];
@@ -207,7 +207,7 @@ async fn a_stored_list_refuses_pages_of_other_sites() {
 fn a_cookie_is_partitioned_where_other_sites_get_it() {
     let start = |settings| {
         let app = App::new(()).public_origin("https://api.shop.example").sessions(settings);
-        app.routes(routes![begin]).build()
+        app.routes(routes![begin]).check()
     };
     let error = start(Sessions::memory().partitioned()).unwrap_err().to_string();
     assert!(error.contains("(session.partitioned)") && error.contains("SameSite=Lax"), "{error}");

@@ -1,6 +1,6 @@
 //! Apps that refuse to start, and their messages: all problems at once.
 
-use std::{env, fs, path::PathBuf, process::Command};
+use std::{env, fs, panic, path::PathBuf, process::Command};
 
 use policy_server::{
     AuthError, Error, Rule, Scheme, SchemeRequest, StartProblem,
@@ -77,7 +77,7 @@ fn file(name: &str) -> PathBuf {
 
 #[test]
 fn all_missing_parts_of_an_app_are_reported_together() {
-    let found = problems(App::new(()).routes(routes![a, b, c, d, e, f]).build());
+    let found = problems(App::new(()).routes(routes![a, b, c, d, e, f]).check());
     let mut codes: Vec<_> = found.iter().map(StartProblem::code).collect();
     codes.sort_unstable();
     assert_eq!(
@@ -108,11 +108,11 @@ fn all_missing_parts_of_an_app_are_reported_together() {
 #[tokio::test]
 async fn an_app_that_has_one_of_them_misses_the_other_only() {
     let sessions = App::new(()).sessions(Sessions::memory()).routes(routes![a, b, c]);
-    assert_eq!(codes(sessions.build()), ["auth.tokens-missing"; 2]);
+    assert_eq!(codes(sessions.check()), ["auth.tokens-missing"; 2]);
     let tokens = App::new(()).tokens(Tokens::hs256(secret(1)).unwrap()).routes(routes![a, b, d]);
-    assert_eq!(codes(tokens.build()), ["auth.sessions-missing"]);
+    assert_eq!(codes(tokens.check()), ["auth.sessions-missing"]);
     let all = App::new(()).sessions(Sessions::memory()).tokens(Tokens::hs256(secret(1)).unwrap());
-    assert!(all.scheme(Keys).routes(routes![a, b, c, d, e, f]).build().is_ok());
+    assert!(all.scheme(Keys).routes(routes![a, b, c, d, e, f]).check().is_ok());
 }
 
 /// Settings of every kind and a route, reported together.
@@ -149,7 +149,7 @@ async fn invalid_settings_are_reported_together() {
         "token.refresh-grace",
         "token.staleness",
     ];
-    assert_eq!(codes(app().build()), expected);
+    assert_eq!(codes(app().check()), expected);
     assert_eq!(codes(app().open().await), expected);
     assert_eq!(codes(app().bind("127.0.0.1:0").await), expected);
 }
@@ -169,17 +169,18 @@ fn a_login_page_is_a_path_of_this_app() {
     for page in ["login", "//evil.example", "/\\evil.example", "/a b", "/login#next", "", "/\u{e9}"]
     {
         let sessions = Sessions::memory().login_page(page);
-        let found = codes(App::new(()).sessions(sessions).build());
+        let found = codes(App::new(()).sessions(sessions).check());
         assert_eq!(found, ["session.login-page"], "{page}");
     }
 }
 
 #[tokio::test]
-async fn building_opens_nothing_and_opening_opens_the_file() {
+async fn checks_and_tests_open_nothing_and_opening_opens_the_file() {
     let path = file("built");
     let app = || App::new(()).sessions(Sessions::embedded(&path)).routes(routes![a]);
     let client = app().test();
     assert_eq!(client.get("/a").send().await.status(), 401);
+    app().check().unwrap();
     assert!(!path.exists(), "the file is there");
     let opened = app().open().await.unwrap();
     assert!(path.exists());
@@ -264,7 +265,12 @@ fn keys_that_are_none_are_no_tokens() {
 async fn a_store_that_has_to_be_waited_for_opens_where_something_waits() {
     let (store, clock) = (FaultyStore::default(), Clock::at(START));
     store.hold();
-    assert_eq!(codes(app(&store, &clock, Vec::new()).0.build()), ["app.store-waits"]);
+    // A check opens no store, and so waits for none.
+    app(&store, &clock, Vec::new()).0.check().unwrap();
+    let (waiting, _) = app(&store, &clock, Vec::new());
+    let panicked = panic::catch_unwind(panic::AssertUnwindSafe(|| waiting.into_service()));
+    let text = panicked.unwrap_err().downcast::<String>().unwrap();
+    assert!(text.contains("app.store-waits"), "{text}");
     let opening = tokio::spawn(app(&store, &clock, Vec::new()).0.open());
     http::soon(store.is_held()).await;
     store.release();

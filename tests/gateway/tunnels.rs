@@ -369,12 +369,12 @@ async fn tunnels_do_not_start_where_they_could_not_be_used() {
             &["tunnel.target", "tunnel.target-private"],
         ),
     ] {
-        let error = app().tunnel(tunnel).build().map(drop).unwrap_err().to_string();
+        let error = app().tunnel(tunnel).check().unwrap_err().to_string();
         for code in codes {
             assert!(error.contains(code), "{code} in {error}");
         }
     }
-    let error = app().behind(TrustedProxies::new(["10.0.0.0/33"])).build().map(drop).unwrap_err();
+    let error = app().behind(TrustedProxies::new(["10.0.0.0/33"])).check().unwrap_err();
     let error = error.to_string();
     assert!(error.contains("App::behind: `10.0.0.0/33`: this is not a network"), "{error}");
     assert!(error.contains("proxies.unsaid"), "{error}");

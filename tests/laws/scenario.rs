@@ -217,7 +217,7 @@ impl Site {
         }
         let service = RUNTIME.with(|runtime| {
             let _entered = runtime.enter();
-            app.build().expect("an app without problems")
+            app.into_service()
         });
         Self { service, calls }
     }

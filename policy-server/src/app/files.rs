@@ -39,7 +39,7 @@ use crate::{
 ///     .routes(routes![orders])
 ///     .mount("/assets", Mount::files(Files::new("dist/assets")).public())
 ///     .fallback(Fallback::files(Files::new("dist").single_page().not_below(["/api"])).public());
-/// # assert!(app.build().is_ok());
+/// # assert!(app.check().is_ok());
 /// ```
 #[derive(Clone, Debug)]
 #[must_use = "files are served by a mount or a fallback"]

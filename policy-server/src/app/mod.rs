@@ -62,8 +62,8 @@ use crate::{
 
 /// Builder of an HTTP service: its state, its routes and their common settings.
 ///
-/// Building an app opens nothing. [`serve`](Self::serve) and [`build`](Self::build) check
-/// everything, report all problems together, and only then listen.
+/// Declaring an app opens nothing. [`serve`](Self::serve) checks everything, reports all problems
+/// together, and only then opens the stores and listens.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -103,8 +103,8 @@ use crate::{
 ///   with the feature `manifest` also `decision_records` and `observe`.
 /// - Clock and random numbers, which tests replace: [`clock`](Self::clock),
 ///   [`random`](Self::random).
-/// - Start: [`build`](Self::build), [`open`](Self::open), [`bind`](Self::bind),
-///   [`serve`](Self::serve).
+/// - Start: [`serve`](Self::serve), [`bind`](Self::bind), [`open`](Self::open); before one,
+///   [`check`](Self::check).
 #[must_use = "an app does nothing until it is served"]
 pub struct App<S> {
     pub(crate) parts: AppParts,

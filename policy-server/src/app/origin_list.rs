@@ -87,7 +87,7 @@ impl OriginList {
     /// let pages = SharedOrigins::new();
     /// let list = OriginList::from(&pages).within(["https://*.acme.example"]);
     /// let app = App::new(()).routes(routes![me]).origins("customer", list);
-    /// assert!(app.build().is_ok());
+    /// assert!(app.check().is_ok());
     /// assert!(pages.replace(&["https://tasks.acme.example"]).is_ok());
     /// assert!(pages.replace(&["https://tasks.evil.example"]).is_err());
     /// ```

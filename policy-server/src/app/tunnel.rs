@@ -21,7 +21,7 @@ use super::access::AuthRequirement;
 ///             .auth(AuthRequirement::token().scopes(&["tunnel"]))
 ///             .private(["10.0.0.0/8"]),
 ///     );
-/// # assert!(app.build().is_ok());
+/// # assert!(app.check().is_ok());
 /// # Ok::<(), Error>(())
 /// ```
 ///

@@ -370,7 +370,7 @@ mod tests {
         let service = |policy: CorsPolicy| {
             let group =
                 || Group::new().policies(Policies::new().cors(policy)).routes(routes![public]);
-            App::new(()).group("/a", group()).group("/b", group()).build().unwrap()
+            App::new(()).group("/a", group()).group("/b", group()).into_service()
         };
         let shared = service(SHARED);
         let compiled: Vec<_> =
@@ -393,7 +393,7 @@ mod tests {
             ),
             (App::new(()).policies(Policies::new().cache(KEPT)), "headers.nonce-shared"),
         ] {
-            let error = app.routes(routes![page, public]).build().unwrap_err().to_string();
+            let error = app.routes(routes![page, public]).check().unwrap_err().to_string();
             assert!(error.contains(code), "{error}");
         }
     }
@@ -456,10 +456,10 @@ mod tests {
     #[test]
     fn the_address_of_pages_is_a_uri_reference() {
         for address in ["https://docs.example/errors/", "/errors/", "urn:shop:", "#"] {
-            assert!(App::new(()).problem_types(address).build().is_ok(), "{address}");
+            assert!(App::new(()).problem_types(address).check().is_ok(), "{address}");
         }
         for address in ["", "https://docs.example/my errors/", "\"", "/b\u{fc}cher/", "/{code}"] {
-            let built = App::new(()).problem_types(address).build();
+            let built = App::new(()).problem_types(address).check();
             let Err(crate::Error::Start(problems)) = built else { panic!("{address} is accepted") };
             let rules: Vec<_> = problems.iter().map(StartProblem::rule).collect();
             assert_eq!(rules, [Rule::ProblemTypes], "{address}");

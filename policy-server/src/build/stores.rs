@@ -1,6 +1,6 @@
 //! Opens the stores of a checked app.
 
-use std::{pin::Pin, sync::Arc};
+use std::{mem, pin::Pin, sync::Arc};
 
 use futures_util::FutureExt;
 use policy_core::Rule;
@@ -48,19 +48,32 @@ struct Opened {
 }
 
 impl Plan {
-    /// Keeps everything in memory, and fetches nothing before the first request.
-    pub(crate) fn in_memory(mut self) -> Result<AppService, Error> {
+    /// Finds the problems that are found while stores are opened, without opening one.
+    pub(crate) fn check(mut self) -> Result<(), Error> {
+        let origins = mem::take(&mut self.origins);
+        self.sessions = self.sessions.map(SessionSettings::forgetful);
+        self.tokens = self.tokens.map(TokenSettings::in_memory);
+        self.opened_in_memory()?;
+        let problems: Vec<_> = origins.iter().flat_map(|(name, list)| list.check(name)).collect();
+        if problems.is_empty() { Ok(()) } else { Err(Error::Start(problems)) }
+    }
+
+    /// Keeps everything in memory that is not in a store of the application, and fetches nothing
+    /// before the first request.
+    #[cfg(feature = "testing")]
+    pub(crate) fn in_memory(self) -> Result<AppService, Error> {
+        self.opened_in_memory().map(Opened::begin)
+    }
+
+    fn opened_in_memory(mut self) -> Result<Opened, Error> {
         self.sessions = self.sessions.map(SessionSettings::in_memory);
         self.values = Some(Arc::new(MemoryStore::new()));
         self.limits = self.limits.map(|(settings, book)| (settings.in_memory(), book));
         // The memory store never waits; a store of the application may.
-        let opened = self.open_stores().now_or_never();
-        opened
-            .unwrap_or_else(|| {
-                let waits = StartProblem::without_value(Rule::StoreWaits, "App::build");
-                Err(Error::Start(vec![waits]))
-            })
-            .map(Opened::begin)
+        self.open_stores().now_or_never().unwrap_or_else(|| {
+            let waits = StartProblem::without_value(Rule::StoreWaits, "App::into_service");
+            Err(Error::Start(vec![waits]))
+        })
     }
 
     /// Opens the stores, and fetches the keys of external issuers once.

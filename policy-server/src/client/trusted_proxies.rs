@@ -30,7 +30,7 @@ const UNIX: &str = "unix";
 ///     .public_origin("https://api.shop.example")
 ///     .behind(TrustedProxies::new(["10.0.0.0/8"]).x_forwarded())
 ///     .routes(routes![whoami]);
-/// # assert!(app.build().is_ok());
+/// # assert!(app.check().is_ok());
 /// ```
 ///
 /// A connection from one of these networks is a proxy's. What it reports is used for rate limits by

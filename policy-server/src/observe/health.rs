@@ -152,11 +152,11 @@ mod tests {
 
     #[test]
     fn a_path_that_is_taken_is_a_problem_of_the_start() {
-        let error = app().routes(routes![taken]).build().unwrap_err().to_string();
+        let error = app().routes(routes![taken]).check().unwrap_err().to_string();
         assert!(error.contains("route.conflict") && error.contains("App::health"), "{error}");
-        let twice = app().readiness("/healthz").build().unwrap_err().to_string();
+        let twice = app().readiness("/healthz").check().unwrap_err().to_string();
         assert!(twice.contains("route.conflict") && twice.contains("App::readiness"), "{twice}");
-        let malformed = app().health("live").build().unwrap_err().to_string();
+        let malformed = app().health("live").check().unwrap_err().to_string();
         assert!(malformed.contains("App::health"), "{malformed}");
     }
 }

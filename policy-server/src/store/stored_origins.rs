@@ -253,6 +253,12 @@ impl StoredOrigins {
         applied
     }
 
+    /// What is wrong with the initial list.
+    pub(crate) fn check(&self, name: &str) -> Vec<StartProblem> {
+        let checked = self.0.list.check(&self.0.initial);
+        checked.err().map(|errors| broken(errors, &format!("list `{name}`"))).unwrap_or_default()
+    }
+
     /// Reads the list when the app starts, and stores the initial one if there is none. `stores` are
     /// that of the sessions, and the one that they move from.
     pub(crate) async fn open(
@@ -262,9 +268,6 @@ impl StoredOrigins {
     ) -> Result<(), Vec<StartProblem>> {
         let location = format!("list `{name}`");
         let failed = |error: StoreError| vec![error.at_start(&location)];
-        let broken = |errors: PolicyErrors, location: &str| {
-            errors.into_iter().map(|error| error.or_location(location).into()).collect::<Vec<_>>()
-        };
         let [shared, old] = stores;
         let (store, old) = match &self.0.store {
             Some(own) => (Some(Arc::clone(own)), None),
@@ -288,8 +291,10 @@ impl StoredOrigins {
             let initial = match of_old {
                 Some(of_old) => of_old.value,
                 None => {
-                    let checked = self.0.list.check(&self.0.initial);
-                    checked.map_err(|errors| broken(errors, &location))?;
+                    let problems = self.check(name);
+                    if !problems.is_empty() {
+                        return Err(problems);
+                    }
                     write(&self.0.initial).map_err(failed)?
                 }
             };
@@ -356,6 +361,10 @@ fn read(name: &str, value: &[u8]) -> Result<Vec<String>, StoreError> {
 
 fn write(origins: &[String]) -> Result<Box<[u8]>, StoreError> {
     serde_json::to_vec(origins).map(Into::into).map_err(StoreError::new)
+}
+
+fn broken(errors: PolicyErrors, location: &str) -> Vec<StartProblem> {
+    errors.into_iter().map(|error| error.or_location(location).into()).collect()
 }
 
 impl fmt::Debug for StoredOrigins {

@@ -14,7 +14,12 @@ use serde::{Serialize, de::DeserializeOwned};
 use tower_service::Service;
 
 use super::{Browser, Network, TestPage};
-use crate::{app::App, handler::service::SharedService, pipeline::service::AppService};
+use crate::{
+    app::App,
+    build::{self, Plan},
+    handler::service::SharedService,
+    pipeline::service::AppService,
+};
 
 /// Sends requests to a service without a socket: [`App::test`](crate::App::test) makes one for
 /// an app, [`new`](Self::new) for any service, such as an axum router.
@@ -53,7 +58,8 @@ pub struct TestClient {
 
 impl<S> App<S> {
     /// Builds the app as a `tower::Service` for a test; panics with all start problems if there are
-    /// any. Sessions and tokens are kept in memory, as in [`build`](Self::build).
+    /// any. Sessions, tokens and shared limits are kept in memory, whatever stores the app states; only
+    /// a session store of the application is kept.
     ///
     /// ```
     /// use policy_server::{prelude::*, testing::TestClient};
@@ -78,7 +84,7 @@ impl<S> App<S> {
     #[track_caller]
     #[expect(clippy::panic, reason = "a test stops with the words of the errors")]
     pub fn into_service(self) -> AppService {
-        match self.build() {
+        match build::compile(self.parts).and_then(Plan::in_memory) {
             Ok(service) => service,
             Err(error) => panic!("{error}"),
         }

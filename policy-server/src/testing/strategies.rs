@@ -45,7 +45,7 @@ use crate::pipeline::service::AppService;
 /// }
 ///
 /// let app = App::new(()).public_origin("https://api.shop.example").routes(routes![order]);
-/// let app = app.build()?;
+/// let app = app.into_service();
 /// let client = TestClient::new(app.clone(), "api.shop.example");
 /// let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
 /// proptest!(|(request in any_request_for(&app))| {

@@ -14,7 +14,7 @@ use axum::{
 };
 use policy_server::{
     CachePolicy, CorsPolicy, CsrfPolicy, Error, HeadersPolicy, Isolation, Limits, Mount, Policies,
-    PolicyLayer, Rate, Rule, StartProblem,
+    PolicyLayer, Rate, Rule, StartProblem, StoredOrigins,
     extract::{ClientAddr, CspNonce, MatchedRoute},
     policy::csp::{Directive, Name, Source},
     prelude::{App, CsrfToken, Principal, Session, Sessions, Tokens},
@@ -376,8 +376,14 @@ fn a_layer_that_cannot_be_is_refused_with_all_problems() {
     let callers = PolicyLayer::builder()
         .policies(Policies::new().limits(Limits::NONE.sockets_per_caller(1)))
         .build();
-    let Err(Error::Start(problems)) = callers else { panic!("{callers:?}") };
-    assert_eq!(problems.iter().map(StartProblem::rule).collect::<Vec<_>>(), [Rule::RateOfLayer]);
+    let stored = PolicyLayer::builder()
+        .origins("partners", &StoredOrigins::new([ORIGIN]))
+        .policies(Policies::new().cors(CorsPolicy::origins_at_run_time("partners").build()))
+        .build();
+    for (layer, rule) in [(callers, Rule::RateOfLayer), (stored, Rule::StoredListWithoutStore)] {
+        let Err(Error::Start(problems)) = layer else { panic!("{layer:?}") };
+        assert_eq!(problems.iter().map(StartProblem::rule).collect::<Vec<_>>(), [rule]);
+    }
 }
 
 /// The policy of the mount is written over that of the layer, and extractors see the app.

@@ -326,7 +326,7 @@ fn a_candidate_that_cannot_be_stops_the_start() {
     let broken = |path: &str| {
         let mut manifest = Manifest::new();
         manifest.routes.push(Route::handler(path, ["GET"], Auth::Public));
-        let Err(Error::Start(problems)) = in_force().observe(manifest).build() else {
+        let Err(Error::Start(problems)) = in_force().observe(manifest).check() else {
             panic!("an app starts with `{path}`");
         };
         problems

@@ -242,7 +242,7 @@ async fn each_page_has_a_nonce_of_its_own() {
 #[tokio::test]
 async fn an_app_whose_fields_contradict_its_sharing_does_not_start() {
     const CORP: HeadersPolicy = HeadersPolicy::builder().corp("same-origin").build();
-    let starts = |app: App<()>| app.build().is_ok();
+    let starts = |app: App<()>| app.check().is_ok();
     let routes = || routes![page, data];
     assert!(starts(App::new(()).policies(Policies::new().headers(CORP)).routes(routes())));
     assert!(!starts(

@@ -16,7 +16,7 @@ fn problems(issuers: Vec<Issuer>, own: Option<&str>) -> Vec<String> {
         Some(origin) => app.public_origin(origin),
         None => app,
     };
-    match app.build() {
+    match app.check() {
         Ok(_) => Vec::new(),
         Err(error) => {
             let text = error.to_string();

@@ -262,7 +262,7 @@ fn users_of_two_issuers_share_nothing() {
 /// The problems of an app with these tokens: their codes, without `auth.`.
 fn problems(tokens: TokenSettings, extend: impl FnOnce(App<()>) -> App<()>) -> Vec<String> {
     let app = App::new(()).public_origin(ORIGIN).tokens(tokens);
-    match extend(app).build() {
+    match extend(app).check() {
         Ok(_) => Vec::new(),
         Err(error) => error
             .to_string()

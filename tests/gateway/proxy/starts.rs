@@ -5,7 +5,7 @@ use std::time::Duration;
 use policy_server::{Error, ReverseProxy, StartProblem, prelude::*};
 
 fn problems(proxy: ReverseProxy) -> Vec<&'static str> {
-    match App::new(()).proxy(proxy).build() {
+    match App::new(()).proxy(proxy).check() {
         Ok(_) => Vec::new(),
         Err(Error::Start(problems)) => problems.iter().map(StartProblem::code).collect(),
         Err(other) => panic!("{other}"),
@@ -75,7 +75,7 @@ async fn a_used_prefix_is_refused_and_a_path_below_it_is_not() {
         App::new(()).proxy(proxy()).proxy(proxy()),
         App::new(()).proxy(proxy()).routes(routes![index]),
     ] {
-        let error = app.build().expect_err("a conflict").to_string();
+        let error = app.check().expect_err("a conflict").to_string();
         assert!(error.contains("(route.conflict)"), "{error}");
     }
     let client = App::new(()).proxy(proxy()).routes(routes![health]).test();

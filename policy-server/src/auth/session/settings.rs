@@ -426,7 +426,6 @@ impl SessionSettings {
     }
 
     /// These settings with a store in memory, also in place of a store of the application.
-    #[cfg(feature = "testing")]
     pub(crate) fn forgetful(mut self) -> Self {
         self.place = Place::memory();
         self.other = None;

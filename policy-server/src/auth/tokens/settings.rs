@@ -272,12 +272,18 @@ impl TokenSettings {
     }
 
     /// These settings with a store in memory, in place of any store.
+    pub(crate) fn in_memory(self) -> Self {
+        Self { store: None, ..self }
+    }
+
+    /// The same, with issuers from which nothing is fetched.
     #[cfg(feature = "testing")]
-    pub(crate) fn forgetful(mut self) -> Self {
-        self.store = None;
+    pub(crate) fn forgetful(self) -> Self {
+        #[cfg_attr(not(feature = "asym"), expect(unused_mut, reason = "there are no issuers"))]
+        let mut this = self.in_memory();
         #[cfg(feature = "asym")]
-        self.issuers.iter_mut().for_each(Issuer::take_probe_tokens);
-        self
+        this.issuers.iter_mut().for_each(Issuer::take_probe_tokens);
+        this
     }
 
     /// The issuer of the app's own tokens, if it signs any.

@@ -85,7 +85,7 @@ pub use state::State;
 ///     }
 ///     Ok(names.join(" "))
 /// }
-/// # assert!(App::new(()).routes(routes![upload]).build().is_ok());
+/// # assert!(App::new(()).routes(routes![upload]).check().is_ok());
 /// ```
 #[cfg(feature = "multipart")]
 pub mod multipart {
@@ -108,7 +108,7 @@ pub mod multipart {
 ///         }
 ///     })
 /// }
-/// # assert!(App::new(()).routes(routes![echo]).build().is_ok());
+/// # assert!(App::new(()).routes(routes![echo]).check().is_ok());
 /// ```
 #[cfg(feature = "ws")]
 pub mod ws {
@@ -132,7 +132,7 @@ pub mod ws {
 ///     let theme = Cookie::build(("theme", name)).path("/").secure(true).http_only(true);
 ///     (cookies.add(theme), StatusCode::NO_CONTENT)
 /// }
-/// # assert!(App::new(()).routes(routes![theme]).build().is_ok());
+/// # assert!(App::new(()).routes(routes![theme]).check().is_ok());
 /// ```
 #[cfg(feature = "cookies")]
 pub mod cookie {

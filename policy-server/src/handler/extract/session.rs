@@ -81,7 +81,7 @@ fn auth(parts: &Parts) -> Result<&RequestAuth, Problem> {
 ///     format!("<form method=post>{}<button>Save</button></form>", csrf.field())
 /// }
 /// # let app = App::new(()).sessions(Sessions::memory()).routes(routes![profile]);
-/// # assert!(app.build().is_ok());
+/// # assert!(app.check().is_ok());
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct CsrfToken(Option<String>);

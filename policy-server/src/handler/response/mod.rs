@@ -38,7 +38,7 @@ pub use validators::{ETag, LastModified};
 ///     let events = stream::iter(["one", "two"].map(|data| Ok(Event::default().data(data))));
 ///     Sse::new(events).keep_alive(KeepAlive::default())
 /// }
-/// # assert!(App::new(()).routes(routes![events]).build().is_ok());
+/// # assert!(App::new(()).routes(routes![events]).check().is_ok());
 /// ```
 #[cfg(feature = "sse")]
 pub mod sse {

@@ -218,7 +218,7 @@ fn keys_of_development_are_for_development() {
     let start = |origin: Option<&str>| {
         let keys = TokenKeys::development().unwrap();
         let app = crate::App::new(()).tokens(crate::Tokens::signed_with(keys));
-        origin.into_iter().fold(app, crate::App::public_origin).build().map(drop)
+        origin.into_iter().fold(app, crate::App::public_origin).check()
     };
     assert!(start(None).is_ok());
     assert!(start(Some("https://localhost:8443")).is_ok());
