@@ -299,10 +299,10 @@ fn main() -> Result<(), Error> {
             .tokens(tokens.issuer("i").audience("a"))
             .routes(routes![plain, cors_route, order, total, policies, login, session, token])
             .routes(routes![no_parameter, one_parameter, two_parameters]);
-        #[cfg(feature = "observe")]
-        let app = if arguments.iter().any(|argument| argument == "--observe") {
+        #[cfg(feature = "report_only")]
+        let app = if arguments.iter().any(|argument| argument == "--report-only") {
             let candidate = app.manifest();
-            app.observe(candidate)
+            app.report_only(candidate)
         } else {
             app
         };

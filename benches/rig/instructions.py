@@ -85,10 +85,10 @@ def dump_of(server, sent, folder):
     return os.path.join(folder, dump)
 
 
-def of_observing(program, rows):
-    """What `App::observe` adds to a request: the same program decides by one policy, and by itself as the candidate too."""
+def of_report_only(program, rows):
+    """What `App::report_only` adds to a request: the same program decides by one policy, and by itself as the candidate too."""
     found = []
-    for name, flags in (("one policy", []), ("and a candidate", ["--observe"])):
+    for name, flags in (("one policy", []), ("and a candidate", ["--report-only"])):
         server = Server("policy", {"policy": program})
         server.flags = flags
         counts = of_server(server, rows)

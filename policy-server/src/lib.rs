@@ -264,7 +264,7 @@ pub use route::{rate_limiter::RateLimiter, shared_limits::SharedLimits};
 pub use server::{ListenAddress, Server};
 pub use store::stored_origins::{StoredOrigins, StoredOriginsError};
 
-/// A possible next policy of an app, evaluated beside the one in force: [`App::observe`].
+/// A possible next policy of an app, evaluated beside the one in force: [`App::report_only`].
 #[cfg(feature = "manifest")]
 pub mod candidate {
     pub use crate::observe::candidate::{Candidate, Counts, Difference};

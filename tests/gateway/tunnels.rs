@@ -322,7 +322,7 @@ async fn a_candidate_decides_about_tunnels_and_proxies() {
     let same = Candidate::new(in_force().manifest());
     let open = Candidate::new(with(open_to(target)).manifest());
     for candidate in [&same, &open] {
-        let server = Running::start(in_force().observe(candidate)).await;
+        let server = Running::start(in_force().report_only(candidate)).await;
         opened(&server, target, &["proxy-authorization: Basic YWRhOjEyMw=="]).await;
         for fields in [
             &[][..],

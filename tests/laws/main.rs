@@ -39,7 +39,7 @@
 //! | T26 | three ways to decide from a manifest agree | `manifest::t26_` |
 //! | T28 | the length of a preflight response is bounded by the lists of its policy | `theorems::preflights::t28_` |
 //! | T29 | a script response calls a name with JSON, and is not personal | `http::scripts::t29_` |
-//! | T30 | a candidate changes no response, and by the policy in force nothing differs | `manifest::observing::t30_` |
+//! | T30 | a candidate changes no response, and by the policy in force nothing differs | `manifest::report_only::t30_` |
 //!
 //! Not covered, because the features do not exist: the strict form of T3 (requests compared with
 //! the preflight that they needed), T14 and T15 (policies that only tighten, and their meet). T20

@@ -216,6 +216,6 @@ entries! {
     ShuttingDown Info "server.shutting-down", "shutting down";
     /// The time for requests in flight is over.
     RequestsCutOff Warn "server.requests-cut-off", "requests in flight were cut off";
-    /// The candidate of `App::observe` would have decided differently about a request.
+    /// The candidate of `App::report_only` would have decided differently about a request.
     CandidateDiffers Info "candidate.differs", "the candidate policy decides differently";
 }

@@ -152,7 +152,7 @@ entries! {
         builder "add `.within(&[\"https://*.your-domain.example\"])`; for a product that customers install on their own domains, write `.dangerous_configured_bound()`";
     /// A route that takes the bound of its origins from a configuration that has none.
     BoundUnset Error "cors.bound-unset",
-        "the bound of this list of origins comes from the configuration, which states none",
+        "the bound of this list of origins comes from the configuration, which sets none",
         "set it with `OriginList::within`, `OriginList::within_env` or `[bounds]` in the configuration file";
     /// A bound in the configuration that no route takes.
     BoundUnused Error "cors.bound-unused",
@@ -256,8 +256,8 @@ entries! {
         "remove these origins from the policy for production";
     /// A list of origins that is to be stored, without a store.
     StoredListWithoutStore Error "cors.list-without-store",
-        "this list of origins is to be stored, and there is no store for it",
-        "keep the sessions of the app in a store of this crate, or name one by `StoredOrigins::in_store`; a layer has no store";
+        "this list of origins has to be stored, but the app has no store for it",
+        "keep the sessions of the app in a store of this crate, or name one with `StoredOrigins::in_store`; a layer has no store";
 
     // `#[auth]`: who may call.
 
@@ -1298,5 +1298,5 @@ entries! {
     /// A candidate policy that cannot be compiled.
     Candidate Error "app.candidate",
         "this candidate is no policy that the app could have",
-        "read it from the manifest or the lock file of an app that starts, and name lists of origins that this app has, or remove `App::observe`";
+        "read it from the manifest or the lock file of an app that starts, and name lists of origins that this app has, or remove `App::report_only`";
 }

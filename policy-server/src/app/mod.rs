@@ -100,7 +100,7 @@ use crate::{
 /// - Operation: [`health`](Self::health), [`readiness`](Self::readiness),
 ///   [`problem_types`](Self::problem_types),
 ///   [`request_ids`](Self::request_ids), [`access_log`](Self::access_log);
-///   with the feature `manifest` also `decision_records` and `observe`.
+///   with the feature `manifest` also `decision_records` and `report_only`.
 /// - Clock and random numbers, which tests replace: [`clock`](Self::clock),
 ///   [`random`](Self::random).
 /// - Start: [`serve`](Self::serve), [`bind`](Self::bind), [`open`](Self::open); before one,
@@ -534,7 +534,7 @@ impl<S> App<S> {
     /// counted as undecided. So is a request that a rate or a permit refuses. Run-time lists of origins
     /// are those of the app.
     #[cfg(feature = "manifest")]
-    pub fn observe(mut self, candidate: impl Into<Candidate>) -> Self {
+    pub fn report_only(mut self, candidate: impl Into<Candidate>) -> Self {
         self.parts.candidate = Some(candidate.into());
         self
     }

@@ -148,7 +148,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     let candidate = app.candidate.and_then(|candidate| {
         let cookie = app.sessions.as_ref().and_then(|of_app| of_app.cookie_names(&own_origin));
         let compiled = candidate.compile(&named.lists, cookie).map_err(|error| {
-            let problem = StartProblem::without_value(Rule::Candidate, "App::observe");
+            let problem = StartProblem::without_value(Rule::Candidate, "App::report_only");
             problems.push(problem.caused_by(error));
         });
         compiled.ok().map(Arc::new)

@@ -154,7 +154,7 @@ async fn differences_are_counted_with_both_outcomes() {
         ("GET /limited", &[], Some(("reached", missing, ""))),
     ] {
         let candidate = candidate();
-        send(&in_force().observe(&candidate).test(), line, fields).await;
+        send(&in_force().report_only(&candidate).test(), line, fields).await;
         let case = format!("{line} {fields:?}");
         let found = only(&candidate, &case);
         let found = found.as_ref().map(|one| (one.decided, one.candidate, &*one.fields));
@@ -185,7 +185,7 @@ async fn candidates_use_what_the_gates_learned_about_the_caller() {
         ("guest", true, 1, Some("auth.rights-missing")),
     ] {
         let (candidate, clock) = (candidate(), Clock::at(1_800_000_000));
-        let client = in_force().clock(clock.clone()).observe(&candidate).test();
+        let client = in_force().clock(clock.clone()).report_only(&candidate).test();
         let (name, value) = credential(&client, role, is_token).await;
         clock.advance(Duration::from_secs(60 * minutes));
         let response = client.get("/orders").header(name, value).send().await;
@@ -204,7 +204,7 @@ async fn candidates_identify_callers_that_the_current_policy_refuses() {
     let stricter = || base().routes(routes![next::orders]);
     let candidate = Candidate::new(base().routes(routes![now::orders]).manifest());
     for is_token in [false, true] {
-        let client = stricter().observe(&candidate).test();
+        let client = stricter().report_only(&candidate).test();
         let (name, value) = credential(&client, "guest", is_token).await;
         let response = client.get("/orders").header(name, value).send().await;
         assert_eq!(response.status(), 403);
@@ -218,7 +218,7 @@ async fn candidates_identify_callers_that_the_current_policy_refuses() {
 #[tokio::test]
 async fn requests_without_an_identified_caller_are_undecided() {
     let candidate = candidate();
-    let client = in_force().observe(&candidate).test();
+    let client = in_force().report_only(&candidate).test();
     let (name, cookie) = credential(&client, "buyer", false).await;
     // The route in force is public, so it did not ask whose session it is.
     let response = client.get("/limited").header(name, cookie.clone()).send().await;
@@ -245,7 +245,7 @@ async fn candidates_use_the_run_time_lists_of_the_app() {
     let list = SharedOrigins::new();
     let app = || App::new(()).origins("partners", &list).routes(routes![partners]);
     let candidate = Candidate::new(app().manifest());
-    let client = app().observe(&candidate).test();
+    let client = app().report_only(&candidate).test();
     for (origins, is_granted) in
         [(&[][..], false), (&["https://app.shop.example"][..], true), (&[][..], false)]
     {
@@ -267,7 +267,7 @@ async fn a_flood_of_differences_is_counted_and_not_logged() {
             .digest()
     });
     let candidate = candidate();
-    let client = in_force().observe(&candidate).test();
+    let client = in_force().report_only(&candidate).test();
     let forged: Fields =
         &[("origin", "https://evil.example\tcode=\"forged\""), ("cookie", "sid=secret")];
     for _ in 0..300 {
@@ -308,7 +308,7 @@ async fn candidates_use_the_scheme_that_a_proxy_reports() {
         App::new(()).behind(proxies).routes(routes![page])
     };
     let candidate = Candidate::new(app().manifest());
-    let client = app().observe(&candidate).test();
+    let client = app().report_only(&candidate).test();
     let peer = PeerAddr("203.0.113.9:1".parse().expect("an address"));
     for (scheme, status) in [("https", 200), ("http", 403)] {
         let request = client.get("/page").origin("https://localhost").extension(peer);
@@ -326,12 +326,12 @@ fn a_candidate_that_cannot_be_stops_the_start() {
     let broken = |path: &str| {
         let mut manifest = Manifest::new();
         manifest.routes.push(Route::handler(path, ["GET"], Auth::Public));
-        let Err(Error::Start(problems)) = in_force().observe(manifest).check() else {
+        let Err(Error::Start(problems)) = in_force().report_only(manifest).check() else {
             panic!("an app starts with `{path}`");
         };
         problems
     };
     let [problem] = &*broken("orders") else { panic!("one problem") };
-    assert_eq!((problem.code(), problem.location()), ("app.candidate", "App::observe"));
+    assert_eq!((problem.code(), problem.location()), ("app.candidate", "App::report_only"));
     assert!(problem.to_string().contains("the path `orders`"), "{problem}");
 }

@@ -183,7 +183,7 @@ async fn websockets_count_as_requests_until_they_end() {
 #[tokio::test]
 async fn websockets_of_http_2_count_as_requests_until_they_end() {
     let candidate = Candidate::new(app().manifest());
-    let server = Running::start(app().observe(&candidate)).await;
+    let server = Running::start(app().report_only(&candidate)).await;
     let stream = soon(tokio::net::TcpStream::connect(server.address)).await.expect("a server");
     let (client, connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
     tokio::spawn(connection);
@@ -229,7 +229,7 @@ async fn a_candidate_decides_about_websockets_of_both_versions() {
 
     let next = App::new(()).sessions(Sessions::memory()).routes(routes![everybody]);
     let candidate = Candidate::new(next.manifest());
-    let server = Running::start(app().observe(&candidate)).await;
+    let server = Running::start(app().report_only(&candidate)).await;
     let fields = ["origin: http://localhost", "origin: https://evil.example"];
     for field in fields {
         opened(&server, opening("localhost", "/everybody", &[field])).await;

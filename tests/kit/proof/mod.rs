@@ -6,6 +6,6 @@ mod broken;
 mod clauses;
 mod every_attribute;
 mod large;
-mod observing;
+mod report_only;
 
 policy_server::policy_tests!(everything: crate::proof::every_attribute::app());

@@ -7,7 +7,7 @@ mod growth;
 mod lints;
 mod naive;
 mod normal;
-mod observing;
+mod report_only;
 mod rewording;
 
 use std::{cell::RefCell, collections::BTreeMap};

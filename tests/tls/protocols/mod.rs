@@ -133,7 +133,7 @@ async fn every_version_gets_the_same_responses() {
 #[tokio::test]
 async fn a_candidate_changes_no_response_and_sees_every_version_of_http() {
     let candidate = Candidate::new(app().manifest());
-    let observed = || app().observe(&candidate);
+    let observed = || app().report_only(&candidate);
     let one = all(&mut Http1::new(plain().await)).await;
     for responses in [
         all(&mut Http1::new(served(observed()).await)).await,

@@ -53,7 +53,7 @@ const AREAS: &[Area] = &[
     area("app", "`App`: the app as a whole"),
     with_gate("auth", "`#[auth]`: who may call", &[(7, "authenticate"), (9, "authorize")]),
     area("cache", "`#[cache]`: which caches may keep responses"),
-    area("candidate", "`App::observe`: a candidate policy, compared with the current one"),
+    area("candidate", "`App::report_only`: a candidate policy, compared with the current one"),
     area("cookie", "`Sessions`: the cookies of requests"),
     with_gate("cors", "`#[cors]`: which pages may read responses", &[(4, "cors")]),
     with_gate("csrf", "`#[csrf]`: requests that other pages forge", &[(8, "csrf")]),

@@ -18,7 +18,7 @@ pub use counts::{Counts, Difference};
 
 use crate::base::log::LineLimit;
 
-/// A possible next policy of an app, for [`App::observe`](crate::App::observe): it is evaluated beside
+/// A possible next policy of an app, for [`App::report_only`](crate::App::report_only): it is evaluated beside
 /// the one in force, and differences are counted. A clone is another handle to the same counts.
 ///
 /// ```
@@ -35,7 +35,7 @@ use crate::base::log::LineLimit;
 /// let with = |app: App<()>| app.sessions(Sessions::memory());
 /// let next = with(App::new(())).routes(routes![prices_for_users]);
 /// let candidate = Candidate::new(next.manifest());
-/// let client = with(App::new(())).routes(routes![prices]).observe(&candidate).test();
+/// let client = with(App::new(())).routes(routes![prices]).report_only(&candidate).test();
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 /// # runtime.block_on(async {
 /// assert_eq!(client.get("/prices").send().await.status(), 200);

@@ -129,11 +129,12 @@ fn t30_a_candidate_changes_nothing_and_is_right() {
     };
     let same = Candidate::new(own.manifest.clone());
     let plain = runtime.block_on(app(&lists).open()).expect("an app that starts");
-    let by_same = runtime.block_on(app(&lists).observe(&same).open()).expect("an app that starts");
+    let by_same =
+        runtime.block_on(app(&lists).report_only(&same).open()).expect("an app that starts");
     holds("T30, a candidate changes nothing", 89, cases, |(site, asked)| {
         let before = same.counts();
         let other = Candidate::new(candidate_of(site.manifest));
-        let Ok(by_other) = runtime.block_on(app(&lists).observe(&other).open()) else {
+        let Ok(by_other) = runtime.block_on(app(&lists).report_only(&other).open()) else {
             return Ok(Precondition::Unmet);
         };
         for sketch in &asked {

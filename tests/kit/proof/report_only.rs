@@ -9,7 +9,7 @@ use super::every_attribute;
 /// Decides everything by the candidate, too.
 fn observed(app: App<()>, manifest: Manifest) -> Candidate {
     let candidate = Candidate::new(manifest);
-    every_exchange(app.observe(&candidate), |_exchange| ());
+    every_exchange(app.report_only(&candidate), |_exchange| ());
     candidate
 }
 
