@@ -101,8 +101,7 @@ use crate::{
 ///   [`problem_types`](Self::problem_types),
 ///   [`request_ids`](Self::request_ids), [`access_log`](Self::access_log);
 ///   with the feature `manifest` also `decision_records` and `report_only`.
-/// - Clock and random numbers, which tests replace: [`clock`](Self::clock),
-///   [`random`](Self::random).
+/// - Tests, with the feature `testing`: `test`, `into_service`, `clock`, `random`.
 /// - Start: [`serve`](Self::serve), [`bind`](Self::bind), [`open`](Self::open); before one,
 ///   [`check`](Self::check).
 #[must_use = "an app does nothing until it is served"]
@@ -311,13 +310,16 @@ impl<S> App<S> {
         self
     }
 
-    /// The clock. The default is the system's; tests can pass one that they advance.
+    /// The clock, in place of the system's, for a test that advances it (feature `testing`).
+    #[cfg(any(test, feature = "testing"))]
     pub fn clock(mut self, clock: Clock) -> Self {
         self.parts.clock = clock;
         self
     }
 
-    /// The source of random bytes. The default is the system's; tests can pass a deterministic one.
+    /// The source of random bytes, in place of the system's, for a test that needs the same ones again
+    /// (feature `testing`).
+    #[cfg(any(test, feature = "testing"))]
     pub fn random(mut self, random: Random) -> Self {
         self.parts.random = random;
         self

@@ -88,7 +88,8 @@ impl RateLimiter {
         Self { capacity, table: RateTable::new(self.rate, capacity, self.seed), ..self }
     }
 
-    /// Reads another clock, for tests.
+    /// Reads another clock, in a test (feature `testing`).
+    #[cfg(any(test, feature = "testing"))]
     #[must_use]
     pub fn clock(self, clock: Clock) -> Self {
         Self { clock, ..self }
