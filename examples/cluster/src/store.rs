@@ -135,9 +135,9 @@ impl Server {
 async fn says(address: SocketAddr, question: &str, answer: &str) -> io::Result<bool> {
     let mut stream = TcpStream::connect(address).await?;
     stream.write_all(question.as_bytes()).await?;
-    let mut said = vec![0; answer.len()];
-    stream.read_exact(&mut said).await?;
-    Ok(said == answer.as_bytes())
+    let mut reply = vec![0; answer.len()];
+    stream.read_exact(&mut reply).await?;
+    Ok(reply == answer.as_bytes())
 }
 
 /// Runs a program to its end.
@@ -152,8 +152,8 @@ fn run(launch: &Launch) -> io::Result<()> {
     if output.status.success() {
         return Ok(());
     }
-    let (program, said) = (launch.program.display(), String::from_utf8_lossy(&output.stderr));
-    Err(io::Error::other(format!("{program} failed: {said}")))
+    let (program, error) = (launch.program.display(), String::from_utf8_lossy(&output.stderr));
+    Err(io::Error::other(format!("{program} failed: {error}")))
 }
 
 fn password() -> io::Result<String> {

@@ -36,9 +36,9 @@ fn main() -> ExitCode {
 fn review() -> io::Result<()> {
     let mut shop = Repository::new()?;
     let step = |shop: &Repository, line: &str| {
-        let said = shop.replay(line)?;
-        println!("$ {line}\n{said}");
-        io::Result::Ok(said)
+        let printed = shop.replay(line)?;
+        println!("$ {line}\n{printed}");
+        io::Result::Ok(printed)
     };
     shop.edit("in_pull_request");
     step(&shop, "cargo test")?;
@@ -50,8 +50,8 @@ fn review() -> io::Result<()> {
     step(&shop, &format!("{REQUEST} --from origin/main"))?;
     step(&shop, REQUEST)?;
     shop.edit("after_review");
-    let said = step(&shop, "POLICY_LOCK=update cargo test")?;
-    shop.accept(&said, "ada", "the pages of the sale fill the cart")?;
+    let printed = step(&shop, "POLICY_LOCK=update cargo test")?;
+    shop.accept(&printed, "ada", "the pages of the sale fill the cart")?;
     step(&shop, "POLICY_LOCK=update cargo test")?;
     step(&shop, "cargo test")?;
     step(&shop, "git diff -U0 origin/main -- policy.lock")?;

@@ -45,8 +45,8 @@ impl Repository {
     }
 
     /// Accepts in the lock file what the test has named, with a person and a reason.
-    pub(crate) fn accept(&self, said: &str, who: &str, why: &str) -> io::Result<()> {
-        let line = said.lines().find(|line| line.contains("\"who\":\"\"")).unwrap_or_default();
+    pub(crate) fn accept(&self, printed: &str, who: &str, why: &str) -> io::Result<()> {
+        let line = printed.lines().find(|line| line.contains("\"who\":\"\"")).unwrap_or_default();
         let line = line.replace("\"who\":\"\"", &format!("\"who\":\"{who}\""));
         let line = line.replace("\"why\":\"\"", &format!("\"why\":\"{why}\""));
         let lock = fs::read_to_string(self.lock())?;
@@ -61,15 +61,15 @@ impl Repository {
     /// What a line of a shell prints, and how it ends.
     pub(crate) fn replay(&self, line: &str) -> io::Result<String> {
         let Output { status, stdout, stderr } = self.run(line)?;
-        let mut said = String::from_utf8_lossy(&[stdout, stderr].concat()).into_owned();
-        said = said.replace(&format!("{}/", self.folder.display()), "");
-        if !said.is_empty() && !said.ends_with('\n') {
-            said.push('\n');
+        let mut printed = String::from_utf8_lossy(&[stdout, stderr].concat()).into_owned();
+        printed = printed.replace(&format!("{}/", self.folder.display()), "");
+        if !printed.is_empty() && !printed.ends_with('\n') {
+            printed.push('\n');
         }
         if let Some(code) = status.code().filter(|code| *code != 0) {
-            said += &format!("[exit code {code}]\n");
+            printed += &format!("[exit code {code}]\n");
         }
-        Ok(said)
+        Ok(printed)
     }
 
     /// Runs a line. This program is `cargo policy` and the test of the lock file, too.

@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// The log message for a handler that takes a session in an app without sessions.
-const NO_SESSIONS: &str = "a handler takes a session, and the app has none: give it some with \
+const NO_SESSIONS: &str = "a handler takes a session, but the app has none: give it some with \
                            `App::sessions(Sessions::embedded(\"sessions.redb\"))`";
 
 impl<S: Send + Sync> FromRequestParts<S> for Session {

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The log message for a handler that takes tokens in an app without tokens.
-const NO_TOKENS: &str = "a handler takes `Tokens`, and the app has none: give it keys with \
+const NO_TOKENS: &str = "a handler takes `Tokens`, but the app has none: give it keys with \
                          `App::tokens(Tokens::hs256(keys)?)`";
 
 impl<S: Send + Sync> FromRequestParts<S> for Tokens {
