@@ -16,9 +16,8 @@ async fn prices(id: u32) -> String {
 }
 
 #[tokio::test]
-async fn launch_reports_show_every_route_with_its_policy_and_where_that_comes_from() {
-    const NAME: &str =
-        "launch_reports::launch_reports_show_every_route_with_its_policy_and_where_that_comes_from";
+async fn start_reports_show_every_route_with_its_policy_and_source() {
+    const NAME: &str = "launch_reports::start_reports_show_every_route_with_its_policy_and_source";
     if role().is_some() {
         let files = Mount::new(service_fn(async |_request: Request| {
             Ok::<_, Infallible>(Response::new(Body::empty()))

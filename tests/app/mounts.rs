@@ -33,7 +33,7 @@ async fn mounts_get_every_path_below_their_prefix_in_its_normal_form() {
 }
 
 #[tokio::test]
-async fn mounts_take_encoded_slashes_where_they_say_so_and_no_path_of_another_route_is_hidden() {
+async fn mounts_accept_encoded_slashes_by_opt_in_and_hide_no_route() {
     #[get("/echo/guarded/x")]
     #[auth(public)]
     async fn guarded() -> &'static str {

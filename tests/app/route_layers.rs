@@ -102,7 +102,7 @@ fn echo() -> Mount {
 }
 
 #[tokio::test]
-async fn layers_of_a_group_are_around_those_of_a_route_and_the_first_is_the_outermost() {
+async fn layers_of_a_group_wrap_those_of_a_route_and_the_first_is_outermost() {
     let group = Group::new()
         .layer(once("near"))
         .layer(once("far"))

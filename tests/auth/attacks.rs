@@ -274,7 +274,7 @@ async fn head_asks_for_the_same_credential_and_tells_no_more() {
 }
 
 #[tokio::test]
-async fn an_own_response_to_options_is_behind_the_gate_and_preflights_are_not() {
+async fn own_responses_to_options_are_authenticated_and_preflights_are_not() {
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     let own = scenario.client.options("/options");

@@ -441,7 +441,7 @@ async fn a_query_needs_no_token() {
 /// A route that says nothing has the protection of its group, else of its app; one that says
 /// something has its own. The response to a request that states no page says what to send.
 #[tokio::test]
-async fn apps_and_groups_state_the_protection_of_handlers_that_say_nothing() {
+async fn apps_and_groups_set_the_protection_of_handlers_without_one() {
     #[post("/quiet")]
     #[auth(session)]
     async fn quiet(State(shared): State<All>, body: String) -> String {

@@ -135,7 +135,7 @@ async fn tokens_name_their_store_while_sessions_leave_it() {
 }
 
 #[tokio::test]
-async fn a_new_store_that_was_used_is_refused_and_so_is_an_old_one_that_is_none() {
+async fn a_used_new_store_and_a_missing_old_store_are_refused() {
     let new = MemoryStore::new();
     SessionStore::secret(&new, [1; 32]).await.unwrap();
     let app = |sessions| App::new(()).public_origin(OWN).sessions(sessions).routes(routes![]);

@@ -84,7 +84,7 @@ async fn revoke_begun(instance: &Instance, users: &str) {
 }
 
 /// Operations that take rights away still win against those that grant them, at every instance.
-pub(crate) async fn nothing_that_was_taken_away_comes_back(way: &impl Way) {
+pub(crate) async fn revoked_rights_stay_revoked(way: &impl Way) {
     let url = way.url();
     let (a, b) = tokio::join!(Instance::start(&url), Instance::start(&url));
     let name = format!("{:?}", std::time::Instant::now());

@@ -146,9 +146,9 @@ fn next_line(process: &mut ServerProcess) -> String {
 }
 
 #[test]
-fn the_reload_happens_on_sighup_and_keeps_the_old_one_where_the_new_one_is_wrong() {
+fn sighup_reloads_certificates_and_keeps_the_old_one_if_the_new_one_is_invalid() {
     let test =
-        "reload::the_reload_happens_on_sighup_and_keeps_the_old_one_where_the_new_one_is_wrong";
+        "reload::sighup_reloads_certificates_and_keeps_the_old_one_if_the_new_one_is_invalid";
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tls/reload-signal");
     let files = || Tls::files(folder.join("cert.pem"), folder.join("key.pem"));
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");

@@ -118,7 +118,7 @@ fn a_login_lasts_until_the_logout() {
 }
 
 #[test]
-fn a_response_that_the_page_may_not_read_sets_cookies_all_the_same() {
+fn unreadable_responses_still_set_cookies() {
     let mut visit = Visit::new(Profile::CHROMIUM);
     let (app, login) = (page(APP), Fetch::post(api("login")).credentials(Include));
     let outcome = visit.load(Some(&app), login, &response(200, &[("set-cookie", "a=1")]));

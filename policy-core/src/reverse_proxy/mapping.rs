@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_begin_like_an_authority_are_refused_where_the_prefix_made_them_so() {
+    fn paths_that_become_an_authority_after_the_prefix_are_refused() {
         let plain = mapping("http://a.test");
         for path in ["/api//evil.test", "/api/%2fevil.test", "/api/%5Cevil.test", "/api/%252fevil"]
         {

@@ -299,7 +299,7 @@ fn no_severity_exceeds_a_stranger_with_the_session_of_a_user() {
 
 /// Orchestrators call probes by an address.
 #[test]
-fn a_route_in_place_of_a_probe_answers_under_the_name_of_the_app_only() {
+fn a_route_that_replaces_a_probe_responds_only_under_the_name_of_the_app() {
     let health = |kind| app(vec![Route::new(kind, "/health", ["GET"], Auth::Public)]);
     let (probe, route) = (health(RouteKind::Probe), health(RouteKind::Handler));
     let narrowed =

@@ -459,7 +459,7 @@ fn a_session_counts_for_an_origin_only_if_its_cookie_is_sent_there() {
 }
 
 #[test]
-fn a_witness_that_is_an_origin_is_one_of_the_set_that_the_lint_is_about() {
+fn a_witness_origin_is_in_the_set_of_its_lint() {
     let mut origins = 0;
     for (lint, bad, _) in cases() {
         let finding = findings(&bad).remove(0);

@@ -265,7 +265,7 @@ async fn a_layer_in_an_app_counts_the_client_that_the_app_knows() {
 
 /// An origin that is granted without credentials fails the CSRF check if the request has a cookie.
 #[tokio::test]
-async fn a_grant_without_credentials_is_none_for_a_request_with_a_cookie() {
+async fn a_grant_without_credentials_does_not_apply_with_a_cookie() {
     const WITH: CorsPolicy = CorsPolicy::origins(&[ORIGIN]).credentials().build();
     let builder = || PolicyLayer::builder().public_origin(OWN).csrf(CsrfPolicy::Origin);
     let without = in_front(builder().policies(Policies::new().cors(READERS)));

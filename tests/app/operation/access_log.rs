@@ -50,7 +50,7 @@ async fn the_access_log_names_the_upgraded_protocol() {
 }
 
 #[tokio::test]
-async fn the_access_log_tells_a_client_that_went_away_from_one_that_was_answered() {
+async fn the_access_log_distinguishes_disconnected_and_served_clients() {
     let (log, _guard) = Log::of(TARGET);
     let gate = gate();
     let server = Running::start(app_with(&gate).access_log()).await;

@@ -364,7 +364,7 @@ async fn a_declaration_is_for_good_responses() {
 }
 
 #[tokio::test]
-async fn responses_to_methods_that_change_something_are_kept_only_where_they_may() {
+async fn responses_to_unsafe_methods_are_stored_only_if_permitted() {
     let scenario = Scenario::new().await;
     let (location, fresh) = ("content-location: /search?q=1", "cache-control: public, max-age=30");
     for (method, path, asks, expected) in [

@@ -54,7 +54,7 @@ fn shop() -> App<Shelf> {
 }
 
 #[tokio::test]
-async fn those_a_path_does_not_serve_get_405_with_allow_and_unknown_ones_501() {
+async fn unserved_methods_get_405_with_allow_and_unknown_methods_501() {
     let server = Running::start(shop()).await;
     for (path, allow) in [
         ("/lamps", "GET, HEAD, OPTIONS, POST"),

@@ -230,7 +230,7 @@ async fn peers_of_unix_sockets_have_no_address_and_may_be_proxies() {
 }
 
 #[tokio::test]
-async fn rates_by_address_tell_the_clients_of_a_unix_socket_apart_by_its_proxy() {
+async fn rates_by_address_use_the_client_that_the_proxy_of_a_unix_socket_states() {
     let folder = Folder::new("rates");
     let status = async |client: &str| {
         let said = format!("x-forwarded-for: {client}");

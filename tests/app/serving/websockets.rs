@@ -66,7 +66,7 @@ async fn assert_refused(server: &Running, bytes: String) {
 }
 
 #[tokio::test]
-async fn websockets_open_for_origins_that_may_read_the_route_and_for_its_own() {
+async fn websockets_open_for_granted_and_own_origins() {
     let server = Running::start(app()).await;
     for (path, fields) in [
         ("/shop", &[][..]),

@@ -131,7 +131,7 @@ async fn a_route_takes_the_issuers_that_it_names_and_by_default_the_app() {
 /// A token of an issuer that the route does not take, one of an unknown issuer, and one that is no
 /// token get the same response.
 #[tokio::test]
-async fn a_token_that_a_route_does_not_take_tells_no_more_than_a_wrong_one() {
+async fn tokens_of_other_issuers_get_the_same_response_as_invalid_ones() {
     let (a, b) = (Signer::ed25519("a"), Signer::ed25519("b"));
     let (client, _) = client(&a, &b);
     let own = client.own_token().await;

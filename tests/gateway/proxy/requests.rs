@@ -80,7 +80,7 @@ async fn the_session_cookie_is_not_passed_on_by_default() {
 }
 
 #[tokio::test]
-async fn every_method_is_passed_on_but_those_of_the_server_and_preflights() {
+async fn all_methods_except_preflights_and_those_of_the_server_are_passed_on() {
     let upstream = Upstream::start().await;
     let app = App::new(()).proxy(
         ReverseProxy::new("/api", upstream.origin())

@@ -18,8 +18,8 @@ use crate::{
     rollback::{
         Way, a_loss_of_logouts_alone_is_missed, a_reused_number_is_not_mistaken_for_the_first,
         counts_of_processes_that_are_gone_are_removed, is_refused, issue,
-        no_list_of_origins_is_widened, nothing_that_was_taken_away_comes_back,
-        recent_writes_are_detected_as_lost, revoke_user,
+        no_list_of_origins_is_widened, recent_writes_are_detected_as_lost, revoke_user,
+        revoked_rights_stay_revoked,
     },
     site::{Instance, until},
 };
@@ -134,8 +134,8 @@ impl Route {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn nothing_that_was_taken_away_comes_back_after_a_failover_to_a_standby_behind() {
-    nothing_that_was_taken_away_comes_back(&Failover::start().await).await;
+async fn revoked_rights_stay_revoked_after_a_failover_to_a_lagging_standby() {
+    revoked_rights_stay_revoked(&Failover::start().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -271,8 +271,8 @@ async fn an_instance_keeps_its_endings_on_both_sides_of_a_split() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
-async fn nothing_that_was_taken_away_comes_back_with_the_rows_of_a_standby_behind() {
-    nothing_that_was_taken_away_comes_back(&Rows::start().await).await;
+async fn revoked_rights_stay_revoked_with_the_rows_of_a_lagging_standby() {
+    revoked_rights_stay_revoked(&Rows::start().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

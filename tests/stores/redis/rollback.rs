@@ -21,7 +21,7 @@ use crate::{
     rollback::{
         Way, a_loss_of_logouts_alone_is_missed, a_reused_number_is_not_mistaken_for_the_first,
         counts_of_processes_that_are_gone_are_removed, no_list_of_origins_is_widened,
-        nothing_that_was_taken_away_comes_back, recent_writes_are_detected_as_lost, revoke_user,
+        recent_writes_are_detected_as_lost, revoke_user, revoked_rights_stay_revoked,
     },
     site::{self, Instance, until},
 };
@@ -79,14 +79,14 @@ impl Way for Failover {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn nothing_that_was_taken_away_comes_back_after_a_crash_with_a_snapshot() {
-    nothing_that_was_taken_away_comes_back(&Snapshot::start().await).await;
+async fn revoked_rights_stay_revoked_after_a_crash_with_a_snapshot() {
+    revoked_rights_stay_revoked(&Snapshot::start().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn nothing_that_was_taken_away_comes_back_after_a_failover_to_a_replica_behind() {
-    nothing_that_was_taken_away_comes_back(&Failover::start().await).await;
+async fn revoked_rights_stay_revoked_after_a_failover_to_a_lagging_replica() {
+    revoked_rights_stay_revoked(&Failover::start().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -224,7 +224,7 @@ async fn nothing_comes_back_in_the_store_that_an_app_moves_from() {
 /// Over sockets: the log, readiness and routes of an app whose store has lost what it ended.
 #[tokio::test]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
-async fn an_instance_says_that_its_store_lost_writes_until_it_has_stored_them_again() {
+async fn an_instance_reports_lost_writes_until_they_are_repeated() {
     const LOST: &str = "session.store-lost-writes";
     let (log, _guard) = Log::of("policy_server");
     let server = Snapshot::start().await;

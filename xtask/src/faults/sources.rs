@@ -281,7 +281,7 @@ fn covers(list: &[u8]) -> bool {
     }
 
     #[test]
-    fn for_a_text_that_is_gone_the_lines_are_named_that_are_most_like_it() {
+    fn a_missing_text_names_the_most_similar_lines() {
         let mend = place("OriginSet::covers", "self.known.contains(host)").unwrap_err();
         assert!(
             mend.ends_with("nearest is a/set.rs:4:\n        self.names.contains(host)"),

@@ -211,7 +211,7 @@ async fn a_name_is_taken_once_and_bad_names_and_passwords_are_refused() {
 }
 
 #[tokio::test]
-async fn a_wrong_password_and_an_unknown_user_are_answered_alike_and_as_fast() {
+async fn wrong_passwords_and_unknown_users_get_the_same_response_as_fast() {
     let (_folder, accounts) = started();
     Visitor::signed_up(&accounts, "ada").await;
     let mut stranger = Visitor::of(&accounts);

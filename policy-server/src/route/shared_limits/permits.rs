@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lease_ends_by_the_clock_of_the_instance_too_unless_it_is_renewed() {
+    async fn a_lease_also_ends_by_the_clock_of_the_instance_unless_renewed() {
         let (store, clock) = (Store::default(), Clock::at(7));
         let one = permits(&store, 1, 3, &clock).await;
         assert!(!one.enter(), "it holds nothing");

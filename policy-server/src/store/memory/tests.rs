@@ -117,7 +117,7 @@ async fn any_call(store: &MemoryStore, draw: &mut Draw, fresh: u64) {
 }
 
 #[test]
-fn calls_of_many_threads_neither_wait_for_ever_nor_leave_anything_behind() {
+fn calls_of_many_threads_end_and_leave_nothing_behind() {
     const THREADS: u64 = 8;
     const CALLS: u64 = 500;
     let store = MemoryStore::new();

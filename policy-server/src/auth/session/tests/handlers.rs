@@ -104,7 +104,7 @@ fn too_much_data_is_the_handlers_error() {
 }
 
 #[test]
-fn anti_forgery_tokens_hold_for_the_session_that_the_response_leads_to() {
+fn csrf_tokens_belong_to_the_session_after_the_response() {
     let world = default();
     assert_eq!(session(&world.request(None)).csrf_token().unwrap(), None);
     let request = world.request(None);

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn requests_that_came_together_are_answered_before_anything_is_written() {
+    async fn pipelined_requests_are_served_before_anything_is_written() {
         let (mut with, seen) = connection(5, |_, done| {
             Box::pin(async move {
                 done.fetch_add(1, SeqCst);
