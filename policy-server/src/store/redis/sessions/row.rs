@@ -316,8 +316,8 @@ mod tests {
         };
         says(&replies(&[&SESSION[..11]], None), "lacks a field");
         says(&replies(&[&[("handle", "0123")]], None), "4 bytes in place of 16");
-        says(&replies(&[&SESSION], Some("x")), "no number");
-        says(&Replies { bytes: b":1\r\n$-1\r\n".to_vec(), has_error: false }, "no list");
+        says(&replies(&[&SESSION], Some("x")), "not a number");
+        says(&Replies { bytes: b":1\r\n$-1\r\n".to_vec(), has_error: false }, "not a list");
         let whole = replies(&[&SESSION], None);
         let bytes = whole.bytes[..whole.bytes.len() - 1].to_vec();
         says(&Replies { bytes, has_error: false }, "no end");
