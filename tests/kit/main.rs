@@ -21,6 +21,7 @@ mod readme;
 mod redirects;
 mod scripts;
 mod shop;
+mod templates;
 mod time;
 
 use policy_core_tests::law;

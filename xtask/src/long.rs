@@ -103,7 +103,7 @@ const RUNS: &[Long] = &[
     },
     Long {
         name: "tutorial",
-        purpose: "the tutorial followed to the letter, from nothing to a deployed service",
+        purpose: "new services alone, and the tutorial to the letter, up to a deployed service",
         duration: "10 min",
         run: tutorial,
     },
@@ -371,6 +371,9 @@ fn seeded_faults(arguments: &[&str]) -> Outcome {
 fn tutorial(arguments: &[&str]) -> Outcome {
     no_arguments("tutorial", arguments)?;
     setup::require(&[CHROMIUM, CHROMEDRIVER, CURL, GIT, NGINX, PYTHON])?;
+    let new =
+        ["test", "--package", "policy-cli", "--test", "cli", "new_services", "--", "--ignored"];
+    command::run(&mut cargo(&new))?;
     command::run(&mut suite("long", &[], &["tutorial::", "--include-ignored", "--nocapture"]))
 }
 

@@ -52,9 +52,13 @@ impl Run {
         })
     }
 
-    /// A step of two rows of commands, both at once: what one waits for leaves a processor to the other.
-    /// The test binaries of both are printed one after the other. A failure ends its row only.
-    pub(crate) fn side_by_side(&mut self, heading: &str, rows: [Vec<Command>; 2]) -> Outcome {
+    /// A step of rows of commands, all at once: while one waits, its processor is free for the others.
+    /// The output of one test binary is printed as a whole. A failure ends its row only.
+    pub(crate) fn side_by_side<const ROWS: usize>(
+        &mut self,
+        heading: &str,
+        rows: [Vec<Command>; ROWS],
+    ) -> Outcome {
         self.step(heading, |totals| {
             let totals = Mutex::new(totals);
             let row = |commands: Vec<Command>| {

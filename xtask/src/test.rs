@@ -86,8 +86,7 @@ fn test_steps(run: &mut Run) -> Outcome {
         ],
     )?;
     let targets = targets()?;
-    run.side_by_side("tests", tests(&targets))?;
-    run.side_by_side("tests that need programs", tests_with_programs(&targets))
+    run.side_by_side("tests", tests(&targets))
 }
 
 fn lints() -> [Command; 3] {
@@ -123,22 +122,16 @@ fn targets() -> Outcome<Targets> {
     Ok(targets)
 }
 
-/// Tests that use one processor at a time run beside all others.
-fn tests(targets: &Targets) -> [Vec<Command>; 2] {
-    let [few, others] = split(targets, &["api", "cli", "fuzz", "long", "ui"], &[]);
-    [vec![few, test(&["--doc"], &[])], vec![others]]
-}
-
+/// Three rows at once: tests that use one processor at a time; all others that use two; and those that
+/// wait most of the time, for a database to fail over for example.
+///
 /// Tests that need a program which plain `cargo test` cannot expect are marked `#[ignore]` with the
 /// reason, so that it lists them as left out. Here they run, and fail if the program is missing.
 /// All but h2spec, which no distribution has: `cargo xtask long h2spec` takes one that was built; and
 /// WebKit, which `cargo xtask long browser-diff` installs; and small disks, which only root may mount:
-/// `cargo xtask long stores` does; and the tutorial, which builds a package of its own twice: `cargo
-/// xtask long tutorial` does.
-///
-/// Browsers keep the processors busy. The others wait most of the time, for a database to fail over for
-/// example.
-fn tests_with_programs(targets: &Targets) -> [Vec<Command>; 2] {
+/// `cargo xtask long stores` does; and services that build packages of their own: `cargo xtask long
+/// tutorial` does.
+fn tests(targets: &Targets) -> [Vec<Command>; 3] {
     let behind = [
         "--",
         "--ignored",
@@ -150,10 +143,14 @@ fn tests_with_programs(targets: &Targets) -> [Vec<Command>; 2] {
         "a_full_disk_",
         "--skip",
         "a_stranger_gets_from_nothing_",
+        "--skip",
+        "new_services_pass_their_own_tests",
     ];
-    let [browsers, others] = split(targets, &["browser"], &behind);
+    let [few, many] = split(targets, &["api", "cli", "fuzz", "long", "ui"], &[]);
+    let [browsers, waiting] = split(targets, &["browser"], &behind);
     let threads = 2 * thread::available_parallelism().map_or(1, NonZero::get);
-    [vec![browsers], vec![with_env(others, "RUST_TEST_THREADS", &threads.to_string())]]
+    let waiting = with_env(waiting, "RUST_TEST_THREADS", &threads.to_string());
+    [vec![few, test(&["--doc"], &[])], vec![many, browsers], vec![waiting]]
 }
 
 /// The tests of these names, and all others.

@@ -80,6 +80,7 @@ fn nothing_is_overwritten_and_package_names_are_checked() {
 /// As a user builds them, but by this tree in place of a registry: with its lock file and profiles,
 /// and in one target folder, so that what the services share is built once.
 #[test]
+#[ignore = "builds the server twice: cargo xtask long tutorial"]
 fn new_services_pass_their_own_tests() {
     let root = root();
     let home = folder("new-services", &[]);
