@@ -1,5 +1,7 @@
 //! The service for paths without a route.
 
+use std::fmt;
+
 use axum_core::{extract::Request, response::IntoResponse};
 
 use crate::{
@@ -7,7 +9,7 @@ use crate::{
         access::{Access, access_methods},
         policies::Policies,
     },
-    handler::service::{HttpService, RouteLayer, SharedLayer, SharedService},
+    handler::service::{HttpService, RouteLayer, SharedService, Wrap},
 };
 
 /// Serves the paths without a route, in place of a 404. Pass it to
@@ -26,13 +28,12 @@ use crate::{
 /// assert_eq!(app.test().get("/settings").send().await.text(), "the page");
 /// # });
 /// ```
-#[derive(Clone, Debug)]
 #[must_use = "a fallback does nothing outside of an app"]
 pub struct Fallback {
     pub(crate) service: SharedService,
     pub(crate) access: Access,
     pub(crate) policies: Policies,
-    pub(crate) layers: Vec<SharedLayer>,
+    pub(crate) layers: Vec<Wrap>,
 }
 
 impl Fallback {
@@ -77,8 +78,8 @@ impl Fallback {
     /// assert_eq!(response.header("x-served-by"), Some("us"));
     /// # });
     /// ```
-    pub fn layer(mut self, layer: impl RouteLayer + Clone + Send + Sync + 'static) -> Self {
-        self.layers.push(SharedLayer::new(layer));
+    pub fn layer(mut self, layer: impl RouteLayer + Send + 'static) -> Self {
+        self.layers.push(Box::new(move |inner| layer.wrap(inner)));
         self
     }
 
@@ -88,5 +89,11 @@ impl Fallback {
     pub fn policies(mut self, policies: Policies) -> Self {
         self.policies.replace(policies);
         self
+    }
+}
+
+impl fmt::Debug for Fallback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fallback").field("policies", &self.policies).finish_non_exhaustive()
     }
 }

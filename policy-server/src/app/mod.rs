@@ -27,7 +27,6 @@ use std::path::PathBuf;
 use std::{any::Any, fmt, marker::PhantomData};
 
 use policy_core::{limits::RateCapacity, path::TrailingSlash};
-use tower_layer::Layer;
 
 #[cfg(feature = "gateway")]
 use crate::app::gateway::GatewayParts;
@@ -55,7 +54,7 @@ use crate::{
     },
     base::clock::{Clock, Random},
     client::trusted_proxies::TrustedProxies,
-    handler::service::{HttpService, SharedService, Wrap},
+    handler::service::{RouteLayer, Wrap},
     observe::health::Probe,
     route::shared_limits::SharedLimits,
 };
@@ -363,11 +362,8 @@ impl<S> App<S> {
     /// layer does not touch 304 responses and responses to HEAD, and
     /// [`ETag::weak`](crate::handler::response::ETag::weak), since two encodings are not the same
     /// bytes.
-    pub fn layer<L>(mut self, layer: L) -> Self
-    where
-        L: Layer<SharedService, Service: HttpService> + Send + 'static,
-    {
-        self.parts.layers.push(Box::new(move |inner| SharedService::new(layer.layer(inner))));
+    pub fn layer(mut self, layer: impl RouteLayer + Send + 'static) -> Self {
+        self.parts.layers.push(Box::new(move |inner| layer.wrap(inner)));
         self
     }
 

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     app::{cors_source::CorsSource, group::GroupParts, policies::Policies, route::Entry},
-    handler::service::SharedService,
+    handler::service::{SharedService, Wrap},
     pipeline::{
         compiled_app::{CompiledRoute, Target},
         gates::target,
@@ -116,10 +116,7 @@ impl Builder<'_> {
 }
 
 /// Layers as one, of which the last is the outermost.
-pub(super) fn wrapped<W>(layers: impl IntoIterator<Item = W>) -> Option<SharedService>
-where
-    W: FnOnce(SharedService) -> SharedService,
-{
+pub(super) fn wrapped(layers: Vec<Wrap>) -> Option<SharedService> {
     layers.into_iter().fold(None, |inner: Option<SharedService>, layer| {
         Some(layer(inner.unwrap_or_else(target::behind_layers)))
     })

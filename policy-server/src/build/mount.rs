@@ -141,7 +141,7 @@ impl Builder<'_> {
         let resolved = self.resolve("fallback", "", stated, &Outer::default(), &["GET"]);
         let Resolved { rules, guard, asks_caller, .. } = resolved;
         let route = self.unlisted(&rules, guard, asks_caller, Target::Service(service));
-        let layers = wrapped(layers.into_iter().map(|layer| move |inner| layer.wrap(inner)));
+        let layers = wrapped(layers);
         Arc::new(CompiledRoute { layers: layers.into_iter().collect(), ..route })
     }
 

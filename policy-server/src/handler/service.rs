@@ -60,26 +60,6 @@ pub struct SharedService(Arc<dyn Fn(Request) -> BoxFuture + Send + Sync>);
 /// A layer, as a function from the service inside it to the wrapped one.
 pub(crate) type Wrap = Box<dyn FnOnce(SharedService) -> SharedService + Send>;
 
-/// A layer that can be applied again, since its owner can be cloned.
-#[derive(Clone)]
-pub(crate) struct SharedLayer(Arc<dyn Fn(SharedService) -> SharedService + Send + Sync>);
-
-impl SharedLayer {
-    pub(crate) fn new(layer: impl RouteLayer + Clone + Send + Sync + 'static) -> Self {
-        Self(Arc::new(move |inner| layer.clone().wrap(inner)))
-    }
-
-    pub(crate) fn wrap(&self, inner: SharedService) -> SharedService {
-        (self.0)(inner)
-    }
-}
-
-impl fmt::Debug for SharedLayer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SharedLayer")
-    }
-}
-
 /// A layer around a handler: every `tower` layer for a [`SharedService`] whose responses have a body
 /// that this server can send.
 ///
