@@ -167,7 +167,7 @@ async fn tunnels_do_not_turn_inside_with_the_name_of_their_target() {
 #[tokio::test]
 async fn tunnels_have_limits() {
     let (target, _serving) = target().await;
-    let server = Running::start(app().tunnel(open_to(target).at_once(1))).await;
+    let server = Running::start(app().tunnel(open_to(target).max_tunnels(1))).await;
     let first = opened(&server, target, &[]).await;
     let full = server.response(connect(&target.to_string(), &[])).await;
     assert_eq!(full.problem(), (503, "limit.concurrency".to_owned()));

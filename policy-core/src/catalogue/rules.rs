@@ -1221,9 +1221,9 @@ entries! {
         "this address is local or private, and tunnels reach such addresses only if their network is listed",
         "add its network, such as `.private([\"10.0.0.0/8\"])`";
     /// A limit of zero tunnels.
-    TunnelNone Error "tunnel.at-once-zero",
+    TunnelNone Error "tunnel.limit-zero",
         "with a limit of zero, no tunnel is ever opened",
-        "write one or more, such as `at_once(16)`";
+        "write one or more, such as `max_tunnels(16)`";
     /// Credentials that a tunnel cannot carry.
     TunnelCallers Error "tunnel.callers",
         "a tunnel reads `Proxy-Authorization` alone, which carries neither a session nor a ticket, and cannot be optional",

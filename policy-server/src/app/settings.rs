@@ -24,7 +24,7 @@ use http::HeaderValue;
 /// These limits are fixed, since no well-behaved client reaches them. Per connection: 200
 /// concurrent requests, 1 MiB of body data that no handler has read yet, 64 KiB per response that
 /// the client has not read (more of it waits in the handler's body, which
-/// [`unsent_per_connection`](Self::unsent_per_connection) bounds), 20 requests cancelled before
+/// [`max_unsent_per_connection`](Self::max_unsent_per_connection) bounds), 20 requests cancelled before
 /// they were processed, 200 streams that had to be reset, and 256 KiB of frames that belong to no
 /// request, such as PING and SETTINGS, beyond what requests and their responses account for. Above
 /// the first three, data waits or is refused. Above the others the connection is closed; other
@@ -35,8 +35,8 @@ pub struct ServerSettings {
     pub(crate) header_timeout: Duration,
     pub(crate) idle_timeout: Duration,
     pub(crate) min_read_rate: u32,
-    pub(crate) unsent_per_connection: usize,
-    pub(crate) unsent_in_all: usize,
+    pub(crate) max_unsent_per_connection: usize,
+    pub(crate) max_unsent_total: usize,
     pub(crate) header_limit: usize,
     pub(crate) max_connections: u32,
     pub(crate) keep_alive: bool,
@@ -54,8 +54,8 @@ impl Default for ServerSettings {
             header_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(75),
             min_read_rate: 64,
-            unsent_per_connection: 16 << 20,
-            unsent_in_all: 256 << 20,
+            max_unsent_per_connection: 16 << 20,
+            max_unsent_total: 256 << 20,
             header_limit: 64 * 1024,
             max_connections: 25_000,
             keep_alive: true,
@@ -103,17 +103,17 @@ impl ServerSettings {
     /// Only frames of more than 64 KiB that this response alone holds count, such as a whole body in
     /// memory. A stream of small frames, static data, shared data (`Bytes::is_unique`) and mapped files
     /// do not count. Requests that already run are not stopped, and their responses are added.
-    pub fn unsent_per_connection(mut self, bytes: usize) -> Self {
-        self.unsent_per_connection = bytes.max(1);
+    pub fn max_unsent_per_connection(mut self, bytes: usize) -> Self {
+        self.max_unsent_per_connection = bytes.max(1);
         self
     }
 
     /// The memory of responses that clients of all connections together have not read; 256 MiB. Above
     /// it connections are closed: first those above
-    /// [`unsent_per_connection`](Self::unsent_per_connection), then those whose clients have not
+    /// [`max_unsent_per_connection`](Self::max_unsent_per_connection), then those whose clients have not
     /// read a frame for the longest time. A single response is not closed for its size.
-    pub fn unsent_in_all(mut self, bytes: usize) -> Self {
-        self.unsent_in_all = bytes;
+    pub fn max_unsent_total(mut self, bytes: usize) -> Self {
+        self.max_unsent_total = bytes;
         self
     }
 

@@ -61,7 +61,7 @@ pub struct Tunnel {
     pub(crate) private: Vec<String>,
     pub(crate) connect_timeout: Duration,
     pub(crate) idle_timeout: Duration,
-    pub(crate) at_once: u32,
+    pub(crate) max_tunnels: u32,
 }
 
 /// The targets of a [`Tunnel`] whose callers are not declared yet.
@@ -87,7 +87,7 @@ impl Targets {
             private: Vec::new(),
             connect_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(300),
-            at_once: 256,
+            max_tunnels: 256,
         }
     }
 }
@@ -120,8 +120,8 @@ impl Tunnel {
 
     /// The maximum number of concurrent tunnels; 256. Further ones get 503. Each holds two sockets and
     /// 64 KiB.
-    pub fn at_once(mut self, tunnels: u32) -> Self {
-        self.at_once = tunnels;
+    pub fn max_tunnels(mut self, tunnels: u32) -> Self {
+        self.max_tunnels = tunnels;
         self
     }
 }

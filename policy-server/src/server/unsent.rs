@@ -41,8 +41,8 @@ type Holding = HashMap<usize, Weak<Unsent>>;
 impl UnsentBudget {
     pub(super) fn new(settings: &ServerSettings) -> Self {
         Self {
-            in_all: settings.unsent_in_all,
-            per_connection: settings.unsent_per_connection,
+            in_all: settings.max_unsent_total,
+            per_connection: settings.max_unsent_per_connection,
             held: AtomicUsize::new(0),
             holding: Mutex::default(),
         }
@@ -287,8 +287,8 @@ mod tests {
 
     fn budget(in_all: usize, per_connection: usize) -> Arc<UnsentBudget> {
         let settings = ServerSettings::default()
-            .unsent_in_all(in_all * MIB)
-            .unsent_per_connection(per_connection * MIB);
+            .max_unsent_total(in_all * MIB)
+            .max_unsent_per_connection(per_connection * MIB);
         Arc::new(UnsentBudget::new(&settings))
     }
 

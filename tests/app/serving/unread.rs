@@ -60,7 +60,7 @@ async fn length(mut body: h2::RecvStream) -> Result<usize, h2::Error> {
 async fn unread_responses_of_a_connection_make_its_next_requests_wait() {
     const REQUESTS: usize = 20;
     let made = Made::default();
-    let settings = ServerSettings::default().unsent_per_connection(4 * MIB);
+    let settings = ServerSettings::default().max_unsent_per_connection(4 * MIB);
     let server = serving(&made, settings).await;
     let (mut client, _connection) = http2::connect(&server).await;
     let mut responses = asked(&mut client, REQUESTS).await.into_iter();
@@ -84,7 +84,7 @@ async fn unread_responses_of_a_connection_make_its_next_requests_wait() {
 async fn pipelined_requests_wait_for_a_reader() {
     const REQUESTS: usize = 3;
     let made = Made::default();
-    let server = serving(&made, ServerSettings::default().unsent_per_connection(LARGE)).await;
+    let server = serving(&made, ServerSettings::default().max_unsent_per_connection(LARGE)).await;
     let mut connection = narrow(&server).await;
     connection.send(get("/large-block").repeat(REQUESTS)).await;
     assert_eq!(connection.head().await.status, 200);
@@ -100,7 +100,7 @@ async fn pipelined_requests_wait_for_a_reader() {
 #[tokio::test]
 async fn requests_that_wait_for_a_reader_do_not_keep_its_connection() {
     let (time, made) = (StoppedTime::begin(), Made::default());
-    let settings = idle_after(SHORT).max_connections(1).unsent_per_connection(MIB);
+    let settings = idle_after(SHORT).max_connections(1).max_unsent_per_connection(MIB);
     let server = serving(&made, settings).await;
     let (mut client, _connection) = http2::connect(&server).await;
     let responses = asked(&mut client, 5).await;
@@ -116,8 +116,8 @@ async fn requests_that_wait_for_a_reader_do_not_keep_its_connection() {
 async fn of_all_connections_the_oldest_unread_ones_are_closed() {
     let made = Made::default();
     let settings = ServerSettings::default()
-        .unsent_in_all(2 * LARGE + LARGE / 2)
-        .unsent_per_connection(2 * LARGE);
+        .max_unsent_total(2 * LARGE + LARGE / 2)
+        .max_unsent_per_connection(2 * LARGE);
     let server = serving(&made, settings).await;
     let mut connections = Vec::new();
     for _ in 0..4 {
@@ -139,8 +139,9 @@ async fn of_all_connections_the_oldest_unread_ones_are_closed() {
 /// of one that has not read for longer.
 #[tokio::test]
 async fn of_all_connections_one_above_its_own_bound_is_closed_first() {
-    let settings =
-        ServerSettings::default().unsent_in_all(3 * MIB + MIB / 2).unsent_per_connection(2 * MIB);
+    let settings = ServerSettings::default()
+        .max_unsent_total(3 * MIB + MIB / 2)
+        .max_unsent_per_connection(2 * MIB);
     let server = serving(&Made::default(), settings).await;
     let mut connections = Vec::new();
     for requests in [1, 2, 1] {

@@ -19,7 +19,7 @@ async fn block(State(made): State<Made>) -> Bytes {
 async fn unread_responses_of_a_connection_make_its_next_requests_wait() {
     const REQUESTS: usize = 6;
     let made = Made::default();
-    let settings = ServerSettings::default().unsent_per_connection(2 * BLOCK);
+    let settings = ServerSettings::default().max_unsent_per_connection(2 * BLOCK);
     let app = App::new(Arc::clone(&made)).settings(settings).routes(routes![block, hello]);
     let server = Server::start(app).await;
     let quic = server.raw().await;
@@ -47,8 +47,9 @@ async fn unread_responses_of_a_connection_make_its_next_requests_wait() {
 #[tokio::test]
 async fn a_connection_that_reads_nothing_is_closed_for_others() {
     let made = Made::default();
-    let settings =
-        ServerSettings::default().unsent_in_all(2 * BLOCK + BLOCK / 2).unsent_per_connection(BLOCK);
+    let settings = ServerSettings::default()
+        .max_unsent_total(2 * BLOCK + BLOCK / 2)
+        .max_unsent_per_connection(BLOCK);
     let app = App::new(Arc::clone(&made)).settings(settings).routes(routes![block]);
     let server = Server::start(app).await;
     let mut connections = Vec::new();

@@ -42,7 +42,7 @@ impl Tunnel {
                 Some(target) => targets.push(target),
             }
         }
-        if self.at_once == 0 {
+        if self.max_tunnels == 0 {
             problem(Rule::TunnelNone, "0");
         }
         if !problems.is_empty() {
@@ -53,7 +53,7 @@ impl Tunnel {
             private,
             connect_timeout: self.connect_timeout,
             idle_timeout: self.idle_timeout,
-            at_once: Concurrency::new(self.at_once),
+            at_once: Concurrency::new(self.max_tunnels),
         })
     }
 }
@@ -89,13 +89,13 @@ mod tests {
         assert_eq!(codes(Tunnel::to([""; 0]).public()), ["tunnel.targets-missing"]);
         let wrong = Tunnel::to(["a.example", "10.0.0.1:22", "[::1]:80"]).public();
         assert_eq!(
-            codes(wrong.private(["10.0.0.1/8", "fd00::/8"]).at_once(0)),
+            codes(wrong.private(["10.0.0.1/8", "fd00::/8"]).max_tunnels(0)),
             [
                 "proxies.network-host-bits",
                 "tunnel.target",
                 "tunnel.target-private",
                 "tunnel.target-private",
-                "tunnel.at-once-zero"
+                "tunnel.limit-zero"
             ]
         );
         let listed = Tunnel::to(["10.0.0.1:22"]).public().private(["10.0.0.0/8"]);
