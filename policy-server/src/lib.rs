@@ -241,6 +241,8 @@ pub use handler::{
     service::{HttpService, RouteLayer, SharedService},
 };
 pub use http;
+#[cfg(feature = "manifest")]
+pub use observe::decision_record::DecisionRecords;
 pub use observe::request_id::RequestId;
 pub use pipeline::{layer::PolicyLayer, response_future::ResponseFuture, service::AppService};
 pub use policy_core::{

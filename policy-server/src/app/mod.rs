@@ -35,7 +35,7 @@ use crate::app::origin_list::OriginSource;
 #[cfg(feature = "tls")]
 use crate::app::tls::Tls;
 #[cfg(feature = "manifest")]
-use crate::observe::candidate::Candidate;
+use crate::observe::{candidate::Candidate, decision_record::DecisionRecords};
 use crate::{
     app::{
         access::{Access, access_methods},
@@ -134,9 +134,8 @@ pub(crate) struct AppParts {
     pub(crate) probes: Vec<(String, Probe)>,
     pub(crate) request_ids: bool,
     pub(crate) access_log: bool,
-    /// One in this many permitted requests is recorded, and all refused ones.
     #[cfg(feature = "manifest")]
-    pub(crate) decision_records: Option<u64>,
+    pub(crate) decision_records: Option<DecisionRecords>,
     #[cfg(feature = "manifest")]
     pub(crate) candidate: Option<Candidate>,
     pub(crate) layers: Vec<Wrap>,
@@ -492,8 +491,7 @@ impl<S> App<S> {
     }
 
     /// Writes one `tracing` event of level INFO and target `policy::decision` for every request that
-    /// is refused, and for one in `sample` others; 0 records refusals alone (feature `manifest`). With
-    /// it, `cargo policy explain --log` evaluates the request again:
+    /// is refused, and for a sample of the others if the records state one (feature `manifest`). With it, `cargo policy explain --log` evaluates the request again:
     ///
     /// | field | value |
     /// |---|---|
@@ -505,8 +503,8 @@ impl<S> App<S> {
     /// | `status`, `code` | of the response; the code is that of a [`Problem`](crate::Problem) |
     /// | `request_id` | if [ids](Self::request_ids) are on |
     #[cfg(feature = "manifest")]
-    pub fn decision_records(mut self, sample: u64) -> Self {
-        self.parts.decision_records = Some(sample);
+    pub fn decision_records(mut self, records: DecisionRecords) -> Self {
+        self.parts.decision_records = Some(records);
         self
     }
 

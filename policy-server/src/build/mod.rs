@@ -52,7 +52,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     #[cfg(feature = "manifest")]
     let decisions = app
         .decision_records
-        .map(|sample| Arc::new(Decisions::new(manifest::read(&app).0.digest(), sample)));
+        .map(|records| Arc::new(Decisions::new(manifest::read(&app).0.digest(), records)));
     let mut problems = Vec::new();
     let named = NamedLists::read(app.origins, &mut problems);
     let available = Available {

@@ -25,24 +25,51 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
+/// Which requests [`App::decision_records`](crate::App::decision_records) records.
+///
+/// ```
+/// use policy_server::{DecisionRecords, prelude::*};
+///
+/// let app = App::new(()).decision_records(DecisionRecords::refusals().and_one_in(100));
+/// # assert!(app.check().is_ok());
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[must_use = "they are given to `App::decision_records`"]
+pub struct DecisionRecords {
+    /// One in this many permitted requests is recorded; 0 for none.
+    sample: u64,
+}
+
+impl DecisionRecords {
+    /// Requests that are refused.
+    pub const fn refusals() -> Self {
+        Self { sample: 0 }
+    }
+
+    /// Records one in this many permitted requests as well; with 0, none.
+    pub const fn and_one_in(self, permitted: u64) -> Self {
+        Self { sample: permitted }
+    }
+}
+
 /// The decisions that an app records.
 #[derive(Debug)]
 pub(crate) struct Decisions {
     /// The digest of the policy.
     policy: Box<str>,
-    /// One in this many permitted requests is recorded; 0 for none.
-    sample: u64,
+    records: DecisionRecords,
     seen: AtomicU64,
 }
 
 impl Decisions {
-    pub(crate) fn new(policy: String, sample: u64) -> Self {
-        Self { policy: policy.into(), sample, seen: AtomicU64::new(0) }
+    pub(crate) fn new(policy: String, records: DecisionRecords) -> Self {
+        Self { policy: policy.into(), records, seen: AtomicU64::new(0) }
     }
 
     /// Whether this request is in the sample.
     fn is_sampled(&self) -> bool {
-        self.sample != 0 && self.seen.fetch_add(1, Ordering::Relaxed).is_multiple_of(self.sample)
+        let sample = self.records.sample;
+        sample != 0 && self.seen.fetch_add(1, Ordering::Relaxed).is_multiple_of(sample)
     }
 }
 

@@ -3,7 +3,7 @@
 //! Covers: refusals of each kind of gate (host, route, CORS, CSRF), handlers, sampling, the
 //! lock file (its digest), secrets, hostile headers.
 
-use policy_server::http::Method;
+use policy_server::{DecisionRecords, http::Method};
 use policy_tests::log::Log;
 
 use super::*;
@@ -42,7 +42,7 @@ fn shop() -> App<()> {
 async fn a_refusal_is_recorded_with_its_reason_and_without_secrets() {
     let (log, _guard) = Log::of(TARGET);
     let digest = format!("policy=\"{}\"", shop().manifest().digest());
-    let client = shop().decision_records(0).test();
+    let client = shop().decision_records(DecisionRecords::refusals()).test();
     let cases: [Case; 4] = [
         (
             Method::OPTIONS,
@@ -78,7 +78,7 @@ async fn a_refusal_is_recorded_with_its_reason_and_without_secrets() {
 #[tokio::test]
 async fn a_sample_of_admitted_requests_is_recorded() {
     let (log, _guard) = Log::of(TARGET);
-    let client = shop().decision_records(3).test();
+    let client = shop().decision_records(DecisionRecords::refusals().and_one_in(3)).test();
     for _ in 0..7 {
         client.get("/open").send().await;
     }
