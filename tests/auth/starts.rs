@@ -121,7 +121,8 @@ async fn invalid_settings_are_reported_together() {
     let app = || {
         let sessions = Sessions::memory()
             .idle(hours(9))
-            .remembered(days(10), days(401))
+            .remembered_idle(days(10))
+            .remembered_absolute(days(401))
             .touch_interval(hours(3))
             .limit_per_user(0, LimitPolicy::Deny)
             .login_page("https://evil.example/")

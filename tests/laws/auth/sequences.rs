@@ -107,7 +107,8 @@ impl History {
         let mut sessions = Sessions::memory()
             .idle(seconds(IDLE))
             .absolute(seconds(ABSOLUTE))
-            .remembered(seconds(2 * IDLE), seconds(2 * ABSOLUTE))
+            .remembered_idle(seconds(2 * IDLE))
+            .remembered_absolute(seconds(2 * ABSOLUTE))
             .touch_interval(seconds(5));
         if is_renewing {
             sessions = sessions.renewal(seconds(12));

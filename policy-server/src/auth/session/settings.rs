@@ -197,11 +197,17 @@ impl SessionSettings {
         self
     }
 
-    /// The idle time and the maximum lifetime of a session whose user asked to stay logged in. 14
-    /// and 30 days by default.
+    /// How long a session whose user asked to stay logged in may be idle; 14 days by default.
     #[must_use]
-    pub fn remembered(mut self, idle: Duration, absolute: Duration) -> Self {
-        self.timings.remembered = Lifetime::new(idle, absolute);
+    pub fn remembered_idle(mut self, idle: Duration) -> Self {
+        self.timings.remembered.idle = idle;
+        self
+    }
+
+    /// The maximum lifetime of a session whose user asked to stay logged in; 30 days by default.
+    #[must_use]
+    pub fn remembered_absolute(mut self, absolute: Duration) -> Self {
+        self.timings.remembered.absolute = absolute;
         self
     }
 

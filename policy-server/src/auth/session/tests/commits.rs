@@ -68,7 +68,8 @@ fn the_cookie_has_all_its_attributes() {
 
 #[test]
 fn a_remembered_login_has_a_max_age_and_its_own_times() {
-    let world = World::new(|sessions| sessions.remembered(days(2), days(3)));
+    let world =
+        World::new(|sessions| sessions.remembered_idle(days(2)).remembered_absolute(days(3)));
     let request = world.request(None);
     wait(Sessions::new(Arc::clone(&request)).login_remembered("ada")).unwrap();
     let committed = commit(&request, 200).unwrap();

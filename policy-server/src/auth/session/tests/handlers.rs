@@ -145,7 +145,8 @@ fn settings_that_contradict_are_named_all_at_once() {
     assert_eq!(rules(Sessions::memory(), &own), []);
     let sessions = Sessions::memory()
         .idle(minutes(0))
-        .remembered(days(31), days(30))
+        .remembered_idle(days(31))
+        .remembered_absolute(days(30))
         .limit_per_user(0, LimitPolicy::Deny)
         .login_page("//evil.example")
         .cookie_name("__host-sid");

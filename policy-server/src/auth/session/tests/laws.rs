@@ -110,7 +110,8 @@ impl History {
             sessions
                 .idle(IDLE)
                 .absolute(ABSOLUTE)
-                .remembered(2 * IDLE, 2 * ABSOLUTE)
+                .remembered_idle(2 * IDLE)
+                .remembered_absolute(2 * ABSOLUTE)
                 .touch_interval(Duration::from_secs(5))
                 .renewal(Duration::from_secs(12))
         });
