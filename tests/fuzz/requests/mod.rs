@@ -23,7 +23,7 @@ use policy_tests::{
 pub(super) use response::{Fault, ParsedResponse};
 
 /// The number of requests that are answered as a test.
-const SHORT: usize = 20_000;
+const SHORT: usize = 8_000;
 
 /// Reads all responses of a connection.
 fn responses(sent: &[Sent], received: &Received) -> Result<Vec<ParsedResponse>, String> {
