@@ -126,6 +126,14 @@ macro_rules! define_policies {
             $($(#[$doc])* pub $name: Facet<$Policy>,)*
         }
 
+        /// The compiled policies of a route, as the gates ask for them.
+        #[cfg(feature = "engine")]
+        #[derive(Clone, Copy, Debug, Default)]
+        pub struct CompiledFacets<'a> {
+            $($(#[$doc])* pub $name: Option<&'a $Compiled>,)*
+            $($(#[$own_doc])* pub $own: Option<&'a $OwnCompiled>,)*
+        }
+
         impl<C> LevelPolicy<C> {
             /// Converts the CORS policy.
             pub fn map_cors<D>(

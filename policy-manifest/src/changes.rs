@@ -1,7 +1,7 @@
 //! The changes between two manifests, facet by facet: access that is opened, and access that is
 //! removed.
 
-mod facets;
+mod app;
 
 use std::{collections::BTreeMap, fmt, ptr};
 
@@ -10,43 +10,8 @@ use policy_core::path::PathTemplate;
 use crate::{
     Manifest,
     engine::{Engine, EngineError},
-    route::{Route, RouteKind, sample},
+    facets::{self, Direction, Route, RouteKind, Side, sample, set, sets},
 };
-
-/// The effect of a change on access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Direction {
-    /// Something is allowed that was refused, or a protection is gone.
-    Opens,
-    /// Something is refused that was allowed, which may break clients.
-    Narrows,
-    /// Both, for different requests.
-    OpensAndNarrows,
-    /// Responses differ, but no access is gained or lost.
-    Shifts,
-}
-
-impl Direction {
-    /// Whether the change allows a request that was refused.
-    pub fn opens(self) -> bool {
-        matches!(self, Self::Opens | Self::OpensAndNarrows)
-    }
-
-    /// Whether the change refuses a request that was allowed.
-    pub fn narrows(self) -> bool {
-        matches!(self, Self::Narrows | Self::OpensAndNarrows)
-    }
-
-    /// The direction of a change with these effects; `None` if it has neither.
-    fn of(opens: bool, narrows: bool) -> Option<Self> {
-        match (opens, narrows) {
-            (true, true) => Some(Self::OpensAndNarrows),
-            (true, false) => Some(Self::Opens),
-            (false, true) => Some(Self::Narrows),
-            (false, false) => None,
-        }
-    }
-}
 
 /// One change of one facet of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,7 +82,7 @@ pub fn changes(old: &Manifest, new: &Manifest) -> Result<Vec<Change>, EngineErro
 
 /// The changes between two manifests in their normal form.
 pub(super) fn between([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> Vec<Change> {
-    let mut found = facets::of_app(&old.app, &new.app);
+    let mut found = app::of_app(&old.app, &new.app);
     let mut subjects: BTreeMap<String, Subject> = BTreeMap::new();
     for route in old.routes.iter().chain(&new.routes) {
         for (template, form) in places(route) {
@@ -138,10 +103,10 @@ pub(super) fn between([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> Vec<
             let of_routes = compared.entry(routes.map(|it| it.map(ptr::from_ref)));
             let of_routes = of_routes.or_insert_with(|| {
                 let [before, after] = routes;
-                let headers = |manifest: &Manifest, route: Option<&Route>| {
-                    route.and_then(|route| manifest.headers_of(route).cloned())
-                };
-                facets::of_route(before, after, (&headers(old, before), &headers(new, after)))
+                of_route(
+                    before.map(|route| Side { manifest: old, route }),
+                    after.map(|route| Side { manifest: new, route }),
+                )
             });
             for mut change in of_routes.iter().cloned() {
                 change.path.clone_from(&subject.path);
@@ -164,6 +129,59 @@ pub(super) fn between([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> Vec<
         found.extend(of_path);
     }
     found
+}
+
+/// The changes of the route that serves one method of a path.
+fn of_route(old: Option<Side<'_>>, new: Option<Side<'_>>) -> Vec<Change> {
+    let (old, new) = match (old, new) {
+        (None, None) => return Vec::new(),
+        (None, Some(new)) => return vec![change("route", came(new.route), came_words(new.route))],
+        (Some(_), None) => return vec![change("route", Direction::Narrows, "it is gone")],
+        (Some(old), Some(new)) => (old, new),
+    };
+    let mut found = Vec::new();
+    let mut note = |facet: &'static str, found_change: Option<(Direction, String)>| {
+        let changed = found_change.map(|(direction, words)| change(facet, direction, words));
+        found.extend(changed);
+    };
+    let [before, after] = [old.route, new.route];
+    if before.kind != after.kind {
+        let words = format!("was a {:?}, is a {:?}", before.kind, after.kind).to_lowercase();
+        note("route", Some((Direction::Shifts, words)));
+    }
+    if before.takes_slashes != after.takes_slashes {
+        let direction = if after.takes_slashes { Direction::Opens } else { Direction::Narrows };
+        note("route", Some((direction, "encoded slashes".to_owned())));
+    }
+    note("route", sets(&set(&before.targets), &set(&after.targets)));
+    for facet in facets::ALL {
+        note(facet.name, (facet.change)(old, new));
+    }
+    found
+}
+
+fn change(facet: &'static str, direction: Direction, words: impl Into<String>) -> Change {
+    Change { path: String::new(), methods: Vec::new(), facet, direction, words: words.into() }
+}
+
+/// Whether a new route opens access: it does, unless it requires a credential, and has CSRF
+/// protection if browsers send the credential automatically.
+fn came(route: &Route) -> Direction {
+    match facets::ALL.iter().any(|facet| (facet.is_open)(route)) {
+        true => Direction::Opens,
+        false => Direction::Shifts,
+    }
+}
+
+fn came_words(route: &Route) -> String {
+    let mut words = format!("it is new, `{}`", route.auth);
+    if let Some(cors) = &route.cors {
+        words += &format!(", shared with {}", cors.region());
+        if cors.credentials {
+            words += " with credentials";
+        }
+    }
+    words
 }
 
 /// A path that one of two manifests lists.

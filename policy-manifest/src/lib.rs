@@ -26,29 +26,35 @@ pub mod diff;
 pub mod engine;
 mod explain;
 mod facets;
-mod from_policy;
 mod lints;
 mod lock;
 mod normal;
 mod read;
-mod route;
 mod severity;
 mod sources;
 
 pub use app::{AppFacts, SessionFacts, TokenFacts};
-pub use changes::{Change, Direction, changes};
+pub use changes::{Change, changes};
 pub use date::{Date, ParseDateError};
 pub use explain::{Edit, Explanation, GateFinding, Nearest, explain};
 pub use facets::{
-    Auth, Cache, Cors, Csrf, Dangers, Headers, Jsonp, Limits, OriginList, Origins, Rate,
-    Requirement, Scheme,
+    Auth, Cache, Cors, Csrf, Dangers, Direction, Headers, Jsonp, Limits, OriginList, Origins, Rate,
+    Requirement, Route, RouteKind, Scheme,
 };
 pub use lints::{Finding, Linted, Suppression, lint};
 pub use lock::{Acceptance, Lock, Update};
 pub use read::ReadError;
-pub use route::{Route, RouteKind};
 pub use severity::{Authority, Effect, Gain, Gainer, Severity};
 pub use sources::{Place, Source, Sources};
+
+/// What tools ask each facet of a route: the effect of a change, its column and words, and the reason
+/// for its rules.
+pub mod facet {
+    pub use crate::facets::{
+        ALL, CALLERS, CREDENTIALS, Cell, CellOf, Column, Facet, FromPolicy, ORIGINS, Side, Subject,
+        Tone,
+    };
+}
 
 use std::collections::BTreeMap;
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Change, Manifest, ReadError, Suppression, changes, digest_of,
     engine::{Engine, EngineError},
+    facets::sample,
     read,
-    route::sample,
 };
 
 /// A lock file: a manifest, and the acceptances of what it opens.

@@ -1,14 +1,8 @@
 //! The normal form: one value for each meaning.
 
-use policy_core::{
-    cors::normalized_method,
-    origin::{OriginPattern, OriginSet},
-};
-
 use crate::{
     Manifest,
-    facets::{Auth, Cors, Origins},
-    route::Route,
+    facets::{self, Route, sort},
 };
 
 impl Manifest {
@@ -51,63 +45,10 @@ impl Route {
         if self.methods.iter().any(|method| method == "GET") {
             self.methods.retain(|method| method != "HEAD");
         }
-        if let Auth::Required(requirement) = &mut self.auth {
-            for list in [&mut requirement.issuers, &mut requirement.scopes, &mut requirement.roles]
-            {
-                sort(list);
-            }
-        }
-        if let Some(cors) = &mut self.cors {
-            cors.normalize();
-        }
-        if let Some(cache) = &mut self.cache {
-            lower(&mut cache.vary);
-        }
+        facets::ALL.iter().for_each(|facet| (facet.normalize)(self));
     }
 
     fn differs_by_methods_only(&self, other: &Self) -> bool {
         Self { methods: other.methods.clone(), ..self.clone() } == *other
     }
-}
-
-impl Cors {
-    fn normalize(&mut self) {
-        match &mut self.origins {
-            Origins::Listed(patterns) => reduce(patterns),
-            Origins::AtRunTime(list) => list.within.iter_mut().for_each(reduce),
-        }
-        if let Some(methods) = &mut self.methods {
-            for method in methods.iter_mut() {
-                *method = normalized_method(method).to_owned();
-            }
-            sort(methods);
-        }
-        // Both disable caching.
-        self.max_age = self.max_age.map(|seconds| seconds.max(0));
-        lower(&mut self.headers);
-        lower(&mut self.expose);
-    }
-}
-
-fn sort(list: &mut Vec<String>) {
-    list.sort_unstable();
-    list.dedup();
-}
-
-fn lower(list: &mut Vec<String>) {
-    list.iter_mut().for_each(|text| text.make_ascii_lowercase());
-    sort(list);
-}
-
-/// Leaves out the patterns that others cover.
-fn reduce(patterns: &mut Vec<String>) {
-    if patterns.iter().any(|pattern| pattern == "*") {
-        *patterns = vec!["*".to_owned()];
-        return;
-    }
-    sort(patterns);
-    // A list with a text that is not a pattern stays unchanged: it is reported where the manifest
-    // is compiled.
-    let Ok(set) = OriginSet::new(patterns.iter().map(String::as_str)) else { return };
-    patterns.retain(|text| !OriginPattern::parse(text).is_ok_and(|it| set.covers_by_another(&it)));
 }

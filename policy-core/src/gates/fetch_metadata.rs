@@ -23,9 +23,9 @@ pub(super) fn check<'a, A: GatedApp<'a>>(
     let checked = if head.is_early && !may_be_early(head, &route) {
         Err(Refusal::TooEarly)
     } else {
-        match route.isolation() {
+        match route.facets().isolation {
             None => return ControlFlow::Continue(()),
-            Some(isolation) => admit(isolation, app.own_origin(), request, &route, grant),
+            Some(isolation) => admit(*isolation, app.own_origin(), request, &route, grant),
         }
     };
     match checked {

@@ -46,8 +46,8 @@ use crate::{
     cors::{Cors, OriginDecision, Preflight},
     csrf::TokenVerdict,
     head::{Head, OwnOrigin},
-    isolation::Isolation,
     path::value_of,
+    route::CompiledFacets,
     router::{Path, Router, Values},
 };
 
@@ -205,8 +205,8 @@ pub trait GatedRoute {
     fn template(&self) -> &str;
     /// Its CORS policy.
     fn cors(&self) -> Option<&Cors>;
-    /// Which sites may load its responses.
-    fn isolation(&self) -> Option<Isolation>;
+    /// Its other policies, as far as gates of policy-core enforce them.
+    fn facets(&self) -> CompiledFacets<'_>;
     /// Whether its responses are scripts of JSONP, which every page may load.
     fn has_jsonp(&self) -> bool;
     /// Whether it has a rate of addresses.
@@ -381,7 +381,7 @@ pub fn check_head<'a, A: GatedApp<'a>>(
     steps.passed(Gate::Cors, found.route.cors().is_some());
     let route = found.route;
     fetch_metadata::check(app, request, route, &grant)?;
-    steps.passed(Gate::FetchMetadata, route.isolation().is_some());
+    steps.passed(Gate::FetchMetadata, route.facets().isolation.is_some());
     let rate = match app.take_rate(route) {
         Ok(rate) => rate,
         Err(rate) => {

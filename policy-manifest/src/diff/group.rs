@@ -19,6 +19,7 @@ use super::{
 use crate::{
     Change, Severity,
     engine::{Decision, Outcome},
+    facets,
 };
 
 /// A place with its differences.
@@ -162,7 +163,7 @@ fn outcome(decision: &Decision) -> String {
 }
 
 /// The changes that cause a finding: the changes of the deciding facets at its places.
-fn because(changes: &[Change], places: &[Place], facets: &BTreeSet<&str>) -> Vec<Change> {
+fn because(changes: &[Change], places: &[Place], decisive: &BTreeSet<&str>) -> Vec<Change> {
     let is_at = |change: &&Change| {
         places.iter().any(|place| {
             let paths = [Some(&place.path), place.before.as_ref(), place.after.as_ref()];
@@ -172,10 +173,13 @@ fn because(changes: &[Change], places: &[Place], facets: &BTreeSet<&str>) -> Vec
             is_method && paths.contains(&Some(&change.path))
         })
     };
-    let of_access = |change: &&Change| !matches!(change.facet, "limits" | "cache" | "headers");
+    let of_access = |change: &&Change| {
+        let facet = facets::ALL.iter().find(|facet| facet.name == change.facet);
+        facet.is_none_or(|facet| facet.decides_access)
+    };
     let here: Vec<&Change> = changes.iter().filter(is_at).filter(of_access).collect();
     let deciding =
-        here.iter().filter(|change| facets.contains(change.facet) || change.facet == "route");
+        here.iter().filter(|change| decisive.contains(change.facet) || change.facet == "route");
     let deciding: Vec<Change> = deciding.map(|change| (*change).clone()).collect();
     if !deciding.is_empty() {
         return deciding;

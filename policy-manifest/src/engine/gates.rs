@@ -18,8 +18,8 @@ use policy_core::{
         authenticate::{Credential, Taken, credential},
     },
     head::{Head, NormalPath, OwnOrigin},
-    isolation::Isolation,
     jsonp::{Callback, Grammar},
+    route::CompiledFacets,
     router::Router,
 };
 
@@ -27,10 +27,7 @@ use super::{
     Caller, CompiledRoute, CredentialState, CsrfToken, Decision, Engine, Login, Outcome, Step,
     Verdict,
 };
-use crate::{
-    facets::{Auth, Requirement},
-    route::{Route, RouteKind},
-};
+use crate::facets::{Auth, Requirement, Route, RouteKind, enforced};
 
 mod inspect;
 
@@ -87,8 +84,8 @@ impl GatedRoute for &CompiledRoute {
         self.cors.as_deref()
     }
 
-    fn isolation(&self) -> Option<Isolation> {
-        self.route.isolation
+    fn facets(&self) -> CompiledFacets<'_> {
+        enforced(&self.route)
     }
 
     fn has_jsonp(&self) -> bool {

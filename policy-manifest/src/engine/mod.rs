@@ -32,8 +32,7 @@ use policy_core::{
 
 use super::{
     Manifest,
-    facets::{Auth, Csrf, Origins},
-    route::{Route, RouteKind},
+    facets::{Auth, Csrf, Origins, Route, RouteKind},
 };
 
 /// The compiled policies of a manifest.

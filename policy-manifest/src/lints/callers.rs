@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use policy_core::Lint;
 
 use super::{Authority, Effect, Finding, Gain, Gainer, Manifest, effect, quoted};
-use crate::{
-    facets::{Auth, Requirement},
-    route::{Route, RouteKind},
-};
+use crate::facets::{Auth, Requirement, Route, RouteKind};
 
 pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
     for route in &manifest.routes {

@@ -11,8 +11,7 @@ use super::{
 };
 use crate::{
     algebra::OriginRegion,
-    facets::{Auth, Cors, Csrf, Headers},
-    route::{Route, RouteKind},
+    facets::{Auth, Cors, Csrf, Headers, Route, RouteKind},
 };
 
 pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {

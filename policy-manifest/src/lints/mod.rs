@@ -19,8 +19,7 @@ use policy_core::{
 
 use super::{
     Date, Manifest,
-    facets::{Auth, Cors},
-    route::{Route, RouteKind},
+    facets::{Auth, Cors, Route, RouteKind},
     severity::{Authority, Effect, Gain, Gainer},
 };
 

@@ -11,8 +11,7 @@ use super::{
 };
 use crate::{
     algebra::OriginRegion,
-    facets::{Auth, Cache, Cors, Origins},
-    route::{Route, RouteKind},
+    facets::{Auth, Cache, Cors, Origins, Route, RouteKind},
 };
 
 pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {

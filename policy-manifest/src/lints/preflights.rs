@@ -8,8 +8,7 @@ use super::{
 };
 use crate::{
     algebra::OriginRegion,
-    facets::{Auth, Cors, Origins},
-    route::{Route, RouteKind},
+    facets::{Auth, Cors, Origins, Route, RouteKind},
     severity::{Authority, Effect, Gain},
 };
 

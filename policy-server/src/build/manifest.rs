@@ -8,18 +8,18 @@ use policy_core::{
     cors::CorsExtension,
     csrf::CsrfPolicy,
     head::{OwnOrigin, PublicOrigin},
-    headers::{HeadersPolicy, SecurityHeaders},
-    jsonp::JsonpPolicy,
+    headers::HeadersPolicy,
     limits::Limits,
-    route::{Facet, FacetPolicy as _, FromSpec as _, Level, LevelPolicy, RouteFacts, nearest},
+    route::{Facet, FacetPolicy as _, FromSpec as _, Level, LevelPolicy, RouteFacts, RoutePolicy},
 };
 use policy_manifest::{
     AppFacts, Cors, Csrf, Manifest, Place, RouteKind, Source, Sources, TokenFacts,
+    facet::FromPolicy,
 };
 
 use super::{origin_lists::NamedLists, own_text};
 use crate::{
-    app::{AppParts, access::Access, cors_source::CorsSource, policies::Policies},
+    app::{AppParts, access::Access, cors_source::CorsSource, mount::Mount, policies::Policies},
     client::trusted_proxies::TrustedProxies,
     handler::Description,
     route::limits::{BODY, TIMEOUT},
@@ -28,7 +28,6 @@ use crate::{
 /// The manifest of an app, and where its policies are written.
 pub(crate) fn read(app: &AppParts) -> (Manifest, Sources) {
     let own = app.public_origin.as_deref().and_then(|text| PublicOrigin::parse(text).ok());
-    let is_https = own.as_ref().is_some_and(|own| !own.is_loopback());
     let own = own.map_or(OwnOrigin::Development, OwnOrigin::Public);
     let mut manifest = Manifest::new();
     manifest.app = facts(app, &own);
@@ -38,7 +37,11 @@ pub(crate) fn read(app: &AppParts) -> (Manifest, Sources) {
     named.fill().for_each(drop);
     sources.lists =
         named.lists.iter().map(|(name, list)| (name.to_owned(), list.patterns())).collect();
-    let mut reader = Reader { app, is_https, manifest, sources };
+    let mut defaults = app.policies.level.clone();
+    if defaults.headers == Facet::Inherit {
+        defaults.headers = Facet::Set(HeadersPolicy::DEFAULT);
+    }
+    let mut reader = Reader { app, defaults: &defaults, manifest, sources };
     reader.routes();
     let Reader { manifest, sources, .. } = reader;
     (manifest.normal(), sources)
@@ -73,8 +76,6 @@ struct Declared<'a> {
     /// The CSRF protection, and the level that states it.
     csrf: (CsrfPolicy, Option<Level>),
     policies: LevelPolicy<CorsSource>,
-    extension: CorsExtension<'a>,
-    jsonp: Option<JsonpPolicy>,
     facts: RouteFacts<'a>,
     takes_session: bool,
     /// The source of the level itself: a handler, or the calls of a mount.
@@ -92,7 +93,8 @@ enum Written<'a> {
 
 struct Reader<'a> {
     app: &'a AppParts,
-    is_https: bool,
+    /// What the app states, with the headers that it has by default.
+    defaults: &'a LevelPolicy<CorsSource>,
     manifest: Manifest,
     sources: Sources,
 }
@@ -109,17 +111,7 @@ impl<'a> Reader<'a> {
                 self.handler(&route.description, prefix, defaults, group.access);
             }
             for (below, mount) in &group.mounts {
-                let methods = mount.methods.iter();
-                let mounted = Mounted {
-                    kind: RouteKind::Mount,
-                    path: format!("{prefix}{below}"),
-                    methods: methods.map(ToString::to_string).collect(),
-                    access: mount.access,
-                    defaults: &mount.policies,
-                    extracts: true,
-                    takes_slashes: mount.paths.take_slashes,
-                };
-                self.mounted(mounted, defaults, group.access);
+                self.mount(format!("{prefix}{below}"), mount, defaults, group.access);
             }
             #[cfg(feature = "gateway")]
             for proxy in &group.upstreams {
@@ -127,16 +119,7 @@ impl<'a> Reader<'a> {
             }
         }
         for (prefix, mount) in &app.mounts {
-            let mounted = Mounted {
-                kind: RouteKind::Mount,
-                path: prefix.clone(),
-                methods: mount.methods.iter().map(ToString::to_string).collect(),
-                access: mount.access,
-                defaults: &mount.policies,
-                extracts: true,
-                takes_slashes: mount.paths.take_slashes,
-            };
-            self.mounted(mounted, None, Access::default());
+            self.mount(prefix.clone(), mount, None, Access::default());
         }
         #[cfg(feature = "gateway")]
         for proxy in &app.gateway.upstreams {
@@ -199,8 +182,6 @@ impl<'a> Reader<'a> {
                 auth: policy.auth,
                 csrf: self.csrf(levels),
                 policies: own.map_cors(|cors| cors.map(CorsSource::Policy)),
-                extension: policy.cors_extension,
-                jsonp: policy.jsonp.and_then(|spec| JsonpPolicy::from_spec(spec).ok()),
                 facts: RouteFacts::of(&spec, &methods, false),
                 takes_session: description.takes_session,
                 written: Written::Handler(description),
@@ -215,6 +196,25 @@ impl<'a> Reader<'a> {
         let levels = levels.into_iter().chain([(Level::App, self.app.access.csrf)]);
         let stated = levels.filter_map(|(level, csrf)| Some((csrf?, Some(level)))).next();
         stated.unwrap_or_default()
+    }
+
+    fn mount(
+        &mut self,
+        path: String,
+        mount: &'a Mount,
+        group: Option<&'a Policies>,
+        outer: Access,
+    ) {
+        let mounted = Mounted {
+            kind: RouteKind::Mount,
+            path,
+            methods: mount.methods.iter().map(ToString::to_string).collect(),
+            access: mount.access,
+            defaults: &mount.policies,
+            extracts: true,
+            takes_slashes: mount.paths.take_slashes,
+        };
+        self.mounted(mounted, group, outer);
     }
 
     fn mounted(&mut self, mounted: Mounted<'a>, group: Option<&'a Policies>, outer: Access) {
@@ -283,7 +283,8 @@ impl<'a> Reader<'a> {
         );
         route.cache = Some((&cache).into());
         route.limits = limits(Limits::NONE);
-        route.headers = Some(self.headers(&HeadersPolicy::DEFAULT));
+        let headers = FromPolicy::from_policy(&HeadersPolicy::DEFAULT, &mut self.manifest);
+        route.headers = Some(headers);
         self.manifest.routes.push(route);
     }
 
@@ -312,86 +313,43 @@ impl<'a> Reader<'a> {
     /// Resolves the facets of a route.
     fn add(&mut self, declared: &Declared<'_>) {
         let group = declared.group.map(|group| &group.level);
-        let app = &self.app.policies.level;
-        let own = &declared.policies;
-        macro_rules! facet {
-            ($name:ident) => {
-                nearest([
-                    (Level::Route, own.$name.clone()),
-                    (Level::Group, group.map_or(Facet::Inherit, |group| group.$name.clone())),
-                    (Level::App, app.$name.clone()),
-                ])
-            };
-        }
-        // The level that states a facet, even if it states that there is none.
-        macro_rules! level {
-            ($name:ident) => {
-                [
-                    (Level::Route, Some(&own.$name)),
-                    (Level::Group, group.map(|group| &group.$name)),
-                    (Level::App, Some(&app.$name)),
-                ]
-                .into_iter()
-                .find(|(_, facet)| facet.is_some_and(|facet| !matches!(facet, Facet::Inherit)))
-                .map(|(level, _)| level)
-            };
-        }
-        let cors = facet!(cors);
-        let is_shared = cors.is_some() || declared.jsonp.is_some();
+        let levels = [
+            (Level::Route, Some(&declared.policies)),
+            (Level::Group, group),
+            (Level::App, Some(self.defaults)),
+        ];
+        let own = declared.own();
+        let (cors, cors_level) = resolve(levels, |policies| policies.cors.clone());
+        let cors = cors.map(|source| cors_of(&source, own.map(|own| &own.cors_extension)));
+        let is_shared = cors.is_some() || own.is_some_and(|own| own.jsonp.is_some());
         let facts = RouteFacts { is_shared, ..declared.facts };
-        let cache = facet!(cache).filter(|(policy, level)| policy.applies(*level, facts));
-        let isolation = facet!(isolation);
-        let headers = match (facet!(headers), level!(headers)) {
-            (None, None) => Some(HeadersPolicy::DEFAULT),
-            (stated, _) => stated.map(|(policy, _)| policy),
-        };
-        let stated = own.limits.or(group.map_or(Limits::NONE, |group| group.limits)).or(app.limits);
-        let auth = policy_manifest::Auth::from(&declared.auth);
         let mut route = policy_manifest::Route::new(
             declared.kind,
             &declared.path,
             declared.methods.clone(),
-            auth,
+            policy_manifest::Auth::from(&declared.auth),
         );
         route.csrf = Csrf::from(&declared.csrf.0);
         route.takes_session = declared.takes_session;
-        route.cors = cors.as_ref().map(|(source, _)| cors_of(source, &declared.extension));
-        route.isolation = isolation.map(|(isolation, _)| isolation);
-        route.cache = cache.as_ref().map(|(policy, _)| policy.into());
-        route.jsonp = declared.jsonp.as_ref().map(Into::into);
-        route.limits = limits(stated);
-        route.headers = headers.as_ref().map(|policy| self.headers(policy));
-        let at_route = |is_own: bool| is_own.then_some(Level::Route);
-        let limit_level = [
-            (Level::Route, own.limits != Limits::NONE),
-            (Level::Group, group.is_some_and(|group| group.limits != Limits::NONE)),
-            (Level::App, app.limits != Limits::NONE),
-        ];
-        let decided = [
-            ("auth", at_route(declared.kind != RouteKind::NotFound)),
+        route.cors = cors;
+        let limits_of = |policies: Option<&LevelPolicy<_>>| policies.map(|of| of.limits);
+        let stated = levels.iter().filter_map(|(_, policies)| limits_of(*policies));
+        route.limits = limits(stated.fold(Limits::NONE, Limits::or));
+        let states_limits = |policies| limits_of(policies).is_some_and(|it| it != Limits::NONE);
+        let limits_level = levels.into_iter().find(|(_, policies)| states_limits(*policies));
+        let mut decided = self.facets(&mut route, levels, own, facts);
+        decided.extend([
+            ("auth", (declared.kind != RouteKind::NotFound).then_some(Level::Route)),
             ("csrf", declared.csrf.1),
-            ("cors", level!(cors)),
-            ("cache", cache.map(|(_, level)| level)),
-            ("isolation", level!(isolation)),
-            ("headers", level!(headers)),
-            ("jsonp", at_route(declared.jsonp.is_some())),
-            (
-                "limits",
-                limit_level.into_iter().find_map(|(level, is_stated)| is_stated.then_some(level)),
-            ),
-        ];
+            ("cors", cors_level),
+            ("limits", limits_level.map(|(level, _)| level)),
+        ]);
         self.note(declared, decided);
         self.manifest.routes.push(route);
     }
 
-    fn headers(&mut self, policy: &HeadersPolicy) -> String {
-        let headers = SecurityHeaders::new(policy);
-        let headers = if self.is_https { headers } else { headers.without_transport() };
-        self.manifest.add_headers((&headers).into())
-    }
-
     /// Notes where the facets of a route are written.
-    fn note(&mut self, declared: &Declared<'_>, decided: [(&str, Option<Level>); 8]) {
+    fn note(&mut self, declared: &Declared<'_>, decided: Vec<(&str, Option<Level>)>) {
         let mut of_route = std::collections::BTreeMap::new();
         for (facet, level) in decided {
             let Some(level) = level else { continue };
@@ -435,6 +393,64 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The levels that may state the facets of a route, and what each of them states.
+type Levels<'a> = [(Level, Option<&'a LevelPolicy<CorsSource>>); 3];
+
+macro_rules! read_facets {
+    (
+        levels { $(
+            $(#[$doc:meta])* $name:ident: $Spec:ty => $Policy:ty => $Compiled:ty,
+            $(#[$none_doc:meta])* $none:ident;
+        )* }
+        route { $($(#[$own_doc:meta])* $own:ident: $OwnSpec:ty => $OwnPolicy:ty => $OwnCompiled:ty,)* }
+    ) => {
+        impl Reader<'_> {
+            /// Takes each facet from the nearest level that states it. Returns these levels.
+            fn facets(
+                &mut self,
+                route: &mut policy_manifest::Route,
+                levels: Levels<'_>,
+                own: Option<&RoutePolicy>,
+                facts: RouteFacts<'_>,
+            ) -> Vec<(&'static str, Option<Level>)> {
+                let mut decided = Vec::new();
+                $({
+                    let (policy, level) = resolve(levels, |policies| policies.$name);
+                    let applies = |policy: &$Policy| level.is_some_and(|it| policy.applies(it, facts));
+                    let level = level.filter(|_| policy.as_ref().is_none_or(applies));
+                    let policy = policy.filter(applies);
+                    let value = |policy| FromPolicy::from_policy(&policy, &mut self.manifest);
+                    route.$name = policy.map(value);
+                    decided.push((stringify!($name), level));
+                })*
+                $({
+                    let policy = own.and_then(|own| <$OwnPolicy>::from_spec(own.$own?).ok());
+                    decided.push((stringify!($own), policy.map(|_| Level::Route)));
+                    let value = |policy| FromPolicy::from_policy(&policy, &mut self.manifest);
+                    route.$own = policy.map(value);
+                })*
+                decided
+            }
+        }
+    };
+}
+
+policy_core::facets!([read_facets]);
+
+/// The policy of the nearest level that states one, and that level, even if it states that there is
+/// none.
+fn resolve<T>(
+    levels: Levels<'_>,
+    of: impl Fn(&LevelPolicy<CorsSource>) -> Facet<T>,
+) -> (Option<T>, Option<Level>) {
+    let mut stated = levels.into_iter().filter_map(|(level, policies)| match of(policies?) {
+        Facet::Inherit => None,
+        Facet::None => Some((None, Some(level))),
+        Facet::Set(policy) => Some((Some(policy), Some(level))),
+    });
+    stated.next().unwrap_or_default()
+}
+
 fn place(
     level: Level,
     location: Option<&'static Location<'static>>,
@@ -454,7 +470,15 @@ struct Mounted<'a> {
     takes_slashes: bool,
 }
 
-impl Declared<'_> {
+impl<'a> Declared<'a> {
+    /// The policy of the attributes of a handler.
+    fn own(&self) -> Option<&'a RoutePolicy> {
+        match self.written {
+            Written::Handler(description) => Some(&description.policy),
+            Written::Calls(_) | Written::Nowhere => None,
+        }
+    }
+
     /// A public route that states nothing.
     fn public(kind: RouteKind, path: String) -> Self {
         Self {
@@ -464,8 +488,6 @@ impl Declared<'_> {
             auth: AuthPolicy::Public,
             csrf: (CsrfPolicy::default(), None),
             policies: LevelPolicy::default(),
-            extension: CorsExtension::NONE,
-            jsonp: None,
             facts: RouteFacts::PUBLIC,
             takes_session: false,
             written: Written::Nowhere,
@@ -474,13 +496,15 @@ impl Declared<'_> {
     }
 }
 
-fn cors_of(source: &CorsSource, extension: &CorsExtension<'_>) -> Cors {
+fn cors_of(source: &CorsSource, extension: Option<&CorsExtension<'_>>) -> Cors {
     let mut cors: Cors = match source {
         CorsSource::Policy(policy) => policy.spec().into(),
         CorsSource::Config(config) => config.with_spec(|spec| spec.into()),
     };
-    cors.headers.extend(extension.headers.iter().map(ToString::to_string));
-    cors.expose.extend(extension.expose.iter().map(ToString::to_string));
+    if let Some(CorsExtension { headers, expose }) = extension {
+        cors.headers.extend(headers.iter().map(ToString::to_string));
+        cors.expose.extend(expose.iter().map(ToString::to_string));
+    }
     cors
 }
 

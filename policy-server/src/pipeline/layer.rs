@@ -27,8 +27,8 @@ use policy_core::{
     csrf::CsrfPolicy,
     gates::{self, EndResponse, GatedApp, GatedRoute, RequestView, Sender},
     head::{Head, OwnOrigin, Single},
-    isolation::Isolation,
     limits::{self, Granted},
+    route::CompiledFacets,
     router::Router,
 };
 use tower_layer::Layer;
@@ -525,8 +525,8 @@ impl GatedRoute for &CompiledLayer {
         self.rules.cors.as_deref()
     }
 
-    fn isolation(&self) -> Option<Isolation> {
-        self.rules.isolation
+    fn facets(&self) -> CompiledFacets<'_> {
+        self.rules.facets()
     }
 
     fn has_jsonp(&self) -> bool {

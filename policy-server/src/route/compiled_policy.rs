@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use policy_core::cors::Cors;
+use policy_core::{cors::Cors, route::CompiledFacets};
 
 use crate::route::{
     limits::{Concurrency, RateLimit},
@@ -35,6 +35,16 @@ macro_rules! define_rules {
             pub(crate) fields: usize,
             /// Whether responses show developers the code of a problem.
             pub(crate) tells_codes: bool,
+        }
+
+        impl CompiledRoutePolicy {
+            #[inline(always)]
+            pub(crate) fn facets(&self) -> CompiledFacets<'_> {
+                CompiledFacets {
+                    $($name: self.$name.as_ref(),)*
+                    $($own: self.$own.as_ref(),)*
+                }
+            }
         }
     };
 }

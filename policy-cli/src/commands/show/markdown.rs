@@ -1,6 +1,8 @@
 //! The table in Markdown (GitHub's).
 
-use super::view::{Cell, Column, HeaderSet, View};
+use policy_manifest::facet::{Cell, Column, ORIGINS};
+
+use super::view::{DECLARED, HeaderSet, PATH, View};
 use crate::markdown::{code, words};
 
 pub(super) fn render(view: &View) -> String {
@@ -17,13 +19,13 @@ pub(super) fn render(view: &View) -> String {
             text += &format!("\n{title}:\n");
             let facts: Vec<_> = facts
                 .iter()
-                .map(|(column, cell)| (column.name(), table_cell(cell, *column)))
+                .map(|(column, cell)| (column.name, table_cell(cell, *column)))
                 .collect();
             list(&mut text, &facts);
         }
     }
     if !view.rows.is_empty() {
-        let names: Vec<_> = view.columns.iter().map(|column| column.name()).collect();
+        let names: Vec<_> = view.columns.iter().map(|column| column.name).collect();
         text += &format!("\n| {} |\n", names.join(" | "));
         text += &format!("|{}\n", " --- |".repeat(names.len()));
         for row in &view.rows {
@@ -57,7 +59,7 @@ fn headers(text: &mut String, HeaderSet { name, fields }: &HeaderSet) {
 fn table_cell(cell: &Cell, column: Column) -> String {
     match column {
         _ if cell.items.is_empty() => cell.absent().to_owned(),
-        Column::Path => match cell.items.split_first() {
+        PATH => match cell.items.split_first() {
             Some((path, [])) => code(path),
             Some((path, notes)) => {
                 let notes: Vec<_> = notes.iter().map(|note| words(note)).collect();
@@ -65,7 +67,7 @@ fn table_cell(cell: &Cell, column: Column) -> String {
             }
             None => String::new(),
         },
-        Column::Origins | Column::Declared => phrases(cell, "<br>"),
+        ORIGINS | DECLARED => phrases(cell, "<br>"),
         _ => phrases(cell, ", "),
     }
 }

@@ -2,11 +2,12 @@
 //! other for each route.
 
 use anstyle::{AnsiColor, Style};
+use policy_manifest::facet::{Cell, Column, ORIGINS, Tone};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::{
-    compact::compact,
-    view::{Cell, Column, HeaderSet, Tone, View},
+    compact::{POLICY, ROUTE, compact},
+    view::{DECLARED, HeaderSet, METHODS, PATH, View},
     wrap::wrap,
 };
 use crate::{
@@ -32,11 +33,11 @@ pub(super) fn render(view: &View, width: usize) -> String {
     facts(view.app.iter().map(|(name, cell)| (*name, cell)).collect());
     let sections = [("Every route here", &view.common), ("Usual here", &view.usual)];
     let names = sections.iter().flat_map(|(_, facts)| facts.iter());
-    let names = names.map(|(column, _)| column.name().len()).max().unwrap_or_default();
+    let names = names.map(|(column, _)| column.name.len()).max().unwrap_or_default();
     for (title, facts) in sections.into_iter().filter(|(_, facts)| !facts.is_empty()) {
         text += &format!("\n{BOLD}{title}{BOLD:#}\n");
         for (column, cell) in facts {
-            fact(&mut text, 2, names, column.name(), cell, width);
+            fact(&mut text, 2, names, column.name, cell, width);
         }
     }
     if !view.rows.is_empty() {
@@ -58,7 +59,7 @@ pub(super) fn render(view: &View, width: usize) -> String {
 fn widths(columns: &[Column], rows: &[Vec<Cell>], width: usize) -> Option<Vec<usize>> {
     let mut bounds = Vec::with_capacity(columns.len());
     for (index, column) in columns.iter().enumerate() {
-        let (mut least, mut full) = (column.name().len(), column.name().len());
+        let (mut least, mut full) = (column.name.len(), column.name.len());
         for cell in rows.iter().filter_map(|row| row.get(index)) {
             let items = printable_items(cell, *column);
             let words = items.iter().flat_map(|item| item.split(' ')).map(str::width);
@@ -91,19 +92,27 @@ fn widths(columns: &[Column], rows: &[Vec<Cell>], width: usize) -> Option<Vec<us
 /// The number of characters of a word that a column must show on one line to be readable.
 fn widest_word(column: Column) -> usize {
     match column {
-        Column::Path | Column::Route | Column::Origins => 30,
-        Column::Policy | Column::Declared => 20,
+        PATH | ROUTE | ORIGINS => 30,
+        POLICY | DECLARED => 20,
         _ => 16,
     }
 }
 
 /// Whether each phrase of a column begins a line.
 fn is_list(column: Column) -> bool {
-    matches!(column, Column::Policy | Column::Declared)
+    matches!(column, POLICY | DECLARED)
+}
+
+/// The separator between the phrases of a cell.
+fn separator(column: Column) -> &'static str {
+    match column {
+        PATH | ROUTE | POLICY | DECLARED => "",
+        _ => ",",
+    }
 }
 
 fn table(text: &mut String, columns: &[Column], rows: &[Vec<Cell>], widths: &[usize]) {
-    let head: Vec<_> = columns.iter().map(|column| Cell::plain(column.name())).collect();
+    let head: Vec<_> = columns.iter().map(|column| Cell::plain(column.name)).collect();
     *text += &lines(&head, columns, widths, |_, _| BOLD).concat();
     let rule: Vec<_> = widths.iter().map(|width| "─".repeat(*width)).collect();
     *text += &format!("{DIM}{}{DIM:#}\n", rule.join(&" ".repeat(GAP)));
@@ -157,7 +166,7 @@ fn lines(
 
 fn blocks(text: &mut String, view: &View, width: usize) {
     let names = view.columns.iter().filter(|column| !is_head(**column));
-    let names = names.map(|column| column.name().len()).max().unwrap_or_default();
+    let names = names.map(|column| column.name.len()).max().unwrap_or_default();
     for (index, cells) in view.rows.iter().enumerate() {
         if index > 0 {
             text.push('\n');
@@ -165,8 +174,8 @@ fn blocks(text: &mut String, view: &View, width: usize) {
         let columns = || cells.iter().zip(&view.columns);
         let head: Vec<_> = columns()
             .filter(|(_, column)| is_head(**column))
-            .map(|(cell, column)| match column {
-                Column::Methods => cell.items.join(", "),
+            .map(|(cell, column)| match *column {
+                METHODS => cell.items.join(", "),
                 _ => cell.items.join(" "),
             })
             .collect();
@@ -175,21 +184,21 @@ fn blocks(text: &mut String, view: &View, width: usize) {
         }
         for (cell, column) in columns().filter(|(_, column)| !is_head(**column)) {
             if !cell.items.is_empty() {
-                fact(text, 2, names, column.name(), cell, width);
+                fact(text, 2, names, column.name, cell, width);
             }
         }
     }
 }
 
 fn is_head(column: Column) -> bool {
-    matches!(column, Column::Methods | Column::Path)
+    matches!(column, METHODS | PATH)
 }
 
 /// A name and its value, in lines with the same indent.
 fn fact(text: &mut String, indent: usize, names: usize, name: &str, cell: &Cell, width: usize) {
     let before = indent + names + GAP;
-    let style = style(cell, Column::Declared);
-    let lines = wrap(&printable_items(cell, Column::Limits), width.saturating_sub(before).max(10));
+    let style = style(cell, DECLARED);
+    let lines = wrap(&printable_items(cell, METHODS), width.saturating_sub(before).max(10));
     for (index, line) in lines.iter().enumerate() {
         *text += &" ".repeat(indent);
         let name = if index == 0 { name } else { "" };
@@ -217,7 +226,7 @@ fn style(cell: &Cell, column: Column) -> Style {
         _ if cell.items.is_empty() => DIM,
         (Tone::Open, _) => AnsiColor::Yellow.on_default(),
         (Tone::Risk, _) => AnsiColor::Red.on_default(),
-        (Tone::Plain, Column::Path | Column::Route) => BOLD,
+        (Tone::Plain, PATH | ROUTE) => BOLD,
         (Tone::Plain | Tone::Usual, _) => Style::new(),
     }
 }
@@ -225,7 +234,7 @@ fn style(cell: &Cell, column: Column) -> Style {
 /// The phrases of a cell, with their separators; a dash if there is none.
 fn printable_items(cell: &Cell, column: Column) -> Vec<String> {
     let last = cell.items.len().saturating_sub(1);
-    let separator = if is_list(column) { "" } else { column.separator() };
+    let separator = separator(column);
     match &*cell.items {
         [] => vec![cell.absent().to_owned()],
         items => {

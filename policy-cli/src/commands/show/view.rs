@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use policy_manifest::{Headers, Manifest};
+use policy_manifest::{
+    Headers, Manifest,
+    facet::{self, CALLERS, CREDENTIALS, Cell, Column, Subject, Tone},
+};
 
 use super::{
     filter::{Filter, Selected},
@@ -37,126 +40,14 @@ pub(super) struct HeaderSet {
     pub(super) fields: Headers,
 }
 
-/// The subject of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Column {
-    Methods,
-    Path,
-    Callers,
-    Reading,
-    Origins,
-    Credentials,
-    Csrf,
-    Cache,
-    Limits,
-    Isolation,
-    Jsonp,
-    Headers,
-    Declared,
-    /// Method and path.
-    Route,
-    /// Everything else about the policy.
-    Policy,
-    /// Facts that few routes have.
-    Also,
-}
-
-impl Column {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Methods => "Method",
-            Self::Path => "Path",
-            Self::Callers => "Who may call",
-            Self::Reading => "Page may read",
-            Self::Origins => "Origins",
-            Self::Credentials => "Credentials",
-            Self::Csrf => "CSRF",
-            Self::Cache => "Cache",
-            Self::Limits => "Limits",
-            Self::Isolation => "Isolation",
-            Self::Jsonp => "JSONP",
-            Self::Headers => "Headers",
-            Self::Declared => "Declared",
-            Self::Route => "Route",
-            Self::Policy => "Policy",
-            Self::Also => "Also",
-        }
-    }
-
-    /// The separator between the phrases of a cell.
-    pub(super) fn separator(self) -> &'static str {
-        match self {
-            Self::Path | Self::Route => "",
-            _ => ",",
-        }
-    }
-
-    /// What it means that no route has it; `None` if that is obvious.
-    fn absent(self) -> Option<&'static str> {
-        match self {
-            Self::Origins => Some("none: no page of another origin reads responses"),
-            Self::Headers => Some("none"),
-            Self::Cache => Some("as handlers say"),
-            _ => None,
-        }
-    }
-
-    /// Whether the value that most routes share is left out of the column. The facts that a
-    /// reviewer checks first always stay in the row itself.
-    fn is_secondary(self) -> bool {
-        matches!(self, Self::Cache | Self::Limits | Self::Isolation | Self::Headers)
-    }
-
-    /// Whether the column stays even if all routes have the same value.
-    fn is_key(self) -> bool {
-        matches!(self, Self::Methods | Self::Path | Self::Callers | Self::Reading)
-    }
-}
+/// The columns that no facet has.
+pub(super) const METHODS: Column = Column { is_key: true, ..Column::new("Method") };
+pub(super) const PATH: Column = Column { is_key: true, ..Column::new("Path") };
+pub(super) const READING: Column = Column { is_key: true, ..Column::new("Page may read") };
+pub(super) const DECLARED: Column = Column::new("Declared");
 
 /// The cells of each column.
 type Table = Vec<(Column, Vec<Cell>)>;
-
-/// The content of a column for a route: phrases, which are not split without need.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Cell {
-    pub(super) items: Vec<String>,
-    pub(super) tone: Tone,
-}
-
-/// Whether something deserves a second look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Tone {
-    Plain,
-    /// Open to all callers.
-    Open,
-    /// A protection that is turned off.
-    Risk,
-    /// The usual value, which is above the table: there are no phrases.
-    Usual,
-}
-
-impl Cell {
-    pub(super) fn plain(text: impl Into<String>) -> Self {
-        Self::list([text.into()])
-    }
-
-    pub(super) fn list(items: impl IntoIterator<Item = String>) -> Self {
-        Self { items: items.into_iter().collect(), tone: Tone::Plain }
-    }
-
-    /// The text of a table if there are no phrases.
-    pub(super) fn absent(&self) -> &'static str {
-        if self.tone == Tone::Usual { "usual" } else { "–" }
-    }
-
-    pub(super) fn nothing() -> Self {
-        Self::list([])
-    }
-
-    pub(super) fn with_tone(self, tone: Tone) -> Self {
-        Self { tone, ..self }
-    }
-}
 
 impl View {
     pub(super) fn new(input: &Input, selected: &[Selected<'_>], filter: &Filter) -> Self {
@@ -168,36 +59,31 @@ impl View {
             _ => format!("{name}: {shown} of {all} routes"),
         };
         let names = header_names(manifest, selected);
-        let headers_cell = |selected: &Selected<'_>| {
-            let set = selected.route.headers.as_ref();
-            let index = set.and_then(|set| names.iter().position(|name| name == set));
-            index.map_or_else(Cell::nothing, |index| Cell::plain(set_name(index)))
-        };
         let mut table = Table::new();
         let mut column = |column: Column, cell: &dyn Fn(&Selected<'_>) -> Cell| {
             table.push((column, selected.iter().map(cell).collect()));
         };
-        column(Column::Methods, &|row| words::methods(row.route));
-        column(Column::Path, &|row| words::path(row.route));
-        column(Column::Callers, &|row| words::callers(row.route));
-        if filter.origin.is_some() {
-            column(Column::Reading, &|row| {
-                row.reading.as_ref().map_or_else(Cell::nothing, words::reading)
+        column(METHODS, &|row| words::methods(row.route));
+        column(PATH, &|row| words::path(row.route));
+        let lists = sources.as_ref();
+        let mut of_facets: Vec<_> = facet::ALL.iter().flat_map(|facet| facet.columns).collect();
+        of_facets.sort_by_key(|(column, _)| column.position);
+        for (of_facet, cell) in of_facets {
+            // The column about reading states it already.
+            if *of_facet == CREDENTIALS && filter.origin.is_some() {
+                continue;
+            }
+            column(*of_facet, &|row| {
+                cell(Subject { route: row.route, sources: lists, header_sets: &names })
             });
+            if *of_facet == CALLERS && filter.origin.is_some() {
+                column(READING, &|row| {
+                    row.reading.as_ref().map_or_else(Cell::nothing, words::reading)
+                });
+            }
         }
-        column(Column::Origins, &|row| words::origins(row.route, sources.as_ref()));
-        // The column about reading states it already.
-        if filter.origin.is_none() {
-            column(Column::Credentials, &|row| words::credentials(row.route));
-        }
-        column(Column::Csrf, &|row| words::csrf(row.route));
-        column(Column::Cache, &|row| words::cache(row.route));
-        column(Column::Limits, &|row| words::limits(row.route));
-        column(Column::Isolation, &|row| words::isolation(row.route));
-        column(Column::Jsonp, &|row| words::jsonp(row.route));
-        column(Column::Headers, &headers_cell);
         if let Some(sources) = sources {
-            column(Column::Declared, &|row| words::declared(row.route, sources));
+            column(DECLARED, &|row| words::declared(row.route, sources));
         }
         let (common, table) = without_common(table);
         let columns = table.iter().map(|(column, _)| *column).collect();
@@ -209,7 +95,7 @@ impl View {
             usual: Vec::new(),
             columns,
             rows: transpose(table, shown),
-            headers: header_sets(manifest, &names),
+            headers: header_sets(manifest, names),
         }
     }
 }
@@ -218,7 +104,7 @@ impl View {
     /// The same table in fewer words: the limits, headers, isolation and caching of most routes are
     /// listed once above the table, and their cells state that the value is the usual one.
     pub(super) fn condense(mut self) -> Self {
-        for (index, column) in self.columns.iter().enumerate().filter(|(_, it)| it.is_secondary()) {
+        for (index, column) in self.columns.iter().enumerate().filter(|(_, it)| it.is_secondary) {
             let mut counts: HashMap<&Cell, usize> = HashMap::new();
             for cell in self.rows.iter().filter_map(|row| row.get(index)) {
                 *counts.entry(cell).or_default() += 1;
@@ -243,7 +129,7 @@ impl View {
 
     /// Takes the lines of the app that decided something for most routes out of their cells.
     fn declare_once(&mut self) {
-        let Some(index) = self.columns.iter().position(|column| *column == Column::Declared) else {
+        let Some(index) = self.columns.iter().position(|column| *column == DECLARED) else {
             return;
         };
         let half = self.rows.len() / 2;
@@ -257,7 +143,7 @@ impl View {
             cell.items.retain(|item| !usual.contains(item));
         }
         if !usual.is_empty() {
-            self.usual.push((Column::Declared, Cell::list(usual)));
+            self.usual.push((DECLARED, Cell::list(usual)));
         }
     }
 }
@@ -268,10 +154,10 @@ fn without_common(table: Table) -> (Vec<(Column, Cell)>, Table) {
     let mut rest = Vec::new();
     for (column, cells) in table {
         match cells.split_first() {
-            Some((first, others)) if !column.is_key() && others.iter().all(|it| it == first) => {
+            Some((first, others)) if !column.is_key && others.iter().all(|it| it == first) => {
                 if !first.items.is_empty() {
                     common.push((column, first.clone()));
-                } else if let Some(absent) = column.absent() {
+                } else if let Some(absent) = column.absent {
                     common.push((column, Cell::plain(absent)));
                 }
             }
@@ -289,26 +175,23 @@ fn transpose(table: Table, count: usize) -> Vec<Vec<Cell>> {
     rows
 }
 
-/// The sets of headers that routes refer to, in the order of their first use.
-fn header_names<'a>(manifest: &'a Manifest, selected: &[Selected<'_>]) -> Vec<&'a str> {
-    let mut names: Vec<&str> = Vec::new();
+/// The sets of headers that routes refer to, in the order of their first use: their names in the
+/// manifest, and in the table.
+fn header_names<'a>(manifest: &'a Manifest, selected: &[Selected<'_>]) -> Vec<(&'a str, String)> {
+    let mut names: Vec<(&str, String)> = Vec::new();
     for set in selected.iter().filter_map(|row| row.route.headers.as_deref()) {
         if let Some((name, _)) = manifest.headers.get_key_value(set)
-            && !names.contains(&name.as_str())
+            && !names.iter().any(|(known, _)| known == name)
         {
-            names.push(name);
+            names.push((name, format!("set {}", names.len() + 1)));
         }
     }
     names
 }
 
-fn header_sets(manifest: &Manifest, names: &[&str]) -> Vec<HeaderSet> {
-    let sets = names.iter().enumerate().filter_map(|(index, name)| {
-        Some(HeaderSet { name: set_name(index), fields: manifest.headers.get(*name)?.clone() })
+fn header_sets(manifest: &Manifest, names: Vec<(&str, String)>) -> Vec<HeaderSet> {
+    let sets = names.into_iter().filter_map(|(set, name)| {
+        Some(HeaderSet { name, fields: manifest.headers.get(set)?.clone() })
     });
     sets.collect()
-}
-
-fn set_name(index: usize) -> String {
-    format!("set {}", index + 1)
 }

@@ -14,9 +14,9 @@ use policy_core::{
     cors::{Cors, OriginDecision},
     gates::{EndOf, EndResponse, GatedApp, GatedRoute, PolicyOf},
     head::OwnOrigin,
-    isolation::Isolation,
     limits::{Granted, Refused},
     path::TrailingSlash,
+    route::CompiledFacets,
     router::{Path, Router},
 };
 
@@ -101,8 +101,8 @@ impl GatedRoute for SharedRoute<'_> {
     }
 
     #[inline(always)]
-    fn isolation(&self) -> Option<Isolation> {
-        self.0.rules.isolation
+    fn facets(&self) -> CompiledFacets<'_> {
+        self.0.rules.facets()
     }
 
     #[inline(always)]

@@ -1,10 +1,14 @@
 //! The table as one page: it loads nothing, and runs only its inline script.
 
 use data_encoding::BASE64;
+use policy_manifest::facet::{CALLERS, Cell, Column, ORIGINS, Tone};
 use sha2::{Digest as _, Sha256};
 
-use super::view::{Cell, Column, HeaderSet, Tone, View};
+use super::view::{DECLARED, HeaderSet, METHODS, PATH, View};
 use crate::escape::printable;
+
+/// Facts that few routes have.
+const ALSO: Column = Column::new("Also");
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -41,11 +45,11 @@ fn head(page: &mut String, view: &View) {
     }
     *page += "<dl>\n";
     for (name, cell) in &view.app {
-        *page += &format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", items(cell, Column::Policy));
+        *page += &format!("<div><dt>{name}</dt><dd>{}</dd></div>\n", items(cell, ALSO));
     }
     for (facts, whose) in [(&view.common, "of every route here"), (&view.usual, "usual here")] {
         for (column, cell) in facts {
-            let (name, items) = (column.name(), items(cell, Column::Policy));
+            let (name, items) = (column.name, items(cell, ALSO));
             *page += &format!("<div><dt>{name}, {whose}</dt><dd>{items}</dd></div>\n");
         }
     }
@@ -56,14 +60,14 @@ fn head(page: &mut String, view: &View) {
 fn filters(page: &mut String, view: &View) {
     let mut methods: Vec<&str> = Vec::new();
     for row in &view.rows {
-        let cell = cell(view, row, Column::Methods);
+        let cell = cell(view, row, METHODS);
         methods.extend(cell.into_iter().flat_map(|cell| cell.items.iter()).map(String::as_str));
     }
     methods.sort_unstable();
     methods.dedup();
     let option = |text: &str| format!("<option>{}</option>", escape(text));
     let methods: String = methods.into_iter().map(option).collect();
-    let columns: String = page_columns(view).map(|(column, _)| option(column.name())).collect();
+    let columns: String = page_columns(view).map(|(column, _)| option(column.name)).collect();
     *page += &format!(
         "<form id=\"filters\" role=\"search\" hidden>\n\
          <label class=\"find\">Find <input id=\"find\" type=\"search\" autocomplete=\"off\" \
@@ -84,16 +88,12 @@ fn filters(page: &mut String, view: &View) {
 /// one.
 fn page_columns(view: &View) -> impl Iterator<Item = (Column, Vec<Column>)> {
     let (also, own): (Vec<Column>, Vec<Column>) =
-        view.columns.iter().copied().partition(|column| is_rare(*column));
+        view.columns.iter().copied().partition(|column| column.is_rare);
     let (declared, own): (Vec<Column>, Vec<Column>) =
-        own.into_iter().partition(|column| *column == Column::Declared);
+        own.into_iter().partition(|column| *column == DECLARED);
     let one = |column| (column, vec![column]);
-    let also = (!also.is_empty()).then_some((Column::Also, also));
+    let also = (!also.is_empty()).then_some((ALSO, also));
     own.into_iter().map(one).chain(also).chain(declared.into_iter().map(one))
-}
-
-fn is_rare(column: Column) -> bool {
-    matches!(column, Column::Isolation | Column::Jsonp | Column::Headers)
 }
 
 fn cell<'a>(view: &View, row: &'a [Cell], column: Column) -> Option<&'a Cell> {
@@ -109,7 +109,7 @@ fn table(page: &mut String, view: &View) {
     );
     let columns: Vec<_> = page_columns(view).collect();
     for (column, _) in &columns {
-        let name = column.name();
+        let name = column.name;
         *page += &format!(
             "<th scope=\"col\" role=\"columnheader\"><button type=\"button\">{name}</button></th>"
         );
@@ -128,10 +128,9 @@ fn table(page: &mut String, view: &View) {
 /// The values that the form filters by.
 fn marks(view: &View, row: &[Cell]) -> String {
     let of = |column| cell(view, row, column);
-    let is_open = of(Column::Callers).is_some_and(|callers| callers.tone == Tone::Open);
-    let is_shared = [Column::Origins, Column::Jsonp]
-        .iter()
-        .any(|column| of(*column).is_some_and(|cell| !cell.items.is_empty()));
+    let is_open = of(CALLERS).is_some_and(|callers| callers.tone == Tone::Open);
+    let cells = view.columns.iter().zip(row);
+    let is_shared = cells.into_iter().any(|(column, cell)| column.shares && !cell.items.is_empty());
     let is_risk = row.iter().any(|cell| cell.tone == Tone::Risk);
     let marks = [(is_open, "open"), (is_shared, "shared"), (is_risk, "risk")];
     let marks: Vec<_> = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();
@@ -150,14 +149,14 @@ fn merge(view: &View, row: &[Cell], column: Column, from: &[Column]) -> Cell {
             merged.tone = cell.tone;
             merged.items.extend(cell.items.iter().cloned());
         } else if !cell.items.is_empty() {
-            merged.items.push(format!("{}: {}", source.name(), cell.items.join(", ")));
+            merged.items.push(format!("{}: {}", source.name, cell.items.join(", ")));
         }
     }
     merged
 }
 
 fn table_cell(page: &mut String, column: Column, cell: &Cell) {
-    let (name, items) = (column.name(), items(cell, column));
+    let (name, items) = (column.name, items(cell, column));
     let class = match (cell.tone, cell.items.is_empty()) {
         (_, true) => " class=\"none\"",
         (Tone::Open, _) => " class=\"open\"",
@@ -165,7 +164,7 @@ fn table_cell(page: &mut String, column: Column, cell: &Cell) {
         (Tone::Plain | Tone::Usual, _) => "",
     };
     *page += &match column {
-        Column::Path => {
+        PATH => {
             format!("<th scope=\"row\" role=\"rowheader\" data-label=\"{name}\">{items}</th>")
         }
         _ => format!("<td role=\"cell\" data-label=\"{name}\"{class}>{items}</td>"),
@@ -175,12 +174,13 @@ fn table_cell(page: &mut String, column: Column, cell: &Cell) {
 /// The phrases of a cell, each of which begins a line.
 fn items(cell: &Cell, column: Column) -> String {
     let class = |index: usize| match column {
-        Column::Methods => "method",
-        Column::Path if index == 0 => "code",
-        Column::Origins | Column::Declared | Column::Cache => "code",
+        METHODS => "method",
+        PATH if index == 0 => "code",
+        ORIGINS | DECLARED => "code",
+        _ if column.is_code => "code",
         _ => "text",
     };
-    let sign = if column == Column::Declared { ':' } else { '/' };
+    let sign = if column == DECLARED { ':' } else { '/' };
     let item = |(index, item): (usize, &String)| {
         format!("<span class=\"{}\">{}</span>", class(index), breakable(item, sign))
     };

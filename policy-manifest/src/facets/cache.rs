@@ -1,0 +1,175 @@
+//! `#[cache]`: which caches may keep responses.
+
+use policy_core::cache::{Audience, CachePolicy};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Cell, Column, Direction, Facet, FromPolicy, Route, Side, Subject, is_default, is_false, lower,
+    texts,
+};
+use crate::Manifest;
+
+/// Which caches may keep responses: the directives of `Cache-Control`, times in seconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Cache {
+    /// `no-store`
+    #[serde(skip_serializing_if = "is_false")]
+    pub no_store: bool,
+    /// `no-cache`
+    #[serde(skip_serializing_if = "is_false")]
+    pub no_cache: bool,
+    /// `private` or `public`
+    #[serde(skip_serializing_if = "is_default")]
+    pub audience: Audience,
+    /// `max-age`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_age: Option<i64>,
+    /// `s-maxage`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub s_maxage: Option<i64>,
+    /// `stale-while-revalidate`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale_while_revalidate: Option<i64>,
+    /// `stale-if-error`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale_if_error: Option<i64>,
+    /// `must-revalidate`
+    #[serde(skip_serializing_if = "is_false")]
+    pub must_revalidate: bool,
+    /// `immutable`
+    #[serde(skip_serializing_if = "is_false")]
+    pub immutable: bool,
+    /// The request headers that responses depend on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub vary: Vec<String>,
+}
+
+impl Cache {
+    /// The value of `Cache-Control`, followed by the fields of `vary`.
+    pub fn control(&self) -> String {
+        let mut words = Vec::new();
+        let flags = [
+            ("no-store", self.no_store),
+            ("no-cache", self.no_cache),
+            ("private", self.audience == Audience::Private),
+            ("public", self.audience == Audience::Public),
+            ("must-revalidate", self.must_revalidate),
+            ("immutable", self.immutable),
+        ];
+        words.extend(flags.iter().filter(|(_, is)| *is).map(|(word, _)| (*word).to_owned()));
+        let times = [
+            ("max-age", self.max_age),
+            ("s-maxage", self.s_maxage),
+            ("stale-while-revalidate", self.stale_while_revalidate),
+            ("stale-if-error", self.stale_if_error),
+        ];
+        words.extend(times.iter().filter_map(|(word, time)| Some(format!("{word}={}", (*time)?))));
+        let mut text = words.join(", ");
+        if !self.vary.is_empty() {
+            text += &format!("; vary {}", self.vary.join(" "));
+        }
+        text
+    }
+}
+
+impl From<&CachePolicy> for Cache {
+    fn from(policy: &CachePolicy) -> Self {
+        let spec = policy.spec();
+        Self {
+            no_store: spec.no_store,
+            no_cache: spec.no_cache,
+            audience: spec.audience,
+            max_age: spec.max_age,
+            s_maxage: spec.s_maxage,
+            stale_while_revalidate: spec.stale_while_revalidate,
+            stale_if_error: spec.stale_if_error,
+            must_revalidate: spec.must_revalidate,
+            immutable: spec.immutable,
+            vary: texts(spec.vary),
+        }
+    }
+}
+
+impl FromPolicy<CachePolicy> for Cache {
+    fn from_policy(policy: &CachePolicy, _: &mut Manifest) -> Self {
+        policy.into()
+    }
+}
+
+const COLUMN: Column = Column {
+    position: 4,
+    is_secondary: true,
+    absent: Some("as handlers say"),
+    is_code: true,
+    ..Column::new("Cache")
+};
+
+pub(super) const FACET: Facet = Facet {
+    name: "cache",
+    attribute: "cache",
+    about: "which caches may keep responses",
+    why: "A cache that keeps a response to one user serves it to the next one. Words that contradict \
+             each other are resolved by each cache in its own way, so they are refused.",
+    links: &[("RFC 9111, HTTP Caching", "https://www.rfc-editor.org/rfc/rfc9111")],
+    columns: &[(COLUMN, cell)],
+    decides_access: false,
+    normalize,
+    change,
+    ..Facet::NONE
+};
+
+fn normalize(route: &mut Route) {
+    if let Some(cache) = &mut route.cache {
+        lower(&mut cache.vary);
+    }
+}
+
+fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
+    let [old, new] = [old, new].map(|side| side.route.cache.as_ref());
+    if old == new {
+        return None;
+    }
+    let is_public = |cache: Option<&Cache>| {
+        cache.is_some_and(|cache| cache.audience == Audience::Public && !cache.no_store)
+    };
+    let direction = match (is_public(old), is_public(new)) {
+        (false, true) => Direction::Opens,
+        _ => Direction::Shifts,
+    };
+    let words = |cache: Option<&Cache>| cache.map_or_else(|| "none".to_owned(), Cache::control);
+    Some((direction, format!("was `{}`, is `{}`", words(old), words(new))))
+}
+
+/// The directives of `Cache-Control`.
+fn cell(Subject { route, .. }: Subject<'_>) -> Cell {
+    let Some(cache) = &route.cache else { return Cell::nothing() };
+    let Cache {
+        no_store,
+        no_cache,
+        audience,
+        max_age,
+        s_maxage,
+        stale_while_revalidate,
+        stale_if_error,
+        must_revalidate,
+        immutable,
+        vary,
+    } = cache;
+    let flag = |is: bool, name: &str| is.then(|| name.to_owned());
+    let seconds = |value: &Option<i64>, name: &str| value.map(|value| format!("{name}={value}"));
+    let directives = [
+        flag(*no_store, "no-store"),
+        flag(*no_cache, "no-cache"),
+        flag(*audience == Audience::Private, "private"),
+        flag(*audience == Audience::Public, "public"),
+        seconds(max_age, "max-age"),
+        seconds(s_maxage, "s-maxage"),
+        seconds(stale_while_revalidate, "stale-while-revalidate"),
+        seconds(stale_if_error, "stale-if-error"),
+        flag(*must_revalidate, "must-revalidate"),
+        flag(*immutable, "immutable"),
+        (!vary.is_empty()).then(|| format!("vary {}", vary.join(" "))),
+    ];
+    Cell::list(directives.into_iter().flatten())
+}

@@ -1,0 +1,73 @@
+//! What a change of a facet does to access.
+
+use std::collections::BTreeSet;
+
+use super::Route;
+use crate::Manifest;
+
+/// A route, and the manifest that has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    /// The manifest.
+    pub manifest: &'a Manifest,
+    /// The route.
+    pub route: &'a Route,
+}
+
+/// The effect of a change on access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// Something is allowed that was refused, or a protection is gone.
+    Opens,
+    /// Something is refused that was allowed, which may break clients.
+    Narrows,
+    /// Both, for different requests.
+    OpensAndNarrows,
+    /// Responses differ, but no access is gained or lost.
+    Shifts,
+}
+
+impl Direction {
+    /// Whether the change allows a request that was refused.
+    pub fn opens(self) -> bool {
+        matches!(self, Self::Opens | Self::OpensAndNarrows)
+    }
+
+    /// Whether the change refuses a request that was allowed.
+    pub fn narrows(self) -> bool {
+        matches!(self, Self::Narrows | Self::OpensAndNarrows)
+    }
+
+    /// The direction of a change with these effects; `None` if it has neither.
+    pub(crate) fn of(opens: bool, narrows: bool) -> Option<Self> {
+        match (opens, narrows) {
+            (true, true) => Some(Self::OpensAndNarrows),
+            (true, false) => Some(Self::Opens),
+            (false, true) => Some(Self::Narrows),
+            (false, false) => None,
+        }
+    }
+}
+
+/// The members that a set gains and loses; more members open access.
+pub(crate) fn sets(old: &BTreeSet<String>, new: &BTreeSet<String>) -> Option<(Direction, String)> {
+    let listed = |names: Vec<&String>| {
+        let names: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();
+        names.join(" ")
+    };
+    let gained: Vec<_> = new.difference(old).collect();
+    let lost: Vec<_> = old.difference(new).collect();
+    let direction = Direction::of(!gained.is_empty(), !lost.is_empty())?;
+    let mut words = Vec::new();
+    if !gained.is_empty() {
+        words.push(format!("gain {}", listed(gained)));
+    }
+    if !lost.is_empty() {
+        words.push(format!("lose {}", listed(lost)));
+    }
+    Some((direction, words.join(", ")))
+}
+
+pub(crate) fn set(list: &[String]) -> BTreeSet<String> {
+    list.iter().cloned().collect()
+}

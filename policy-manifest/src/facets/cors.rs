@@ -1,0 +1,337 @@
+//! `#[cors]`: which pages of other origins may read responses.
+
+use std::collections::BTreeSet;
+
+use policy_core::{
+    cors::{self, CorsSpec, normalized_method},
+    origin::{OriginPattern, OriginSet},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Cell, Column, Direction, Facet, Route, Side, Subject, Tone,
+    comparison::{set, sets},
+    is_default, is_false, lower, sort, texts,
+};
+use crate::algebra::OriginRegion;
+
+/// Which pages of other origins may read responses.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cors {
+    /// The origins.
+    pub origins: Origins,
+    /// Whether requests may include cookies.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub credentials: bool,
+    /// The methods that a preflight allows, if they are not those that are served.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub methods: Option<Vec<String>>,
+    /// Request headers beyond the derived ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<String>,
+    /// Response headers that a page may read beyond the safelisted ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expose: Vec<String>,
+    /// Seconds for which a browser may keep a preflight response.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_age: Option<i64>,
+    /// The risks that it states.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub dangers: Dangers,
+}
+
+/// The origins of a policy.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum Origins {
+    /// These origins and patterns; `*` is every origin.
+    Listed(Vec<String>),
+    /// A list that is given at run time.
+    AtRunTime(OriginList),
+}
+
+/// A list of origins that is given at run time.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct OriginList {
+    /// Its name.
+    pub list: String,
+    /// The patterns that bound the list; without them it may name any origin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Vec<String>>,
+    /// The path parameter that selects one of several lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// The risks that a CORS policy states.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Dangers {
+    /// Credentials for origins that are not `https`.
+    #[serde(skip_serializing_if = "is_false")]
+    pub insecure_origins: bool,
+    /// Credentials for every name below a public suffix.
+    #[serde(skip_serializing_if = "is_false")]
+    pub public_suffix: bool,
+}
+
+impl Cors {
+    /// The patterns that the policy states: its origins, or the bound of a list.
+    pub(crate) fn patterns(&self) -> &[String] {
+        match &self.origins {
+            Origins::Listed(patterns) => patterns,
+            Origins::AtRunTime(list) => list.within.as_deref().unwrap_or_default(),
+        }
+    }
+
+    /// The origins that it grants, or may grant at run time.
+    ///
+    /// ```
+    /// use policy_manifest::{Cors, Dangers, Origins};
+    ///
+    /// let cors = Cors {
+    ///     origins: Origins::Listed(vec!["https://*.shop.example".to_owned()]),
+    ///     credentials: false,
+    ///     methods: None,
+    ///     headers: Vec::new(),
+    ///     expose: Vec::new(),
+    ///     max_age: None,
+    ///     dangers: Dangers::default(),
+    /// };
+    /// assert!(cors.region().contains(b"https://app.shop.example"));
+    /// ```
+    pub fn region(&self) -> OriginRegion {
+        let every = || "*".parse().unwrap_or_default();
+        let patterns = match &self.origins {
+            Origins::Listed(patterns) => patterns,
+            Origins::AtRunTime(list) => match &list.within {
+                Some(within) => within,
+                None => return every(),
+            },
+        };
+        patterns.iter().filter_map(|pattern| pattern.parse::<OriginRegion>().ok()).collect()
+    }
+
+    fn normalize(&mut self) {
+        match &mut self.origins {
+            Origins::Listed(patterns) => reduce(patterns),
+            Origins::AtRunTime(list) => list.within.iter_mut().for_each(reduce),
+        }
+        if let Some(methods) = &mut self.methods {
+            for method in methods.iter_mut() {
+                *method = normalized_method(method).to_owned();
+            }
+            sort(methods);
+        }
+        // Both disable caching.
+        self.max_age = self.max_age.map(|seconds| seconds.max(0));
+        lower(&mut self.headers);
+        lower(&mut self.expose);
+    }
+}
+
+impl From<&CorsSpec<'_>> for Cors {
+    fn from(spec: &CorsSpec<'_>) -> Self {
+        let origins = match spec.origins {
+            cors::Origins::Listed(origins) => Origins::Listed(texts(origins)),
+            cors::Origins::AtRunTime { name, within, by } => {
+                let (list, by) = (name.to_owned(), by.map(str::to_owned));
+                Origins::AtRunTime(OriginList { list, within: within.map(texts), by })
+            }
+        };
+        Self {
+            origins,
+            credentials: spec.credentials,
+            methods: spec.methods.map(texts),
+            headers: texts(spec.headers),
+            expose: texts(spec.expose),
+            max_age: spec.max_age,
+            dangers: Dangers {
+                insecure_origins: spec.dangerous_insecure_origins,
+                public_suffix: spec.dangerous_public_suffix,
+            },
+        }
+    }
+}
+
+/// The origins whose pages may read responses.
+pub const ORIGINS: Column = Column {
+    position: 1,
+    absent: Some("none: no page of another origin reads responses"),
+    shares: true,
+    ..Column::new("Origins")
+};
+
+/// Whether they may send cookies.
+pub const CREDENTIALS: Column = Column { position: 2, ..Column::new("Credentials") };
+
+pub(super) const FACET: Facet = Facet {
+    name: "cors",
+    attribute: "cors",
+    about: "which pages may read responses",
+    gates: &[(4, "cors")],
+    why: "A browser lets a page of another origin read a response only if the response says so. A \
+             policy that says more than was meant gives the data of a logged-in user to other pages; \
+             one that says less fails in the browser alone, without a word in the log. So origins are \
+             compared byte for byte, written as browsers send them, and what no browser honours is \
+             refused.",
+    links: &[
+        ("Fetch, the CORS protocol", "https://fetch.spec.whatwg.org/#http-cors-protocol"),
+        (
+            "MDN, Cross-Origin Resource Sharing",
+            "https://developer.mozilla.org/docs/Web/HTTP/Guides/CORS",
+        ),
+    ],
+    columns: &[(ORIGINS, origins), (CREDENTIALS, credentials)],
+    normalize: |route| route.cors.iter_mut().for_each(Cors::normalize),
+    is_open,
+    change,
+    ..Facet::NONE
+};
+
+fn is_open(route: &Route) -> bool {
+    route.cors.as_ref().is_some_and(|cors| cors.credentials)
+}
+
+fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
+    let [old, new] = [old, new].map(|side| side.route.cors.as_ref());
+    let nothing = OriginRegion::default();
+    let (before, after) =
+        (old.map_or(nothing.clone(), Cors::region), new.map_or(nothing, Cors::region));
+    let (gained, lost) = (after.difference(&before), before.difference(&after));
+    let (mut opens, mut narrows) = (!gained.is_empty(), !lost.is_empty());
+    let mut words = Vec::new();
+    if opens {
+        words.push(format!("origins gain `{gained}`"));
+    }
+    if narrows {
+        words.push(format!("origins lose `{lost}`"));
+    }
+    let (Some(old), Some(new)) = (old, new) else {
+        if new.is_some_and(|new| new.credentials) {
+            words.push("with credentials".to_owned());
+        }
+        return Direction::of(opens, narrows).map(|direction| (direction, words.join(", ")));
+    };
+    if old.credentials != new.credentials {
+        opens |= new.credentials;
+        narrows |= old.credentials;
+        words.push(match new.credentials {
+            true => "credentials are allowed".to_owned(),
+            false => "credentials are not allowed any more".to_owned(),
+        });
+    }
+    let methods = |cors: &Cors| cors.methods.as_ref().map(|methods| set(methods));
+    match (methods(old), methods(new)) {
+        (Some(old), Some(new)) => {
+            merge("methods", &old, &new, &mut opens, &mut narrows, &mut words);
+        }
+        (None, None) => (),
+        (None, Some(_)) => words.push("methods are listed".to_owned()),
+        (Some(_), None) => words.push("methods are those that are served".to_owned()),
+    }
+    let (before, after) = (set(&old.headers), set(&new.headers));
+    merge("request headers", &before, &after, &mut opens, &mut narrows, &mut words);
+    let (before, after) = (set(&old.expose), set(&new.expose));
+    merge("exposed headers", &before, &after, &mut opens, &mut narrows, &mut words);
+    for (name, before, after) in [
+        ("max_age", format!("{:?}", old.max_age), format!("{:?}", new.max_age)),
+        ("list", list_words(old), list_words(new)),
+        ("dangers", format!("{:?}", old.dangers), format!("{:?}", new.dangers)),
+    ] {
+        if before != after {
+            words.push(format!("{name} was {before}, is {after}"));
+        }
+    }
+    let shifts = (!words.is_empty()).then_some(Direction::Shifts);
+    Some((Direction::of(opens, narrows).or(shifts)?, words.join(", ")))
+}
+
+fn list_words(cors: &Cors) -> String {
+    match &cors.origins {
+        Origins::Listed(_) => "constant".to_owned(),
+        Origins::AtRunTime(OriginList { list, by: None, .. }) => format!("`{list}`"),
+        Origins::AtRunTime(OriginList { list, by: Some(by), .. }) => {
+            format!("`{list}` by `{{{by}}}`")
+        }
+    }
+}
+
+fn merge(
+    name: &str,
+    old: &BTreeSet<String>,
+    new: &BTreeSet<String>,
+    opens: &mut bool,
+    narrows: &mut bool,
+    words: &mut Vec<String>,
+) {
+    if let Some((direction, change)) = sets(old, new) {
+        *opens |= direction.opens();
+        *narrows |= direction.narrows();
+        words.push(format!("{name} {change}"));
+    }
+}
+
+/// The pages that may read responses. The entries of a list that is given at run time come from the
+/// last test run.
+fn origins(Subject { route, sources, .. }: Subject<'_>) -> Cell {
+    let Some(Cors { origins, .. }) = &route.cors else { return Cell::nothing() };
+    match origins {
+        Origins::Listed(patterns) => {
+            let is_any = patterns.iter().any(|pattern| pattern == "*");
+            let tone = if is_any { Tone::Open } else { Tone::Plain };
+            let words = |pattern: &String| match pattern.as_str() {
+                "*" => "* (any)".to_owned(),
+                _ => pattern.clone(),
+            };
+            Cell::list(patterns.iter().map(words)).with_tone(tone)
+        }
+        Origins::AtRunTime(list) => {
+            let mut words = vec![match &list.by {
+                Some(by) => format!("list {} by {{{by}}}", list.list),
+                None => format!("list {}", list.list),
+            }];
+            match &list.within {
+                Some(patterns) => words.push(format!("within {}", patterns.join(" "))),
+                None => words.push("without bound".to_owned()),
+            }
+            let known = sources.filter(|_| list.by.is_none());
+            if let Some(entries) = known.and_then(|sources| sources.lists.get(&list.list)) {
+                let entries = entries.join(" ");
+                words.push(format!("now {}", if entries.is_empty() { "empty" } else { &entries }));
+            }
+            Cell::list(words)
+        }
+    }
+}
+
+fn credentials(Subject { route, .. }: Subject<'_>) -> Cell {
+    let Some(cors) = &route.cors else { return Cell::nothing() };
+    if !cors.credentials {
+        return Cell::plain("no");
+    }
+    let mut words = vec!["yes".to_owned()];
+    if cors.dangers.insecure_origins {
+        words.push("also over http".to_owned());
+    }
+    if cors.dangers.public_suffix {
+        words.push("for a public suffix".to_owned());
+    }
+    let tone = if words.len() > 1 { Tone::Risk } else { Tone::Plain };
+    Cell::list(words).with_tone(tone)
+}
+
+/// Leaves out the patterns that others cover.
+fn reduce(patterns: &mut Vec<String>) {
+    if patterns.iter().any(|pattern| pattern == "*") {
+        *patterns = vec!["*".to_owned()];
+        return;
+    }
+    sort(patterns);
+    // A list with a text that is not a pattern stays unchanged: it is reported where the manifest
+    // is compiled.
+    let Ok(set) = OriginSet::new(patterns.iter().map(String::as_str)) else { return };
+    patterns.retain(|text| !OriginPattern::parse(text).is_ok_and(|it| set.covers_by_another(&it)));
+}

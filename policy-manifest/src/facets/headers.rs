@@ -1,0 +1,116 @@
+//! `#[headers]`: security headers of responses.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use policy_core::{
+    head::PublicOrigin,
+    headers::{HeadersPolicy, SecurityHeaders},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{Cell, Column, Direction, Facet, FromPolicy, Side};
+use crate::Manifest;
+
+/// The security headers of responses: lower-case names and values. A nonce in a
+/// `content-security-policy` is written as `'nonce'`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Headers {
+    /// On every response.
+    pub every: BTreeMap<String, String>,
+    /// On pages only.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub pages: BTreeMap<String, String>,
+}
+
+impl Headers {
+    /// The prefix of its digest by which routes refer to it.
+    pub(crate) fn name(&self) -> String {
+        let mut text = String::new();
+        for (set, fields) in [("every", &self.every), ("pages", &self.pages)] {
+            fields.iter().for_each(|(name, value)| text += &format!("{set} {name}: {value}\n"));
+        }
+        crate::digest_of(&text).chars().take(12).collect()
+    }
+}
+
+impl From<&SecurityHeaders> for Headers {
+    fn from(headers: &SecurityHeaders) -> Self {
+        let [every, pages] = headers.texts();
+        Self { every, pages }
+    }
+}
+
+/// The name of the set in the manifest. Only a public origin with HTTPS has headers about the
+/// transport.
+impl FromPolicy<HeadersPolicy> for String {
+    fn from_policy(policy: &HeadersPolicy, manifest: &mut Manifest) -> Self {
+        let own = manifest.app.public_origin.as_deref();
+        let own = own.and_then(|text| PublicOrigin::parse(text).ok());
+        let headers = SecurityHeaders::new(policy);
+        let headers = match own.is_some_and(|own| !own.is_loopback()) {
+            true => headers,
+            false => headers.without_transport(),
+        };
+        manifest.add_headers((&headers).into())
+    }
+}
+
+const COLUMN: Column = Column {
+    position: 8,
+    is_secondary: true,
+    is_rare: true,
+    absent: Some("none"),
+    ..Column::new("Headers")
+};
+
+pub(super) const FACET: Facet = Facet {
+    name: "headers",
+    attribute: "headers",
+    about: "security headers of responses",
+    why: "Browsers ignore a security header that they cannot read, or a part of it, without a word. \
+             A typing error switches a protection off, and nothing looks different.",
+    links: &[
+        ("Content Security Policy Level 3", "https://www.w3.org/TR/CSP3/"),
+        (
+            "OWASP, HTTP Headers",
+            "https://cheatsheetseries.owasp.org/cheatsheets/HTTP_Headers_Cheat_Sheet.html",
+        ),
+    ],
+    columns: &[(COLUMN, |subject| {
+        let own = subject.route.headers.as_deref();
+        let set = subject.header_sets.iter().find(|(name, _)| Some(*name) == own);
+        set.map_or_else(Cell::nothing, |(_, shown)| Cell::plain(shown))
+    })],
+    decides_access: false,
+    change,
+    ..Facet::NONE
+};
+
+fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
+    let (mut opens, mut narrows, mut words) = (false, false, Vec::new());
+    let nothing = Headers::default();
+    let [old, new] =
+        [old, new].map(|side| side.manifest.headers_of(side.route).unwrap_or(&nothing));
+    for (before, after, on) in [(&old.every, &new.every, ""), (&old.pages, &new.pages, " of pages")]
+    {
+        for name in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
+            match (before.get(name), after.get(name)) {
+                (Some(_), None) => {
+                    opens = true;
+                    words.push(format!("`{name}`{on} is gone"));
+                }
+                (None, Some(value)) => {
+                    narrows = true;
+                    words.push(format!("`{name}: {value}`{on} is new"));
+                }
+                (Some(one), Some(other)) if one != other => {
+                    words.push(format!("`{name}`{on} was `{one}`, is `{other}`"));
+                }
+                _ => (),
+            }
+        }
+    }
+    let shifts = (!words.is_empty()).then_some(Direction::Shifts);
+    Some((Direction::of(opens, narrows).or(shifts)?, words.join(", ")))
+}

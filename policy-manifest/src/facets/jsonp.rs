@@ -1,0 +1,56 @@
+//! `#[jsonp]`: public data as scripts.
+
+use policy_core::jsonp::{Grammar, JsonpPolicy};
+use serde::{Deserialize, Serialize};
+
+use super::{Cell, Column, Direction, Facet, FromPolicy, Route, Side, Tone, is_false};
+use crate::Manifest;
+
+/// Responses that are scripts.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Jsonp {
+    /// The parameter of the query that names the function.
+    pub callback: String,
+    /// Whether the name may have dots.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub dotted: bool,
+}
+
+impl FromPolicy<JsonpPolicy> for Jsonp {
+    fn from_policy(policy: &JsonpPolicy, _: &mut Manifest) -> Self {
+        let spec = policy.spec();
+        Self { callback: spec.callback.to_owned(), dotted: spec.grammar == Grammar::Dotted }
+    }
+}
+
+const COLUMN: Column = Column { position: 7, is_rare: true, shares: true, ..Column::new("JSONP") };
+
+pub(super) const FACET: Facet = Facet {
+    name: "jsonp",
+    attribute: "jsonp",
+    about: "public data as scripts",
+    why: "A script is readable by every page that loads it, with whatever credentials the browser \
+             sends along. So only public data may be one.",
+    columns: &[(COLUMN, |subject| match &subject.route.jsonp {
+        Some(jsonp) => Cell::plain(format!("callback in {}", jsonp.callback)).with_tone(Tone::Open),
+        None => Cell::nothing(),
+    })],
+    is_open,
+    change,
+    ..Facet::NONE
+};
+
+fn is_open(route: &Route) -> bool {
+    route.jsonp.is_some()
+}
+
+fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
+    let direction = match (&old.route.jsonp, &new.route.jsonp) {
+        (old, new) if old == new => return None,
+        (None, _) => Direction::Opens,
+        (_, None) => Direction::Narrows,
+        _ => Direction::Shifts,
+    };
+    Some((direction, "scripts for pages of any origin".to_owned()))
+}

@@ -1,0 +1,175 @@
+//! `#[limit]`: sizes, times, rates and concurrency.
+
+use policy_core::limits::{self, RateKey};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Cell, Column, Direction, Facet, Side, Subject, is_default,
+    words::{bytes_in_words, millis_in_words, rate_in_words},
+};
+
+/// The limits on sizes, times, rates and concurrency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// The maximum size of a body in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<u64>,
+    /// The maximum time until a response is ready, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// How often a client may call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// The maximum number of concurrent requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<u32>,
+    /// The maximum size in bytes of a message that a client sends over a WebSocket.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<u64>,
+    /// How long a client of a WebSocket may be silent, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silence_ms: Option<u64>,
+    /// The maximum number of open WebSockets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sockets: Option<u32>,
+    /// The maximum number of open WebSockets per caller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sockets_per_caller: Option<u32>,
+}
+
+/// At most `count` requests of one client within any `per_ms` milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rate {
+    /// The maximum number of requests in one period.
+    pub count: u32,
+    /// The period in milliseconds.
+    pub per_ms: u64,
+    /// The property by which clients are distinguished.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub by: RateKey,
+}
+
+impl From<&limits::Limits> for Limits {
+    fn from(limits: &limits::Limits) -> Self {
+        let millis =
+            |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let rate = limits.rate.map(|rate| Rate {
+            count: rate.count,
+            per_ms: millis(rate.per),
+            by: rate.by,
+        });
+        Self {
+            body: limits.body,
+            timeout_ms: limits.timeout.map(millis),
+            rate,
+            concurrency: limits.concurrency,
+            message: limits.message,
+            silence_ms: limits.silence.map(millis),
+            sockets: limits.sockets,
+            sockets_per_caller: limits.sockets_per_caller,
+        }
+    }
+}
+
+const COLUMN: Column = Column { position: 5, is_secondary: true, ..Column::new("Limits") };
+
+pub(super) const FACET: Facet = Facet {
+    name: "limits",
+    attribute: "limit",
+    about: "sizes, times, rates and concurrency",
+    gates: &[(6, "address_rate"), (10, "limits"), (11, "body")],
+    why: "Without a limit, one client can use up the memory, the time or the quota of all others. A \
+             limit that is zero, or that counts nobody, is a mistake.",
+    links: &[("RFC 6585, 429 Too Many Requests", "https://www.rfc-editor.org/rfc/rfc6585")],
+    columns: &[(COLUMN, cell)],
+    decides_access: false,
+    change,
+    ..Facet::NONE
+};
+
+fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
+    let [old, new] = [old, new].map(|side| &side.route.limits);
+    let (mut opens, mut narrows, mut words) = (false, false, Vec::new());
+    // Requests per second; no rate is unbounded.
+    let speed = |limits: &Limits| {
+        limits.rate.map_or(f64::INFINITY, |rate| f64::from(rate.count) / rate.per_ms as f64)
+    };
+    if old.rate != new.rate {
+        opens |= speed(new) > speed(old);
+        narrows |= speed(new) < speed(old);
+        words.push(format!("rate was {}, is {}", rate_words(old), rate_words(new)));
+    }
+    let number = |value: Option<u64>| value.map_or_else(|| "none".to_owned(), |n| n.to_string());
+    let most = |value: Option<u64>| value.unwrap_or(u64::MAX);
+    for (name, before, after) in [
+        ("concurrency", old.concurrency.map(u64::from), new.concurrency.map(u64::from)),
+        ("body", old.body, new.body),
+        ("timeout in ms", old.timeout_ms, new.timeout_ms),
+    ]
+    .into_iter()
+    .chain(of_sockets(old, new))
+    {
+        if before != after {
+            opens |= most(after) > most(before);
+            narrows |= most(after) < most(before);
+            words.push(format!("{name} was {}, is {}", number(before), number(after)));
+        }
+    }
+    let shifts = (!words.is_empty()).then_some(Direction::Shifts);
+    Some((Direction::of(opens, narrows).or(shifts)?, words.join(", ")))
+}
+
+/// The limits of WebSockets. A manifest lists only those that are stated; the others have defaults.
+fn of_sockets(
+    old: &Limits,
+    new: &Limits,
+) -> impl Iterator<Item = (&'static str, Option<u64>, Option<u64>)> {
+    let values = |limits: &Limits| {
+        let sockets = [limits.sockets, limits.sockets_per_caller].map(|most| most.map(u64::from));
+        let [in_all, per_caller] = sockets;
+        [limits.message, limits.silence_ms, in_all, per_caller]
+    };
+    let default = values(&Limits::from(&limits::Limits::OF_SOCKETS));
+    let names = ["message", "silence in ms", "sockets", "sockets per caller"];
+    let pairs = values(old).into_iter().zip(values(new)).zip(default);
+    names
+        .into_iter()
+        .zip(pairs)
+        .map(|(name, ((before, after), default))| (name, before.or(default), after.or(default)))
+}
+
+fn rate_words(limits: &Limits) -> String {
+    limits.rate.map_or_else(
+        || "none".to_owned(),
+        |rate| {
+            let by = format!("{:?}", rate.by).to_lowercase();
+            format!("{} in {} ms by {by}", rate.count, rate.per_ms)
+        },
+    )
+}
+
+fn cell(Subject { route, .. }: Subject<'_>) -> Cell {
+    let Limits { body, timeout_ms, rate, concurrency, message, silence_ms, .. } = route.limits;
+    let Limits { sockets, sockets_per_caller, .. } = route.limits;
+    let rate = rate.map(|rate| {
+        let by = match rate.by {
+            RateKey::Address => "address",
+            RateKey::Principal => "principal",
+            _ => "client",
+        };
+        format!("{} per {by}", rate_in_words(rate.count, rate.per_ms))
+    });
+    let words = [
+        body.map(|bytes| format!("body {}", bytes_in_words(bytes))),
+        timeout_ms.map(|millis| format!("timeout {}", millis_in_words(millis))),
+        rate,
+        concurrency.map(|most| format!("concurrency {most}")),
+        message.map(|bytes| format!("message {}", bytes_in_words(bytes))),
+        silence_ms.map(|millis| format!("silence {}", millis_in_words(millis))),
+        sockets.map(|most| format!("sockets {most}")),
+        sockets_per_caller.map(|most| format!("sockets per caller {most}")),
+    ];
+    Cell::list(words.into_iter().flatten())
+}

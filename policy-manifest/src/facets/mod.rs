@@ -1,0 +1,158 @@
+//! The policy of a route: a file for each of its facets, and their list.
+//!
+//! A file has everything about its facet: how a manifest states it, how it is read from a policy of
+//! policy-core, its normal form, what a change of it does to access, its column in
+//! `cargo policy show`, and the reason for its rules.
+
+mod auth;
+mod cache;
+mod column;
+mod comparison;
+mod cors;
+mod csrf;
+mod headers;
+mod isolation;
+mod jsonp;
+mod limits;
+mod words;
+
+use policy_core::route::CompiledFacets;
+
+pub use auth::{Auth, CALLERS, Requirement, Scheme};
+pub use cache::Cache;
+pub use column::{Cell, CellOf, Column, Subject, Tone};
+pub use comparison::{Direction, Side};
+pub(crate) use comparison::{set, sets};
+pub use cors::{CREDENTIALS, Cors, Dangers, ORIGINS, OriginList, Origins};
+pub use csrf::Csrf;
+pub use headers::Headers;
+pub use jsonp::Jsonp;
+pub use limits::{Limits, Rate};
+pub use route::{Route, RouteKind};
+pub(crate) use route::{json, sample};
+
+use crate::Manifest;
+
+/// The list of facets: the fields of a route in the order of the canonical form, each with its
+/// facet. `facets!(macro)` calls a macro with the list.
+macro_rules! facets {
+    ($callback:ident) => {
+        $callback! {
+            /// The callers that it accepts.
+            auth: Auth => auth::FACET,
+            /// The CSRF protection of requests with an ambient credential.
+            csrf: Csrf => csrf::FACET,
+            /// Whether the handler takes the session of its caller itself, independent of `auth`.
+            takes_session: bool,
+            /// Which pages of other origins may read responses; none by default.
+            cors: Option<Cors> => cors::FACET,
+            /// The isolation of responses from pages, by Fetch Metadata.
+            isolation: Option<Isolation> => isolation::FACET,
+            /// Which caches may keep responses; `None` leaves it to the handler.
+            cache: Option<Cache> => cache::FACET,
+            /// Whether responses are scripts for pages of any origin.
+            jsonp: Option<Jsonp> => jsonp::FACET,
+            /// The limits on sizes, times, rates and concurrency.
+            limits: Limits => limits::FACET,
+            /// The security headers of responses, by their name in
+            /// [`Manifest::headers`](crate::Manifest); `None` adds none.
+            headers: Option<String> => headers::FACET,
+        }
+    };
+}
+
+mod route;
+
+/// One aspect of the policy of a route: what its file says of it.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Facet {
+    /// Its name, as [`Sources`](crate::Sources) and changes have it.
+    pub name: &'static str,
+    /// The name of its attribute, which is the area of its codes.
+    pub attribute: &'static str,
+    /// What it is about.
+    pub about: &'static str,
+    /// The gates that refuse requests for it: their numbers, and the names of their files.
+    pub gates: &'static [(u8, &'static str)],
+    /// The reason for its rules.
+    pub why: &'static str,
+    /// Titles and addresses of pages to read more.
+    pub links: &'static [(&'static str, &'static str)],
+    /// Its columns in the table of `cargo policy show`.
+    pub columns: &'static [(Column, CellOf)],
+    /// Whether it decides who gets access to what, so that a change of it can be the cause of another
+    /// decision about a request.
+    pub(crate) decides_access: bool,
+    /// Brings a route into its normal form.
+    pub(crate) normalize: fn(&mut Route),
+    /// Tells the gates the policy of a route.
+    enforce: for<'a> fn(&'a Route, &mut CompiledFacets<'a>),
+    /// Whether a new route opens access by it.
+    pub(crate) is_open: fn(&Route) -> bool,
+    /// What a change does to access, and the change in words; `None` if nothing changes.
+    pub(crate) change: fn(Side<'_>, Side<'_>) -> Option<(Direction, String)>,
+}
+
+impl Facet {
+    /// A facet without effects.
+    const NONE: Self = Self {
+        name: "",
+        attribute: "",
+        about: "",
+        gates: &[],
+        why: "",
+        links: &[],
+        columns: &[],
+        decides_access: true,
+        normalize: |_| (),
+        enforce: |_, _| (),
+        is_open: |_| false,
+        change: |_, _| None,
+    };
+}
+
+macro_rules! list_facets {
+    ($($(#[$doc:meta])* $field:ident: $Type:ty $(=> $Facet:path)?,)*) => {
+        /// All facets, in the order of their lines.
+        pub const ALL: &[Facet] = &[$($($Facet,)?)*];
+
+        /// The policies of a route that gates enforce.
+        #[inline]
+        pub(crate) fn enforced(route: &Route) -> CompiledFacets<'_> {
+            let mut policies = CompiledFacets::default();
+            $($(($Facet.enforce)(route, &mut policies);)?)*
+            policies
+        }
+    };
+}
+
+facets!(list_facets);
+
+/// A value of a route that is read from a policy of policy-core.
+pub trait FromPolicy<P>: Sized {
+    /// Reads it. What several routes share is added to the manifest.
+    fn from_policy(policy: &P, manifest: &mut Manifest) -> Self;
+}
+
+pub(crate) fn is_false(value: &bool) -> bool {
+    !value
+}
+
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+pub(crate) fn sort(list: &mut Vec<String>) {
+    list.sort_unstable();
+    list.dedup();
+}
+
+fn lower(list: &mut Vec<String>) {
+    list.iter_mut().for_each(|text| text.make_ascii_lowercase());
+    sort(list);
+}
+
+fn texts(list: &[&str]) -> Vec<String> {
+    list.iter().map(|text| (*text).to_owned()).collect()
+}

@@ -1,0 +1,179 @@
+//! The policy of one path.
+
+use policy_core::{
+    isolation::Isolation,
+    path::{PathTemplate, Segment},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{Auth, Cache, Cors, Csrf, Jsonp, Limits, is_default, is_false};
+
+/// The kind of target that serves a route.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize,
+)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RouteKind {
+    /// A handler.
+    #[default]
+    Handler,
+    /// A mounted service, which serves the prefix and every path below it.
+    Mount,
+    /// An upstream server, which serves the prefix and every path below it.
+    Proxy,
+    /// A health probe, which is exempt from the policies of the app.
+    Probe,
+    /// The tunnels that CONNECT opens. The path is empty.
+    Tunnel,
+    /// The target that serves paths without a route. The path is `*`.
+    Fallback,
+    /// The response to paths without a route, 404. The path is `*`.
+    NotFound,
+}
+
+macro_rules! define_route {
+    (
+        $(#[$auth_doc:meta])* $auth:ident: $Auth:ty => $AuthFacet:path,
+        $($(#[$doc:meta])* $field:ident: $Type:ty $(=> $Facet:path)?,)*
+    ) => {
+        /// The effective policy of a path, for those of its methods that have the same one.
+        #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+        #[serde(deny_unknown_fields)]
+        #[non_exhaustive]
+        pub struct Route {
+            /// The template of the path with its prefix; for a mount or a proxy, the prefix.
+            pub path: String,
+            /// Its methods. HEAD is served as GET is and not listed, unless it has its own policy.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            pub methods: Vec<String>,
+            /// The target that serves it.
+            #[serde(default, skip_serializing_if = "is_default")]
+            pub kind: RouteKind,
+            /// Whether a mount or a proxy takes encoded slashes in the paths below it.
+            #[serde(default, skip_serializing_if = "is_false")]
+            pub takes_slashes: bool,
+            /// Where the tunnels of CONNECT may lead.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            pub targets: Vec<String>,
+            $(#[$auth_doc])*
+            pub $auth: $Auth,
+            $(
+                $(#[$doc])*
+                #[serde(default, skip_serializing_if = "is_default")]
+                pub $field: $Type,
+            )*
+        }
+
+        impl Route {
+            /// A route without policies except its callers.
+            pub fn new<T: Into<String>>(
+                kind: RouteKind,
+                path: impl Into<String>,
+                methods: impl IntoIterator<Item = T>,
+                auth: Auth,
+            ) -> Self {
+                Self {
+                    path: path.into(),
+                    methods: methods.into_iter().map(Into::into).collect(),
+                    kind,
+                    takes_slashes: false,
+                    targets: Vec::new(),
+                    auth,
+                    $($field: <$Type>::default(),)*
+                }
+            }
+
+            /// Calls a function with the name and the JSON text of each field, except for those that
+            /// have their default value.
+            pub(crate) fn for_each_field(&self, mut call: impl FnMut(&str, String)) {
+                call("path", json(&self.path));
+                for_stated("methods", &self.methods, &mut call);
+                for_stated("kind", &self.kind, &mut call);
+                for_stated("takes_slashes", &self.takes_slashes, &mut call);
+                for_stated("targets", &self.targets, &mut call);
+                call(stringify!($auth), json(&self.$auth));
+                $(for_stated(stringify!($field), &self.$field, &mut call);)*
+            }
+        }
+    };
+}
+
+facets!(define_route);
+
+fn for_stated<T: Serialize + Default + PartialEq>(
+    name: &str,
+    value: &T,
+    call: &mut impl FnMut(&str, String),
+) {
+    if !is_default(value) {
+        call(name, json(value));
+    }
+}
+
+/// The JSON text of a value on one line.
+pub(crate) fn json(value: &impl Serialize) -> String {
+    // INVARIANT: every map in a manifest has text as keys, and every type serializes.
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+impl Route {
+    /// A handler without policies except its callers.
+    pub fn handler<T: Into<String>>(
+        path: impl Into<String>,
+        methods: impl IntoIterator<Item = T>,
+        auth: Auth,
+    ) -> Self {
+        Self::new(RouteKind::Handler, path, methods, auth)
+    }
+
+    /// Whether it serves this method; a route that serves GET also serves HEAD.
+    pub fn serves(&self, method: &str) -> bool {
+        let lists = |name: &str| self.methods.iter().any(|listed| listed == name);
+        lists(method) || (method == "HEAD" && lists("GET"))
+    }
+
+    /// A path that it serves: a handler's template with values for its parameters, or one below the
+    /// prefix of a mount or a proxy. `None` for a route without paths or for all other paths.
+    ///
+    /// ```
+    /// use policy_manifest::{Auth, Route};
+    ///
+    /// let route = Route::handler("/orders/{id}/lines", ["GET"], Auth::Public);
+    /// assert_eq!(route.example_path().as_deref(), Some("/orders/1/lines"));
+    /// ```
+    pub fn example_path(&self) -> Option<String> {
+        match self.kind {
+            RouteKind::Handler | RouteKind::Probe => Some(sample(&self.path)),
+            RouteKind::Mount | RouteKind::Proxy => Some(sample(&format!("{}/", self.path))),
+            RouteKind::Tunnel | RouteKind::Fallback | RouteKind::NotFound => None,
+        }
+    }
+
+    /// Whether it takes a credential that browsers send automatically.
+    pub fn is_ambient(&self) -> bool {
+        self.takes_session
+            || match &self.auth {
+                Auth::Public => false,
+                Auth::Required(requirement) => requirement.is_ambient(),
+            }
+    }
+}
+
+/// A path that a template matches.
+pub(crate) fn sample(template: &str) -> String {
+    let Ok(parsed) = PathTemplate::parse(template) else { return template.to_owned() };
+    let mut path = String::new();
+    for segment in parsed.segments() {
+        path.push('/');
+        match segment {
+            Segment::Fixed(text) => path += text,
+            Segment::Parameter(_) => path.push('1'),
+            Segment::Rest(_) => path += "policy/sample",
+        }
+    }
+    if path.is_empty() || template.ends_with('/') {
+        path.push('/');
+    }
+    path
+}
