@@ -68,8 +68,7 @@ pub(super) const FACET: Facet = Facet {
     name: "headers",
     attribute: "headers",
     about: "security headers of responses",
-    why: "Browsers ignore a security header that they cannot read, or a part of it, without a word. \
-             A typing error switches a protection off, and nothing looks different.",
+    why: "Browsers silently ignore a security header, or a part of it, that they cannot parse. A typing error switches off a protection, and nothing looks different.",
     links: &[
         ("Content Security Policy Level 3", "https://www.w3.org/TR/CSP3/"),
         (

@@ -4,12 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use policy_core::Entry;
 
-use super::{
-    areas::Area,
-    examples::Example,
-    facts, kind, response,
-    why::{self, Why},
-};
+use super::{areas::Area, examples::Example, facts, kind, response};
 #[cfg(feature = "audit")]
 use crate::commands::audit;
 use crate::failure::Failure;
@@ -54,8 +49,7 @@ fn index(areas: &BTreeMap<&str, Vec<Entry>>) -> String {
          end into the member `type`.\n"
     );
     for (area, entries) in areas {
-        let about =
-            entries.first().and_then(|entry| Area::find(*entry)).map(|area| area.to_string());
+        let about = Area::find(area).map(|area| area.to_string());
         text += &format!("\n## [{area}]({area}.md)\n\n{}\n\n", about.unwrap_or_default());
         for entry in entries {
             let code = entry.code();
@@ -65,18 +59,14 @@ fn index(areas: &BTreeMap<&str, Vec<Entry>>) -> String {
     text + "\n[Codes of audits](audit.md) are those of `cargo policy audit`.\n"
 }
 
-fn page(area: &str, entries: &[Entry]) -> String {
-    let about = entries.first().and_then(|entry| Area::find(*entry)).map(|area| area.to_string());
-    let mut text = format!("# Codes of {area}\n\n{GENERATED}\n{}\n", about.unwrap_or_default());
-    if let Some(why) = Why::find(area) {
-        text += &format!("\n{}\n", why.text);
-        let attribute = why::attribute(area).map(|address| (format!("`#[{area}]`"), address));
-        let links = why.links.iter().map(|(title, to)| ((*title).to_owned(), (*to).to_owned()));
-        let links: Vec<_> = attribute
-            .into_iter()
-            .chain(links)
-            .map(|(title, address)| format!("[{title}]({address})"))
-            .collect();
+fn page(name: &str, entries: &[Entry]) -> String {
+    let area = Area::find(name);
+    let about = area.map(|area| area.to_string()).unwrap_or_default();
+    let mut text = format!("# Codes of {name}\n\n{GENERATED}\n{about}\n");
+    if let Some(area) = area {
+        text += &format!("\n{}\n", area.why);
+        let links = area.links.iter().map(|(title, to)| format!("[{title}]({to})"));
+        let links: Vec<_> = area.attribute().into_iter().chain(links).collect();
         if !links.is_empty() {
             text += &format!("\nRead more: {}.\n", links.join(", "));
         }
@@ -90,9 +80,11 @@ fn page(area: &str, entries: &[Entry]) -> String {
 /// The codes of `cargo policy audit`, which are not in the catalogue of the engine.
 #[cfg(feature = "audit")]
 fn page_of_audits() -> String {
-    let mut text =
-        format!("# Codes of audits\n\n{GENERATED}\n`cargo policy audit`: a running app\n");
-    text += &Why::find("audit").map(|why| format!("\n{}\n", why.text)).unwrap_or_default();
+    let mut text = format!(
+        "# Codes of audits\n\n{GENERATED}\n`cargo policy audit`: a running app\n\n\
+         What stands between an app and its users (a CDN, a gateway, a proxy) can undo its policy. \
+         An audit sends requests to the running app and compares the responses with the manifest.\n"
+    );
     for code in audit::Code::ALL {
         let (name, meaning, cause, fix) = (code.code(), code.meaning(), code.cause(), code.mend());
         text += &format!(

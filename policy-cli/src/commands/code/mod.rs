@@ -4,7 +4,6 @@ mod areas;
 mod examples;
 mod markdown;
 mod response;
-mod why;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -176,7 +175,7 @@ fn facts(entry: Entry) -> Vec<(&'static str, String)> {
         _ => (),
     }
     fact("about", entry.about());
-    if let Some(area) = Area::find(entry) {
+    if let Some(area) = Area::find(entry.area()) {
         fact("area", &area.to_string());
     }
     match entry {
