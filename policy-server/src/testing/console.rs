@@ -5,6 +5,7 @@ use std::fmt::Write;
 use http::{StatusCode, header::CONTENT_TYPE};
 use policy_browser::{Outcome, Reason, ServerResponse};
 use policy_core::Refusal;
+use policy_manifest::facet;
 use serde_json::Value;
 
 use super::fetched::Exchange;
@@ -44,7 +45,7 @@ pub(super) fn text(outcome: &Outcome, last: Option<&Exchange>) -> Option<String>
     }
     if let Some(decider) = last.and_then(|last| last.decider.as_ref()) {
         let code = problem.as_ref().map_or("", |problem| &*problem.code);
-        append(&mut text, &decider.words(attributes(outcome, code)));
+        append(&mut text, &decider.words(&attributes(outcome, code)));
     }
     Some(text)
 }
@@ -130,15 +131,15 @@ fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
 
 /// The attributes that decide such a case: named by the code of the app's refusal, or else by
 /// the permission that the browser needed.
-fn attributes(outcome: &Outcome, code: &str) -> &'static [&'static str] {
-    let by_code: &[&str] = match code.split_once('.') {
-        Some(("auth" | "session", _)) => &["auth"],
-        Some(("csrf", _)) => &["csrf", "auth"],
-        Some(("cors", _)) => &["cors"],
-        Some(("isolation", _)) => &["isolation"],
-        Some(("jsonp", _)) => &["jsonp"],
-        Some(("limit", _)) => &["limit"],
-        _ => &[],
+fn attributes(outcome: &Outcome, code: &str) -> Vec<&'static str> {
+    let by_code = || match code.split_once('.') {
+        Some(("session", _)) => vec!["auth"],
+        Some(("csrf", _)) => vec!["csrf", "auth"],
+        Some((area, _)) => {
+            let attributes = facet::ALL.iter().map(|facet| facet.attribute);
+            attributes.filter(|attribute| *attribute == area).collect()
+        }
+        None => Vec::new(),
     };
     match outcome.blocked().map(|blocked| &blocked.reason) {
         None
@@ -147,10 +148,10 @@ fn attributes(outcome: &Outcome, code: &str) -> &'static [&'static str] {
             | Reason::LocalNetwork(_)
             | Reason::InsecureLocalNetwork(_)
             | Reason::ProxyStatus,
-        ) => by_code,
+        ) => by_code(),
         Some(Reason::ResourcePolicy(_) | Reason::Framing(_) | Reason::ScriptType(_)) => {
-            &["headers"]
+            vec!["headers"]
         }
-        Some(_) => &["cors"],
+        Some(_) => vec!["cors"],
     }
 }

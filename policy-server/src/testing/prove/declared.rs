@@ -7,7 +7,7 @@ use std::{
 };
 
 use http::Method;
-use policy_core::{csrf, isolation::Isolation, route::Level};
+use policy_core::{csrf, route::Level};
 use policy_manifest::{
     AppFacts, Auth, Csrf, Manifest, Place, Requirement, Route, RouteKind, Sources, engine::Engine,
 };
@@ -46,8 +46,8 @@ pub(super) struct Declaration {
     pub(super) method: Method,
     pub(super) route: Arc<Route>,
     pub(super) sharing: Option<Arc<Sharing>>,
-    /// Whether a level states that it has no isolation.
-    pub(super) is_open: bool,
+    /// The facets that a level states, even if it states that there is none.
+    pub(super) decided: BTreeSet<String>,
     /// `None` for a mounted service.
     pub(super) handler: Option<Handler>,
     /// Routes with the same value are equivalent.
@@ -106,6 +106,15 @@ impl Declared {
             engine,
             replaced,
         }
+    }
+
+    /// A reason, unless one of the routes has a property.
+    pub(super) fn without(
+        &self,
+        property: fn(&Declaration) -> bool,
+        reason: &'static str,
+    ) -> Option<&'static str> {
+        (!self.routes.iter().any(property)).then_some(reason)
     }
 
     /// All CORS policies of the app.
@@ -196,8 +205,13 @@ fn declarations(
             method,
             route: Arc::clone(&shared),
             sharing,
-            is_open: route.isolation.is_none()
-                && sources.of(name, &route.path, "isolation").is_some(),
+            decided: sources
+                .decided
+                .get(&key)
+                .into_iter()
+                .flatten()
+                .map(|(facet, _)| facet.clone())
+                .collect(),
             handler,
             effective: Arc::new(effective),
         })
@@ -247,6 +261,17 @@ impl Declaration {
         }
     }
 
+    /// The route, and its place in the source.
+    pub(super) fn at(&self) -> String {
+        let (method, path) = (&self.method, self.path());
+        match &self.handler {
+            Some(Handler { name, place, .. }) => {
+                format!("{method} {path} of {name} ({}:{})", place.file, place.line)
+            }
+            None => format!("{method} {path} of what is mounted at {path}"),
+        }
+    }
+
     pub(super) fn csrf(&self) -> &Csrf {
         &self.route.csrf
     }
@@ -254,11 +279,6 @@ impl Declaration {
     /// Whether the handler takes the session itself.
     pub(super) fn takes_session(&self) -> bool {
         self.route.takes_session
-    }
-
-    /// The pages from which it withholds its responses. Every page may load a script of JSONP.
-    pub(super) fn isolation(&self) -> Option<Isolation> {
-        self.route.isolation.filter(|_| self.route.jsonp.is_none())
     }
 
     /// Whether it accepts ambient credentials.

@@ -14,7 +14,6 @@ mod passage;
 mod probe;
 mod server;
 mod sharing;
-mod stated;
 mod tally;
 
 use std::{
@@ -94,12 +93,12 @@ impl Proof {
         if tally.broken > 0 {
             panic!("{}", self.refutation(law));
         }
-        match (law.silence(&self.declared), tally.tried) {
+        match ((law.spec().silence)(&self.declared), tally.tried) {
             (Some(why), _) => println!("not applicable: {why}"),
             (None, 0) => panic!(
                 "nothing was found to put this law to the test: {}\n  help      look at which \
                  layers respond in place of the app",
-                law.text()
+                law.spec().text
             ),
             (None, _) => println!("{}", self.confirmation(law)),
         }
@@ -133,18 +132,20 @@ impl Proof {
     pub fn refutation(&self, law: Law) -> String {
         let tally = self.tallies.of(law);
         let Some(counterexample) = tally.counterexample else { return String::new() };
-        let mut text = format!("{} - does not hold\n\n{counterexample}\n", law.text());
+        let mut text = format!("{} - does not hold\n\n{counterexample}\n", law.spec().text);
         if self.bare.as_ref().is_some_and(|bare| bare.of(law).broken == 0) {
             text.push_str("  cause     a layer of `App::layer`: without layers the law holds\n");
         }
-        let nearer = |(cause, _): &(Law, &str)| {
-            (*cause as usize) < law as usize && self.tallies.of(*cause).broken > 0
+        let nearer = |cause: &Law| {
+            let is_earlier = cause.spec().is_cause && (*cause as usize) < law as usize;
+            is_earlier && self.tallies.of(*cause).broken > 0
         };
-        let _ = match Law::CAUSES.into_iter().find(nearer) {
-            Some((_, test)) => {
+        let _ = match Law::ALL.into_iter().find(nearer) {
+            Some(cause) => {
+                let test = cause.test();
                 writeln!(text, "  help      mend `{test}` first: this may follow from it")
             }
-            None => writeln!(text, "  help      {}", law.help()),
+            None => writeln!(text, "  help      {}", law.spec().help),
         };
         let more = tally.broken - 1;
         let _ = write!(text, "\n{more} more of {} cases break it; {}", tally.tried, self.summary());
@@ -165,12 +166,13 @@ impl Proof {
     /// The text of a law that holds, with how much was tested.
     pub fn confirmation(&self, law: Law) -> String {
         let (tried, took) = (self.tallies.of(law).tried, self.took.as_secs_f64());
-        format!("{}: {tried} cases in {took:.1} s; {}", law.text(), self.summary())
+        format!("{}: {tried} cases in {took:.1} s; {}", law.spec().text, self.summary())
     }
 
     /// The statements of the app that exclude cases from a law, or weaken it, with the reasons.
     pub fn stated(&self, law: Law) -> Vec<String> {
-        stated::lines(&self.declared, law)
+        let routes = self.declared.routes.iter();
+        routes.flat_map(|route| (law.spec().stated)(&self.declared, route)).collect()
     }
 }
 
@@ -337,85 +339,19 @@ macro_rules! __policy_laws {
                 PROOF.get_or_init(Subject::proof).check_lints(LOCK);
             }
 
-            #[test]
-            fn requests_reach_the_gates_as_they_were_sent() {
-                check(Law::RequestIntegrity);
-            }
-
-            #[test]
-            fn responses_reach_only_their_caller() {
-                check(Law::OwnResponse);
-            }
-
-            #[test]
-            fn pages_read_only_what_is_granted() {
-                check(Law::ReadSoundness);
-            }
-
-            #[test]
-            fn pages_read_what_is_granted() {
-                check(Law::ReadCompleteness);
-            }
-
-            #[test]
-            fn pages_read_the_errors_of_what_is_granted() {
-                check(Law::ErrorsReadable);
-            }
-
-            #[test]
-            fn requests_that_need_a_preflight_wait_for_its_grant() {
-                check(Law::PreflightGate);
-            }
-
-            #[test]
-            fn preflights_depend_only_on_origin_and_method() {
-                check(Law::PreflightPurity);
-            }
-
-            #[test]
-            fn responses_name_only_granted_origins() {
-                check(Law::OriginEcho);
-            }
-
-            #[test]
-            fn untrusted_pages_change_nothing_with_ambient_credentials() {
-                check(Law::NoAmbientWrite);
-            }
-
-            #[test]
-            fn caches_serve_nobody_the_response_of_another() {
-                check(Law::VarySoundness);
-            }
-
-            #[test]
-            fn handlers_run_only_for_admitted_callers() {
-                check(Law::AuthBeforeHandler);
-            }
-
-            #[test]
-            fn refusals_differ_only_in_their_code() {
-                check(Law::UniformRefusal);
-            }
-
-            #[test]
-            fn session_cookies_are_as_declared() {
-                check(Law::Cookies);
-            }
-
-            #[test]
-            fn responses_leave_as_the_policy_wrote_them() {
-                check(Law::ResponseIntegrity);
-            }
-
-            #[test]
-            fn isolated_routes_keep_pages_out() {
-                check(Law::Isolation);
-            }
-
-            #[test]
-            fn the_app_decides_as_its_manifest_says() {
-                check(Law::ManifestFidelity);
-            }
+            $crate::__laws!([$crate::__law_tests]);
         }
     };
+}
+
+/// The tests of the laws.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __law_tests {
+    ($($Law:ident $file:ident::$SPEC:ident $test:ident,)*) => { $(
+        #[test]
+        fn $test() {
+            check(Law::$Law);
+        }
+    )* };
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use http::{HeaderMap, HeaderValue, Method, header};
 
-use super::{Fault, Law, Verdict};
+use super::{Fault, Law, LawSpec, Verdict};
 use crate::testing::prove::{
     explorer::PathExplorer,
     probe::HandlerBehavior,
@@ -21,9 +21,17 @@ type View = (Vec<Option<String>>, Option<Box<str>>);
 /// The headers of a `Vary`, and their values in a request.
 type Key<'a> = (&'a [String], Vec<Option<&'a HeaderValue>>);
 
+pub(super) const LAW: LawSpec = LawSpec {
+    text: "a cache reuses a response only for requests that would get an equal one",
+    help: "keep the `Vary` and `Cache-Control` that the app writes, and only add to them",
+    silence: |app| app.routes.is_empty().then_some("there is no route"),
+    of_path: vary,
+    ..LawSpec::NONE
+};
+
 /// A stored response is reused only for requests that agree in every header of its `Vary`; so the
 /// app must send the same response to those (RFC 9111 4.1).
-pub(super) fn vary(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+fn vary(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     if explorer.path.served("GET").is_none() && !explorer.path.routes.is_empty() {
         return;
     }

@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderName, header};
 use policy_manifest::Auth;
 
-use super::{Fault, Law, Verdict};
+use super::{Fault, Law, LawSpec, Verdict};
 use crate::{
     observe::request_id,
     testing::prove::{
@@ -15,8 +15,29 @@ use crate::{
     },
 };
 
+pub(super) const BEFORE_HANDLER: LawSpec = LawSpec {
+    text: "a handler runs only for callers that `#[auth]` admits",
+    help: "state who may call in `#[auth]`, and nowhere else",
+    silence: |app| app.without(|route| route.requirement().is_some(), "every route is public"),
+    of_exchange: before_handler,
+    ..LawSpec::NONE
+};
+
+pub(super) const UNIFORM_REFUSAL: LawSpec = LawSpec {
+    text: "refusals of missing, wrong and expired credentials differ only in their code",
+    help: "leave refusals as the app writes them",
+    silence: |app| {
+        app.without(
+            |route| route.requirement().is_some_and(|requirement| !requirement.optional),
+            "no route refuses anybody",
+        )
+    },
+    of_path: uniform,
+    ..LawSpec::NONE
+};
+
 /// A handler runs only for an admitted caller, with the user of the credential as the principal.
-pub(super) fn before_handler(exchange: &Exchange<'_>) -> Verdict {
+fn before_handler(exchange: &Exchange<'_>) -> Verdict {
     let Some(requirement) = exchange.route().and_then(|route| route.requirement()) else {
         return Verdict::Silent;
     };
@@ -45,7 +66,7 @@ pub(super) fn before_handler(exchange: &Exchange<'_>) -> Verdict {
 }
 
 /// The headers of a refusal reveal only that the caller was refused.
-pub(super) fn uniform(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+fn uniform(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let Some(own) = explorer.pages.iter().find(|page| page.is_own).cloned() else { return };
     let callers = explorer.callers.clone();
     let refused = |state: &CredentialState| !matches!(state, CredentialState::Known(_));

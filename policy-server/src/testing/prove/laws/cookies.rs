@@ -2,13 +2,25 @@
 
 use http::{HeaderValue, header};
 
-use super::{Fault, Law, Verdict};
+use super::{Fault, Law, LawSpec, Verdict};
 use crate::testing::prove::{
-    exchange::Exchange, explorer::PathExplorer, probe::HandlerBehavior, tally::Tallies,
+    declared::Declaration, exchange::Exchange, explorer::PathExplorer, probe::HandlerBehavior,
+    tally::Tallies,
+};
+
+pub(super) const LAW: LawSpec = LawSpec {
+    text: "the session cookie is set only by the app, as it declares it",
+    help: "log in by `Sessions::login`, and leave `Set-Cookie` as it is",
+    silence: |app| {
+        app.without(Declaration::takes_session, "no handler takes the session in its own hands")
+    },
+    of_exchange,
+    of_path: of_logins,
+    ..LawSpec::NONE
 };
 
 /// A handler cannot set the session cookie itself.
-pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     if !exchange.handler_ran() || exchange.cookie.is_empty() {
         return Verdict::Silent;
     }
@@ -24,7 +36,7 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
 
 /// A login sets exactly one cookie, with the attributes that the app declares and no others, in a
 /// response that no cache stores, and a browser accepts it.
-pub(super) fn of_logins(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+fn of_logins(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let Some(own) = explorer.pages.iter().find(|page| page.is_own).cloned() else { return };
     let Some(nobody) = explorer.callers.first().cloned() else { return };
     for route in explorer.path.routes.clone().into_iter().filter(|route| route.takes_session()) {

@@ -3,15 +3,24 @@
 use policy_browser::{Destination, Mode};
 use policy_core::isolation::Isolation;
 
-use super::{Fault, Verdict};
+use super::{Fault, LawSpec, Verdict};
 use crate::testing::prove::{declared::Declaration, exchange::Exchange, sharing::Sharing};
+
+pub(super) const LAW: LawSpec = LawSpec {
+    text: "pages that isolation keeps out load nothing",
+    help: "let `Sec-Fetch-Site` and `Origin` reach the app, and no layer respond in its place",
+    silence: |app| app.without(keeps_out, "no route keeps pages out"),
+    of_exchange,
+    stated: |_, route| open(route),
+    ..LawSpec::NONE
+};
 
 /// A page is refused, by Fetch Metadata or in its absence by `Origin`, unless it is the app's own,
 /// granted, or of the same site where such pages are permitted. A navigation, as by a link, is not
 /// refused.
-pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     let Some(route) = exchange.route() else { return Verdict::Silent };
-    let (Some(isolation), Some((node, _))) = (route.isolation(), &exchange.sent) else {
+    let (Some(isolation), Some((node, _))) = (isolation(route), &exchange.sent) else {
         return Verdict::Silent;
     };
     let Some(sent) = node.sent() else { return Verdict::Silent };
@@ -43,6 +52,24 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
 }
 
 /// Whether a route refuses any pages.
-pub(super) fn keeps_out(route: &Declaration) -> bool {
-    route.isolation().is_some() && !route.sharing.as_deref().is_some_and(Sharing::is_for_all)
+fn keeps_out(route: &Declaration) -> bool {
+    isolation(route).is_some() && !route.sharing.as_deref().is_some_and(Sharing::is_for_all)
+}
+
+/// The pages from which a route withholds its responses. Every page may load a script of JSONP.
+fn isolation(route: &Declaration) -> Option<Isolation> {
+    route.route.isolation.filter(|_| route.route.jsonp.is_none())
+}
+
+fn open(route: &Declaration) -> Vec<String> {
+    // A level states that there is none.
+    let is_open = route.route.isolation.is_none() && route.decided.contains("isolation");
+    let words = || {
+        format!(
+            "stated: no isolation on {}: pages of every site may load it with the session of \
+             their user",
+            route.at()
+        )
+    };
+    (is_open && route.is_ambient()).then(words).into_iter().collect()
 }

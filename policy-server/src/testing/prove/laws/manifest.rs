@@ -9,7 +9,7 @@ use policy_manifest::{
     },
 };
 
-use super::{Fault, Law, Verdict};
+use super::{Fault, Law, LawSpec, Verdict};
 use crate::testing::prove::{
     caller::{Caller, CredentialKind, CredentialState, Defect, Facts},
     exchange::Exchange,
@@ -19,8 +19,16 @@ use crate::testing::prove::{
     tally::Tallies,
 };
 
+pub(super) const LAW: LawSpec = LawSpec {
+    text: "the app decides about each request as its manifest says",
+    help: "please report this: the app and its manifest should never differ",
+    of_exchange,
+    of_path: of_preflights,
+    ..LawSpec::NONE
+};
+
 /// The request that a page sent was decided as the manifest states.
-pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     let (Some(engine), Some(request)) = (exchange.engine, request(exchange)) else {
         return Verdict::Silent;
     };
@@ -47,7 +55,7 @@ fn request(exchange: &Exchange<'_>) -> Option<ProbeRequest> {
 }
 
 /// Preflights of each page for each method are decided as the manifest states.
-pub(super) fn of_preflights(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+fn of_preflights(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let declared = explorer.app.declared;
     let Some(engine) = &declared.engine else { return };
     let nobody = Caller::anonymous();

@@ -14,8 +14,6 @@ mod requests;
 pub(super) mod responses;
 mod writing;
 
-use policy_manifest::Csrf;
-
 use super::{
     declared::{Declaration, Declared},
     exchange::Exchange,
@@ -23,175 +21,104 @@ use super::{
     tally::Tallies,
 };
 
-/// A property of an app.
+/// The list of laws: the name of each, its file, and its test. A fault that breaks one of the first
+/// often breaks later ones, too.
+///
+/// `__laws!([macro])` calls a macro with the list.
 #[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Law {
-    RequestIntegrity,
-    OwnResponse,
-    ReadSoundness,
-    ReadCompleteness,
-    ErrorsReadable,
-    PreflightGate,
-    PreflightPurity,
-    OriginEcho,
-    NoAmbientWrite,
-    VarySoundness,
-    AuthBeforeHandler,
-    UniformRefusal,
-    Cookies,
-    Isolation,
-    ResponseIntegrity,
-    ManifestFidelity,
+#[macro_export]
+macro_rules! __laws {
+    ([$($callback:tt)*]) => {
+        $($callback)*! {
+            RequestIntegrity requests::INTEGRITY requests_reach_the_gates_as_they_were_sent,
+            OwnResponse recipients::LAW responses_reach_only_their_caller,
+            ReadSoundness reading::SOUNDNESS pages_read_only_what_is_granted,
+            ReadCompleteness reading::COMPLETENESS pages_read_what_is_granted,
+            ErrorsReadable reading::ERRORS pages_read_the_errors_of_what_is_granted,
+            PreflightGate preflights::GATE requests_that_need_a_preflight_wait_for_its_grant,
+            PreflightPurity preflights::PURITY preflights_depend_only_on_origin_and_method,
+            OriginEcho origins::LAW responses_name_only_granted_origins,
+            NoAmbientWrite writing::LAW untrusted_pages_change_nothing_with_ambient_credentials,
+            VarySoundness caching::LAW caches_serve_nobody_the_response_of_another,
+            AuthBeforeHandler callers::BEFORE_HANDLER handlers_run_only_for_admitted_callers,
+            UniformRefusal callers::UNIFORM_REFUSAL refusals_differ_only_in_their_code,
+            Cookies cookies::LAW session_cookies_are_as_declared,
+            Isolation isolation::LAW isolated_routes_keep_pages_out,
+            ResponseIntegrity responses::INTEGRITY responses_leave_as_the_policy_wrote_them,
+            ManifestFidelity manifest::LAW the_app_decides_as_its_manifest_says,
+        }
+    };
 }
 
-impl Law {
-    /// Every law. A fault that breaks one of the first often breaks later ones, too.
-    pub const ALL: [Self; 16] = [
-        Self::RequestIntegrity,
-        Self::OwnResponse,
-        Self::ReadSoundness,
-        Self::ReadCompleteness,
-        Self::ErrorsReadable,
-        Self::PreflightGate,
-        Self::PreflightPurity,
-        Self::OriginEcho,
-        Self::NoAmbientWrite,
-        Self::VarySoundness,
-        Self::AuthBeforeHandler,
-        Self::UniformRefusal,
-        Self::Cookies,
-        Self::Isolation,
-        Self::ResponseIntegrity,
-        Self::ManifestFidelity,
-    ];
+macro_rules! define_laws {
+    ($($Law:ident $file:ident::$SPEC:ident $test:ident,)*) => {
+        /// A property of an app.
+        #[doc(hidden)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Law {
+            $($Law,)*
+        }
 
-    /// The laws of which a violation may be the cause of others, with the names of their tests.
-    pub(super) const CAUSES: [(Self, &'static str); 2] = [
-        (Self::RequestIntegrity, "requests_reach_the_gates_as_they_were_sent"),
-        (Self::OwnResponse, "responses_reach_only_their_caller"),
-    ];
+        impl Law {
+            /// Every law.
+            pub const ALL: [Self; [$(Self::$Law),*].len()] = [$(Self::$Law),*];
 
+            /// What the file of the law says of it.
+            pub(super) const fn spec(self) -> &'static LawSpec {
+                match self {
+                    $(Self::$Law => &$file::$SPEC,)*
+                }
+            }
+
+            /// The name of its test.
+            pub(super) const fn test(self) -> &'static str {
+                match self {
+                    $(Self::$Law => stringify!($test),)*
+                }
+            }
+        }
+    };
+}
+
+__laws!([define_laws]);
+
+/// A law, in the file of its name.
+pub(super) struct LawSpec {
     /// The law in words.
-    pub(super) const fn text(self) -> &'static str {
-        match self {
-            Self::RequestIntegrity => "the gates see each request as it was sent",
-            Self::OwnResponse => "a response that was made for one caller reaches no other",
-            Self::ReadSoundness => "a page reads only what the policy grants it",
-            Self::ReadCompleteness => "a page reads what the policy grants it",
-            Self::ErrorsReadable => "a page reads the errors of routes that the policy grants it",
-            Self::PreflightGate => {
-                "a request that needs a preflight is not sent until it is granted"
-            }
-            Self::PreflightPurity => {
-                "the response to a preflight depends only on its origin and method, and nothing else runs"
-            }
-            Self::OriginEcho => {
-                "no response names an origin that is not granted, or all origins with credentials"
-            }
-            Self::NoAmbientWrite => {
-                "no page changes anything with credentials that browsers send automatically, \
-                 unless the policy trusts it"
-            }
-            Self::VarySoundness => {
-                "a cache reuses a response only for requests that would get an equal one"
-            }
-            Self::AuthBeforeHandler => "a handler runs only for callers that `#[auth]` admits",
-            Self::UniformRefusal => {
-                "refusals of missing, wrong and expired credentials differ only in their code"
-            }
-            Self::Cookies => "the session cookie is set only by the app, as it declares it",
-            Self::ResponseIntegrity => {
-                "what the policy writes into a response leaves the layers as it was written"
-            }
-            Self::Isolation => "pages that isolation keeps out load nothing",
-            Self::ManifestFidelity => "the app decides about each request as its manifest says",
-        }
-    }
-
+    pub(super) text: &'static str,
     /// How to fix a violation.
-    pub(super) const fn help(self) -> &'static str {
-        match self {
-            Self::RequestIntegrity => {
-                "let layers add to a request and read it; for another path use \
-                 `Group`, `Mount::strip_prefix` or a proxy, for credentials of your own a `Scheme`"
-            }
-            Self::OwnResponse => {
-                "keep what a layer stores or shares apart by the caller, or leave out responses \
-                 whose `Cache-Control` has `private` or `no-store` and requests with a credential; \
-                 a cache belongs around what is the same for everybody"
-            }
-            Self::ReadSoundness | Self::OriginEcho => {
-                "let nothing but the policy write `Access-Control-*`: name the origin in \
-                 `#[cors(origins = [..])]`, or remove what writes it"
-            }
-            Self::ReadCompleteness | Self::ErrorsReadable => {
-                "let the request reach the app: a response that a layer creates itself carries no \
-                 policy"
-            }
-            Self::PreflightGate | Self::PreflightPurity => {
-                "leave OPTIONS to the app: state methods and headers in `#[cors]`"
-            }
-            Self::NoAmbientWrite => {
-                "let `Origin`, `Sec-Fetch-Site` and `x-csrf-token` reach the app as the browser sent \
-                 them"
-            }
-            Self::VarySoundness => {
-                "keep the `Vary` and `Cache-Control` that the app writes, and only add to them"
-            }
-            Self::AuthBeforeHandler => "state who may call in `#[auth]`, and nowhere else",
-            Self::UniformRefusal => "leave refusals as the app writes them",
-            Self::Cookies => "log in by `Sessions::login`, and leave `Set-Cookie` as it is",
-            Self::ResponseIntegrity => {
-                "state it in the attribute, such as `#[headers]`, `#[cache]` or `#[cors]`, and let no \
-                 layer write or remove it"
-            }
-            Self::Isolation => {
-                "let `Sec-Fetch-Site` and `Origin` reach the app, and no layer respond in its place"
-            }
-            Self::ManifestFidelity => {
-                "please report this: the app and its manifest should never differ"
-            }
-        }
-    }
-
+    pub(super) help: &'static str,
+    /// Whether a violation may be the cause of those of later laws.
+    pub(super) is_cause: bool,
     /// Why the law does not apply to an app, if so.
-    pub(super) fn silence(self, declared: &Declared) -> Option<&'static str> {
-        let any = |of: fn(&Declaration) -> bool| declared.routes.iter().any(of);
-        let (applies, otherwise) = match self {
-            Self::RequestIntegrity | Self::ResponseIntegrity => {
-                (declared.has_layers, "no layer is around the app")
-            }
-            Self::OwnResponse => (any(recipients::is_personal), "no response is for one caller"),
-            Self::Isolation => (any(isolation::keeps_out), "no route keeps pages out"),
-            Self::ReadSoundness | Self::ManifestFidelity => (true, ""),
-            Self::ReadCompleteness | Self::ErrorsReadable | Self::PreflightPurity => (
-                declared.routes.iter().any(|route| route.sharing.is_some()),
-                "no route is shared with another origin",
-            ),
-            Self::PreflightGate | Self::OriginEcho | Self::VarySoundness => {
-                (!declared.routes.is_empty(), "there is no route")
-            }
-            Self::NoAmbientWrite => (
-                any(|route| {
-                    let is_exempt = matches!(route.csrf(), Csrf::Exempt(_));
-                    route.is_ambient() && !route.is_safe() && !is_exempt
-                }),
-                "no route changes anything with a credential that browsers send automatically",
-            ),
-            Self::AuthBeforeHandler => {
-                (any(|route| route.requirement().is_some()), "every route is public")
-            }
-            Self::UniformRefusal => (
-                any(|route| route.requirement().is_some_and(|requirement| !requirement.optional)),
-                "no route refuses anybody",
-            ),
-            Self::Cookies => {
-                (any(Declaration::takes_session), "no handler takes the session in its own hands")
-            }
-        };
-        (!applies).then_some(otherwise)
-    }
+    pub(super) silence: fn(&Declared) -> Option<&'static str>,
+    /// Judges an exchange.
+    of_exchange: fn(&Exchange<'_>) -> Verdict,
+    /// Judges the responses of one path.
+    of_path: fn(&mut PathExplorer<'_, '_>, &mut Tallies),
+    /// Whether the responses of a path are judged while all caches are empty.
+    needs_empty_caches: bool,
+    /// What a route states at its own risk, one per line: cases that the law leaves out, or checks only
+    /// in part.
+    pub(super) stated: fn(&Declared, &Declaration) -> Vec<String>,
+}
+
+impl LawSpec {
+    /// A law that applies to every app, and judges nothing.
+    const NONE: Self = Self {
+        text: "",
+        help: "",
+        is_cause: false,
+        silence: |_| None,
+        of_exchange: |_| Verdict::Silent,
+        of_path: |_, _| (),
+        needs_empty_caches: false,
+        stated: |_, _| Vec::new(),
+    };
+}
+
+fn no_sharing(app: &Declared) -> Option<&'static str> {
+    app.without(|route| route.sharing.is_some(), "no route is shared with another origin")
 }
 
 /// The verdict of a law on one case.
@@ -218,42 +145,19 @@ impl Verdict {
     }
 }
 
-/// Judges an exchange by one law.
-type Judge = fn(&Exchange<'_>) -> Verdict;
-
 /// Puts every law about exchanges to the test.
 pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
-    let laws: [(Law, Judge); 13] = [
-        (Law::RequestIntegrity, requests::of_exchange),
-        (Law::OwnResponse, recipients::of_exchange),
-        (Law::ReadSoundness, reading::sound),
-        (Law::ReadCompleteness, reading::complete),
-        (Law::ErrorsReadable, reading::errors),
-        (Law::PreflightGate, preflights::gate),
-        (Law::OriginEcho, origins::of_exchange),
-        (Law::NoAmbientWrite, writing::no_ambient),
-        (Law::AuthBeforeHandler, callers::before_handler),
-        (Law::Cookies, cookies::of_exchange),
-        (Law::ResponseIntegrity, responses::of_exchange),
-        (Law::Isolation, isolation::of_exchange),
-        (Law::ManifestFidelity, manifest::of_exchange),
-    ];
-    for (law, judge) in laws {
-        tallies.exchange(law, exchange, judge(exchange));
+    for law in Law::ALL {
+        tallies.exchange(law, exchange, (law.spec().of_exchange)(exchange));
     }
 }
 
 /// Checks every law about the responses of one path.
 pub(super) fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
-    // First, while all caches are empty.
-    recipients::of_callers(explorer, tallies);
-    requests::baited(explorer, tallies);
-    requests::forwarded(explorer, tallies);
-    responses::made(explorer, tallies);
-    preflights::pure(explorer, tallies);
-    manifest::of_preflights(explorer, tallies);
-    origins::odd(explorer, tallies);
-    caching::vary(explorer, tallies);
-    callers::uniform(explorer, tallies);
-    cookies::of_logins(explorer, tallies);
+    for is_first in [true, false] {
+        let specs = Law::ALL.into_iter().map(Law::spec);
+        specs
+            .filter(|spec| spec.needs_empty_caches == is_first)
+            .for_each(|spec| (spec.of_path)(explorer, tallies));
+    }
 }

@@ -2,7 +2,7 @@
 
 use http::{HeaderValue, Method, header};
 
-use super::{Fault, Law, Verdict, preflights::preflight, reading::cors_fields};
+use super::{Fault, Law, LawSpec, Verdict, preflights::preflight, reading::cors_fields};
 use crate::testing::prove::{
     exchange::Exchange,
     explorer::PathExplorer,
@@ -12,9 +12,19 @@ use crate::testing::prove::{
     tally::Tallies,
 };
 
+pub(super) const LAW: LawSpec = LawSpec {
+    text: "no response names an origin that is not granted, or all origins with credentials",
+    help: "let nothing but the policy write `Access-Control-*`: name the origin in \
+                 `#[cors(origins = [..])]`, or remove what writes it",
+    silence: |app| app.routes.is_empty().then_some("there is no route"),
+    of_exchange,
+    of_path: odd,
+    ..LawSpec::NONE
+};
+
 /// `Access-Control-Allow-Origin` is never `*` with credentials, and never names an origin that is
 /// not granted.
-pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     let sharing = exchange.path.sharing(exchange.method());
     let replies = exchange.preflight.as_deref().into_iter().chain(exchange.reply());
     let mut verdict = Verdict::Silent;
@@ -40,7 +50,7 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
 }
 
 /// An origin that only resembles a granted one is not accepted, and no field except `Origin` counts.
-pub(super) fn odd(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+fn odd(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let Some(route) = explorer.path.routes.first() else { return };
     let method = route.method.clone();
     let (is_for_all, named) = match explorer.path.sharing(method.as_str()) {

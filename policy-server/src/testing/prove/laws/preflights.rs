@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, header};
 
-use super::{Fault, Law, Verdict};
+use super::{Fault, Law, LawSpec, Verdict, no_sharing};
 use crate::{
     observe::request_id,
     testing::prove::{
@@ -17,8 +17,24 @@ use crate::{
     },
 };
 
+pub(super) const GATE: LawSpec = LawSpec {
+    text: "a request that needs a preflight is not sent until it is granted",
+    help: "leave OPTIONS to the app: state methods and headers in `#[cors]`",
+    silence: |app| app.routes.is_empty().then_some("there is no route"),
+    of_exchange: gate,
+    ..LawSpec::NONE
+};
+
+pub(super) const PURITY: LawSpec = LawSpec {
+    text: "the response to a preflight depends only on its origin and method, and nothing else runs",
+    help: "leave OPTIONS to the app: state methods and headers in `#[cors]`",
+    silence: no_sharing,
+    of_path: pure,
+    ..LawSpec::NONE
+};
+
 /// A request that needs a preflight and is not granted is not sent.
-pub(super) fn gate(exchange: &Exchange<'_>) -> Verdict {
+fn gate(exchange: &Exchange<'_>) -> Verdict {
     let is_asked_first = exchange.request_case.is_asked_first() && !exchange.is_own_page();
     if !is_asked_first || exchange.is_granted() {
         return Verdict::Silent;
@@ -37,7 +53,7 @@ pub(super) fn gate(exchange: &Exchange<'_>) -> Verdict {
 
 /// The response to a preflight does not depend on cookies, tokens and requested headers; no code of
 /// the app runs for it, and it sets no cookie.
-pub(super) fn pure(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+fn pure(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let pages: Vec<_> =
         explorer.pages.iter().filter(|page| page.stands_for_others).cloned().collect();
     let credentials = explorer.credentials();

@@ -2,8 +2,14 @@
 
 use policy_browser::Reason;
 
-use super::{Fault, Verdict};
-use crate::testing::prove::{browsing::End, exchange::Exchange, sharing::Sharing};
+use super::{Fault, LawSpec, Verdict, no_sharing};
+use crate::testing::prove::{
+    browsing::{End, is_of_other_site},
+    declared::{Declaration, Declared},
+    equivalence_classes::example,
+    exchange::Exchange,
+    sharing::Sharing,
+};
 
 /// Fields that every page may see (Fetch, 2.2.2: CORS-safelisted response-header name).
 const SAFELISTED: [&str; 7] = [
@@ -16,8 +22,38 @@ const SAFELISTED: [&str; 7] = [
     "pragma",
 ];
 
+pub(super) const SOUNDNESS: LawSpec = LawSpec {
+    text: "a page reads only what the policy grants it",
+    help: "let nothing but the policy write `Access-Control-*`: name the origin in \
+                 `#[cors(origins = [..])]`, or remove what writes it",
+    of_exchange: sound,
+    stated: |app, route| {
+        let sharing = route.sharing.as_deref();
+        sharing.map(|all| shared(app, route, all)).unwrap_or_default()
+    },
+    ..LawSpec::NONE
+};
+
+pub(super) const COMPLETENESS: LawSpec = LawSpec {
+    text: "a page reads what the policy grants it",
+    help: "let the request reach the app: a response that a layer creates itself carries no \
+                 policy",
+    silence: no_sharing,
+    of_exchange: complete,
+    ..LawSpec::NONE
+};
+
+pub(super) const ERRORS: LawSpec = LawSpec {
+    text: "a page reads the errors of routes that the policy grants it",
+    help: "let the request reach the app: a response that a layer creates itself carries no \
+                 policy",
+    silence: no_sharing,
+    of_exchange: errors,
+    ..LawSpec::NONE
+};
+
 /// Only granted pages read a response, and they see no field that is not exposed.
-pub(super) fn sound(exchange: &Exchange<'_>) -> Verdict {
+fn sound(exchange: &Exchange<'_>) -> Verdict {
     if !exchange.is_fetch() || exchange.is_own_page() {
         return Verdict::Silent;
     }
@@ -46,7 +82,7 @@ pub(super) fn sound(exchange: &Exchange<'_>) -> Verdict {
 }
 
 /// Granted responses can be read, if they succeed.
-pub(super) fn complete(exchange: &Exchange<'_>) -> Verdict {
+fn complete(exchange: &Exchange<'_>) -> Verdict {
     if exchange.status().is_some_and(|status| status >= 400) {
         return Verdict::Silent;
     }
@@ -54,7 +90,7 @@ pub(super) fn complete(exchange: &Exchange<'_>) -> Verdict {
 }
 
 /// Granted responses can be read, if they fail.
-pub(super) fn errors(exchange: &Exchange<'_>) -> Verdict {
+fn errors(exchange: &Exchange<'_>) -> Verdict {
     if exchange.status().is_none_or(|status| status < 400) {
         return Verdict::Silent;
     }
@@ -115,4 +151,30 @@ pub(super) fn cors_fields(exchange: &Exchange<'_>) -> String {
         true => "no field of CORS".to_owned(),
         false => lines.join(", "),
     }
+}
+
+fn shared(declared: &Declared, route: &Declaration, sharing: &Sharing) -> Vec<String> {
+    let mut lines: Vec<String> =
+        sharing.dangers().map(|danger| format!("stated: {danger} on {}", route.at())).collect();
+    if !sharing.has_credentials() || !route.is_ambient() {
+        return lines;
+    }
+    let said_by = &sharing.said_by;
+    for origin in &sharing.origins {
+        if origin.contains("://*.") {
+            lines.push(format!(
+                "stated: credentials for {origin} by {said_by} on {}: whoever gets a host below \
+                 this name reads it with the session of its user",
+                route.at()
+            ));
+        }
+        if is_of_other_site(&example(origin), &declared.own) {
+            lines.push(format!(
+                "stated: credentials for {origin} by {said_by} on {}: another site reads it with \
+                 the session of its user",
+                route.at()
+            ));
+        }
+    }
+    lines
 }

@@ -2,7 +2,7 @@
 
 use http::{HeaderName, HeaderValue, Method, header};
 
-use super::{Fault, Law, Verdict};
+use super::{Fault, Law, LawSpec, Verdict};
 use crate::testing::prove::{
     caller::Caller,
     declared::Declaration,
@@ -19,8 +19,21 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// other one, and some follow themselves.
 const ORDER: [usize; 8] = [0, 1, 2, 1, 0, 0, 1, 2];
 
+pub(super) const LAW: LawSpec = LawSpec {
+    text: "a response that was made for one caller reaches no other",
+    help: "keep what a layer stores or shares apart by the caller, or leave out responses \
+                 whose `Cache-Control` has `private` or `no-store` and requests with a credential; \
+                 a cache belongs around what is the same for everybody",
+    is_cause: true,
+    needs_empty_caches: true,
+    silence: |app| app.without(is_personal, "no response is for one caller"),
+    of_exchange,
+    of_path: of_callers,
+    ..LawSpec::NONE
+};
+
 /// A page receives only responses made for the user whose credential its request carried.
-pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     let Some(reply) = exchange.reply() else { return Verdict::Silent };
     let is_carried = !exchange.caller.has_ambient() || exchange.is_carried();
     judged(reply, exchange.caller.facts().filter(|_| is_carried).map(|facts| &*facts.subject))
@@ -28,7 +41,7 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
 
 /// Two users and an anonymous caller send the same request, one after another and at the same time;
 /// and two users log in.
-pub(super) fn of_callers(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+fn of_callers(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     for route in explorer.path.routes.clone() {
         if route.method == Method::HEAD {
             continue;
@@ -50,7 +63,7 @@ pub(super) fn of_callers(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tall
 }
 
 /// Whether its responses depend on the caller.
-pub(super) fn is_personal(route: &Declaration) -> bool {
+fn is_personal(route: &Declaration) -> bool {
     route.requirement().is_some()
 }
 

@@ -3,7 +3,7 @@
 use http::{HeaderName, HeaderValue, header};
 use policy_core::headers::groups::may_be_credential;
 
-use super::{Fault, Law, Verdict, responses};
+use super::{Fault, Law, LawSpec, Verdict, responses};
 use crate::testing::prove::{
     declared::DEVELOPMENT,
     equivalence_classes::{STRANGER, sample},
@@ -89,8 +89,22 @@ const NOBODY: &str = "policy-probe.invalid";
 /// The host of a stranger's page.
 const STRANGER_HOST: &str = "stranger.example";
 
+pub(super) const INTEGRITY: LawSpec = LawSpec {
+    text: "the gates see each request as it was sent",
+    help: "let layers add to a request and read it; for another path use \
+                 `Group`, `Mount::strip_prefix` or a proxy, for credentials of your own a `Scheme`",
+    is_cause: true,
+    silence: |app| (!app.has_layers).then_some("no layer is around the app"),
+    of_exchange,
+    of_path: |explorer, tallies| {
+        baited(explorer, tallies);
+        forwarded(explorer, tallies);
+    },
+    ..LawSpec::NONE
+};
+
 /// A request of a page reaches the gates as its browser sent it.
-pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     let replies = exchange.preflight.as_deref().into_iter().chain(exchange.reply());
     let mut verdict = Verdict::Silent;
     for passed in replies.filter_map(|reply| reply.passed.as_ref()) {
@@ -103,7 +117,7 @@ pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
 }
 
 /// A request with all baits at once reaches the gates as it was sent, too.
-pub(super) fn baited(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+fn baited(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     for (method, caller) in explorer.through_layers() {
         let plain = explorer.by_own_page(&caller, &method);
         let mut request = with(&plain, &BAITS);
@@ -124,7 +138,7 @@ pub(super) fn baited(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies)
 
 /// No layer trusts forwarded fields of a client: the response is the same with and without them. As
 /// an attacker would send them, they name the host of the page and the path of another route.
-pub(super) fn forwarded(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+fn forwarded(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let other = another_path(explorer);
     let (own, cookie) = (explorer.app.declared.own.clone(), explorer.app.cookie.clone());
     for (method, caller) in explorer.through_layers() {

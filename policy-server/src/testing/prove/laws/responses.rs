@@ -5,7 +5,7 @@ use std::{borrow::Cow, mem};
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use policy_browser::Mode;
 
-use super::{Fault, Law, Verdict, caching::Reuse, manifest};
+use super::{Fault, Law, LawSpec, Verdict, caching::Reuse, manifest};
 use crate::testing::prove::{
     exchange::Exchange,
     explorer::PathExplorer,
@@ -55,9 +55,19 @@ static FIELDS: [(HeaderName, Freedom, &str); 19] = [
 /// The prefix of the names of CORS headers (Fetch 3.3.3).
 const CORS: &str = "access-control-";
 
+pub(super) const INTEGRITY: LawSpec = LawSpec {
+    text: "what the policy writes into a response leaves the layers as it was written",
+    help: "state it in the attribute, such as `#[headers]`, `#[cache]` or `#[cors]`, and let no \
+                 layer write or remove it",
+    silence: |app| (!app.has_layers).then_some("no layer is around the app"),
+    of_exchange,
+    of_path: made,
+    ..LawSpec::NONE
+};
+
 /// No layer responds with success, without calling the app, to a request that the app refuses by
 /// its manifest. For a WebSocket only 101 is success.
-pub(super) fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     let is_made = |reply: &&Reply| reply.is_layered && reply.inner.is_none();
     let Some(reply) = exchange.reply().filter(is_made) else { return Verdict::Silent };
     if exchange.fetch().mode == Mode::WebSocket && reply.status != 101 {
@@ -87,7 +97,7 @@ pub(in crate::testing::prove) fn arrived(
 
 /// A response that a layer makes itself has the fields that the app would have written: for pages
 /// of handlers, and for refusals, errors and panics shown as pages.
-pub(super) fn made(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+fn made(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     for (method, caller) in explorer.through_layers() {
         let is_served = explorer.path.served(method.as_str()).is_some();
         let behaviors =

@@ -3,13 +3,32 @@
 use policy_browser::Mode;
 use policy_manifest::Csrf;
 
-use super::{Fault, Verdict};
-use crate::testing::prove::exchange::Exchange;
+use super::{Fault, LawSpec, Verdict};
+use crate::testing::prove::{declared::Declaration, exchange::Exchange};
+
+pub(super) const LAW: LawSpec = LawSpec {
+    text: "no page changes anything with credentials that browsers send automatically, \
+                 unless the policy trusts it",
+    help: "let `Origin`, `Sec-Fetch-Site` and `x-csrf-token` reach the app as the browser sent \
+                 them",
+    silence: |app| {
+        app.without(
+            |route| {
+                let is_exempt = matches!(route.csrf(), Csrf::Exempt(_));
+                route.is_ambient() && !route.is_safe() && !is_exempt
+            },
+            "no route changes anything with a credential that browsers send automatically",
+        )
+    },
+    of_exchange: no_ambient,
+    stated: |_, route| exempt(route),
+    ..LawSpec::NONE
+};
 
 /// With the user's session but without its CSRF token, no page reaches a handler that changes
 /// something; if the route checks only the origin, no page reaches it that the policy does not
 /// trust with credentials. The same holds for WebSockets.
-pub(super) fn no_ambient(exchange: &Exchange<'_>) -> Verdict {
+fn no_ambient(exchange: &Exchange<'_>) -> Verdict {
     let (Some(route), Some(facts)) = (exchange.route(), exchange.caller.facts()) else {
         return Verdict::Silent;
     };
@@ -41,4 +60,11 @@ pub(super) fn no_ambient(exchange: &Exchange<'_>) -> Verdict {
         },
         attribute: "csrf",
     })
+}
+
+fn exempt(route: &Declaration) -> Vec<String> {
+    match route.csrf() {
+        Csrf::Exempt(reason) => vec![format!("outside of it: {}, exempt: {reason}", route.at())],
+        _ => Vec::new(),
+    }
 }
