@@ -1,6 +1,15 @@
 //! The attributes. The macros are in `policy-macros`; they are documented here, where links to this
 //! crate work and examples run.
 
+// The policies that they state, for constants and for the other levels.
+pub use policy_core::{
+    cache::CachePolicy,
+    cors::CorsPolicy,
+    headers::HeadersPolicy,
+    isolation::Isolation,
+    limits::{Limits, Rate},
+};
+
 /// Binds a handler to GET requests of a path.
 ///
 /// # Grammar

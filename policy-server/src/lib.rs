@@ -247,12 +247,9 @@ pub use observe::request_id::RequestId;
 pub use pipeline::{layer::PolicyLayer, response_future::ResponseFuture, service::AppService};
 pub use policy_core::{
     CodePage, Refusal, Rule, Severity,
-    cache::CachePolicy,
-    cors::{CorsConfig, CorsPolicy, SharedOrigins},
+    cors::{CorsConfig, SharedOrigins},
     csrf::CsrfPolicy,
-    headers::HeadersPolicy,
-    isolation::Isolation,
-    limits::{Limits, Rate, RateCapacity},
+    limits::RateCapacity,
     path::TrailingSlash,
     session::Identity,
     time::Timestamp,
@@ -342,10 +339,9 @@ pub mod tokens {
 /// The items that nearly every service uses: `use policy_server::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        App, AuthRequirement, CachePolicy, Caller, CorsPolicy, Error, Fallback, FromParam, FromRef,
-        Group, HeadersPolicy, Identity, IntoResponse, Invalid, Isolation, Limits, Mount,
-        OrInternal, OrNotFound, Policies, Principal, Problem, Rate, Report, Response, Session,
-        Sessions, Tokens,
+        App, AuthRequirement, Caller, Error, Fallback, FromParam, FromRef, Group, Identity,
+        IntoResponse, Invalid, Mount, OrInternal, OrNotFound, Policies, Principal, Problem, Report,
+        Response, Session, Sessions, Tokens,
         attributes::*,
         extract::{
             Accept, ClientAddr, CspNonce, CsrfToken, Form, Json, MatchedRoute, PeerAddr,

@@ -82,7 +82,7 @@ fn page(name: &str, entries: &[Entry]) -> String {
 fn page_of_audits() -> String {
     let mut text = format!(
         "# Codes of audits\n\n{GENERATED}\n`cargo policy audit`: a running app\n\n\
-         What stands between an app and its users (a CDN, a gateway, a proxy) can undo its policy. \
+         A CDN, a gateway or a proxy between an app and its users can undo its policy. \
          An audit sends requests to the running app and compares the responses with the manifest.\n"
     );
     for code in audit::Code::ALL {
