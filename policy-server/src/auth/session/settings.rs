@@ -9,7 +9,7 @@ use policy_core::{
     cookie::{CookieError, CookieSpec, SameSite},
     head::OwnOrigin,
     origin::{OriginPattern, Site},
-    session::{Lifetime, Renewal, Timings},
+    session::{Renewal, Timings},
 };
 
 #[cfg(feature = "encryption")]
