@@ -205,7 +205,7 @@ pub trait GatedRoute {
     fn template(&self) -> &str;
     /// Its CORS policy.
     fn cors(&self) -> Option<&Cors>;
-    /// Its other policies, as far as gates of policy-core enforce them.
+    /// Its other policies, for those gates that enforce them.
     fn facets(&self) -> CompiledFacets<'_>;
     /// Whether its responses are scripts of JSONP, which every page may load.
     fn has_jsonp(&self) -> bool;

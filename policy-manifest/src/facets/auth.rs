@@ -135,7 +135,7 @@ impl From<&auth::Requirement> for Requirement {
     }
 }
 
-/// Who may call.
+/// The callers.
 pub const CALLERS: Column = Column { is_key: true, ..Column::new("Who may call") };
 
 pub(super) const FACET: Facet = Facet {
