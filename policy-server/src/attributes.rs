@@ -253,7 +253,7 @@ pub use policy_macros::route;
 /// all, caching is therefore disabled, whatever `max_age` is set.
 ///
 /// With `credentials`, browsers send a session cookie from pages of the app's own site only, unless
-/// the cookie has `SameSite=None`: see [`cross_site`](crate::cross_site).
+/// the cookie has `SameSite=None`: see [`cross_site`](crate::guide::cross_site).
 ///
 /// ```
 /// use policy_server::prelude::*;

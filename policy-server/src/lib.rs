@@ -48,9 +48,10 @@
 //! - [`extract::PageQuery`] and [`response::Page`] are the pages of a list.
 //! - [`Problem`] is an error response, [`Invalid`] the validation errors of a request, [`Error`] a
 //!   failed start.
-//! - [`operation`] describes how to run an app: probes, logs, runtimes, limits.
-//! - [`instances`] describes how to run several: their store, and the state that they share.
-//! - [`cross_site`] describes how pages of another site use an app: same site, `SameSite=None`, tokens.
+//! - [`guide::operation`] describes how to run an app: probes, logs, runtimes, limits.
+//! - [`guide::instances`] describes how to run several: their store, and the state that they share.
+//! - [`guide::cross_site`] describes how pages of another site use an app: same site, `SameSite=None`,
+//!   tokens.
 //! - [`PolicyLayer`] puts policies in front of any `tower` service.
 //! - The module `testing`, with the feature of that name, is for tests: a client without sockets, a
 //!   model of the browser, the laws of `policy_tests!`, fault-injecting stores.
@@ -269,19 +270,26 @@ pub mod candidate {
     pub use crate::observe::candidate::{Candidate, Counts, Difference};
 }
 
-#[doc = include_str!("../docs/operation.md")]
-pub mod operation {}
+/// Chapters about the whole of an app. They have no items.
+pub mod guide {
+    #[doc = include_str!("../docs/operation.md")]
+    pub mod operation {}
 
-#[doc = include_str!("../docs/instances.md")]
-pub mod instances {}
+    #[doc = include_str!("../docs/instances.md")]
+    pub mod instances {}
 
-// Its examples are tests in a model of browsers.
-#[cfg_attr(any(not(doctest), feature = "testing"), doc = include_str!("../docs/cross-site.md"))]
-pub mod cross_site {}
+    // Its examples are tests in a model of browsers.
+    #[cfg_attr(any(not(doctest), feature = "testing"), doc = include_str!("../docs/cross-site.md"))]
+    pub mod cross_site {}
 
-#[doc = include_str!("../docs/tls.md")]
-#[cfg(feature = "tls")]
-pub mod tls {}
+    #[doc = include_str!("../docs/tls.md")]
+    #[cfg(feature = "tls")]
+    pub mod tls {}
+
+    #[doc = include_str!("../docs/issuers.md")]
+    #[cfg(feature = "asym")]
+    pub mod issuers {}
+}
 
 /// Types that [`CorsPolicy`], [`CachePolicy`], [`HeadersPolicy`], [`Limits`] and the other policies
 /// are built from, and the errors of building them.
@@ -325,15 +333,11 @@ pub mod tokens {
     };
 
     #[cfg(feature = "asym")]
-    pub use crate::auth::tokens::Issuer;
+    pub use crate::auth::tokens::{ForeignToken, ForeignUser, Issuer};
     pub use crate::auth::tokens::{
         IntoKeys, Issued, KeyFileError, KeyFileReason, KeyLineError, OnStale, TokenKeys,
         TokenSettings,
     };
-
-    #[doc = include_str!("../docs/issuers.md")]
-    #[cfg(feature = "asym")]
-    pub mod issuers {}
 }
 
 /// The items that nearly every service uses: `use policy_server::prelude::*;`.

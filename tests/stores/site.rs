@@ -101,7 +101,7 @@ async fn revoke_user(user: String, sessions: Sessions) -> Result<String, Problem
 #[post("/count")]
 #[auth(session)]
 async fn count(session: Session) -> Result<String, Problem> {
-    Ok(session.incr("count", 1)?.to_string())
+    Ok(session.increment("count", 1)?.to_string())
 }
 
 #[post("/set/{key}")]

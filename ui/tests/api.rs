@@ -212,7 +212,7 @@ const COMPLETE: [(&str, &[&str]); 9] = [
             "policy_core::cache::CacheExchange",
             "policy_core::cache::ResponseFacts",
             "policy_core::csrf::OriginFacts",
-            "policy_core::gates::HandlerCredential",
+            "policy_core::gates::ExplicitCredential",
             "policy_core::gates::RequestView",
             "policy_core::gates::Rights",
             "policy_core::gates::authenticate::Taken",

@@ -205,8 +205,8 @@ mod tests {
                 format!("a [list]({}), [x](#x)", search("App::origins")),
             ),
             (
-                "[`limit`](macro@crate::limit) and [p](crate::operation#probes)",
-                format!("[`limit`]({}) and [p]({})", search("limit"), search("operation")),
+                "[`limit`](macro@crate::limit) and [p](crate::guide::operation#probes)",
+                format!("[`limit`]({}) and [p]({})", search("limit"), search("guide::operation")),
             ),
             ("[a](b.md#c), `#[get(\"/\")]`, [0]", "[a](b.md#c), `#[get(\"/\")]`, [0]".to_owned()),
             ("```rust\n[`Tls`]\n```\n", "```rust\n[`Tls`]\n```\n".to_owned()),

@@ -85,7 +85,7 @@ async fn me(me: Principal, session: Session) -> Result<Json<Visit>, Problem> {
 #[post("/count")]
 #[auth(session)]
 async fn count(me: Principal, session: Session) -> Result<Json<Visit>, Problem> {
-    let count = session.incr("count", 1)?;
+    let count = session.increment("count", 1)?;
     Ok(Json(Visit { name: me.subject().to_owned(), count }))
 }
 

@@ -45,7 +45,7 @@ async fn place(_body: String) {}
 #[get("/visits")]
 #[auth(public)]
 async fn visits(session: Session) -> Result<String, Problem> {
-    Ok(session.incr("visits", 1)?.to_string())
+    Ok(session.increment("visits", 1)?.to_string())
 }
 
 #[get("/page")]

@@ -967,11 +967,11 @@ entries! {
     /// Pages of another site on a route for which only a session counts, without `SameSite=None`.
     SessionSameSite Error "session.same-site",
         "its pages are on another site than the public origin, so browsers send no session cookie with their requests, and this route refuses requests without one",
-        "serve the pages below the domain of the public origin, or let them send tokens (`session | token`), or state `Sessions::..same_site(SameSite::None)`, or grant this origin on other routes only; `policy_server::cross_site` compares these";
+        "serve the pages below the domain of the public origin, or let them send tokens (`session | token`), or state `Sessions::..same_site(SameSite::None)`, or grant this origin on other routes only; `policy_server::guide::cross_site` compares these";
     /// Pages of another site on a route that also works without a session.
     SessionWithheld Warning "session.withheld",
         "its pages are on another site than the app, so browsers send no session cookie with their requests: they call this route without a session, and cannot begin one",
-        "let these pages send tokens, or state `Sessions::..same_site(SameSite::None)`; `policy_server::cross_site` compares these";
+        "let these pages send tokens, or state `Sessions::..same_site(SameSite::None)`; `policy_server::guide::cross_site` compares these";
     /// A partitioned cookie that is only sent where it need not be partitioned.
     SessionPartitioned Error "session.partitioned",
         "a partitioned cookie is for pages of other sites, but with this SameSite browsers never send it with their requests",

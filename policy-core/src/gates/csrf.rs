@@ -23,7 +23,7 @@ pub struct Sender {
 
 /// A credential that no browser sends automatically.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HandlerCredential {
+pub enum ExplicitCredential {
     /// A bearer token.
     Token,
     /// A ticket.
@@ -128,12 +128,12 @@ impl Sender {
     /// [`Refusal::CsrfOrigin`] or [`Refusal::CsrfToken`].
     pub fn admit_session(
         &self,
-        used: Option<HandlerCredential>,
+        used: Option<ExplicitCredential>,
         token: impl FnOnce() -> Option<TokenVerdict>,
     ) -> Result<(), Refusal> {
         match used {
-            Some(HandlerCredential::Token) => Ok(()),
-            Some(HandlerCredential::Ticket) => self.admit_ticket(),
+            Some(ExplicitCredential::Token) => Ok(()),
+            Some(ExplicitCredential::Ticket) => self.admit_ticket(),
             None => self.admit_ambient(token),
         }
     }
@@ -169,8 +169,8 @@ mod tests {
         assert_eq!(sender.admit_ambient(valid), Err(Refusal::CsrfOrigin));
         assert_eq!(sender.admit_ticket(), Err(Refusal::CsrfOrigin));
         assert_eq!(sender.admit_session(None, valid), Err(Refusal::CsrfOrigin));
-        assert_eq!(sender.admit_session(Some(HandlerCredential::Token), valid), Ok(()));
-        let ticket = sender.admit_session(Some(HandlerCredential::Ticket), valid);
+        assert_eq!(sender.admit_session(Some(ExplicitCredential::Token), valid), Ok(()));
+        let ticket = sender.admit_session(Some(ExplicitCredential::Ticket), valid);
         assert_eq!(ticket, Err(Refusal::CsrfOrigin));
         // The same request from a page that may send everything.
         assert_eq!(sender.trusted().admit_ambient(|| None), Ok(()));

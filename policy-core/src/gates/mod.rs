@@ -38,7 +38,7 @@ use http::{HeaderMap, StatusCode};
 
 pub use self::{
     authorize::{Caller, Rights},
-    csrf::{HandlerCredential, Sender},
+    csrf::{ExplicitCredential, Sender},
     route::lookup_method,
 };
 use crate::{

@@ -13,7 +13,7 @@ use policy_core::{
     cors::{Cors, OriginDecision},
     csrf::TokenVerdict,
     gates::{
-        self, End, EndResponse, Gate, GatedApp, GatedRoute, HandlerCredential, PolicyOf,
+        self, End, EndResponse, ExplicitCredential, Gate, GatedApp, GatedRoute, PolicyOf,
         RequestView, Rights, Sender, Steps,
         authenticate::{Credential, Taken, credential},
     },
@@ -186,7 +186,7 @@ struct Known<'a> {
     login: &'a Login,
     is_ambient: bool,
     /// The credential, unless browsers may send it automatically.
-    explicit: Option<HandlerCredential>,
+    explicit: Option<ExplicitCredential>,
     is_session: bool,
     is_scheme: bool,
 }
@@ -305,8 +305,8 @@ impl<'a> CallerGates<'a> {
         };
         let scheme = requirement.scheme.as_ref().filter(|_| counts == Credential::Scheme);
         let explicit = match counts {
-            Credential::Bearer(_) => Some(HandlerCredential::Token),
-            Credential::Ticket(_) => Some(HandlerCredential::Ticket),
+            Credential::Bearer(_) => Some(ExplicitCredential::Token),
+            Credential::Ticket(_) => Some(ExplicitCredential::Ticket),
             _ => None,
         };
         let refusal = match state {
@@ -322,7 +322,7 @@ impl<'a> CallerGates<'a> {
                 }));
             }
             CredentialState::Absent if scheme.is_some() => return Ok(None),
-            CredentialState::Expired if explicit == Some(HandlerCredential::Token) => {
+            CredentialState::Expired if explicit == Some(ExplicitCredential::Token) => {
                 Refusal::TokenExpired
             }
             CredentialState::Unchecked => Refusal::CredentialsUnchecked,

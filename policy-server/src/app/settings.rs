@@ -158,7 +158,7 @@ impl ServerSettings {
 
     /// Serves connections on one single-threaded runtime per core, in place of the runtime that
     /// `serve` is called on. A connection and the tasks that its handlers spawn stay on the core
-    /// that accepted it. [Operation](crate::operation#runtimes) describes the advantages and
+    /// that accepted it. [Operation](crate::guide::operation#runtimes) describes the advantages and
     /// disadvantages.
     ///
     /// The cores share one port by `SO_REUSEPORT`, so this includes

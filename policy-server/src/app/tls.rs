@@ -86,7 +86,7 @@ impl Tls {
     /// It serves the same app with the same limits. What differs:
     ///
     /// - **The parser.** The crate below, `h3`, is a 0.0.x release.
-    ///   [HTTPS](crate::tls#the-http3-parser) lists what is checked in front of it and behind it.
+    ///   [HTTPS](crate::guide::tls#the-http3-parser) lists what is checked in front of it and behind it.
     /// - **Early data.** A returning client may send requests with its first packet, before the
     ///   handshake is complete. An attacker who copies that packet can replay it, so only safe
     ///   methods on routes without authentication are served from it. All others get 425, and

@@ -18,7 +18,7 @@ use policy_core::{
     cache::ResponseFacts,
     cookie::{Presented, presented},
     csrf::{HEADER, TokenVerdict},
-    gates::{HandlerCredential, Sender},
+    gates::{ExplicitCredential, Sender},
     head::Single,
     session::Record,
 };
@@ -251,8 +251,8 @@ impl RequestAuth {
     /// Gate 8 for handlers that take the session as an argument.
     fn check_forgery(&self, headers: &HeaderMap, session: Option<&Record>) -> Result<(), Denied> {
         let used = match self.principal() {
-            Some(who) if who.token().is_some() => Some(HandlerCredential::Token),
-            Some(who) if who.ticket().is_some() => Some(HandlerCredential::Ticket),
+            Some(who) if who.token().is_some() => Some(ExplicitCredential::Token),
+            Some(who) if who.ticket().is_some() => Some(ExplicitCredential::Ticket),
             _ => None,
         };
         let admitted = self.sender.admit_session(used, || self.csrf_token(headers, session?));

@@ -22,9 +22,9 @@ use axum::{
     routing::{get, post},
 };
 use policy_server::{
-    AppService, Clock, Subject,
+    AppService, Clock, Subject, Timestamp,
     prelude::*,
-    tokens::{Issuer, SecretKey, TokenSettings},
+    tokens::{ForeignToken, ForeignUser, Issuer, SecretKey, TokenSettings},
 };
 use signing::{Claims, Signer};
 
@@ -70,7 +70,17 @@ async fn revoke_user(user: String, tokens: Tokens) -> Result<(), Problem> {
 #[post("/revoke-foreign/{user}")]
 #[auth(public)]
 async fn revoke_foreign(user: String, tokens: Tokens) -> Result<(), Problem> {
-    tokens.revoke_user_of("https://a.example", &user).await
+    tokens.revoke_foreign_user(ForeignUser { issuer: "https://a.example", name: &user }).await
+}
+
+/// Revokes a token of A by its id.
+#[post("/revoke-foreign-token")]
+#[auth(public)]
+async fn revoke_foreign_token(tokens: Tokens, id: String) -> Result<(), Problem> {
+    let expires = Timestamp::from_seconds(START + 3600);
+    tokens
+        .revoke_foreign_token(ForeignToken { issuer: "https://a.example", id: &id, expires })
+        .await
 }
 
 fn own_tokens() -> TokenSettings {
@@ -89,7 +99,7 @@ fn app(tokens: TokenSettings, issuers: &[&'static str], clock: &Clock) -> App<()
     App::new(())
         .clock(clock.clone())
         .tokens(tokens)
-        .routes(routes![own, revoke_user, revoke_foreign])
+        .routes(routes![own, revoke_user, revoke_foreign, revoke_foreign_token])
         .fallback(Fallback::new(router).auth(callers))
 }
 

@@ -1,5 +1,5 @@
 //! Tokens of widely used issuers, in the form that these document, with the settings of
-//! `tokens::issuers` in the documentation.
+//! `guide::issuers` in the documentation.
 
 use std::time::Duration;
 

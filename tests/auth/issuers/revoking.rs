@@ -27,6 +27,19 @@ async fn a_revocation_of_a_token_applies_to_its_issuer() {
 }
 
 #[tokio::test]
+async fn a_foreign_token_is_revoked_by_its_id() {
+    let (caller, _, a, b) = caller();
+    let (of_a, of_b) = (a.token(claims(A)), b.token(claims(B)));
+    let other = a.token(Claims { id: "another", ..claims(A) });
+    let revoke = |id: &str| caller.0.post("/revoke-foreign-token").body(id.to_owned()).send();
+    assert_eq!(revoke(claims(A).id).await.status(), 200);
+    let statuses = [&of_a, &of_b, &other].map(async |token| caller.status(token).await);
+    let [of_a, of_b, other] = statuses;
+    assert_eq!([of_a.await, of_b.await, other.await], [401, 200, 200]);
+    assert_eq!(revoke("").await.status(), 500, "all tokens without an id would be revoked");
+}
+
+#[tokio::test]
 async fn a_revocation_of_a_user_applies_to_their_issuer() {
     let (caller, _, a, b) = caller();
     let (of_a, of_b, own) = (a.token(claims(A)), b.token(claims(B)), caller.own_token().await);

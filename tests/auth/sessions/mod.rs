@@ -87,7 +87,7 @@ async fn list(sessions: Sessions) -> Result<String, Problem> {
 #[post("/slow/{key}")]
 #[auth(session)]
 async fn slow(key: String, session: Session, State(shared): State<All>) -> Result<(), Problem> {
-    session.incr("count", 1)?;
+    session.increment("count", 1)?;
     shared.wait().await;
     Ok(session.set(&key, 1)?)
 }
@@ -95,7 +95,7 @@ async fn slow(key: String, session: Session, State(shared): State<All>) -> Resul
 #[post("/count")]
 #[auth(session)]
 async fn count(session: Session) -> Result<(), Problem> {
-    session.incr("count", 1)?;
+    session.increment("count", 1)?;
     tokio::task::yield_now().await;
     Ok(())
 }

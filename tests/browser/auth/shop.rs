@@ -67,7 +67,7 @@ async fn logout(session: Session) -> &'static str {
 #[post("/visit")]
 #[auth(public)]
 async fn visit(session: Session) -> Result<String, Problem> {
-    Ok(session.incr("visits", 1)?.to_string())
+    Ok(session.increment("visits", 1)?.to_string())
 }
 
 /// As above, for callers with tokens as well.

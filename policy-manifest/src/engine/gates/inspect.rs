@@ -7,7 +7,7 @@ use http::{
 };
 use policy_core::{
     csrf::Provenance,
-    gates::{self, ExaminedRoute, HandlerCredential},
+    gates::{self, ExaminedRoute, ExplicitCredential},
     head::{Head, Single},
     reverse_proxy::is_last_hop,
 };
@@ -137,8 +137,8 @@ impl<'a> CallerGates<'a> {
                 let has_cookie = self.request.headers.contains_key(COOKIE);
                 CallerFacts::Nobody { has_cookie, handler: handler()? }
             }
-            Some(Known { explicit: Some(HandlerCredential::Ticket), .. }) => CallerFacts::Ticket,
-            Some(Known { explicit: Some(HandlerCredential::Token), .. }) => CallerFacts::Token,
+            Some(Known { explicit: Some(ExplicitCredential::Ticket), .. }) => CallerFacts::Ticket,
+            Some(Known { explicit: Some(ExplicitCredential::Token), .. }) => CallerFacts::Token,
             Some(Known { is_session: true, .. }) => CallerFacts::Session { has_token },
             Some(Known { is_ambient, .. }) => {
                 CallerFacts::Scheme { is_ambient, handler: handler()? }

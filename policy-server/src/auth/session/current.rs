@@ -21,7 +21,7 @@ use super::{RequestSession, SessionError};
 ///
 /// async fn visit(session: Session) -> Result<Json<i64>, Problem> {
 ///     session.set("last", "visit")?;
-///     Ok(Json(session.incr("visits", 1)?))
+///     Ok(Json(session.increment("visits", 1)?))
 /// }
 /// ```
 #[derive(Clone)]
@@ -92,7 +92,7 @@ impl Session {
     /// # Errors
     ///
     /// All values together would exceed 64 KiB.
-    pub fn incr(&self, key: &str, by: i64) -> Result<i64, SessionError> {
+    pub fn increment(&self, key: &str, by: i64) -> Result<i64, SessionError> {
         let view = self.request.change(Change::Incr(key.into(), by))?;
         Ok(view.value(key).and_then(Value::as_i64).unwrap_or_default())
     }

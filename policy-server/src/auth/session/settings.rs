@@ -298,7 +298,7 @@ impl SessionSettings {
     ///
     /// Several instances start the new release one after the other. Until the last one has started it,
     /// the earlier release has to name the new store by [`moving_to`](Self::moving_to): see [the order
-    /// of the steps](crate::instances#moving-to-another-store).
+    /// of the steps](crate::guide::instances#moving-to-another-store).
     ///
     /// Tokens do not move: [`TokenSettings::store`](crate::tokens::TokenSettings::store) has to name
     /// the store that contains them (`session.tokens-of-moving`). Tests that call `App::test` use
@@ -372,7 +372,7 @@ impl SessionSettings {
     /// let settings = Sessions::memory().same_site(SameSite::None).partitioned();
     /// ```
     ///
-    /// The other ways are compared in [`cross_site`](crate::cross_site). In development, over plain
+    /// The other ways are compared in [`cross_site`](crate::guide::cross_site). In development, over plain
     /// HTTP, browsers accept no cookie with `None`, so it is `Lax` there.
     #[must_use]
     pub fn same_site(mut self, same_site: SameSite) -> Self {

@@ -48,6 +48,28 @@ pub struct Tokens {
     caller: Option<Caller>,
 }
 
+/// A user of an external issuer, as in [`Subject::Foreign`](crate::Subject::Foreign).
+#[cfg(feature = "asym")]
+#[derive(Clone, Copy, Debug)]
+pub struct ForeignUser<'a> {
+    /// The `iss` of their tokens.
+    pub issuer: &'a str,
+    /// The `sub` of their tokens.
+    pub name: &'a str,
+}
+
+/// An access token of an external issuer.
+#[cfg(feature = "asym")]
+#[derive(Clone, Copy, Debug)]
+pub struct ForeignToken<'a> {
+    /// Its `iss`.
+    pub issuer: &'a str,
+    /// Its `jti`.
+    pub id: &'a str,
+    /// Its `exp`: the revocation is kept until then.
+    pub expires: Timestamp,
+}
+
 /// The caller of a request, according to its credential.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
@@ -216,19 +238,15 @@ impl Tokens {
         self.end(Ending::Everyone).await
     }
 
-    /// Revokes the access token of an external issuer by its `jti`; `expires` is its `exp`.
+    /// Revokes an access token of an external issuer.
     ///
     /// # Errors
     ///
-    /// 500 for an empty `jti`: a token without one is revoked by its
-    /// [user](Self::revoke_user_of). 503 while the store is unavailable.
+    /// 500 for an empty `id`: a token without one is revoked by its
+    /// [user](Self::revoke_foreign_user). 503 while the store is unavailable.
     #[cfg(feature = "asym")]
-    pub async fn revoke_token_of(
-        &self,
-        issuer: &str,
-        id: &str,
-        expires: Timestamp,
-    ) -> Result<(), Problem> {
+    pub async fn revoke_foreign_token(&self, token: ForeignToken<'_>) -> Result<(), Problem> {
+        let ForeignToken { issuer, id, expires } = token;
         if id.is_empty() {
             return Err(Problem::internal("a token without a `jti` is revoked by its user"));
         }
@@ -242,8 +260,8 @@ impl Tokens {
     ///
     /// 503 while the store is unavailable.
     #[cfg(feature = "asym")]
-    pub async fn revoke_user_of(&self, issuer: &str, user: &str) -> Result<(), Problem> {
-        let user = scoped(Some(issuer), user);
+    pub async fn revoke_foreign_user(&self, user: ForeignUser<'_>) -> Result<(), Problem> {
+        let user = scoped(Some(user.issuer), user.name);
         self.service.cut_scoped_off(&user).await.map(drop).map_err(unavailable)
     }
 
@@ -265,7 +283,7 @@ impl Tokens {
     ///
     /// 500 if it is the only key: [replace](super::TokenKeys::replace) it first. 503 while the
     /// store is unavailable.
-    pub async fn compromised(&self, key_id: &str) -> Result<(), Problem> {
+    pub async fn revoke_key(&self, key_id: &str) -> Result<(), Problem> {
         let keys = self.service.keys().ok_or_else(|| Problem::internal(SIGNS_NONE))?;
         keys.retire(key_id).map_err(Problem::internal)?;
         self.revoke_all().await

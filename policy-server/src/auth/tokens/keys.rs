@@ -271,7 +271,7 @@ impl TokenKeys {
     /// Removes a key immediately: its tokens are refused from now on, and if it was signing, the
     /// next key signs without delay. Returns whether there was such a key.
     ///
-    /// For a compromised key use `Tokens::compromised`.
+    /// For a compromised key use `Tokens::revoke_key`.
     ///
     /// # Errors
     ///

@@ -18,6 +18,8 @@ mod verified;
 pub use external::Issuer;
 pub(crate) use in_request::Caller;
 pub use in_request::Tokens;
+#[cfg(feature = "asym")]
+pub use in_request::{ForeignToken, ForeignUser};
 pub use issued::Issued;
 pub use key_file::{KeyFileError, KeyFileReason, KeyLineError};
 pub use keys::{IntoKeys, TokenKeys};

@@ -64,11 +64,11 @@ fn withheld(same_site: SameSite, view: RequestView<'_>) -> Option<Cow<'static, s
 
 const SITE_LAX: &str = "cookie withheld: SameSite=Lax, cross-site; the page is of another site, from \
     which browsers send no session cookie: in development open both under one host name, such as \
-    `localhost`, and for production see `policy_server::cross_site`";
+    `localhost`, and for production see `policy_server::guide::cross_site`";
 
 const SITE_STRICT: &str = "cookie withheld: SameSite=Strict, cross-site; the page is of another site, \
     from which browsers send no session cookie: in development open both under one host name, such \
-    as `localhost`, and for production see `policy_server::cross_site`";
+    as `localhost`, and for production see `policy_server::guide::cross_site`";
 
 /// The login page for a navigation without a session.
 fn login_page(auth: &RequestAuth, view: RequestView<'_>) -> Option<HeaderValue> {

@@ -80,7 +80,7 @@ fn a_session_that_others_change_at_each_try_is_busy() {
             PresentedSession::new(Presented::Candidate(id), None),
         );
         let other = Arc::new(other);
-        session(&other).incr("others", 1).unwrap();
+        session(&other).increment("others", 1).unwrap();
         wait(other.commit(Outcome::Answered(StatusCode::OK))).unwrap();
         values.insert("mine".to_owned(), true.into());
     };
@@ -129,7 +129,7 @@ fn a_second_commit_finds_nothing_to_do() {
     let world = default();
     let id = world.login(None, "ada");
     let request = session_request(&world, &id);
-    session(&request).incr("n", 1).unwrap();
+    session(&request).increment("n", 1).unwrap();
     commit(&request, 200).unwrap();
     world.store.take_calls();
     assert!(wait(request.commit(Outcome::Aborted)).unwrap().set_cookie.is_none());
@@ -223,7 +223,7 @@ fn a_request_that_writes_puts_the_idle_deadline_off() {
             world.clock.advance(minutes(10));
             let request = session_request(&world, &id);
             if writes {
-                session(&request).incr("n", 1).unwrap();
+                session(&request).increment("n", 1).unwrap();
             }
             commit(&request, 200).unwrap();
             assert!(world.is_alive(&id), "{writes}");

@@ -311,7 +311,7 @@ fn concurrent_writes_to_different_keys_merge() {
             let (session, key) = (&sessions[number], format!("k{number}"));
             let value = match kind {
                 0 => session.set(&key, 7).map(|()| serde_json::json!(7)),
-                1 => session.incr(&key, 2).map(Into::into),
+                1 => session.increment(&key, 2).map(Into::into),
                 2 => session.push(&key, 3, 9).map(|()| serde_json::json!([3])),
                 _ => {
                     let of = key.clone();
@@ -322,7 +322,7 @@ fn concurrent_writes_to_different_keys_merge() {
                 }
             };
             expected.insert(key, value.unwrap());
-            session.incr("all", 1).unwrap();
+            session.increment("all", 1).unwrap();
         }
         expected.insert("all".to_owned(), 6.into());
         world.store.take_calls();

@@ -344,7 +344,7 @@ impl Run {
         }
         for op in &step.ops {
             match (op[0].as_str().unwrap(), op[1].as_str().unwrap(), op.get(2)) {
-                ("incr", key, Some(by)) => drop(session.incr(key, by.as_i64().unwrap())?),
+                ("incr", key, Some(by)) => drop(session.increment(key, by.as_i64().unwrap())?),
                 ("remove", key, None) => session.remove(key)?,
                 _ => panic!("unknown change {op:?}"),
             }

@@ -41,7 +41,7 @@ use crate::base::{
 ///
 /// Only those roles and scopes in a token count that the app lets this issuer give, by
 /// [`roles`](Self::roles) and [`scopes`](Self::scopes): none by default. The claims of widely used
-/// issuers are described in [`tokens::issuers`](crate::tokens::issuers).
+/// issuers are described in [`guide::issuers`](crate::guide::issuers).
 ///
 /// ```
 /// use policy_server::{Tokens, tokens::{SecretKey, Issuer}};

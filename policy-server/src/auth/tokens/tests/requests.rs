@@ -215,10 +215,10 @@ fn a_compromised_key_signs_nothing_that_is_accepted() {
     let tokens = Tokens::signed_with(keys.clone());
     let instance = Instance::new(tokens, MemoryStore::new(), &clock);
     let stolen = instance.sign("J1", "ada", START, START + 300);
-    let only = wait(instance.tokens().compromised("old")).unwrap_err();
+    let only = wait(instance.tokens().revoke_key("old")).unwrap_err();
     assert_eq!((only.status().as_u16(), instance.verify(&stolen)), (500, Ok(())));
     keys.replace([("new", SecretKey::drawn([2; 32]))]).unwrap();
-    wait(instance.tokens().compromised("old")).unwrap();
+    wait(instance.tokens().revoke_key("old")).unwrap();
     assert_eq!(instance.verify(&stolen), Err(TokenError::UnknownKey));
     let issued = instance.tokens().issue(&ada()).unwrap();
     assert_eq!(instance.verify(&issued.access_token), Ok(()), "the new key signs at once");
