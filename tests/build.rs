@@ -54,8 +54,8 @@ fn render(template: &str, modules: &[&str], folder: &Path) {
         let below = if *file == "policies" { "tests" } else { "src" };
         let text = fs::read_to_string(home.join(below).join(format!("{file}.rs"))).expect("a file");
         let text = text
-            .replace("{{crate_name}}", &module)
             .replace("use crate::", &format!("use {module}::"))
+            .replace("{{crate_name}}", &module)
             // The tests have a subscriber of their own.
             .replace("tracing_subscriber::fmt::init();", "")
             .replace("policy_tests!(app", &format!("policy_tests!({template}: app"))
