@@ -218,9 +218,24 @@ const COMPLETE: [(&str, &[&str]); 9] = [
             "policy_core::gates::authenticate::Taken",
             "policy_core::reverse_proxy::Sender",
             "policy_core::router::Served",
+            "policy_core::route::CompiledFacets",
             "policy_core::router::Sharing",
             "policy_core::token::Cut",
             "policy_core::token::TokenNames",
+        ],
+    ),
+    (
+        "the parts that identify something: it takes all of them",
+        &["policy_server::tokens::ForeignToken", "policy_server::tokens::ForeignUser"],
+    ),
+    (
+        "the table of a facet: each tool shows all of it",
+        &[
+            "policy_manifest::facet::Cell",
+            "policy_manifest::facet::Column",
+            "policy_manifest::facet::Side",
+            "policy_manifest::facet::Subject",
+            "policy_manifest::facet::Tone",
         ],
     ),
     (
