@@ -94,7 +94,7 @@ fn closed_type(item: &str, items: &[String]) -> Option<String> {
 
 /// Types that no later version adds to, or to which an addition has to be noticed wherever they
 /// are matched or written, and why.
-const COMPLETE: [(&str, &[&str]); 9] = [
+const COMPLETE: [(&str, &[&str]); 11] = [
     (
         "a standard defines all of them: CSP3, Fetch, Referrer Policy, RFC 6265bis, RFC 9110, RFC 9111",
         &[
