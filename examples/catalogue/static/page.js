@@ -42,7 +42,7 @@ async function timed(path, init) {
     const entry = list.getEntries().find(({ name }) => name === address);
     if (entry) resolve(entry);
   });
-  observer.report_only({ type: "resource" });
+  observer.observe({ type: "resource" });
   const response = await fetch(path, init);
   const text = await response.text();
   const entry = await Promise.race([promise, new Promise((late) => setTimeout(late, 20000))]);

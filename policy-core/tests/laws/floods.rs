@@ -2,7 +2,7 @@
 //! granted.
 //!
 //! `cargo xtask long floods` runs it at full size: a million clients and the default capacity.
-//! Every test run uses a 64th of all numbers, which is equivalent: shares and multiples stay
+//! Every test run uses a sixteenth of all numbers, which is equivalent: shares and multiples stay
 //! the same.
 
 use std::{collections::HashMap, env, net::IpAddr, time::Duration};
@@ -17,7 +17,7 @@ const CLIENTS: u64 = 1_000_000;
 
 /// The divisor of every number, compared with full size.
 fn scale() -> u64 {
-    env::var("POLICY_FLOODS_SCALE").ok().map_or(64, |text| text.parse().expect("a number"))
+    env::var("POLICY_FLOODS_SCALE").ok().map_or(16, |text| text.parse().expect("a number"))
 }
 
 fn capacity() -> RateCapacity {
