@@ -272,6 +272,10 @@ pub mod candidate {
 
 /// Chapters about the whole of an app. They have no items.
 pub mod guide {
+    // The chapters link to these.
+    #[cfg(doc)]
+    use crate::{tokens::*, *};
+
     #[doc = include_str!("../docs/operation.md")]
     pub mod operation {}
 
