@@ -143,7 +143,10 @@ pub(super) const FACET: Facet = Facet {
     attribute: "auth",
     about: "who may call",
     gates: &[(7, "authenticate"), (9, "authorize")],
-    why: "A route that does not name its callers is open by accident sooner or later, so each route says who may call it. The requirement has to be possible: a session that no page can send, or a right that nobody can have, locks out everybody and looks like a bug of the client.",
+    why: "A route that does not name its callers is open by accident sooner or later, so \
+         each route says who may call it. The requirement has to be possible: a session \
+         that no page can send, or a right that nobody can have, locks out everybody and \
+         looks like a bug of the client.",
     links: &[(
         "OWASP, Authorization Cheat Sheet",
         "https://cheatsheetseries.owasp.org/cheatsheets/Authorization_Cheat_Sheet.html",

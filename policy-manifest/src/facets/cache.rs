@@ -109,7 +109,8 @@ pub(super) const FACET: Facet = Facet {
     name: "cache",
     attribute: "cache",
     about: "which caches may keep responses",
-    why: "A cache that keeps a response to one user serves it to the next one. Each cache resolves contradictory directives in its own way, so they are refused.",
+    why: "A cache that keeps a response to one user serves it to the next one. Each cache \
+         resolves contradictory directives in its own way, so they are refused.",
     links: &[("RFC 9111, HTTP Caching", "https://www.rfc-editor.org/rfc/rfc9111")],
     columns: &[(COLUMN, cell)],
     decides_access: false,

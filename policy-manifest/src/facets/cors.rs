@@ -172,7 +172,11 @@ pub(super) const FACET: Facet = Facet {
     attribute: "cors",
     about: "which pages may read responses",
     gates: &[(4, "cors")],
-    why: "A browser lets a page of another origin read a response only if the response says so. A policy that grants too much gives the data of a logged-in user to other pages; one that grants too little fails only in the browser, and the log does not show it. So origins are written as browsers send them and compared byte for byte, and entries that no browser honours are refused.",
+    why: "A browser lets a page of another origin read a response only if the response says \
+         so. A policy that grants too much gives the data of a logged-in user to other \
+         pages; one that grants too little fails only in the browser, and the log does not \
+         show it. So origins are written as browsers send them and compared byte for byte, \
+         and entries that no browser honours are refused.",
     links: &[
         ("Fetch, the CORS protocol", "https://fetch.spec.whatwg.org/#http-cors-protocol"),
         (

@@ -38,11 +38,12 @@ pub(super) const FACET: Facet = Facet {
     attribute: "csrf",
     about: "requests that other pages forge",
     gates: &[(8, "csrf")],
-    why: "Browsers send cookies with every request to a site, whichever page caused it. Without \
-             protection, any page that a logged-in user visits can act in their name.",
+    why: "Browsers send cookies with every request to a site, whichever page caused it. \
+         Without protection, any page that a logged-in user visits can act in their name.",
     links: &[(
         "OWASP, Cross-Site Request Forgery Prevention",
-        "https://cheatsheetseries.owasp.org/cheatsheets/Cross-Site_Request_Forgery_Prevention_Cheat_Sheet.html",
+        "\
+         https://cheatsheetseries.owasp.org/cheatsheets/Cross-Site_Request_Forgery_Prevention_Cheat_Sheet.html",
     )],
     columns: &[(COLUMN, cell)],
     is_open,

@@ -68,7 +68,8 @@ pub(super) const FACET: Facet = Facet {
     name: "headers",
     attribute: "headers",
     about: "security headers of responses",
-    why: "Browsers silently ignore a security header, or a part of it, that they cannot parse. A typing error switches off a protection, and nothing looks different.",
+    why: "Browsers silently ignore a security header, or a part of it, that they cannot \
+         parse. A typing error switches off a protection, and nothing looks different.",
     links: &[
         ("Content Security Policy Level 3", "https://www.w3.org/TR/CSP3/"),
         (

@@ -21,8 +21,9 @@ pub(super) const FACET: Facet = Facet {
     attribute: "isolation",
     about: "which pages may load a response",
     gates: &[(5, "fetch_metadata")],
-    why: "Other pages can load a response as an image, a script or a frame, and learn from its size \
-             or its time. Fetch Metadata says which page a request comes from, before anything is read.",
+    why: "Other pages can load a response as an image, a script or a frame, and learn from \
+         its size or its time. Fetch Metadata says which page a request comes from, before \
+         anything is read.",
     links: &[("Fetch Metadata Request Headers", "https://www.w3.org/TR/fetch-metadata/")],
     columns: &[(COLUMN, |subject| {
         name(subject.route.isolation).map_or_else(Cell::nothing, Cell::plain)

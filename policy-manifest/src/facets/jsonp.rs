@@ -30,7 +30,8 @@ pub(super) const FACET: Facet = Facet {
     name: "jsonp",
     attribute: "jsonp",
     about: "public data as scripts",
-    why: "A script is readable by every page that loads it, with whatever credentials the browser sends along. So a script may contain only public data.",
+    why: "A script is readable by every page that loads it, with whatever credentials the \
+         browser sends along. So a script may contain only public data.",
     columns: &[(COLUMN, |subject| match &subject.route.jsonp {
         Some(jsonp) => Cell::plain(format!("callback in {}", jsonp.callback)).with_tone(Tone::Open),
         None => Cell::nothing(),

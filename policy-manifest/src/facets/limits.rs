@@ -80,8 +80,8 @@ pub(super) const FACET: Facet = Facet {
     attribute: "limit",
     about: "sizes, times, rates and concurrency",
     gates: &[(6, "address_rate"), (10, "limits"), (11, "body")],
-    why: "Without a limit, one client can use up the memory, the time or the quota of all others. A \
-             limit that is zero, or that counts nobody, is a mistake.",
+    why: "Without a limit, one client can use up the memory, the time or the quota of all \
+         others. A limit that is zero, or that counts nobody, is a mistake.",
     links: &[("RFC 6585, 429 Too Many Requests", "https://www.rfc-editor.org/rfc/rfc6585")],
     columns: &[(COLUMN, cell)],
     decides_access: false,

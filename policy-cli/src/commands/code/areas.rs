@@ -84,39 +84,140 @@ const RFC_9112: (&str, &str) = ("RFC 9112, HTTP/1.1", "https://www.rfc-editor.or
 
 /// The areas that are no facet, and what their pages say.
 const AREAS: &[Area] = &[
-    Area::new("app", "`App`: the app as a whole", "An app is checked as a whole before it takes the first request: a fault that some user would meet at some time, such as a store that cannot be opened, stops the start instead. All problems are reported at once."),
-    Area::new("candidate", "`App::report_only`: a candidate policy, compared with the current one", "A candidate policy is evaluated beside the current one, so that its effects are known before it replaces it."),
-    Area::new("cookie", "`Sessions`: the cookies of requests", "A session cookie is a credential. Two of them in one request, or a truncated one, may be an attempt to replace the session of the user by another one.").links(&[("RFC 6265, cookies", "https://www.rfc-editor.org/rfc/rfc6265")]),
-    Area::new("handler", "handlers: their arguments and how they end", "A handler is an ordinary `async fn`. Each argument comes from the request or from the state of the app, and the return value becomes the response, so their types say how.").links(&[(
-                "`FromRequestParts`",
-                "https://docs.rs/policy-server/latest/policy_server/trait.FromRequestParts.html",
-            )]),
-    Area::new("lint", "`cargo policy lint` and `policy_tests!`: oddities of the policy of an app", "The policy of one route can be right, but odd beside the other routes of the app. Lints check the policy of the app as a whole."),
-    Area::new("origin", "`App::public_origin`: the host of a request", "The name of a host decides which cookies a browser sends. A service that answers for names \
-         that are not its own can be reached by pages that have made such a name point to it (DNS \
-         rebinding).").gate(&[(2, "own_origin")]).links(&[RFC_9110]),
-    Area::new("proxies", "`App::behind`: trusted proxies in front of the app", "Anybody who can write forwarding headers can pretend to be any client. So only named proxies are trusted.").links(&[("RFC 7239, Forwarded", "https://www.rfc-editor.org/rfc/rfc7239")]),
-    Area::new("proxy", "`App::proxy`: upstreams that receive requests", "A proxy passes on the requests of clients. If it and its upstream parse a request differently, an attacker can use the difference to reach a resource that the proxy refuses.").links(&[RFC_9110, RFC_9112]),
-    Area::new("request", "extractors: parameters, bodies, conditions", "Requests are parsed strictly: a request that could mean two things is refused, with the place and the reason, so that the client can correct it.").gate(&[(11, "body")]).links(&[("RFC 9457, Problem Details", "https://www.rfc-editor.org/rfc/rfc9457")]),
-    Area::new("route", "`#[get]`, `#[post]` and the others: paths and methods", "One resource has one path. Two spellings of it, or two routes for one request, are two \
-         policies for one thing, and an attacker chooses the weaker one.").gate(&[(3, "route")]).links(&[RFC_9110]),
-    Area::new("server", "the server: listening and shutdown", "The server says when it begins, when it stops, and what it could not do."),
-    Area::new("session", "`Sessions`: sessions and their store", "A session is as good as a password while it lasts: it ends when it is not used, and at the latest after a while; its id is replaced when rights change; and every instance honours logouts and revocations.").links(&[(
-                "OWASP, Session Management",
-                "https://cheatsheetseries.owasp.org/cheatsheets/Session_Management_Cheat_Sheet.html",
-            )]),
-    Area::new("syntax", "attributes: how they are written", "Attributes are parsed strictly: an unknown word may be a protection that its author relies on."),
-    Area::new("tls", "`App::tls`: certificates and keys of the server", "A certificate that does not fit its key, or that has expired, is found when the server \
-         starts or when it reads the files again, and not by its users.").links(&[("RFC 8446, TLS 1.3", "https://www.rfc-editor.org/rfc/rfc8446")]),
-    Area::new("token", "`Tokens`: access and refresh tokens, and their keys", "A token is trusted because of its signature. A weak key, an algorithm that the token itself chooses, or a missing time lets others make tokens, or keep them for ever.").links(&[
-                (
-                    "RFC 8725, JSON Web Token Best Current Practices",
-                    "https://www.rfc-editor.org/rfc/rfc8725",
-                ),
-                ("RFC 6750, Bearer Tokens", "https://www.rfc-editor.org/rfc/rfc6750"),
-            ]),
-    Area::new("tunnel", "`App::tunnel`: CONNECT", "A tunnel connects a client to another host, with the address of the server. Without a list of targets it reaches services that only the server may reach.").links(&[RFC_9110]),
-    Area::new("wire", "the syntax of requests, before they are routed", "A request that two parsers read differently can smuggle another request past a proxy. It is refused before any policy decides about it.").gate(&[(1, "wire")]).links(&[RFC_9112]),
+    Area::new(
+        "app",
+        "`App`: the app as a whole",
+        "An app is checked as a whole before it takes the first request: a fault that some \
+         user would meet at some time, such as a store that cannot be opened, stops the \
+         start instead. All problems are reported at once.",
+    ),
+    Area::new(
+        "candidate",
+        "`App::report_only`: a candidate policy, compared with the current one",
+        "A candidate policy is evaluated beside the current one, so that its effects are \
+         known before it replaces it.",
+    ),
+    Area::new(
+        "cookie",
+        "`Sessions`: the cookies of requests",
+        "A session cookie is a credential. Two of them in one request, or a truncated one, \
+         may be an attempt to replace the session of the user by another one.",
+    )
+    .links(&[("RFC 6265, cookies", "https://www.rfc-editor.org/rfc/rfc6265")]),
+    Area::new(
+        "handler",
+        "handlers: their arguments and how they end",
+        "A handler is an ordinary `async fn`. Each argument comes from the request or from \
+         the state of the app, and the return value becomes the response, so their types \
+         say how.",
+    )
+    .links(&[(
+        "`FromRequestParts`",
+        "https://docs.rs/policy-server/latest/policy_server/trait.FromRequestParts.html",
+    )]),
+    Area::new(
+        "lint",
+        "`cargo policy lint` and `policy_tests!`: oddities of the policy of an app",
+        "The policy of one route can be right, but odd beside the other routes of the app. \
+         Lints check the policy of the app as a whole.",
+    ),
+    Area::new(
+        "origin",
+        "`App::public_origin`: the host of a request",
+        "The name of a host decides which cookies a browser sends. A service that answers \
+         for names that are not its own can be reached by pages that have made such a name \
+         point to it (DNS rebinding).",
+    )
+    .gate(&[(2, "own_origin")])
+    .links(&[RFC_9110]),
+    Area::new(
+        "proxies",
+        "`App::behind`: trusted proxies in front of the app",
+        "Anybody who can write forwarding headers can pretend to be any client. So only \
+         named proxies are trusted.",
+    )
+    .links(&[("RFC 7239, Forwarded", "https://www.rfc-editor.org/rfc/rfc7239")]),
+    Area::new(
+        "proxy",
+        "`App::proxy`: upstreams that receive requests",
+        "A proxy passes on the requests of clients. If it and its upstream parse a request \
+         differently, an attacker can use the difference to reach a resource that the \
+         proxy refuses.",
+    )
+    .links(&[RFC_9110, RFC_9112]),
+    Area::new(
+        "request",
+        "extractors: parameters, bodies, conditions",
+        "Requests are parsed strictly: a request that could mean two things is refused, \
+         with the place and the reason, so that the client can correct it.",
+    )
+    .gate(&[(11, "body")])
+    .links(&[("RFC 9457, Problem Details", "https://www.rfc-editor.org/rfc/rfc9457")]),
+    Area::new(
+        "route",
+        "`#[get]`, `#[post]` and the others: paths and methods",
+        "One resource has one path. Two spellings of it, or two routes for one request, \
+         are two policies for one thing, and an attacker chooses the weaker one.",
+    )
+    .gate(&[(3, "route")])
+    .links(&[RFC_9110]),
+    Area::new(
+        "server",
+        "the server: listening and shutdown",
+        "The server says when it begins, when it stops, and what it could not do.",
+    ),
+    Area::new(
+        "session",
+        "`Sessions`: sessions and their store",
+        "A session is as good as a password while it lasts: it ends when it is not used, \
+         and at the latest after a while; its id is replaced when rights change; and every \
+         instance honours logouts and revocations.",
+    )
+    .links(&[(
+        "OWASP, Session Management",
+        "https://cheatsheetseries.owasp.org/cheatsheets/Session_Management_Cheat_Sheet.html",
+    )]),
+    Area::new(
+        "syntax",
+        "attributes: how they are written",
+        "Attributes are parsed strictly: an unknown word may be a protection that its author relies on.",
+    ),
+    Area::new(
+        "tls",
+        "`App::tls`: certificates and keys of the server",
+        "A certificate that does not fit its key, or that has expired, is found when the \
+         server starts or when it reads the files again, and not by its users.",
+    )
+    .links(&[("RFC 8446, TLS 1.3", "https://www.rfc-editor.org/rfc/rfc8446")]),
+    Area::new(
+        "token",
+        "`Tokens`: access and refresh tokens, and their keys",
+        "A token is trusted because of its signature. A weak key, an algorithm that the \
+         token itself chooses, or a missing time lets others make tokens, or keep them for \
+         ever.",
+    )
+    .links(&[
+        (
+            "RFC 8725, JSON Web Token Best Current Practices",
+            "https://www.rfc-editor.org/rfc/rfc8725",
+        ),
+        ("RFC 6750, Bearer Tokens", "https://www.rfc-editor.org/rfc/rfc6750"),
+    ]),
+    Area::new(
+        "tunnel",
+        "`App::tunnel`: CONNECT",
+        "A tunnel connects a client to another host, with the address of the server. \
+         Without a list of targets it reaches services that only the server may reach.",
+    )
+    .links(&[RFC_9110]),
+    Area::new(
+        "wire",
+        "the syntax of requests, before they are routed",
+        "A request that two parsers read differently can smuggle another request past a \
+         proxy. It is refused before any policy decides about it.",
+    )
+    .gate(&[(1, "wire")])
+    .links(&[RFC_9112]),
 ];
 
 #[cfg(test)]
