@@ -1,6 +1,6 @@
 //! Where a finding is shown: the source line that decided, or a line of the lock file.
 
-use policy_manifest::{Source, Sources};
+use policy_manifest::{FacetSource, Sources};
 use serde_json::json;
 
 use crate::{input::LockFile, sarif::SarifLocation};
@@ -17,7 +17,7 @@ impl Lines<'_> {
     /// file.
     pub(crate) fn find<'r>(
         &self,
-        source: Option<&Source>,
+        source: Option<&FacetSource>,
         routes: impl IntoIterator<Item = &'r str>,
     ) -> Option<SarifLocation> {
         if let Some(source) = source {
@@ -53,7 +53,7 @@ fn line_of(text: &str, route: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use policy_manifest::{Auth, Lock, Manifest, Route, SessionFacts};
+    use policy_manifest::{Auth, Lock, Manifest, ManifestRoute, SessionFacts};
 
     use super::*;
 
@@ -61,9 +61,9 @@ mod tests {
     fn a_route_is_found_by_its_methods_and_path() {
         let mut manifest = Manifest::new();
         manifest.app.sessions = Some(SessionFacts::new("memory", "sid", "lax"));
-        let mut other = Route::handler("/a\"b", ["PUT", "DELETE"], Auth::Public);
+        let mut other = ManifestRoute::handler("/a\"b", ["PUT", "DELETE"], Auth::Public);
         other.takes_session = true;
-        manifest.routes = vec![Route::handler("/a\"b", ["GET"], Auth::Public), other];
+        manifest.routes = vec![ManifestRoute::handler("/a\"b", ["GET"], Auth::Public), other];
         let text = Lock::new(manifest).to_json();
         let lines: Vec<_> = text.lines().collect();
         let at = |route: &str| line_of(&text, route).map(|index| lines[index + 1].trim());

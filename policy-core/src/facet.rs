@@ -57,22 +57,26 @@ impl Level {
     }
 }
 
-/// The nearest level that states something decides; levels are never merged.
+/// The nearest level that states something decides; levels are never merged. Returns its value,
+/// which is `None` if it states that there is no policy, and the level.
 ///
 /// ```
 /// use policy_core::route::{Facet, Level, nearest};
 ///
 /// let levels = [(Level::Route, Facet::Inherit), (Level::Group, Facet::Set("group's")), (Level::App, Facet::Set("app's"))];
-/// assert_eq!(nearest(levels), Some(("group's", Level::Group)));
-/// assert_eq!(nearest([(Level::Route, Facet::None), (Level::App, Facet::Set("app's"))]), None);
+/// assert_eq!(nearest(levels), (Some("group's"), Some(Level::Group)));
+/// let levels = [(Level::Route, Facet::None), (Level::App, Facet::Set("app's"))];
+/// assert_eq!(nearest(levels), (None, Some(Level::Route)));
 /// ```
-pub fn nearest<T>(levels: impl IntoIterator<Item = (Level, Facet<T>)>) -> Option<(T, Level)> {
-    levels.into_iter().find(|(_, facet)| !matches!(facet, Facet::Inherit)).and_then(
-        |(level, facet)| match facet {
-            Facet::Set(value) => Some((value, level)),
-            Facet::None | Facet::Inherit => None,
-        },
-    )
+pub fn nearest<T>(
+    levels: impl IntoIterator<Item = (Level, Facet<T>)>,
+) -> (Option<T>, Option<Level>) {
+    let mut stated = levels.into_iter().filter_map(|(level, facet)| match facet {
+        Facet::Inherit => None,
+        Facet::None => Some((None, Some(level))),
+        Facet::Set(value) => Some((Some(value), Some(level))),
+    });
+    stated.next().unwrap_or_default()
 }
 
 /// A policy that is made of what an attribute says.

@@ -72,21 +72,21 @@ impl<'a, P> Violation<'a, P> {
     }
 }
 
-/// Defines `Part`, the parts of one policy: `Name = "as it is written"`, with `[..]` after a list.
+/// Defines the parts of one policy, and the alias of their violations: `Name = "as it is written"`, with `[..]` after a list.
 macro_rules! parts {
     (
         $(#[$about:meta])*
-        $policy:literal {
+        $parts:ident, $violation:ident: $policy:literal {
             $($(#[$doc:meta])* $part:ident = $name:literal $([$list:tt])?,)*
         }
     ) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Part {
+        pub enum $parts {
             $($(#[$doc])* $part,)*
         }
 
-        impl Part {
+        impl $parts {
             /// Every part, in the order in which violations are reported.
             pub const ALL: &'static [Self] = &[$(Self::$part),*];
 
@@ -104,7 +104,7 @@ macro_rules! parts {
             }
         }
 
-        impl $crate::PolicyPart for Part {
+        impl $crate::PolicyPart for $parts {
             const POLICY: &'static str = $policy;
             const ALL: &'static [Self] = Self::ALL;
 
@@ -114,9 +114,9 @@ macro_rules! parts {
         }
 
         /// One entry of the policy that breaks a rule.
-        pub type Violation<'a> = $crate::Violation<'a, Part>;
+        pub type $violation<'a> = $crate::Violation<'a, $parts>;
 
-        impl Violation<'_> {
+        impl $violation<'_> {
             /// The violation as text for a panic in a constant: policy, part, value, message, code
             /// and, on a separate line, the fix.
             pub const fn text(&self) -> $crate::ConstText {
@@ -140,12 +140,12 @@ macro_rules! parts {
 /// constants: called for a part, it reads all entries once, and returns a function that checks
 /// each.
 macro_rules! validator {
-    ($spec:ident $(; then $more:ident)?) => {
+    ($spec:ident, $parts:ident $(; then $more:ident)?) => {
         impl<'a> $spec<'a> {
             /// Every violation, errors and warnings, in the order of the parts.
-            pub fn violations(&self) -> impl Iterator<Item = Violation<'a>> + use<'a> {
+            pub fn violations(&self) -> impl Iterator<Item = $crate::Violation<'a, $parts>> + use<'a> {
                 let spec = *self;
-                Part::ALL.iter().flat_map(move |&part| {
+                $parts::ALL.iter().flat_map(move |&part| {
                     $(let $more = spec.$more(part);)?
                     (0..spec.slots(part)).filter_map(move |index| {
                         let rule = spec.check(part, index);
@@ -156,8 +156,8 @@ macro_rules! validator {
             }
 
             /// The first error, for use in constants.
-            pub const fn first_error(&self) -> Option<Violation<'a>> {
-                let mut parts = Part::ALL;
+            pub const fn first_error(&self) -> Option<$crate::Violation<'a, $parts>> {
+                let mut parts = $parts::ALL;
                 while let [part, tail @ ..] = parts {
                     let mut index = 0;
                     while index < self.slots(*part) {
@@ -173,8 +173,13 @@ macro_rules! validator {
                 None
             }
 
-            const fn violation(&self, part: Part, index: usize, rule: Rule) -> Violation<'a> {
-                Violation { rule, part, index, value: self.value(part, index) }
+            const fn violation(
+                &self,
+                part: $parts,
+                index: usize,
+                rule: Rule,
+            ) -> $crate::Violation<'a, $parts> {
+                $crate::Violation { rule, part, index, value: self.value(part, index) }
             }
         }
     };

@@ -8,7 +8,7 @@ use http::{
 /// A request header that a response depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Token {
+pub enum VaryToken {
     /// `Accept`
     Accept,
     /// `Origin`
@@ -31,7 +31,7 @@ const FETCH_METADATA: HeaderValue =
 /// The common case: a response with a session for a page of another origin.
 const BOTH: HeaderValue = HeaderValue::from_static("cookie, origin");
 
-impl Token {
+impl VaryToken {
     const fn value(self) -> HeaderValue {
         match self {
             Self::Accept => ACCEPT,
@@ -62,7 +62,7 @@ fn names(line: &HeaderValue, name: &[u8]) -> bool {
 
 /// Adds a token to the field, over all lines, unless the field has it or `*`.
 #[inline]
-pub fn add(headers: &mut HeaderMap, token: Token) {
+pub fn add(headers: &mut HeaderMap, token: VaryToken) {
     match headers.entry(VARY) {
         Entry::Vacant(entry) => {
             entry.insert(token.value());
@@ -71,8 +71,8 @@ pub fn add(headers: &mut HeaderMap, token: Token) {
     }
 }
 
-fn add_to(mut entry: OccupiedEntry<'_, HeaderValue>, token: Token) {
-    if entry.get() == COOKIE && token == Token::Origin && entry.iter().nth(1).is_none() {
+fn add_to(mut entry: OccupiedEntry<'_, HeaderValue>, token: VaryToken) {
+    if entry.get() == COOKIE && token == VaryToken::Origin && entry.iter().nth(1).is_none() {
         entry.insert(BOTH);
     } else if !entry.iter().any(|line| token.is_in(line)) {
         extend(&mut entry, token.value());
@@ -128,7 +128,7 @@ pub(crate) fn add_all(headers: &mut HeaderMap, missing: &VaryNames) {
 mod tests {
     use super::*;
 
-    fn added(before: &[&'static str], token: Token) -> Vec<String> {
+    fn added(before: &[&'static str], token: VaryToken) -> Vec<String> {
         let mut headers = HeaderMap::new();
         for line in before {
             headers.append(VARY, HeaderValue::from_static(line));
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn vary_keeps_its_lines_and_gains_one_token() {
-        let origin = |before| added(before, Token::Origin);
+        let origin = |before| added(before, VaryToken::Origin);
         assert_eq!(origin(&[]), ["origin"]);
         assert_eq!(
             origin(&["accept", "cookie, accept-encoding"]),
@@ -150,9 +150,9 @@ mod tests {
         assert_eq!(origin(&["original"]), ["original, origin"]);
         assert_eq!(origin(&["cookie"]), ["cookie, origin"]);
         assert_eq!(origin(&["cookie", "accept"]), ["cookie", "accept", "origin"]);
-        assert_eq!(added(&["origin"], Token::Cookie), ["origin, cookie"]);
-        assert_eq!(added(&["Cookie"], Token::Cookie), ["Cookie"]);
-        assert_eq!(added(&["accept-encoding"], Token::Accept), ["accept-encoding, accept"]);
+        assert_eq!(added(&["origin"], VaryToken::Cookie), ["origin, cookie"]);
+        assert_eq!(added(&["Cookie"], VaryToken::Cookie), ["Cookie"]);
+        assert_eq!(added(&["accept-encoding"], VaryToken::Accept), ["accept-encoding, accept"]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use policy_core::path::PathTemplate;
 use crate::{
     Manifest,
     engine::{Engine, EngineError},
-    facets::{self, Direction, Route, RouteKind, Side, sample, set, sets},
+    facets::{self, Direction, ManifestRoute, RouteKind, Side, sample, set, sets},
 };
 
 /// One change of one facet of a route.
@@ -62,14 +62,14 @@ impl fmt::Display for Change {
 /// One of the two is not a policy that the engine accepts.
 ///
 /// ```
-/// use policy_manifest::{Auth, Manifest, Requirement, Route, changes};
+/// use policy_manifest::{Auth, Manifest, RouteRequirement, ManifestRoute, changes};
 ///
 /// let of = |auth| {
 ///     let mut manifest = Manifest::new();
-///     manifest.routes.push(Route::handler("/orders", ["GET"], auth));
+///     manifest.routes.push(ManifestRoute::handler("/orders", ["GET"], auth));
 ///     manifest
 /// };
-/// let session = Auth::Required(Requirement { session: true, ..Requirement::default() });
+/// let session = Auth::Required(RouteRequirement { session: true, ..RouteRequirement::default() });
 /// let changes = changes(&of(session), &of(Auth::Public)).unwrap();
 /// assert_eq!(changes.len(), 1);
 /// assert!(changes[0].direction.opens());
@@ -166,14 +166,14 @@ fn change(facet: &'static str, direction: Direction, words: impl Into<String>) -
 
 /// Whether a new route opens access: it does, unless it requires a credential, and has CSRF
 /// protection if browsers send the credential automatically.
-fn came(route: &Route) -> Direction {
+fn came(route: &ManifestRoute) -> Direction {
     match facets::ALL.iter().any(|facet| (facet.is_open)(route)) {
         true => Direction::Opens,
         false => Direction::Shifts,
     }
 }
 
-fn came_words(route: &Route) -> String {
+fn came_words(route: &ManifestRoute) -> String {
     let mut words = format!("it is new, `{}`", route.auth);
     if let Some(cors) = &route.cors {
         words += &format!(", shared with {}", cors.region());
@@ -194,7 +194,7 @@ struct Subject {
 }
 
 impl Subject {
-    fn new(route: &Route, template: &str) -> Self {
+    fn new(route: &ManifestRoute, template: &str) -> Self {
         Self { path: route.path.clone(), sample: sample(template), methods: Vec::new() }
     }
 
@@ -207,7 +207,7 @@ impl Subject {
 }
 
 /// The templates of a route, each with a form that is equal for paths that match alike.
-fn places(route: &Route) -> Vec<(String, String)> {
+fn places(route: &ManifestRoute) -> Vec<(String, String)> {
     let template = match route.kind {
         RouteKind::Mount | RouteKind::Proxy => format!("{}/{{*path}}", route.path),
         RouteKind::Tunnel | RouteKind::Fallback | RouteKind::NotFound => {

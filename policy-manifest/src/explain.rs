@@ -7,8 +7,10 @@ use http::{HeaderMap, HeaderValue, Method, Request, header};
 use policy_core::{Refusal, method};
 
 use crate::{
-    Change, Manifest, Source, Sources,
-    engine::{Caller, Decision, Engine, EngineError, Gate, Outcome, Protocol, Step, Verdict},
+    Change, FacetSource, Manifest, Sources,
+    engine::{
+        Decision, Engine, EngineError, Gate, Outcome, Protocol, RequestCredentials, Step, Verdict,
+    },
 };
 
 pub use edit::Edit;
@@ -44,20 +46,20 @@ pub struct GateFinding {
     /// The verdict; `None` if the request ended before the gate.
     pub verdict: Option<Verdict>,
     /// Where the deciding facet is written; `None` if only the request is at fault.
-    pub source: Option<Source>,
+    pub source: Option<FacetSource>,
 }
 
 /// Explains the decision about a request.
 ///
 /// ```
 /// use http::Request;
-/// use policy_manifest::{Auth, Manifest, Route, Sources, engine::Caller, explain};
+/// use policy_manifest::{Auth, Manifest, ManifestRoute, Sources, engine::RequestCredentials, explain};
 ///
 /// let mut manifest = Manifest::new();
-/// manifest.routes.push(Route::handler("/orders", ["GET"], Auth::Public));
+/// manifest.routes.push(ManifestRoute::handler("/orders", ["GET"], Auth::Public));
 /// let request = Request::put("http://localhost/orders").header("host", "localhost");
 /// let request = request.body(()).unwrap();
-/// let explanation = explain(&manifest, &Sources::default(), &request, &Caller::default()).unwrap();
+/// let explanation = explain(&manifest, &Sources::default(), &request, &RequestCredentials::default()).unwrap();
 /// assert_eq!(explanation.decision.refusal().map(|refusal| refusal.code()), Some("route.method-not-allowed"));
 /// assert_eq!(explanation.nearest.unwrap().steps, ["use GET"]);
 /// ```
@@ -69,12 +71,12 @@ pub fn explain(
     manifest: &Manifest,
     sources: &Sources,
     request: &Request<()>,
-    caller: &Caller,
+    caller: &RequestCredentials,
 ) -> Result<Explanation, EngineError> {
     let engine = Engine::new(manifest)?;
     let own = manifest.app.public_origin.as_deref();
     let asked = preflight_of(request, own).map(|preflight| {
-        let decision = engine.decide(&preflight, &Caller::default());
+        let decision = engine.decide(&preflight, &RequestCredentials::default());
         (preflight, decision)
     });
     let granted = asked.as_ref().map(|(_, decision)| &decision.cors);
@@ -160,9 +162,10 @@ fn is_let_through(
     engine: &Engine,
     own: Option<&str>,
     request: &Request<()>,
-    caller: &Caller,
+    caller: &RequestCredentials,
 ) -> Result<(), Refusal> {
-    let asked = preflight_of(request, own).map(|asked| engine.decide(&asked, &Caller::default()));
+    let asked = preflight_of(request, own)
+        .map(|asked| engine.decide(&asked, &RequestCredentials::default()));
     let decisions = asked.into_iter().chain([engine.decide(request, caller)]);
     decisions.filter_map(|decision| decision.refusal()).next().map_or(Ok(()), Err)
 }
@@ -309,7 +312,8 @@ fn seen_by_page(
 mod tests {
     use super::*;
     use crate::{
-        Auth, Cors, Csrf, Dangers, OriginList, Origins, Requirement, Route, SessionFacts,
+        Auth, Csrf, Dangers, ManifestRoute, RouteCors, RouteOrigins, RouteRequirement,
+        RuntimeOrigins, SessionFacts,
         engine::{CredentialState, Login},
     };
     use policy_core::route::Level;
@@ -321,8 +325,8 @@ mod tests {
         let mut manifest = Manifest::new();
         manifest.app.public_origin = Some("https://api.shop.example".to_owned());
         manifest.app.sessions = Some(SessionFacts::new("memory", "__Host-sid", "lax"));
-        let cors = Cors {
-            origins: Origins::Listed(vec![APP.to_owned()]),
+        let cors = RouteCors {
+            origins: RouteOrigins::Listed(vec![APP.to_owned()]),
             credentials: true,
             methods: None,
             headers: Vec::new(),
@@ -330,15 +334,18 @@ mod tests {
             max_age: None,
             dangers: Dangers::default(),
         };
-        let staff = Requirement {
+        let staff = RouteRequirement {
             session: true,
             roles: vec!["staff".to_owned()],
             fresh: Some(600),
-            ..Requirement::default()
+            ..RouteRequirement::default()
         };
         for (path, method) in [("/orders/{id}", "PUT"), ("/orders", "GET"), ("/orders", "POST")] {
             let auth = Auth::Required(staff.clone());
-            let route = Route { cors: Some(cors.clone()), ..Route::handler(path, [method], auth) };
+            let route = ManifestRoute {
+                cors: Some(cors.clone()),
+                ..ManifestRoute::handler(path, [method], auth)
+            };
             manifest.routes.push(route);
         }
         manifest.normal()
@@ -353,14 +360,17 @@ mod tests {
         request.body(()).unwrap()
     }
 
-    fn explained(request: &Request<()>, caller: &Caller) -> Explanation {
+    fn explained(request: &Request<()>, caller: &RequestCredentials) -> Explanation {
         explain(&shop(), &Sources::default(), request, caller).unwrap()
     }
 
-    fn user(roles: &[&str], age: u32) -> Caller {
+    fn user(roles: &[&str], age: u32) -> RequestCredentials {
         let roles = roles.iter().map(|role| (*role).to_owned()).collect();
         let login = Login { roles, age: Some(age), ..Login::default() };
-        Caller { session: CredentialState::Valid(login), ..Caller::default() }
+        RequestCredentials {
+            session: CredentialState::Valid(login),
+            ..RequestCredentials::default()
+        }
     }
 
     const COOKIE: (&str, &str) = ("cookie", "__Host-sid=1");
@@ -386,7 +396,10 @@ mod tests {
 
     #[test]
     fn missing_credentials_are_named_in_order() {
-        let found = explained(&request("POST", "/orders", &[("origin", APP)]), &Caller::default());
+        let found = explained(
+            &request("POST", "/orders", &[("origin", APP)]),
+            &RequestCredentials::default(),
+        );
         let steps = found.nearest.unwrap().steps;
         assert_eq!(
             steps,
@@ -427,7 +440,7 @@ mod tests {
     #[test]
     fn nothing_that_no_edit_could_allow_is_suggested() {
         for (method, path) in [("GET", "/nowhere"), ("BREW", "/orders"), ("GET", "/a/%2e%00")] {
-            let found = explained(&request(method, path, &[]), &Caller::default());
+            let found = explained(&request(method, path, &[]), &RequestCredentials::default());
             assert!(found.edit.is_none(), "{method} {path}");
         }
     }
@@ -447,9 +460,10 @@ mod tests {
     #[test]
     fn a_preflight_that_no_policy_answers_is_about_its_route() {
         let mut manifest = shop();
-        manifest.routes.push(Route::handler("/closed", ["PUT"], Auth::Public));
+        manifest.routes.push(ManifestRoute::handler("/closed", ["PUT"], Auth::Public));
         let sent = request("PUT", "/closed", &[("origin", APP)]);
-        let found = explain(&manifest, &Sources::default(), &sent, &Caller::default()).unwrap();
+        let found =
+            explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default()).unwrap();
         assert!(found.is_of_preflight);
         assert_eq!(found.route, Some(("/closed".to_owned(), vec!["PUT".to_owned()])));
     }
@@ -458,7 +472,7 @@ mod tests {
     fn no_page_sends_a_forbidden_method() {
         for origin in [APP, "https://evil.example"] {
             let sent = request("TRACE", "/orders", &[("origin", origin)]);
-            let found = explained(&sent, &Caller::default());
+            let found = explained(&sent, &RequestCredentials::default());
             assert!(!found.is_of_preflight, "{origin}");
             assert_eq!(found.page, Some("`TypeError`: no browser sends this method for a page"));
         }
@@ -485,7 +499,9 @@ mod tests {
             [(&[("origin", APP)][..], true), (&[("origin", APP), COOKIE], false)]
         {
             let sent = request("GET", "/orders", fields);
-            let found = explain(&manifest, &Sources::default(), &sent, &Caller::default()).unwrap();
+            let found =
+                explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default())
+                    .unwrap();
             let can_read = found.page == Some("the page can read the response");
             assert_eq!(can_read, is_readable, "{:?}", found.page);
         }
@@ -505,12 +521,12 @@ mod tests {
     #[test]
     fn no_line_is_named_for_refusals_that_only_the_request_causes() {
         let mut sources = Sources::default();
-        let line = Source { level: Level::Route, file: "shop.rs".to_owned(), line: 7 };
+        let line = FacetSource { level: Level::Route, file: "shop.rs".to_owned(), line: 7 };
         let facets = ["isolation", "auth"].map(|facet| (facet.to_owned(), line.clone()));
         sources.decided.insert("GET /orders".to_owned(), facets.into_iter().collect());
         let source_at = |gate: Gate, fields: &[(&str, &str)]| {
             let sent = request("GET", "/orders", fields);
-            let found = explain(&shop(), &sources, &sent, &Caller::default()).unwrap();
+            let found = explain(&shop(), &sources, &sent, &RequestCredentials::default()).unwrap();
             let of_gate = found.gates.into_iter().find(|found| found.gate == gate);
             of_gate.and_then(|found| found.source)
         };
@@ -526,7 +542,7 @@ mod tests {
             let Some(cors) = &mut route.cors else { continue };
             // With credentials, a list needs a bound.
             cors.credentials = false;
-            cors.origins = Origins::AtRunTime(OriginList {
+            cors.origins = RouteOrigins::AtRunTime(RuntimeOrigins {
                 list: "partners".to_owned(),
                 within: None,
                 by: None,
@@ -544,16 +560,18 @@ mod tests {
         let of_staff = shop().routes[0].auth.clone();
         let routes = |head: &[&str]| {
             let mut manifest = shop();
-            manifest.routes.push(Route::handler("/page", ["GET"], of_staff.clone()));
+            manifest.routes.push(ManifestRoute::handler("/page", ["GET"], of_staff.clone()));
             if !head.is_empty() {
-                manifest.routes.push(Route::handler(
+                manifest.routes.push(ManifestRoute::handler(
                     "/page",
                     head.iter().copied(),
                     of_staff.clone(),
                 ));
             }
             let sent = request("HEAD", "/page", &[]);
-            let found = explain(&manifest, &Sources::default(), &sent, &Caller::default()).unwrap();
+            let found =
+                explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default())
+                    .unwrap();
             let changes = found.edit.unwrap().changes;
             changes.into_iter().flat_map(|change| change.methods).collect::<Vec<_>>()
         };

@@ -38,21 +38,21 @@ pub use changes::{Change, changes};
 pub use date::{Date, ParseDateError};
 pub use explain::{Edit, Explanation, GateFinding, Nearest, explain};
 pub use facets::{
-    Auth, Cache, Cors, Csrf, Dangers, Direction, Headers, Jsonp, Limits, OriginList, Origins, Rate,
-    Requirement, Route, RouteKind, Scheme,
+    AppScheme, Auth, Cache, Csrf, Dangers, Direction, Headers, Jsonp, ManifestRoute, RouteCors,
+    RouteKind, RouteLimits, RouteOrigins, RouteRate, RouteRequirement, RuntimeOrigins,
 };
 pub use lints::{Finding, Linted, Suppression, lint};
 pub use lock::{Acceptance, Lock, Update};
 pub use read::ReadError;
-pub use severity::{Authority, Effect, Gain, Gainer, Severity};
-pub use sources::{Place, Source, Sources};
+pub use severity::{Authority, Effect, FindingSeverity, Gain, Gainer};
+pub use sources::{FacetSource, SourceLine, Sources};
 
 /// What tools ask each facet of a route: the effect of a change, its column and words, and the reason
 /// for its rules.
 pub mod facet {
     pub use crate::facets::{
-        ALL, CALLERS, CREDENTIALS, Cell, CellOf, Column, Facet, FromPolicy, ORIGINS, Side, Subject,
-        Tone,
+        ALL, CALLERS, CREDENTIALS, Cell, CellOf, Column, FacetEntry, FromPolicy, ORIGINS,
+        ShownRoute, Side, Tone,
     };
 }
 
@@ -67,10 +67,10 @@ pub const FORMAT: u32 = 1;
 /// The effective policy of an app.
 ///
 /// ```
-/// use policy_manifest::{Auth, Manifest, Route};
+/// use policy_manifest::{Auth, Manifest, ManifestRoute};
 ///
 /// let mut manifest = Manifest::new();
-/// manifest.routes.push(Route::handler("/hello", ["GET"], Auth::Public));
+/// manifest.routes.push(ManifestRoute::handler("/hello", ["GET"], Auth::Public));
 /// let text = manifest.to_json();
 /// assert_eq!(Manifest::parse(&text).unwrap().to_json(), text);
 /// ```
@@ -86,7 +86,7 @@ pub struct Manifest {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, Headers>,
     /// All routes, in the order of their paths.
-    pub routes: Vec<Route>,
+    pub routes: Vec<ManifestRoute>,
 }
 
 impl Manifest {
@@ -113,12 +113,12 @@ impl Manifest {
     }
 
     /// The security headers of a route.
-    pub fn headers_of(&self, route: &Route) -> Option<&Headers> {
+    pub fn headers_of(&self, route: &ManifestRoute) -> Option<&Headers> {
         self.headers.get(route.headers.as_ref()?)
     }
 
     /// The route of a path template and a method.
-    pub fn route(&self, method: &str, path: &str) -> Option<&Route> {
+    pub fn route(&self, method: &str, path: &str) -> Option<&ManifestRoute> {
         self.routes.iter().find(|route| route.path == path && route.serves(method))
     }
 }
@@ -153,8 +153,8 @@ mod tests {
             false => &["https://*.a.example", "https://b.example"],
             true => &["https://b.example", "https://x.a.example", "https://*.a.example"],
         };
-        let cors = Cors {
-            origins: Origins::Listed(origins.iter().map(|text| (*text).to_owned()).collect()),
+        let cors = RouteCors {
+            origins: RouteOrigins::Listed(origins.iter().map(|text| (*text).to_owned()).collect()),
             credentials: true,
             methods: None,
             headers: vec![if is_other { "X-Range" } else { "x-range" }.to_owned()],
@@ -162,13 +162,14 @@ mod tests {
             max_age: Some(600),
             dangers: Dangers::default(),
         };
-        let auth = Auth::Required(Requirement { session: true, ..Requirement::default() });
-        let of = |methods: &[&str]| Route {
+        let auth =
+            Auth::Required(RouteRequirement { session: true, ..RouteRequirement::default() });
+        let of = |methods: &[&str]| ManifestRoute {
             cors: Some(cors.clone()),
             headers: Some(headers.clone()),
-            ..Route::handler("/orders/{id}", methods.iter().copied(), auth.clone())
+            ..ManifestRoute::handler("/orders/{id}", methods.iter().copied(), auth.clone())
         };
-        let status = Route::handler("/", ["GET"], Auth::Public);
+        let status = ManifestRoute::handler("/", ["GET"], Auth::Public);
         manifest.routes = match is_other {
             false => vec![of(&["GET", "PUT"]), status],
             true => vec![status, of(&["PUT"]), of(&["HEAD", "GET"])],

@@ -14,11 +14,11 @@ use crate::{
 /// A lock file: a manifest, and the acceptances of what it opens.
 ///
 /// ```
-/// use policy_manifest::{Auth, Lock, Manifest, Route};
+/// use policy_manifest::{Auth, Lock, Manifest, ManifestRoute};
 ///
 /// let lock = Lock::new(Manifest::new());
 /// let mut manifest = Manifest::new();
-/// manifest.routes.push(Route::handler("/hello", ["GET"], Auth::Public));
+/// manifest.routes.push(ManifestRoute::handler("/hello", ["GET"], Auth::Public));
 /// // Nobody has accepted that everybody may say hello.
 /// let update = lock.update(&manifest).unwrap();
 /// assert_eq!(update.to_accept.len(), 1);
@@ -160,16 +160,16 @@ impl fmt::Display for Acceptance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Auth, Requirement, Route};
+    use crate::{Auth, ManifestRoute, RouteRequirement};
 
     fn staff() -> Auth {
         let roles = vec!["staff".to_owned()];
-        Auth::Required(Requirement { session: true, roles, ..Requirement::default() })
+        Auth::Required(RouteRequirement { session: true, roles, ..RouteRequirement::default() })
     }
 
     fn app(auth: Auth) -> Manifest {
         let mut manifest = Manifest::new();
-        manifest.routes.push(Route::handler("/orders", ["GET"], auth));
+        manifest.routes.push(ManifestRoute::handler("/orders", ["GET"], auth));
         manifest
     }
 
@@ -212,9 +212,9 @@ mod tests {
     #[test]
     fn a_fallback_to_the_surrounding_route_has_to_be_accepted() {
         let mut before = app(staff());
-        let files = Route::new(crate::RouteKind::Mount, "/files", ["GET"], Auth::Public);
+        let files = ManifestRoute::new(crate::RouteKind::Mount, "/files", ["GET"], Auth::Public);
         before.routes.push(files.clone());
-        before.routes.push(Route::handler("/files/pay", ["GET"], staff()));
+        before.routes.push(ManifestRoute::handler("/files/pay", ["GET"], staff()));
         let mut after = app(staff());
         after.routes.push(files);
         let update = Lock::new(before).update(&after).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::{
     Manifest,
-    facets::{self, Route, sort},
+    facets::{self, ManifestRoute, sort},
 };
 
 impl Manifest {
@@ -14,12 +14,13 @@ impl Manifest {
         if let Some(tokens) = &mut self.app.tokens {
             sort(&mut tokens.accepts);
         }
-        self.routes.iter_mut().for_each(Route::normalize);
+        self.routes.iter_mut().for_each(ManifestRoute::normalize);
         self.routes.sort_by(|a, b| {
-            let key = |route: &Route| (route.path.clone(), route.kind, route.methods.clone());
+            let key =
+                |route: &ManifestRoute| (route.path.clone(), route.kind, route.methods.clone());
             key(a).cmp(&key(b))
         });
-        let mut routes: Vec<Route> = Vec::with_capacity(self.routes.len());
+        let mut routes: Vec<ManifestRoute> = Vec::with_capacity(self.routes.len());
         for route in std::mem::take(&mut self.routes) {
             let same_path = routes.iter_mut().rev().take_while(|known| known.path == route.path);
             match same_path.into_iter().find(|known| known.differs_by_methods_only(&route)) {
@@ -38,7 +39,7 @@ impl Manifest {
     }
 }
 
-impl Route {
+impl ManifestRoute {
     fn normalize(&mut self) {
         sort(&mut self.methods);
         sort(&mut self.targets);

@@ -9,7 +9,9 @@ use std::{
 use policy_core::origin::{HostPattern, OriginPattern};
 use serde::{Deserialize, de};
 
-use crate::{Acceptance, AppFacts, Cors, FORMAT, Headers, Lock, Manifest, Route, Suppression};
+use crate::{
+    Acceptance, AppFacts, FORMAT, Headers, Lock, Manifest, ManifestRoute, RouteCors, Suppression,
+};
 
 /// Why a text is not a manifest.
 #[derive(Debug)]
@@ -95,7 +97,7 @@ impl Error for ReadError {
 /// separate set.
 const MOST_LABEL_PAIRS: usize = 65_536;
 
-fn has_too_many_pairs(cors: &Cors) -> bool {
+fn has_too_many_pairs(cors: &RouteCors) -> bool {
     let mut labels = BTreeMap::<_, [BTreeSet<&str>; 2]>::new();
     for pattern in cors.patterns().iter().filter_map(|text| OriginPattern::parse(text).ok()) {
         if let HostPattern::Label { prefix, suffix } = pattern.hosts() {
@@ -118,7 +120,7 @@ struct File {
     headers: BTreeMap<String, Headers>,
     accepted: Option<Vec<Acceptance>>,
     suppressed: Option<Vec<Suppression>>,
-    routes: Vec<Route>,
+    routes: Vec<ManifestRoute>,
 }
 
 impl Manifest {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The severity of a finding, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Severity {
+pub enum FindingSeverity {
     /// Good to know.
     Info,
     /// A client reads or does something of little importance.
@@ -65,8 +65,8 @@ pub struct Gain {
 
 impl Gain {
     /// The severity of the gain.
-    pub const fn severity(self) -> Severity {
-        Severity::of(self.who, self.what, self.authority)
+    pub const fn severity(self) -> FindingSeverity {
+        FindingSeverity::of(self.who, self.what, self.authority)
     }
 }
 
@@ -92,7 +92,7 @@ impl std::fmt::Display for Gain {
     }
 }
 
-impl Severity {
+impl FindingSeverity {
     /// All severities, in ascending order.
     pub const ALL: [Self; 4] = [Self::Info, Self::Low, Self::Medium, Self::High];
 
@@ -100,12 +100,12 @@ impl Severity {
     /// for [`Gainer::Anybody`]: a gain that needs an account is smaller than one that needs none.
     ///
     /// ```
-    /// use policy_manifest::{Authority, Effect, Gainer, Severity};
+    /// use policy_manifest::{Authority, Effect, Gainer, FindingSeverity};
     ///
-    /// let read_by = |who, authority| Severity::of(who, Effect::Read, authority);
-    /// assert_eq!(read_by(Gainer::AnySite, Authority::Ambient), Severity::High);
-    /// assert_eq!(read_by(Gainer::NamedSites, Authority::Ambient), Severity::Medium);
-    /// assert_eq!(read_by(Gainer::AnySite, Authority::Nobody), Severity::Low);
+    /// let read_by = |who, authority| FindingSeverity::of(who, Effect::Read, authority);
+    /// assert_eq!(read_by(Gainer::AnySite, Authority::Ambient), FindingSeverity::High);
+    /// assert_eq!(read_by(Gainer::NamedSites, Authority::Ambient), FindingSeverity::Medium);
+    /// assert_eq!(read_by(Gainer::AnySite, Authority::Nobody), FindingSeverity::Low);
     /// ```
     pub const fn of(who: Gainer, what: Effect, authority: Authority) -> Self {
         let reach = match (who, authority) {
@@ -142,7 +142,7 @@ impl Severity {
     }
 }
 
-impl std::fmt::Display for Severity {
+impl std::fmt::Display for FindingSeverity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.pad(self.name())
     }
@@ -160,8 +160,8 @@ mod tests {
     fn to_write_is_at_least_as_bad_as_to_read() {
         for who in WHO {
             for authority in AUTHORITY {
-                let [read, write] =
-                    [Effect::Read, Effect::Write].map(|what| Severity::of(who, what, authority));
+                let [read, write] = [Effect::Read, Effect::Write]
+                    .map(|what| FindingSeverity::of(who, what, authority));
                 assert!(write >= read, "{who:?} {authority:?}");
             }
         }
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn the_more_may_do_it_without_an_account_the_worse_it_is() {
         for what in [Effect::Read, Effect::Write] {
-            let found = WHO.map(|who| Severity::of(who, what, Authority::Nobody));
+            let found = WHO.map(|who| FindingSeverity::of(who, what, Authority::Nobody));
             assert!(found.is_sorted(), "{found:?}");
         }
     }
@@ -179,7 +179,7 @@ mod tests {
     fn a_page_with_the_credential_of_its_visitor_is_worse_than_one_without() {
         for who in [Gainer::OwnPages, Gainer::NamedSites, Gainer::AnySite] {
             for what in [Effect::Read, Effect::Write] {
-                let found = AUTHORITY.map(|authority| Severity::of(who, what, authority));
+                let found = AUTHORITY.map(|authority| FindingSeverity::of(who, what, authority));
                 assert!(found.is_sorted() && found[0] < found[2], "{found:?}");
             }
         }
@@ -187,14 +187,14 @@ mod tests {
 
     #[test]
     fn a_gain_that_needs_an_account_is_less_severe() {
-        let of = |authority| Severity::of(Gainer::Anybody, Effect::Write, authority);
-        assert_eq!(of(Authority::Nobody), Severity::High);
-        assert_eq!([of(Authority::Held), of(Authority::Ambient)], [Severity::Medium; 2]);
+        let of = |authority| FindingSeverity::of(Gainer::Anybody, Effect::Write, authority);
+        assert_eq!(of(Authority::Nobody), FindingSeverity::High);
+        assert_eq!([of(Authority::Held), of(Authority::Ambient)], [FindingSeverity::Medium; 2]);
     }
 
     #[test]
     fn severities_are_displayed_as_serialized() {
-        for severity in Severity::ALL {
+        for severity in FindingSeverity::ALL {
             let text = serde_json::to_string(&severity).unwrap();
             assert_eq!(text, format!("\"{severity}\""));
         }

@@ -16,10 +16,10 @@ pub struct Sources {
     pub handlers: BTreeMap<String, String>,
     /// The locations of these functions, by method and path.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub places: BTreeMap<String, Place>,
+    pub places: BTreeMap<String, SourceLine>,
     /// The source of each facet that a level states, even if it states `none`, by method and path,
     /// then by the name of the facet.
-    pub decided: BTreeMap<String, BTreeMap<String, Source>>,
+    pub decided: BTreeMap<String, BTreeMap<String, FacetSource>>,
     /// The current entries of run-time lists.
     pub lists: BTreeMap<String, Vec<String>>,
 }
@@ -27,7 +27,7 @@ pub struct Sources {
 /// A line of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct SourceLine {
     /// The file, as the compiler names it.
     pub file: String,
     /// The line, from 1.
@@ -37,7 +37,7 @@ pub struct Place {
 /// The source of a facet: the line that decided.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Source {
+pub struct FacetSource {
     /// The level that states it.
     pub level: Level,
     /// The file, as the compiler names it.
@@ -48,7 +48,7 @@ pub struct Source {
 
 impl Sources {
     /// The source of a facet of a route.
-    pub fn of(&self, method: &str, path: &str, facet: &str) -> Option<&Source> {
+    pub fn of(&self, method: &str, path: &str, facet: &str) -> Option<&FacetSource> {
         self.decided.get(&format!("{method} {path}"))?.get(facet)
     }
 }

@@ -216,6 +216,7 @@ pub use app::{
 };
 pub use attributes::*;
 pub use auth::{
+    CredentialError,
     caller::{Caller, Subject},
     principal::{AuthScheme, Principal},
     scheme::{AuthError, Scheme, SchemeRequest},
@@ -312,13 +313,13 @@ pub mod policy {
     }
 }
 
-/// Sessions: their settings, the session of a request, and their errors. Handlers use [`Session`]
+/// Sessions: their settings, and the session of a request. Handlers use [`Session`]
 /// and [`Sessions`].
 pub mod session {
     pub use policy_core::session::DataError;
 
     pub use crate::{
-        auth::session::{Handle, SameSite, SessionError, SessionSettings, days, hours, minutes},
+        auth::session::{Handle, SameSite, SessionSettings, days, hours, minutes},
         handler::csrf_route::csrf,
     };
 }
@@ -347,9 +348,9 @@ pub mod tokens {
 /// The items that nearly every service uses: `use policy_server::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        App, AuthRequirement, Caller, Error, Fallback, FromParam, FromRef, Group, Identity,
-        IntoResponse, Invalid, Mount, OrInternal, OrNotFound, Policies, Principal, Problem, Report,
-        Response, Session, Sessions, Tokens,
+        App, AuthRequirement, Caller, CredentialError, Error, Fallback, FromParam, FromRef, Group,
+        Identity, IntoResponse, Invalid, Mount, OrInternal, OrNotFound, Policies, Principal,
+        Problem, Report, Response, Session, Sessions, Tokens,
         attributes::*,
         extract::{
             Accept, ClientAddr, CspNonce, CsrfToken, Form, Json, MatchedRoute, PeerAddr,

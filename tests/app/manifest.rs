@@ -6,7 +6,7 @@
 use policy_core::secret::SecretKey;
 use policy_server::{
     AuthRequirement, CsrfPolicy, Mount,
-    manifest::{Auth, Csrf, Direction, Lock, Manifest, Origins, RouteKind},
+    manifest::{Auth, Csrf, Direction, Lock, Manifest, RouteKind, RouteOrigins},
     prelude::*,
 };
 
@@ -66,11 +66,11 @@ fn each_route_has_the_policy_of_the_nearest_level() {
     );
     let of = |method: &str, path: &str| manifest.route(method, path).unwrap();
     let origins = |path: &str| of("GET", path).cors.as_ref().map(|cors| cors.origins.clone());
-    let listed = |origin: &str| Some(Origins::Listed(vec![origin.to_owned()]));
+    let listed = |origin: &str| Some(RouteOrigins::Listed(vec![origin.to_owned()]));
     assert_eq!(origins("/orders/{id}"), listed("https://app.shop.example"));
     assert_eq!(origins("/files"), listed("https://partner.example"));
     assert!(
-        matches!(origins("/prices"), Some(Origins::AtRunTime(list)) if list.list == "partners")
+        matches!(origins("/prices"), Some(RouteOrigins::AtRunTime(list)) if list.list == "partners")
     );
     let write = of("POST", "/notes");
     assert_eq!((&write.cors, &write.csrf), (&None, &Csrf::Origin));

@@ -47,7 +47,10 @@ async fn many() {}
 
 #[post("/login/{user}")]
 #[auth(public)]
-async fn login(user: String, tokens: Tokens) -> Result<policy_server::tokens::Issued, Problem> {
+async fn login(
+    user: String,
+    tokens: Tokens,
+) -> Result<policy_server::tokens::Issued, CredentialError> {
     tokens.login(user.as_str()).await
 }
 

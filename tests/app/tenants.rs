@@ -1,6 +1,6 @@
 //! Lists of origins that a path parameter selects, within one bound.
 
-use policy_server::{Error, PolicyLayer, StartProblem, manifest::Origins};
+use policy_server::{Error, PolicyLayer, StartProblem, manifest::RouteOrigins};
 
 use super::*;
 
@@ -100,7 +100,7 @@ fn the_manifest_names_the_bound_and_the_parameter() {
     let (_tenants, app) = tenants();
     let manifest = app.routes(routes![order]).manifest().normal();
     let route = manifest.routes.iter().find(|route| route.path == "/{tenant}/orders/{id}");
-    let Some(Origins::AtRunTime(list)) =
+    let Some(RouteOrigins::AtRunTime(list)) =
         route.and_then(|it| it.cors.as_ref()).map(|it| &it.origins)
     else {
         panic!("{manifest:?}")

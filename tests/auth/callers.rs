@@ -76,7 +76,7 @@ async fn own_token(tokens: Tokens, session: Session) -> Result<String, Problem> 
 
 #[post("/ticket")]
 #[auth(session | token)]
-async fn ticket(tokens: Tokens) -> Result<String, Problem> {
+async fn ticket(tokens: Tokens) -> Result<String, CredentialError> {
     tokens.ticket().await
 }
 

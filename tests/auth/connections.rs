@@ -24,7 +24,7 @@ async fn issue(user: String, tokens: Tokens) -> Result<String, Problem> {
 
 #[post("/revoke")]
 #[auth(token)]
-async fn revoke(tokens: Tokens) -> Result<(), Problem> {
+async fn revoke(tokens: Tokens) -> Result<(), CredentialError> {
     tokens.revoke().await.map(drop)
 }
 

@@ -12,7 +12,7 @@ async fn slow_tokens(
     user: String,
     tokens: Tokens,
     State(shared): State<All>,
-) -> Result<Issued, Problem> {
+) -> Result<Issued, CredentialError> {
     shared.wait().await;
     tokens.login(user).await
 }
@@ -23,14 +23,14 @@ async fn slow_access(
     user: String,
     tokens: Tokens,
     State(shared): State<All>,
-) -> Result<Issued, Problem> {
+) -> Result<Issued, CredentialError> {
     shared.wait().await;
     tokens.issue(&Identity::new(user))
 }
 
 #[post("/slow/ticket")]
 #[auth(session)]
-async fn slow_ticket(tokens: Tokens, State(shared): State<All>) -> Result<String, Problem> {
+async fn slow_ticket(tokens: Tokens, State(shared): State<All>) -> Result<String, CredentialError> {
     shared.wait().await;
     tokens.ticket().await
 }
@@ -43,7 +43,7 @@ async fn slow_password(
     sessions: Sessions,
     tokens: Tokens,
     State(shared): State<All>,
-) -> Result<Issued, Problem> {
+) -> Result<Issued, CredentialError> {
     shared.wait().await;
     sessions.login(me.subject()).await?;
     sessions.revoke_others().await?;
@@ -70,7 +70,7 @@ async fn verified_login(_verified: Verified, sessions: Sessions) -> Result<(), P
 
 #[post("/slow/extractor/tokens")]
 #[auth(public)]
-async fn verified_tokens(_verified: Verified, tokens: Tokens) -> Result<Issued, Problem> {
+async fn verified_tokens(_verified: Verified, tokens: Tokens) -> Result<Issued, CredentialError> {
     tokens.login("ada").await
 }
 
@@ -86,7 +86,7 @@ async fn issue(me: Principal, tokens: Tokens) -> Result<Json<[String; 4]>, Probl
 
 #[post("/refresh")]
 #[auth(public)]
-async fn refresh(tokens: Tokens, body: String) -> Result<Issued, Problem> {
+async fn refresh(tokens: Tokens, body: String) -> Result<Issued, CredentialError> {
     tokens.refresh(&body).await
 }
 

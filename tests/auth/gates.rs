@@ -30,14 +30,14 @@ async fn write(State(shared): State<All>) {
 
 #[post("/revoke/{id}")]
 #[auth(public)]
-async fn revoke(id: String, tokens: Tokens) -> Result<(), Problem> {
+async fn revoke(id: String, tokens: Tokens) -> Result<(), CredentialError> {
     let day = policy_core::time::Timestamp::from_seconds(START + 86_400);
     tokens.revoke_token(&id, day).await
 }
 
 #[post("/cut-off/{user}")]
 #[auth(public)]
-async fn cut_off(user: String, tokens: Tokens) -> Result<(), Problem> {
+async fn cut_off(user: String, tokens: Tokens) -> Result<(), CredentialError> {
     tokens.revoke_user(&user).await.map(drop)
 }
 

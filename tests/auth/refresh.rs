@@ -4,14 +4,17 @@ use super::*;
 
 #[post("/token")]
 #[auth(public)]
-async fn begin(tokens: Tokens) -> Result<policy_server::tokens::Issued, Problem> {
+async fn begin(tokens: Tokens) -> Result<policy_server::tokens::Issued, CredentialError> {
     tokens.login(Identity::new("ada").scopes(["orders:read"])).await
 }
 
 #[post("/refresh")]
 #[cors(origins = ["https://spa.example"])]
 #[auth(public)]
-async fn refresh(tokens: Tokens, body: String) -> Result<policy_server::tokens::Issued, Problem> {
+async fn refresh(
+    tokens: Tokens,
+    body: String,
+) -> Result<policy_server::tokens::Issued, CredentialError> {
     tokens.refresh(&body).await
 }
 

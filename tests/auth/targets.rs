@@ -2,8 +2,8 @@
 //! through the same gates.
 
 use policy_server::{
-    AuthError, CsrfPolicy, PolicyLayer, Request, ReverseProxy, Scheme, SchemeRequest,
-    extract::PeerAddr, http::Method, session::SessionError,
+    AuthError, CredentialError, CsrfPolicy, PolicyLayer, Request, ReverseProxy, Scheme,
+    SchemeRequest, extract::PeerAddr, http::Method,
 };
 use tower::Layer as _;
 
@@ -282,7 +282,7 @@ async fn a_ticket_counts_with_get_only() {
 
     #[post("/ticket")]
     #[auth(token)]
-    async fn make(tokens: Tokens) -> Result<String, Problem> {
+    async fn make(tokens: Tokens) -> Result<String, CredentialError> {
         tokens.ticket().await
     }
 
@@ -445,7 +445,7 @@ async fn a_mounted_router_changes_the_session_as_a_handler_does() {
         session: Session,
         Path(status): Path<u16>,
         note: String,
-    ) -> Result<StatusCode, SessionError> {
+    ) -> Result<StatusCode, CredentialError> {
         session.set("note", note)?;
         Ok(StatusCode::from_u16(status).unwrap_or_default())
     }
@@ -454,7 +454,7 @@ async fn a_mounted_router_changes_the_session_as_a_handler_does() {
         .route("/note", get(async |session: Session| session.get::<Value>("note").map(Json)))
         .route("/note/{status}", post(note))
         .route("/who", post(async |me: Principal| me.subject().to_owned()))
-        .route("/logout", post(async |sessions: Sessions| sessions.logout().await));
+        .route("/logout", post(async |session: Session| session.logout()));
     let layer = PolicyLayer::builder()
         .policies(Policies::new().headers(HeadersPolicy::API))
         .build()

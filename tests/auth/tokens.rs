@@ -23,7 +23,7 @@ async fn token(me: Principal) -> String {
 
 #[post("/cut-off/{user}")]
 #[auth(public)]
-async fn cut_off(user: String, tokens: Tokens) -> Result<(), Problem> {
+async fn cut_off(user: String, tokens: Tokens) -> Result<(), CredentialError> {
     tokens.revoke_user(&user).await.map(drop)
 }
 

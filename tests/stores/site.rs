@@ -87,7 +87,7 @@ async fn held_login(user: String, sessions: Sessions) -> Result<(), Problem> {
 async fn held_issue(
     user: String,
     tokens: Tokens,
-) -> Result<policy_server::tokens::Issued, Problem> {
+) -> Result<policy_server::tokens::Issued, CredentialError> {
     hold(&user).await;
     tokens.login(user.as_str()).await
 }
@@ -125,7 +125,10 @@ async fn events() -> policy_server::Body {
 
 #[post("/issue/{user}")]
 #[auth(public)]
-async fn issue(user: String, tokens: Tokens) -> Result<policy_server::tokens::Issued, Problem> {
+async fn issue(
+    user: String,
+    tokens: Tokens,
+) -> Result<policy_server::tokens::Issued, CredentialError> {
     tokens.login(user.as_str()).await
 }
 

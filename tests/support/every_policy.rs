@@ -190,7 +190,7 @@ async fn login(sessions: Sessions) -> Result<(), Problem> {
 
 #[post("/tokens")]
 #[auth(public)]
-async fn token(tokens: Tokens) -> Result<policy_server::tokens::Issued, Problem> {
+async fn token(tokens: Tokens) -> Result<policy_server::tokens::Issued, CredentialError> {
     tokens.issue(&Identity::new("ada").scopes(["read"]))
 }
 

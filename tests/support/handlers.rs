@@ -67,7 +67,7 @@ pub async fn revoke_others(sessions: Sessions) -> Result<String, Problem> {
 
 #[post("/refresh")]
 #[auth(public)]
-pub async fn refresh(tokens: Tokens, body: String) -> Result<Issued, Problem> {
+pub async fn refresh(tokens: Tokens, body: String) -> Result<Issued, CredentialError> {
     tokens.refresh(&body).await
 }
 
@@ -87,19 +87,19 @@ pub async fn revoke(tokens: Tokens) -> Result<String, Problem> {
 
 #[post("/cut-off")]
 #[auth(public)]
-pub async fn cut_off(tokens: Tokens) -> Result<(), Problem> {
+pub async fn cut_off(tokens: Tokens) -> Result<(), CredentialError> {
     tokens.revoke_user("ada").await.map(drop)
 }
 
 #[post("/cut-off-all")]
 #[auth(public)]
-pub async fn cut_off_all(tokens: Tokens) -> Result<(), Problem> {
+pub async fn cut_off_all(tokens: Tokens) -> Result<(), CredentialError> {
     tokens.revoke_all().await
 }
 
 #[post("/ticket")]
 #[auth(session)]
-pub async fn ticket(tokens: Tokens) -> Result<String, Problem> {
+pub async fn ticket(tokens: Tokens) -> Result<String, CredentialError> {
     tokens.ticket().await
 }
 

@@ -10,6 +10,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     env, fs,
     path::{Path, PathBuf},
     process::Command,
@@ -71,6 +72,37 @@ fn every_public_type_is_open_or_complete_by_definition() {
     }
 }
 
+/// A name that two types share has to be looked up wherever both are used. policy-browser is used
+/// without the other crates, and its names are those of the standards.
+#[test]
+fn no_two_public_types_have_one_name() {
+    let mut paths: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (_, api) in CRATES.iter().zip(&*APIS).filter(|(name, _)| **name != "policy-browser") {
+        for item in api.items().map(ToString::to_string) {
+            let Some(path) = type_path(&item) else { continue };
+            let name = path.rsplit("::").next().unwrap_or(&path).to_owned();
+            if !path.starts_with("policy_server::prelude::") {
+                paths.entry(name).or_default().insert(path);
+            }
+        }
+    }
+    assert!(paths.len() > 250, "only {} types were read", paths.len());
+    let shared: Vec<_> = paths.into_values().filter(|paths| paths.len() > 1).collect();
+    assert!(shared.is_empty(), "types with one name: {shared:#?}");
+}
+
+/// The path of the type or trait that an item defines.
+fn type_path(item: &str) -> Option<String> {
+    let item = item.strip_prefix("#[non_exhaustive] ").unwrap_or(item).strip_prefix("pub ")?;
+    let kinds = ["struct ", "enum ", "trait ", "type "];
+    let rest = kinds.iter().find_map(|kind| item.strip_prefix(kind))?;
+    let path = rest.split(['<', '(', ' ']).next()?.trim_end_matches(':');
+    // An associated type is named with its trait or type.
+    let (parent, _) = path.rsplit_once("::")?;
+    let parent = parent.rsplit("::").next().unwrap_or(parent);
+    parent.starts_with(char::is_lowercase).then(|| path.to_owned())
+}
+
 /// The name of the type, if users can match it or write it whole: an enum, or a struct with public
 /// fields, that is not `#[non_exhaustive]`.
 fn closed_type(item: &str, items: &[String]) -> Option<String> {
@@ -109,7 +141,7 @@ const COMPLETE: [(&str, &[&str]); 11] = [
             "policy_core::cache::Audience",
             "policy_core::conditional::Range",
             "policy_core::conditional::Validators",
-            "policy_core::conditional::Verdict",
+            "policy_core::conditional::PreconditionVerdict",
             "policy_core::cookie::SameSite",
             "policy_core::headers::csp::Directive",
             "policy_core::tunnel::TunnelTarget",
@@ -145,19 +177,19 @@ const COMPLETE: [(&str, &[&str]); 11] = [
             "policy_manifest::Gain",
             "policy_manifest::Gainer",
             "policy_manifest::Place",
-            "policy_manifest::Severity",
+            "policy_manifest::FindingSeverity",
             "policy_manifest::diff::Axis",
             "policy_manifest::diff::Read",
-            "policy_manifest::engine::Caller",
+            "policy_manifest::engine::RequestCredentials",
             "policy_manifest::engine::CredentialState",
-            "policy_manifest::engine::CsrfToken",
+            "policy_manifest::engine::CsrfTokenState",
             "policy_manifest::engine::Decision",
             "policy_manifest::engine::Login",
             "policy_manifest::engine::Outcome",
             "policy_manifest::engine::Step",
             "policy_manifest::engine::Verdict",
             "policy_core::session::PrivilegeChange",
-            "policy_core::session::Outcome",
+            "policy_core::session::HandlerOutcome",
             "policy_core::session::CommitPlan",
             "policy_core::session::Row",
             "policy_core::token::RevocationStatus",
@@ -170,19 +202,19 @@ const COMPLETE: [(&str, &[&str]); 11] = [
             "policy_manifest::Acceptance",
             "policy_manifest::Auth",
             "policy_manifest::Cache",
-            "policy_manifest::Cors",
+            "policy_manifest::RouteCors",
             "policy_manifest::Csrf",
             "policy_manifest::Dangers",
             "policy_manifest::Headers",
             "policy_manifest::Jsonp",
-            "policy_manifest::Limits",
+            "policy_manifest::RouteLimits",
             "policy_manifest::Lock",
-            "policy_manifest::OriginList",
-            "policy_manifest::Origins",
-            "policy_manifest::Rate",
-            "policy_manifest::Requirement",
-            "policy_manifest::Scheme",
-            "policy_manifest::Source",
+            "policy_manifest::RuntimeOrigins",
+            "policy_manifest::RouteOrigins",
+            "policy_manifest::RouteRate",
+            "policy_manifest::RouteRequirement",
+            "policy_manifest::AppScheme",
+            "policy_manifest::FacetSource",
             "policy_manifest::Suppression",
         ],
     ),
@@ -216,7 +248,7 @@ const COMPLETE: [(&str, &[&str]); 11] = [
             "policy_core::gates::RequestView",
             "policy_core::gates::Rights",
             "policy_core::gates::authenticate::Taken",
-            "policy_core::reverse_proxy::Sender",
+            "policy_core::reverse_proxy::OriginalRequest",
             "policy_core::router::Served",
             "policy_core::route::CompiledFacets",
             "policy_core::router::Sharing",
@@ -234,7 +266,7 @@ const COMPLETE: [(&str, &[&str]); 11] = [
             "policy_manifest::facet::Cell",
             "policy_manifest::facet::Column",
             "policy_manifest::facet::Side",
-            "policy_manifest::facet::Subject",
+            "policy_manifest::facet::ShownRoute",
             "policy_manifest::facet::Tone",
         ],
     ),
@@ -262,19 +294,19 @@ const COMPLETE: [(&str, &[&str]); 11] = [
         &[
             "policy_core::auth::AuthSpec",
             "policy_core::auth::OwnScheme",
-            "policy_core::auth::Part",
+            "policy_core::auth::AuthPart",
             "policy_core::auth::Requirement",
             "policy_core::cache::CacheSpec",
-            "policy_core::cache::Part",
+            "policy_core::cache::CachePart",
             "policy_core::cors::CorsExtension",
             "policy_core::cors::CorsSpec",
-            "policy_core::cors::Part",
+            "policy_core::cors::CorsPart",
             "policy_core::headers::HeadersSpec",
-            "policy_core::headers::Part",
+            "policy_core::headers::HeadersPart",
             "policy_core::jsonp::JsonpSpec",
-            "policy_core::jsonp::Part",
+            "policy_core::jsonp::JsonpPart",
             "policy_core::limits::LimitSpec",
-            "policy_core::limits::Part",
+            "policy_core::limits::LimitPart",
             "policy_core::route::RouteFacts",
             "policy_core::route::RoutePolicy",
         ],
@@ -286,7 +318,7 @@ const COMPLETE: [(&str, &[&str]); 11] = [
             "policy_core::EventLevel",
             "policy_core::Severity",
             "policy_core::forwarded::Hosts",
-            "policy_core::forwarded::Scheme",
+            "policy_core::forwarded::UriScheme",
             "policy_core::origin::HostPattern",
             "policy_core::origin::Port",
             "policy_core::path::TrailingSlash",

@@ -17,8 +17,9 @@ use by_password::{change_password, confirm, login, sign_up};
 use events::{Events, SecurityEvent};
 use example_logins::{devices::Devices, files, keys};
 use policy_server::{
+    CredentialError,
     prelude::*,
-    session::{self, Handle, SessionError},
+    session::{self, Handle},
 };
 use redb::{Database, DatabaseError};
 use serde::Serialize;
@@ -106,7 +107,7 @@ async fn list(
             is_new: !is_this && since.is_some_and(|since| begun > since),
         })
     });
-    Ok(Json(list.collect::<Result<_, SessionError>>()?))
+    Ok(Json(list.collect::<Result<_, CredentialError>>()?))
 }
 
 /// Ends one session; sessions of other users cannot be named.

@@ -46,7 +46,7 @@ pub(crate) struct Refresh {
 pub(crate) async fn token_refresh(
     tokens: Tokens,
     Json(Refresh { refresh_token }): Json<Refresh>,
-) -> Result<Issued, Problem> {
+) -> Result<Issued, CredentialError> {
     tokens.refresh(&refresh_token).await
 }
 

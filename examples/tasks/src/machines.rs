@@ -94,7 +94,7 @@ pub(crate) struct Refresh {
 pub(crate) async fn refresh(
     tokens: Tokens,
     Json(Refresh { refresh_token }): Json<Refresh>,
-) -> Result<Issued, Problem> {
+) -> Result<Issued, CredentialError> {
     tokens.refresh(&refresh_token).await
 }
 

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use policy_manifest::{Auth, Csrf, Manifest, Origins, Requirement, Route};
+use policy_manifest::{Auth, Csrf, Manifest, ManifestRoute, RouteOrigins, RouteRequirement};
 use serde_json::{Value, json};
 
 use crate::{
@@ -17,7 +17,7 @@ fn changed_shop() -> Manifest {
     for route in &mut manifest.routes {
         match (route.path.as_str(), &mut route.auth, &mut route.cors) {
             ("/orders", _, Some(cors)) => {
-                cors.origins = Origins::Listed(vec!["https://*.shop.example".to_owned()]);
+                cors.origins = RouteOrigins::Listed(vec!["https://*.shop.example".to_owned()]);
             }
             ("/admin/refunds/{id}", Auth::Required(requirement), _) => requirement.roles.clear(),
             ("/products/{id}", ..) => route.limits.body = Some(1 << 22),
@@ -59,7 +59,7 @@ fn the_exit_code_says_whether_the_gate_refuses() {
         routes.for_each(|route| route.csrf = exempt.clone());
     });
     let new = strict(&|shop| {
-        shop.routes.push(Route::handler("/new", ["POST"], Auth::Public));
+        shop.routes.push(ManifestRoute::handler("/new", ["POST"], Auth::Public));
     });
     for (name, manifest, codes) in [
         ("same", shop(), (0, 0)),
@@ -208,8 +208,8 @@ fn names_do_no_harm() {
     let harm = "\u{1b}[31m` | <b> \u{202e}\n```\n";
     let of = |roles: Vec<String>| {
         let mut manifest = shop();
-        let requirement = Requirement { session: true, roles, ..Requirement::default() };
-        let mut route = Route::handler("/harm", ["POST"], Auth::Required(requirement));
+        let requirement = RouteRequirement { session: true, roles, ..RouteRequirement::default() };
+        let mut route = ManifestRoute::handler("/harm", ["POST"], Auth::Required(requirement));
         route.csrf = Csrf::Exempt(harm.to_owned());
         manifest.routes.push(route);
         manifest

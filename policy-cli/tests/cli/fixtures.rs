@@ -3,17 +3,18 @@
 
 use policy_core::{cache::Audience, isolation::Isolation, limits::RateKey, route::Level};
 use policy_manifest::{
-    Auth, Cache, Cors, Csrf, Dangers, Headers, Jsonp, Limits, Manifest, OriginList, Origins, Rate,
-    Requirement, Route, RouteKind, Scheme, SessionFacts, Source, Sources, TokenFacts,
+    AppScheme, Auth, Cache, Csrf, Dangers, FacetSource, Headers, Jsonp, Manifest, ManifestRoute,
+    RouteCors, RouteKind, RouteLimits, RouteOrigins, RouteRate, RouteRequirement, RuntimeOrigins,
+    SessionFacts, Sources, TokenFacts,
 };
 
 fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-fn cors(origins: &[&str]) -> Cors {
-    Cors {
-        origins: Origins::Listed(texts(origins)),
+fn cors(origins: &[&str]) -> RouteCors {
+    RouteCors {
+        origins: RouteOrigins::Listed(texts(origins)),
         credentials: false,
         methods: None,
         headers: Vec::new(),
@@ -23,16 +24,16 @@ fn cors(origins: &[&str]) -> Cors {
     }
 }
 
-fn required(requirement: Requirement) -> Auth {
+fn required(requirement: RouteRequirement) -> Auth {
     Auth::Required(requirement)
 }
 
-fn session() -> Requirement {
-    Requirement { session: true, ..Requirement::default() }
+fn session() -> RouteRequirement {
+    RouteRequirement { session: true, ..RouteRequirement::default() }
 }
 
-fn limits(body: u64) -> Limits {
-    Limits { body: Some(body), timeout_ms: Some(30_000), ..Limits::default() }
+fn limits(body: u64) -> RouteLimits {
+    RouteLimits { body: Some(body), timeout_ms: Some(30_000), ..RouteLimits::default() }
 }
 
 fn security(page_policy: &str) -> Headers {
@@ -60,41 +61,42 @@ pub(crate) fn shop() -> Manifest {
          frame-ancestors 'none'",
     ));
     let app = |credentials| {
-        Some(Cors { credentials, max_age: Some(600), ..cors(&["https://app.shop.example"]) })
+        Some(RouteCors { credentials, max_age: Some(600), ..cors(&["https://app.shop.example"]) })
     };
     let no_store = Some(Cache { no_store: true, ..Cache::default() });
-    let add = |manifest: &mut Manifest, mut route: Route| {
+    let add = |manifest: &mut Manifest, mut route: ManifestRoute| {
         route.headers.get_or_insert_with(|| usual.clone());
-        if route.limits == Limits::default() {
+        if route.limits == RouteLimits::default() {
             route.limits = limits(1 << 20);
         }
         manifest.routes.push(route);
     };
 
-    let token = Requirement { token: true, scopes: texts(&["orders:read"]), ..session() };
-    let mut orders = Route::handler("/orders/{id}", ["GET"], required(token));
+    let token = RouteRequirement { token: true, scopes: texts(&["orders:read"]), ..session() };
+    let mut orders = ManifestRoute::handler("/orders/{id}", ["GET"], required(token));
     orders.cors = app(true);
     orders.cache =
         Some(Cache { audience: Audience::Private, max_age: Some(30), ..Cache::default() });
     add(&mut manifest, orders);
 
-    let mut order = Route::handler("/orders", ["POST"], required(session()));
+    let mut order = ManifestRoute::handler("/orders", ["POST"], required(session()));
     order.cors = app(true);
     order.cache = no_store.clone();
-    order.limits = Limits {
-        rate: Some(Rate { count: 100, per_ms: 60_000, by: RateKey::Principal }),
+    order.limits = RouteLimits {
+        rate: Some(RouteRate { count: 100, per_ms: 60_000, by: RateKey::Principal }),
         ..limits(64 << 10)
     };
     add(&mut manifest, order);
 
-    let staff = Requirement { roles: texts(&["staff"]), fresh: Some(600), ..session() };
-    let mut refund = Route::handler("/admin/refunds/{id}", ["DELETE", "PUT"], required(staff));
+    let staff = RouteRequirement { roles: texts(&["staff"]), fresh: Some(600), ..session() };
+    let mut refund =
+        ManifestRoute::handler("/admin/refunds/{id}", ["DELETE", "PUT"], required(staff));
     refund.cache = no_store.clone();
     refund.isolation = Some(Isolation::SameOrigin);
     refund.headers = Some(strict.clone());
     add(&mut manifest, refund);
 
-    let mut products = Route::handler("/products/{id}", ["GET"], Auth::Public);
+    let mut products = ManifestRoute::handler("/products/{id}", ["GET"], Auth::Public);
     products.cors = Some(cors(&["*"]));
     products.cache = Some(Cache {
         audience: Audience::Public,
@@ -102,44 +104,44 @@ pub(crate) fn shop() -> Manifest {
         stale_while_revalidate: Some(600),
         ..Cache::default()
     });
-    products.limits.rate = Some(Rate { count: 10, per_ms: 1000, by: RateKey::Address });
+    products.limits.rate = Some(RouteRate { count: 10, per_ms: 1000, by: RateKey::Address });
     add(&mut manifest, products);
 
-    let mut prices = Route::handler("/prices", ["GET"], Auth::Public);
-    let list = OriginList {
+    let mut prices = ManifestRoute::handler("/prices", ["GET"], Auth::Public);
+    let list = RuntimeOrigins {
         list: "partners".to_owned(),
         within: Some(texts(&["https://*.partner.example"])),
         by: None,
     };
-    prices.cors = Some(Cors { origins: Origins::AtRunTime(list), ..cors(&[]) });
+    prices.cors = Some(RouteCors { origins: RouteOrigins::AtRunTime(list), ..cors(&[]) });
     prices.jsonp = Some(Jsonp { callback: "cb".to_owned(), dotted: false });
     add(&mut manifest, prices);
 
-    let hook = Scheme { name: "Hmac".to_owned(), ambient: false };
-    let hook = Requirement { scheme: Some(hook), ..Requirement::default() };
-    let mut hook = Route::handler("/hooks/payment", ["POST"], required(hook));
+    let hook = AppScheme { name: "Hmac".to_owned(), ambient: false };
+    let hook = RouteRequirement { scheme: Some(hook), ..RouteRequirement::default() };
+    let mut hook = ManifestRoute::handler("/hooks/payment", ["POST"], required(hook));
     hook.csrf = Csrf::Exempt("signed by the payment provider".to_owned());
     add(&mut manifest, hook);
 
-    let greeting = Requirement { optional: true, ..session() };
-    add(&mut manifest, Route::handler("/hello", ["GET"], required(greeting)));
+    let greeting = RouteRequirement { optional: true, ..session() };
+    add(&mut manifest, ManifestRoute::handler("/hello", ["GET"], required(greeting)));
 
-    let mut files = Route::new(RouteKind::Mount, "/files", ["GET"], Auth::Public);
+    let mut files = ManifestRoute::new(RouteKind::Mount, "/files", ["GET"], Auth::Public);
     files.limits.concurrency = Some(64);
     add(&mut manifest, files);
 
-    let mut health = Route::new(RouteKind::Probe, "/healthz", ["GET"], Auth::Public);
+    let mut health = ManifestRoute::new(RouteKind::Probe, "/healthz", ["GET"], Auth::Public);
     health.cache = no_store;
     add(&mut manifest, health);
 
-    add(&mut manifest, Route::new(RouteKind::NotFound, "*", [""; 0], Auth::Public));
+    add(&mut manifest, ManifestRoute::new(RouteKind::NotFound, "*", [""; 0], Auth::Public));
     manifest.normal()
 }
 
 /// The lines of the shop.
 pub(crate) fn shop_sources() -> Sources {
     let mut sources = Sources::default();
-    let source = |level, file: &str, line| Source { level, file: file.to_owned(), line };
+    let source = |level, file: &str, line| FacetSource { level, file: file.to_owned(), line };
     for (key, handler, file, line) in [
         ("DELETE /admin/refunds/{id}", "shop::admin::cancel_refund", "src/admin.rs", 31),
         ("GET /hello", "shop::hello", "src/main.rs", 12),
@@ -180,7 +182,7 @@ pub(crate) fn odd() -> Manifest {
         if route.path.starts_with("/orders") {
             let origins = ["https://*.shop.example", "http://old.shop.example"];
             let dangers = Dangers { insecure_origins: true, ..Dangers::default() };
-            route.cors = Some(Cors { credentials: true, dangers, ..cors(&origins) });
+            route.cors = Some(RouteCors { credentials: true, dangers, ..cors(&origins) });
         }
         if route.path == "/products/{id}" {
             route.cors = Some(cors(&["https://api.shop.example", "https://*.partner.example"]));
@@ -192,7 +194,7 @@ pub(crate) fn odd() -> Manifest {
 /// One route, as a new app has it.
 pub(crate) fn hello() -> Manifest {
     let mut manifest = Manifest::new();
-    let mut route = Route::handler("/hello/{name}", ["GET"], Auth::Public);
+    let mut route = ManifestRoute::handler("/hello/{name}", ["GET"], Auth::Public);
     route.limits = limits(1 << 20);
     manifest.routes.push(route);
     manifest
@@ -211,20 +213,20 @@ pub(crate) fn hostile() -> Manifest {
         "```\n| a | b |\n<!-- ]]> -->",
     ];
     for text in texts_of_harm {
-        let requirement = Requirement {
+        let requirement = RouteRequirement {
             roles: texts(&[text]),
             scopes: texts(&[text]),
             issuers: texts(&[text]),
-            scheme: Some(Scheme { name: text.to_owned(), ambient: true }),
-            ..Requirement::default()
+            scheme: Some(AppScheme { name: text.to_owned(), ambient: true }),
+            ..RouteRequirement::default()
         };
-        let mut route = Route::handler(format!("/{text}"), [text], required(requirement));
-        let list = OriginList {
+        let mut route = ManifestRoute::handler(format!("/{text}"), [text], required(requirement));
+        let list = RuntimeOrigins {
             list: text.to_owned(),
             within: Some(texts(&[text])),
             by: Some(text.to_owned()),
         };
-        route.cors = Some(Cors { origins: Origins::AtRunTime(list), ..cors(&[]) });
+        route.cors = Some(RouteCors { origins: RouteOrigins::AtRunTime(list), ..cors(&[]) });
         route.csrf = Csrf::Exempt(text.to_owned());
         route.cache = Some(Cache { vary: texts(&[text]), ..Cache::default() });
         route.jsonp = Some(Jsonp { callback: text.to_owned(), dotted: false });
@@ -243,7 +245,7 @@ pub(crate) fn hostile_sources() -> Sources {
         let name = route.path.trim_start_matches('/');
         let key = format!("{name} {}", route.path);
         sources.handlers.insert(key.clone(), name.to_owned());
-        let source = |level| Source { level, file: name.to_owned(), line: 1 };
+        let source = |level| FacetSource { level, file: name.to_owned(), line: 1 };
         let decided = sources.decided.entry(key).or_default();
         decided.insert("auth".to_owned(), source(Level::Route));
         decided.insert(name.to_owned(), source(Level::App));

@@ -1,7 +1,7 @@
 //! The rules about callers, for attributes, constants and the start.
 
 use super::{
-    spec::{AuthSpec, Part, Violation},
+    spec::{AuthPart, AuthSpec},
     syntax::{is_issuer, is_own_issuer, is_role, is_scope},
 };
 use crate::{
@@ -10,26 +10,26 @@ use crate::{
     validator::validator,
 };
 
-validator!(AuthSpec; then check_repeated);
+validator!(AuthSpec, AuthPart; then check_repeated);
 
 impl<'a> AuthSpec<'a> {
-    const fn value(&self, part: Part, index: usize) -> &'a str {
+    const fn value(&self, part: AuthPart, index: usize) -> &'a str {
         entry(self.entries(part), index)
     }
 
     /// The number of checks of a part: one for each entry of a list, and one for everything else.
-    const fn slots(&self, part: Part) -> usize {
+    const fn slots(&self, part: AuthPart) -> usize {
         match self.entries(part).len() {
             0 => 1,
             entries => entries,
         }
     }
 
-    const fn entries(&self, part: Part) -> &'a [&'a str] {
+    const fn entries(&self, part: AuthPart) -> &'a [&'a str] {
         let list = match part {
-            Part::Issuers => self.issuers,
-            Part::Scopes => self.scopes,
-            Part::Roles => self.roles,
+            AuthPart::Issuers => self.issuers,
+            AuthPart::Scopes => self.scopes,
+            AuthPart::Roles => self.roles,
             _ => None,
         };
         match list {
@@ -38,14 +38,16 @@ impl<'a> AuthSpec<'a> {
         }
     }
 
-    const fn check(&self, part: Part, index: usize) -> Option<Rule> {
+    const fn check(&self, part: AuthPart, index: usize) -> Option<Rule> {
         match part {
-            Part::Auth => self.check_callers(),
-            Part::Ticket if self.ticket && !is_only_get(self.methods) => Some(Rule::TicketMethod),
-            Part::Ticket => None,
-            Part::Scheme if self.scheme && self.takes_standard() => Some(Rule::SchemeNotAlone),
-            Part::Scheme => None,
-            Part::Issuers => match self.issuers {
+            AuthPart::Auth => self.check_callers(),
+            AuthPart::Ticket if self.ticket && !is_only_get(self.methods) => {
+                Some(Rule::TicketMethod)
+            }
+            AuthPart::Ticket => None,
+            AuthPart::Scheme if self.scheme && self.takes_standard() => Some(Rule::SchemeNotAlone),
+            AuthPart::Scheme => None,
+            AuthPart::Issuers => match self.issuers {
                 Some([]) => Some(Rule::RequirementEmpty),
                 Some(_) if index == 0 && !self.token && !self.ticket => {
                     Some(Rule::IssuersWithoutToken)
@@ -53,30 +55,32 @@ impl<'a> AuthSpec<'a> {
                 Some(list) if !is_issuer(entry(list, index)) => Some(Rule::IssuerInvalid),
                 _ => None,
             },
-            Part::Scopes => match self.scopes {
+            AuthPart::Scopes => match self.scopes {
                 Some([]) => Some(Rule::RequirementEmpty),
                 Some(list) if !is_scope(entry(list, index)) => Some(Rule::ScopeInvalid),
                 _ => None,
             },
-            Part::Roles => match self.roles {
+            AuthPart::Roles => match self.roles {
                 Some([]) => Some(Rule::RequirementEmpty),
                 Some(list) if !is_role(entry(list, index).as_bytes()) => Some(Rule::RoleInvalid),
                 _ => None,
             },
-            Part::Fresh => match self.fresh {
+            AuthPart::Fresh => match self.fresh {
                 None | Some(1..=LONGEST_FRESH) => None,
                 Some(_) => Some(Rule::FreshOutOfBounds),
             },
-            Part::Csrf => self.check_csrf(),
-            Part::Cors => self.check_cors(),
-            Part::Principal if self.public && (self.principal || self.takes_user) => {
+            AuthPart::Csrf => self.check_csrf(),
+            AuthPart::Cors => self.check_cors(),
+            AuthPart::Principal if self.public && (self.principal || self.takes_user) => {
                 Some(Rule::PrincipalOfPublic)
             }
-            Part::Principal if self.principal && self.optional => Some(Rule::PrincipalOfOptional),
-            Part::Principal if self.takes_user && self.names_others() => {
+            AuthPart::Principal if self.principal && self.optional => {
+                Some(Rule::PrincipalOfOptional)
+            }
+            AuthPart::Principal if self.takes_user && self.names_others() => {
                 Some(Rule::PrincipalOfOthers)
             }
-            Part::Principal => None,
+            AuthPart::Principal => None,
         }
     }
 
@@ -119,7 +123,7 @@ impl<'a> AuthSpec<'a> {
     }
 
     /// Only a warning, so it is not checked for constants.
-    fn check_repeated(self, part: Part) -> impl Fn(usize) -> Option<Rule> + use<'a> {
+    fn check_repeated(self, part: AuthPart) -> impl Fn(usize) -> Option<Rule> + use<'a> {
         let entries = self.entries(part);
         move |index| {
             let (before, rest) = entries.split_at_checked(index)?;
@@ -129,7 +133,7 @@ impl<'a> AuthSpec<'a> {
 
     /// Whether the route names an issuer other than the app itself.
     const fn names_others(&self) -> bool {
-        let mut rest = self.entries(Part::Issuers);
+        let mut rest = self.entries(AuthPart::Issuers);
         while let [first, tail @ ..] = rest {
             if !is_own_issuer(first) {
                 return true;

@@ -1,6 +1,6 @@
 //! The rules about caching, for attributes, constants and the start.
 
-use super::spec::{Audience, CacheSpec, LONGEST_AGE, Part, Violation};
+use super::spec::{Audience, CachePart, CacheSpec, LONGEST_AGE};
 use crate::{
     catalogue::Rule,
     grammar::{entry, eq, is_token},
@@ -8,53 +8,59 @@ use crate::{
     validator::validator,
 };
 
-validator!(CacheSpec; then check_repeated);
+validator!(CacheSpec, CachePart; then check_repeated);
 
 impl<'a> CacheSpec<'a> {
-    const fn value(&self, part: Part, index: usize) -> &'a str {
+    const fn value(&self, part: CachePart, index: usize) -> &'a str {
         entry(self.entries(part), index)
     }
 
     /// The number of checks of a part: one for each entry of a list, and one for everything else.
-    const fn slots(&self, part: Part) -> usize {
+    const fn slots(&self, part: CachePart) -> usize {
         match part {
-            Part::Vary | Part::Methods => self.entries(part).len(),
+            CachePart::Vary | CachePart::Methods => self.entries(part).len(),
             _ => 1,
         }
     }
 
-    const fn entries(&self, part: Part) -> &'a [&'a str] {
+    const fn entries(&self, part: CachePart) -> &'a [&'a str] {
         match part {
-            Part::Vary => self.vary,
-            Part::Methods => self.route.methods,
+            CachePart::Vary => self.vary,
+            CachePart::Methods => self.route.methods,
             _ => &[],
         }
     }
 
-    const fn check(&self, part: Part, index: usize) -> Option<Rule> {
+    const fn check(&self, part: CachePart, index: usize) -> Option<Rule> {
         match part {
-            Part::Whole if self.says_nothing() && self.vary.is_empty() => Some(Rule::CacheUnsaid),
-            Part::Whole => None,
-            Part::NoStore if self.no_store && self.uses_stored() => {
+            CachePart::Whole if self.says_nothing() && self.vary.is_empty() => {
+                Some(Rule::CacheUnsaid)
+            }
+            CachePart::Whole => None,
+            CachePart::NoStore if self.no_store && self.uses_stored() => {
                 Some(Rule::CacheNoStoreNotAlone)
             }
-            Part::NoStore => None,
-            Part::NoCache if self.no_cache && self.immutable => Some(Rule::CacheImmutableAsked),
-            Part::NoCache => None,
-            Part::Private if self.is_twofold => Some(Rule::CacheTwofold),
-            Part::Private => None,
-            Part::Public => self.check_shared(matches!(self.audience, Audience::Public)),
-            Part::MaxAge => self.check_max_age(),
-            Part::SMaxage => self.check_s_maxage(),
-            Part::StaleWhileRevalidate => self.check_stale(self.stale_while_revalidate),
-            Part::StaleIfError => self.check_stale(self.stale_if_error),
-            Part::MustRevalidate => self.check_shared(self.must_revalidate && !self.is_private()),
-            Part::Immutable if self.immutable && !matches!(self.max_age, Some(1..)) => {
+            CachePart::NoStore => None,
+            CachePart::NoCache if self.no_cache && self.immutable => {
+                Some(Rule::CacheImmutableAsked)
+            }
+            CachePart::NoCache => None,
+            CachePart::Private if self.is_twofold => Some(Rule::CacheTwofold),
+            CachePart::Private => None,
+            CachePart::Public => self.check_shared(matches!(self.audience, Audience::Public)),
+            CachePart::MaxAge => self.check_max_age(),
+            CachePart::SMaxage => self.check_s_maxage(),
+            CachePart::StaleWhileRevalidate => self.check_stale(self.stale_while_revalidate),
+            CachePart::StaleIfError => self.check_stale(self.stale_if_error),
+            CachePart::MustRevalidate => {
+                self.check_shared(self.must_revalidate && !self.is_private())
+            }
+            CachePart::Immutable if self.immutable && !matches!(self.max_age, Some(1..)) => {
                 Some(Rule::CacheImmutableAge)
             }
-            Part::Immutable => None,
-            Part::Vary => check_vary(entry(self.vary, index)),
-            Part::Methods => self.check_method(entry(self.route.methods, index)),
+            CachePart::Immutable => None,
+            CachePart::Vary => check_vary(entry(self.vary, index)),
+            CachePart::Methods => self.check_method(entry(self.route.methods, index)),
         }
     }
 
@@ -133,11 +139,11 @@ impl<'a> CacheSpec<'a> {
     }
 
     /// Only a warning, so it is not checked for constants.
-    fn check_repeated(self, part: Part) -> impl Fn(usize) -> Option<Rule> + use<'a> {
+    fn check_repeated(self, part: CachePart) -> impl Fn(usize) -> Option<Rule> + use<'a> {
         let entries = self.entries(part);
         move |index| {
             let (before, rest) = entries.split_at_checked(index)?;
-            let name = rest.first().filter(|_| part == Part::Vary)?;
+            let name = rest.first().filter(|_| part == CachePart::Vary)?;
             let is_same = |other: &&str| other.eq_ignore_ascii_case(name);
             before.iter().any(is_same).then_some(Rule::CacheVaryRepeated)
         }
@@ -171,13 +177,13 @@ mod tests {
 
     const PERSONAL: RouteFacts<'static> = RouteFacts { takes_session: true, ..RouteFacts::UNKNOWN };
 
-    fn rules(spec: CacheSpec<'_>) -> Vec<(Part, Rule)> {
+    fn rules(spec: CacheSpec<'_>) -> Vec<(CachePart, Rule)> {
         spec.violations().map(|found| (found.part, found.rule)).collect()
     }
 
     #[test]
     fn a_policy_has_directives_and_no_store_stands_alone() {
-        assert_eq!(rules(NOTHING), [(Part::Whole, Rule::CacheUnsaid)]);
+        assert_eq!(rules(NOTHING), [(CachePart::Whole, Rule::CacheUnsaid)]);
         for alone in [MINUTE, PUBLIC, PRIVATE, NO_STORE, CacheSpec { no_cache: true, ..NOTHING }] {
             assert_eq!(rules(alone), []);
         }
@@ -193,21 +199,21 @@ mod tests {
         ];
         for spec in beside {
             let found = rules(CacheSpec { no_store: true, ..spec });
-            assert_eq!(found, [(Part::NoStore, Rule::CacheNoStoreNotAlone)]);
+            assert_eq!(found, [(CachePart::NoStore, Rule::CacheNoStoreNotAlone)]);
         }
     }
 
     #[test]
     fn words_that_contradict_each_other_are_refused() {
         let twofold = CacheSpec { is_twofold: true, ..PRIVATE };
-        assert_eq!(rules(twofold), [(Part::Private, Rule::CacheTwofold)]);
+        assert_eq!(rules(twofold), [(CachePart::Private, Rule::CacheTwofold)]);
         let shared = CacheSpec { s_maxage: Some(60), ..PRIVATE };
-        assert_eq!(rules(shared), [(Part::SMaxage, Rule::CacheSharedAgeOfPrivate)]);
+        assert_eq!(rules(shared), [(CachePart::SMaxage, Rule::CacheSharedAgeOfPrivate)]);
         let asked = CacheSpec { immutable: true, no_cache: true, ..PUBLIC };
-        assert_eq!(rules(asked), [(Part::NoCache, Rule::CacheImmutableAsked)]);
+        assert_eq!(rules(asked), [(CachePart::NoCache, Rule::CacheImmutableAsked)]);
         for max_age in [None, Some(0)] {
             let found = rules(CacheSpec { immutable: true, max_age, ..PUBLIC });
-            assert_eq!(found, [(Part::Immutable, Rule::CacheImmutableAge)]);
+            assert_eq!(found, [(CachePart::Immutable, Rule::CacheImmutableAge)]);
         }
         assert_eq!(rules(CacheSpec { immutable: true, ..PUBLIC }), []);
     }
@@ -216,7 +222,8 @@ mod tests {
     fn stale_responses_need_an_age_and_no_revalidation() {
         let stale =
             |spec| CacheSpec { stale_while_revalidate: Some(1), stale_if_error: Some(1), ..spec };
-        let both = |rule| [(Part::StaleWhileRevalidate, rule), (Part::StaleIfError, rule)];
+        let both =
+            |rule| [(CachePart::StaleWhileRevalidate, rule), (CachePart::StaleIfError, rule)];
         assert_eq!(rules(stale(PUBLIC)), []);
         let ageless = CacheSpec { max_age: None, ..PUBLIC };
         assert_eq!(rules(stale(ageless)), both(Rule::CacheStaleAge));
@@ -252,12 +259,12 @@ mod tests {
     #[test]
     fn answers_of_one_person_are_not_shared() {
         let personal = |spec| rules(CacheSpec { route: PERSONAL, ..spec });
-        assert_eq!(personal(PUBLIC), [(Part::Public, Rule::CachePersonal)]);
-        assert_eq!(personal(MINUTE), [(Part::MaxAge, Rule::CacheAudienceUnsaid)]);
+        assert_eq!(personal(PUBLIC), [(CachePart::Public, Rule::CachePersonal)]);
+        assert_eq!(personal(MINUTE), [(CachePart::MaxAge, Rule::CacheAudienceUnsaid)]);
         let shared = CacheSpec { s_maxage: Some(60), max_age: None, ..MINUTE };
-        assert_eq!(personal(shared), [(Part::SMaxage, Rule::CachePersonal)]);
+        assert_eq!(personal(shared), [(CachePart::SMaxage, Rule::CachePersonal)]);
         let checked = CacheSpec { must_revalidate: true, ..NOTHING };
-        assert_eq!(personal(checked), [(Part::MustRevalidate, Rule::CachePersonal)]);
+        assert_eq!(personal(checked), [(CachePart::MustRevalidate, Rule::CachePersonal)]);
         for private in [
             PRIVATE,
             NO_STORE,
@@ -271,21 +278,21 @@ mod tests {
 
     #[test]
     fn methods_must_be_cacheable() {
-        fn of<'a>(spec: CacheSpec<'a>, methods: &'a [&'a str]) -> Vec<(Part, Rule)> {
+        fn of<'a>(spec: CacheSpec<'a>, methods: &'a [&'a str]) -> Vec<(CachePart, Rule)> {
             rules(CacheSpec { route: RouteFacts { methods, ..RouteFacts::UNKNOWN }, ..spec })
         }
         for spec in [PUBLIC, PRIVATE] {
             assert_eq!(of(spec, &["GET", "HEAD", "POST", "PATCH"]), []);
             for method in ["PUT", "DELETE", "OPTIONS", "PURGE", "get"] {
-                assert_eq!(of(spec, &["GET", method]), [(Part::Methods, Rule::CacheMethod)]);
+                assert_eq!(of(spec, &["GET", method]), [(CachePart::Methods, Rule::CacheMethod)]);
                 assert_eq!(of(NO_STORE, &[method]), []);
             }
-            assert_eq!(of(spec, &["GET", "QUERY"]), [(Part::Methods, Rule::CacheQuery)]);
+            assert_eq!(of(spec, &["GET", "QUERY"]), [(CachePart::Methods, Rule::CacheQuery)]);
         }
         assert_eq!(of(NO_STORE, &["QUERY"]), []);
         let ageless = CacheSpec { max_age: None, ..PUBLIC };
         let found = of(ageless, &["GET", "POST", "PATCH"]);
-        assert_eq!(found, [(Part::Methods, Rule::CacheMethodAge); 2]);
+        assert_eq!(found, [(CachePart::Methods, Rule::CacheMethodAge); 2]);
         let route = RouteFacts { methods: &["GET", "POST"], ..RouteFacts::UNKNOWN };
         let violation = CacheSpec { route, ..ageless }.first_error();
         assert_eq!(violation.map(|found| (found.index, found.value)), Some((1, "POST")));

@@ -1,6 +1,6 @@
 //! Policies that live in constants.
 
-use super::spec::{Audience, CacheSpec, Violation};
+use super::spec::{Audience, CacheSpec, CacheViolation};
 #[cfg(feature = "engine")]
 use crate::facet::{FacetPolicy, FromSpec, Level, RouteFacts};
 
@@ -52,7 +52,7 @@ impl CachePolicy {
     /// # Errors
     ///
     /// The first violation.
-    pub const fn checked(spec: CacheSpec<'static>) -> Result<Self, Violation<'static>> {
+    pub const fn checked(spec: CacheSpec<'static>) -> Result<Self, CacheViolation<'static>> {
         match spec.first_error() {
             None => Ok(Self(spec)),
             Some(violation) => Err(violation),
@@ -70,7 +70,7 @@ impl FromSpec for CachePolicy {
     type Spec = CacheSpec<'static>;
 
     fn from_spec(spec: Self::Spec) -> Result<Self, crate::Violation<'static, &'static str>> {
-        Self::checked(spec).map_err(Violation::named)
+        Self::checked(spec).map_err(CacheViolation::named)
     }
 }
 
@@ -85,7 +85,7 @@ impl FacetPolicy for CachePolicy {
     }
 
     fn violations<'a>(&'a self, route: RouteFacts<'a>) -> Vec<crate::Violation<'a, &'static str>> {
-        CacheSpec { route, ..self.0 }.violations().map(Violation::named).collect()
+        CacheSpec { route, ..self.0 }.violations().map(CacheViolation::named).collect()
     }
 
     fn compile(&self) -> Self::Compiled {
@@ -163,7 +163,7 @@ impl CachePolicyBuilder {
     /// # Errors
     ///
     /// The first violation, see [`CachePolicy::checked`].
-    pub const fn try_build(self) -> Result<CachePolicy, Violation<'static>> {
+    pub const fn try_build(self) -> Result<CachePolicy, CacheViolation<'static>> {
         CachePolicy::checked(self.0)
     }
 

@@ -147,7 +147,7 @@ pub fn apply(declared: Option<&Caching>, exchange: CacheExchange<'_>, headers: &
         vary::add_all(headers, names);
     }
     if exchange.facts.depends_on_cookies() {
-        vary::add(headers, vary::Token::Cookie);
+        vary::add(headers, vary::VaryToken::Cookie);
     }
     let control = declared.and_then(|caching| caching.control.as_ref());
     // Most responses have few headers, none of them about caching: a scan costs less than a hash.
@@ -173,7 +173,7 @@ pub fn apply(declared: Option<&Caching>, exchange: CacheExchange<'_>, headers: &
     let ResponseFacts { bearer, bearer_absent, .. } = exchange.facts;
     let is_reused = |value: &HeaderValue| *value != PRIVATE && *value != NO_STORE;
     if (bearer || bearer_absent) && headers.get(CACHE_CONTROL).is_none_or(is_reused) {
-        vary::add(headers, vary::Token::Authorization);
+        vary::add(headers, vary::VaryToken::Authorization);
     }
 }
 

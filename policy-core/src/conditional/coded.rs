@@ -5,7 +5,7 @@ use http::{
     header::{CONTENT_ENCODING, ETAG},
 };
 
-use super::{ETag, single};
+use super::{EntityTag, single};
 
 /// Makes the strong `ETag` of a response weak if it has a `Content-Encoding`. Call it after a layer
 /// added the coding: the handler stated the tag for the unencoded bytes, and a strong tag
@@ -34,7 +34,7 @@ pub fn weaken_coded(headers: &mut HeaderMap) {
 
 /// Makes the `ETag` of a response weak.
 pub(super) fn weaken(headers: &mut HeaderMap) {
-    if let Some(tag) = single(headers, &ETAG).and_then(ETag::parse)
+    if let Some(tag) = single(headers, &ETAG).and_then(EntityTag::parse)
         && let Some(weak) = tag.weakened()
     {
         headers.insert(ETAG, weak.value());

@@ -5,7 +5,7 @@ use http::{
     header::{IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE},
 };
 
-use super::{ETag, LastModified, Range, Validators, coded, etag::Tag, range, single};
+use super::{EntityTag, ModificationDate, Range, Validators, coded, etag::Tag, range, single};
 
 /// The conditions of one request.
 #[derive(Clone, Debug)]
@@ -16,9 +16,9 @@ pub struct Conditions {
     if_match: Vec<HeaderValue>,
     /// The lines of `If-None-Match`.
     if_none_match: Vec<HeaderValue>,
-    if_unmodified_since: Option<LastModified>,
+    if_unmodified_since: Option<ModificationDate>,
     /// Of GET and HEAD only.
-    if_modified_since: Option<LastModified>,
+    if_modified_since: Option<ModificationDate>,
     /// `Range`, of GET only.
     range: Option<HeaderValue>,
     /// The lines of `If-Range`.
@@ -27,7 +27,7 @@ pub struct Conditions {
 
 /// The result of evaluating the conditions of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
+pub enum PreconditionVerdict {
     /// Process the request as if it had no conditions.
     Proceed,
     /// 304: the client already has the response.
@@ -45,15 +45,15 @@ impl Conditions {
     ///
     /// ```
     /// use http::{HeaderMap, Method, header::IF_NONE_MATCH};
-    /// use policy_core::conditional::{Conditions, ETag, Validators, Verdict};
+    /// use policy_core::conditional::{Conditions, EntityTag, Validators, PreconditionVerdict};
     ///
     /// let mut headers = HeaderMap::new();
     /// assert!(Conditions::read(&Method::GET, &headers).is_none());
     ///
     /// headers.insert(IF_NONE_MATCH, "\"v1\", \"v2\"".parse().unwrap());
     /// let conditions = Conditions::read(&Method::GET, &headers).unwrap();
-    /// let now = Validators { etag: ETag::weak("v2"), last_modified: None };
-    /// assert_eq!(conditions.evaluate(Some(&now)), Verdict::NotModified);
+    /// let now = Validators { etag: EntityTag::weak("v2"), last_modified: None };
+    /// assert_eq!(conditions.evaluate(Some(&now)), PreconditionVerdict::NotModified);
     /// ```
     pub fn read(method: &Method, headers: &HeaderMap) -> Option<Box<Self>> {
         let is_condition = |name: &HeaderName| {
@@ -66,7 +66,7 @@ impl Conditions {
         }
         let reads = matches!(*method, Method::GET | Method::HEAD);
         let lines = |name| headers.get_all(name).iter().cloned().collect();
-        let date = |name| single(headers, name).and_then(LastModified::parse);
+        let date = |name| single(headers, name).and_then(ModificationDate::parse);
         let range = headers.get(RANGE).filter(|_| single(headers, &RANGE).is_some());
         Some(Box::new(Self {
             reads,
@@ -85,7 +85,7 @@ impl Conditions {
     /// A malformed list of tags matches nothing. If that would let a request change something,
     /// which is the case for `If-None-Match`, the request fails: it is unknown which state the
     /// client wanted to keep.
-    pub fn evaluate(&self, current: Option<&Validators>) -> Verdict {
+    pub fn evaluate(&self, current: Option<&Validators>) -> PreconditionVerdict {
         let etag = current.and_then(|current| current.etag.as_ref());
         let modified = current.and_then(|current| current.last_modified);
         let holds = if self.if_match.is_empty() {
@@ -96,22 +96,26 @@ impl Conditions {
             find(&self.if_match, current.is_some(), etag, Tag::is_strongly) == TagMatch::Match
         };
         if !holds {
-            return Verdict::Failed;
+            return PreconditionVerdict::Failed;
         }
         if self.if_none_match.is_empty() {
             let is_before = |date| modified.is_some_and(|modified| modified <= date);
             let has_it = self.if_modified_since.is_some_and(is_before);
-            return if has_it { Verdict::NotModified } else { Verdict::Proceed };
+            return if has_it {
+                PreconditionVerdict::NotModified
+            } else {
+                PreconditionVerdict::Proceed
+            };
         }
         match find(&self.if_none_match, current.is_some(), etag, Tag::is_weakly) {
-            TagMatch::Match if self.reads => Verdict::NotModified,
-            TagMatch::Malformed if self.reads => Verdict::Proceed,
-            TagMatch::Match | TagMatch::Malformed => Verdict::Failed,
-            TagMatch::Nothing => Verdict::Proceed,
+            TagMatch::Match if self.reads => PreconditionVerdict::NotModified,
+            TagMatch::Malformed if self.reads => PreconditionVerdict::Proceed,
+            TagMatch::Match | TagMatch::Malformed => PreconditionVerdict::Failed,
+            TagMatch::Nothing => PreconditionVerdict::Proceed,
         }
     }
 
-    /// Makes the `ETag` of a response weak if the client sent only the weak form, because a layer
+    /// Makes the `EntityTag` of a response weak if the client sent only the weak form, because a layer
     /// encoded the response that the client stored: with the strong tag in a 304, a cache would
     /// give its encoded bytes the tag of the unencoded ones (RFC 9110 15.4.5, RFC 9111 4.3.4).
     pub fn weaken_known(&self, headers: &mut HeaderMap) {
@@ -130,13 +134,13 @@ impl Conditions {
     ///
     /// ```
     /// use http::{HeaderMap, Method, header::{IF_RANGE, RANGE}};
-    /// use policy_core::conditional::{Conditions, ETag, Range, Validators};
+    /// use policy_core::conditional::{Conditions, EntityTag, Range, Validators};
     ///
     /// let mut headers = HeaderMap::new();
     /// headers.insert(RANGE, "bytes=900-".parse().unwrap());
     /// headers.insert(IF_RANGE, "\"v1\"".parse().unwrap());
     /// let conditions = Conditions::read(&Method::GET, &headers).unwrap();
-    /// let of = |tag| Validators { etag: ETag::strong(tag), last_modified: None };
+    /// let of = |tag| Validators { etag: EntityTag::strong(tag), last_modified: None };
     /// assert_eq!(conditions.range(&of("v1"), 1000), Range::Part { first: 900, last: 999 });
     /// assert_eq!(conditions.range(&of("v2"), 1000), Range::Whole);
     /// ```
@@ -155,10 +159,10 @@ impl Conditions {
 
 /// Whether a validator of `If-Range` is the current one.
 fn is_current(value: &[u8], current: &Validators) -> bool {
-    match ETag::parse(value) {
+    match EntityTag::parse(value) {
         Some(etag) => current.etag.as_ref().is_some_and(|current| current.is_strongly(&etag)),
         None => {
-            let date = LastModified::parse(value);
+            let date = ModificationDate::parse(value);
             date.is_some() && date == current.last_modified
         }
     }
@@ -176,7 +180,7 @@ enum TagMatch {
 fn find<'a>(
     lines: &'a [HeaderValue],
     exists: bool,
-    etag: Option<&'a ETag>,
+    etag: Option<&'a EntityTag>,
     is_same: fn(Tag<'a>, Tag<'a>) -> bool,
 ) -> TagMatch {
     if let [line] = lines

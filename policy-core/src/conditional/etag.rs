@@ -12,17 +12,17 @@ use crate::base64url;
 /// [`is_weakly`](Self::is_weakly).
 ///
 /// ```
-/// use policy_core::conditional::ETag;
+/// use policy_core::conditional::EntityTag;
 ///
-/// let (first, second) = (ETag::strong("v1").unwrap(), ETag::weak("v1").unwrap());
+/// let (first, second) = (EntityTag::strong("v1").unwrap(), EntityTag::weak("v1").unwrap());
 /// assert_eq!(second.value(), "W/\"v1\"");
 /// assert!(first.is_weakly(&second) && !first.is_strongly(&second));
-/// assert_eq!(ETag::strong("v 1"), None);
+/// assert_eq!(EntityTag::strong("v 1"), None);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ETag(HeaderValue);
+pub struct EntityTag(HeaderValue);
 
-impl ETag {
+impl EntityTag {
     /// A tag for byte-for-byte equal states; `None` if `tag` contains a blank, a quote or a control
     /// character.
     pub fn strong(tag: &str) -> Option<Self> {
@@ -38,9 +38,9 @@ impl ETag {
     /// tag cannot be constructed.
     ///
     /// ```
-    /// use policy_core::conditional::ETag;
+    /// use policy_core::conditional::EntityTag;
     ///
-    /// assert_eq!(ETag::of_content(b"").value(), "\"47DEQpj8HBSa-_TImW-5JA\"");
+    /// assert_eq!(EntityTag::of_content(b"").value(), "\"47DEQpj8HBSa-_TImW-5JA\"");
     /// ```
     #[expect(clippy::expect_used, reason = "base64url has letters, digits, `-` and `_` only")]
     pub fn of_content(content: &[u8]) -> Self {
@@ -137,7 +137,7 @@ mod tests {
             ("\"1\"", "\"1\"", true, true),
         ];
         for (first, second, strongly, weakly) in table {
-            let [a, b] = [first, second].map(|text| ETag::parse(text.as_bytes()).unwrap());
+            let [a, b] = [first, second].map(|text| EntityTag::parse(text.as_bytes()).unwrap());
             assert_eq!((a.is_strongly(&b), a.is_weakly(&b)), (strongly, weakly), "{first}");
             assert_eq!((b.is_strongly(&a), b.is_weakly(&a)), (strongly, weakly), "{second}");
         }
@@ -146,23 +146,27 @@ mod tests {
     #[test]
     fn a_tag_is_quoted_and_has_no_spaces() {
         for text in [&b"\"\""[..], b"W/\"\"", b"\"W/\"", b"\"a,b\\\"", b"\"\xe9\xff\""] {
-            let tag = ETag::parse(text).unwrap();
+            let tag = EntityTag::parse(text).unwrap();
             assert_eq!((tag.value().as_bytes(), tag.is_weak()), (text, text.starts_with(b"W")));
         }
         for text in [
             "", "a", "\"", "\"a", "a\"", "w/\"a\"", "W/a", "W/", "\"a\"b", "\"a b\"", " \"a\"", "*",
         ] {
-            assert_eq!(ETag::parse(text.as_bytes()), None, "{text}");
+            assert_eq!(EntityTag::parse(text.as_bytes()), None, "{text}");
         }
         for byte in (0..=b' ').chain([b'"', 0x7f]) {
             let text = char::from(byte).to_string();
-            assert_eq!((ETag::strong(&text), ETag::weak(&text)), (None, None), "{text:?}");
+            assert_eq!(
+                (EntityTag::strong(&text), EntityTag::weak(&text)),
+                (None, None),
+                "{text:?}"
+            );
         }
     }
 
     #[test]
     fn other_content_has_another_tag() {
-        let (a, b) = (ETag::of_content(b"a"), ETag::of_content(b"b"));
-        assert!(a.is_strongly(&ETag::of_content(b"a")) && !a.is_weakly(&b));
+        let (a, b) = (EntityTag::of_content(b"a"), EntityTag::of_content(b"b"));
+        assert!(a.is_strongly(&EntityTag::of_content(b"a")) && !a.is_weakly(&b));
     }
 }

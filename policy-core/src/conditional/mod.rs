@@ -19,9 +19,9 @@ use http::{
 };
 
 pub use coded::weaken_coded;
-pub use conditions::{Conditions, Verdict};
-pub use date::LastModified;
-pub use etag::ETag;
+pub use conditions::{Conditions, PreconditionVerdict};
+pub use date::ModificationDate;
+pub use etag::EntityTag;
 pub use not_modified::not_modified;
 pub use range::{Range, is_one_range};
 
@@ -31,9 +31,9 @@ use crate::head::Single;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Validators {
     /// The name of the state.
-    pub etag: Option<ETag>,
+    pub etag: Option<EntityTag>,
     /// When the state was last modified.
-    pub last_modified: Option<LastModified>,
+    pub last_modified: Option<ModificationDate>,
 }
 
 impl Validators {
@@ -52,8 +52,8 @@ impl Validators {
     /// ```
     pub fn of(headers: &HeaderMap) -> Self {
         Self {
-            etag: single(headers, &ETAG).and_then(ETag::parse),
-            last_modified: single(headers, &LAST_MODIFIED).and_then(LastModified::parse),
+            etag: single(headers, &ETAG).and_then(EntityTag::parse),
+            last_modified: single(headers, &LAST_MODIFIED).and_then(ModificationDate::parse),
         }
     }
 }

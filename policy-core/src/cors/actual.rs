@@ -72,7 +72,7 @@ impl Cors {
             OriginDecision::Unasked | OriginDecision::Refused => None,
         };
         if !self.is_any_origin() {
-            vary::add(headers, vary::Token::Origin);
+            vary::add(headers, vary::VaryToken::Origin);
         }
         if let Some(origin) = shared {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{
     names,
-    spec::{CorsSpec, Origins, Part, Violation},
+    spec::{CorsPart, CorsSpec, Origins},
 };
 use crate::{
     catalogue::Rule,
@@ -13,29 +13,29 @@ use crate::{
     validator::validator,
 };
 
-validator!(CorsSpec; then check_lists);
+validator!(CorsSpec, CorsPart; then check_lists);
 
 impl<'a> CorsSpec<'a> {
-    const fn value(&self, part: Part, index: usize) -> &'a str {
+    const fn value(&self, part: CorsPart, index: usize) -> &'a str {
         entry(self.entries(part), index)
     }
 
     /// The number of checks of a part: one for each entry, and one for a list as a whole.
-    const fn slots(&self, part: Part) -> usize {
+    const fn slots(&self, part: CorsPart) -> usize {
         match (part, self.origins) {
-            (Part::MaxAge, _) => 1,
-            (Part::Origins, Origins::Listed([])) => 1,
-            (Part::Within, Origins::AtRunTime { within: None | Some([]), .. }) => 1,
+            (CorsPart::MaxAge, _) => 1,
+            (CorsPart::Origins, Origins::Listed([])) => 1,
+            (CorsPart::Within, Origins::AtRunTime { within: None | Some([]), .. }) => 1,
             _ => self.entries(part).len(),
         }
     }
 
-    const fn check(&self, part: Part, index: usize) -> Option<Rule> {
+    const fn check(&self, part: CorsPart, index: usize) -> Option<Rule> {
         let list = self.entries(part);
         match part {
-            Part::MaxAge => self.check_max_age(),
-            Part::Origins if list.is_empty() => Some(Rule::OriginsMissing),
-            Part::Within => match self.origins {
+            CorsPart::MaxAge => self.check_max_age(),
+            CorsPart::Origins if list.is_empty() => Some(Rule::OriginsMissing),
+            CorsPart::Within => match self.origins {
                 Origins::AtRunTime { within: None, .. }
                     if self.credentials && !self.dangerous_configured_bound =>
                 {
@@ -45,10 +45,10 @@ impl<'a> CorsSpec<'a> {
                 _ if list.is_empty() => None,
                 _ => self.check_origin(list, index),
             },
-            Part::Origins => self.check_origin(list, index),
-            Part::Methods => self.check_method(entry(list, index)),
-            Part::Headers => self.check_header(entry(list, index)),
-            Part::Expose => self.check_expose(entry(list, index)),
+            CorsPart::Origins => self.check_origin(list, index),
+            CorsPart::Methods => self.check_method(entry(list, index)),
+            CorsPart::Headers => self.check_header(entry(list, index)),
+            CorsPart::Expose => self.check_expose(entry(list, index)),
         }
     }
 
@@ -79,9 +79,9 @@ impl<'a> CorsSpec<'a> {
 
     /// The rules about origins that are not checked for constants: the public-suffix list is not
     /// available in constants, and comparing origins takes the compiler too long.
-    fn check_lists(self, part: Part) -> impl Fn(usize) -> Option<Rule> + use<'a> {
+    fn check_lists(self, part: CorsPart) -> impl Fn(usize) -> Option<Rule> + use<'a> {
         let list = match part {
-            Part::Origins | Part::Within => self.entries(part),
+            CorsPart::Origins | CorsPart::Within => self.entries(part),
             _ => &[],
         };
         let all = Listed::new(list);

@@ -9,7 +9,7 @@ use super::{
     names,
     policy::CorsPolicy,
     shared::{OriginLists, SharedOrigins},
-    spec::{CorsSpec, Origins, Part},
+    spec::{CorsPart, CorsSpec, Origins},
 };
 use crate::{catalogue::Rule, origin::OriginSet};
 
@@ -140,7 +140,7 @@ impl Cors {
         PolicyErrors::from_violations(&place, spec.violations())?;
         let mut compiled = Self::compile(location, &spec, lists)?;
         let rule = Rule::BoundConfigured;
-        compiled.notices.push(PolicyError::new(location, rule, Part::Within, &bound.join(" ")));
+        compiled.notices.push(PolicyError::new(location, rule, CorsPart::Within, &bound.join(" ")));
         Ok(compiled)
     }
 

@@ -4,7 +4,7 @@ use super::{
     compiled::{Audience, Cors},
     errors::{PolicyError, PolicyErrors},
     shared::{in_list, is_withheld},
-    spec::Part,
+    spec::CorsPart,
 };
 use crate::{catalogue::Rule, origin::Site};
 
@@ -43,7 +43,7 @@ impl Cors {
             (Audience::Listed(set), _) => {
                 let withheld = set.patterns().filter(|pattern| is_withheld(own, pattern));
                 withheld
-                    .map(|pattern| broken(Part::Origins, &pattern.to_string()))
+                    .map(|pattern| broken(CorsPart::Origins, &pattern.to_string()))
                     .collect::<PolicyErrors>()
                     .into_result()
             }
@@ -56,7 +56,10 @@ impl Cors {
                         .all(|pattern| !own.meets(&pattern) && !pattern.is_development())
                 {
                     let bound: Vec<_> = within.patterns().map(|it| it.to_string()).collect();
-                    return Err(PolicyErrors::from_iter([broken(Part::Within, &bound.join(" "))]));
+                    return Err(PolicyErrors::from_iter([broken(
+                        CorsPart::Within,
+                        &bound.join(" "),
+                    )]));
                 }
                 list.add_site(in_list(location, name), own)
             }

@@ -3,7 +3,7 @@
 
 use std::{error::Error, fmt};
 
-use super::{Part, Violation};
+use super::{CorsPart, CorsViolation};
 use crate::catalogue::{Rule, Severity};
 
 /// One entry of a policy that breaks a rule, with its location.
@@ -11,18 +11,18 @@ use crate::catalogue::{Rule, Severity};
 pub struct PolicyError {
     location: String,
     rule: Rule,
-    part: Part,
+    part: CorsPart,
     value: String,
 }
 
 impl PolicyError {
     /// An error about `value` in a part of the policy of `location`, such as `GET /orders/{id}`.
-    pub fn new(location: &str, rule: Rule, part: Part, value: &str) -> Self {
+    pub fn new(location: &str, rule: Rule, part: CorsPart, value: &str) -> Self {
         Self { location: location.to_owned(), rule, part, value: value.to_owned() }
     }
 
     /// The error for a violation in the policy of `location`.
-    pub(super) fn at(location: &str, found: &Violation<'_>) -> Self {
+    pub(super) fn at(location: &str, found: &CorsViolation<'_>) -> Self {
         Self::new(location, found.rule, found.part, found.value)
     }
 
@@ -49,7 +49,7 @@ impl PolicyError {
     }
 
     /// The part of the policy.
-    pub fn part(&self) -> Part {
+    pub fn part(&self) -> CorsPart {
         self.part
     }
 
@@ -84,7 +84,7 @@ impl PolicyErrors {
 
     pub(crate) fn from_violations<'a>(
         location: &str,
-        violations: impl Iterator<Item = Violation<'a>>,
+        violations: impl Iterator<Item = CorsViolation<'a>>,
     ) -> Result<(), Self> {
         violations
             .filter(|violation| violation.rule.severity() == Severity::Error)

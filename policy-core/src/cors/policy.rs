@@ -1,6 +1,6 @@
 //! Policies that live in constants.
 
-use super::spec::{CorsSpec, Origins, Violation};
+use super::spec::{CorsSpec, CorsViolation, Origins};
 #[cfg(feature = "engine")]
 use crate::facet::FromSpec;
 
@@ -44,7 +44,7 @@ impl CorsPolicy {
     ///
     /// The first violation. Public suffixes are left to the start, where every policy is checked
     /// once more.
-    pub const fn checked(spec: CorsSpec<'static>) -> Result<Self, Violation<'static>> {
+    pub const fn checked(spec: CorsSpec<'static>) -> Result<Self, CorsViolation<'static>> {
         match spec.first_error() {
             None => Ok(Self(spec)),
             Some(violation) => Err(violation),
@@ -62,7 +62,7 @@ impl FromSpec for CorsPolicy {
     type Spec = CorsSpec<'static>;
 
     fn from_spec(spec: Self::Spec) -> Result<Self, crate::Violation<'static, &'static str>> {
-        Self::checked(spec).map_err(Violation::named)
+        Self::checked(spec).map_err(CorsViolation::named)
     }
 }
 
@@ -148,7 +148,7 @@ impl CorsPolicyBuilder {
     /// # Errors
     ///
     /// The first violation, see [`CorsPolicy::checked`].
-    pub const fn try_build(self) -> Result<CorsPolicy, Violation<'static>> {
+    pub const fn try_build(self) -> Result<CorsPolicy, CorsViolation<'static>> {
         CorsPolicy::checked(self.0)
     }
 

@@ -13,7 +13,7 @@ use arc_swap::{ArcSwap, Guard};
 
 use super::{
     errors::{PolicyError, PolicyErrors},
-    spec::{CorsSpec, Origins, Part},
+    spec::{CorsPart, CorsSpec, Origins},
 };
 use crate::{
     catalogue::{Rule, Severity},
@@ -117,7 +117,7 @@ impl SharedOrigins {
     pub fn replace_for<T: AsRef<str>>(&self, key: &str, origins: &[T]) -> Result<(), PolicyErrors> {
         if !is_key(key) {
             let rule = Rule::OriginListKey;
-            let error = PolicyError::new(PolicyError::UNLOCATED, rule, Part::Origins, key);
+            let error = PolicyError::new(PolicyError::UNLOCATED, rule, CorsPart::Origins, key);
             return Err(PolicyErrors::from_iter([error]));
         }
         let uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
@@ -242,7 +242,12 @@ fn checked<T: AsRef<str>>(uses: &[Use], origins: &[T]) -> Result<OriginSet, Poli
             }
             Err(rule) => {
                 let rule = if text == "*" { Rule::AnyOriginAtRunTime } else { rule };
-                errors.push(PolicyError::new(PolicyError::UNLOCATED, rule, Part::Origins, text));
+                errors.push(PolicyError::new(
+                    PolicyError::UNLOCATED,
+                    rule,
+                    CorsPart::Origins,
+                    text,
+                ));
             }
         }
     }
@@ -277,7 +282,7 @@ impl Use {
                     .or_else(|| outside().then_some(Rule::OriginOutsideBound))?
             }
         };
-        Some(PolicyError::new(&self.location, rule, Part::Origins, text))
+        Some(PolicyError::new(&self.location, rule, CorsPart::Origins, text))
     }
 }
 
@@ -364,7 +369,7 @@ impl OriginLists {
         name: &str,
     ) -> Result<Option<&[String]>, PolicyErrors> {
         let Some(bound) = self.bounds.get(name) else {
-            let unset = PolicyError::new(location, Rule::BoundUnset, Part::Within, name);
+            let unset = PolicyError::new(location, Rule::BoundUnset, CorsPart::Within, name);
             return Err(PolicyErrors::from_iter([unset]));
         };
         bound.is_used.store(true, Ordering::Relaxed);
@@ -406,7 +411,8 @@ impl OriginLists {
         within: Option<OriginSet>,
     ) -> Result<SharedOrigins, PolicyErrors> {
         let Some(list) = self.get(name) else {
-            let missing = PolicyError::new(location, Rule::OriginListMissing, Part::Origins, name);
+            let missing =
+                PolicyError::new(location, Rule::OriginListMissing, CorsPart::Origins, name);
             return Err(PolicyErrors::from_iter([missing]));
         };
         let demand = Demand::Policy {

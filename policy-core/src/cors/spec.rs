@@ -20,7 +20,7 @@ pub enum Origins<'a> {
 
 parts! {
     /// A part of a CORS policy, by the name it has in the attribute and in configuration files.
-    "cors" {
+    CorsPart, CorsViolation: "cors" {
         /// `origins`
         Origins = "origins"[..],
         /// `within`, the bound of run-time origins
@@ -79,16 +79,16 @@ impl<'a> CorsSpec<'a> {
     }
 
     /// The entries of a part; `MaxAge` has one, which is not text.
-    pub(super) const fn entries(&self, part: Part) -> &'a [&'a str] {
+    pub(super) const fn entries(&self, part: CorsPart) -> &'a [&'a str] {
         match (part, self.origins) {
-            (Part::Origins, Origins::Listed(list)) => list,
-            (Part::Within, Origins::AtRunTime { within: Some(list), .. }) => list,
-            (Part::Methods, _) => match self.methods {
+            (CorsPart::Origins, Origins::Listed(list)) => list,
+            (CorsPart::Within, Origins::AtRunTime { within: Some(list), .. }) => list,
+            (CorsPart::Methods, _) => match self.methods {
                 Some(list) => list,
                 None => &[],
             },
-            (Part::Headers, _) => self.headers,
-            (Part::Expose, _) => self.expose,
+            (CorsPart::Headers, _) => self.headers,
+            (CorsPart::Expose, _) => self.expose,
             _ => &[],
         }
     }

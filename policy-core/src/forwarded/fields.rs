@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, header::FORWARDED};
 
 use super::{
     element::{Element, elements_from_right},
-    network::{Network, any_contains},
+    network::{IpNetwork, any_contains},
 };
 use crate::catalogue::Refusal;
 
@@ -22,7 +22,7 @@ pub struct Statement<'a> {
     /// inside.
     pub client: Reported,
     /// The scheme of the client's request.
-    pub scheme: Option<Scheme>,
+    pub scheme: Option<UriScheme>,
     /// The host of the client's request, not validated yet.
     pub host: Option<&'a str>,
 }
@@ -51,7 +51,7 @@ pub struct Node {
 
 /// The scheme of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Scheme {
+pub enum UriScheme {
     /// `https`
     Https,
     /// `http`, and everything else that is not `https`.
@@ -76,12 +76,12 @@ pub fn is_forwarding(name: &HeaderName) -> bool {
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, header::FORWARDED};
-/// use policy_core::forwarded::{Network, Reported, Scheme, forwarded};
+/// use policy_core::forwarded::{IpNetwork, Reported, UriScheme, forwarded};
 ///
 /// let mut headers = HeaderMap::new();
 /// let line = "for=203.0.113.7, for=192.0.2.1;proto=https;host=a.example, for=10.0.0.1;proto=http";
 /// headers.insert(FORWARDED, HeaderValue::from_static(line));
-/// let statement = forwarded(&headers, &[Network::parse("10.0.0.0/8")?]).unwrap();
+/// let statement = forwarded(&headers, &[IpNetwork::parse("10.0.0.0/8")?]).unwrap();
 /// // The client wrote the element in front of it.
 /// let Reported::Node(client) = statement.client else { panic!("{statement:?}") };
 /// assert_eq!(client.address.to_string(), "192.0.2.1");
@@ -91,14 +91,14 @@ pub fn is_forwarding(name: &HeaderName) -> bool {
 /// ```
 pub fn forwarded<'a>(
     headers: &'a HeaderMap,
-    trusted: &[Network],
+    trusted: &[IpNetwork],
 ) -> Result<Statement<'a>, Refusal> {
     let mut statement = Statement::default();
     let lines = headers.get_all(FORWARDED).iter().rev();
     for text in lines.flat_map(|line| elements_from_right(line.as_bytes())) {
         // The author of this element is trusted: it is the peer, or named by a trusted element.
         let element = Element::read(text).ok_or(Refusal::ForwardedMalformed)?;
-        statement.scheme = element.proto.map(Scheme::parse);
+        statement.scheme = element.proto.map(UriScheme::parse);
         statement.host = element.host;
         statement.client = match element.r#for {
             None => Reported::Hidden,
@@ -124,12 +124,12 @@ pub fn forwarded<'a>(
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue};
-/// use policy_core::forwarded::{Hosts, Network, Reported, Scheme, x_forwarded};
+/// use policy_core::forwarded::{Hosts, IpNetwork, Reported, UriScheme, x_forwarded};
 ///
 /// let mut headers = HeaderMap::new();
 /// headers.insert("x-forwarded-for", HeaderValue::from_static("203.0.113.7, 192.0.2.1, 10.0.0.1"));
 /// headers.insert("x-forwarded-proto", HeaderValue::from_static("https"));
-/// let statement = x_forwarded(&headers, &[Network::parse("10.0.0.0/8")?], Hosts::Ignored).unwrap();
+/// let statement = x_forwarded(&headers, &[IpNetwork::parse("10.0.0.0/8")?], Hosts::Ignored).unwrap();
 /// let Reported::Node(client) = statement.client else { panic!("{statement:?}") };
 /// assert_eq!(client.address.to_string(), "192.0.2.1");
 /// assert_eq!(statement.scheme, Some(Scheme::Https));
@@ -137,7 +137,7 @@ pub fn forwarded<'a>(
 /// ```
 pub fn x_forwarded<'a>(
     headers: &'a HeaderMap,
-    trusted: &[Network],
+    trusted: &[IpNetwork],
     hosts: Hosts,
 ) -> Result<Statement<'a>, Refusal> {
     let host = match hosts {
@@ -148,7 +148,7 @@ pub fn x_forwarded<'a>(
     };
     let scheme = from_right(headers, &X_FORWARDED_PROTO).next();
     // A value that is not text is not `https`.
-    let scheme = scheme.map(|scheme| text_of(scheme).map_or(Scheme::Other, Scheme::parse));
+    let scheme = scheme.map(|scheme| text_of(scheme).map_or(UriScheme::Other, UriScheme::parse));
     let mut statement = Statement { client: Reported::Nothing, scheme, host };
     for entry in from_right(headers, &X_FORWARDED_FOR) {
         statement.client = Reported::of(text_of(entry)?, Node::of_x_forwarded)?;
@@ -192,12 +192,12 @@ impl Reported {
         read(text).map(Self::Node).ok_or(Refusal::ForwardedMalformed)
     }
 
-    fn is_in(self, trusted: &[Network]) -> bool {
+    fn is_in(self, trusted: &[IpNetwork]) -> bool {
         matches!(self, Self::Node(node) if any_contains(trusted, node.address))
     }
 }
 
-impl Scheme {
+impl UriScheme {
     fn parse(text: &str) -> Self {
         if text.eq_ignore_ascii_case("https") { Self::Https } else { Self::Other }
     }
@@ -246,8 +246,8 @@ mod tests {
 
     use super::*;
 
-    fn trusted() -> Vec<Network> {
-        ["10.0.0.0/8", "2001:db8:1::/48"].map(|text| Network::parse(text).unwrap()).to_vec()
+    fn trusted() -> Vec<IpNetwork> {
+        ["10.0.0.0/8", "2001:db8:1::/48"].map(|text| IpNetwork::parse(text).unwrap()).to_vec()
     }
 
     fn lines(name: &'static str, values: &[&str]) -> HeaderMap {
@@ -311,49 +311,49 @@ mod tests {
     fn elements_of_forwarded_are_walked_the_same_way() {
         for (values, client, scheme, host) in [
             (&[][..], "nothing", None, None),
-            (&["for=192.0.2.1;proto=https"], "192.0.2.1", Some(Scheme::Https), None),
-            (&["for=\"192.0.2.1:80\";proto=HTTPS"], "192.0.2.1:80", Some(Scheme::Https), None),
+            (&["for=192.0.2.1;proto=https"], "192.0.2.1", Some(UriScheme::Https), None),
+            (&["for=\"192.0.2.1:80\";proto=HTTPS"], "192.0.2.1:80", Some(UriScheme::Https), None),
             (&["for=\"192.0.2.1:_port\""], "192.0.2.1", None, None),
             (
                 &["for=\"[2001:db8::1]:443\";proto=http"],
                 "[2001:db8::1]:443",
-                Some(Scheme::Other),
+                Some(UriScheme::Other),
                 None,
             ),
             // The statement of the outermost trusted proxy counts, not those of inner ones.
             (
                 &["for=192.0.2.1;proto=https;host=a", "for=10.0.0.1;proto=http;host=b"],
                 "192.0.2.1",
-                Some(Scheme::Https),
+                Some(UriScheme::Https),
                 Some("a"),
             ),
             // Nor that of the client itself.
             (
                 &["for=203.0.113.9;proto=https;host=evil", "for=192.0.2.1;proto=http;host=a"],
                 "192.0.2.1",
-                Some(Scheme::Other),
+                Some(UriScheme::Other),
                 Some("a"),
             ),
             (
                 &["for=192.0.2.1;proto=https", "for=10.0.0.1"],
                 "192.0.2.1",
-                Some(Scheme::Https),
+                Some(UriScheme::Https),
                 None,
             ),
             // Hidden, but by a trusted proxy.
             (
                 &["for=192.0.2.1", "for=_a;proto=https;host=a"],
                 "hidden",
-                Some(Scheme::Https),
+                Some(UriScheme::Https),
                 Some("a"),
             ),
             (&["for=192.0.2.1, for=unknown, for=10.0.0.1"], "hidden", None, None),
-            (&["for=192.0.2.1, proto=https"], "hidden", Some(Scheme::Https), None),
+            (&["for=192.0.2.1, proto=https"], "hidden", Some(UriScheme::Https), None),
             // A client cannot swallow what its proxy adds to the line.
             (
                 &["for=203.0.113.9;x=\", for=192.0.2.1;proto=http"],
                 "192.0.2.1",
-                Some(Scheme::Other),
+                Some(UriScheme::Other),
                 None,
             ),
             (&["\u{e9}, for=192.0.2.1"], "192.0.2.1", None, None),
@@ -374,11 +374,11 @@ mod tests {
         let mut headers = lines("x-forwarded-proto", &["https", "https, http"]);
         headers.extend(lines("x-forwarded-host", &["evil.example, a.example"]));
         let statement = x_forwarded(&headers, &trusted(), Hosts::Believed).unwrap();
-        assert_eq!((statement.scheme, statement.host), (Some(Scheme::Other), Some("a.example")));
+        assert_eq!((statement.scheme, statement.host), (Some(UriScheme::Other), Some("a.example")));
         assert_eq!(x_forwarded(&headers, &trusted(), Hosts::Ignored).unwrap().host, None);
         let broken = lines("x-forwarded-proto", &["https", "\u{e9}"]);
         let statement = x_forwarded(&broken, &trusted(), Hosts::Ignored).unwrap();
-        assert_eq!(statement.scheme, Some(Scheme::Other));
+        assert_eq!(statement.scheme, Some(UriScheme::Other));
         let broken = lines("x-forwarded-host", &["\u{e9}"]);
         let refused = x_forwarded(&broken, &trusted(), Hosts::Believed);
         assert_eq!(refused, Err(Refusal::ForwardedMalformed));

@@ -1,7 +1,7 @@
 //! The statements of proxies in front of a server about their clients. They are trusted only if
 //! they come from configured networks.
 //!
-//! - [`Network`]: the networks of trusted proxies
+//! - [`IpNetwork`]: the networks of trusted proxies
 //! - [`forwarded`] and [`x_forwarded`]: the headers of a request (RFC 7239, and its predecessors)
 //! - [`proxy_protocol`]: the preamble of a connection (the PROXY protocol of HAProxy)
 
@@ -10,5 +10,7 @@ mod fields;
 mod network;
 pub mod proxy_protocol;
 
-pub use fields::{Hosts, Node, Reported, Scheme, Statement, forwarded, is_forwarding, x_forwarded};
-pub use network::{Network, any_contains};
+pub use fields::{
+    Hosts, Node, Reported, Statement, UriScheme, forwarded, is_forwarding, x_forwarded,
+};
+pub use network::{IpNetwork, any_contains};

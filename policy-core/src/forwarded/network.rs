@@ -13,19 +13,19 @@ use crate::catalogue::Rule;
 /// address here, since a dual-stack socket reports it in this form.
 ///
 /// ```
-/// use policy_core::{Rule, forwarded::Network};
+/// use policy_core::{Rule, forwarded::IpNetwork};
 ///
-/// let network = Network::parse("10.0.0.0/8")?;
+/// let network = IpNetwork::parse("10.0.0.0/8")?;
 /// assert!(network.contains("10.1.2.3".parse().unwrap()));
 /// assert!(network.contains("::ffff:10.1.2.3".parse().unwrap()));
 /// assert!(!network.contains("11.0.0.0".parse().unwrap()));
-/// assert_eq!(Network::parse("10.0.0.1/8"), Err(Rule::NetworkHostBits));
+/// assert_eq!(IpNetwork::parse("10.0.0.1/8"), Err(Rule::NetworkHostBits));
 /// # Ok::<(), Rule>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Network(IpCidr);
+pub struct IpNetwork(IpCidr);
 
-impl Network {
+impl IpNetwork {
     /// Reads a network.
     ///
     /// # Errors
@@ -62,11 +62,11 @@ impl Network {
 }
 
 /// Whether an address is in one of these networks.
-pub fn any_contains(networks: &[Network], address: IpAddr) -> bool {
+pub fn any_contains(networks: &[IpNetwork], address: IpAddr) -> bool {
     networks.iter().any(|network| network.contains(address))
 }
 
-impl fmt::Display for Network {
+impl fmt::Display for IpNetwork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // With the prefix, also of a single address.
         write!(f, "{:#}", self.0)
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     fn contains(network: &str, address: &str) -> bool {
-        Network::parse(network).unwrap().contains(address.parse().unwrap())
+        IpNetwork::parse(network).unwrap().contains(address.parse().unwrap())
     }
 
     #[test]
@@ -110,7 +110,7 @@ mod tests {
             ("0.0.0.0/1", false),
             ("0.0.0.0", false),
         ] {
-            assert_eq!(Network::parse(network).unwrap().is_everybody(), everybody, "{network}");
+            assert_eq!(IpNetwork::parse(network).unwrap().is_everybody(), everybody, "{network}");
         }
         assert!(contains("0.0.0.0/0", "255.255.255.255"));
         // A network of one version has no addresses of the other.
@@ -137,19 +137,19 @@ mod tests {
             "::ffff:0.0.0.0/95",
             "10.0.0.0:80",
         ] {
-            let found = Network::parse(text);
+            let found = IpNetwork::parse(text);
             let is_refused = matches!(found, Err(Rule::NetworkMalformed | Rule::NetworkHostBits));
             assert!(is_refused, "{text}: {found:?}");
         }
         for text in ["10.0.0.1/8", "192.0.2.0/1", "2001:db8::1/32", "::1/0"] {
-            assert_eq!(Network::parse(text), Err(Rule::NetworkHostBits), "{text}");
+            assert_eq!(IpNetwork::parse(text), Err(Rule::NetworkHostBits), "{text}");
         }
     }
 
     #[test]
     fn a_network_is_displayed_as_it_is_written() {
         for text in ["10.0.0.0/8", "2001:db8::/32", "192.0.2.1/32"] {
-            assert_eq!(Network::parse(text).unwrap().to_string(), text);
+            assert_eq!(IpNetwork::parse(text).unwrap().to_string(), text);
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::catalogue::Refusal;
 
 /// A caller that gate 7 has identified.
-pub trait Caller {
+pub trait GatedCaller {
     /// Whether browsers attach the credential automatically, as they do cookies.
     fn is_ambient(&self) -> bool;
     /// Whether the caller has a scope.
@@ -30,7 +30,7 @@ pub struct Rights<'a, S> {
 
 impl<S: AsRef<str>> Rights<'_, S> {
     /// Refuses a request whose caller does not meet the requirements of the route.
-    pub(super) fn check(&self, caller: Option<&impl Caller>) -> Result<(), Refusal> {
+    pub(super) fn check(&self, caller: Option<&impl GatedCaller>) -> Result<(), Refusal> {
         let Some(caller) = caller else {
             return if self.optional { Ok(()) } else { Err(Refusal::CredentialsMissing) };
         };

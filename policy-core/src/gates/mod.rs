@@ -37,7 +37,7 @@ use std::ops::ControlFlow;
 use http::{HeaderMap, StatusCode};
 
 pub use self::{
-    authorize::{Caller, Rights},
+    authorize::{GatedCaller, Rights},
     csrf::{ExplicitCredential, Sender},
     route::lookup_method,
 };
@@ -460,12 +460,12 @@ pub fn examine_head<'a, A: GatedApp<'a>>(app: &A, request: &RequestView<'a>) -> 
 #[inline(always)]
 pub fn check_caller<S: AsRef<str>>(
     rights: Option<&Rights<'_, S>>,
-    caller: Option<&impl Caller>,
+    caller: Option<&impl GatedCaller>,
     sender: &Sender,
     headers: &HeaderMap,
     token: impl FnOnce() -> Option<TokenVerdict>,
 ) -> Result<(), (Gate, Refusal)> {
-    if caller.is_some_and(Caller::is_ambient) {
+    if caller.is_some_and(GatedCaller::is_ambient) {
         sender.admit_ambient(token).map_err(|refusal| (Gate::Csrf, refusal))?;
     }
     if let Some(rights) = rights {

@@ -3,7 +3,7 @@
 use super::{
     csp::{self, Directive, Name},
     permissions,
-    spec::{Frame, HeadersSpec, Part, Violation},
+    spec::{Frame, HeadersPart, HeadersSpec},
 };
 use crate::{
     catalogue::Rule,
@@ -12,33 +12,33 @@ use crate::{
     validator::validator,
 };
 
-validator!(HeadersSpec);
+validator!(HeadersSpec, HeadersPart);
 
 impl<'a> HeadersSpec<'a> {
     /// The number of checks of a part.
-    const fn slots(&self, part: Part) -> usize {
+    const fn slots(&self, part: HeadersPart) -> usize {
         match (part, self.frame) {
-            (Part::Csp, _) => match self.csp {
+            (HeadersPart::Csp, _) => match self.csp {
                 None => 0,
                 Some([]) => 1,
                 Some(csp) => csp::slots(csp),
             },
-            (Part::Permissions, _) => self.permissions.len(),
+            (HeadersPart::Permissions, _) => self.permissions.len(),
             // An empty list is checked as a whole, and so is a list next to a directive.
-            (Part::Frame, Some(Frame::Listed(origins))) => origins.len() + 1,
+            (HeadersPart::Frame, Some(Frame::Listed(origins))) => origins.len() + 1,
             _ => 1,
         }
     }
 
-    const fn value(&self, part: Part, index: usize) -> &'a str {
+    const fn value(&self, part: HeadersPart, index: usize) -> &'a str {
         match (part, self.frame) {
-            (Part::Csp, _) => csp::text(self.directives(), index),
-            (Part::Permissions, _) => entry(self.permissions, index),
-            (Part::Frame, Some(Frame::Listed(origins))) => entry(origins, index),
-            (Part::Referrer, _) => text(self.referrer),
-            (Part::Coop, _) => text(self.coop),
-            (Part::Coep, _) => text(self.coep),
-            (Part::Corp, _) => text(self.corp),
+            (HeadersPart::Csp, _) => csp::text(self.directives(), index),
+            (HeadersPart::Permissions, _) => entry(self.permissions, index),
+            (HeadersPart::Frame, Some(Frame::Listed(origins))) => entry(origins, index),
+            (HeadersPart::Referrer, _) => text(self.referrer),
+            (HeadersPart::Coop, _) => text(self.coop),
+            (HeadersPart::Coep, _) => text(self.coep),
+            (HeadersPart::Corp, _) => text(self.corp),
             _ => "",
         }
     }
@@ -50,24 +50,24 @@ impl<'a> HeadersSpec<'a> {
         }
     }
 
-    const fn check(&self, part: Part, index: usize) -> Option<Rule> {
+    const fn check(&self, part: HeadersPart, index: usize) -> Option<Rule> {
         match part {
-            Part::Csp => match self.directives() {
+            HeadersPart::Csp => match self.directives() {
                 [] => Some(Rule::CspEmpty),
                 csp => csp::check(csp, index),
             },
-            Part::Frame => self.check_frame(index),
-            Part::Referrer => check_referrer(self.referrer),
-            Part::Permissions => permissions::check(self.permissions, index),
-            Part::Coop => one_of(self.coop, &COOP, Rule::CoopUnknown),
-            Part::Coep => one_of(self.coep, &COEP, Rule::CoepUnknown),
-            Part::Corp => self.check_corp(),
-            Part::Hsts => match self.hsts {
+            HeadersPart::Frame => self.check_frame(index),
+            HeadersPart::Referrer => check_referrer(self.referrer),
+            HeadersPart::Permissions => permissions::check(self.permissions, index),
+            HeadersPart::Coop => one_of(self.coop, &COOP, Rule::CoopUnknown),
+            HeadersPart::Coep => one_of(self.coep, &COEP, Rule::CoepUnknown),
+            HeadersPart::Corp => self.check_corp(),
+            HeadersPart::Hsts => match self.hsts {
                 None | Some(0..=MOST_SECONDS) => None,
                 Some(_) => Some(Rule::HstsOutOfBounds),
             },
-            Part::Preload if self.preload => self.check_preload(),
-            Part::IncludeSubdomains | Part::Preload => None,
+            HeadersPart::Preload if self.preload => self.check_preload(),
+            HeadersPart::IncludeSubdomains | HeadersPart::Preload => None,
         }
     }
 

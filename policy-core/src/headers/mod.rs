@@ -16,4 +16,4 @@ pub use compiled::SecurityHeaders;
 #[cfg(feature = "engine")]
 pub use nonce::Nonce;
 pub use policy::{HeadersPolicy, HeadersPolicyBuilder};
-pub use spec::{Frame, HeadersSpec, Part, Violation};
+pub use spec::{Frame, HeadersPart, HeadersSpec, HeadersViolation};

@@ -2,7 +2,7 @@
 
 use super::{
     csp::{Directive, Name, Source},
-    spec::{Frame, HeadersSpec, Violation},
+    spec::{Frame, HeadersSpec, HeadersViolation},
 };
 #[cfg(feature = "engine")]
 use crate::facet::{FacetPolicy, FromSpec, RouteFacts};
@@ -94,7 +94,7 @@ impl HeadersPolicy {
     /// # Errors
     ///
     /// The first violation.
-    pub const fn checked(spec: HeadersSpec<'static>) -> Result<Self, Violation<'static>> {
+    pub const fn checked(spec: HeadersSpec<'static>) -> Result<Self, HeadersViolation<'static>> {
         match spec.first_error() {
             None => Ok(Self(spec)),
             Some(violation) => Err(violation),
@@ -112,7 +112,7 @@ impl FromSpec for HeadersPolicy {
     type Spec = HeadersSpec<'static>;
 
     fn from_spec(spec: Self::Spec) -> Result<Self, crate::Violation<'static, &'static str>> {
-        Self::checked(spec).map_err(Violation::named)
+        Self::checked(spec).map_err(HeadersViolation::named)
     }
 }
 
@@ -121,7 +121,7 @@ impl FacetPolicy for HeadersPolicy {
     type Compiled = super::SecurityHeaders;
 
     fn violations<'a>(&'a self, route: RouteFacts<'a>) -> Vec<crate::Violation<'a, &'static str>> {
-        HeadersSpec { route, ..self.0 }.violations().map(Violation::named).collect()
+        HeadersSpec { route, ..self.0 }.violations().map(HeadersViolation::named).collect()
     }
 
     fn compile(&self) -> Self::Compiled {
@@ -209,7 +209,7 @@ impl HeadersPolicyBuilder {
     /// # Errors
     ///
     /// The first violation.
-    pub const fn try_build(self) -> Result<HeadersPolicy, Violation<'static>> {
+    pub const fn try_build(self) -> Result<HeadersPolicy, HeadersViolation<'static>> {
         HeadersPolicy::checked(self.0)
     }
 

@@ -19,7 +19,7 @@ pub enum Frame<'a> {
 
 parts! {
     /// A part of a policy, by the name it has in the attribute.
-    "headers" {
+    HeadersPart, HeadersViolation: "headers" {
         /// `csp`
         Csp = "csp",
         /// `frame`

@@ -1,46 +1,50 @@
 //! The rules about scripts, for attributes, constants and the start.
 
-use super::spec::{JsonpSpec, Part, Violation};
+use super::spec::{JsonpPart, JsonpSpec};
 use crate::{
     catalogue::Rule,
     grammar::{contains, entry, eq},
     validator::validator,
 };
 
-validator!(JsonpSpec);
+validator!(JsonpSpec, JsonpPart);
 
 impl<'a> JsonpSpec<'a> {
     /// The number of checks of a part.
-    const fn slots(&self, part: Part) -> usize {
+    const fn slots(&self, part: JsonpPart) -> usize {
         match part {
-            Part::Methods => self.route.methods.len(),
+            JsonpPart::Methods => self.route.methods.len(),
             _ => 1,
         }
     }
 
-    const fn value(&self, part: Part, index: usize) -> &'a str {
+    const fn value(&self, part: JsonpPart, index: usize) -> &'a str {
         match part {
-            Part::Callback => self.callback,
-            Part::Methods => entry(self.route.methods, index),
-            Part::Auth | Part::Session | Part::Csrf => "",
+            JsonpPart::Callback => self.callback,
+            JsonpPart::Methods => entry(self.route.methods, index),
+            JsonpPart::Auth | JsonpPart::Session | JsonpPart::Csrf => "",
         }
     }
 
-    const fn check(&self, part: Part, index: usize) -> Option<Rule> {
+    const fn check(&self, part: JsonpPart, index: usize) -> Option<Rule> {
         let asks_caller = self.route.asks_caller();
         match part {
-            Part::Callback if self.callback.is_empty() => Some(Rule::JsonpParameterMissing),
-            Part::Callback if !is_unreserved(self.callback) => Some(Rule::JsonpParameterName),
-            Part::Methods if !is_of_scripts(entry(self.route.methods, index)) => {
+            JsonpPart::Callback if self.callback.is_empty() => Some(Rule::JsonpParameterMissing),
+            JsonpPart::Callback if !is_unreserved(self.callback) => Some(Rule::JsonpParameterName),
+            JsonpPart::Methods if !is_of_scripts(entry(self.route.methods, index)) => {
                 Some(Rule::JsonpMethod)
             }
-            Part::Auth if asks_caller => Some(Rule::JsonpNotPublic),
+            JsonpPart::Auth if asks_caller => Some(Rule::JsonpNotPublic),
             // For a route with credentials this is already reported.
-            Part::Session if self.route.takes_session && !asks_caller => {
+            JsonpPart::Session if self.route.takes_session && !asks_caller => {
                 Some(Rule::JsonpWithSession)
             }
-            Part::Csrf if self.csrf => Some(Rule::JsonpWithCsrf),
-            Part::Callback | Part::Methods | Part::Auth | Part::Session | Part::Csrf => None,
+            JsonpPart::Csrf if self.csrf => Some(Rule::JsonpWithCsrf),
+            JsonpPart::Callback
+            | JsonpPart::Methods
+            | JsonpPart::Auth
+            | JsonpPart::Session
+            | JsonpPart::Csrf => None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Policies that live in constants.
 
-use super::spec::{Grammar, JsonpSpec, Violation};
+use super::spec::{Grammar, JsonpSpec, JsonpViolation};
 #[cfg(feature = "engine")]
 use crate::facet::{FacetPolicy, FromSpec, RouteFacts};
 
@@ -36,7 +36,7 @@ impl JsonpPolicy {
     /// # Errors
     ///
     /// The first violation.
-    pub const fn checked(spec: JsonpSpec<'static>) -> Result<Self, Violation<'static>> {
+    pub const fn checked(spec: JsonpSpec<'static>) -> Result<Self, JsonpViolation<'static>> {
         match spec.first_error() {
             None => Ok(Self(spec)),
             Some(violation) => Err(violation),
@@ -54,7 +54,7 @@ impl FromSpec for JsonpPolicy {
     type Spec = JsonpSpec<'static>;
 
     fn from_spec(spec: Self::Spec) -> Result<Self, crate::Violation<'static, &'static str>> {
-        Self::checked(spec).map_err(Violation::named)
+        Self::checked(spec).map_err(JsonpViolation::named)
     }
 }
 
@@ -63,7 +63,7 @@ impl FacetPolicy for JsonpPolicy {
     type Compiled = Self;
 
     fn violations<'a>(&'a self, route: RouteFacts<'a>) -> Vec<crate::Violation<'a, &'static str>> {
-        JsonpSpec { route, ..self.0 }.violations().map(Violation::named).collect()
+        JsonpSpec { route, ..self.0 }.violations().map(JsonpViolation::named).collect()
     }
 
     fn compile(&self) -> Self {
@@ -88,7 +88,7 @@ impl JsonpPolicyBuilder {
     /// # Errors
     ///
     /// The first violation, see [`JsonpPolicy::checked`].
-    pub const fn try_build(self) -> Result<JsonpPolicy, Violation<'static>> {
+    pub const fn try_build(self) -> Result<JsonpPolicy, JsonpViolation<'static>> {
         JsonpPolicy::checked(self.0)
     }
 

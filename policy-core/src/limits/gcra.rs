@@ -64,7 +64,7 @@ impl Pace {
 ///
 /// ```
 /// use std::time::Duration;
-/// use policy_core::limits::{Rate, gcra::Account};
+/// use policy_core::limits::{Account, Rate};
 ///
 /// let (rate, now) = (Rate::per_minute(2), Duration::from_secs(7));
 /// let mut account = Account::EMPTY;

@@ -13,7 +13,7 @@ mod capacity;
 #[cfg(feature = "engine")]
 mod fields;
 #[cfg(feature = "engine")]
-pub mod gcra;
+mod gcra;
 mod policy;
 mod rate;
 mod spec;
@@ -28,10 +28,10 @@ pub use capacity::RateCapacity;
 #[cfg(feature = "engine")]
 pub use fields::RateFields;
 #[cfg(feature = "engine")]
-pub use gcra::{Granted, Refused};
+pub use gcra::{Account, Granted, Refused};
 pub use policy::Limits;
 pub use rate::{Rate, RateKey};
-pub use spec::{LimitSpec, Part, Violation};
+pub use spec::{LimitPart, LimitSpec, LimitViolation};
 #[cfg(feature = "engine")]
 pub use table::RateTable;
 pub use units::{body_of, message_of, rate_of, silence_of, timeout_of};

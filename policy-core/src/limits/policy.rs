@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::{
     Rate,
-    spec::{LimitSpec, Violation},
+    spec::{LimitSpec, LimitViolation},
 };
 
 /// The limits of a route. Each one is inherited separately, from the nearest level that states it.
@@ -133,12 +133,12 @@ impl Limits {
     }
 
     /// Every violation of the rules about limits, in the order of the parts.
-    pub fn violations(self) -> impl Iterator<Item = Violation<'static>> {
+    pub fn violations(self) -> impl Iterator<Item = LimitViolation<'static>> {
         LimitSpec::of(self).violations()
     }
 
     /// The first error, for use in constants.
-    pub const fn first_error(self) -> Option<Violation<'static>> {
+    pub const fn first_error(self) -> Option<LimitViolation<'static>> {
         LimitSpec::of(self).first_error()
     }
 }

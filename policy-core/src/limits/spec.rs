@@ -20,7 +20,7 @@ pub struct LimitSpec<'a> {
 
 parts! {
     /// A part of the limits of a route.
-    "limit" {
+    LimitPart, LimitViolation: "limit" {
         /// `body`
         Body = "body",
         /// `timeout`
@@ -43,7 +43,7 @@ parts! {
 /// One day. Longer work belongs in a background task that the client polls.
 pub(super) const LONGEST_TIMEOUT: Duration = Duration::from_secs(86_400);
 
-validator!(LimitSpec);
+validator!(LimitSpec, LimitPart);
 
 impl LimitSpec<'static> {
     /// An empty spec.
@@ -56,27 +56,27 @@ impl LimitSpec<'static> {
 }
 
 impl<'a> LimitSpec<'a> {
-    const fn slots(&self, _part: Part) -> usize {
+    const fn slots(&self, _part: LimitPart) -> usize {
         1
     }
 
     /// No limit is a text.
-    const fn value(&self, _part: Part, _index: usize) -> &'a str {
+    const fn value(&self, _part: LimitPart, _index: usize) -> &'a str {
         ""
     }
 
-    const fn check(&self, part: Part, _index: usize) -> Option<Rule> {
+    const fn check(&self, part: LimitPart, _index: usize) -> Option<Rule> {
         let limits = self.limits;
         match part {
-            Part::Body => match limits.body {
+            LimitPart::Body => match limits.body {
                 Some(0) => Some(Rule::LimitBodyOutOfBounds),
                 _ => None,
             },
-            Part::Timeout => match limits.timeout {
+            LimitPart::Timeout => match limits.timeout {
                 Some(timeout) if is_out_of_bounds(timeout) => Some(Rule::LimitTimeoutOutOfBounds),
                 _ => None,
             },
-            Part::Rate => match limits.rate {
+            LimitPart::Rate => match limits.rate {
                 Some(rate) if rate.count == 0 || rate.per.is_zero() => {
                     Some(Rule::LimitRateOutOfBounds)
                 }
@@ -85,23 +85,23 @@ impl<'a> LimitSpec<'a> {
                 }
                 _ => None,
             },
-            Part::Concurrency => match limits.concurrency {
+            LimitPart::Concurrency => match limits.concurrency {
                 Some(0) => Some(Rule::LimitConcurrencyZero),
                 _ => None,
             },
-            Part::Message => match limits.message {
+            LimitPart::Message => match limits.message {
                 Some(0) => Some(Rule::LimitMessageOutOfBounds),
                 _ => None,
             },
-            Part::Silence => match limits.silence {
+            LimitPart::Silence => match limits.silence {
                 Some(silence) if is_out_of_bounds(silence) => Some(Rule::LimitSilenceOutOfBounds),
                 _ => None,
             },
-            Part::Sockets => match limits.sockets {
+            LimitPart::Sockets => match limits.sockets {
                 Some(0) => Some(Rule::LimitSocketsZero),
                 _ => None,
             },
-            Part::SocketsPerCaller => match limits.sockets_per_caller {
+            LimitPart::SocketsPerCaller => match limits.sockets_per_caller {
                 Some(0) => Some(Rule::LimitSocketsZero),
                 _ => None,
             },
@@ -123,7 +123,7 @@ mod tests {
         LimitSpec { limits, route: RouteFacts { authentication, ..RouteFacts::UNKNOWN } }
     }
 
-    fn rules(spec: LimitSpec<'_>) -> Vec<(Part, Rule)> {
+    fn rules(spec: LimitSpec<'_>) -> Vec<(LimitPart, Rule)> {
         spec.violations().map(|found| (found.part, found.rule)).collect()
     }
 
@@ -150,14 +150,14 @@ mod tests {
             .sockets(0)
             .sockets_per_caller(0);
         let all = [
-            (Part::Body, Rule::LimitBodyOutOfBounds),
-            (Part::Timeout, Rule::LimitTimeoutOutOfBounds),
-            (Part::Rate, Rule::LimitRateOutOfBounds),
-            (Part::Concurrency, Rule::LimitConcurrencyZero),
-            (Part::Message, Rule::LimitMessageOutOfBounds),
-            (Part::Silence, Rule::LimitSilenceOutOfBounds),
-            (Part::Sockets, Rule::LimitSocketsZero),
-            (Part::SocketsPerCaller, Rule::LimitSocketsZero),
+            (LimitPart::Body, Rule::LimitBodyOutOfBounds),
+            (LimitPart::Timeout, Rule::LimitTimeoutOutOfBounds),
+            (LimitPart::Rate, Rule::LimitRateOutOfBounds),
+            (LimitPart::Concurrency, Rule::LimitConcurrencyZero),
+            (LimitPart::Message, Rule::LimitMessageOutOfBounds),
+            (LimitPart::Silence, Rule::LimitSilenceOutOfBounds),
+            (LimitPart::Sockets, Rule::LimitSocketsZero),
+            (LimitPart::SocketsPerCaller, Rule::LimitSocketsZero),
         ];
         assert_eq!(rules(LimitSpec::of(nothing)), all);
         let timeless = Rate { per: Duration::ZERO, ..Rate::per_second(1) };
@@ -178,7 +178,7 @@ mod tests {
             (by_principal, Authentication::Unknown, false),
         ] {
             let found = rules(on(Limits::NONE.rate(rate), authentication));
-            let want = [(Part::Rate, Rule::LimitRateOfNobody)];
+            let want = [(LimitPart::Rate, Rule::LimitRateOfNobody)];
             assert_eq!(found, if wrong { &want[..] } else { &[] });
         }
     }

@@ -17,4 +17,4 @@ pub use fields::{
     switches_to_websocket,
 };
 pub use mapping::Mapping;
-pub use sender::Sender;
+pub use sender::OriginalRequest;

@@ -10,7 +10,7 @@ use http::{
 
 /// The client of a request, and the address that it requested.
 #[derive(Clone, Copy, Debug)]
-pub struct Sender<'a> {
+pub struct OriginalRequest<'a> {
     /// The address of the client, if it is known.
     pub client: Option<IpAddr>,
     /// The host that the client requested, as this server knows it.
@@ -25,18 +25,18 @@ const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-impl Sender<'_> {
+impl OriginalRequest<'_> {
     /// Writes the sender for an upstream: `Forwarded` (RFC 7239), its predecessors `X-Forwarded-*`,
     /// and one more entry of `Via` (RFC 9110 7.6.3). Existing values of the first two are replaced,
     /// so that the upstream sees only the statement of this server.
     ///
     /// ```
     /// use http::{HeaderMap, Version};
-    /// use policy_core::reverse_proxy::Sender;
+    /// use policy_core::reverse_proxy::OriginalRequest;
     ///
     /// let client = Some("2001:db8::7".parse().unwrap());
     /// let sender =
-    ///     Sender { client, host: "shop.example", scheme: "https", version: Version::HTTP_2 };
+    ///     OriginalRequest { client, host: "shop.example", scheme: "https", version: Version::HTTP_2 };
     /// let mut headers = HeaderMap::new();
     /// sender.write(&mut headers);
     /// assert_eq!(headers["forwarded"], r#"for="[2001:db8::7]";host=shop.example;proto=https"#);
@@ -124,7 +124,8 @@ mod tests {
         headers.append(X_FORWARDED_FOR, HeaderValue::from_static("6.6.6.6"));
         headers.append(FORWARDED, HeaderValue::from_static("for=6.6.6.6"));
         let client = client.map(|client| client.parse().unwrap());
-        Sender { client, host, scheme: "http", version: Version::HTTP_11 }.write(&mut headers);
+        OriginalRequest { client, host, scheme: "http", version: Version::HTTP_11 }
+            .write(&mut headers);
         headers
     }
 

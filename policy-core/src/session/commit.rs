@@ -1,7 +1,8 @@
 //! The operation on the stored session at the end of a request.
 
 use super::{
-    Change, Data, DataError, Effects, Handle, Outcome, PrivilegeChange, Record, SessionId, Timings,
+    Data, DataChange, DataError, Effects, Handle, HandlerOutcome, PrivilegeChange, Record,
+    SessionId, Timings,
 };
 use crate::time::Timestamp;
 
@@ -129,7 +130,7 @@ impl Draft {
 pub fn plan(
     effects: &Effects,
     row: Row<'_>,
-    outcome: Outcome,
+    outcome: HandlerOutcome,
     now: Timestamp,
     timings: &Timings,
 ) -> Result<CommitPlan, DataError> {
@@ -187,9 +188,9 @@ pub fn plan(
 }
 
 fn plain(
-    changes: &[Change],
+    changes: &[DataChange],
     row: Row<'_>,
-    outcome: Outcome,
+    outcome: HandlerOutcome,
     now: Timestamp,
     timings: &Timings,
 ) -> Result<CommitPlan, DataError> {
@@ -206,7 +207,7 @@ fn plain(
             Ok(CommitPlan::Create(draft))
         }
         // The client would not receive a new id.
-        Row::Live(_) if outcome == Outcome::Aborted => Ok(CommitPlan::Nothing),
+        Row::Live(_) if outcome == HandlerOutcome::Aborted => Ok(CommitPlan::Nothing),
         Row::Live(record) => {
             let data = if changes.is_empty() { None } else { Some(replay(record, changes)?) };
             let data = data.filter(|data| *data != record.data);
@@ -231,7 +232,7 @@ fn plain(
     }
 }
 
-fn replay(record: &Record, changes: &[Change]) -> Result<Box<[u8]>, DataError> {
+fn replay(record: &Record, changes: &[DataChange]) -> Result<Box<[u8]>, DataError> {
     if changes.is_empty() {
         return Ok(record.data.clone());
     }
@@ -262,7 +263,7 @@ mod tests {
     }
 
     fn decide(effects: &Effects, row: Row<'_>, status: u16) -> CommitPlan {
-        let outcome = Outcome::Answered(status.try_into().unwrap());
+        let outcome = HandlerOutcome::Answered(status.try_into().unwrap());
         plan(effects, row, outcome, NOW, &Timings::default()).unwrap()
     }
 
@@ -291,8 +292,8 @@ mod tests {
             effects
         };
         let none = with(&|_| ());
-        let write = with(&|effects| effects.change(Change::Set("b".into(), 2.into())));
-        let same = with(&|effects| effects.change(Change::Set("a".into(), 1.into())));
+        let write = with(&|effects| effects.change(DataChange::Set("b".into(), 2.into())));
+        let same = with(&|effects| effects.change(DataChange::Set("a".into(), 1.into())));
         let as_ada = with(&|effects| effects.grant(login("ada")));
         let as_bob = with(&|effects| effects.grant(login("bob")));
         let identity = Identity::new("ada");
@@ -332,10 +333,12 @@ mod tests {
             let decided = decide(effects, row, status);
             assert_eq!(kind(&decided), expected, "{effects:?} on {row:?} with {status}");
         }
-        let lost = plan(&logout, Row::Live(&ada), Outcome::Aborted, NOW, &Timings::default());
+        let lost =
+            plan(&logout, Row::Live(&ada), HandlerOutcome::Aborted, NOW, &Timings::default());
         assert_eq!(lost, Ok(CommitPlan::Delete));
         let later = NOW.after(Duration::from_secs(3600));
-        let lost = plan(&none, Row::Live(&ada), Outcome::Aborted, later, &Timings::default());
+        let lost =
+            plan(&none, Row::Live(&ada), HandlerOutcome::Aborted, later, &Timings::default());
         assert_eq!(lost, Ok(CommitPlan::Nothing));
     }
 
@@ -349,7 +352,7 @@ mod tests {
             let mut effects = Effects::default();
             grant.into_iter().for_each(|grant| effects.grant(grant));
             let now = NOW.after(Duration::from_secs(60));
-            let outcome = Outcome::Answered(StatusCode::OK);
+            let outcome = HandlerOutcome::Answered(StatusCode::OK);
             match plan(&effects, Row::Live(&before), outcome, now, &timings) {
                 Ok(CommitPlan::Replace { expected: 3, draft, .. }) => draft,
                 other => panic!("{other:?}"),

@@ -39,7 +39,7 @@ type Edit = dyn Fn(&mut Map<String, Value>) + Send + Sync;
 /// another request has changed meanwhile. Every change is defined for all values.
 #[derive(Clone)]
 #[non_exhaustive]
-pub enum Change {
+pub enum DataChange {
     /// A key has this value.
     Set(Box<str>, Value),
     /// A key is gone.
@@ -55,7 +55,7 @@ pub enum Change {
     Update(Arc<Edit>),
 }
 
-impl Change {
+impl DataChange {
     fn apply(&self, values: &mut Map<String, Value>) {
         match self {
             Self::Set(key, value) => {
@@ -86,7 +86,7 @@ impl Change {
     }
 }
 
-impl fmt::Debug for Change {
+impl fmt::Debug for DataChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The values are the application's secrets.
         match self {
@@ -103,10 +103,10 @@ impl fmt::Debug for Change {
 /// The values of a session: a JSON object.
 ///
 /// ```
-/// use policy_core::session::{Change, Data};
+/// use policy_core::session::{DataChange, Data};
 ///
 /// let mut data = Data::read(br#"{"cart":[1],"seen":1}"#).unwrap();
-/// data.apply(&[Change::Incr("seen".into(), 1), Change::Push("cart".into(), 2.into(), 10)]);
+/// data.apply(&[DataChange::Incr("seen".into(), 1), DataChange::Push("cart".into(), 2.into(), 10)]);
 /// assert_eq!(&*data.write().unwrap(), br#"{"cart":[1,2],"seen":2}"#);
 /// ```
 #[derive(Clone, Default, PartialEq)]
@@ -149,7 +149,7 @@ impl Data {
     }
 
     /// Applies these changes, in order.
-    pub fn apply(&mut self, changes: &[Change]) {
+    pub fn apply(&mut self, changes: &[DataChange]) {
         for change in changes {
             change.apply(&mut self.0);
         }
@@ -188,7 +188,7 @@ mod tests {
 
     use super::*;
 
-    fn after(start: Value, change: Change) -> Value {
+    fn after(start: Value, change: DataChange) -> Value {
         let Value::Object(values) = start else { unreachable!() };
         let mut data = Data(values);
         data.apply(&[change]);
@@ -199,33 +199,33 @@ mod tests {
     fn changes_have_their_effect() {
         let start = || json!({"a": 1, "list": [1, 2, 3], "text": "x"});
         let done = |change| after(start(), change);
-        assert_eq!(done(Change::Set("a".into(), json!("b")))["a"], "b");
-        assert_eq!(done(Change::Remove("a".into())), json!({"list": [1, 2, 3], "text": "x"}));
-        assert_eq!(done(Change::Remove("none".into())), start());
-        assert_eq!(done(Change::Incr("a".into(), -3))["a"], -2);
-        assert_eq!(done(Change::Incr("none".into(), 5))["none"], 5);
-        assert_eq!(done(Change::Incr("text".into(), 5))["text"], 5);
-        assert_eq!(done(Change::Incr("a".into(), i64::MAX))["a"], i64::MAX);
-        assert_eq!(done(Change::Push("list".into(), json!(4), 3))["list"], json!([2, 3, 4]));
-        assert_eq!(done(Change::Push("list".into(), json!(4), 0))["list"], json!([]));
-        assert_eq!(done(Change::Push("text".into(), json!(4), 3))["text"], json!([4]));
-        assert_eq!(done(Change::Keep(["a".into(), "none".into()].into())), json!({"a": 1}));
+        assert_eq!(done(DataChange::Set("a".into(), json!("b")))["a"], "b");
+        assert_eq!(done(DataChange::Remove("a".into())), json!({"list": [1, 2, 3], "text": "x"}));
+        assert_eq!(done(DataChange::Remove("none".into())), start());
+        assert_eq!(done(DataChange::Incr("a".into(), -3))["a"], -2);
+        assert_eq!(done(DataChange::Incr("none".into(), 5))["none"], 5);
+        assert_eq!(done(DataChange::Incr("text".into(), 5))["text"], 5);
+        assert_eq!(done(DataChange::Incr("a".into(), i64::MAX))["a"], i64::MAX);
+        assert_eq!(done(DataChange::Push("list".into(), json!(4), 3))["list"], json!([2, 3, 4]));
+        assert_eq!(done(DataChange::Push("list".into(), json!(4), 0))["list"], json!([]));
+        assert_eq!(done(DataChange::Push("text".into(), json!(4), 3))["text"], json!([4]));
+        assert_eq!(done(DataChange::Keep(["a".into(), "none".into()].into())), json!({"a": 1}));
         let edit = |values: &mut Map<String, Value>| drop(values.insert("z".into(), json!(1)));
-        assert_eq!(done(Change::Update(Arc::new(edit)))["z"], 1);
+        assert_eq!(done(DataChange::Update(Arc::new(edit)))["z"], 1);
     }
 
     #[test]
     fn session_data_must_be_an_object_within_its_limits() {
         let mut data = Data::default();
         assert_eq!(&*data.write().unwrap(), b"");
-        data.apply(&[Change::Set("k".into(), "x".repeat(Record::MAX_DATA - 8).into())]);
+        data.apply(&[DataChange::Set("k".into(), "x".repeat(Record::MAX_DATA - 8).into())]);
         assert_eq!(data.write().unwrap().len(), Record::MAX_DATA);
-        data.apply(&[Change::Set("l".into(), Value::Null)]);
+        data.apply(&[DataChange::Set("l".into(), Value::Null)]);
         assert_eq!(data.write(), Err(DataError::TooLarge));
         for (levels, deep) in [(Data::MAX_DEPTH, false), (Data::MAX_DEPTH + 1, true)] {
             let mut data = Data::default();
             let value = (0..levels).fold(json!(1), |inner, _| json!([inner]));
-            data.apply(&[Change::Set("k".into(), value)]);
+            data.apply(&[DataChange::Set("k".into(), value)]);
             let written = data.write();
             assert_eq!(written == Err(DataError::TooDeep), deep, "{levels} levels");
             assert!(deep || Data::read(&written.unwrap()) == Ok(data));
@@ -237,19 +237,19 @@ mod tests {
 
     #[test]
     fn nothing_prints_values() {
-        let change = Change::Set("key".into(), "secret".into());
+        let change = DataChange::Set("key".into(), "secret".into());
         let mut data = Data::default();
         data.apply(std::slice::from_ref(&change));
         assert_eq!(format!("{change:?} {data:?}"), r#"Set("key", ..) {"key"}"#);
     }
 
-    fn changes(keys: &'static str) -> impl Strategy<Value = Vec<Change>> {
+    fn changes(keys: &'static str) -> impl Strategy<Value = Vec<DataChange>> {
         let key = prop::sample::select(keys.split(' ').collect::<Vec<_>>());
         let change = (key, 0..4, -5_i64..5).prop_map(|(key, kind, n)| match kind {
-            0 => Change::Set(key.into(), n.into()),
-            1 => Change::Remove(key.into()),
-            2 => Change::Incr(key.into(), n),
-            _ => Change::Push(key.into(), n.into(), 3),
+            0 => DataChange::Set(key.into(), n.into()),
+            1 => DataChange::Remove(key.into()),
+            2 => DataChange::Incr(key.into(), n),
+            _ => DataChange::Push(key.into(), n.into(), 3),
         });
         prop::collection::vec(change, 1..8)
     }

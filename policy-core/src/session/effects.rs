@@ -2,18 +2,18 @@
 
 use http::StatusCode;
 
-use super::{Change, Identity};
+use super::{DataChange, Identity};
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum HandlerOutcome {
     /// The handler responded with this status.
     Answered(StatusCode),
     /// The handler panicked or timed out, or the client closed the connection.
     Aborted,
 }
 
-impl Outcome {
+impl HandlerOutcome {
     /// Whether changes that grant rights are committed.
     pub(super) fn commits_grants(self) -> bool {
         matches!(self, Self::Answered(status) if status.as_u16() < 400)
@@ -49,7 +49,7 @@ pub struct Effects {
     grant: Option<PrivilegeChange>,
     /// The number of changes that came before the grant.
     before_grant: usize,
-    changes: Vec<Change>,
+    changes: Vec<DataChange>,
 }
 
 impl Effects {
@@ -57,7 +57,7 @@ impl Effects {
     pub fn end(&mut self, keep: impl IntoIterator<Item = Box<str>>) {
         self.ends = true;
         self.grant = None;
-        self.changes.push(Change::Keep(keep.into_iter().collect()));
+        self.changes.push(DataChange::Keep(keep.into_iter().collect()));
     }
 
     /// Grants rights; replaces an earlier grant of this request.
@@ -67,7 +67,7 @@ impl Effects {
     }
 
     /// Changes a value.
-    pub fn change(&mut self, change: Change) {
+    pub fn change(&mut self, change: DataChange) {
         self.changes.push(change);
     }
 
@@ -87,13 +87,13 @@ impl Effects {
     }
 
     /// The changes of the values.
-    pub fn changes(&self) -> &[Change] {
+    pub fn changes(&self) -> &[DataChange] {
         &self.changes
     }
 
     /// The changes that are committed. Changes made after a grant were meant for a session with the
     /// new rights, so they are dropped together with a grant that is not committed.
-    pub(super) fn committed(&self, outcome: Outcome) -> &[Change] {
+    pub(super) fn committed(&self, outcome: HandlerOutcome) -> &[DataChange] {
         let len = match self.grant {
             _ if !outcome.commits_writes() => 0,
             Some(_) if !outcome.commits_grants() => self.before_grant,

@@ -9,8 +9,8 @@ mod successor;
 mod timings;
 
 pub use commit::{CommitPlan, Draft, Row, plan};
-pub use data::{Change, Data, DataError};
-pub use effects::{Effects, Outcome, PrivilegeChange};
+pub use data::{Data, DataChange, DataError};
+pub use effects::{Effects, HandlerOutcome, PrivilegeChange};
 pub use id::{Handle, HandleError, SessionId, SessionKey};
 pub use record::{Identity, Record};
 pub use successor::SuccessorKey;

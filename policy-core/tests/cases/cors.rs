@@ -4,7 +4,7 @@
 use http::HeaderValue;
 use policy_core::{
     Rule,
-    cors::{Cors, CorsConfig, OriginDecision, Part, PolicyErrors},
+    cors::{Cors, CorsConfig, CorsPart, OriginDecision, PolicyErrors},
     head::Single,
     origin::OriginSet,
 };
@@ -136,7 +136,7 @@ fn list(value: &Value) -> Vec<&str> {
 /// The violations in the terms of the cases.
 fn reasons(errors: &PolicyErrors) -> Vec<String> {
     let one = |error: &policy_core::cors::PolicyError| {
-        let field = if error.part() == Part::Within { Part::Origins } else { error.part() };
+        let field = if error.part() == CorsPart::Within { CorsPart::Origins } else { error.part() };
         format!("{}:{}", field.name(), reason(error.rule()))
     };
     errors.errors().iter().map(one).collect()

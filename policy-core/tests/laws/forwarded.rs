@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderValue};
 use policy_core::forwarded::{
-    Hosts, Network, Reported, Scheme, Statement, forwarded,
+    Hosts, IpNetwork, Reported, Statement, UriScheme, forwarded,
     proxy_protocol::{self, Progress},
     x_forwarded,
 };
@@ -13,8 +13,8 @@ fn met(precondition: bool) -> Judged {
     Ok(Precondition::met_if(precondition))
 }
 
-fn trusted() -> Vec<Network> {
-    vec![Network::parse("10.0.0.0/8").expect("a network")]
+fn trusted() -> Vec<IpNetwork> {
+    vec![IpNetwork::parse("10.0.0.0/8").expect("a network")]
 }
 
 /// Pieces from which a client composes lines: valid ones, almost valid ones, and ones that could
@@ -85,7 +85,7 @@ fn clients_cannot_forge_forwarded() {
         let headers = headers("forwarded", &added(lines, own, is_joined));
         let said = forwarded(&headers, &trusted()).expect("a proxy's own element is read");
         prop_assert_eq!(address(&said), Some("192.0.2.1".to_owned()));
-        prop_assert_eq!((said.scheme, said.host), (Some(Scheme::Other), Some("a.example")));
+        prop_assert_eq!((said.scheme, said.host), (Some(UriScheme::Other), Some("a.example")));
         met(is_written)
     });
 }
@@ -102,7 +102,7 @@ fn clients_cannot_forge_x_forwarded() {
         all.extend(headers("x-forwarded-host", &added(hosts, "a.example", is_joined)));
         let said = x_forwarded(&all, &trusted(), Hosts::Believed).expect("a proxy's own entries");
         prop_assert_eq!(address(&said), Some("192.0.2.1".to_owned()));
-        prop_assert_eq!((said.scheme, said.host), (Some(Scheme::Other), Some("a.example")));
+        prop_assert_eq!((said.scheme, said.host), (Some(UriScheme::Other), Some("a.example")));
         met(is_written)
     });
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, net::IpAddr, time::Duration};
 
-use policy_core::limits::{Rate, RateCapacity, RateTable, gcra::Account};
+use policy_core::limits::{Account, Rate, RateCapacity, RateTable};
 use policy_core_tests::law::{Precondition, holds};
 use proptest::{collection::vec, prelude::*};
 

@@ -4,7 +4,7 @@
 
 use policy_core::{
     Rule,
-    auth::{AuthSpec, Part, Violation, seconds_of},
+    auth::{AuthPart, AuthSpec, AuthViolation, seconds_of},
 };
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
@@ -92,9 +92,9 @@ impl Attribute for Args {
             methods: &context.methods,
             ..self.words()
         };
-        for Violation { rule, part, index, value, .. } in spec.violations() {
+        for AuthViolation { rule, part, index, value, .. } in spec.violations() {
             let value = match (part, &fresh) {
-                (Part::Fresh, Some((text, _))) => text,
+                (AuthPart::Fresh, Some((text, _))) => text,
                 _ => value,
             };
             if self.is_visible(part) {
@@ -285,15 +285,15 @@ impl Args {
         }
     }
 
-    fn lists(&self) -> [(Part, Option<&List>); 3] {
+    fn lists(&self) -> [(AuthPart, Option<&List>); 3] {
         [
-            (Part::Issuers, self.issuers.as_ref()),
-            (Part::Scopes, self.scopes.as_ref()),
-            (Part::Roles, self.roles.as_ref()),
+            (AuthPart::Issuers, self.issuers.as_ref()),
+            (AuthPart::Scopes, self.scopes.as_ref()),
+            (AuthPart::Roles, self.roles.as_ref()),
         ]
     }
 
-    fn unseen_lists(&self) -> impl Iterator<Item = (Part, &List)> {
+    fn unseen_lists(&self) -> impl Iterator<Item = (AuthPart, &List)> {
         let lists = self.lists().into_iter().filter(|(part, _)| !self.is_visible(*part));
         lists.filter_map(|(part, entries)| Some((part, entries?)))
     }
@@ -349,63 +349,65 @@ impl Args {
     /// One panic for each token that may be at fault.
     fn panics(&self, context: &Context<'_>) -> TokenStream {
         let mut arms = TokenStream::new();
-        let path = |part: Part| {
+        let path = |part: AuthPart| {
             let variant = format_ident!("{part:?}");
-            quote!(__policy::policy_core::auth::Part::#variant)
+            quote!(__policy::policy_core::auth::AuthPart::#variant)
         };
         for (part, list) in self.unseen_lists() {
             let tokens_of = |index| self.tokens_of(part, index, context);
             arms.extend(panic_arms(&path(part), Some(list), tokens_of));
         }
         if context.attributes.csrf.is_some() {
-            let tokens_of = |index| self.tokens_of(Part::Csrf, index, context);
-            arms.extend(panic_arms(&path(Part::Csrf), None, tokens_of));
+            let tokens_of = |index| self.tokens_of(AuthPart::Csrf, index, context);
+            arms.extend(panic_arms(&path(AuthPart::Csrf), None, tokens_of));
         }
-        if context.user.is_some() && !self.is_visible(Part::Issuers) {
-            let tokens_of = |index| self.tokens_of(Part::Principal, index, context);
-            arms.extend(panic_arms(&path(Part::Principal), None, tokens_of));
+        if context.user.is_some() && !self.is_visible(AuthPart::Issuers) {
+            let tokens_of = |index| self.tokens_of(AuthPart::Principal, index, context);
+            arms.extend(panic_arms(&path(AuthPart::Principal), None, tokens_of));
         }
-        let otherwise = panic_at(&self.tokens_of(Part::Cors, 0, context));
+        let otherwise = panic_at(&self.tokens_of(AuthPart::Cors, 0, context));
         quote!(#arms _ => #otherwise,)
     }
 
     /// Whether all values of a part are visible.
-    fn is_visible(&self, part: Part) -> bool {
+    fn is_visible(&self, part: AuthPart) -> bool {
         let is_literal =
             |list: &Option<List>| list.as_ref().is_none_or(|list| list.literals().is_some());
         match part {
-            Part::Auth => !self.is_broken,
-            Part::Issuers => is_literal(&self.issuers),
-            Part::Scopes => is_literal(&self.scopes),
-            Part::Roles => is_literal(&self.roles),
+            AuthPart::Auth => !self.is_broken,
+            AuthPart::Issuers => is_literal(&self.issuers),
+            AuthPart::Scopes => is_literal(&self.scopes),
+            AuthPart::Roles => is_literal(&self.roles),
             _ => true,
         }
     }
 
     /// The tokens of an entry, or of the smallest enclosing part that exists.
-    fn tokens_of(&self, part: Part, index: usize, context: &Context<'_>) -> TokenStream {
+    fn tokens_of(&self, part: AuthPart, index: usize, context: &Context<'_>) -> TokenStream {
         let entry = |list: &Option<List>| list.as_ref().map(|list| list.tokens_of(index));
         let found = match part {
-            Part::Auth => {
+            AuthPart::Auth => {
                 let public = self.callers.iter().find(|word| *word == "public");
                 public.map(ToTokens::to_token_stream)
             }
-            Part::Ticket => {
+            AuthPart::Ticket => {
                 let ticket = self.callers.iter().find(|word| *word == "ticket");
                 ticket.map(ToTokens::to_token_stream)
             }
-            Part::Scheme => self.scheme.as_ref().map(|scheme| scheme.key.to_token_stream()),
-            Part::Issuers => entry(&self.issuers),
-            Part::Scopes => entry(&self.scopes),
-            Part::Roles => entry(&self.roles),
-            Part::Fresh => self.fresh.as_ref().map(ToTokens::to_token_stream),
-            Part::Csrf => context.attributes.csrf.as_ref().map(|csrf| csrf.tokens.clone()),
-            Part::Cors => match &context.attributes.cors {
+            AuthPart::Scheme => self.scheme.as_ref().map(|scheme| scheme.key.to_token_stream()),
+            AuthPart::Issuers => entry(&self.issuers),
+            AuthPart::Scopes => entry(&self.scopes),
+            AuthPart::Roles => entry(&self.roles),
+            AuthPart::Fresh => self.fresh.as_ref().map(ToTokens::to_token_stream),
+            AuthPart::Csrf => context.attributes.csrf.as_ref().map(|csrf| csrf.tokens.clone()),
+            AuthPart::Cors => match &context.attributes.cors {
                 Some(PolicyArgs::Shared(expr)) => Some(expr.to_token_stream()),
                 Some(PolicyArgs::Inline(inline)) => Some(inline.tokens_of_credentials()),
                 _ => None,
             },
-            Part::Principal => context.principal.or(context.user).map(ToTokens::to_token_stream),
+            AuthPart::Principal => {
+                context.principal.or(context.user).map(ToTokens::to_token_stream)
+            }
         };
         found.unwrap_or_else(|| self.tokens.clone())
     }
@@ -426,7 +428,7 @@ fn is_without_credentials(context: &Context<'_>) -> bool {
 }
 
 /// The constant that holds a list whose values are not visible.
-fn constant_of(part: Part) -> TokenStream {
+fn constant_of(part: AuthPart) -> TokenStream {
     let name = format_ident!("__POLICY_{}", part.name().to_ascii_uppercase());
     name.to_token_stream()
 }

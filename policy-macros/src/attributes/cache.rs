@@ -2,7 +2,7 @@
 
 use policy_core::{
     Rule,
-    cache::{Audience, CacheSpec, Part, Violation},
+    cache::{Audience, CachePart, CacheSpec, CacheViolation},
 };
 use proc_macro2::{Literal, TokenStream};
 use quote::{ToTokens, quote};
@@ -105,7 +105,7 @@ impl Attribute for Args {
             vary: &strs(&vary),
             route: context.facts(),
         };
-        for Violation { rule, part, index, value, .. } in spec.violations() {
+        for CacheViolation { rule, part, index, value, .. } in spec.violations() {
             diagnostics.rule(inline.tokens_of(part, index), rule, value);
         }
     }
@@ -171,10 +171,10 @@ impl InlineCache {
     }
 
     /// The tokens of a part, or of the smallest enclosing part that exists.
-    fn tokens_of(&self, part: Part, index: usize) -> TokenStream {
+    fn tokens_of(&self, part: CachePart, index: usize) -> TokenStream {
         let flag = self.flags.iter().find(|flag| *flag == part.name());
         let age = self.age(part.name()).map(|age| age.tokens.clone());
-        let entry = self.vary.as_ref().filter(|_| part == Part::Vary);
+        let entry = self.vary.as_ref().filter(|_| part == CachePart::Vary);
         flag.map(ToTokens::to_token_stream)
             .or(age)
             .or_else(|| entry.map(|list| list.tokens_of(index)))

@@ -2,7 +2,7 @@
 
 use policy_core::{
     Rule,
-    cors::{CorsExtension, CorsSpec, Origins, Part, Violation},
+    cors::{CorsExtension, CorsPart, CorsSpec, CorsViolation, Origins},
 };
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
@@ -206,7 +206,7 @@ impl InlineCors {
 
     /// The `*` of a policy, which cannot have credentials; else the attribute, which lacks them.
     pub(super) fn tokens_of_credentials(&self) -> TokenStream {
-        let literals = self.list(Part::Origins).and_then(List::literals).unwrap_or_default();
+        let literals = self.list(CorsPart::Origins).and_then(List::literals).unwrap_or_default();
         let star = literals.into_iter().find(|origin| origin.value() == "*");
         star.map_or_else(|| self.tokens.clone(), ToTokens::to_token_stream)
     }
@@ -245,9 +245,9 @@ impl InlineCors {
             self.check_extension(diagnostics);
         }
         let texts_of = |part| texts(self.list(part));
-        let (origins, within) = (texts_of(Part::Origins), texts_of(Part::Within));
-        let (methods, headers) = (texts_of(Part::Methods), texts_of(Part::Headers));
-        let expose = texts_of(Part::Expose);
+        let (origins, within) = (texts_of(CorsPart::Origins), texts_of(CorsPart::Within));
+        let (methods, headers) = (texts_of(CorsPart::Methods), texts_of(CorsPart::Headers));
+        let expose = texts_of(CorsPart::Expose);
         let (origins, within, methods) = (strs(&origins), strs(&within), strs(&methods));
         let spec = CorsSpec {
             origins: match &self.origins {
@@ -269,7 +269,7 @@ impl InlineCors {
         };
         let extension = CorsExtension { headers: spec.headers, expose: spec.expose };
         let spec = if self.extends() { extension.spec() } else { spec };
-        for Violation { rule, part, index, value, .. } in spec.violations() {
+        for CorsViolation { rule, part, index, value, .. } in spec.violations() {
             if self.is_visible(part) {
                 diagnostics.rule(self.tokens_of(part, index), rule, value);
             }
@@ -277,23 +277,23 @@ impl InlineCors {
     }
 
     /// The list of a part.
-    fn list(&self, part: Part) -> Option<&List> {
+    fn list(&self, part: CorsPart) -> Option<&List> {
         match (part, &self.origins) {
-            (Part::Origins, Some(OriginsArg::Listed(list))) => Some(list),
-            (Part::Within, Some(OriginsArg::AtRunTime { within, .. })) => within.as_ref(),
-            (Part::Methods, _) => self.methods.as_ref(),
-            (Part::Headers, _) => self.headers.as_ref(),
-            (Part::Expose, _) => self.expose.as_ref(),
+            (CorsPart::Origins, Some(OriginsArg::Listed(list))) => Some(list),
+            (CorsPart::Within, Some(OriginsArg::AtRunTime { within, .. })) => within.as_ref(),
+            (CorsPart::Methods, _) => self.methods.as_ref(),
+            (CorsPart::Headers, _) => self.headers.as_ref(),
+            (CorsPart::Expose, _) => self.expose.as_ref(),
             _ => None,
         }
     }
 
     /// Whether all values of a part are visible: each part is checked separately and with the
     /// flags, so a part that is not visible does not prevent checks of the others.
-    fn is_visible(&self, part: Part) -> bool {
+    fn is_visible(&self, part: CorsPart) -> bool {
         match (part, &self.origins) {
-            (Part::Origins, Some(OriginsArg::Unreadable)) => false,
-            (Part::MaxAge, _) => {
+            (CorsPart::Origins, Some(OriginsArg::Unreadable)) => false,
+            (CorsPart::MaxAge, _) => {
                 self.max_age.as_ref().is_none_or(|seconds| number_of(seconds).is_some())
             }
             _ => self.list(part).is_none_or(|list| list.literals().is_some()),
@@ -301,12 +301,12 @@ impl InlineCors {
     }
 
     fn is_all_visible(&self) -> bool {
-        Part::ALL.iter().all(|&part| self.is_visible(part))
+        CorsPart::ALL.iter().all(|&part| self.is_visible(part))
     }
 
     /// The tokens of an entry, or of the smallest enclosing part that exists.
-    fn tokens_of(&self, part: Part, index: usize) -> TokenStream {
-        if let (Part::MaxAge, Some(seconds)) = (part, &self.max_age) {
+    fn tokens_of(&self, part: CorsPart, index: usize) -> TokenStream {
+        if let (CorsPart::MaxAge, Some(seconds)) = (part, &self.max_age) {
             return seconds.to_token_stream();
         }
         match (self.list(part), &self.origins) {
@@ -401,9 +401,9 @@ impl InlineCors {
     fn failure(&self) -> TokenStream {
         let otherwise = panic_at(&self.tokens);
         let mut arms = TokenStream::new();
-        for &part in Part::ALL.iter().filter(|&&part| !self.is_visible(part)) {
+        for &part in CorsPart::ALL.iter().filter(|&&part| !self.is_visible(part)) {
             let variant = format_ident!("{part:?}");
-            let path = quote!(__policy::policy_core::cors::Part::#variant);
+            let path = quote!(__policy::policy_core::cors::CorsPart::#variant);
             arms.extend(panic_arms(&path, self.list(part), |index| self.tokens_of(part, index)));
         }
         quote! {

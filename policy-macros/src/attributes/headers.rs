@@ -3,7 +3,7 @@
 use policy_core::{
     Rule,
     headers::{
-        Frame, HeadersSpec, Part, Violation,
+        Frame, HeadersPart, HeadersSpec, HeadersViolation,
         csp::{self, Parsed, Source},
     },
 };
@@ -170,20 +170,20 @@ impl InlineHeaders {
     }
 
     fn check(&self, context: &Context<'_>, diagnostics: &mut Diagnostics) {
-        let text = |part: Part| self.text(part.name()).map(LitStr::value);
-        let csp_text = text(Part::Csp);
+        let text = |part: HeadersPart| self.text(part.name()).map(LitStr::value);
+        let csp_text = text(HeadersPart::Csp);
         let parsed = csp_text.as_deref().map(csp::parse);
         let unread = parsed.iter().flat_map(|parsed| &parsed.violations);
         for (rule, word) in unread {
-            diagnostics.rule(self.tokens_of(Part::Csp, 0), *rule, word);
+            diagnostics.rule(self.tokens_of(HeadersPart::Csp, 0), *rule, word);
         }
         // If nothing could be read, do not also report the policy as empty.
         let directives = parsed
             .as_ref()
             .filter(|parsed| parsed.violations.is_empty() || !parsed.directives.is_empty())
             .map(Parsed::borrowed);
-        let (referrer, coop) = (text(Part::Referrer), text(Part::Coop));
-        let (coep, corp) = (text(Part::Coep), text(Part::Corp));
+        let (referrer, coop) = (text(HeadersPart::Referrer), text(HeadersPart::Coop));
+        let (coep, corp) = (text(HeadersPart::Coep), text(HeadersPart::Corp));
         let (origins, permissions) = (texts(self.origins()), texts(self.permissions.as_ref()));
         let (origins, permissions) = (strs(&origins), strs(&permissions));
         let spec = HeadersSpec {
@@ -205,7 +205,7 @@ impl InlineHeaders {
             every_response: self.has("every_response"),
             route: context.facts(),
         };
-        for Violation { rule, part, index, value, .. } in spec.violations() {
+        for HeadersViolation { rule, part, index, value, .. } in spec.violations() {
             diagnostics.rule(self.tokens_of(part, index), rule, value);
         }
     }
@@ -249,13 +249,15 @@ impl InlineHeaders {
     }
 
     /// The tokens of an entry, or of the smallest enclosing part that exists.
-    fn tokens_of(&self, part: Part, index: usize) -> TokenStream {
+    fn tokens_of(&self, part: HeadersPart, index: usize) -> TokenStream {
         let found = match (part, &self.frame) {
-            (Part::Frame, Some(FrameArg::Listed(origins))) => Some(origins.tokens_of(index)),
-            (Part::Frame, Some(FrameArg::Word(word))) => Some(word.to_token_stream()),
-            (Part::Permissions, _) => self.permissions.as_ref().map(|list| list.tokens_of(index)),
-            (Part::Hsts, _) => self.hsts.as_ref().map(ToTokens::to_token_stream),
-            (Part::IncludeSubdomains | Part::Preload, _) => {
+            (HeadersPart::Frame, Some(FrameArg::Listed(origins))) => Some(origins.tokens_of(index)),
+            (HeadersPart::Frame, Some(FrameArg::Word(word))) => Some(word.to_token_stream()),
+            (HeadersPart::Permissions, _) => {
+                self.permissions.as_ref().map(|list| list.tokens_of(index))
+            }
+            (HeadersPart::Hsts, _) => self.hsts.as_ref().map(ToTokens::to_token_stream),
+            (HeadersPart::IncludeSubdomains | HeadersPart::Preload, _) => {
                 let flag = self.flags.iter().find(|flag| *flag == part.name());
                 flag.map(ToTokens::to_token_stream)
             }

@@ -1,6 +1,6 @@
 //! `#[jsonp]`: `callback = "cb", dotted`, or a shared policy.
 
-use policy_core::jsonp::{JsonpSpec, Part, Violation};
+use policy_core::jsonp::{JsonpPart, JsonpSpec, JsonpViolation};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Expr, Ident, LitStr};
@@ -74,8 +74,8 @@ impl Attribute for Args {
             csrf: context.attributes.csrf.is_some(),
             ..JsonpSpec::NOTHING
         };
-        for Violation { rule, part, value, .. } in spec.violations() {
-            if part != Part::Callback || !is_unseen {
+        for JsonpViolation { rule, part, value, .. } in spec.violations() {
+            if part != JsonpPart::Callback || !is_unseen {
                 diagnostics.rule(self.tokens_of(part, context), rule, value);
             }
         }
@@ -103,16 +103,16 @@ impl Attribute for Args {
 
 impl Args {
     /// The tokens of a part, or of the smallest enclosing part that exists.
-    fn tokens_of(&self, part: Part, context: &Context<'_>) -> TokenStream {
+    fn tokens_of(&self, part: JsonpPart, context: &Context<'_>) -> TokenStream {
         let inline = self.policy.inline();
         let found = match part {
-            Part::Callback => {
+            JsonpPart::Callback => {
                 let callback = inline.and_then(|inline| inline.callback.as_ref());
                 callback.map(ToTokens::to_token_stream)
             }
-            Part::Auth => context.attributes.auth.as_ref().and_then(auth::Args::first_word),
-            Part::Csrf => context.attributes.csrf.as_ref().map(|csrf| csrf.tokens.clone()),
-            Part::Methods | Part::Session => None,
+            JsonpPart::Auth => context.attributes.auth.as_ref().and_then(auth::Args::first_word),
+            JsonpPart::Csrf => context.attributes.csrf.as_ref().map(|csrf| csrf.tokens.clone()),
+            JsonpPart::Methods | JsonpPart::Session => None,
         };
         found.unwrap_or_else(|| self.tokens.clone())
     }

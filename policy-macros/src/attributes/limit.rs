@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use policy_core::{
     Rule,
-    limits::{LimitSpec, Limits, Part, Rate, body_of, message_of, rate_of, silence_of, timeout_of},
+    limits::{
+        LimitPart, LimitSpec, Limits, Rate, body_of, message_of, rate_of, silence_of, timeout_of,
+    },
 };
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
@@ -148,7 +150,7 @@ fn checked_value(shared: &TokenStream, context: &Context<'_>) -> TokenStream {
 
 impl InlineLimits {
     /// The limits that the literals state; unreadable ones are left out.
-    fn limits(&self, mut report: impl FnMut(Part, Rule)) -> Limits {
+    fn limits(&self, mut report: impl FnMut(LimitPart, Rule)) -> Limits {
         fn read<T>(
             literal: Option<&LitStr>,
             parse: impl Fn(&str) -> Result<T, Rule>,
@@ -157,14 +159,14 @@ impl InlineLimits {
             parse(&literal?.value()).map_err(report).ok()
         }
         let mut limits = Limits::NONE;
-        limits.body = read(self.body.as_ref(), body_of, |rule| report(Part::Body, rule));
+        limits.body = read(self.body.as_ref(), body_of, |rule| report(LimitPart::Body, rule));
         limits.timeout =
-            read(self.timeout.as_ref(), timeout_of, |rule| report(Part::Timeout, rule));
-        limits.rate = read(self.rate.as_ref(), rate_of, |rule| report(Part::Rate, rule));
+            read(self.timeout.as_ref(), timeout_of, |rule| report(LimitPart::Timeout, rule));
+        limits.rate = read(self.rate.as_ref(), rate_of, |rule| report(LimitPart::Rate, rule));
         limits.message =
-            read(self.message.as_ref(), message_of, |rule| report(Part::Message, rule));
+            read(self.message.as_ref(), message_of, |rule| report(LimitPart::Message, rule));
         limits.silence =
-            read(self.silence.as_ref(), silence_of, |rule| report(Part::Silence, rule));
+            read(self.silence.as_ref(), silence_of, |rule| report(LimitPart::Silence, rule));
         let value = |number: &Option<Number>| number.as_ref().map(|number| number.value);
         limits.concurrency = value(&self.concurrency);
         limits.sockets = value(&self.sockets);
@@ -173,20 +175,20 @@ impl InlineLimits {
     }
 
     /// The tokens and the text of a part.
-    fn text_of(&self, part: Part) -> (TokenStream, String) {
+    fn text_of(&self, part: LimitPart) -> (TokenStream, String) {
         let number = |number: &Option<Number>| {
             let number = number.as_ref().map(|number| &number.literal);
             (number.to_token_stream(), number.map(ToString::to_string).unwrap_or_default())
         };
         let literal = match part {
-            Part::Body => &self.body,
-            Part::Timeout => &self.timeout,
-            Part::Rate => &self.rate,
-            Part::Message => &self.message,
-            Part::Silence => &self.silence,
-            Part::Concurrency => return number(&self.concurrency),
-            Part::Sockets => return number(&self.sockets),
-            Part::SocketsPerCaller => return number(&self.sockets_per_caller),
+            LimitPart::Body => &self.body,
+            LimitPart::Timeout => &self.timeout,
+            LimitPart::Rate => &self.rate,
+            LimitPart::Message => &self.message,
+            LimitPart::Silence => &self.silence,
+            LimitPart::Concurrency => return number(&self.concurrency),
+            LimitPart::Sockets => return number(&self.sockets),
+            LimitPart::SocketsPerCaller => return number(&self.sockets_per_caller),
         };
         (literal.to_token_stream(), literal.as_ref().map(LitStr::value).unwrap_or_default())
     }

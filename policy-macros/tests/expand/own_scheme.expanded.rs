@@ -48,10 +48,10 @@ const _: () = {
         ::core::option::Option::None => {}
         ::core::option::Option::Some(__policy_violation) => {
             match (__policy_violation.part, __policy_violation.index) {
-                (__policy::policy_core::auth::Part::Scopes, _) => {
+                (__policy::policy_core::auth::AuthPart::Scopes, _) => {
                     ::core::panic!("{}", __policy_violation.text().as_str())
                 }
-                (__policy::policy_core::auth::Part::Csrf, _) => {
+                (__policy::policy_core::auth::AuthPart::Csrf, _) => {
                     ::core::panic!("{}", __policy_violation.text().as_str())
                 }
                 _ => ::core::panic!("{}", __policy_violation.text().as_str()),

@@ -43,22 +43,22 @@ const _: () = {
         ::core::option::Option::None => {}
         ::core::option::Option::Some(__policy_violation) => {
             match (__policy_violation.part, __policy_violation.index) {
-                (__policy::policy_core::cors::Part::Within, _) => {
+                (__policy::policy_core::cors::CorsPart::Within, _) => {
                     ::core::panic!("{}", __policy_violation.text().as_str())
                 }
-                (__policy::policy_core::cors::Part::Methods, _) => {
+                (__policy::policy_core::cors::CorsPart::Methods, _) => {
                     ::core::panic!("{}", __policy_violation.text().as_str())
                 }
-                (__policy::policy_core::cors::Part::Headers, 0usize) => {
+                (__policy::policy_core::cors::CorsPart::Headers, 0usize) => {
                     ::core::panic!("{}", __policy_violation.text().as_str())
                 }
-                (__policy::policy_core::cors::Part::Headers, 1usize) => {
+                (__policy::policy_core::cors::CorsPart::Headers, 1usize) => {
                     ::core::panic!("{}", __policy_violation.text().as_str())
                 }
-                (__policy::policy_core::cors::Part::Headers, _) => {
+                (__policy::policy_core::cors::CorsPart::Headers, _) => {
                     ::core::panic!("{}", __policy_violation.text().as_str())
                 }
-                (__policy::policy_core::cors::Part::MaxAge, _) => {
+                (__policy::policy_core::cors::CorsPart::MaxAge, _) => {
                     ::core::panic!("{}", __policy_violation.text().as_str())
                 }
                 _ => ::core::panic!("{}", __policy_violation.text().as_str()),

@@ -10,4 +10,4 @@ mod names;
 mod origins;
 
 pub use names::NameSet;
-pub use origins::{OriginRegion, ParseOriginRegionError, Witness, WitnessKind};
+pub use origins::{OriginRegion, OriginWitness, ParseOriginRegionError, WitnessKind};

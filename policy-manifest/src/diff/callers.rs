@@ -7,20 +7,23 @@ use policy_core::auth::OWN_ISSUER;
 use super::probe::{Cookie, Credentials, Extra, Slot};
 use super::side::Side;
 use crate::{
-    Route, RouteKind,
+    ManifestRoute, RouteKind,
     engine::Login,
-    facets::{Auth, Requirement},
+    facets::{Auth, RouteRequirement},
 };
 
 /// The credentials that a caller may send to one of two routes. Those with the shortest description
 /// are first.
-pub(super) fn candidates(sides: [(&Side, Option<&Route>); 2], class: &str) -> Vec<Credentials> {
-    let required = |route: Option<&Route>| match route.map(|route| &route.auth) {
+pub(super) fn candidates(
+    sides: [(&Side, Option<&ManifestRoute>); 2],
+    class: &str,
+) -> Vec<Credentials> {
+    let required = |route: Option<&ManifestRoute>| match route.map(|route| &route.auth) {
         Some(Auth::Required(requirement)) => requirement.clone(),
-        _ => Requirement::default(),
+        _ => RouteRequirement::default(),
     };
     let requirements = sides.map(|(_, route)| required(route));
-    let takes = |of: fn(&Requirement) -> bool| requirements.iter().any(of);
+    let takes = |of: fn(&RouteRequirement) -> bool| requirements.iter().any(of);
     let takes_session = takes(|requirement| requirement.session)
         || sides.iter().any(|(_, route)| route.is_some_and(|route| route.takes_session));
     let logins = logins(sides, &requirements);
@@ -74,7 +77,7 @@ pub(super) fn candidates(sides: [(&Side, Option<&Route>); 2], class: &str) -> Ve
     found
 }
 
-fn default_issuer(sides: &[(&Side, Option<&Route>); 2]) -> Option<String> {
+fn default_issuer(sides: &[(&Side, Option<&ManifestRoute>); 2]) -> Option<String> {
     let issuers = sides.iter().map(|(side, _)| {
         let tokens = side.manifest.app.tokens.as_ref()?;
         match &tokens.issuer {
@@ -86,7 +89,10 @@ fn default_issuer(sides: &[(&Side, Option<&Route>); 2]) -> Option<String> {
 }
 
 /// Logins, one of each kind that the requirements distinguish.
-fn logins(sides: [(&Side, Option<&Route>); 2], requirements: &[Requirement; 2]) -> Vec<Login> {
+fn logins(
+    sides: [(&Side, Option<&ManifestRoute>); 2],
+    requirements: &[RouteRequirement; 2],
+) -> Vec<Login> {
     let [one, other] = requirements;
     let default = default_issuer(&sides);
     let mut issuers = BTreeSet::from([None, default.clone()]);
@@ -102,7 +108,7 @@ fn logins(sides: [(&Side, Option<&Route>); 2], requirements: &[Requirement; 2]) 
     };
     let both = all([&one.scopes, &other.scopes]);
     let scopes = shortest_first([Vec::new(), one.scopes.clone(), other.scopes.clone(), both]);
-    let only = |own: &Requirement, other: &Requirement| {
+    let only = |own: &RouteRequirement, other: &RouteRequirement| {
         own.roles.iter().find(|role| !other.roles.contains(role)).cloned()
     };
     let of_both = one.roles.iter().find(|role| other.roles.contains(role)).cloned();
@@ -158,7 +164,7 @@ fn shortest_first(lists: impl IntoIterator<Item = Vec<String>>) -> Vec<Vec<Strin
 }
 
 /// Whether a login has the rights that are required, and whether it is fresh.
-fn kind(requirement: &Requirement, login: &Login) -> (bool, bool) {
+fn kind(requirement: &RouteRequirement, login: &Login) -> (bool, bool) {
     let has_scopes = requirement.scopes.iter().all(|scope| login.scopes.contains(scope));
     let has_role = requirement.roles.is_empty()
         || requirement.roles.iter().any(|role| login.roles.contains(role));
@@ -167,7 +173,7 @@ fn kind(requirement: &Requirement, login: &Login) -> (bool, bool) {
 }
 
 /// The parts of a request that only some routes read.
-fn extras(routes: [Option<&Route>; 2], class: &str) -> Vec<Extra> {
+fn extras(routes: [Option<&ManifestRoute>; 2], class: &str) -> Vec<Extra> {
     let mut found = vec![Extra::default()];
     let names: BTreeSet<&str> = routes
         .into_iter()

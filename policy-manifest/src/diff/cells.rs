@@ -16,7 +16,7 @@ use super::{
     side::Side,
 };
 use crate::{
-    RouteKind, Severity,
+    FindingSeverity, RouteKind,
     engine::{CallerFacts, Decision, Inspection, Outcome, SenderFacts},
     severity::{Authority, Effect, Gainer},
 };
@@ -33,7 +33,7 @@ pub(super) struct Sketch {
     pub(super) gains: Gains,
     pub(super) senders: Senders,
     pub(super) callers: Vec<String>,
-    pub(super) severity: Severity,
+    pub(super) severity: FindingSeverity,
     /// The facets that decide about the witness.
     pub(super) facets: BTreeSet<&'static str>,
     pub(super) sender: Sender,
@@ -53,7 +53,7 @@ pub(super) fn key_of(old: &Inspection, new: &Inspection) -> Key {
 
 /// One method of a path, and the routes that serve it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct PathMethods<'a> {
     pub(super) method: &'a str,
     /// Empty for tunnels.
     pub(super) path: &'a str,
@@ -79,7 +79,11 @@ struct Cell {
 }
 
 /// The requests to a place, without preflights, that are decided differently.
-pub(super) fn requests(sides: (&Side, &Side), place: Place<'_>, atoms: &Atoms) -> Vec<Sketch> {
+pub(super) fn requests(
+    sides: (&Side, &Side),
+    place: PathMethods<'_>,
+    atoms: &Atoms,
+) -> Vec<Sketch> {
     let (old, new) = sides;
     let inspect = |sender: &Sender, credentials: &Credentials| {
         let caller = credentials.caller();
@@ -138,7 +142,7 @@ pub(super) fn requests(sides: (&Side, &Side), place: Place<'_>, atoms: &Atoms) -
 }
 
 /// All senders that the two routes may distinguish. Only probes respond under another host name.
-fn senders((old, new): (&Side, &Side), place: Place<'_>, atoms: &Atoms) -> Vec<Sender> {
+fn senders((old, new): (&Side, &Side), place: PathMethods<'_>, atoms: &Atoms) -> Vec<Sender> {
     let mut senders = atoms.senders();
     let routes = [old.route(place.routes.0), new.route(place.routes.1)];
     if routes.into_iter().flatten().any(|route| route.kind == RouteKind::Probe) {
@@ -168,7 +172,7 @@ fn without_minor(sketches: Vec<Sketch>) -> Vec<Sketch> {
 }
 
 /// The access that one sender with some credentials has in one app and not in the other.
-fn cell(sides: (&Side, &Side), place: Place<'_>, row: &Row, column: &Column) -> Cell {
+fn cell(sides: (&Side, &Side), place: PathMethods<'_>, row: &Row, column: &Column) -> Cell {
     let none = || Cell { gained: Gains::default(), lost: Gains::default() };
     let is_possible = (row.key.0.is_some() && column.key.0.is_some())
         || (row.key.1.is_some() && column.key.1.is_some());
@@ -187,7 +191,7 @@ fn cell(sides: (&Side, &Side), place: Place<'_>, row: &Row, column: &Column) -> 
 /// How both apps decide about a request.
 pub(super) fn decisions(
     (old, new): (&Side, &Side),
-    place: Place<'_>,
+    place: PathMethods<'_>,
     sender: &Sender,
     credentials: &Credentials,
 ) -> (Decision, Decision) {
@@ -228,14 +232,14 @@ fn boxes(table: Vec<Vec<Gains>>) -> Vec<(Vec<usize>, Vec<usize>, Gains)> {
 
 fn sketch(
     sides: (&Side, &Side),
-    place: Place<'_>,
+    place: PathMethods<'_>,
     atoms: &Atoms,
     (axis, gains): (Axis, Gains),
     rows: &[&Row],
     columns: &[&Column],
 ) -> Option<Sketch> {
     // The worst case is the witness; among equals, the first.
-    let mut worst: Option<(Severity, &Sender, &Credentials)> = None;
+    let mut worst: Option<(FindingSeverity, &Sender, &Credentials)> = None;
     for row in rows {
         for sender in &row.senders {
             for column in columns {
@@ -246,7 +250,7 @@ fn sketch(
                 let severity = severity(atoms.gainer(sender), &gains, place.method, caller);
                 let credentials = column.credentials.first()?;
                 let is_odd = sender.is_odd(place.method);
-                let severity = if is_odd { Severity::Info } else { severity };
+                let severity = if is_odd { FindingSeverity::Info } else { severity };
                 let rank = |sender: &Sender, severity| (!sender.is_odd(place.method), severity);
                 let is_worse = worst
                     .is_none_or(|(known, other, _)| rank(sender, severity) > rank(other, known));
@@ -288,7 +292,11 @@ fn facet(decision: &Decision) -> &'static str {
 }
 
 /// The preflights for a method of a path that the apps answer differently.
-pub(super) fn preflights(sides: (&Side, &Side), place: Place<'_>, atoms: &Atoms) -> Vec<Sketch> {
+pub(super) fn preflights(
+    sides: (&Side, &Side),
+    place: PathMethods<'_>,
+    atoms: &Atoms,
+) -> Vec<Sketch> {
     let (old, new) = sides;
     let mut groups: BTreeMap<(Axis, Gains), Vec<Sender>> = BTreeMap::new();
     for origin in atoms.stated() {
@@ -358,7 +366,7 @@ pub(super) fn is_same_answer(before: &Decision, after: &Decision) -> bool {
 /// How both apps answer the preflight of a page.
 pub(super) fn answers(
     (old, new): (&Side, &Side),
-    place: Place<'_>,
+    place: PathMethods<'_>,
     origin: &Stated,
 ) -> (Decision, Decision) {
     let [before, after] = [old, new].map(|side| {
@@ -369,7 +377,12 @@ pub(super) fn answers(
 }
 
 /// The severity of this gain. `caller` is the caller as the app identifies it.
-fn severity(who: Gainer, gains: &Gains, method: &str, caller: Option<CallerFacts>) -> Severity {
+fn severity(
+    who: Gainer,
+    gains: &Gains,
+    method: &str,
+    caller: Option<CallerFacts>,
+) -> FindingSeverity {
     let authority = match caller {
         Some(CallerFacts::Nobody { handler: Some(Some(_)), .. }) => Authority::Ambient,
         None | Some(CallerFacts::Nobody { .. }) => Authority::Nobody,
@@ -388,15 +401,15 @@ fn severity(who: Gainer, gains: &Gains, method: &str, caller: Option<CallerFacts
                 true => Authority::Ambient,
                 false => authority,
             };
-            Severity::of(who, Effect::Write, authority)
+            FindingSeverity::of(who, Effect::Write, authority)
         }
         // A page that embeds a response without reading it learns little.
-        (true, true) if !reads => Severity::of(who, Effect::Read, Authority::Nobody),
+        (true, true) if !reads => FindingSeverity::of(who, Effect::Read, Authority::Nobody),
         _ if gains.reads == Some(super::access::Read::WithoutCredentials)
             && authority == Authority::Ambient =>
         {
-            Severity::of(who, Effect::Read, Authority::Nobody)
+            FindingSeverity::of(who, Effect::Read, Authority::Nobody)
         }
-        _ => Severity::of(who, Effect::Read, authority),
+        _ => FindingSeverity::of(who, Effect::Read, authority),
     }
 }

@@ -15,7 +15,7 @@ use super::{
     senders::Atoms,
     side::Side,
 };
-use crate::{Limits, Route};
+use crate::{ManifestRoute, RouteLimits};
 
 pub(super) struct Comparison<'a> {
     sides: (&'a Side, &'a Side),
@@ -85,7 +85,8 @@ impl<'a> Comparison<'a> {
         let method = asked.name().to_owned();
         let class = class_of(&method).to_owned();
         let routes = self.served(region, &method);
-        let place = cells::Place { method: &method, path: &region.path, class: &class, routes };
+        let place =
+            cells::PathMethods { method: &method, path: &region.path, class: &class, routes };
         // A redirected path has no route, but differs from a path that no route serves.
         let number = |side: &Side, found: Option<usize>| {
             found.filter(|number| side.engine.is_redirected(*number))
@@ -112,7 +113,7 @@ impl<'a> Comparison<'a> {
             let atoms = self.atoms(&all(sides.0, region.found.0), &all(sides.1, region.found.1));
             let known = self.of_preflights.entry(key);
             let routes = located::routes(sides, region.found, &method);
-            let place = cells::Place { routes, ..place };
+            let place = cells::PathMethods { routes, ..place };
             let found = known.or_insert_with(|| shared(cells::preflights(sides, place, &atoms)));
             sketches.extend(found.iter().cloned());
         }
@@ -188,14 +189,14 @@ fn shared(sketches: Vec<Sketch>) -> Rc<Vec<Rc<Sketch>>> {
 }
 
 /// The parts of a policy that decide about requests.
-fn policy_text(route: &Route) -> String {
-    let bare = Route {
+fn policy_text(route: &ManifestRoute) -> String {
+    let bare = ManifestRoute {
         path: String::new(),
         methods: Vec::new(),
         targets: Vec::new(),
         cache: None,
         headers: None,
-        limits: Limits::default(),
+        limits: RouteLimits::default(),
         ..route.clone()
     };
     serde_json::to_string(&bare).unwrap_or_default()

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::{access::Gains, senders::Senders};
 use crate::{
-    Change, Severity,
-    engine::{Caller, Decision},
+    Change, FindingSeverity,
+    engine::{Decision, RequestCredentials},
 };
 
 /// Which of two apps allows more.
@@ -44,13 +44,13 @@ impl Axis {
 /// Requests that one of two apps allows and the other does not, on routes with the same difference.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Finding {
+pub struct DiffFinding {
     /// Which of the two allows more.
     pub axis: Axis,
     /// The severity of the worst case.
-    pub severity: Severity,
+    pub severity: FindingSeverity,
     /// The places where the difference is.
-    pub places: Vec<Place>,
+    pub places: Vec<PathMethods>,
     /// The senders, and the access that they gain or lose; the worst first. No request is in two of
     /// them.
     pub cases: Vec<Case>,
@@ -63,7 +63,7 @@ pub struct Finding {
 /// Some methods of a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub struct Place {
+pub struct PathMethods {
     /// The template of the path; `*` for paths without a route, empty for tunnels.
     pub path: String,
     /// The methods.
@@ -83,7 +83,7 @@ pub struct Place {
 #[non_exhaustive]
 pub struct Case {
     /// The severity of the case.
-    pub severity: Severity,
+    pub severity: FindingSeverity,
     /// Programs and pages.
     pub senders: Senders,
     /// The least credentials that suffice, in words; empty for preflights, which have none.
@@ -104,7 +104,7 @@ pub struct Witness {
     /// The same request to the new app, if its origin or the name of its cookie differs.
     pub moved: Option<Request<()>>,
     /// The sender of the request.
-    pub caller: Caller,
+    pub caller: RequestCredentials,
     /// Their credentials in words.
     pub credentials: String,
     /// How the old app decides.
@@ -113,7 +113,7 @@ pub struct Witness {
     pub after: Decision,
 }
 
-impl Place {
+impl PathMethods {
     /// Methods and path in words.
     pub fn words(&self) -> String {
         let mut methods = self.methods.join(",");

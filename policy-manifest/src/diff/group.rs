@@ -10,14 +10,14 @@ use super::{
     access::Access,
     cells::Sketch,
     error::DiffError,
-    finding::{Axis, Case, Finding, Place, Witness},
+    finding::{Axis, Case, DiffFinding, PathMethods, Witness},
     located::Indices,
     places::Asked,
     probe,
     side::Side,
 };
 use crate::{
-    Change, Severity,
+    Change, FindingSeverity,
     engine::{Decision, Outcome},
     facets,
 };
@@ -50,9 +50,9 @@ impl Group {
         self.units.iter().take(1).flat_map(|unit| &unit.sketches)
     }
 
-    fn severity(&self) -> Severity {
+    fn severity(&self) -> FindingSeverity {
         let severities = self.sketches().map(|sketch| sketch.severity);
-        severities.max().unwrap_or(Severity::Info)
+        severities.max().unwrap_or(FindingSeverity::Info)
     }
 
     pub(super) fn order(&self) -> impl Ord + use<> {
@@ -65,12 +65,12 @@ impl Group {
         &self,
         sides: (&Side, &Side),
         changes: &[Change],
-    ) -> Result<Finding, DiffError> {
-        let mut places: BTreeMap<(String, bool), Place> = BTreeMap::new();
+    ) -> Result<DiffFinding, DiffError> {
+        let mut places: BTreeMap<(String, bool), PathMethods> = BTreeMap::new();
         for unit in &self.units {
             let path = |side: &Side, index| side.route(index).map(|route| route.path.clone());
             let key = (unit.template.clone(), unit.has_slash);
-            let place = places.entry(key).or_insert_with(|| Place {
+            let place = places.entry(key).or_insert_with(|| PathMethods {
                 path: unit.template.clone(),
                 methods: Vec::new(),
                 every_other_method: false,
@@ -106,11 +106,11 @@ impl Group {
         }
         let facets: BTreeSet<&'static str> =
             self.sketches().flat_map(|sketch| sketch.facets.iter().copied()).collect();
-        let places: Vec<Place> = places.into_values().collect();
+        let places: Vec<PathMethods> = places.into_values().collect();
         let changes = because(changes, &places, &facets);
         let facets = facets.into_iter().collect();
         let (axis, severity) = (self.axis, self.severity());
-        Ok(Finding { axis, severity, places, cases, facets, changes })
+        Ok(DiffFinding { axis, severity, places, cases, facets, changes })
     }
 }
 
@@ -163,7 +163,7 @@ fn outcome(decision: &Decision) -> String {
 }
 
 /// The changes that cause a finding: the changes of the deciding facets at its places.
-fn because(changes: &[Change], places: &[Place], decisive: &BTreeSet<&str>) -> Vec<Change> {
+fn because(changes: &[Change], places: &[PathMethods], decisive: &BTreeSet<&str>) -> Vec<Change> {
     let is_at = |change: &&Change| {
         places.iter().any(|place| {
             let paths = [Some(&place.path), place.before.as_ref(), place.after.as_ref()];

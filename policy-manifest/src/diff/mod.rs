@@ -23,7 +23,7 @@ use http::{Request, header};
 
 pub use access::{Gains, Read};
 pub use error::DiffError;
-pub use finding::{Axis, Case, Finding, Place, Witness};
+pub use finding::{Axis, Case, DiffFinding, PathMethods, Witness};
 pub use senders::Senders;
 
 use self::{
@@ -38,7 +38,7 @@ use crate::{
     Change, Manifest,
     algebra::OriginRegion,
     changes::between,
-    engine::{Caller, Engine, Gate},
+    engine::{Engine, Gate, RequestCredentials},
 };
 
 /// The changes from one app to another.
@@ -47,7 +47,7 @@ use crate::{
 pub struct Diff {
     /// The requests of which one app allows more than the other; widened access first, then the
     /// worst.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<DiffFinding>,
     /// The changes that are in no finding: no tested request gains or loses access by them.
     pub changes: Vec<Change>,
     sides: (Side, Side),
@@ -68,16 +68,16 @@ pub struct Diff {
 ///
 /// ```
 /// use policy_manifest::{
-///     Auth, Manifest, Requirement, Route,
+///     Auth, Manifest, RouteRequirement, ManifestRoute,
 ///     diff::{Axis, diff},
 /// };
 ///
 /// let of = |auth| {
 ///     let mut manifest = Manifest::new();
-///     manifest.routes.push(Route::handler("/orders", ["GET"], auth));
+///     manifest.routes.push(ManifestRoute::handler("/orders", ["GET"], auth));
 ///     manifest
 /// };
-/// let session = Auth::Required(Requirement { token: true, ..Requirement::default() });
+/// let session = Auth::Required(RouteRequirement { token: true, ..RouteRequirement::default() });
 /// let diff = diff(&of(session), &of(Auth::Public)).unwrap();
 /// let [finding] = diff.findings.as_slice() else { panic!() };
 /// assert_eq!(finding.axis, Axis::Widened);
@@ -117,7 +117,11 @@ impl Diff {
     /// request that is longer than one of them allows is in none, nor is a request of a page of
     /// `http://localhost` to an app in the development profile under another name of this machine:
     /// such an app is compared as `localhost`.
-    pub fn at(&self, request: &Request<()>, caller: &Caller) -> Vec<(&Finding, &Case)> {
+    pub fn at(
+        &self,
+        request: &Request<()>,
+        caller: &RequestCredentials,
+    ) -> Vec<(&DiffFinding, &Case)> {
         let (old, new) = &self.sides;
         let before = old.engine.inspect(request, caller);
         let after = new.engine.inspect(request, caller);
@@ -159,7 +163,7 @@ impl Diff {
 
     /// The access that only the new app allows a request, and the access that only the old one
     /// allows.
-    pub fn gains(&self, request: &Request<()>, caller: &Caller) -> (Gains, Gains) {
+    pub fn gains(&self, request: &Request<()>, caller: &RequestCredentials) -> (Gains, Gains) {
         let (old, new) = &self.sides;
         let [before, after] = [old, new].map(|side| {
             let inspection = side.engine.inspect(request, caller);
@@ -182,7 +186,7 @@ impl Diff {
         (after.beyond(&before), before.beyond(&after))
     }
 
-    fn case(&self, of: &CaseOf) -> Option<(&Finding, &Case)> {
+    fn case(&self, of: &CaseOf) -> Option<(&DiffFinding, &Case)> {
         let finding = self.findings.get(of.finding)?;
         Some((finding, finding.cases.get(of.case)?))
     }

@@ -8,7 +8,7 @@ use policy_core::{
 };
 
 use super::side::Identity;
-use crate::engine::{Caller, CredentialState, CsrfToken, Login};
+use crate::engine::{CredentialState, CsrfTokenState, Login, RequestCredentials};
 
 /// Which page sends a request, as its headers state it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -221,14 +221,14 @@ fn built(method: &str, target: &str, fields: Vec<(HeaderName, String)>) -> Reque
 
 impl Credentials {
     /// The result of checking the credentials in the stores and with the keys of the app.
-    pub(super) fn caller(&self) -> Caller {
+    pub(super) fn caller(&self) -> RequestCredentials {
         let session = match &self.cookie {
             Cookie::Session(slot) => slot.state(),
             Cookie::Absent | Cookie::Other | Cookie::TooLarge => CredentialState::Absent,
         };
-        let csrf = if self.has_csrf { CsrfToken::Valid } else { CsrfToken::Absent };
+        let csrf = if self.has_csrf { CsrfTokenState::Valid } else { CsrfTokenState::Absent };
         let [token, ticket, scheme] = [&self.bearer, &self.ticket, &self.scheme].map(Slot::state);
-        Caller { session, token, ticket, scheme, csrf }
+        RequestCredentials { session, token, ticket, scheme, csrf }
     }
 }
 

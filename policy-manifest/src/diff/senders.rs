@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::probe::{REPEATED, Sender, Stated};
 use crate::{
-    Cors,
+    RouteCors,
     algebra::{OriginRegion, WitnessKind},
     severity::Gainer,
 };
@@ -44,9 +44,9 @@ struct Atom {
 
 impl Atoms {
     /// Divides all origins, except the apps' own, into the sets that these policies distinguish.
-    pub(super) fn of<'a>(policies: impl Iterator<Item = &'a Cors>, own: [&str; 2]) -> Self {
+    pub(super) fn of<'a>(policies: impl Iterator<Item = &'a RouteCors>, own: [&str; 2]) -> Self {
         let mut regions: Vec<OriginRegion> = Vec::new();
-        for region in policies.map(Cors::region) {
+        for region in policies.map(RouteCors::region) {
             if !regions.contains(&region) {
                 regions.push(region);
             }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use policy_core::path::PathTemplate;
 
 use crate::{
-    Manifest, Route, RouteKind,
+    Manifest, ManifestRoute, RouteKind,
     engine::{Engine, EngineError},
-    facets::Cors,
+    facets::RouteCors,
 };
 
 /// The old or the new app: its manifest, and its engine with the data to address requests to it.
@@ -66,11 +66,11 @@ impl Side {
         }
     }
 
-    pub(super) fn route(&self, index: Option<usize>) -> Option<&Route> {
+    pub(super) fn route(&self, index: Option<usize>) -> Option<&ManifestRoute> {
         self.manifest.routes.get(index?)
     }
 
-    pub(super) fn cors(&self, index: Option<usize>) -> Option<&Cors> {
+    pub(super) fn cors(&self, index: Option<usize>) -> Option<&RouteCors> {
         self.route(index)?.cors.as_ref()
     }
 
@@ -85,7 +85,7 @@ fn unknown() -> String {
 }
 
 /// The templates that a route serves.
-fn texts(route: &Route) -> Vec<String> {
+fn texts(route: &ManifestRoute) -> Vec<String> {
     match route.kind {
         RouteKind::Mount | RouteKind::Proxy => {
             let prefix = &route.path;

@@ -2,17 +2,17 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::{
-    Auth, Cors, Csrf, Dangers, Jsonp, Origins, Requirement, Route, RouteKind, SessionFacts,
-    Severity, TokenFacts, engine::Outcome,
+    Auth, Csrf, Dangers, FindingSeverity, Jsonp, ManifestRoute, RouteCors, RouteKind, RouteOrigins,
+    RouteRequirement, SessionFacts, TokenFacts, engine::Outcome,
 };
 
-fn session() -> Requirement {
-    Requirement { session: true, ..Requirement::default() }
+fn session() -> RouteRequirement {
+    RouteRequirement { session: true, ..RouteRequirement::default() }
 }
 
-fn cors(origins: &[&str]) -> Cors {
-    Cors {
-        origins: Origins::Listed(origins.iter().map(|text| (*text).to_owned()).collect()),
+fn cors(origins: &[&str]) -> RouteCors {
+    RouteCors {
+        origins: RouteOrigins::Listed(origins.iter().map(|text| (*text).to_owned()).collect()),
         credentials: true,
         methods: None,
         headers: Vec::new(),
@@ -22,7 +22,7 @@ fn cors(origins: &[&str]) -> Cors {
     }
 }
 
-fn app(routes: Vec<Route>) -> Manifest {
+fn app(routes: Vec<ManifestRoute>) -> Manifest {
     let mut manifest = Manifest::new();
     manifest.app.public_origin = Some("https://api.shop.example".to_owned());
     manifest.app.sessions = Some(SessionFacts::new("memory", "__Host-sid", "lax"));
@@ -32,8 +32,8 @@ fn app(routes: Vec<Route>) -> Manifest {
     manifest
 }
 
-fn order(change: impl FnOnce(&mut Route)) -> Manifest {
-    let mut route = Route::handler("/orders", ["POST"], Auth::Required(session()));
+fn order(change: impl FnOnce(&mut ManifestRoute)) -> Manifest {
+    let mut route = ManifestRoute::handler("/orders", ["POST"], Auth::Required(session()));
     change(&mut route);
     app(vec![route])
 }
@@ -45,7 +45,7 @@ fn described(old: &Manifest, new: &Manifest) -> Vec<String> {
     assert_eq!(mirrored.findings.len(), found.findings.len());
     assert!(diff(new, new).unwrap().is_empty());
     let lines = found.findings.iter().flat_map(|finding| {
-        let places: Vec<_> = finding.places.iter().map(Place::words).collect();
+        let places: Vec<_> = finding.places.iter().map(PathMethods::words).collect();
         let places = places.join(" + ");
         let axis = finding.axis.name();
         finding.cases.iter().map(move |case| {
@@ -66,7 +66,7 @@ fn a_role_that_is_dropped_lets_every_session_in() {
     let staff = |roles: &[&str]| {
         order(|route| {
             let roles = roles.iter().map(|role| (*role).to_owned()).collect();
-            route.auth = Auth::Required(Requirement { roles, ..session() });
+            route.auth = Auth::Required(RouteRequirement { roles, ..session() });
         })
     };
     let (old, new) = (staff(&["staff"]), staff(&[]));
@@ -110,8 +110,8 @@ fn origins_that_are_granted_act_and_read_as_their_visitor() {
 
 #[test]
 fn a_new_path_is_compared_with_the_route_that_served_it() {
-    let item = Route::handler("/a/{id}", ["GET"], Auth::Required(session()));
-    let own = Route::handler("/a/x", ["GET"], Auth::Public);
+    let item = ManifestRoute::handler("/a/{id}", ["GET"], Auth::Required(session()));
+    let own = ManifestRoute::handler("/a/x", ["GET"], Auth::Public);
     let (old, new) = (app(vec![item.clone()]), app(vec![item, own]));
     assert_eq!(
         described(&old, &new),
@@ -121,7 +121,7 @@ fn a_new_path_is_compared_with_the_route_that_served_it() {
 
 #[test]
 fn templates_that_cross_are_compared_where_they_meet() {
-    let routes = |path: &str, auth| app(vec![Route::handler(path, ["GET"], auth)]);
+    let routes = |path: &str, auth| app(vec![ManifestRoute::handler(path, ["GET"], auth)]);
     let old = routes("/{tenant}/b", Auth::Required(session()));
     let new = routes("/a/{id}", Auth::Public);
     let found = diff(&old, &new).unwrap();
@@ -137,8 +137,8 @@ fn templates_that_cross_are_compared_where_they_meet() {
 
 #[test]
 fn a_removed_route_falls_back_to_the_surrounding_route() {
-    let files = Route::new(RouteKind::Mount, "/files", ["GET"], Auth::Public);
-    let pay = Route::handler("/files/pay", ["GET"], Auth::Required(session()));
+    let files = ManifestRoute::new(RouteKind::Mount, "/files", ["GET"], Auth::Public);
+    let pay = ManifestRoute::handler("/files/pay", ["GET"], Auth::Required(session()));
     let lines = described(&app(vec![files.clone(), pay.clone()]), &app(vec![files]));
     // A mounted service may use its own cookies, so HEAD with an `Upgrade` is refused.
     let (odd, usual): (Vec<_>, Vec<_>) =
@@ -152,11 +152,11 @@ fn a_removed_route_falls_back_to_the_surrounding_route() {
 
 #[test]
 fn a_fallback_serves_every_method_of_every_other_path() {
-    let not_found = Route::new(RouteKind::NotFound, "*", [""; 0], Auth::Public);
-    let fallback = Route::new(RouteKind::Fallback, "*", [""; 0], Auth::Public);
+    let not_found = ManifestRoute::new(RouteKind::NotFound, "*", [""; 0], Auth::Public);
+    let fallback = ManifestRoute::new(RouteKind::Fallback, "*", [""; 0], Auth::Public);
     let old = app(vec![not_found]);
     let found = diff(&old, &app(vec![fallback])).unwrap();
-    let place = |place: &Place| (place.path.clone(), place.every_other_method);
+    let place = |place: &PathMethods| (place.path.clone(), place.every_other_method);
     let places: Vec<_> =
         found.findings.iter().flat_map(|finding| &finding.places).map(place).collect();
     assert!(places.contains(&("*".to_owned(), true)), "{places:?}");
@@ -226,13 +226,13 @@ fn an_app_without_sessions_treats_no_cookie_as_a_session() {
 
 #[test]
 fn requests_that_no_page_sends_join_a_case_with_the_same_gain() {
-    let of = |auth| app(vec![Route::handler("/a", ["GET"], auth)]);
+    let of = |auth| app(vec![ManifestRoute::handler("/a", ["GET"], auth)]);
     let found = diff(&of(Auth::Required(session())), &of(Auth::Public)).unwrap();
     let cookie = ("cookie", "__Host-sid=session");
     let socket = [cookie, ("upgrade", "websocket"), ("connection", "upgrade")];
     let replay = [cookie, ("early-data", "1")];
     let session = crate::engine::CredentialState::valid();
-    let caller = Caller { session, ..Caller::default() };
+    let caller = RequestCredentials { session, ..RequestCredentials::default() };
     for fields in [&socket[..], &replay] {
         let request = Request::get("/a").header("host", "api.shop.example");
         let request =
@@ -248,8 +248,8 @@ fn requests_that_no_page_sends_join_a_case_with_the_same_gain() {
 
 #[test]
 fn scripts_and_isolation_are_compared() {
-    let of = |change: &dyn Fn(&mut Route)| {
-        let mut route = Route::handler("/prices", ["GET"], Auth::Public);
+    let of = |change: &dyn Fn(&mut ManifestRoute)| {
+        let mut route = ManifestRoute::handler("/prices", ["GET"], Auth::Public);
         route.isolation = Some(policy_core::isolation::Isolation::SameOrigin);
         change(&mut route);
         app(vec![route])
@@ -267,7 +267,7 @@ fn scripts_and_isolation_are_compared() {
 
 #[test]
 fn encoded_slashes_are_compared() {
-    let of = |path: &str| app(vec![Route::handler(path, ["GET"], Auth::Public)]);
+    let of = |path: &str| app(vec![ManifestRoute::handler(path, ["GET"], Auth::Public)]);
     let lines = described(&of("/p/{name}"), &of("/p/{name:slashes}"));
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(lines[0].contains("GET,HEAD /p/{name} with an encoded slash: everybody"), "{lines:?}");
@@ -275,9 +275,9 @@ fn encoded_slashes_are_compared() {
 
 #[test]
 fn tunnels_are_compared() {
-    let token = Auth::Required(Requirement { token: true, ..Requirement::default() });
+    let token = Auth::Required(RouteRequirement { token: true, ..RouteRequirement::default() });
     let tunnel = |auth| {
-        let mut route = Route::new(RouteKind::Tunnel, "", ["CONNECT"], auth);
+        let mut route = ManifestRoute::new(RouteKind::Tunnel, "", ["CONNECT"], auth);
         route.targets = vec!["db.example:5432".to_owned()];
         app(vec![route])
     };
@@ -288,11 +288,11 @@ fn tunnels_are_compared() {
 
 #[test]
 fn no_severity_exceeds_a_stranger_with_the_session_of_a_user() {
-    let requirement = Requirement { optional: true, ..session() };
+    let requirement = RouteRequirement { optional: true, ..session() };
     let old = order(|_| ());
     let new = order(|route| route.auth = Auth::Required(requirement));
     let found = diff(&old, &new).unwrap();
-    assert_eq!(found.findings[0].severity, Severity::High);
+    assert_eq!(found.findings[0].severity, FindingSeverity::High);
     let is_anonymous = |case: &Case| case.callers.iter().any(|words| words == "no credentials");
     assert!(found.findings[0].cases.iter().any(is_anonymous));
 }
@@ -300,7 +300,7 @@ fn no_severity_exceeds_a_stranger_with_the_session_of_a_user() {
 /// Orchestrators call probes by an address.
 #[test]
 fn a_route_that_replaces_a_probe_responds_only_under_the_name_of_the_app() {
-    let health = |kind| app(vec![Route::new(kind, "/health", ["GET"], Auth::Public)]);
+    let health = |kind| app(vec![ManifestRoute::new(kind, "/health", ["GET"], Auth::Public)]);
     let (probe, route) = (health(RouteKind::Probe), health(RouteKind::Handler));
     let narrowed =
         "GET,HEAD /health: everybody, under another host name: no credentials: reach the handler";
@@ -312,7 +312,7 @@ fn a_route_that_replaces_a_probe_responds_only_under_the_name_of_the_app() {
     assert!(matches!(witness.after.outcome, Outcome::Refused(refusal) if refusal.status() == 421));
     let asked = |host: &str| {
         let request = Request::get("/health").header("host", host).body(()).unwrap();
-        found.at(&request, &Caller::default()).len()
+        found.at(&request, &RequestCredentials::default()).len()
     };
     assert_eq!((asked("10.0.0.7:8080"), asked("api.shop.example")), (1, 0));
     // This is implied for a new probe.
@@ -326,7 +326,7 @@ fn a_route_that_replaces_a_probe_responds_only_under_the_name_of_the_app() {
 #[test]
 fn a_proxy_in_place_of_a_fallback_answers_the_last_hop_itself() {
     let public = |kind, path, methods: &[&str]| {
-        Route::new(kind, path, methods.iter().copied(), Auth::Public)
+        ManifestRoute::new(kind, path, methods.iter().copied(), Auth::Public)
     };
     let fallback = || public(RouteKind::Fallback, "*", &[]);
     let proxy = public(RouteKind::Proxy, "/up", &["GET", "OPTIONS"]);
@@ -341,7 +341,7 @@ fn a_proxy_in_place_of_a_fallback_answers_the_last_hop_itself() {
             fields.iter().fold(request, with).body(()).unwrap()
         };
         let (last, further) = (request("0"), request("1"));
-        let anybody = Caller::default();
+        let anybody = RequestCredentials::default();
         assert_eq!(found.at(&further, &anybody).len(), 0, "{fields:?}");
         let at = found.at(&last, &anybody);
         let [(finding, case)] = at.as_slice() else { panic!("{fields:?}: {at:?}") };

@@ -4,7 +4,7 @@
 ///
 /// A cookie and an `Authorization` header count only if the request has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Caller {
+pub struct RequestCredentials {
     /// The session that the cookie names.
     pub session: CredentialState,
     /// The bearer token.
@@ -14,7 +14,7 @@ pub struct Caller {
     /// The credential of a scheme of the app.
     pub scheme: CredentialState,
     /// The CSRF token, in its header or in a form.
-    pub csrf: CsrfToken,
+    pub csrf: CsrfTokenState,
 }
 
 /// The state of a credential.
@@ -48,7 +48,7 @@ pub struct Login {
 
 /// The CSRF token of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CsrfToken {
+pub enum CsrfTokenState {
     /// There is none.
     #[default]
     Absent,

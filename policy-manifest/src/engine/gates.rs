@@ -24,10 +24,10 @@ use policy_core::{
 };
 
 use super::{
-    Caller, CompiledRoute, CredentialState, CsrfToken, Decision, Engine, Login, Outcome, Step,
-    Verdict,
+    CompiledRoute, CredentialState, CsrfTokenState, Decision, Engine, Login, Outcome,
+    RequestCredentials, Step, Verdict,
 };
-use crate::facets::{Auth, Requirement, Route, RouteKind, enforced};
+use crate::facets::{Auth, ManifestRoute, RouteKind, RouteRequirement, enforced};
 
 mod inspect;
 
@@ -121,7 +121,7 @@ pub(super) fn decide<'c>(
     engine: &Engine,
     head: Head<'_>,
     headers: &HeaderMap,
-    caller: impl FnOnce(&Route) -> Cow<'c, Caller>,
+    caller: impl FnOnce(&ManifestRoute) -> Cow<'c, RequestCredentials>,
 ) -> Decision {
     with_view(engine, head, headers, |request| {
         let mut steps = Recorded(Vec::with_capacity(Gate::ALL.len()));
@@ -191,7 +191,7 @@ struct Known<'a> {
     is_scheme: bool,
 }
 
-impl gates::Caller for Known<'_> {
+impl gates::GatedCaller for Known<'_> {
     fn is_ambient(&self) -> bool {
         self.is_ambient
     }
@@ -209,7 +209,7 @@ impl gates::Caller for Known<'_> {
     }
 }
 
-impl Requirement {
+impl RouteRequirement {
     fn taken(&self) -> Taken {
         let Self { session, token, ticket, .. } = *self;
         Taken { session, token, ticket, scheme: self.scheme.is_some() }
@@ -227,7 +227,7 @@ struct CallerGates<'a> {
     compiled: &'a CompiledRoute,
     request: &'a RequestView<'a>,
     sender: Sender,
-    caller: &'a Caller,
+    caller: &'a RequestCredentials,
 }
 
 impl<'a> CallerGates<'a> {
@@ -236,7 +236,7 @@ impl<'a> CallerGates<'a> {
         compiled: &'a CompiledRoute,
         request: &'a RequestView<'a>,
         grant: &OriginDecision,
-        caller: &'a Caller,
+        caller: &'a RequestCredentials,
     ) -> Self {
         let (head, headers) = (request.head, request.headers);
         let (cors, csrf) = (compiled.cors.as_deref(), compiled.csrf);
@@ -272,7 +272,7 @@ impl<'a> CallerGates<'a> {
         (known.is_some(), ended)
     }
 
-    fn requirement(&self) -> Option<&'a Requirement> {
+    fn requirement(&self) -> Option<&'a RouteRequirement> {
         match &self.compiled.route.auth {
             Auth::Public => None,
             Auth::Required(requirement) => Some(requirement),
@@ -284,13 +284,13 @@ impl<'a> CallerGates<'a> {
     }
 
     fn check_rights(&self, known: Option<&Known<'_>>) -> Result<(), (Gate, Refusal)> {
-        let rights = self.requirement().map(Requirement::rights);
+        let rights = self.requirement().map(RouteRequirement::rights);
         let token = || csrf_token(self.caller, known.is_some_and(|known| known.is_session));
         gates::check_caller(rights.as_ref(), known, &self.sender, self.request.headers, token)
     }
 
     /// The caller that the deciding credential names.
-    fn known(&self, requirement: &Requirement) -> Result<Option<Known<'a>>, (Gate, Refusal)> {
+    fn known(&self, requirement: &RouteRequirement) -> Result<Option<Known<'a>>, (Gate, Refusal)> {
         let RequestView { head, headers, .. } = *self.request;
         let taken = requirement.taken();
         let counts = credential(taken, head.method, head.uri.query(), headers, &self.sender)?;
@@ -463,9 +463,9 @@ fn cors_headers(compiled: Option<&CompiledRoute>, grant: OriginDecision) -> Head
 }
 
 /// The CSRF token of a request; `None` if there is no session that it could be bound to.
-fn csrf_token(caller: &Caller, has_session: bool) -> Option<TokenVerdict> {
+fn csrf_token(caller: &RequestCredentials, has_session: bool) -> Option<TokenVerdict> {
     has_session.then_some(match caller.csrf {
-        CsrfToken::Valid => TokenVerdict::Valid,
-        CsrfToken::Absent | CsrfToken::Invalid => TokenVerdict::Invalid,
+        CsrfTokenState::Valid => TokenVerdict::Valid,
+        CsrfTokenState::Absent | CsrfTokenState::Invalid => TokenVerdict::Invalid,
     })
 }

@@ -1,6 +1,6 @@
 //! An engine that is made of a manifest: it decides about requests as the app does.
 //!
-//! It runs no handler and asks no store. Who sent a request is an argument ([`Caller`]), and rates
+//! It runs no handler and asks no store. Who sent a request is an argument ([`RequestCredentials`]), and rates
 //! and permits are assumed to be available.
 
 mod caller;
@@ -8,7 +8,7 @@ mod decision;
 mod gates;
 mod protocol;
 
-pub use caller::{Caller, CredentialState, CsrfToken, Login};
+pub use caller::{CredentialState, CsrfTokenState, Login, RequestCredentials};
 pub use decision::{Decision, Outcome, Step, Verdict};
 pub(super) use gates::{CallerFacts, Inspection, SenderFacts};
 pub use protocol::Protocol;
@@ -32,20 +32,20 @@ use policy_core::{
 
 use super::{
     Manifest,
-    facets::{Auth, Csrf, Origins, Route, RouteKind},
+    facets::{Auth, Csrf, ManifestRoute, RouteKind, RouteOrigins},
 };
 
 /// The compiled policies of a manifest.
 ///
 /// ```
 /// use http::Request;
-/// use policy_manifest::{Auth, Manifest, Route, engine::{Caller, Engine, Outcome}};
+/// use policy_manifest::{Auth, Manifest, ManifestRoute, engine::{RequestCredentials, Engine, Outcome}};
 ///
 /// let mut manifest = Manifest::new();
-/// manifest.routes.push(Route::handler("/hello/{name}", ["GET"], Auth::Public));
+/// manifest.routes.push(ManifestRoute::handler("/hello/{name}", ["GET"], Auth::Public));
 /// let engine = Engine::new(&manifest).unwrap();
 /// let request = Request::get("/hello/Ada").header("host", "localhost").body(()).unwrap();
-/// let decision = engine.decide(&request, &Caller::default());
+/// let decision = engine.decide(&request, &RequestCredentials::default());
 /// assert_eq!(decision.outcome, Outcome::Reached);
 /// ```
 #[derive(Debug)]
@@ -70,7 +70,7 @@ pub struct Engine {
 struct CompiledRoute {
     /// In the order of the manifest.
     index: usize,
-    route: Route,
+    route: ManifestRoute,
     cors: Option<Arc<Cors>>,
     csrf: CsrfPolicy,
     /// Whether the route or an argument of its handler may need the caller.
@@ -218,7 +218,7 @@ impl Engine {
 
     /// Decides about a request: the gates, in their order. The `:protocol` of an extended CONNECT is
     /// its extension [`Protocol`].
-    pub fn decide<B>(&self, request: &Request<B>, caller: &Caller) -> Decision {
+    pub fn decide<B>(&self, request: &Request<B>, caller: &RequestCredentials) -> Decision {
         self.decide_head(self.head(request), request.headers(), |_route| Cow::Borrowed(caller))
     }
 
@@ -228,13 +228,13 @@ impl Engine {
         &self,
         head: Head<'_>,
         headers: &HeaderMap,
-        caller: impl FnOnce(&Route) -> Cow<'c, Caller>,
+        caller: impl FnOnce(&ManifestRoute) -> Cow<'c, RequestCredentials>,
     ) -> Decision {
         gates::decide(self, head, headers, caller)
     }
 
     /// The meaning of each part of a request for the route that serves it.
-    pub(super) fn inspect(&self, request: &Request<()>, caller: &Caller) -> Inspection {
+    pub(super) fn inspect(&self, request: &Request<()>, caller: &RequestCredentials) -> Inspection {
         gates::inspect(self, self.head(request), request.headers(), caller)
     }
 
@@ -312,7 +312,7 @@ impl Engine {
 
     /// The route that serves a method of a path, or of other paths (`*`), or of CONNECT (an empty
     /// path); `None` if there is none.
-    pub fn serving(&self, method: &str, path: &str) -> Option<&Route> {
+    pub fn serving(&self, method: &str, path: &str) -> Option<&ManifestRoute> {
         let index = match path {
             "" => self.tunnel,
             "*" => self.elsewhere,
@@ -328,7 +328,7 @@ impl Engine {
     }
 
     /// The policy of a route that a decision names.
-    pub fn route(&self, decision: &Decision) -> Option<&Route> {
+    pub fn route(&self, decision: &Decision) -> Option<&ManifestRoute> {
         self.routes.get(decision.route?).map(|compiled| &compiled.route)
     }
 
@@ -360,7 +360,7 @@ enum Lists<'a, 'l> {
 impl CompiledRoute {
     fn new(
         index: usize,
-        route: &Route,
+        route: &ManifestRoute,
         lists: &Lists<'_, '_>,
         knows_callers: bool,
     ) -> Result<Self, EngineError> {
@@ -388,13 +388,13 @@ impl CompiledRoute {
 
 /// The compiled form of a CORS policy.
 fn compile(
-    cors: &super::facets::Cors,
+    cors: &super::facets::RouteCors,
     location: &str,
     lists: &Lists<'_, '_>,
 ) -> Result<Cors, PolicyErrors> {
     let (listed, list) = match &cors.origins {
-        Origins::Listed(origins) => (texts(origins), None),
-        Origins::AtRunTime(list) => (Vec::new(), Some(list)),
+        RouteOrigins::Listed(origins) => (texts(origins), None),
+        RouteOrigins::AtRunTime(list) => (Vec::new(), Some(list)),
     };
     let within = list.and_then(|list| list.within.as_deref()).map(texts);
     let origins = match list {

@@ -7,14 +7,14 @@ use http::{Method, Request};
 ///
 /// ```
 /// use http::{Request, Version};
-/// use policy_manifest::{Auth, Manifest, Route, engine::{Caller, Engine, Outcome, Protocol}};
+/// use policy_manifest::{Auth, Manifest, ManifestRoute, engine::{RequestCredentials, Engine, Outcome, Protocol}};
 ///
 /// let mut manifest = Manifest::new();
-/// manifest.routes.push(Route::handler("/live", ["GET"], Auth::Public));
+/// manifest.routes.push(ManifestRoute::handler("/live", ["GET"], Auth::Public));
 /// let engine = Engine::new(&manifest).unwrap();
 /// let request = Request::connect("http://localhost/live").version(Version::HTTP_2);
 /// let request = request.extension(Protocol::new("websocket")).body(()).unwrap();
-/// assert_eq!(engine.decide(&request, &Caller::default()).outcome, Outcome::Reached);
+/// assert_eq!(engine.decide(&request, &RequestCredentials::default()).outcome, Outcome::Reached);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Protocol(Box<str>);

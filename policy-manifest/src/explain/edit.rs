@@ -5,9 +5,10 @@ use policy_core::Refusal;
 
 use super::{is_let_through, method_of};
 use crate::{
-    Auth, Change, Cors, Csrf, Dangers, Manifest, Origins, Route, RouteKind, Source, Sources,
+    Auth, Change, Csrf, Dangers, FacetSource, Manifest, ManifestRoute, RouteCors, RouteKind,
+    RouteOrigins, Sources,
     changes::changes,
-    engine::{Caller, CredentialState, Engine, Login},
+    engine::{CredentialState, Engine, Login, RequestCredentials},
 };
 
 /// An edit of the attributes of a route.
@@ -17,7 +18,7 @@ pub struct Edit {
     /// The edits in words, such as `cors: add the origin "https://app.example"`.
     pub steps: Vec<String>,
     /// Where the edited attribute is written, or the route's handler.
-    pub source: Option<Source>,
+    pub source: Option<FacetSource>,
     /// All changes by the edit: in addition to this request, everything that is allowed with it.
     pub changes: Vec<Change>,
     /// The policy after the edit.
@@ -30,7 +31,7 @@ pub(super) fn of(
     manifest: &Manifest,
     sources: &Sources,
     request: &Request<()>,
-    caller: &Caller,
+    caller: &RequestCredentials,
 ) -> Option<Edit> {
     let own = manifest.app.public_origin.as_deref();
     let original = Engine::new(manifest).ok()?;
@@ -65,8 +66,8 @@ pub(super) fn of(
 /// attributes.
 fn replaced(
     mut manifest: Manifest,
-    place: &Route,
-    route: &Route,
+    place: &ManifestRoute,
+    route: &ManifestRoute,
     method: &str,
     sources: &Sources,
 ) -> Manifest {
@@ -75,7 +76,7 @@ fn replaced(
     // If HEAD has no separate policy, GET serves it.
     let method = if place.methods.iter().any(|known| known == method) { method } else { "GET" };
     let own = handler(method, &place.path);
-    let is_edited = |found: &Route, known: &str| {
+    let is_edited = |found: &ManifestRoute, known: &str| {
         let is_same = found.path == place.path
             && match is_whole {
                 true => found.kind == place.kind && found.methods == place.methods,
@@ -90,10 +91,14 @@ fn replaced(
         let is_bare =
             known.methods.is_empty() && known.path == place.path && known.kind == place.kind;
         if !inside.is_empty() || is_bare {
-            routes.push(Route { path: known.path.clone(), methods: inside, ..route.clone() });
+            routes.push(ManifestRoute {
+                path: known.path.clone(),
+                methods: inside,
+                ..route.clone()
+            });
         }
         if !outside.is_empty() || (known.methods.is_empty() && !is_bare) {
-            routes.push(Route { methods: outside, ..known });
+            routes.push(ManifestRoute { methods: outside, ..known });
         }
     }
     manifest.routes = routes;
@@ -102,10 +107,10 @@ fn replaced(
 
 /// Edits the facet that refuses a request: the smallest change that lets the request through.
 fn relax(
-    route: &mut Route,
+    route: &mut ManifestRoute,
     refusal: Refusal,
     request: &Request<()>,
-    caller: &Caller,
+    caller: &RequestCredentials,
 ) -> Option<(&'static str, String)> {
     match refusal {
         Refusal::PreflightOrigin
@@ -174,13 +179,13 @@ fn relax(
 
 /// Shares a route with one more origin.
 fn share(
-    route: &mut Route,
+    route: &mut ManifestRoute,
     origin: &str,
     with_credentials: bool,
 ) -> Option<(&'static str, String)> {
     policy_core::origin::OriginPattern::parse(origin).ok()?;
-    let cors = route.cors.get_or_insert_with(|| Cors {
-        origins: Origins::Listed(Vec::new()),
+    let cors = route.cors.get_or_insert_with(|| RouteCors {
+        origins: RouteOrigins::Listed(Vec::new()),
         credentials: false,
         methods: None,
         headers: Vec::new(),
@@ -189,8 +194,8 @@ fn share(
         dangers: Dangers::default(),
     });
     let (patterns, words) = match &mut cors.origins {
-        Origins::Listed(patterns) => (patterns, "origins".to_owned()),
-        Origins::AtRunTime(list) => {
+        RouteOrigins::Listed(patterns) => (patterns, "origins".to_owned()),
+        RouteOrigins::AtRunTime(list) => {
             // Without a bound, the entries of the list decide, not an attribute.
             (list.within.as_mut()?, format!("the bound of the list `{}`", list.list))
         }
@@ -210,7 +215,7 @@ fn share(
 }
 
 /// The login of a caller, by any credential.
-fn login(caller: &Caller) -> Option<&Login> {
+fn login(caller: &RequestCredentials) -> Option<&Login> {
     [&caller.token, &caller.ticket, &caller.scheme, &caller.session].into_iter().find_map(|state| {
         match state {
             CredentialState::Valid(login) => Some(login),

@@ -5,8 +5,8 @@ use policy_core::{Refusal, csrf};
 
 use super::{development_origin, is_let_through, served_as};
 use crate::{
-    Auth, Manifest, Requirement, Route,
-    engine::{Caller, CredentialState, CsrfToken, Engine, Login},
+    Auth, Manifest, ManifestRoute, RouteRequirement,
+    engine::{CredentialState, CsrfTokenState, Engine, Login, RequestCredentials},
 };
 
 /// A request that is let through, and its differences from one that is not.
@@ -18,7 +18,7 @@ pub struct Nearest {
     /// The request.
     pub request: Request<()>,
     /// The sender of the request.
-    pub caller: Caller,
+    pub caller: RequestCredentials,
 }
 
 /// Changes the parts that the gates refuse, one after the other. The engine confirms the result.
@@ -26,7 +26,7 @@ pub(super) fn of(
     manifest: &Manifest,
     engine: &Engine,
     request: &Request<()>,
-    caller: &Caller,
+    caller: &RequestCredentials,
 ) -> Option<Nearest> {
     let own = manifest.app.public_origin.as_deref();
     let mut near = Nearest { steps: Vec::new(), request: request.clone(), caller: caller.clone() };
@@ -87,7 +87,7 @@ impl Nearest {
                 Some(format!("send it from a page of `{origin}`"))
             }
             Refusal::CsrfToken => {
-                self.caller.csrf = CsrfToken::Valid;
+                self.caller.csrf = CsrfTokenState::Valid;
                 self.set(HeaderName::from_static(csrf::HEADER), "token-of-the-session")?;
                 Some("send the CSRF token of the session in `X-CSRF-Token`".to_owned())
             }
@@ -123,7 +123,7 @@ impl Nearest {
     }
 
     /// Sends a valid credential of the first kind that the route takes, with the required rights.
-    fn log_in(&mut self, manifest: &Manifest, route: &Route) -> Option<String> {
+    fn log_in(&mut self, manifest: &Manifest, route: &ManifestRoute) -> Option<String> {
         let Auth::Required(requirement) = &route.auth else { return None };
         let has_bearer = self.request.headers().contains_key(header::AUTHORIZATION);
         let app_issuer = manifest.app.tokens.as_ref().is_some_and(|facts| facts.issuer.is_some());
@@ -159,7 +159,7 @@ impl Nearest {
         None
     }
 
-    fn add_rights(&mut self, route: &Route) -> Option<String> {
+    fn add_rights(&mut self, route: &ManifestRoute) -> Option<String> {
         let Auth::Required(requirement) = &route.auth else { return None };
         let login = self.login()?;
         let lacks = |scope: &&String| !login.scopes.contains(scope);
@@ -177,7 +177,7 @@ impl Nearest {
 
     /// The login of the deciding credential.
     fn login(&mut self) -> Option<&mut Login> {
-        let Caller { session, token, ticket, scheme, .. } = &mut self.caller;
+        let RequestCredentials { session, token, ticket, scheme, .. } = &mut self.caller;
         let has_bearer = self.request.headers().contains_key(header::AUTHORIZATION);
         let states = match has_bearer {
             true => [token, ticket, scheme, session],
@@ -192,7 +192,7 @@ impl Nearest {
 
 /// An origin that the policy of a route grants, with credentials if the request depends on the
 /// user's.
-fn granted(route: &Route, refusal: Refusal) -> Option<String> {
+fn granted(route: &ManifestRoute, refusal: Refusal) -> Option<String> {
     let cors = route.cors.as_ref()?;
     if refusal == Refusal::CsrfOrigin && !cors.credentials {
         return None;
@@ -202,7 +202,7 @@ fn granted(route: &Route, refusal: Refusal) -> Option<String> {
 }
 
 /// The rights that a route requires, in words.
-fn rights(requirement: &Requirement) -> String {
+fn rights(requirement: &RouteRequirement) -> String {
     let scopes = requirement.scopes.iter().map(|scope| format!("scope `{scope}`"));
     let roles = requirement.roles.first().map(|role| format!("role `{role}`"));
     let words: Vec<_> = scopes.chain(roles).collect();

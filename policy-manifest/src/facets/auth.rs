@@ -6,8 +6,8 @@ use policy_core::auth::{self, AuthPolicy, OWN_ISSUER};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Cell, Column, Direction, Facet, Route, RouteKind, Side, Subject, Tone, is_false, sort, texts,
-    words::seconds_in_words,
+    Cell, Column, Direction, FacetEntry, ManifestRoute, RouteKind, ShownRoute, Side, Tone,
+    is_false, sort, texts, words::seconds_in_words,
 };
 
 /// The callers that a route accepts.
@@ -17,13 +17,13 @@ pub enum Auth {
     /// Anybody, without credentials.
     Public,
     /// Callers with one of these credentials.
-    Required(Requirement),
+    Required(RouteRequirement),
 }
 
 /// The credentials that a route takes, and the rights that they must have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Requirement {
+pub struct RouteRequirement {
     /// The cookie of a session.
     #[serde(skip_serializing_if = "is_false")]
     pub session: bool,
@@ -35,7 +35,7 @@ pub struct Requirement {
     pub ticket: bool,
     /// A scheme of the app.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub scheme: Option<Scheme>,
+    pub scheme: Option<AppScheme>,
     /// Whether a caller without credentials is admitted as anonymous.
     #[serde(skip_serializing_if = "is_false")]
     pub optional: bool,
@@ -89,7 +89,7 @@ impl fmt::Display for Auth {
     }
 }
 
-impl Requirement {
+impl RouteRequirement {
     /// Whether browsers send one of the credentials automatically.
     pub fn is_ambient(&self) -> bool {
         self.session || self.scheme.as_ref().is_some_and(|scheme| scheme.ambient)
@@ -99,7 +99,7 @@ impl Requirement {
 /// A scheme of the app.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Scheme {
+pub struct AppScheme {
     /// Its name.
     pub name: String,
     /// Whether browsers send its credential automatically.
@@ -116,11 +116,11 @@ impl From<&AuthPolicy> for Auth {
     }
 }
 
-impl From<&auth::Requirement> for Requirement {
+impl From<&auth::Requirement> for RouteRequirement {
     fn from(requirement: &auth::Requirement) -> Self {
         let scheme = requirement
             .scheme
-            .map(|scheme| Scheme { name: scheme.name.to_owned(), ambient: scheme.ambient });
+            .map(|scheme| AppScheme { name: scheme.name.to_owned(), ambient: scheme.ambient });
         Self {
             session: requirement.session,
             token: requirement.token,
@@ -138,7 +138,7 @@ impl From<&auth::Requirement> for Requirement {
 /// The callers.
 pub const CALLERS: Column = Column { is_key: true, ..Column::new("Who may call") };
 
-pub(super) const FACET: Facet = Facet {
+pub(super) const FACET: FacetEntry = FacetEntry {
     name: "auth",
     attribute: "auth",
     about: "who may call",
@@ -155,10 +155,10 @@ pub(super) const FACET: Facet = Facet {
     normalize,
     is_open,
     change,
-    ..Facet::NONE
+    ..FacetEntry::NONE
 };
 
-fn normalize(route: &mut Route) {
+fn normalize(route: &mut ManifestRoute) {
     if let Auth::Required(requirement) = &mut route.auth {
         for list in [&mut requirement.issuers, &mut requirement.scopes, &mut requirement.roles] {
             sort(list);
@@ -166,7 +166,7 @@ fn normalize(route: &mut Route) {
     }
 }
 
-fn is_open(route: &Route) -> bool {
+fn is_open(route: &ManifestRoute) -> bool {
     match &route.auth {
         Auth::Public => route.kind != RouteKind::NotFound,
         Auth::Required(requirement) => requirement.optional,
@@ -200,7 +200,7 @@ fn admits(outer: &Auth, inner: &Auth) -> bool {
     }
 }
 
-fn admits_required(outer: &Requirement, inner: &Requirement) -> bool {
+fn admits_required(outer: &RouteRequirement, inner: &RouteRequirement) -> bool {
     let credentials = (!inner.session || outer.session)
         && (!inner.token || outer.token)
         && (!inner.ticket || outer.ticket)
@@ -224,7 +224,7 @@ fn admits_required(outer: &Requirement, inner: &Requirement) -> bool {
         && fresh
 }
 
-fn callers(Subject { route, .. }: Subject<'_>) -> Cell {
+fn callers(ShownRoute { route, .. }: ShownRoute<'_>) -> Cell {
     match &route.auth {
         Auth::Public => {
             let takes = route.takes_session.then(|| "takes the session".to_owned());
@@ -234,9 +234,18 @@ fn callers(Subject { route, .. }: Subject<'_>) -> Cell {
     }
 }
 
-fn required(requirement: &Requirement) -> Vec<String> {
-    let Requirement { session, token, ticket, scheme, optional, issuers, scopes, roles, fresh } =
-        requirement;
+fn required(requirement: &RouteRequirement) -> Vec<String> {
+    let RouteRequirement {
+        session,
+        token,
+        ticket,
+        scheme,
+        optional,
+        issuers,
+        scopes,
+        roles,
+        fresh,
+    } = requirement;
     let named = [(*session, "session"), (*token, "token"), (*ticket, "ticket")];
     let named = named.into_iter().filter(|(is, _)| *is).map(|(_, name)| name.to_owned());
     let scheme = scheme.iter().map(|scheme| match scheme.ambient {

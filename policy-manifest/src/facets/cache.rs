@@ -4,8 +4,8 @@ use policy_core::cache::{Audience, CachePolicy};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Cell, Column, Direction, Facet, FromPolicy, Route, Side, Subject, is_default, is_false, lower,
-    texts,
+    Cell, Column, Direction, FacetEntry, FromPolicy, ManifestRoute, ShownRoute, Side, is_default,
+    is_false, lower, texts,
 };
 use crate::Manifest;
 
@@ -105,7 +105,7 @@ const COLUMN: Column = Column {
     ..Column::new("Cache")
 };
 
-pub(super) const FACET: Facet = Facet {
+pub(super) const FACET: FacetEntry = FacetEntry {
     name: "cache",
     attribute: "cache",
     about: "which caches may keep responses",
@@ -116,10 +116,10 @@ pub(super) const FACET: Facet = Facet {
     decides_access: false,
     normalize,
     change,
-    ..Facet::NONE
+    ..FacetEntry::NONE
 };
 
-fn normalize(route: &mut Route) {
+fn normalize(route: &mut ManifestRoute) {
     if let Some(cache) = &mut route.cache {
         lower(&mut cache.vary);
     }
@@ -142,7 +142,7 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
 }
 
 /// The directives of `Cache-Control`.
-fn cell(Subject { route, .. }: Subject<'_>) -> Cell {
+fn cell(ShownRoute { route, .. }: ShownRoute<'_>) -> Cell {
     let Some(cache) = &route.cache else { return Cell::nothing() };
     let Cache {
         no_store,

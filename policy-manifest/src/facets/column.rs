@@ -1,6 +1,6 @@
 //! What `cargo policy show` tells about a facet: columns of a table, and words in their cells.
 
-use super::Route;
+use super::ManifestRoute;
 use crate::Sources;
 
 /// A column of the table.
@@ -43,9 +43,9 @@ impl Column {
 
 /// A route as a table shows it.
 #[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
+pub struct ShownRoute<'a> {
     /// The route.
-    pub route: &'a Route,
+    pub route: &'a ManifestRoute,
     /// The lines that decided, and the present entries of lists that are given at run time.
     pub sources: Option<&'a Sources>,
     /// The sets of security headers that are shown: their names in the manifest, and in the table.
@@ -53,7 +53,7 @@ pub struct Subject<'a> {
 }
 
 /// The cell of a route.
-pub type CellOf = fn(Subject<'_>) -> Cell;
+pub type CellOf = fn(ShownRoute<'_>) -> Cell;
 
 /// The content of a column for a route: phrases, which are not split without need.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Route;
+use super::ManifestRoute;
 use crate::Manifest;
 
 /// A route, and the manifest that has it.
@@ -11,7 +11,7 @@ pub struct Side<'a> {
     /// The manifest.
     pub manifest: &'a Manifest,
     /// The route.
-    pub route: &'a Route,
+    pub route: &'a ManifestRoute,
 }
 
 /// The effect of a change on access.

@@ -9,7 +9,7 @@ use policy_core::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Cell, Column, Direction, Facet, Route, Side, Subject, Tone,
+    Cell, Column, Direction, FacetEntry, ManifestRoute, ShownRoute, Side, Tone,
     comparison::{set, sets},
     is_default, is_false, lower, sort, texts,
 };
@@ -18,9 +18,9 @@ use crate::algebra::OriginRegion;
 /// Which pages of other origins may read responses.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Cors {
+pub struct RouteCors {
     /// The origins.
-    pub origins: Origins,
+    pub origins: RouteOrigins,
     /// Whether requests may include cookies.
     #[serde(default, skip_serializing_if = "is_false")]
     pub credentials: bool,
@@ -44,17 +44,17 @@ pub struct Cors {
 /// The origins of a policy.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(untagged)]
-pub enum Origins {
+pub enum RouteOrigins {
     /// These origins and patterns; `*` is every origin.
     Listed(Vec<String>),
     /// A list that is given at run time.
-    AtRunTime(OriginList),
+    AtRunTime(RuntimeOrigins),
 }
 
 /// A list of origins that is given at run time.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct OriginList {
+pub struct RuntimeOrigins {
     /// Its name.
     pub list: String,
     /// The patterns that bound the list; without them it may name any origin.
@@ -77,22 +77,22 @@ pub struct Dangers {
     pub public_suffix: bool,
 }
 
-impl Cors {
+impl RouteCors {
     /// The patterns that the policy states: its origins, or the bound of a list.
     pub(crate) fn patterns(&self) -> &[String] {
         match &self.origins {
-            Origins::Listed(patterns) => patterns,
-            Origins::AtRunTime(list) => list.within.as_deref().unwrap_or_default(),
+            RouteOrigins::Listed(patterns) => patterns,
+            RouteOrigins::AtRunTime(list) => list.within.as_deref().unwrap_or_default(),
         }
     }
 
     /// The origins that it grants, or may grant at run time.
     ///
     /// ```
-    /// use policy_manifest::{Cors, Dangers, Origins};
+    /// use policy_manifest::{RouteCors, Dangers, RouteOrigins};
     ///
-    /// let cors = Cors {
-    ///     origins: Origins::Listed(vec!["https://*.shop.example".to_owned()]),
+    /// let cors = RouteCors {
+    ///     origins: RouteOrigins::Listed(vec!["https://*.shop.example".to_owned()]),
     ///     credentials: false,
     ///     methods: None,
     ///     headers: Vec::new(),
@@ -105,8 +105,8 @@ impl Cors {
     pub fn region(&self) -> OriginRegion {
         let every = || "*".parse().unwrap_or_default();
         let patterns = match &self.origins {
-            Origins::Listed(patterns) => patterns,
-            Origins::AtRunTime(list) => match &list.within {
+            RouteOrigins::Listed(patterns) => patterns,
+            RouteOrigins::AtRunTime(list) => match &list.within {
                 Some(within) => within,
                 None => return every(),
             },
@@ -116,8 +116,8 @@ impl Cors {
 
     fn normalize(&mut self) {
         match &mut self.origins {
-            Origins::Listed(patterns) => reduce(patterns),
-            Origins::AtRunTime(list) => list.within.iter_mut().for_each(reduce),
+            RouteOrigins::Listed(patterns) => reduce(patterns),
+            RouteOrigins::AtRunTime(list) => list.within.iter_mut().for_each(reduce),
         }
         if let Some(methods) = &mut self.methods {
             for method in methods.iter_mut() {
@@ -132,13 +132,13 @@ impl Cors {
     }
 }
 
-impl From<&CorsSpec<'_>> for Cors {
+impl From<&CorsSpec<'_>> for RouteCors {
     fn from(spec: &CorsSpec<'_>) -> Self {
         let origins = match spec.origins {
-            cors::Origins::Listed(origins) => Origins::Listed(texts(origins)),
+            cors::Origins::Listed(origins) => RouteOrigins::Listed(texts(origins)),
             cors::Origins::AtRunTime { name, within, by } => {
                 let (list, by) = (name.to_owned(), by.map(str::to_owned));
-                Origins::AtRunTime(OriginList { list, within: within.map(texts), by })
+                RouteOrigins::AtRunTime(RuntimeOrigins { list, within: within.map(texts), by })
             }
         };
         Self {
@@ -167,7 +167,7 @@ pub const ORIGINS: Column = Column {
 /// Whether they may send cookies.
 pub const CREDENTIALS: Column = Column { position: 2, ..Column::new("Credentials") };
 
-pub(super) const FACET: Facet = Facet {
+pub(super) const FACET: FacetEntry = FacetEntry {
     name: "cors",
     attribute: "cors",
     about: "which pages may read responses",
@@ -185,13 +185,13 @@ pub(super) const FACET: Facet = Facet {
         ),
     ],
     columns: &[(ORIGINS, origins), (CREDENTIALS, credentials)],
-    normalize: |route| route.cors.iter_mut().for_each(Cors::normalize),
+    normalize: |route| route.cors.iter_mut().for_each(RouteCors::normalize),
     is_open,
     change,
-    ..Facet::NONE
+    ..FacetEntry::NONE
 };
 
-fn is_open(route: &Route) -> bool {
+fn is_open(route: &ManifestRoute) -> bool {
     route.cors.as_ref().is_some_and(|cors| cors.credentials)
 }
 
@@ -199,7 +199,7 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     let [old, new] = [old, new].map(|side| side.route.cors.as_ref());
     let nothing = OriginRegion::default();
     let (before, after) =
-        (old.map_or(nothing.clone(), Cors::region), new.map_or(nothing, Cors::region));
+        (old.map_or(nothing.clone(), RouteCors::region), new.map_or(nothing, RouteCors::region));
     let (gained, lost) = (after.difference(&before), before.difference(&after));
     let (mut opens, mut narrows) = (!gained.is_empty(), !lost.is_empty());
     let mut words = Vec::new();
@@ -223,7 +223,7 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
             false => "credentials are not allowed any more".to_owned(),
         });
     }
-    let methods = |cors: &Cors| cors.methods.as_ref().map(|methods| set(methods));
+    let methods = |cors: &RouteCors| cors.methods.as_ref().map(|methods| set(methods));
     match (methods(old), methods(new)) {
         (Some(old), Some(new)) => {
             merge("methods", &old, &new, &mut opens, &mut narrows, &mut words);
@@ -249,11 +249,11 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     Some((Direction::of(opens, narrows).or(shifts)?, words.join(", ")))
 }
 
-fn list_words(cors: &Cors) -> String {
+fn list_words(cors: &RouteCors) -> String {
     match &cors.origins {
-        Origins::Listed(_) => "constant".to_owned(),
-        Origins::AtRunTime(OriginList { list, by: None, .. }) => format!("`{list}`"),
-        Origins::AtRunTime(OriginList { list, by: Some(by), .. }) => {
+        RouteOrigins::Listed(_) => "constant".to_owned(),
+        RouteOrigins::AtRunTime(RuntimeOrigins { list, by: None, .. }) => format!("`{list}`"),
+        RouteOrigins::AtRunTime(RuntimeOrigins { list, by: Some(by), .. }) => {
             format!("`{list}` by `{{{by}}}`")
         }
     }
@@ -276,10 +276,10 @@ fn merge(
 
 /// The pages that may read responses. The entries of a list that is given at run time come from the
 /// last test run.
-fn origins(Subject { route, sources, .. }: Subject<'_>) -> Cell {
-    let Some(Cors { origins, .. }) = &route.cors else { return Cell::nothing() };
+fn origins(ShownRoute { route, sources, .. }: ShownRoute<'_>) -> Cell {
+    let Some(RouteCors { origins, .. }) = &route.cors else { return Cell::nothing() };
     match origins {
-        Origins::Listed(patterns) => {
+        RouteOrigins::Listed(patterns) => {
             let is_any = patterns.iter().any(|pattern| pattern == "*");
             let tone = if is_any { Tone::Open } else { Tone::Plain };
             let words = |pattern: &String| match pattern.as_str() {
@@ -288,7 +288,7 @@ fn origins(Subject { route, sources, .. }: Subject<'_>) -> Cell {
             };
             Cell::list(patterns.iter().map(words)).with_tone(tone)
         }
-        Origins::AtRunTime(list) => {
+        RouteOrigins::AtRunTime(list) => {
             let mut words = vec![match &list.by {
                 Some(by) => format!("list {} by {{{by}}}", list.list),
                 None => format!("list {}", list.list),
@@ -307,7 +307,7 @@ fn origins(Subject { route, sources, .. }: Subject<'_>) -> Cell {
     }
 }
 
-fn credentials(Subject { route, .. }: Subject<'_>) -> Cell {
+fn credentials(ShownRoute { route, .. }: ShownRoute<'_>) -> Cell {
     let Some(cors) = &route.cors else { return Cell::nothing() };
     if !cors.credentials {
         return Cell::plain("no");

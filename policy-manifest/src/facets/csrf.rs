@@ -3,7 +3,9 @@
 use policy_core::{csrf::CsrfPolicy, method::is_safe};
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Column, Direction, Facet, Route, RouteKind, Side, Subject, Tone};
+use super::{
+    Cell, Column, Direction, FacetEntry, ManifestRoute, RouteKind, ShownRoute, Side, Tone,
+};
 
 /// The CSRF protection of requests with an ambient credential.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -33,7 +35,7 @@ impl From<&CsrfPolicy> for Csrf {
 
 const COLUMN: Column = Column { position: 3, ..Column::new("CSRF") };
 
-pub(super) const FACET: Facet = Facet {
+pub(super) const FACET: FacetEntry = FacetEntry {
     name: "csrf",
     attribute: "csrf",
     about: "requests that other pages forge",
@@ -48,10 +50,10 @@ pub(super) const FACET: Facet = Facet {
     columns: &[(COLUMN, cell)],
     is_open,
     change,
-    ..Facet::NONE
+    ..FacetEntry::NONE
 };
 
-fn is_open(route: &Route) -> bool {
+fn is_open(route: &ManifestRoute) -> bool {
     matches!(route.csrf, Csrf::Exempt(_)) && route.is_ambient()
 }
 
@@ -65,7 +67,7 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
         Csrf::Origin => 2,
         Csrf::Exempt(_) => 3,
     };
-    let protects = |route: &Route| {
+    let protects = |route: &ManifestRoute| {
         route.is_ambient() && route.methods.iter().any(|method| !is_safe(method))
             || matches!(route.kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback)
     };
@@ -85,7 +87,7 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
 }
 
 /// The CSRF protection, where browsers send a credential with requests that are not safe.
-fn cell(Subject { route, .. }: Subject<'_>) -> Cell {
+fn cell(ShownRoute { route, .. }: ShownRoute<'_>) -> Cell {
     if let Csrf::Exempt(reason) = &route.csrf {
         return Cell::plain(format!("exempt: {reason}")).with_tone(Tone::Risk);
     }
@@ -107,20 +109,20 @@ fn cell(Subject { route, .. }: Subject<'_>) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{Auth, Requirement},
+        super::{Auth, RouteRequirement},
         *,
     };
 
-    fn subject(route: &Route) -> Subject<'_> {
-        Subject { route, sources: None, header_sets: &[] }
+    fn subject(route: &ManifestRoute) -> ShownRoute<'_> {
+        ShownRoute { route, sources: None, header_sets: &[] }
     }
 
     #[test]
     fn csrf_is_told_where_a_browser_sends_a_credential_that_changes_something() {
-        let session = Requirement { session: true, ..Requirement::default() };
+        let session = RouteRequirement { session: true, ..RouteRequirement::default() };
         let session = Auth::Required(session);
         let of = |kind, methods: &[&str], auth: &Auth| {
-            let route = Route::new(kind, "/", methods.iter().copied(), auth.clone());
+            let route = ManifestRoute::new(kind, "/", methods.iter().copied(), auth.clone());
             cell(subject(&route))
         };
         let token = Cell::plain("token");
@@ -133,7 +135,7 @@ mod tests {
         ] {
             assert_eq!(of(kind, methods, auth), *expected, "{kind:?} {methods:?}");
         }
-        let mut exempt = Route::handler("/", ["GET"], Auth::Public);
+        let mut exempt = ManifestRoute::handler("/", ["GET"], Auth::Public);
         exempt.csrf = Csrf::Exempt("a webhook".to_owned());
         assert_eq!(cell(subject(&exempt)), Cell::plain("exempt: a webhook").with_tone(Tone::Risk));
     }

@@ -8,7 +8,7 @@ use policy_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Column, Direction, Facet, FromPolicy, Side};
+use super::{Cell, Column, Direction, FacetEntry, FromPolicy, Side};
 use crate::Manifest;
 
 /// The security headers of responses: lower-case names and values. A nonce in a
@@ -64,7 +64,7 @@ const COLUMN: Column = Column {
     ..Column::new("Headers")
 };
 
-pub(super) const FACET: Facet = Facet {
+pub(super) const FACET: FacetEntry = FacetEntry {
     name: "headers",
     attribute: "headers",
     about: "security headers of responses",
@@ -84,7 +84,7 @@ pub(super) const FACET: Facet = Facet {
     })],
     decides_access: false,
     change,
-    ..Facet::NONE
+    ..FacetEntry::NONE
 };
 
 fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {

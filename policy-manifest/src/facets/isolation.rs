@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use policy_core::{isolation::Isolation, route::CompiledFacets};
 
-use super::{Cell, Column, Direction, Facet, FromPolicy, Route, Side};
+use super::{Cell, Column, Direction, FacetEntry, FromPolicy, ManifestRoute, Side};
 use crate::Manifest;
 
 impl FromPolicy<Isolation> for Isolation {
@@ -16,7 +16,7 @@ impl FromPolicy<Isolation> for Isolation {
 const COLUMN: Column =
     Column { position: 6, is_secondary: true, is_rare: true, ..Column::new("Isolation") };
 
-pub(super) const FACET: Facet = Facet {
+pub(super) const FACET: FacetEntry = FacetEntry {
     name: "isolation",
     attribute: "isolation",
     about: "which pages may load a response",
@@ -30,10 +30,10 @@ pub(super) const FACET: Facet = Facet {
     })],
     enforce,
     change,
-    ..Facet::NONE
+    ..FacetEntry::NONE
 };
 
-fn enforce<'a>(route: &'a Route, policies: &mut CompiledFacets<'a>) {
+fn enforce<'a>(route: &'a ManifestRoute, policies: &mut CompiledFacets<'a>) {
     policies.isolation = route.isolation.as_ref();
 }
 

@@ -3,7 +3,7 @@
 use policy_core::jsonp::{Grammar, JsonpPolicy};
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Column, Direction, Facet, FromPolicy, Route, Side, Tone, is_false};
+use super::{Cell, Column, Direction, FacetEntry, FromPolicy, ManifestRoute, Side, Tone, is_false};
 use crate::Manifest;
 
 /// Responses that are scripts.
@@ -26,7 +26,7 @@ impl FromPolicy<JsonpPolicy> for Jsonp {
 
 const COLUMN: Column = Column { position: 7, is_rare: true, shares: true, ..Column::new("JSONP") };
 
-pub(super) const FACET: Facet = Facet {
+pub(super) const FACET: FacetEntry = FacetEntry {
     name: "jsonp",
     attribute: "jsonp",
     about: "public data as scripts",
@@ -38,10 +38,10 @@ pub(super) const FACET: Facet = Facet {
     })],
     is_open,
     change,
-    ..Facet::NONE
+    ..FacetEntry::NONE
 };
 
-fn is_open(route: &Route) -> bool {
+fn is_open(route: &ManifestRoute) -> bool {
     route.jsonp.is_some()
 }
 

@@ -4,14 +4,14 @@ use policy_core::limits::{self, RateKey};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Cell, Column, Direction, Facet, Side, Subject, is_default,
+    Cell, Column, Direction, FacetEntry, ShownRoute, Side, is_default,
     words::{bytes_in_words, millis_in_words, rate_in_words},
 };
 
 /// The limits on sizes, times, rates and concurrency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Limits {
+pub struct RouteLimits {
     /// The maximum size of a body in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<u64>,
@@ -20,7 +20,7 @@ pub struct Limits {
     pub timeout_ms: Option<u64>,
     /// How often a client may call.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
+    pub rate: Option<RouteRate>,
     /// The maximum number of concurrent requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<u32>,
@@ -41,7 +41,7 @@ pub struct Limits {
 /// At most `count` requests of one client within any `per_ms` milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rate {
+pub struct RouteRate {
     /// The maximum number of requests in one period.
     pub count: u32,
     /// The period in milliseconds.
@@ -51,11 +51,11 @@ pub struct Rate {
     pub by: RateKey,
 }
 
-impl From<&limits::Limits> for Limits {
+impl From<&limits::Limits> for RouteLimits {
     fn from(limits: &limits::Limits) -> Self {
         let millis =
             |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let rate = limits.rate.map(|rate| Rate {
+        let rate = limits.rate.map(|rate| RouteRate {
             count: rate.count,
             per_ms: millis(rate.per),
             by: rate.by,
@@ -75,7 +75,7 @@ impl From<&limits::Limits> for Limits {
 
 const COLUMN: Column = Column { position: 5, is_secondary: true, ..Column::new("Limits") };
 
-pub(super) const FACET: Facet = Facet {
+pub(super) const FACET: FacetEntry = FacetEntry {
     name: "limits",
     attribute: "limit",
     about: "sizes, times, rates and concurrency",
@@ -86,14 +86,14 @@ pub(super) const FACET: Facet = Facet {
     columns: &[(COLUMN, cell)],
     decides_access: false,
     change,
-    ..Facet::NONE
+    ..FacetEntry::NONE
 };
 
 fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     let [old, new] = [old, new].map(|side| &side.route.limits);
     let (mut opens, mut narrows, mut words) = (false, false, Vec::new());
     // Requests per second; no rate is unbounded.
-    let speed = |limits: &Limits| {
+    let speed = |limits: &RouteLimits| {
         limits.rate.map_or(f64::INFINITY, |rate| f64::from(rate.count) / rate.per_ms as f64)
     };
     if old.rate != new.rate {
@@ -123,15 +123,15 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
 
 /// The limits of WebSockets. A manifest lists only those that are stated; the others have defaults.
 fn of_sockets(
-    old: &Limits,
-    new: &Limits,
+    old: &RouteLimits,
+    new: &RouteLimits,
 ) -> impl Iterator<Item = (&'static str, Option<u64>, Option<u64>)> {
-    let values = |limits: &Limits| {
+    let values = |limits: &RouteLimits| {
         let sockets = [limits.sockets, limits.sockets_per_caller].map(|most| most.map(u64::from));
         let [in_all, per_caller] = sockets;
         [limits.message, limits.silence_ms, in_all, per_caller]
     };
-    let default = values(&Limits::from(&limits::Limits::OF_SOCKETS));
+    let default = values(&RouteLimits::from(&limits::Limits::OF_SOCKETS));
     let names = ["message", "silence in ms", "sockets", "sockets per caller"];
     let pairs = values(old).into_iter().zip(values(new)).zip(default);
     names
@@ -140,7 +140,7 @@ fn of_sockets(
         .map(|(name, ((before, after), default))| (name, before.or(default), after.or(default)))
 }
 
-fn rate_words(limits: &Limits) -> String {
+fn rate_words(limits: &RouteLimits) -> String {
     limits.rate.map_or_else(
         || "none".to_owned(),
         |rate| {
@@ -150,9 +150,9 @@ fn rate_words(limits: &Limits) -> String {
     )
 }
 
-fn cell(Subject { route, .. }: Subject<'_>) -> Cell {
-    let Limits { body, timeout_ms, rate, concurrency, message, silence_ms, .. } = route.limits;
-    let Limits { sockets, sockets_per_caller, .. } = route.limits;
+fn cell(ShownRoute { route, .. }: ShownRoute<'_>) -> Cell {
+    let RouteLimits { body, timeout_ms, rate, concurrency, message, silence_ms, .. } = route.limits;
+    let RouteLimits { sockets, sockets_per_caller, .. } = route.limits;
     let rate = rate.map(|rate| {
         let by = match rate.by {
             RateKey::Address => "address",

@@ -18,17 +18,17 @@ mod words;
 
 use policy_core::route::CompiledFacets;
 
-pub use auth::{Auth, CALLERS, Requirement, Scheme};
+pub use auth::{AppScheme, Auth, CALLERS, RouteRequirement};
 pub use cache::Cache;
-pub use column::{Cell, CellOf, Column, Subject, Tone};
+pub use column::{Cell, CellOf, Column, ShownRoute, Tone};
 pub use comparison::{Direction, Side};
 pub(crate) use comparison::{set, sets};
-pub use cors::{CREDENTIALS, Cors, Dangers, ORIGINS, OriginList, Origins};
+pub use cors::{CREDENTIALS, Dangers, ORIGINS, RouteCors, RouteOrigins, RuntimeOrigins};
 pub use csrf::Csrf;
 pub use headers::Headers;
 pub use jsonp::Jsonp;
-pub use limits::{Limits, Rate};
-pub use route::{Route, RouteKind};
+pub use limits::{RouteLimits, RouteRate};
+pub use route::{ManifestRoute, RouteKind};
 pub(crate) use route::{json, sample};
 
 use crate::Manifest;
@@ -45,7 +45,7 @@ macro_rules! facets {
             /// Whether the handler takes the session of its caller itself, independent of `auth`.
             takes_session: bool,
             /// Which pages of other origins may read responses; none by default.
-            cors: Option<Cors> => cors::FACET,
+            cors: Option<RouteCors> => cors::FACET,
             /// The isolation of responses from pages, by Fetch Metadata.
             isolation: Option<Isolation> => isolation::FACET,
             /// Which caches may keep responses; `None` leaves it to the handler.
@@ -53,7 +53,7 @@ macro_rules! facets {
             /// Whether responses are scripts for pages of any origin.
             jsonp: Option<Jsonp> => jsonp::FACET,
             /// The limits on sizes, times, rates and concurrency.
-            limits: Limits => limits::FACET,
+            limits: RouteLimits => limits::FACET,
             /// The security headers of responses, by their name in
             /// [`Manifest::headers`](crate::Manifest); `None` adds none.
             headers: Option<String> => headers::FACET,
@@ -66,7 +66,7 @@ mod route;
 /// One aspect of the policy of a route: what its file says of it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Facet {
+pub struct FacetEntry {
     /// Its name, as [`Sources`](crate::Sources) and changes have it.
     pub name: &'static str,
     /// The name of its attribute, which is the area of its codes.
@@ -85,16 +85,16 @@ pub struct Facet {
     /// decision about a request.
     pub(crate) decides_access: bool,
     /// Brings a route into its normal form.
-    pub(crate) normalize: fn(&mut Route),
+    pub(crate) normalize: fn(&mut ManifestRoute),
     /// Tells the gates the policy of a route.
-    enforce: for<'a> fn(&'a Route, &mut CompiledFacets<'a>),
+    enforce: for<'a> fn(&'a ManifestRoute, &mut CompiledFacets<'a>),
     /// Whether a new route opens access by it.
-    pub(crate) is_open: fn(&Route) -> bool,
+    pub(crate) is_open: fn(&ManifestRoute) -> bool,
     /// What a change does to access, and the change in words; `None` if nothing changes.
     pub(crate) change: fn(Side<'_>, Side<'_>) -> Option<(Direction, String)>,
 }
 
-impl Facet {
+impl FacetEntry {
     /// A facet without effects.
     const NONE: Self = Self {
         name: "",
@@ -113,15 +113,15 @@ impl Facet {
 }
 
 macro_rules! list_facets {
-    ($($(#[$doc:meta])* $field:ident: $Type:ty $(=> $Facet:path)?,)*) => {
+    ($($(#[$doc:meta])* $field:ident: $Type:ty $(=> $FacetEntry:path)?,)*) => {
         /// All facets, in the order of their lines.
-        pub const ALL: &[Facet] = &[$($($Facet,)?)*];
+        pub const ALL: &[FacetEntry] = &[$($($FacetEntry,)?)*];
 
         /// The policies of a route that gates enforce.
         #[inline]
-        pub(crate) fn enforced(route: &Route) -> CompiledFacets<'_> {
+        pub(crate) fn enforced(route: &ManifestRoute) -> CompiledFacets<'_> {
             let mut policies = CompiledFacets::default();
-            $($(($Facet.enforce)(route, &mut policies);)?)*
+            $($(($FacetEntry.enforce)(route, &mut policies);)?)*
             policies
         }
     };

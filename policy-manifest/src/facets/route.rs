@@ -6,7 +6,7 @@ use policy_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Auth, Cache, Cors, Csrf, Jsonp, Limits, is_default, is_false};
+use super::{Auth, Cache, Csrf, Jsonp, RouteCors, RouteLimits, is_default, is_false};
 
 /// The kind of target that serves a route.
 #[derive(
@@ -35,13 +35,13 @@ pub enum RouteKind {
 macro_rules! define_route {
     (
         $(#[$auth_doc:meta])* $auth:ident: $Auth:ty => $AuthFacet:path,
-        $($(#[$doc:meta])* $field:ident: $Type:ty $(=> $Facet:path)?,)*
+        $($(#[$doc:meta])* $field:ident: $Type:ty $(=> $FacetEntry:path)?,)*
     ) => {
         /// The effective policy of a path, for those of its methods that have the same one.
         #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
         #[serde(deny_unknown_fields)]
         #[non_exhaustive]
-        pub struct Route {
+        pub struct ManifestRoute {
             /// The template of the path with its prefix; for a mount or a proxy, the prefix.
             pub path: String,
             /// Its methods. HEAD is served as GET is and not listed, unless it has its own policy.
@@ -65,7 +65,7 @@ macro_rules! define_route {
             )*
         }
 
-        impl Route {
+        impl ManifestRoute {
             /// A route without policies except its callers.
             pub fn new<T: Into<String>>(
                 kind: RouteKind,
@@ -117,7 +117,7 @@ pub(crate) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-impl Route {
+impl ManifestRoute {
     /// A handler without policies except its callers.
     pub fn handler<T: Into<String>>(
         path: impl Into<String>,
@@ -137,9 +137,9 @@ impl Route {
     /// prefix of a mount or a proxy. `None` for a route without paths or for all other paths.
     ///
     /// ```
-    /// use policy_manifest::{Auth, Route};
+    /// use policy_manifest::{Auth, ManifestRoute};
     ///
-    /// let route = Route::handler("/orders/{id}/lines", ["GET"], Auth::Public);
+    /// let route = ManifestRoute::handler("/orders/{id}/lines", ["GET"], Auth::Public);
     /// assert_eq!(route.example_path().as_deref(), Some("/orders/1/lines"));
     /// ```
     pub fn example_path(&self) -> Option<String> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use policy_core::Lint;
 
 use super::{Authority, Effect, Finding, Gain, Gainer, Manifest, effect, quoted};
-use crate::facets::{Auth, Requirement, Route, RouteKind};
+use crate::facets::{Auth, ManifestRoute, RouteKind, RouteRequirement};
 
 pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
     for route in &manifest.routes {
@@ -17,14 +17,14 @@ pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
     found.extend(forgeable_addresses(manifest));
 }
 
-fn required(route: &Route) -> Option<&Requirement> {
+fn required(route: &ManifestRoute) -> Option<&RouteRequirement> {
     match &route.auth {
         Auth::Public => None,
         Auth::Required(requirement) => Some(requirement),
     }
 }
 
-fn rights_of_optional(route: &Route) -> Option<Finding> {
+fn rights_of_optional(route: &ManifestRoute) -> Option<Finding> {
     let requirement = required(route).filter(|requirement| requirement.optional)?;
     let rights = [("scopes", &requirement.scopes), ("roles", &requirement.roles)];
     let rights = rights.into_iter().filter(|(_, names)| !names.is_empty());
@@ -40,10 +40,10 @@ fn rights_of_optional(route: &Route) -> Option<Finding> {
 /// The effect of POST on a path, such as a login, may differ from that of the others.
 const CHANGES: [&str; 3] = ["DELETE", "PATCH", "PUT"];
 
-fn change_without_credential(manifest: &Manifest, route: &Route) -> Option<Finding> {
+fn change_without_credential(manifest: &Manifest, route: &ManifestRoute) -> Option<Finding> {
     let is_closed =
-        |route: &Route| required(route).is_some_and(|requirement| !requirement.optional);
-    let is_handler = |route: &&Route| route.kind == RouteKind::Handler;
+        |route: &ManifestRoute| required(route).is_some_and(|requirement| !requirement.optional);
+    let is_handler = |route: &&ManifestRoute| route.kind == RouteKind::Handler;
     let mut of_path =
         manifest.routes.iter().filter(is_handler).filter(|other| other.path == route.path);
     let is_read_closed = of_path.any(|other| other.serves("GET") && is_closed(other));
@@ -61,10 +61,10 @@ fn change_without_credential(manifest: &Manifest, route: &Route) -> Option<Findi
 }
 
 fn near_names(manifest: &Manifest, found: &mut Vec<Finding>) {
-    let scopes: fn(&Requirement) -> &Vec<String> = |requirement| &requirement.scopes;
-    let roles: fn(&Requirement) -> &Vec<String> = |requirement| &requirement.roles;
+    let scopes: fn(&RouteRequirement) -> &Vec<String> = |requirement| &requirement.scopes;
+    let roles: fn(&RouteRequirement) -> &Vec<String> = |requirement| &requirement.roles;
     for names_of in [scopes, roles] {
-        let mut uses: BTreeMap<&str, Vec<&Route>> = BTreeMap::new();
+        let mut uses: BTreeMap<&str, Vec<&ManifestRoute>> = BTreeMap::new();
         for route in &manifest.routes {
             let names = required(route).map(names_of).into_iter().flatten();
             names.for_each(|name| uses.entry(name).or_default().push(route));
@@ -105,7 +105,7 @@ fn is_near(one: &str, other: &str) -> bool {
     }
 }
 
-fn open_tunnel(route: &Route) -> Option<Finding> {
+fn open_tunnel(route: &ManifestRoute) -> Option<Finding> {
     if route.kind != RouteKind::Tunnel || route.auth != Auth::Public {
         return None;
     }

@@ -4,8 +4,8 @@ use std::{cmp::Reverse, fmt};
 
 use policy_core::{Confidence, Lint};
 
-use super::{Gain, Route};
-use crate::{Severity, Source, Sources};
+use super::{Gain, ManifestRoute};
+use crate::{FacetSource, FindingSeverity, Sources};
 
 /// A finding of a lint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    pub(super) fn of(lint: Lint, route: &Route, facet: &'static str) -> Self {
+    pub(super) fn of(lint: Lint, route: &ManifestRoute, facet: &'static str) -> Self {
         Self::of_text(lint, name(route), facet)
     }
 
@@ -54,22 +54,22 @@ impl Finding {
         Self { witness: witness.map(|witness| witness.to_string()), ..self }
     }
 
-    /// Its severity: that of [`Gain::severity`], or [`Severity::Info`] without a gain.
-    pub fn severity(&self) -> Severity {
-        self.gain.map_or(Severity::Info, Gain::severity)
+    /// Its severity: that of [`Gain::severity`], or [`FindingSeverity::Info`] without a gain.
+    pub fn severity(&self) -> FindingSeverity {
+        self.gain.map_or(FindingSeverity::Info, Gain::severity)
     }
 
     /// Whether it must be corrected or suppressed: it is sure and of medium severity or worse, or
     /// about an invalid suppression.
     pub fn is_error(&self) -> bool {
-        let is_grave = self.severity() >= Severity::Medium;
+        let is_grave = self.severity() >= FindingSeverity::Medium;
         let of_suppression =
             self.lint.is_about_suppressions() && self.lint != Lint::SuppressionEndsSoon;
         (is_grave && self.lint.confidence() == Confidence::Sure) || of_suppression
     }
 
     /// The source line that decided, for the first of the routes that has one.
-    pub fn source<'s>(&self, sources: &'s Sources) -> Option<&'s Source> {
+    pub fn source<'s>(&self, sources: &'s Sources) -> Option<&'s FacetSource> {
         self.routes.iter().find_map(|route| {
             let (methods, path) = route.split_once(' ').unwrap_or(("*", route));
             methods.split(',').find_map(|method| sources.of(method, path, self.facet))
@@ -111,7 +111,7 @@ impl fmt::Display for Finding {
 }
 
 /// The name of a route, as acceptances have it.
-fn name(route: &Route) -> String {
+fn name(route: &ManifestRoute) -> String {
     match (route.methods.as_slice(), route.path.as_str()) {
         ([], path) => path.to_owned(),
         (methods, "") => methods.join(","),

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     algebra::OriginRegion,
-    facets::{Auth, Cors, Csrf, Headers, Route, RouteKind},
+    facets::{Auth, Csrf, Headers, ManifestRoute, RouteCors, RouteKind},
 };
 
 pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
@@ -24,7 +24,7 @@ pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
     transport(manifest, found);
 }
 
-fn forgeable(manifest: &Manifest, route: &Route) -> Option<Finding> {
+fn forgeable(manifest: &Manifest, route: &ManifestRoute) -> Option<Finding> {
     let Csrf::Exempt(reason) = &route.csrf else { return None };
     let is_sent =
         has_ambient_scheme(route) || (route.is_ambient() && same_site(manifest) == Some("none"));
@@ -34,7 +34,7 @@ fn forgeable(manifest: &Manifest, route: &Route) -> Option<Finding> {
         return None;
     }
     let (who, what, authority) = (Gainer::AnySite, Effect::Write, Authority::Ambient);
-    let granted = route.cors.as_ref().map(Cors::region).unwrap_or_default();
+    let granted = route.cors.as_ref().map(RouteCors::region).unwrap_or_default();
     let finding = Finding::of(Lint::ForgeableFromAnySite, route, "csrf");
     let finding = finding.gain(Gain { who, what, authority });
     Some(finding.about(format!("exempt: {reason}")).witness(granted.complement().witness()))
@@ -46,7 +46,7 @@ const CHANGES: [&str; 12] = [
     "reset", "sign-out", "signout",
 ];
 
-fn change_by_get(manifest: &Manifest, route: &Route) -> Option<Finding> {
+fn change_by_get(manifest: &Manifest, route: &ManifestRoute) -> Option<Finding> {
     let is_required =
         matches!(&route.auth, Auth::Required(requirement) if requirement.is_ambient());
     // Browsers do not send a `Strict` cookie with a link from another site.
@@ -71,7 +71,7 @@ fn cookie_of_domain(manifest: &Manifest) -> Option<Finding> {
     Some(finding.about(quoted([domain])).witness(below.and_then(|below| below.witness())))
 }
 
-fn open_framing(manifest: &Manifest, route: &Route) -> Option<Finding> {
+fn open_framing(manifest: &Manifest, route: &ManifestRoute) -> Option<Finding> {
     let headers = manifest.headers_of(route);
     // No policy states the headers that a mounted service or an upstream sends itself.
     let is_own = match route.kind {

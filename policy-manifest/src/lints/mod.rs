@@ -19,7 +19,7 @@ use policy_core::{
 
 use super::{
     Date, Manifest,
-    facets::{Auth, Cors, Route, RouteKind},
+    facets::{Auth, ManifestRoute, RouteCors, RouteKind},
     severity::{Authority, Effect, Gain, Gainer},
 };
 
@@ -83,7 +83,7 @@ fn joined(findings: Vec<Finding>) -> Vec<Finding> {
 }
 
 /// The effect of a request to the route, judged by its methods.
-fn effect(route: &Route) -> Effect {
+fn effect(route: &ManifestRoute) -> Effect {
     let is_any = route.methods.is_empty() && route.kind == RouteKind::Fallback;
     match is_any || route.methods.iter().any(|method| !method::is_safe(method)) {
         true => Effect::Write,
@@ -96,7 +96,7 @@ fn effect(route: &Route) -> Effect {
 fn gain_by_cors(
     manifest: &Manifest,
     who: Gainer,
-    (route, cors): (&Route, &Cors),
+    (route, cors): (&ManifestRoute, &RouteCors),
     origins: &[OriginPattern<'_>],
 ) -> Gain {
     match cors.credentials && are_sent(manifest, route, origins) {
@@ -106,7 +106,7 @@ fn gain_by_cors(
 }
 
 /// Whether browsers add a credential of the route to requests of pages of one of these origins.
-fn are_sent(manifest: &Manifest, route: &Route, origins: &[OriginPattern<'_>]) -> bool {
+fn are_sent(manifest: &Manifest, route: &ManifestRoute, origins: &[OriginPattern<'_>]) -> bool {
     // A service behind the route may use its own cookies.
     let is_foreign = !matches!(route.kind, RouteKind::Handler | RouteKind::Probe);
     let is_sent = |origin: &OriginPattern<'_>| {
@@ -129,7 +129,7 @@ fn is_same_site(manifest: &Manifest, page: &OriginPattern<'_>) -> bool {
 }
 
 /// The routes that other pages may read, with their policies. A 404 response has nothing to read.
-fn shared(manifest: &Manifest) -> impl Iterator<Item = (&Route, &Cors)> {
+fn shared(manifest: &Manifest) -> impl Iterator<Item = (&ManifestRoute, &RouteCors)> {
     let routes = manifest.routes.iter().filter(|route| route.kind != RouteKind::NotFound);
     routes.filter_map(|route| Some((route, route.cors.as_ref()?)))
 }
@@ -141,7 +141,7 @@ fn has_ambient(manifest: &Manifest) -> bool {
 
 /// Whether a route takes an ambient credential that no cookie carries, so that `SameSite` does not
 /// apply to it.
-fn has_ambient_scheme(route: &Route) -> bool {
+fn has_ambient_scheme(route: &ManifestRoute) -> bool {
     match &route.auth {
         Auth::Public => false,
         Auth::Required(requirement) => {

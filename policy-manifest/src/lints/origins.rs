@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     algebra::OriginRegion,
-    facets::{Auth, Cache, Cors, Origins, Route, RouteKind},
+    facets::{Auth, Cache, ManifestRoute, RouteCors, RouteKind, RouteOrigins},
 };
 
 pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
@@ -27,7 +27,11 @@ pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
     }
 }
 
-fn public_suffixes(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Finding> {
+fn public_suffixes(
+    manifest: &Manifest,
+    route: &ManifestRoute,
+    cors: &RouteCors,
+) -> Option<Finding> {
     let covers = |pattern: &OriginPattern<'_>| {
         pattern.is_wildcard() && !pattern.is_loopback() && is_public_suffix(pattern.host())
     };
@@ -37,7 +41,7 @@ fn public_suffixes(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Fi
     Some(found.shown_by(finding.gain(gain)))
 }
 
-fn insecure(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Finding> {
+fn insecure(manifest: &Manifest, route: &ManifestRoute, cors: &RouteCors) -> Option<Finding> {
     let is_plain = |pattern: &OriginPattern<'_>| pattern.kind() == OriginKind::Insecure;
     let finding = Finding::of(Lint::InsecureOrigins, route, "cors");
     let found = Patterns::of(cors, is_plain)?;
@@ -45,7 +49,7 @@ fn insecure(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Finding> 
     Some(found.shown_by(finding.gain(gain)))
 }
 
-fn subdomains(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Finding> {
+fn subdomains(manifest: &Manifest, route: &ManifestRoute, cors: &RouteCors) -> Option<Finding> {
     let is_own_wildcard = |pattern: &OriginPattern<'_>| {
         pattern.is_wildcard() && !pattern.is_loopback() && !is_public_suffix(pattern.host())
     };
@@ -66,7 +70,7 @@ struct Patterns<'a> {
 
 impl<'a> Patterns<'a> {
     /// The patterns for which this holds; `None` if there are none.
-    fn of(cors: &'a Cors, is_meant: impl Fn(&OriginPattern<'_>) -> bool) -> Option<Self> {
+    fn of(cors: &'a RouteCors, is_meant: impl Fn(&OriginPattern<'_>) -> bool) -> Option<Self> {
         let parse = |text: &'a String| Some((text.as_str(), OriginPattern::parse(text).ok()?));
         let parsed = cors.patterns().iter().filter_map(parse);
         let (texts, parsed): (Vec<_>, Vec<_>) =
@@ -85,8 +89,8 @@ impl<'a> Patterns<'a> {
 const READ_BY_ALL: Gain =
     Gain { who: Gainer::AnySite, what: Effect::Read, authority: Authority::Nobody };
 
-fn unbounded(route: &Route, cors: &Cors) -> Option<Finding> {
-    let Origins::AtRunTime(list) = &cors.origins else { return None };
+fn unbounded(route: &ManifestRoute, cors: &RouteCors) -> Option<Finding> {
+    let RouteOrigins::AtRunTime(list) = &cors.origins else { return None };
     if list.within.is_some() {
         return None;
     }
@@ -95,13 +99,13 @@ fn unbounded(route: &Route, cors: &Cors) -> Option<Finding> {
     Some(finding.witness(OriginRegion::all().witness()))
 }
 
-fn own_origin(route: &Route, cors: &Cors, own: &str) -> Option<Finding> {
-    let Origins::Listed(listed) = &cors.origins else { return None };
+fn own_origin(route: &ManifestRoute, cors: &RouteCors, own: &str) -> Option<Finding> {
+    let RouteOrigins::Listed(listed) = &cors.origins else { return None };
     let is_listed = listed.iter().any(|pattern| pattern == own);
     is_listed.then(|| Finding::of(Lint::OwnOrigin, route, "cors").about(quoted([own])))
 }
 
-fn jsonp(route: &Route, cors: &Cors) -> Option<Finding> {
+fn jsonp(route: &ManifestRoute, cors: &RouteCors) -> Option<Finding> {
     route.jsonp.as_ref()?;
     let witness = cors.region().complement().witness()?;
     let finding = Finding::of(Lint::JsonpBesideCors, route, "jsonp").gain(READ_BY_ALL);
@@ -111,7 +115,7 @@ fn jsonp(route: &Route, cors: &Cors) -> Option<Finding> {
 /// The shortest age in seconds at which copies in a shared cache matter.
 const LASTING: i64 = 60;
 
-fn split_cache(route: &Route, cors: &Cors) -> Option<Finding> {
+fn split_cache(route: &ManifestRoute, cors: &RouteCors) -> Option<Finding> {
     let cache = route.cache.as_ref()?;
     let Cache { no_store, no_cache, audience, max_age, s_maxage, .. } = cache;
     let age = s_maxage.or(*max_age).unwrap_or_default();

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     algebra::OriginRegion,
-    facets::{Auth, Cors, Origins, Route, RouteKind},
+    facets::{Auth, ManifestRoute, RouteCors, RouteKind, RouteOrigins},
     severity::{Authority, Effect, Gain},
 };
 
@@ -24,7 +24,11 @@ pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
     }
 }
 
-fn unneeded_credentials(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Finding> {
+fn unneeded_credentials(
+    manifest: &Manifest,
+    route: &ManifestRoute,
+    cors: &RouteCors,
+) -> Option<Finding> {
     let may_use = route.is_ambient() || (route.auth == Auth::Public && has_ambient(manifest));
     if !cors.credentials || may_use {
         return None;
@@ -35,13 +39,17 @@ fn unneeded_credentials(manifest: &Manifest, route: &Route, cors: &Cors) -> Opti
 }
 
 /// The entries of a run-time list are not known here.
-fn withheld_cookie(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Finding> {
+fn withheld_cookie(
+    manifest: &Manifest,
+    route: &ManifestRoute,
+    cors: &RouteCors,
+) -> Option<Finding> {
     let same_site = same_site(manifest).filter(|same_site| *same_site != "none")?;
     let takes_session = match &route.auth {
         Auth::Public => route.takes_session,
         Auth::Required(requirement) => requirement.session,
     };
-    let Origins::Listed(listed) = &cors.origins else { return None };
+    let RouteOrigins::Listed(listed) = &cors.origins else { return None };
     if !cors.credentials || !takes_session {
         return None;
     }
@@ -56,11 +64,15 @@ fn withheld_cookie(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Fi
 }
 
 /// The methods that a policy lists, if it does not allow every method.
-fn listed_methods(cors: &Cors) -> Option<&[String]> {
+fn listed_methods(cors: &RouteCors) -> Option<&[String]> {
     cors.methods.as_deref().filter(|methods| methods.iter().all(|method| method != "*"))
 }
 
-fn unserved_methods(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Finding> {
+fn unserved_methods(
+    manifest: &Manifest,
+    route: &ManifestRoute,
+    cors: &RouteCors,
+) -> Option<Finding> {
     let is_served = |method: &str| {
         let mut of_path = manifest.routes.iter().filter(|other| other.path == route.path);
         // The server itself responds to OPTIONS.
@@ -74,7 +86,7 @@ fn unserved_methods(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<F
     Some(finding.about(quoted(unserved)).witness(witness))
 }
 
-fn own_method(route: &Route, cors: &Cors) -> Option<Finding> {
+fn own_method(route: &ManifestRoute, cors: &RouteCors) -> Option<Finding> {
     let listed = listed_methods(cors)?;
     // The others need no preflight (Fetch, CORS-safelisted method).
     let needs = |method: &&String| !["GET", "HEAD", "POST"].contains(&method.as_str());
@@ -90,7 +102,11 @@ fn own_method(route: &Route, cors: &Cors) -> Option<Finding> {
 const SECRETS: [&str; 5] =
     ["authorization", "x-access-token", "x-api-key", "x-auth-token", "x-refresh-token"];
 
-fn exposed_secrets(manifest: &Manifest, route: &Route, cors: &Cors) -> Option<Finding> {
+fn exposed_secrets(
+    manifest: &Manifest,
+    route: &ManifestRoute,
+    cors: &RouteCors,
+) -> Option<Finding> {
     let exposed: Vec<_> =
         cors.expose.iter().filter(|name| SECRETS.contains(&name.as_str())).collect();
     if exposed.is_empty() {

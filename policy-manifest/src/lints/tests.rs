@@ -6,8 +6,8 @@ use policy_core::{Confidence, Lint, cache::Audience, isolation::Isolation};
 
 use super::*;
 use crate::{
-    Cache, Csrf, Dangers, Headers, Jsonp, OriginList, Origins, Requirement, Scheme, SessionFacts,
-    Severity, TokenFacts, algebra::OriginRegion,
+    AppScheme, Cache, Csrf, Dangers, FindingSeverity, Headers, Jsonp, RouteOrigins,
+    RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts, algebra::OriginRegion,
 };
 
 const OWN: &str = "https://api.shop.example";
@@ -24,13 +24,13 @@ fn today() -> Date {
     day("2026-11-24")
 }
 
-fn session() -> Requirement {
-    Requirement { session: true, ..Requirement::default() }
+fn session() -> RouteRequirement {
+    RouteRequirement { session: true, ..RouteRequirement::default() }
 }
 
-fn cors(origins: &[&str], credentials: bool) -> Cors {
-    Cors {
-        origins: Origins::Listed(texts(origins)),
+fn cors(origins: &[&str], credentials: bool) -> RouteCors {
+    RouteCors {
+        origins: RouteOrigins::Listed(texts(origins)),
         credentials,
         methods: None,
         headers: Vec::new(),
@@ -61,8 +61,8 @@ fn shop() -> Manifest {
         Some(TokenFacts { issuer: Some(OWN.to_owned()), ..TokenFacts::default() });
     let headers = manifest.add_headers(security(CSP, HSTS));
     let own_page = Some(cors(&["https://app.shop.example"], true));
-    let staff = Requirement { roles: texts(&["staff"]), ..session() };
-    let token = Requirement { token: true, ..Requirement::default() };
+    let staff = RouteRequirement { roles: texts(&["staff"]), ..session() };
+    let token = RouteRequirement { token: true, ..RouteRequirement::default() };
     let mut routes = [
         ("/orders/{id}", "GET", Auth::Required(session()), own_page.clone()),
         ("/orders/{id}", "PUT", Auth::Required(session()), own_page.clone()),
@@ -73,14 +73,14 @@ fn shop() -> Manifest {
         ("/staff", "GET", Auth::Required(staff), None),
     ]
     .map(|(path, method, auth, cors)| {
-        let mut route = Route::handler(path, [method], auth);
+        let mut route = ManifestRoute::handler(path, [method], auth);
         route.cors = cors;
         // Otherwise reading and writing are one route.
         route.limits.body = (method != "GET").then_some(1 << 16);
         route
     })
     .to_vec();
-    routes.push(Route::new(RouteKind::NotFound, "*", [""; 0], Auth::Public));
+    routes.push(ManifestRoute::new(RouteKind::NotFound, "*", [""; 0], Auth::Public));
     routes.iter_mut().for_each(|route| route.headers = Some(headers.clone()));
     manifest.routes = routes;
     manifest
@@ -94,23 +94,23 @@ fn with(change: impl FnOnce(&mut Manifest)) -> Manifest {
 }
 
 /// The shop with a change of one of its routes.
-fn with_route(method: &str, path: &str, change: impl FnOnce(&mut Route)) -> Manifest {
+fn with_route(method: &str, path: &str, change: impl FnOnce(&mut ManifestRoute)) -> Manifest {
     with(|manifest| {
         let mut routes = manifest.routes.iter_mut();
         change(routes.find(|route| route.path == path && route.serves(method)).unwrap());
     })
 }
 
-fn with_cors(method: &str, path: &str, cors: Cors) -> Manifest {
+fn with_cors(method: &str, path: &str, cors: RouteCors) -> Manifest {
     with_route(method, path, |route| route.cors = Some(cors))
 }
 
 /// The shop with an additional route.
-fn and(change: impl FnOnce(&mut Manifest) -> Route) -> Manifest {
+fn and(change: impl FnOnce(&mut Manifest) -> ManifestRoute) -> Manifest {
     with(|manifest| {
         let headers = manifest.routes[0].headers.clone();
         let route = change(manifest);
-        manifest.routes.push(Route { headers: route.headers.clone().or(headers), ..route });
+        manifest.routes.push(ManifestRoute { headers: route.headers.clone().or(headers), ..route });
     })
 }
 
@@ -137,7 +137,7 @@ fn exempt(manifest: &mut Manifest, same_site: &str) {
 type Case = (Lint, Manifest, Manifest);
 
 fn cases_of_origins() -> Vec<Case> {
-    let credentialed = |origins: &[&str], dangers| Cors { dangers, ..cors(origins, true) };
+    let credentialed = |origins: &[&str], dangers| RouteCors { dangers, ..cors(origins, true) };
     let from_any_site = |origins: &[&str]| {
         let dangers = Dangers { public_suffix: true, ..Dangers::default() };
         let mut manifest = with_cors("GET", "/orders/{id}", credentialed(origins, dangers));
@@ -146,9 +146,12 @@ fn cases_of_origins() -> Vec<Case> {
     };
     let insecure = Dangers { insecure_origins: true, ..Dangers::default() };
     let list = |within| {
-        let origins =
-            Origins::AtRunTime(OriginList { list: "partners".to_owned(), within, by: None });
-        with_cors("GET", "/prices", Cors { origins, ..cors(&[], false) })
+        let origins = RouteOrigins::AtRunTime(RuntimeOrigins {
+            list: "partners".to_owned(),
+            within,
+            by: None,
+        });
+        with_cors("GET", "/prices", RouteCors { origins, ..cors(&[], false) })
     };
     let jsonp = |origins: &[&str]| {
         let shared = cors(origins, false);
@@ -212,11 +215,12 @@ fn cases_of_origins() -> Vec<Case> {
 fn cases_of_preflights() -> Vec<Case> {
     let methods = |method: &str, listed: &[&str]| {
         let listed =
-            Cors { methods: Some(texts(listed)), ..cors(&["https://app.shop.example"], true) };
+            RouteCors { methods: Some(texts(listed)), ..cors(&["https://app.shop.example"], true) };
         with_cors(method, "/orders/{id}", listed)
     };
     let exposing = |name: &str| {
-        let exposing = Cors { expose: texts(&[name]), ..cors(&["https://app.shop.example"], true) };
+        let exposing =
+            RouteCors { expose: texts(&[name]), ..cors(&["https://app.shop.example"], true) };
         with_cors("GET", "/orders/{id}", exposing)
     };
     let partner = |same_site: &str, origin: &str| {
@@ -252,17 +256,17 @@ fn cases_of_preflights() -> Vec<Case> {
 
 fn cases_of_callers() -> Vec<Case> {
     let optional = |roles: &[&str]| {
-        let requirement = Requirement { optional: true, roles: texts(roles), ..session() };
+        let requirement = RouteRequirement { optional: true, roles: texts(roles), ..session() };
         with_route("GET", "/stock", |route| route.auth = Auth::Required(requirement))
     };
-    let delete = |auth| and(|_| Route::handler("/orders/{id}", ["DELETE"], auth));
+    let delete = |auth| and(|_| ManifestRoute::handler("/orders/{id}", ["DELETE"], auth));
     let role = |role: &str| {
-        let requirement = Requirement { roles: texts(&[role]), ..session() };
-        and(|_| Route::handler("/lists", ["GET"], Auth::Required(requirement)))
+        let requirement = RouteRequirement { roles: texts(&[role]), ..session() };
+        and(|_| ManifestRoute::handler("/lists", ["GET"], Auth::Required(requirement)))
     };
     let tunnel = |auth| {
         and(|_| {
-            let mut tunnel = Route::new(RouteKind::Tunnel, "", ["CONNECT"], auth);
+            let mut tunnel = ManifestRoute::new(RouteKind::Tunnel, "", ["CONNECT"], auth);
             tunnel.targets = texts(&["db.shop.example:5432"]);
             tunnel
         })
@@ -278,7 +282,7 @@ fn cases_of_callers() -> Vec<Case> {
         (
             Lint::OpenTunnel,
             tunnel(Auth::Public),
-            tunnel(Auth::Required(Requirement { token: true, ..Requirement::default() })),
+            tunnel(Auth::Required(RouteRequirement { token: true, ..RouteRequirement::default() })),
         ),
         (Lint::AddressForgeable, behind("forwarded 0.0.0.0/0"), behind("forwarded 10.0.0.0/8")),
         (Lint::AddressForgeable, behind("x-forwarded ::/0"), behind("x-forwarded fd00::/8")),
@@ -287,16 +291,19 @@ fn cases_of_callers() -> Vec<Case> {
 
 fn cases_of_forgery() -> Vec<Case> {
     let basic = |ambient, isolation| {
-        let scheme = Some(Scheme { name: "Basic".to_owned(), ambient });
-        let requirement = Requirement { scheme, ..Requirement::default() };
-        and(|_| Route {
+        let scheme = Some(AppScheme { name: "Basic".to_owned(), ambient });
+        let requirement = RouteRequirement { scheme, ..RouteRequirement::default() };
+        and(|_| ManifestRoute {
             csrf: Csrf::Exempt("it is harmless".to_owned()),
             isolation,
-            ..Route::handler("/reports", ["POST"], Auth::Required(requirement))
+            ..ManifestRoute::handler("/reports", ["POST"], Auth::Required(requirement))
         })
     };
     let linked = |path: &str, isolation| {
-        and(|_| Route { isolation, ..Route::handler(path, ["GET"], Auth::Required(session())) })
+        and(|_| ManifestRoute {
+            isolation,
+            ..ManifestRoute::handler(path, ["GET"], Auth::Required(session()))
+        })
     };
     let cookie = |domain: Option<&str>| {
         with(|manifest| {
@@ -395,7 +402,7 @@ fn every_lint_is_documented() {
 /// each lint.
 #[test]
 fn the_severity_of_each_case_is_as_listed() {
-    use Severity::{High, Info, Low, Medium};
+    use FindingSeverity::{High, Info, Low, Medium};
     let found: Vec<_> = cases()
         .iter()
         .flat_map(|(_, bad, _)| findings(bad))
@@ -447,15 +454,15 @@ fn a_session_counts_for_an_origin_only_if_its_cookie_is_sent_there() {
     let of = |same_site: &str, origin: &str| {
         let dangers = Dangers { insecure_origins: true, ..Dangers::default() };
         let mut manifest =
-            with_cors("GET", "/orders/{id}", Cors { dangers, ..cors(&[origin], true) });
+            with_cors("GET", "/orders/{id}", RouteCors { dangers, ..cors(&[origin], true) });
         manifest.app.sessions = Some(SessionFacts::new("postgres", "__Host-sid", same_site));
         let mut found = findings(&manifest).into_iter();
         found.find(|finding| finding.lint == Lint::InsecureOrigins).unwrap().severity()
     };
-    assert_eq!(of("lax", "http://app.shop.example"), Severity::High);
-    assert_eq!(of("none", "http://partner.example"), Severity::High);
-    assert_eq!(of("lax", "http://partner.example"), Severity::Low);
-    assert_eq!(of("lax", "http://192.0.2.1"), Severity::Low);
+    assert_eq!(of("lax", "http://app.shop.example"), FindingSeverity::High);
+    assert_eq!(of("none", "http://partner.example"), FindingSeverity::High);
+    assert_eq!(of("lax", "http://partner.example"), FindingSeverity::Low);
+    assert_eq!(of("lax", "http://192.0.2.1"), FindingSeverity::Low);
 }
 
 #[test]
@@ -496,7 +503,7 @@ fn equal_findings_of_several_routes_are_merged() {
         .collect();
     let write = texts(&["PUT /orders/{id}", "POST /logout"]);
     let read = texts(&["GET /orders/{id}", "GET /staff", "GET /stock"]);
-    let [(Severity::High, mut high), (Severity::Medium, medium)] =
+    let [(FindingSeverity::High, mut high), (FindingSeverity::Medium, medium)] =
         <[_; 2]>::try_from(found).unwrap()
     else {
         panic!("the worst first")
@@ -619,7 +626,7 @@ fn a_finding_names_gainer_route_and_fix() {
 #[test]
 fn the_witness_of_a_finding_is_one_at_each_of_its_routes() {
     let jsonp = |path: &str, origins: &[&str]| {
-        let mut route = Route::handler(path, ["GET"], Auth::Public);
+        let mut route = ManifestRoute::handler(path, ["GET"], Auth::Public);
         route.cors = Some(cors(origins, false));
         route.jsonp = Some(Jsonp { callback: "cb".to_owned(), dotted: false });
         route

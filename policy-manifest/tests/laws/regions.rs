@@ -6,7 +6,7 @@ use policy_core::{
     testing::{any_near_origin, any_pattern, origins_near},
 };
 use policy_core_tests::law::{Judged, Precondition, holds};
-use policy_manifest::algebra::{OriginRegion, Witness, WitnessKind};
+use policy_manifest::algebra::{OriginRegion, OriginWitness, WitnessKind};
 use proptest::{collection::vec, prelude::*, sample::select};
 
 /// A combination of patterns, `*` and `null`.
@@ -190,7 +190,7 @@ fn equal_regions_are_those_that_have_the_same_origins() {
         let difference = a.symmetric_difference(&b);
         prop_assert_eq!(a == b, difference.is_empty());
         let witness = difference.witness();
-        let origin = witness.as_ref().map(Witness::origin);
+        let origin = witness.as_ref().map(OriginWitness::origin);
         prop_assert!(origin.is_none_or(|origin| one.has(origin) != another.has(origin)));
         let differs = |origin: &String| one.has(origin) != another.has(origin);
         let origins = [one.origins(), another.origins()].concat();

@@ -27,9 +27,9 @@ use super::principal::{AuthScheme, Principal};
 /// with [`as_local_user`](Subject::as_local_user).
 ///
 /// ```compile_fail,E0277
-/// use policy_server::{Caller, prelude::*, session::SessionError};
+/// use policy_server::{Caller, CredentialError, prelude::*};
 ///
-/// async fn enter(caller: Caller, sessions: Sessions) -> Result<(), SessionError> {
+/// async fn enter(caller: Caller, sessions: Sessions) -> Result<(), CredentialError> {
 ///     sessions.login(caller.subject()).await
 /// }
 /// ```

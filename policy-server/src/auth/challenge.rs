@@ -82,6 +82,11 @@ impl Denied {
     pub(crate) fn refusal(&self) -> Refusal {
         self.refusal
     }
+
+    /// The problem of a refusal that redirects and challenges no client.
+    pub(crate) fn into_problem(self) -> Problem {
+        self.problem.map_or_else(|| self.refusal.into(), |problem| *problem)
+    }
 }
 
 impl AuthService {
@@ -93,6 +98,23 @@ impl AuthService {
         headers: &HeaderMap,
         mut denied: Denied,
     ) -> Response {
+        self.note_denied(method, path, headers, &mut denied);
+        denied.into_response()
+    }
+
+    /// Logs the refusal and builds the problem, for a gate that redirects and challenges no client.
+    pub(crate) fn problem_of(
+        &self,
+        method: &Method,
+        path: &str,
+        headers: &HeaderMap,
+        mut denied: Denied,
+    ) -> Problem {
+        self.note_denied(method, path, headers, &mut denied);
+        denied.into_problem()
+    }
+
+    fn note_denied(&self, method: &Method, path: &str, headers: &HeaderMap, denied: &mut Denied) {
         let origin = Single::of(headers, &ORIGIN);
         let why = match denied.cause {
             Some(cause) => Why { cause: Some(cause.event()), detail: Some(cause.detail()) },
@@ -105,7 +127,6 @@ impl AuthService {
             denied.problem = explanation
                 .map(|explanation| Box::new(Problem::from(denied.refusal).detail(explanation)));
         }
-        denied.into_response()
     }
 }
 

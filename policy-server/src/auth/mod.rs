@@ -3,6 +3,7 @@
 mod background;
 pub(crate) mod caller;
 mod challenge;
+mod credential_error;
 mod cut_offs;
 #[cfg(feature = "manifest")]
 mod findings;
@@ -31,6 +32,7 @@ use policy_core::{
 };
 
 pub(crate) use challenge::Denied;
+pub use credential_error::CredentialError;
 pub(crate) use cut_offs::{CutOffs, Ending, Known};
 #[cfg(feature = "manifest")]
 pub(crate) use findings::SessionFinding;

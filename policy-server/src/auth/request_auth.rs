@@ -33,8 +33,8 @@ use crate::{
     auth::{
         principal::{AuthScheme, Principal},
         session::{
-            CommitError, Committed, Load, LoadedSession, Outcome, PresentedSession, RequestSession,
-            SessionService,
+            CommitError, Committed, HandlerOutcome, Load, LoadedSession, PresentedSession,
+            RequestSession, SessionService,
         },
     },
     base::{problem::Problem, slot::Slot},
@@ -314,7 +314,7 @@ impl RequestAuth {
     }
 
     /// Commits the session once, and completes the response.
-    pub(crate) fn settle(self: Arc<Self>, response: Response, outcome: Outcome) -> Settled {
+    pub(crate) fn settle(self: Arc<Self>, response: Response, outcome: HandlerOutcome) -> Settled {
         let committed = if self.is_ending() { None } else { self.commit_now(outcome) };
         if let Some(committed) = committed {
             let (response, happened) = self.finish(response, committed);
@@ -340,7 +340,7 @@ impl RequestAuth {
     }
 
     /// Commits the session, if nothing has to be stored.
-    fn commit_now(&self, outcome: Outcome) -> Option<Committed> {
+    fn commit_now(&self, outcome: HandlerOutcome) -> Option<Committed> {
         if let (None, Some(service), Some(loaded)) =
             (self.session.get(), &self.guard.sessions, &self.loaded)
             && !loaded.needs_commit(service)

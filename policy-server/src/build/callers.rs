@@ -173,7 +173,7 @@ pub(super) fn needs_session(auth: &AuthPolicy) -> bool {
 pub(crate) fn violations_of_callers(
     spec: AuthSpec<'static>,
     cors: Option<&Cors>,
-) -> impl Iterator<Item = auth::Violation<'static>> + use<> {
+) -> impl Iterator<Item = auth::AuthViolation<'static>> + use<> {
     let without_credentials = cors.is_some_and(|cors| !cors.allows_credentials());
     // Only the macro sees the arguments of a handler, and it has checked this rule.
     let takes_session = true;

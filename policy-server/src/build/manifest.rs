@@ -10,10 +10,13 @@ use policy_core::{
     head::{OwnOrigin, PublicOrigin},
     headers::HeadersPolicy,
     limits::Limits,
-    route::{Facet, FacetPolicy as _, FromSpec as _, Level, LevelPolicy, RouteFacts, RoutePolicy},
+    route::{
+        Facet, FacetPolicy as _, FromSpec as _, Level, LevelPolicy, RouteFacts, RoutePolicy,
+        nearest,
+    },
 };
 use policy_manifest::{
-    AppFacts, Cors, Csrf, Manifest, Place, RouteKind, Source, Sources, TokenFacts,
+    AppFacts, Csrf, FacetSource, Manifest, RouteCors, RouteKind, SourceLine, Sources, TokenFacts,
     facet::FromPolicy,
 };
 
@@ -174,7 +177,7 @@ impl<'a> Reader<'a> {
                 path => format!("{prefix}{path}"),
             };
             let key = format!("{method} {path}");
-            let place = Place { file: description.file.to_owned(), line: description.line };
+            let place = SourceLine { file: description.file.to_owned(), line: description.line };
             self.sources.handlers.insert(key.clone(), description.handler.to_owned());
             self.sources.places.insert(key, place);
             self.add(&Declared {
@@ -275,7 +278,7 @@ impl<'a> Reader<'a> {
     /// A probe is exempt from the policies of the app.
     fn probe(&mut self, path: &str) {
         let cache = policy_core::cache::CachePolicy::no_store().build();
-        let mut route = policy_manifest::Route::new(
+        let mut route = policy_manifest::ManifestRoute::new(
             RouteKind::Probe,
             path,
             ["GET"],
@@ -319,11 +322,12 @@ impl<'a> Reader<'a> {
             (Level::App, Some(self.defaults)),
         ];
         let own = declared.own();
-        let (cors, cors_level) = resolve(levels, |policies| policies.cors.clone());
+        let (cors, cors_level) =
+            nearest(stated(levels).map(|(level, it)| (level, it.cors.clone())));
         let cors = cors.map(|source| cors_of(&source, own.map(|own| &own.cors_extension)));
         let is_shared = cors.is_some() || own.is_some_and(|own| own.jsonp.is_some());
         let facts = RouteFacts { is_shared, ..declared.facts };
-        let mut route = policy_manifest::Route::new(
+        let mut route = policy_manifest::ManifestRoute::new(
             declared.kind,
             &declared.path,
             declared.methods.clone(),
@@ -380,7 +384,7 @@ impl<'a> Reader<'a> {
                 (Level::App, _) => place(level, self.app.policies.written(facet)),
             };
             if let Some((level, file, line)) = location {
-                let source = Source { level, file: file.to_owned(), line };
+                let source = FacetSource { level, file: file.to_owned(), line };
                 of_route.insert(facet.to_owned(), source);
             }
         }
@@ -396,6 +400,11 @@ impl<'a> Reader<'a> {
 /// The levels that may state the facets of a route, and what each of them states.
 type Levels<'a> = [(Level, Option<&'a LevelPolicy<CorsSource>>); 3];
 
+/// The levels that have policies.
+fn stated(levels: Levels<'_>) -> impl Iterator<Item = (Level, &LevelPolicy<CorsSource>)> {
+    levels.into_iter().filter_map(|(level, policies)| Some((level, policies?)))
+}
+
 macro_rules! read_facets {
     (
         levels { $(
@@ -408,14 +417,14 @@ macro_rules! read_facets {
             /// Takes each facet from the nearest level that states it. Returns these levels.
             fn facets(
                 &mut self,
-                route: &mut policy_manifest::Route,
+                route: &mut policy_manifest::ManifestRoute,
                 levels: Levels<'_>,
                 own: Option<&RoutePolicy>,
                 facts: RouteFacts<'_>,
             ) -> Vec<(&'static str, Option<Level>)> {
                 let mut decided = Vec::new();
                 $({
-                    let (policy, level) = resolve(levels, |policies| policies.$name);
+                    let (policy, level) = nearest(stated(levels).map(|(level, it)| (level, it.$name)));
                     let applies = |policy: &$Policy| level.is_some_and(|it| policy.applies(it, facts));
                     let level = level.filter(|_| policy.as_ref().is_none_or(applies));
                     let policy = policy.filter(applies);
@@ -436,20 +445,6 @@ macro_rules! read_facets {
 }
 
 policy_core::facets!([read_facets]);
-
-/// The policy of the nearest level that states one, and that level, even if it states that there is
-/// none.
-fn resolve<T>(
-    levels: Levels<'_>,
-    of: impl Fn(&LevelPolicy<CorsSource>) -> Facet<T>,
-) -> (Option<T>, Option<Level>) {
-    let mut stated = levels.into_iter().filter_map(|(level, policies)| match of(policies?) {
-        Facet::Inherit => None,
-        Facet::None => Some((None, Some(level))),
-        Facet::Set(policy) => Some((Some(policy), Some(level))),
-    });
-    stated.next().unwrap_or_default()
-}
 
 fn place(
     level: Level,
@@ -496,8 +491,8 @@ impl<'a> Declared<'a> {
     }
 }
 
-fn cors_of(source: &CorsSource, extension: Option<&CorsExtension<'_>>) -> Cors {
-    let mut cors: Cors = match source {
+fn cors_of(source: &CorsSource, extension: Option<&CorsExtension<'_>>) -> RouteCors {
+    let mut cors: RouteCors = match source {
         CorsSource::Policy(policy) => policy.spec().into(),
         CorsSource::Config(config) => config.with_spec(|spec| spec.into()),
     };
@@ -509,7 +504,7 @@ fn cors_of(source: &CorsSource, extension: Option<&CorsExtension<'_>>) -> Cors {
 }
 
 /// Limits, with the defaults for those that no level states.
-fn limits(limits: Limits) -> policy_manifest::Limits {
+fn limits(limits: Limits) -> policy_manifest::RouteLimits {
     let stated = Limits::NONE.body(BODY).timeout(TIMEOUT);
     (&limits.or(stated)).into()
 }

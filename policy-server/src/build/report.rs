@@ -96,7 +96,7 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
         let is_own = route.csrf_level == Some(Level::Route);
         let stated = is_own.then_some(&route.auth.csrf);
         let odd = violations_of_callers(AuthSpec::of(&route.auth.auth, stated), cors);
-        notices.extend(odd.map(|auth::Violation { rule, part, .. }| {
+        notices.extend(odd.map(|auth::AuthViolation { rule, part, .. }| {
             StartProblem::without_value(rule, route.path().to_string()).of_part(part.name())
         }));
         if let CsrfPolicy::Exempt(reason) = route.auth.csrf
@@ -148,7 +148,7 @@ fn withheld(route: &CompiledRoute, cors: &Cors, own: &Site) -> Option<StartProbl
     let others: Vec<_> = cors.of_other_sites(own).into_iter().filter(is_told).collect();
     (!others.is_empty()).then(|| {
         StartProblem::new(Rule::SessionWithheld, route.path().to_string(), others.join(" "))
-            .of_part(cors::Part::Origins.name())
+            .of_part(cors::CorsPart::Origins.name())
     })
 }
 

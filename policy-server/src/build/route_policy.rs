@@ -158,8 +158,8 @@ impl Builder<'_> {
     ) -> (Arc<CompiledRoutePolicy>, Option<Level>) {
         let app = self.default.clone();
         let levels = [(Level::Route, route), (Level::Group, group), (Level::App, &app)];
-        let cors = held(levels, |stated| stated.policies.cors.clone());
-        let (cors, level) = cors.unzip();
+        let (cors, level) = held(levels, |stated| stated.policies.cors.clone());
+        let level = level.filter(|_| cors.is_some());
         let cors = self.extended(location, cors, &own.cors_extension);
         let route = RouteFacts { is_shared: cors.is_some() || own.jsonp.is_some(), ..facts };
         let facets = self.facets(location, levels, own, route);
@@ -167,8 +167,8 @@ impl Builder<'_> {
             .headers
             .map(|fields| if self.is_https { fields } else { fields.without_transport() });
         let takes_nonce = headers.as_ref().is_some_and(SecurityHeaders::takes_nonce);
-        let caching = held(levels, |stated| stated.policies.cache);
-        if let Some((policy, _)) = caching.filter(|_| takes_nonce && facets.cache.is_some())
+        let (caching, _) = held(levels, |stated| stated.policies.cache);
+        if let Some(policy) = caching.filter(|_| takes_nonce && facets.cache.is_some())
             && policy.spec().audience == Audience::Public
         {
             self.rule(location, Rule::HeadersNonceShared, "");
@@ -290,8 +290,8 @@ macro_rules! compile_facets {
             ) -> CompiledRoutePolicy {
                 CompiledRoutePolicy {
                     $($name: {
-                        let stated = held(levels, |stated| stated.policies.$name);
-                        self.facet(location, stated, route)
+                        let (policy, level) = held(levels, |stated| stated.policies.$name);
+                        self.facet(location, policy.zip(level), route)
                     },)*
                     $($own: {
                         let stated = policy.$own.and_then(|spec| self.own::<$OwnPolicy>(location, spec));
@@ -306,11 +306,11 @@ macro_rules! compile_facets {
 
 policy_core::facets!([compile_facets]);
 
-/// The value of the nearest level that sets one.
+/// The value of the nearest level that states something, and that level.
 fn held<T>(
     levels: [(Level, &CompiledLevel); 3],
     of: impl Fn(&CompiledLevel) -> Facet<T>,
-) -> Option<(T, Level)> {
+) -> (Option<T>, Option<Level>) {
     nearest(levels.map(|(level, stated)| (level, of(stated))))
 }
 

@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use http::HeaderMap;
 use policy_core::{
     Refusal,
-    forwarded::{Reported, Scheme, is_forwarding},
+    forwarded::{Reported, UriScheme, is_forwarding},
     head::{Head, OwnOrigin},
     headers::groups::is_about_sender,
 };
@@ -35,7 +35,7 @@ pub(crate) struct Client {
 #[derive(Clone, Debug)]
 struct ForwardedInfo {
     client: Reported,
-    scheme: Option<Scheme>,
+    scheme: Option<UriScheme>,
     host: Option<Box<str>>,
 }
 
@@ -102,7 +102,7 @@ impl Client {
             return Err(refusal);
         }
         match (own, self.scheme()) {
-            (OwnOrigin::Public(_), Some(Scheme::Other)) => Err(Refusal::PlainHttp),
+            (OwnOrigin::Public(_), Some(UriScheme::Other)) => Err(Refusal::PlainHttp),
             _ => Ok(()),
         }
     }
@@ -132,13 +132,13 @@ impl Client {
     pub(crate) fn is_secure(&self, own: &OwnOrigin) -> bool {
         match (self.scheme(), self.peer) {
             _ if matches!(self.forwarded, Some(Err(_))) => false,
-            (Some(scheme), _) => scheme == Scheme::Https,
+            (Some(scheme), _) => scheme == UriScheme::Https,
             (None, Some(peer)) => peer.is_tls,
             (None, None) => *own != OwnOrigin::Development,
         }
     }
 
-    fn scheme(&self) -> Option<Scheme> {
+    fn scheme(&self) -> Option<UriScheme> {
         self.report().and_then(|info| info.scheme)
     }
 

@@ -5,7 +5,7 @@ use std::{fmt, net::IpAddr};
 use http::{HeaderMap, HeaderName};
 use policy_core::{
     Refusal, Rule,
-    forwarded::{Hosts, Network, Statement, any_contains, forwarded, x_forwarded},
+    forwarded::{Hosts, IpNetwork, Statement, any_contains, forwarded, x_forwarded},
     headers::groups::is_about_sender,
 };
 
@@ -170,7 +170,7 @@ impl TrustedProxies {
         }
         let mut networks = Vec::with_capacity(self.networks.len());
         for text in self.networks.iter().filter(|text| *text != UNIX) {
-            match Network::parse(text) {
+            match IpNetwork::parse(text) {
                 Ok(network) if network.is_everybody() && !self.everybody => {
                     problem(Rule::ProxiesEverybody, text);
                 }
@@ -194,7 +194,7 @@ impl TrustedProxies {
 /// Checked proxies.
 #[derive(Clone, Debug)]
 pub(crate) struct CompiledProxies {
-    networks: Vec<Network>,
+    networks: Vec<IpNetwork>,
     /// Whether the peers of Unix sockets are among them.
     sockets: bool,
     way: ForwardedFormat,

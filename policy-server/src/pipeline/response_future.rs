@@ -20,7 +20,7 @@ use tracing::Span;
 
 use super::{dispatch::Started, gates::body::BodyProgress, respond::ResponsePolicy};
 use crate::{
-    auth::{Commit, RequestAuth, Settled, session::Outcome},
+    auth::{Commit, RequestAuth, Settled, session::HandlerOutcome},
     base::{event::log, kept_timer::KeptTimer, problem::Problem, task},
     handler::BoxFuture,
     observe::observation::Observation,
@@ -199,9 +199,9 @@ fn settle(auth: Option<Arc<RequestAuth>>, done: Result<Response, Response>) -> S
     let (response, outcome) = match done {
         Ok(response) => {
             let status = response.status();
-            (response, Outcome::Answered(status))
+            (response, HandlerOutcome::Answered(status))
         }
-        Err(response) => (response, Outcome::Aborted),
+        Err(response) => (response, HandlerOutcome::Aborted),
     };
     match auth {
         Some(auth) => auth.settle(response, outcome),
@@ -343,7 +343,7 @@ impl Drop for Running {
                 let Some(auth) = self.auth.take().filter(|auth| auth.takes_rights_away()) else {
                     return;
                 };
-                match auth.settle(Response::default(), Outcome::Aborted) {
+                match auth.settle(Response::default(), HandlerOutcome::Aborted) {
                     Settled::Ready(..) => return,
                     Settled::Later(commit) => commit,
                 }

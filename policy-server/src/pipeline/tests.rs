@@ -96,11 +96,11 @@ async fn respond(request: Request<Body>) -> Result<Response, Infallible> {
                 session.logout();
                 path.into_response()
             }
-            Err(refused) => refused,
+            Err(refused) => refused.into_response(),
         },
         "/login" => match Sessions::from_request_parts(&mut parts, &()).await {
             Ok(sessions) => sessions.login("eve").await.into_response(),
-            Err(refused) => refused,
+            Err(refused) => refused.into_response(),
         },
         _ => match Caller::from_request_parts(&mut parts, &()).await {
             Ok(caller) => format!("{:?}", caller.subject()).into_response(),

@@ -18,7 +18,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use policy_core::{
     Refusal,
     cache::forget_age,
-    conditional::{Conditions, Range, Validators, Verdict, is_one_range, not_modified},
+    conditional::{Conditions, PreconditionVerdict, Range, Validators, is_one_range, not_modified},
 };
 
 use crate::base::problem::Problem;
@@ -31,14 +31,14 @@ pub(crate) fn answer(conditions: &Conditions, response: Response) -> Response {
     }
     let validators = Validators::of(response.headers());
     match conditions.evaluate(Some(&validators)) {
-        Verdict::Proceed => part(conditions, &validators, response),
-        Verdict::NotModified => {
+        PreconditionVerdict::Proceed => part(conditions, &validators, response),
+        PreconditionVerdict::NotModified => {
             let (mut parts, _) = response.into_parts();
             parts.status = StatusCode::NOT_MODIFIED;
             not_modified(&mut parts.headers);
             Response::from_parts(parts, Body::empty())
         }
-        Verdict::Failed => instead(response, Refusal::PreconditionFailed),
+        PreconditionVerdict::Failed => instead(response, Refusal::PreconditionFailed),
     }
 }
 

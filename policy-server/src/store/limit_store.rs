@@ -17,7 +17,7 @@ pub trait LimitStore: fmt::Debug + Send + Sync + 'static {
     }
 
     /// Takes up to as many requests of a client as are wanted, as
-    /// [`Account::take_up_to`](policy_core::limits::gcra::Account::take_up_to) decides.
+    /// [`Account::take_up_to`](policy_core::limits::Account::take_up_to) decides.
     fn take_rate(&self, request: TakeRate) -> StoreFuture<'_, TakenRate>;
 
     /// Sets how many permits an instance holds: as many as it wishes, or those that the others

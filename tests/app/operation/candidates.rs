@@ -8,7 +8,7 @@ use policy_server::{
     candidate::{Candidate, Counts, Difference},
     extract::PeerAddr,
     http::Method,
-    manifest::{Auth, Manifest, Route},
+    manifest::{Auth, Manifest, ManifestRoute},
     testing::{TestClient, TestResponse},
     tokens::SecretKey,
 };
@@ -325,7 +325,7 @@ async fn candidates_use_the_scheme_that_a_proxy_reports() {
 fn a_candidate_that_cannot_be_stops_the_start() {
     let broken = |path: &str| {
         let mut manifest = Manifest::new();
-        manifest.routes.push(Route::handler(path, ["GET"], Auth::Public));
+        manifest.routes.push(ManifestRoute::handler(path, ["GET"], Auth::Public));
         let Err(Error::Start(problems)) = in_force().report_only(manifest).check() else {
             panic!("an app starts with `{path}`");
         };

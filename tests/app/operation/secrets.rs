@@ -37,7 +37,7 @@ async fn own_token(tokens: Tokens, session: Session) -> Result<String, Problem> 
 
 #[post("/ticket")]
 #[auth(token)]
-async fn ticket(tokens: Tokens) -> Result<String, Problem> {
+async fn ticket(tokens: Tokens) -> Result<String, CredentialError> {
     tokens.ticket().await
 }
 

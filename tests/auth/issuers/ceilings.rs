@@ -26,7 +26,10 @@ async fn recent(caller: policy_server::Caller) -> String {
 
 #[post("/issue-ticket")]
 #[auth(token, issuers = ["https://a.example"])]
-async fn issue_ticket(_caller: policy_server::Caller, tokens: Tokens) -> Result<String, Problem> {
+async fn issue_ticket(
+    _caller: policy_server::Caller,
+    tokens: Tokens,
+) -> Result<String, CredentialError> {
     tokens.ticket().await
 }
 

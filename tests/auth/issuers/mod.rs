@@ -43,7 +43,7 @@ async fn me(caller: policy_server::Caller) -> String {
     describe(&caller)
 }
 
-async fn ticket(tokens: Tokens) -> Result<String, Problem> {
+async fn ticket(tokens: Tokens) -> Result<String, CredentialError> {
     tokens.ticket().await
 }
 
@@ -51,7 +51,7 @@ async fn issue(caller: policy_server::Caller, tokens: Tokens) -> Result<String, 
     Ok(tokens.issue(&Identity::new(caller.subject().as_local_user()))?.access_token)
 }
 
-async fn logout(tokens: Tokens) -> Result<(), Problem> {
+async fn logout(tokens: Tokens) -> Result<(), CredentialError> {
     tokens.revoke().await.map(drop)
 }
 
@@ -63,20 +63,20 @@ async fn own(tokens: Tokens) -> Result<String, Problem> {
 
 #[post("/revoke-user/{user}")]
 #[auth(public)]
-async fn revoke_user(user: String, tokens: Tokens) -> Result<(), Problem> {
+async fn revoke_user(user: String, tokens: Tokens) -> Result<(), CredentialError> {
     tokens.revoke_user(&user).await.map(drop)
 }
 
 #[post("/revoke-foreign/{user}")]
 #[auth(public)]
-async fn revoke_foreign(user: String, tokens: Tokens) -> Result<(), Problem> {
+async fn revoke_foreign(user: String, tokens: Tokens) -> Result<(), CredentialError> {
     tokens.revoke_foreign_user(ForeignUser { issuer: "https://a.example", name: &user }).await
 }
 
 /// Revokes a token of A by its id.
 #[post("/revoke-foreign-token")]
 #[auth(public)]
-async fn revoke_foreign_token(tokens: Tokens, id: String) -> Result<(), Problem> {
+async fn revoke_foreign_token(tokens: Tokens, id: String) -> Result<(), CredentialError> {
     let expires = Timestamp::from_seconds(START + 3600);
     tokens
         .revoke_foreign_token(ForeignToken { issuer: "https://a.example", id: &id, expires })

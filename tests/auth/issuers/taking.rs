@@ -61,13 +61,16 @@ async fn enter(caller: policy_server::Caller, sessions: Sessions) -> Result<(), 
 
 #[post("/ticket")]
 #[auth(token, issuers = ["own", "https://a.example", "https://b.example"])]
-async fn take_ticket(_caller: policy_server::Caller, tokens: Tokens) -> Result<String, Problem> {
+async fn take_ticket(
+    _caller: policy_server::Caller,
+    tokens: Tokens,
+) -> Result<String, CredentialError> {
     tokens.ticket().await
 }
 
 #[post("/revoke")]
 #[auth(token, issuers = ["own", "https://a.example", "https://b.example"])]
-async fn revoke(_caller: policy_server::Caller, tokens: Tokens) -> Result<(), Problem> {
+async fn revoke(_caller: policy_server::Caller, tokens: Tokens) -> Result<(), CredentialError> {
     tokens.revoke().await.map(drop)
 }
 

@@ -123,7 +123,7 @@ async fn issue(tokens: Tokens) -> Result<String, Problem> {
 
 #[post("/family")]
 #[auth(public)]
-async fn family(tokens: Tokens) -> Result<policy_server::tokens::Issued, Problem> {
+async fn family(tokens: Tokens) -> Result<policy_server::tokens::Issued, CredentialError> {
     tokens.login(Identity::new("ada")).await
 }
 
@@ -135,7 +135,7 @@ async fn end_family(tokens: Tokens, body: String) -> Result<String, Problem> {
 
 #[post("/ticket")]
 #[auth(session | token)]
-async fn ticket(tokens: Tokens) -> Result<String, Problem> {
+async fn ticket(tokens: Tokens) -> Result<String, CredentialError> {
     tokens.ticket().await
 }
 

@@ -300,7 +300,7 @@ async fn put_answered(Query(aged): Query<Aged>) -> impl IntoResponse {
 /// Logs in with a session, and issues a token.
 #[post("/login")]
 #[auth(public)]
-async fn login(sessions: Sessions, tokens: Tokens) -> Result<Issued, Problem> {
+async fn login(sessions: Sessions, tokens: Tokens) -> Result<Issued, CredentialError> {
     sessions.login("ada").await?;
     tokens.login("ada").await
 }

@@ -4,7 +4,7 @@ use http::Request;
 use policy_manifest::{
     Auth, Manifest,
     diff::diff,
-    engine::{Caller, Engine},
+    engine::{Engine, RequestCredentials},
 };
 use serde_json::Value;
 
@@ -71,7 +71,7 @@ fn check(input: &[u8]) -> Seen {
         manifest.routes.iter().take(4).any(|route| {
             let request = Request::get(&route.path).header("host", "localhost").body(());
             let request = request.unwrap_or_else(|_no_uri| Request::new(()));
-            engine.decide(&request, &Caller::default()).status.is_none()
+            engine.decide(&request, &RequestCredentials::default()).status.is_none()
         })
     });
     if engine.is_some() && manifest.routes.len() <= 4 {

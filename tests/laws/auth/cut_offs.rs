@@ -126,7 +126,7 @@ async fn grant(
 async fn cut(way: String, user: String, sessions: Sessions, tokens: Tokens) -> Result<(), Problem> {
     match (&*way, &*user) {
         (_, "ada") => cut_off(&sessions, &tokens, &way).await,
-        ("Tokens", _) => tokens.revoke_user(&user).await.map(drop),
+        ("Tokens", _) => Ok(tokens.revoke_user(&user).await.map(drop)?),
         ("Rights", _) => Ok(sessions.set_rights(user).await.map(drop)?),
         _ => Ok(sessions.revoke_user(&user).await.map(drop)?),
     }

@@ -10,7 +10,7 @@ use super::test_server::{End, Reply, Request, Script, Step, TestServer, act, han
 
 /// How a request ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+enum HandlerOutcome {
     Answered(u16),
     Panicked,
     TimedOut,
@@ -18,7 +18,7 @@ enum Outcome {
     Dropped,
 }
 
-impl Outcome {
+impl HandlerOutcome {
     fn gives(self) -> bool {
         matches!(self, Self::Answered(..400))
     }
@@ -47,16 +47,16 @@ fn play(
     server: &TestServer,
     id: Option<&str>,
     steps: Vec<Step>,
-    outcome: Outcome,
+    outcome: HandlerOutcome,
 ) -> Option<Reply> {
     let request = |script: &Script| Request::post("/act").cookie(id).script(script);
     match outcome {
-        Outcome::Answered(status) => {
+        HandlerOutcome::Answered(status) => {
             Some(server.send(request(&Script::at_once(steps, End::Status(status)))))
         }
-        Outcome::Panicked => Some(server.send(request(&Script::at_once(steps, End::Panic)))),
-        Outcome::TimedOut => Some(server.send(request(&Script::at_once(steps, End::Never)))),
-        Outcome::Dropped => {
+        HandlerOutcome::Panicked => Some(server.send(request(&Script::at_once(steps, End::Panic)))),
+        HandlerOutcome::TimedOut => Some(server.send(request(&Script::at_once(steps, End::Never)))),
+        HandlerOutcome::Dropped => {
             let script = Script::in_time(steps);
             let mut running = server.begin(request(&script));
             assert!(step(&mut running).is_none() && script.runs() == 1);
@@ -102,12 +102,12 @@ fn steps() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn outcomes() -> impl Strategy<Value = Outcome> {
+fn outcomes() -> impl Strategy<Value = HandlerOutcome> {
     prop_oneof![
-        5 => (200..600_u16).prop_map(Outcome::Answered),
-        1 => Just(Outcome::Panicked),
-        1 => Just(Outcome::TimedOut),
-        1 => Just(Outcome::Dropped),
+        5 => (200..600_u16).prop_map(HandlerOutcome::Answered),
+        1 => Just(HandlerOutcome::Panicked),
+        1 => Just(HandlerOutcome::TimedOut),
+        1 => Just(HandlerOutcome::Dropped),
     ]
 }
 
@@ -119,7 +119,7 @@ fn the_effects_of_a_handler_depend_on_its_end_as_they_should() {
     let cases = (steps(), any::<bool>(), prop::bool::weighted(0.8), outcomes());
     holds("effects", 54, cases, |(step, writes_before, has_session, outcome)| {
         let judge = |server: &TestServer| judge(server, &step, writes_before, has_session, outcome);
-        if outcome == Outcome::TimedOut { HASTY.with(judge) } else { PATIENT.with(judge) }
+        if outcome == HandlerOutcome::TimedOut { HASTY.with(judge) } else { PATIENT.with(judge) }
     });
 }
 
@@ -128,11 +128,11 @@ fn judge(
     last: &Step,
     writes_before: bool,
     has_session: bool,
-    outcome: Outcome,
+    outcome: HandlerOutcome,
 ) -> Result<Precondition, TestCaseError> {
     let login = |user| Step::Login { user, is_remembered: false };
     let made = |steps| {
-        let reply = play(server, None, steps, Outcome::Answered(200)).expect("a response");
+        let reply = play(server, None, steps, HandlerOutcome::Answered(200)).expect("a response");
         reply.set_id().expect("a session")
     };
     // Two sessions of one user, and one of another.

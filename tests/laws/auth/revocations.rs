@@ -24,19 +24,19 @@ async fn read(me: Principal) -> String {
 
 #[post("/refresh")]
 #[auth(public)]
-async fn refresh(tokens: Tokens, body: String) -> Result<tokens::Issued, Problem> {
+async fn refresh(tokens: Tokens, body: String) -> Result<tokens::Issued, CredentialError> {
     tokens.refresh(&body).await
 }
 
 #[post("/leave")]
 #[auth(public)]
-async fn leave(tokens: Tokens, body: String) -> Result<(), Problem> {
+async fn leave(tokens: Tokens, body: String) -> Result<(), CredentialError> {
     tokens.logout(&body).await.map(drop)
 }
 
 #[post("/revoke-all")]
 #[auth(public)]
-async fn revoke_all(tokens: Tokens) -> Result<(), Problem> {
+async fn revoke_all(tokens: Tokens) -> Result<(), CredentialError> {
     tokens.revoke_all().await
 }
 

@@ -338,7 +338,10 @@ async fn take(step: &Step, sessions: &Sessions, session: &Session) -> bool {
             Some(identity) => session.elevate_as(identity.roles(["admin"])).is_ok(),
             None => false,
         },
-        Step::Logout => sessions.logout().await.is_ok(),
+        Step::Logout => {
+            session.logout();
+            true
+        }
         Step::LogoutKeep { key } => {
             session.logout_keep([*key]);
             true
@@ -402,13 +405,13 @@ pub(crate) async fn login(sessions: Sessions, body: String) -> Result<(), Proble
 
 #[post("/revoke")]
 #[auth(token)]
-pub(crate) async fn revoke(tokens: Tokens) -> Result<(), Problem> {
+pub(crate) async fn revoke(tokens: Tokens) -> Result<(), CredentialError> {
     tokens.revoke().await.map(drop)
 }
 
 #[post("/revoke/{user}")]
 #[auth(public)]
-pub(crate) async fn revoke_user(user: String, tokens: Tokens) -> Result<(), Problem> {
+pub(crate) async fn revoke_user(user: String, tokens: Tokens) -> Result<(), CredentialError> {
     tokens.revoke_user(&user).await.map(drop)
 }
 
@@ -418,14 +421,14 @@ pub(crate) async fn revoke_user(user: String, tokens: Tokens) -> Result<(), Prob
 pub(crate) async fn login_by_token(
     tokens: Tokens,
     body: String,
-) -> Result<tokens::Issued, Problem> {
+) -> Result<tokens::Issued, CredentialError> {
     tokens.login(identity(&body)).await
 }
 
 /// Issues a token without the time of its user's login.
 #[post("/tokens/issue")]
 #[auth(public)]
-pub(crate) async fn issue(tokens: Tokens, body: String) -> Result<tokens::Issued, Problem> {
+pub(crate) async fn issue(tokens: Tokens, body: String) -> Result<tokens::Issued, CredentialError> {
     tokens.issue(&identity(&body))
 }
 

@@ -22,7 +22,7 @@ struct Assumed<'a> {
 
 /// The result of the first four steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+enum PreconditionVerdict {
     Perform,
     NotModified,
     Failed,
@@ -34,7 +34,7 @@ impl<'a> Assumed<'a> {
     }
 
     /// RFC 9110 13.2.2, steps 1 to 4, for a target that exists or not.
-    fn verdict(&self, is_read: bool, exists: bool) -> Verdict {
+    fn verdict(&self, is_read: bool, exists: bool) -> PreconditionVerdict {
         let date = |name| self.field(name).and_then(seconds);
         // Step 1, or step 2 without If-Match.
         let holds = match self.field("if-match") {
@@ -48,22 +48,23 @@ impl<'a> Assumed<'a> {
             },
         };
         if !holds {
-            return Verdict::Failed;
+            return PreconditionVerdict::Failed;
         }
-        let has_it = if is_read { Verdict::NotModified } else { Verdict::Failed };
+        let has_it =
+            if is_read { PreconditionVerdict::NotModified } else { PreconditionVerdict::Failed };
         // Step 3, or step 4 without If-None-Match.
         match self.field("if-none-match") {
             Some("*") if exists => has_it,
-            Some("*") => Verdict::Perform,
+            Some("*") => PreconditionVerdict::Perform,
             Some(list) => {
                 let opaque = |tag: &str| tag.trim_start_matches("W/").to_owned();
                 let now = self.tag.map(opaque);
                 let is_there = tags(list).iter().any(|tag| Some(opaque(tag)) == now);
-                if is_there { has_it } else { Verdict::Perform }
+                if is_there { has_it } else { PreconditionVerdict::Perform }
             }
             None => match (date("if-modified-since"), self.modified) {
                 (Some(date), Some(modified)) if is_read && modified <= date => has_it,
-                _ => Verdict::Perform,
+                _ => PreconditionVerdict::Perform,
             },
         }
     }
@@ -208,8 +209,8 @@ fn conditional_reads_follow_the_standard() {
             return Ok(Precondition::Unmet);
         }
         match assumed.verdict(true, true) {
-            Verdict::Failed => prop_assert_eq!(reply.status, 412),
-            Verdict::NotModified => {
+            PreconditionVerdict::Failed => prop_assert_eq!(reply.status, 412),
+            PreconditionVerdict::NotModified => {
                 prop_assert_eq!(reply.status, 304);
                 prop_assert!(reply.body.is_empty());
                 for name in ["etag", "vary", "cache-control", "content-location", "expires"] {
@@ -220,7 +221,7 @@ fn conditional_reads_follow_the_standard() {
                     prop_assert_eq!(values(&reply), values(&whole), "{}", name);
                 }
             }
-            Verdict::Perform => {
+            PreconditionVerdict::Perform => {
                 let range = conditional.headers.get("range").map(|range| range.to_str());
                 let range = range.and_then(Result::ok).filter(|_| {
                     conditional.method == Method::GET
@@ -289,8 +290,8 @@ fn conditional_writes_change_only_the_expected_state() {
             asked: &request.headers,
         };
         let verdict = assumed.verdict(false, plan.state.is_some());
-        let due = if verdict == Verdict::Perform { 202 } else { 412 };
+        let due = if verdict == PreconditionVerdict::Perform { 202 } else { 412 };
         prop_assert_eq!(site.ask(&request, &plan).status, due);
-        Ok(Precondition::met_if(verdict == Verdict::Failed))
+        Ok(Precondition::met_if(verdict == PreconditionVerdict::Failed))
     });
 }

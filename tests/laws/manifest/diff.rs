@@ -6,9 +6,9 @@ use std::{cell::RefCell, collections::BTreeMap};
 
 use http::Request;
 use policy_manifest::{
-    Manifest, Origins, SessionFacts,
-    diff::{Axis, Case, Diff, Finding, Gains, Place, diff},
-    engine::{Caller, Engine},
+    Manifest, RouteOrigins, SessionFacts,
+    diff::{Axis, Case, Diff, DiffFinding, Gains, PathMethods, diff},
+    engine::{Engine, RequestCredentials},
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
 
@@ -188,7 +188,7 @@ fn t25_a_comparison_is_sound_complete_and_exact() {
 fn sound(
     pair: &Pair,
     engines: &(Engine, Engine),
-    finding: &Finding,
+    finding: &DiffFinding,
     case: &Case,
 ) -> Result<(), TestCaseError> {
     let witness = &case.witness;
@@ -219,7 +219,8 @@ fn sound(
 fn bounds(manifest: &Manifest) -> Option<naive::Lists> {
     let mut lists = naive::Lists::new();
     for route in &manifest.routes {
-        let Some(Origins::AtRunTime(list)) = route.cors.as_ref().map(|cors| &cors.origins) else {
+        let Some(RouteOrigins::AtRunTime(list)) = route.cors.as_ref().map(|cors| &cors.origins)
+        else {
             continue;
         };
         let within = list.within.clone().unwrap_or_default();
@@ -237,7 +238,7 @@ fn exact(
     pair: &Pair,
     found: &Diff,
     request: &Request<()>,
-    caller: &Caller,
+    caller: &RequestCredentials,
 ) -> Result<(bool, bool), TestCaseError> {
     let (gained, lost) = found.gains(request, caller);
     let at = found.at(request, caller);
@@ -283,7 +284,7 @@ fn all_described(found: &Diff, of: fn(Axis) -> Axis) -> Vec<String> {
                 case.is_preflight()
             )
         });
-        let places: Vec<_> = finding.places.iter().map(Place::words).collect();
+        let places: Vec<_> = finding.places.iter().map(PathMethods::words).collect();
         let axis = of(finding.axis).name();
         format!("{axis} {} {places:?} {:?}", finding.severity, cases.collect::<Vec<_>>())
     });

@@ -9,9 +9,9 @@
 use http::Request;
 use policy_core::{Refusal, route::Level};
 use policy_manifest::{
-    Auth, Change, Cors, Csrf, Dangers, Explanation, Limits, Manifest, Origins, Route, Source,
-    Sources, changes,
-    engine::{Caller, Engine, Gate, Verdict},
+    Auth, Change, Csrf, Dangers, Explanation, FacetSource, Manifest, ManifestRoute, RouteCors,
+    RouteLimits, RouteOrigins, Sources, changes,
+    engine::{Engine, Gate, RequestCredentials, Verdict},
     explain,
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
@@ -41,7 +41,7 @@ const FACETS: [&str; 6] = ["cors", "isolation", "auth", "csrf", "limits", "jsonp
 fn with_route(
     manifest: &Manifest,
     explanation: &Explanation,
-    edit: impl Fn(&mut Route),
+    edit: impl Fn(&mut ManifestRoute),
 ) -> Manifest {
     let mut manifest = manifest.clone();
     for route in &mut manifest.routes {
@@ -53,7 +53,7 @@ fn with_route(
     manifest
 }
 
-fn take(route: &mut Route, facet: &str, other: &Route) {
+fn take(route: &mut ManifestRoute, facet: &str, other: &ManifestRoute) {
     match facet {
         "cors" => route.cors.clone_from(&other.cors),
         "isolation" => route.isolation = other.isolation,
@@ -65,12 +65,12 @@ fn take(route: &mut Route, facet: &str, other: &Route) {
 }
 
 /// Removes what a facet requires.
-fn free(route: &mut Route, facet: &str, request: &Request<()>) {
+fn free(route: &mut ManifestRoute, facet: &str, request: &Request<()>) {
     match facet {
         "cors" => {
             let origin = request.headers().get("origin").and_then(|value| value.to_str().ok());
-            route.cors = Some(Cors {
-                origins: Origins::Listed(origin.map(str::to_owned).into_iter().collect()),
+            route.cors = Some(RouteCors {
+                origins: RouteOrigins::Listed(origin.map(str::to_owned).into_iter().collect()),
                 credentials: true,
                 methods: None,
                 headers: Vec::new(),
@@ -82,7 +82,7 @@ fn free(route: &mut Route, facet: &str, request: &Request<()>) {
         "isolation" => route.isolation = None,
         "auth" => route.auth = Auth::Public,
         "csrf" => route.csrf = Csrf::Exempt("a law".to_owned()),
-        "limits" => route.limits = Limits::default(),
+        "limits" => route.limits = RouteLimits::default(),
         _ => route.jsonp = None,
     }
 }
@@ -213,7 +213,11 @@ fn value_of(manifest: &Manifest) -> serde_json::Value {
     serde_json::to_value(manifest).expect("a value")
 }
 
-fn lets_through(manifest: &serde_json::Value, request: &Request<()>, caller: &Caller) -> bool {
+fn lets_through(
+    manifest: &serde_json::Value,
+    request: &Request<()>,
+    caller: &RequestCredentials,
+) -> bool {
     let verdict = naive::decide(manifest, &Lists::new(), request, caller);
     matches!(verdict.outcome.as_str(), "reached" | "preflight" | "automatic")
 }
@@ -227,9 +231,9 @@ fn t24_facts_that_do_not_decide_are_not_named() {
         let manifest = &site.manifest;
         let sources = sources_of(manifest);
         let mut grown = manifest.clone();
-        grown.routes.insert(0, Route::handler("/t24/{id}", ["GET"], Auth::Public));
+        grown.routes.insert(0, ManifestRoute::handler("/t24/{id}", ["GET"], Auth::Public));
         for route in &mut grown.routes {
-            if let Some(Cors { origins: Origins::Listed(patterns), .. }) = &mut route.cors
+            if let Some(RouteCors { origins: RouteOrigins::Listed(patterns), .. }) = &mut route.cors
                 && !patterns.iter().any(|pattern| pattern == "*")
             {
                 patterns.push("https://t24.example".to_owned());
@@ -267,7 +271,7 @@ fn sources_of(manifest: &Manifest) -> Sources {
         for method in &route.methods {
             let of_facet = |facet: &&str| {
                 let file = place(method, &route.path, facet);
-                ((*facet).to_owned(), Source { level: Level::Route, file, line: 1 })
+                ((*facet).to_owned(), FacetSource { level: Level::Route, file, line: 1 })
             };
             let decided = FACETS.iter().map(of_facet).collect();
             sources.decided.insert(format!("{method} {}", route.path), decided);

@@ -3,7 +3,8 @@
 
 use policy_core::time::Timestamp;
 use policy_manifest::{
-    Auth, Cors, Dangers, Date, Manifest, Origins, Route, RouteKind, diff::diff, lint,
+    Auth, Dangers, Date, Manifest, ManifestRoute, RouteCors, RouteKind, RouteOrigins, diff::diff,
+    lint,
 };
 
 /// A list of origins of one kind, by their numbers.
@@ -21,9 +22,9 @@ const LISTS: [(&str, List); 6] = [
 fn manifest(methods: &[&str], origins: impl Iterator<Item = String>) -> Manifest {
     let mut manifest = Manifest::new();
     let methods = methods.iter().copied();
-    let mut route = Route::new(RouteKind::Handler, "/orders", methods, Auth::Public);
-    route.cors = Some(Cors {
-        origins: Origins::Listed(origins.collect()),
+    let mut route = ManifestRoute::new(RouteKind::Handler, "/orders", methods, Auth::Public);
+    route.cors = Some(RouteCors {
+        origins: RouteOrigins::Listed(origins.collect()),
         credentials: false,
         methods: None,
         headers: Vec::new(),

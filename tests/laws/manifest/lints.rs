@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use policy_core::{Lint, time::Timestamp};
 use policy_manifest::{
-    Date, Finding, Manifest, Origins, Route, Severity, Suppression, algebra::OriginRegion, lint,
+    Date, Finding, FindingSeverity, Manifest, ManifestRoute, RouteOrigins, Suppression,
+    algebra::OriginRegion, lint,
 };
 use proptest::{prelude::*, sample::Index};
 
@@ -31,7 +32,7 @@ fn places(findings: &[Finding]) -> BTreeMap<(Lint, String), usize> {
 }
 
 /// The route that a finding names.
-fn route<'m>(manifest: &'m Manifest, name: &str) -> Option<&'m Route> {
+fn route<'m>(manifest: &'m Manifest, name: &str) -> Option<&'m ManifestRoute> {
     manifest.routes.iter().find(|route| match route.methods.as_slice() {
         [] => route.path == name,
         methods => format!("{} {}", methods.join(","), route.path).trim_end() == name,
@@ -49,9 +50,9 @@ fn findings_are_about_routes_of_the_app() {
         let manifest = site.manifest.normal();
         let found = findings(&manifest);
         for finding in &found {
-            let severity = finding
-                .gain
-                .map_or(Severity::Info, |gain| Severity::of(gain.who, gain.what, gain.authority));
+            let severity = finding.gain.map_or(FindingSeverity::Info, |gain| {
+                FindingSeverity::of(gain.who, gain.what, gain.authority)
+            });
             prop_assert_eq!(finding.severity(), severity);
             for name in &finding.routes {
                 prop_assert!(name == "app" || route(&manifest, name).is_some(), "{}", name);
@@ -107,7 +108,7 @@ fn findings_about_origins_hold_by_the_algebra() {
                 route.jsonp.is_some() && region != OriginRegion::all()
             );
             let is_unbounded =
-                matches!(&cors.origins, Origins::AtRunTime(list) if list.within.is_none());
+                matches!(&cors.origins, RouteOrigins::AtRunTime(list) if list.within.is_none());
             prop_assert_eq!(of(Lint::UnboundedOrigins).is_some(), is_unbounded);
             if region.is_cofinite() {
                 continue;

@@ -4,7 +4,7 @@ use std::{cell::RefCell, convert::Infallible};
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
-use policy_manifest::{Cors, Manifest, Origins, engine::Protocol};
+use policy_manifest::{Manifest, RouteCors, RouteOrigins, engine::Protocol};
 use policy_server::{
     AppService, Body, Clock, Random, SharedOrigins,
     candidate::{Candidate, Counts},
@@ -88,7 +88,7 @@ fn app(lists: &[(&str, SharedOrigins)]) -> App<()> {
 /// Another policy for the app: its lists have no bounds that the present entries could break.
 fn candidate_of(mut manifest: Manifest) -> Manifest {
     for route in &mut manifest.routes {
-        if let Some(Cors { origins: Origins::AtRunTime(list), .. }) = &mut route.cors {
+        if let Some(RouteCors { origins: RouteOrigins::AtRunTime(list), .. }) = &mut route.cors {
             list.within = None;
         }
     }

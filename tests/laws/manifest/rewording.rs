@@ -1,6 +1,6 @@
 //! The same manifest in other words, and manifests that differ in one thing.
 
-use policy_manifest::{Auth, Csrf, Manifest, Route};
+use policy_manifest::{Auth, Csrf, Manifest, ManifestRoute};
 use proptest::{collection::vec, prelude::*, sample::Index};
 
 use super::generate::wordy;
@@ -70,12 +70,12 @@ impl Rewording {
     }
 }
 
-fn has(route: &Route, method: &str) -> bool {
+fn has(route: &ManifestRoute, method: &str) -> bool {
     route.methods.iter().any(|own| own == method)
 }
 
 /// Reverses the methods, and repeats the lists of the callers in reverse order.
-fn say_twice(route: &mut Route) {
+fn say_twice(route: &mut ManifestRoute) {
     route.methods.reverse();
     if let Auth::Required(required) = &mut route.auth {
         for list in [&mut required.issuers, &mut required.scopes, &mut required.roles] {
@@ -93,7 +93,7 @@ pub(super) struct Change {
     kind: usize,
 }
 
-const KINDS: [fn(&mut Route, &Route); 9] = [
+const KINDS: [fn(&mut ManifestRoute, &ManifestRoute); 9] = [
     |route, other| route.auth = other.auth.clone(),
     |route, other| route.csrf = other.csrf.clone(),
     |route, other| route.cors = other.cors.clone(),

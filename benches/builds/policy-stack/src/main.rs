@@ -29,7 +29,7 @@ async fn transfer(amount: u64, me: Principal) -> String {
 
 #[post("/token")]
 #[auth(session)]
-async fn token(tokens: Tokens, me: Principal) -> Result<Issued, Problem> {
+async fn token(tokens: Tokens, me: Principal) -> Result<Issued, CredentialError> {
     tokens.issue(&Identity::new(me.subject()))
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use http::{HeaderName, Request, header};
 use policy_core::{Refusal, cache::Audience};
 use policy_manifest::{
-    Cache, Headers, Manifest, Route, RouteKind,
-    engine::{Caller, Decision, Engine, Outcome},
+    Cache, Headers, Manifest, ManifestRoute, RouteKind,
+    engine::{Decision, Engine, Outcome, RequestCredentials},
 };
 
 use super::exchange::{Response, text_of};
@@ -15,7 +15,7 @@ use super::exchange::{Response, text_of};
 #[derive(Debug)]
 pub(super) struct Expected<'a> {
     pub(super) decision: Decision,
-    route: Option<&'a Route>,
+    route: Option<&'a ManifestRoute>,
     headers: Option<&'a Headers>,
     pub(super) allow: Option<Vec<String>>,
 }
@@ -40,7 +40,7 @@ impl<'a> Expected<'a> {
         manifest: &'a Manifest,
         engine: &'a Engine,
         request: &Request<()>,
-        caller: &Caller,
+        caller: &RequestCredentials,
     ) -> Self {
         let decision = engine.decide(request, caller);
         let route = engine.route(&decision);

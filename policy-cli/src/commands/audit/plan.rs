@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use http::{HeaderName, HeaderValue, Method, Request, Uri, header};
 use policy_core::{auth::OWN_ISSUER, method};
 use policy_manifest::{
-    Auth, Cors, Manifest, Origins, Requirement, Route, RouteKind,
-    engine::{Caller, CredentialState, Engine, Login, Outcome},
+    Auth, Manifest, ManifestRoute, RouteCors, RouteKind, RouteOrigins, RouteRequirement,
+    engine::{CredentialState, Engine, Login, Outcome, RequestCredentials},
 };
 
 /// What an audit sends.
@@ -67,7 +67,7 @@ pub(super) enum PathForm {
 pub(super) struct Probe {
     pub(super) request: Request<()>,
     /// The sender, as the policy sees it.
-    pub(super) caller: Caller,
+    pub(super) caller: RequestCredentials,
     /// The credential that the sender adds.
     pub(super) credential: Option<Credential>,
 }
@@ -122,7 +122,7 @@ struct Planner<'a> {
 
 /// A route with a path that it serves.
 struct Subject<'a> {
-    route: &'a Route,
+    route: &'a ManifestRoute,
     path: String,
 }
 
@@ -148,7 +148,7 @@ impl Planner<'_> {
 
     /// One route for each distinct policy.
     fn subjects(&self) -> Vec<Subject<'_>> {
-        let mut known: Vec<Route> = Vec::new();
+        let mut known: Vec<ManifestRoute> = Vec::new();
         let mut subjects = Vec::new();
         // Routes that are read, and paths without parameters, need no data to respond.
         let mut routes: Vec<_> = self.manifest.routes.iter().collect();
@@ -199,7 +199,7 @@ impl Planner<'_> {
             let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
             request.headers_mut().append(name, HeaderValue::from_str(value).ok()?);
         }
-        Some(Probe { request, caller: Caller::default(), credential: None })
+        Some(Probe { request, caller: RequestCredentials::default(), credential: None })
     }
 
     fn trial(
@@ -267,14 +267,14 @@ impl Planner<'_> {
         trials
     }
 
-    fn origins(&self, route: &Route, path: &str) -> Vec<Option<Probe>> {
+    fn origins(&self, route: &ManifestRoute, path: &str) -> Vec<Option<Probe>> {
         let (granted, refused) = origins_of(route.cors.as_ref());
         let origins = granted.into_iter().chain(refused).chain(["null".to_owned()]);
         let probes = origins.map(|origin| self.probe("GET", path, &[("origin", &origin)]));
         probes.chain([self.probe("GET", path, &[])]).collect()
     }
 
-    fn preflights(&self, route: &Route, path: &str) -> Vec<Option<Probe>> {
+    fn preflights(&self, route: &ManifestRoute, path: &str) -> Vec<Option<Probe>> {
         let (granted, refused) = origins_of(route.cors.as_ref());
         let method = route.methods.first().map_or("GET", String::as_str);
         let other = method::EVERY.iter().find(|name| self.engine.serving(name, path).is_none());
@@ -297,9 +297,9 @@ impl Planner<'_> {
 
     /// Callers that must not get each other's responses: without a credential, with a forged one, and
     /// with a good one.
-    fn callers(&self, route: &Route, path: &str) -> Vec<Vec<Probe>> {
+    fn callers(&self, route: &ManifestRoute, path: &str) -> Vec<Vec<Probe>> {
         let Some(plain) = self.probe("GET", path, &[]) else { return Vec::new() };
-        let none = Requirement::default();
+        let none = RouteRequirement::default();
         let requirement = match &route.auth {
             Auth::Public => &none,
             Auth::Required(requirement) => requirement,
@@ -308,7 +308,10 @@ impl Planner<'_> {
         if requirement.token {
             let forged = self.probe("GET", path, &[("authorization", FORGED)]);
             let forged = forged.map(|probe| Probe {
-                caller: Caller { token: CredentialState::Invalid, ..Caller::default() },
+                caller: RequestCredentials {
+                    token: CredentialState::Invalid,
+                    ..RequestCredentials::default()
+                },
                 ..probe
             });
             orders.extend(forged.map(|forged| vec![forged, plain.clone()]));
@@ -316,11 +319,11 @@ impl Planner<'_> {
         let login = || CredentialState::Valid(login_of(self.manifest, requirement));
         let takes_session = requirement.session || route.takes_session;
         if self.options.has_session && takes_session {
-            let caller = Caller { session: login(), ..Caller::default() };
+            let caller = RequestCredentials { session: login(), ..RequestCredentials::default() };
             orders.push(vec![with(&plain, caller, Credential::Session), plain.clone()]);
         }
         if self.options.has_token && requirement.token {
-            let caller = Caller { token: login(), ..Caller::default() };
+            let caller = RequestCredentials { token: login(), ..RequestCredentials::default() };
             orders.push(vec![with(&plain, caller, Credential::Token), plain.clone()]);
         }
         if orders.is_empty() && self.is_reached("GET", path) {
@@ -330,7 +333,7 @@ impl Planner<'_> {
     }
 
     /// Requests with unsafe methods that the policy refuses, so that they change nothing.
-    fn refused_methods(&self, route: &Route, path: &str) -> impl Iterator<Item = Probe> {
+    fn refused_methods(&self, route: &ManifestRoute, path: &str) -> impl Iterator<Item = Probe> {
         let unserved = ["DELETE", "PUT", "PATCH"].map(str::to_owned);
         let unsafe_ones = route.methods.iter().filter(|method| !method::is_safe(method));
         let methods: BTreeSet<_> = unsafe_ones.cloned().chain(unserved).collect();
@@ -351,7 +354,7 @@ impl Planner<'_> {
 }
 
 /// Methods and path of a route.
-fn name_of(route: &Route) -> String {
+fn name_of(route: &ManifestRoute) -> String {
     let methods = if route.methods.is_empty() { "*".to_owned() } else { route.methods.join(",") };
     format!("{methods} {}", route.path)
 }
@@ -381,13 +384,13 @@ fn path_forms(path: &str) -> Vec<(PathForm, Vec<String>)> {
 }
 
 /// Up to two origins that a policy grants, and one that it refuses.
-fn origins_of(cors: Option<&Cors>) -> (Vec<String>, Option<String>) {
+fn origins_of(cors: Option<&RouteCors>) -> (Vec<String>, Option<String>) {
     let Some(cors) = cors else { return (Vec::new(), Some(STRANGER.to_owned())) };
     let region = cors.region();
     let granted = match &cors.origins {
-        Origins::Listed(_) => region.witnesses(2),
+        RouteOrigins::Listed(_) => region.witnesses(2),
         // The current entries are not in the manifest.
-        Origins::AtRunTime(_) => Vec::new(),
+        RouteOrigins::AtRunTime(_) => Vec::new(),
     };
     let granted = granted.iter().map(|witness| witness.origin().to_owned()).collect();
     let refused = match region.contains(STRANGER.as_bytes()) {
@@ -399,7 +402,7 @@ fn origins_of(cors: Option<&Cors>) -> (Vec<String>, Option<String>) {
 
 /// A login with every right that a route requires. The actual rights of the credential are not
 /// known.
-fn login_of(manifest: &Manifest, requirement: &Requirement) -> Login {
+fn login_of(manifest: &Manifest, requirement: &RouteRequirement) -> Login {
     let tokens = manifest.app.tokens.as_ref();
     let is_own = tokens.is_some_and(|facts| facts.issuer.is_some());
     let issuer = match requirement.issuers.first() {
@@ -412,7 +415,7 @@ fn login_of(manifest: &Manifest, requirement: &Requirement) -> Login {
 }
 
 /// A probe with a credential, which the sender writes in place of the name.
-fn with(probe: &Probe, caller: Caller, credential: Credential) -> Probe {
+fn with(probe: &Probe, caller: RequestCredentials, credential: Credential) -> Probe {
     let mut probe = Probe { caller, credential: Some(credential), ..probe.clone() };
     let (name, value) = match credential {
         Credential::Session => (header::COOKIE, "SESSION"),

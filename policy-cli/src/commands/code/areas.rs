@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use policy_manifest::facet::{self, Facet};
+use policy_manifest::facet::{self, FacetEntry};
 
 /// An area of the catalogue: the first word of codes.
 #[derive(Clone, Copy, Debug)]
@@ -19,9 +19,9 @@ pub(super) struct Area {
     pub(super) links: &'static [(&'static str, &'static str)],
 }
 
-impl From<&Facet> for Area {
-    fn from(facet: &Facet) -> Self {
-        let Facet { attribute: name, about, gates, why, links, .. } = *facet;
+impl From<&FacetEntry> for Area {
+    fn from(facet: &FacetEntry) -> Self {
+        let FacetEntry { attribute: name, about, gates, why, links, .. } = *facet;
         Self { name, is_attribute: true, about, gates, why, links }
     }
 }

@@ -3,7 +3,7 @@
 use http::Request;
 use policy_manifest::{
     Change,
-    diff::{Axis, Case, Finding},
+    diff::{Axis, Case, DiffFinding},
     engine::{Decision, Outcome},
 };
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ pub(super) fn render(compared: &Compared) -> String {
     text
 }
 
-fn finding(compared: &Compared, finding: &Finding) -> Value {
+fn finding(compared: &Compared, finding: &DiffFinding) -> Value {
     let places: Vec<_> = finding
         .places
         .iter()

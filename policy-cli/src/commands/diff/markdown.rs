@@ -2,7 +2,7 @@
 
 use policy_manifest::{
     Change,
-    diff::{Axis, Case, Finding},
+    diff::{Axis, Case, DiffFinding},
 };
 
 use super::{Compared, witness};
@@ -19,7 +19,7 @@ pub(super) fn render(compared: &Compared) -> String {
         words(&compared.summary().join(", "))
     );
     for axis in Axis::ALL {
-        let findings: Vec<&Finding> = compared.findings_on(axis).collect();
+        let findings: Vec<&DiffFinding> = compared.findings_on(axis).collect();
         if findings.is_empty() {
             continue;
         }
@@ -37,7 +37,7 @@ pub(super) fn render(compared: &Compared) -> String {
     text
 }
 
-fn add_finding(text: &mut String, compared: &Compared, finding: &Finding) {
+fn add_finding(text: &mut String, compared: &Compared, finding: &DiffFinding) {
     let places: Vec<_> = finding.places.iter().map(|place| code(&place.words())).collect();
     *text += &format!("\n**{}** {}\n\n", finding.severity, places.join(", "));
     for case in &finding.cases {

@@ -10,8 +10,8 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use policy_manifest::{
-    Change, Source,
-    diff::{Axis, Diff, DiffError, Finding, diff},
+    Change, FacetSource,
+    diff::{Axis, Diff, DiffError, DiffFinding, diff},
 };
 
 use crate::{failure::Failure, input::Input, output::Output, package::PackageArguments};
@@ -108,7 +108,7 @@ fn failure(error: &DiffError) -> Failure {
 }
 
 impl Compared {
-    fn findings_on(&self, axis: Axis) -> impl Iterator<Item = &Finding> {
+    fn findings_on(&self, axis: Axis) -> impl Iterator<Item = &DiffFinding> {
         self.diff.findings.iter().filter(move |finding| finding.axis == axis)
     }
 
@@ -118,7 +118,7 @@ impl Compared {
     }
 
     /// Where a change of the new policy is written.
-    fn source(&self, change: &Change) -> Option<&Source> {
+    fn source(&self, change: &Change) -> Option<&FacetSource> {
         let sources = self.new.sources.as_ref()?;
         let methods = change.methods.iter().map(String::as_str);
         methods.chain(["*"]).find_map(|method| sources.of(method, &change.path, change.facet))

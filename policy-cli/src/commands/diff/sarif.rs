@@ -1,8 +1,8 @@
 //! A comparison as SARIF 2.1.0, which code scanning shows on the lines that changed.
 
 use policy_manifest::{
-    Change, Severity,
-    diff::{Axis, Finding, Place},
+    Change, FindingSeverity,
+    diff::{Axis, DiffFinding, PathMethods},
 };
 
 use super::{Compared, opens, witness};
@@ -17,7 +17,7 @@ pub(super) fn render(compared: &Compared) -> String {
     sarif::render(&findings.chain(changes).collect::<Vec<_>>())
 }
 
-fn finding(compared: &Compared, finding: &Finding) -> SarifFinding {
+fn finding(compared: &Compared, finding: &DiffFinding) -> SarifFinding {
     let (rule, can, help) = match finding.axis {
         Axis::Widened => {
             ("access-widened", "can", "make sure that this gain of access is intended")
@@ -26,7 +26,7 @@ fn finding(compared: &Compared, finding: &Finding) -> SarifFinding {
             ("access-narrowed", "can no longer", "make sure that no client needs this access")
         }
     };
-    let routes: Vec<_> = finding.places.iter().map(Place::words).collect();
+    let routes: Vec<_> = finding.places.iter().map(PathMethods::words).collect();
     let own = compared.new.manifest.app.public_origin.as_deref();
     let mut message = format!("{}: {}", finding.severity, routes.join(", "));
     for case in &finding.cases {
@@ -45,7 +45,7 @@ fn finding(compared: &Compared, finding: &Finding) -> SarifFinding {
     SarifFinding {
         rule: rule.to_owned(),
         level: match (finding.axis, finding.severity) {
-            (Axis::Widened, Severity::High) => SarifLevel::Error,
+            (Axis::Widened, FindingSeverity::High) => SarifLevel::Error,
             (Axis::Widened, _) => SarifLevel::Warning,
             (Axis::Narrowed, _) => SarifLevel::Note,
         },

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use policy_manifest::{
     Change,
-    diff::{Axis, Case, Finding},
+    diff::{Axis, Case, DiffFinding},
 };
 
 use super::{Compared, witness};
@@ -33,7 +33,7 @@ pub(super) fn render(compared: &Compared) -> String {
     text
 }
 
-fn add_finding(text: &mut String, compared: &Compared, finding: &Finding) {
+fn add_finding(text: &mut String, compared: &Compared, finding: &DiffFinding) {
     let title = match finding.axis {
         Axis::Widened => "WIDENED",
         Axis::Narrowed => "NARROWED",

@@ -155,7 +155,7 @@ fn in_shell(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use policy_manifest::{Auth, Manifest, Route, RouteKind, diff::diff};
+    use policy_manifest::{Auth, Manifest, ManifestRoute, RouteKind, diff::diff};
 
     use super::*;
 
@@ -164,7 +164,7 @@ mod tests {
         let of = |kind| {
             let mut manifest = Manifest::new();
             manifest.app.public_origin = Some("https://api.shop.example".to_owned());
-            manifest.routes.push(Route::new(kind, "/health", ["GET"], Auth::Public));
+            manifest.routes.push(ManifestRoute::new(kind, "/health", ["GET"], Auth::Public));
             manifest
         };
         let found = diff(&of(RouteKind::Handler), &of(RouteKind::Probe)).unwrap();

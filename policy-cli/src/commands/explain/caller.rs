@@ -5,7 +5,7 @@ use http::{HeaderName, HeaderValue, Request, header};
 use policy_core::csrf;
 use policy_manifest::{
     Manifest,
-    engine::{Caller, CredentialState, CsrfToken, Login},
+    engine::{CredentialState, CsrfTokenState, Login, RequestCredentials},
 };
 
 use crate::{failure::Failure, output::Output};
@@ -62,7 +62,7 @@ impl CallerArguments {
         manifest: &Manifest,
         request: &mut Request<()>,
         output: &Output,
-    ) -> Result<Caller, Failure> {
+    ) -> Result<RequestCredentials, Failure> {
         let cookie = manifest.app.sessions.as_ref().map(|facts| facts.cookie.as_str());
         self.note_unknown(cookie, request, output);
         let state = match self.credential {
@@ -97,12 +97,12 @@ impl CallerArguments {
         if self.csrf {
             add(request, HeaderName::from_static(csrf::HEADER), "explained");
         }
-        Ok(Caller {
+        Ok(RequestCredentials {
             session: of(self.session),
             token: of(self.token),
             ticket: of(self.ticket),
             scheme: of(self.scheme),
-            csrf: if self.csrf { CsrfToken::Valid } else { CsrfToken::Absent },
+            csrf: if self.csrf { CsrfTokenState::Valid } else { CsrfTokenState::Absent },
         })
     }
 

@@ -72,7 +72,7 @@ fn explain_request(
     manifest: &policy_manifest::Manifest,
     sources: &Sources,
     request: &http::Request<()>,
-    caller: &policy_manifest::engine::Caller,
+    caller: &policy_manifest::engine::RequestCredentials,
 ) -> Result<policy_manifest::Explanation, Failure> {
     explain(manifest, sources, request, caller).map_err(|error| {
         Failure::new(format!("the manifest breaks a rule: {error}"))

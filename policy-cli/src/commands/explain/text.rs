@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use http::Request;
 use policy_manifest::{
-    Explanation, Source,
+    Explanation, FacetSource,
     engine::{Outcome, Verdict},
 };
 
@@ -87,6 +87,6 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
     text
 }
 
-fn place(source: &Source) -> String {
+fn place(source: &FacetSource) -> String {
     format!("{}:{} ({})", printable(&source.file), source.line, source.level.name())
 }

@@ -6,7 +6,7 @@ use std::{process::ExitCode, time::SystemTime};
 
 use clap::{Args, ValueEnum};
 use policy_core::time::Timestamp;
-use policy_manifest::{Date, Finding, Severity, engine::Engine, lint};
+use policy_manifest::{Date, Finding, FindingSeverity, engine::Engine, lint};
 
 use self::report::Report;
 use crate::{failure::Failure, input::InputArguments, lines::Lines, output::Output};
@@ -60,12 +60,12 @@ enum Format {
 }
 
 impl Deny {
-    fn severity(self) -> Severity {
+    fn severity(self) -> FindingSeverity {
         match self {
-            Self::High => Severity::High,
-            Self::Medium => Severity::Medium,
-            Self::Low => Severity::Low,
-            Self::Info => Severity::Info,
+            Self::High => FindingSeverity::High,
+            Self::Medium => FindingSeverity::Medium,
+            Self::Low => FindingSeverity::Low,
+            Self::Info => FindingSeverity::Info,
         }
     }
 }

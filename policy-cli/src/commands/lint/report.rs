@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use policy_core::Confidence;
-use policy_manifest::{Finding, Linted, Severity, Suppression};
+use policy_manifest::{Finding, FindingSeverity, Linted, Suppression};
 use serde_json::{Value, json};
 
 use crate::{
@@ -149,8 +149,8 @@ impl Report<'_> {
             rule: finding.lint.code().to_owned(),
             level: match finding.severity() {
                 _ if suppressed.is_none() && fails(finding) => SarifLevel::Error,
-                Severity::High | Severity::Medium => SarifLevel::Warning,
-                Severity::Low | Severity::Info => SarifLevel::Note,
+                FindingSeverity::High | FindingSeverity::Medium => SarifLevel::Warning,
+                FindingSeverity::Low | FindingSeverity::Info => SarifLevel::Note,
             },
             message: message(finding),
             help: finding.lint.help().to_owned(),

@@ -1,7 +1,7 @@
 //! Which routes are shown.
 
 use clap::Args;
-use policy_manifest::{Auth, Route, RouteKind};
+use policy_manifest::{Auth, ManifestRoute, RouteKind};
 
 use super::{
     glob,
@@ -35,7 +35,7 @@ pub(super) struct Filter {
 /// A route that is shown.
 #[derive(Debug)]
 pub(super) struct Selected<'a> {
-    pub(super) route: &'a Route,
+    pub(super) route: &'a ManifestRoute,
     /// How pages of the requested origin may read it.
     pub(super) reading: Option<Reading>,
 }
@@ -91,19 +91,19 @@ impl Filter {
         self.anonymous || !self.role.is_empty() || !self.scope.is_empty()
     }
 
-    fn has_method(&self, route: &Route) -> bool {
+    fn has_method(&self, route: &ManifestRoute) -> bool {
         let serves = |method: &String| {
             route.methods.is_empty() || route.serves(method) || route.serves(&method.to_uppercase())
         };
         self.method.is_empty() || self.method.iter().any(serves)
     }
 
-    fn has_path(&self, route: &Route) -> bool {
+    fn has_path(&self, route: &ManifestRoute) -> bool {
         self.path.is_empty() || self.path.iter().any(|glob| glob::matches(glob, &route.path))
     }
 
     /// Whether the requested caller may call the route.
-    fn admits(&self, route: &Route) -> bool {
+    fn admits(&self, route: &ManifestRoute) -> bool {
         if !self.asks_caller() {
             return true;
         }
@@ -125,7 +125,7 @@ impl Filter {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use policy_manifest::{Manifest, Requirement};
+    use policy_manifest::{Manifest, RouteRequirement};
 
     use super::*;
 
@@ -138,12 +138,12 @@ mod tests {
     fn requirement(scopes: &[&str], roles: &[&str], optional: bool) -> Auth {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         let (scopes, roles) = (texts(scopes), texts(roles));
-        Auth::Required(Requirement {
+        Auth::Required(RouteRequirement {
             session: true,
             scopes,
             roles,
             optional,
-            ..Requirement::default()
+            ..RouteRequirement::default()
         })
     }
 
@@ -151,12 +151,16 @@ mod tests {
     fn selected_paths(line: &str) -> Vec<String> {
         let mut manifest = Manifest::new();
         manifest.routes = vec![
-            Route::new(RouteKind::NotFound, "*", [""; 0], Auth::Public),
-            Route::handler("/any", ["GET"], requirement(&[], &[], false)),
-            Route::handler("/maybe", ["GET"], requirement(&[], &[], true)),
-            Route::handler("/public", ["GET", "POST"], Auth::Public),
-            Route::handler("/role", ["DELETE"], requirement(&[], &["boss", "staff"], false)),
-            Route::handler("/scopes", ["PURGE"], requirement(&["a", "b"], &[], false)),
+            ManifestRoute::new(RouteKind::NotFound, "*", [""; 0], Auth::Public),
+            ManifestRoute::handler("/any", ["GET"], requirement(&[], &[], false)),
+            ManifestRoute::handler("/maybe", ["GET"], requirement(&[], &[], true)),
+            ManifestRoute::handler("/public", ["GET", "POST"], Auth::Public),
+            ManifestRoute::handler(
+                "/role",
+                ["DELETE"],
+                requirement(&[], &["boss", "staff"], false),
+            ),
+            ManifestRoute::handler("/scopes", ["PURGE"], requirement(&["a", "b"], &[], false)),
         ];
         let input = Input {
             name: String::new(),

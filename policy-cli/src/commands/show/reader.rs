@@ -1,7 +1,7 @@
 //! What pages of one origin may read.
 
 use policy_core::origin::{Origin, OriginPattern, OriginSet};
-use policy_manifest::{Manifest, Origins, Route, Sources};
+use policy_manifest::{Manifest, ManifestRoute, RouteOrigins, Sources};
 
 use crate::failure::Failure;
 
@@ -53,7 +53,7 @@ impl Page {
     /// How the pages may read responses of a route, if they may.
     pub(super) fn reads(
         &self,
-        route: &Route,
+        route: &ManifestRoute,
         manifest: &Manifest,
         sources: Option<&Sources>,
     ) -> Result<Option<Reading>, Failure> {
@@ -65,10 +65,10 @@ impl Page {
         let Some(cors) = &route.cors else { return Ok(as_script) };
         let mut if_listed = None;
         let is_granted = match &cors.origins {
-            Origins::Listed(patterns) => {
+            RouteOrigins::Listed(patterns) => {
                 patterns.iter().any(|pattern| pattern == "*") || self.is_in(patterns)?
             }
-            Origins::AtRunTime(list) => {
+            RouteOrigins::AtRunTime(list) => {
                 let is_within = match &list.within {
                     Some(patterns) => self.is_in(patterns)?,
                     None => true,
@@ -122,12 +122,12 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
-    use policy_manifest::{Auth, Cors, Dangers, Jsonp, OriginList};
+    use policy_manifest::{Auth, Dangers, Jsonp, RouteCors, RuntimeOrigins};
 
     use super::*;
 
-    fn cors(origins: Origins) -> Cors {
-        Cors {
+    fn cors(origins: RouteOrigins) -> RouteCors {
+        RouteCors {
             origins,
             credentials: false,
             methods: None,
@@ -138,17 +138,17 @@ mod tests {
         }
     }
 
-    fn listed(origins: &[&str]) -> Cors {
-        cors(Origins::Listed(origins.iter().map(|origin| (*origin).to_owned()).collect()))
+    fn listed(origins: &[&str]) -> RouteCors {
+        cors(RouteOrigins::Listed(origins.iter().map(|origin| (*origin).to_owned()).collect()))
     }
 
-    fn route(methods: &[&str], cors: Option<Cors>) -> Route {
-        let mut route = Route::handler("/", methods.iter().copied(), Auth::Public);
+    fn route(methods: &[&str], cors: Option<RouteCors>) -> ManifestRoute {
+        let mut route = ManifestRoute::handler("/", methods.iter().copied(), Auth::Public);
         route.cors = cors;
         route
     }
 
-    fn how(origin: &str, route: &Route) -> Option<How> {
+    fn how(origin: &str, route: &ManifestRoute) -> Option<How> {
         let page = Page::parse(origin).unwrap();
         page.reads(route, &Manifest::new(), None).unwrap().map(|reading| reading.how)
     }
@@ -194,12 +194,12 @@ mod tests {
 
     #[test]
     fn a_list_at_run_time_is_asked_if_it_is_known_and_is_bounded_if_not() {
-        let list = OriginList {
+        let list = RuntimeOrigins {
             list: "partners".to_owned(),
             within: Some(vec!["https://*.partner.example".to_owned()]),
             by: None,
         };
-        let route = route(&["GET"], Some(cors(Origins::AtRunTime(list))));
+        let route = route(&["GET"], Some(cors(RouteOrigins::AtRunTime(list))));
         let mut sources = Sources::default();
         let entries = vec!["https://a.partner.example".to_owned()];
         sources.lists.insert("partners".to_owned(), entries);

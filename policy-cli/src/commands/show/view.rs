@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use policy_manifest::{
     Headers, Manifest,
-    facet::{self, CALLERS, CREDENTIALS, Cell, Column, Subject, Tone},
+    facet::{self, CALLERS, CREDENTIALS, Cell, Column, ShownRoute, Tone},
 };
 
 use super::{
@@ -74,7 +74,7 @@ impl View {
                 continue;
             }
             column(*of_facet, &|row| {
-                cell(Subject { route: row.route, sources: lists, header_sets: &names })
+                cell(ShownRoute { route: row.route, sources: lists, header_sets: &names })
             });
             if *of_facet == CALLERS && filter.origin.is_some() {
                 column(READING, &|row| {

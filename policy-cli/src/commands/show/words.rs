@@ -2,13 +2,13 @@
 
 use policy_core::{path::TrailingSlash, route::Level};
 use policy_manifest::{
-    AppFacts, Route, RouteKind, Sources,
+    AppFacts, ManifestRoute, RouteKind, Sources,
     facet::{Cell, Tone},
 };
 
 use super::reader::{How, Reading};
 
-pub(super) fn methods(route: &Route) -> Cell {
+pub(super) fn methods(route: &ManifestRoute) -> Cell {
     match (&*route.methods, route.kind) {
         ([], _) => Cell::plain("any"),
         (methods, _) => Cell::list(methods.iter().cloned()),
@@ -16,7 +16,7 @@ pub(super) fn methods(route: &Route) -> Cell {
 }
 
 /// The path, and the service that serves it if it is not a handler.
-pub(super) fn path(route: &Route) -> Cell {
+pub(super) fn path(route: &ManifestRoute) -> Cell {
     let path = route.path.clone();
     match route.kind {
         RouteKind::Handler => Cell::plain(path),
@@ -47,7 +47,7 @@ pub(super) fn reading(reading: &Reading) -> Cell {
 }
 
 /// The function, the line of its policy, and what levels around it decided.
-pub(super) fn declared(route: &Route, sources: &Sources) -> Cell {
+pub(super) fn declared(route: &ManifestRoute, sources: &Sources) -> Cell {
     let any = ["*".to_owned()];
     let methods = if route.methods.is_empty() { &any[..] } else { &route.methods };
     let mut own: Vec<String> = Vec::new();

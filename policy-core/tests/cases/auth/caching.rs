@@ -6,7 +6,7 @@ use http::{
 };
 use policy_core::{
     Rule,
-    cache::{CacheExchange, CachePolicy, CacheSpec, Part, ResponseFacts, apply},
+    cache::{CacheExchange, CachePart, CachePolicy, CacheSpec, ResponseFacts, apply},
     route::{Authentication, RouteFacts},
 };
 use serde_json::Value;
@@ -36,7 +36,7 @@ fn every_response_is_stored_as_expected() {
             assert_eq!(text(input, "declared"), DECLARED.to_string());
             let violations = CacheSpec { route: PERSONAL, ..*DECLARED.spec() }.violations();
             let rules: Vec<_> = violations.map(|found| (found.rule, found.part)).collect();
-            assert_eq!(rules, [(Rule::CachePersonal, Part::Public)], "{case}");
+            assert_eq!(rules, [(Rule::CachePersonal, CachePart::Public)], "{case}");
             contradictions += 1;
         } else {
             assert_eq!(control, text(expect, "cache_control"), "{case}");

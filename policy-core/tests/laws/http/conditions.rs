@@ -6,7 +6,7 @@ use http::{
         ETAG, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, LAST_MODIFIED,
     },
 };
-use policy_core::conditional::{Conditions, Validators, Verdict};
+use policy_core::conditional::{Conditions, PreconditionVerdict, Validators};
 use policy_core_tests::law::{Precondition, holds};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 
@@ -140,46 +140,51 @@ fn stated(dates: &[Date]) -> Option<u64> {
 }
 
 /// RFC 9110 13.2.2, step by step.
-fn oracle(case: &Case) -> Verdict {
+fn oracle(case: &Case) -> PreconditionVerdict {
     if case.method == "OPTIONS" {
-        return Verdict::Proceed;
+        return PreconditionVerdict::Proceed;
     }
     let reads = matches!(case.method, "GET" | "HEAD");
     let modified = case.current.and_then(|(_, modified)| modified).and_then(|(_, date)| date);
     // Step 1.
     if !case.if_match.is_empty() {
         if matches(&case.if_match, case, true) != Some(true) {
-            return Verdict::Failed;
+            return PreconditionVerdict::Failed;
         }
     // Step 2.
     } else if let (Some(date), Some(modified)) = (stated(&case.if_unmodified_since), modified)
         && modified > date
     {
-        return Verdict::Failed;
+        return PreconditionVerdict::Failed;
     }
     // Step 3.
     if !case.if_none_match.is_empty() {
         return match (matches(&case.if_none_match, case, false), reads) {
-            (Some(false), _) => Verdict::Proceed,
-            (Some(true), true) => Verdict::NotModified,
-            (Some(true), false) => Verdict::Failed,
+            (Some(false), _) => PreconditionVerdict::Proceed,
+            (Some(true), true) => PreconditionVerdict::NotModified,
+            (Some(true), false) => PreconditionVerdict::Failed,
             // The standard leaves this open: safe requests get everything, others are refused.
-            (None, true) => Verdict::Proceed,
-            (None, false) => Verdict::Failed,
+            (None, true) => PreconditionVerdict::Proceed,
+            (None, false) => PreconditionVerdict::Failed,
         };
     }
     // Step 4.
     match (stated(&case.if_modified_since), modified) {
-        (Some(date), Some(modified)) if reads && modified <= date => Verdict::NotModified,
-        _ => Verdict::Proceed,
+        (Some(date), Some(modified)) if reads && modified <= date => {
+            PreconditionVerdict::NotModified
+        }
+        _ => PreconditionVerdict::Proceed,
     }
 }
 
 /// Every request is decided as RFC 9110 13.2.2 says, for any conditions.
 #[test]
 fn conditions_follow_the_standard() {
-    for (want, usual) in [(Verdict::Proceed, 64), (Verdict::NotModified, 6), (Verdict::Failed, 25)]
-    {
+    for (want, usual) in [
+        (PreconditionVerdict::Proceed, 64),
+        (PreconditionVerdict::NotModified, 6),
+        (PreconditionVerdict::Failed, 25),
+    ] {
         holds(&format!("{want:?}"), usual, cases(), |case| {
             let mut headers = HeaderMap::new();
             for (name, lines) in
@@ -211,8 +216,9 @@ fn conditions_follow_the_standard() {
             let conditions = Conditions::read(&method, &headers);
             let has_none = headers.is_empty() || case.method == "OPTIONS";
             prop_assert_eq!(conditions.is_none(), has_none);
-            let verdict = conditions
-                .map_or(Verdict::Proceed, |conditions| conditions.evaluate(current.as_ref()));
+            let verdict = conditions.map_or(PreconditionVerdict::Proceed, |conditions| {
+                conditions.evaluate(current.as_ref())
+            });
             prop_assert_eq!(verdict, oracle(&case));
             Ok(Precondition::met_if(verdict == want))
         });

@@ -12,7 +12,7 @@ use http::{
     },
 };
 use policy_core::{
-    conditional::{Conditions, ETag, LastModified, Range, Validators},
+    conditional::{Conditions, EntityTag, ModificationDate, Range, Validators},
     negotiate::accept,
     time::Timestamp,
 };
@@ -52,8 +52,8 @@ fn any_bytes_are_judged() {
             headers.append(name, HeaderValue::from_bytes(value).expect("a field value"));
         }
         let now = Validators {
-            etag: ETag::strong("a"),
-            last_modified: Some(LastModified::at(Timestamp::from_seconds(1))),
+            etag: EntityTag::strong("a"),
+            last_modified: Some(ModificationDate::at(Timestamp::from_seconds(1))),
         };
         prop_assert!(accept(&headers, &["text/html", "a/b"]).is_none_or(|place| place < 2));
         let Some(conditions) = Conditions::read(&Method::GET, &headers) else {

@@ -9,7 +9,7 @@ mod witness;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use text::ParseOriginRegionError;
-pub use witness::{Witness, WitnessKind};
+pub use witness::{OriginWitness, WitnessKind};
 
 use policy_core::origin::{HostPattern, Origin, OriginPattern, OriginSet, Port};
 

@@ -31,7 +31,7 @@ const MAX_NAME_LEN: usize = 253;
 /// # Ok::<_, policy_manifest::algebra::ParseOriginRegionError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Witness {
+pub struct OriginWitness {
     origin: String,
     kinds: Vec<WitnessKind>,
 }
@@ -61,7 +61,7 @@ pub enum WitnessKind {
     PortVariant,
 }
 
-impl Witness {
+impl OriginWitness {
     /// The value of an `Origin` header.
     pub fn origin(&self) -> &str {
         &self.origin
@@ -74,7 +74,7 @@ impl Witness {
     }
 }
 
-impl fmt::Display for Witness {
+impl fmt::Display for OriginWitness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.origin)
     }
@@ -82,7 +82,7 @@ impl fmt::Display for Witness {
 
 impl OriginRegion {
     /// The most readable example; `None` if the region is empty.
-    pub fn witness(&self) -> Option<Witness> {
+    pub fn witness(&self) -> Option<OriginWitness> {
         self.witnesses(1).into_iter().next()
     }
 
@@ -102,7 +102,7 @@ impl OriginRegion {
     /// ]);
     /// # Ok::<_, policy_manifest::algebra::ParseOriginRegionError>(())
     /// ```
-    pub fn witnesses(&self, limit: usize) -> Vec<Witness> {
+    pub fn witnesses(&self, limit: usize) -> Vec<OriginWitness> {
         let mut found = self.candidates();
         found.sort();
         let mut shown: BTreeSet<WitnessKind> = BTreeSet::new();
@@ -114,7 +114,7 @@ impl OriginRegion {
         let mut chosen: Vec<_> = first.into_iter().chain(others).take(limit).collect();
         chosen.sort();
         let witnesses = chosen.into_iter();
-        witnesses.map(|Candidate { origin, kinds, .. }| Witness { origin, kinds }).collect()
+        witnesses.map(|Candidate { origin, kinds, .. }| OriginWitness { origin, kinds }).collect()
     }
 
     /// An example of every cell of the region, so there is none only if the region is empty.
@@ -281,7 +281,7 @@ fn unlisted(node: &Names, readable: [&str; 2], room: usize) -> String {
 mod tests {
     use super::*;
 
-    fn first(text: &str) -> Witness {
+    fn first(text: &str) -> OriginWitness {
         text.parse::<OriginRegion>().unwrap().witness().unwrap()
     }
 

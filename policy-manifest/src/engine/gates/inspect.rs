@@ -12,7 +12,9 @@ use policy_core::{
     reverse_proxy::is_last_hop,
 };
 
-use super::{Caller, CallerGates, CsrfToken, Engine, GatedEngine, Known, with_view};
+use super::{
+    CallerGates, CsrfTokenState, Engine, GatedEngine, Known, RequestCredentials, with_view,
+};
 use crate::RouteKind;
 
 /// The parts of a request on which its decision depends. Requests with equal parts are decided
@@ -71,7 +73,7 @@ pub(in super::super) fn inspect(
     engine: &Engine,
     head: Head<'_>,
     headers: &HeaderMap,
-    caller: &Caller,
+    caller: &RequestCredentials,
 ) -> Inspection {
     // A request with no remaining hops is one that the target does not take, for every sender and
     // every page.
@@ -124,7 +126,7 @@ impl<'a> CallerGates<'a> {
     fn caller_facts(&self) -> Option<CallerFacts> {
         let known = self.authenticate().ok()?;
         self.check_rights(known.as_ref()).ok()?;
-        let has_token = self.caller.csrf == CsrfToken::Valid;
+        let has_token = self.caller.csrf == CsrfTokenState::Valid;
         let handler = || -> Option<HandlerSession> {
             if !self.compiled.route.takes_session {
                 return Some(None);

@@ -7,7 +7,7 @@ use std::{
 
 use http::HeaderValue;
 use policy_core::session::{
-    CommitPlan, Draft, Effects, Handle, Outcome, Record, Row, SessionId, SessionKey, plan,
+    CommitPlan, Draft, Effects, Handle, HandlerOutcome, Record, Row, SessionId, SessionKey, plan,
 };
 
 use super::{
@@ -50,14 +50,14 @@ enum Cookie {
 impl RequestSession {
     /// Commits without waiting if nothing has to be stored; otherwise call
     /// [`commit`](Self::commit).
-    pub(crate) fn commit_now(&self, outcome: Outcome) -> Option<Committed> {
+    pub(crate) fn commit_now(&self, outcome: HandlerOutcome) -> Option<Committed> {
         let is_changing =
             || self.work_so_far().is_some_and(|work| !work.effects.is_empty()) || self.is_ending();
         if !self.is_committed.load(Ordering::Acquire) && is_changing() {
             return None;
         }
         if let Some(Found::Live(live)) = self.found.get()
-            && outcome != Outcome::Aborted
+            && outcome != HandlerOutcome::Aborted
             && !self.is_committed.load(Ordering::Acquire)
             && live.is_due(&self.service.timings)
         {
@@ -73,7 +73,7 @@ impl RequestSession {
     /// # Errors
     ///
     /// The response to send in place of the handler's. Cookies are left unchanged.
-    pub(crate) async fn commit(&self, outcome: Outcome) -> Result<Committed, CommitError> {
+    pub(crate) async fn commit(&self, outcome: HandlerOutcome) -> Result<Committed, CommitError> {
         if let Some(committed) = self.commit_now(outcome) {
             return Ok(committed);
         }
@@ -97,7 +97,11 @@ impl RequestSession {
         Ok(self.committed(cookie))
     }
 
-    async fn store(&self, effects: &Effects, outcome: Outcome) -> Result<Cookie, CommitError> {
+    async fn store(
+        &self,
+        effects: &Effects,
+        outcome: HandlerOutcome,
+    ) -> Result<Cookie, CommitError> {
         let service = &self.service;
         let mut live = self.live().cloned();
         // After a failed load, as for a dead session, nothing may be inserted.

@@ -2,11 +2,12 @@
 
 use std::{fmt, sync::Arc};
 
-use policy_core::session::{Change, Handle, Identity, PrivilegeChange};
+use policy_core::session::{DataChange, Handle, Identity, PrivilegeChange};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use super::{RequestSession, SessionError};
+use super::RequestSession;
+use crate::auth::CredentialError;
 
 /// The session of the request: the one that its cookie names, or an anonymous one, which is created
 /// when a value is written.
@@ -28,7 +29,7 @@ use super::{RequestSession, SessionError};
 pub struct Session {
     request: Arc<RequestSession>,
     /// Whether the request may raise rights.
-    grants: Result<(), SessionError>,
+    grants: Result<(), CredentialError>,
 }
 
 impl Session {
@@ -38,7 +39,7 @@ impl Session {
     }
 
     /// Refuses elevations with this error, if there is one.
-    pub(crate) fn with_grants(self, grants: Result<(), SessionError>) -> Self {
+    pub(crate) fn with_grants(self, grants: Result<(), CredentialError>) -> Self {
         Self { grants, ..self }
     }
 
@@ -58,7 +59,7 @@ impl Session {
     /// # Errors
     ///
     /// The value has another type.
-    pub fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, SessionError> {
+    pub fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, CredentialError> {
         let (view, _) = self.request.view()?;
         match view.value(key) {
             Some(value) => Ok(Some(serde_json::from_value(value.clone())?)),
@@ -72,9 +73,9 @@ impl Session {
     ///
     /// The value is not representable in JSON, or all values together would exceed 64 KiB or 100
     /// levels.
-    pub fn set(&self, key: &str, value: impl Serialize) -> Result<(), SessionError> {
+    pub fn set(&self, key: &str, value: impl Serialize) -> Result<(), CredentialError> {
         let value = serde_json::to_value(value)?;
-        self.request.change(Change::Set(key.into(), value)).map(drop)
+        self.request.change(DataChange::Set(key.into(), value)).map(drop)
     }
 
     /// Removes a key.
@@ -82,8 +83,8 @@ impl Session {
     /// # Errors
     ///
     /// The stored values cannot be read.
-    pub fn remove(&self, key: &str) -> Result<(), SessionError> {
-        self.request.change(Change::Remove(key.into())).map(drop)
+    pub fn remove(&self, key: &str) -> Result<(), CredentialError> {
+        self.request.change(DataChange::Remove(key.into())).map(drop)
     }
 
     /// Adds to a number and returns the sum as this request sees it. Concurrent requests lose no
@@ -92,8 +93,8 @@ impl Session {
     /// # Errors
     ///
     /// All values together would exceed 64 KiB.
-    pub fn increment(&self, key: &str, by: i64) -> Result<i64, SessionError> {
-        let view = self.request.change(Change::Incr(key.into(), by))?;
+    pub fn increment(&self, key: &str, by: i64) -> Result<i64, CredentialError> {
+        let view = self.request.change(DataChange::Incr(key.into(), by))?;
         Ok(view.value(key).and_then(Value::as_i64).unwrap_or_default())
     }
 
@@ -103,9 +104,14 @@ impl Session {
     /// # Errors
     ///
     /// The value is not representable in JSON, or all values together would exceed 64 KiB.
-    pub fn push(&self, key: &str, value: impl Serialize, max: usize) -> Result<(), SessionError> {
+    pub fn push(
+        &self,
+        key: &str,
+        value: impl Serialize,
+        max: usize,
+    ) -> Result<(), CredentialError> {
         let value = serde_json::to_value(value)?;
-        self.request.change(Change::Push(key.into(), value, max)).map(drop)
+        self.request.change(DataChange::Push(key.into(), value, max)).map(drop)
     }
 
     /// Changes the values by a function. If another request changed them meanwhile, the function
@@ -116,9 +122,9 @@ impl Session {
     /// All values together would exceed 64 KiB.
     ///
     /// ```
-    /// use policy_server::{Session, session::SessionError};
+    /// use policy_server::{CredentialError, Session};
     ///
-    /// fn vote(session: &Session) -> Result<(), SessionError> {
+    /// fn vote(session: &Session) -> Result<(), CredentialError> {
     ///     session.update_with(|values| {
     ///         if !values.contains_key("vote") {
     ///             values.insert("vote".to_owned(), true.into());
@@ -129,8 +135,8 @@ impl Session {
     pub fn update_with(
         &self,
         update: impl Fn(&mut Map<String, Value>) + Send + Sync + 'static,
-    ) -> Result<(), SessionError> {
-        self.request.change(Change::Update(Arc::new(update))).map(drop)
+    ) -> Result<(), CredentialError> {
+        self.request.change(DataChange::Update(Arc::new(update))).map(drop)
     }
 
     /// Records that the user authenticated again. The session gets a new id and counts as fresh;
@@ -141,9 +147,9 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// No user is logged in, or [`SessionError::Navigation`].
-    pub fn elevate(&self) -> Result<(), SessionError> {
-        let identity = self.identity().ok_or(SessionError::Anonymous)?;
+    /// No user is logged in, or [`CredentialError::Navigation`].
+    pub fn elevate(&self) -> Result<(), CredentialError> {
+        let identity = self.identity().ok_or(CredentialError::Anonymous)?;
         self.elevate_as(identity)
     }
 
@@ -152,11 +158,12 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// No user, or another user, is logged in, or [`SessionError::Navigation`].
-    pub fn elevate_as(&self, identity: impl Into<Identity>) -> Result<(), SessionError> {
-        let (before, identity) = (self.identity().ok_or(SessionError::Anonymous)?, identity.into());
+    /// No user, or another user, is logged in, or [`CredentialError::Navigation`].
+    pub fn elevate_as(&self, identity: impl Into<Identity>) -> Result<(), CredentialError> {
+        let (before, identity) =
+            (self.identity().ok_or(CredentialError::Anonymous)?, identity.into());
         if before.subject != identity.subject {
-            return Err(SessionError::OtherUser);
+            return Err(CredentialError::OtherUser);
         }
         self.grants.clone()?;
         self.request.grant(PrivilegeChange::Elevate { identity });
@@ -180,7 +187,7 @@ impl Session {
     /// # Errors
     ///
     /// The system has no random source.
-    pub fn csrf_token(&self) -> Result<Option<String>, SessionError> {
+    pub fn csrf_token(&self) -> Result<Option<String>, CredentialError> {
         self.request.csrf_token()
     }
 }

@@ -9,16 +9,18 @@ use std::{
 };
 
 use policy_core::{
-    session::{Change, Data, Effects, Identity, PrivilegeChange, Record, SessionId, SessionKey},
+    session::{
+        Data, DataChange, Effects, Identity, PrivilegeChange, Record, SessionId, SessionKey,
+    },
     time::Timestamp,
 };
 
 use super::{
-    Load, LoadedSession, PresentedSession, SessionError, SessionService,
+    Load, LoadedSession, PresentedSession, SessionService,
     loaded::{Found, Live},
 };
 use crate::{
-    auth::{CutOffs, Known},
+    auth::{CredentialError, CutOffs, Known},
     base::{clock::RandomError, slot::Slot},
     store::Loaded,
 };
@@ -178,7 +180,7 @@ impl RequestSession {
     }
 
     /// The values as this request sees them, and the number of its changes that they include.
-    pub(super) fn view(&self) -> Result<(Arc<Data>, usize), SessionError> {
+    pub(super) fn view(&self) -> Result<(Arc<Data>, usize), CredentialError> {
         let (view, changes) = {
             let work = self.work();
             (work.view.clone(), work.effects.changes().to_vec())
@@ -193,7 +195,7 @@ impl RequestSession {
     }
 
     /// Changes a value.
-    pub(super) fn change(&self, change: Change) -> Result<Arc<Data>, SessionError> {
+    pub(super) fn change(&self, change: DataChange) -> Result<Arc<Data>, CredentialError> {
         let (view, seen) = self.view()?;
         let mut data = Data::clone(&view);
         data.apply(std::slice::from_ref(&change));
@@ -224,7 +226,7 @@ impl RequestSession {
         work.effects.grant(grant);
         if is_other {
             // After the grant: if the grant is refused, the other user keeps their values.
-            work.change(Change::Keep(Arc::default()));
+            work.change(DataChange::Keep(Arc::default()));
         }
     }
 
@@ -236,8 +238,8 @@ impl RequestSession {
     }
 
     /// A CSRF token for the session that is current after the response; `None` without a session.
-    pub(crate) fn csrf_token(&self) -> Result<Option<String>, SessionError> {
-        let draw = |_error| SessionError::Random;
+    pub(crate) fn csrf_token(&self) -> Result<Option<String>, CredentialError> {
+        let draw = CredentialError::invalid;
         let mut binding = self.record().map(|record| record.binding);
         if let Some(mut work) = self.work_so_far() {
             if work.effects.granted().is_some() {
@@ -268,7 +270,7 @@ impl RequestSession {
 }
 
 impl Work {
-    pub(super) fn change(&mut self, change: Change) {
+    pub(super) fn change(&mut self, change: DataChange) {
         self.view = None;
         self.effects.change(change);
     }

@@ -4,14 +4,16 @@ use std::{fmt, sync::Arc};
 
 use policy_core::session::{Handle, Identity, PrivilegeChange};
 
-use super::{RequestSession, SessionError};
+use super::RequestSession;
 use crate::{
-    auth::Ending,
-    base::event::log,
-    store::{ListSessions, StoreError, Summary},
+    auth::{CredentialError, Ending},
+    store::{ListSessions, Summary},
 };
 
-/// As a handler argument: logs users in and out, here and in their other sessions.
+/// As a handler argument: logs a user in, and ends the sessions of users. [`Session::logout`] ends
+/// the session of the request.
+///
+/// [`Session::logout`]: super::Session::logout
 ///
 /// ```
 /// use policy_server::{prelude::*, Sessions};
@@ -25,7 +27,7 @@ use crate::{
 pub struct Sessions {
     request: Arc<RequestSession>,
     /// Whether the request may log a user in.
-    login: Result<(), SessionError>,
+    login: Result<(), CredentialError>,
 }
 
 /// The maximum number of sessions that are listed.
@@ -38,7 +40,7 @@ impl Sessions {
     }
 
     /// Refuses logins with this error, if there is one.
-    pub(crate) fn with_logins(self, login: Result<(), SessionError>) -> Self {
+    pub(crate) fn with_logins(self, login: Result<(), CredentialError>) -> Self {
         Self { login, ..self }
     }
 
@@ -54,8 +56,8 @@ impl Sessions {
     ///
     /// # Errors
     ///
-    /// The store failed, or [`SessionError::Navigation`].
-    pub async fn login(&self, identity: impl Into<Identity>) -> Result<(), SessionError> {
+    /// The store failed, or [`CredentialError::Navigation`].
+    pub async fn login(&self, identity: impl Into<Identity>) -> Result<(), CredentialError> {
         self.log_in(identity.into(), false).await
     }
 
@@ -67,25 +69,14 @@ impl Sessions {
     pub async fn login_remembered(
         &self,
         identity: impl Into<Identity>,
-    ) -> Result<(), SessionError> {
+    ) -> Result<(), CredentialError> {
         self.log_in(identity.into(), true).await
     }
 
-    async fn log_in(&self, identity: Identity, is_remembered: bool) -> Result<(), SessionError> {
+    async fn log_in(&self, identity: Identity, is_remembered: bool) -> Result<(), CredentialError> {
         self.login.clone()?;
         self.request.load().await?;
         self.request.grant(PrivilegeChange::Login { identity, is_remembered });
-        Ok(())
-    }
-
-    /// Ends the session of the request, as [`Session::logout`](super::Session::logout) does.
-    ///
-    /// # Errors
-    ///
-    /// The store failed; the logout is tried once more after the handler.
-    pub async fn logout(&self) -> Result<(), SessionError> {
-        self.request.end([]);
-        self.request.load().await?;
         Ok(())
     }
 
@@ -94,7 +85,7 @@ impl Sessions {
     /// # Errors
     ///
     /// No user is logged in, or the store failed.
-    pub async fn list(&self) -> Result<Vec<Summary>, SessionError> {
+    pub async fn list(&self) -> Result<Vec<Summary>, CredentialError> {
         let user = self.user().await?;
         self.list_user(&user).await
     }
@@ -104,13 +95,13 @@ impl Sessions {
     /// # Errors
     ///
     /// The store failed.
-    pub async fn list_user(&self, user: &str) -> Result<Vec<Summary>, SessionError> {
+    pub async fn list_user(&self, user: &str) -> Result<Vec<Summary>, CredentialError> {
         let service = self.request.service();
         service
             .store
             .list(ListSessions::new(user, LISTED, service.clock.steady()))
             .await
-            .map_err(failed)
+            .map_err(CredentialError::session_store)
     }
 
     /// Ends one session of the logged-in user immediately, with the tokens and tickets that were
@@ -120,7 +111,7 @@ impl Sessions {
     /// # Errors
     ///
     /// No user is logged in, or the store failed; then it is tried once more after the handler.
-    pub async fn revoke(&self, handle: Handle) -> Result<bool, SessionError> {
+    pub async fn revoke(&self, handle: Handle) -> Result<bool, CredentialError> {
         let user = self.user().await?;
         if self.request.record().is_some_and(|record| record.handle == handle) {
             self.request.end([]);
@@ -138,7 +129,7 @@ impl Sessions {
     /// # Errors
     ///
     /// No user is logged in, or the store failed; then it is tried once more after the handler.
-    pub async fn revoke_others(&self) -> Result<u64, SessionError> {
+    pub async fn revoke_others(&self) -> Result<u64, CredentialError> {
         let user = self.user().await?;
         let live = self.request.live().filter(|live| live.record.user() == Some(&*user));
         let keep = live.map(|live| (live.key, live.record.handle));
@@ -151,7 +142,7 @@ impl Sessions {
     /// # Errors
     ///
     /// No user is logged in, or the store failed; then it is tried once more after the handler.
-    pub async fn revoke_all(&self) -> Result<u64, SessionError> {
+    pub async fn revoke_all(&self) -> Result<u64, CredentialError> {
         let user = self.user().await?;
         self.revoke_user(&user).await
     }
@@ -169,7 +160,7 @@ impl Sessions {
     /// # Errors
     ///
     /// The store failed; then it is tried once more after the handler.
-    pub async fn revoke_user(&self, user: &str) -> Result<u64, SessionError> {
+    pub async fn revoke_user(&self, user: &str) -> Result<u64, CredentialError> {
         // This decides only whether the cookie of this request is removed.
         let own = self.user().await.is_ok_and(|own| *own == *user);
         if own {
@@ -185,7 +176,7 @@ impl Sessions {
     /// # Errors
     ///
     /// The store failed; then it is tried once more after the handler.
-    pub async fn revoke_everyone(&self) -> Result<u64, SessionError> {
+    pub async fn revoke_everyone(&self) -> Result<u64, CredentialError> {
         if self.user().await.is_ok() {
             self.request.end([]);
         }
@@ -203,26 +194,20 @@ impl Sessions {
     /// # Errors
     ///
     /// The store failed; then it is tried once more after the handler.
-    pub async fn set_rights(&self, identity: impl Into<Identity>) -> Result<u64, SessionError> {
+    pub async fn set_rights(&self, identity: impl Into<Identity>) -> Result<u64, CredentialError> {
         self.end(Ending::Rights(identity.into())).await
     }
 
-    async fn end(&self, ending: Ending) -> Result<u64, SessionError> {
-        self.request.cut_offs().end(ending).await.map_err(failed)
+    async fn end(&self, ending: Ending) -> Result<u64, CredentialError> {
+        self.request.cut_offs().end(ending).await.map_err(CredentialError::session_store)
     }
 
     /// The logged-in user, including a login by this request.
-    async fn user(&self) -> Result<Box<str>, SessionError> {
+    async fn user(&self) -> Result<Box<str>, CredentialError> {
         self.request.load().await?;
-        let identity = self.request.identity().ok_or(SessionError::Anonymous)?;
+        let identity = self.request.identity().ok_or(CredentialError::Anonymous)?;
         Ok(identity.subject)
     }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
-fn failed(error: StoreError) -> SessionError {
-    log!(SessionStoreFailed, %error);
-    SessionError::Unavailable
 }
 
 impl fmt::Debug for Sessions {

@@ -3,7 +3,7 @@
 use policy_core::session::Data;
 use serde::de::DeserializeOwned;
 
-use super::SessionError;
+use crate::auth::CredentialError;
 use crate::store::Summary;
 
 impl Summary {
@@ -42,7 +42,7 @@ impl Summary {
     /// # assert_eq!(response.text(), r#"["phone"]"#);
     /// # });
     /// ```
-    pub fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, SessionError> {
+    pub fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, CredentialError> {
         match Data::read(&self.data)?.value(key) {
             Some(value) => Ok(Some(serde_json::from_value(value.clone())?)),
             None => Ok(None),

@@ -3,7 +3,6 @@
 use std::{borrow::Cow, sync::Arc};
 
 use policy_core::{
-    Refusal,
     session::{Handle, Identity},
     time::Timestamp,
 };
@@ -12,13 +11,10 @@ use serde_json::Value;
 
 use super::{
     Issued, TokenService, foreign_issuer_of, scoped,
-    service::{Grant, SIGNS_NONE, unavailable},
+    service::{Grant, SIGNS_NONE},
     verified::is_nameless,
 };
-use crate::{
-    auth::{CutOffs, Ending},
-    base::problem::Problem,
-};
+use crate::auth::{CredentialError, CutOffs, Ending};
 
 /// As a handler argument, issues and revokes tokens. Its constructors create the
 /// [settings](crate::tokens::TokenSettings) of an app from keys.
@@ -34,9 +30,9 @@ use crate::{
 /// In a handler, `tokens: Tokens` issues, refreshes and revokes:
 ///
 /// ```
-/// use policy_server::{Problem, Identity, Tokens, tokens::Issued};
+/// use policy_server::{CredentialError, Identity, Tokens, tokens::Issued};
 ///
-/// async fn token(tokens: Tokens) -> Result<Issued, Problem> {
+/// async fn token(tokens: Tokens) -> Result<Issued, CredentialError> {
 ///     // After checking a password or the like:
 ///     tokens.login(Identity::new("ada").scopes(["reports:read"])).await
 /// }
@@ -116,13 +112,13 @@ impl Tokens {
     /// (`session.ended`) if the user was cut off after the request began.
     ///
     /// ```
-    /// use policy_server::{Problem, Identity, Tokens, tokens::Issued};
+    /// use policy_server::{CredentialError, Identity, Tokens, tokens::Issued};
     ///
-    /// async fn token_for_reports(tokens: Tokens) -> Result<Issued, Problem> {
+    /// async fn token_for_reports(tokens: Tokens) -> Result<Issued, CredentialError> {
     ///     tokens.issue(&Identity::new("nightly").scopes(["reports:read"]))
     /// }
     /// ```
-    pub fn issue(&self, identity: &Identity) -> Result<Issued, Problem> {
+    pub fn issue(&self, identity: &Identity) -> Result<Issued, CredentialError> {
         self.sign(identity, Grant::default())
     }
 
@@ -137,12 +133,12 @@ impl Tokens {
         &self,
         identity: &Identity,
         claims: &impl Serialize,
-    ) -> Result<Issued, Problem> {
-        match serde_json::to_value(claims).map_err(Problem::internal)? {
+    ) -> Result<Issued, CredentialError> {
+        match serde_json::to_value(claims).map_err(CredentialError::invalid)? {
             Value::Object(custom) => {
                 self.sign(identity, Grant { custom: Some(&custom), ..Grant::default() })
             }
-            _ => Err(Problem::internal("claims are the members of a JSON object")),
+            _ => Err(CredentialError::invalid("claims are the members of a JSON object")),
         }
     }
 
@@ -152,15 +148,15 @@ impl Tokens {
     /// # Errors
     ///
     /// 500 and 409 as [`issue`](Self::issue); 503 while the store is unavailable.
-    pub async fn login(&self, identity: impl Into<Identity>) -> Result<Issued, Problem> {
+    pub async fn login(&self, identity: impl Into<Identity>) -> Result<Issued, CredentialError> {
         let identity = identity.into();
         let session = self.caller_as(&identity).and_then(|caller| caller.session);
         let issued = self.service.login(identity, session, self.cut_offs.of_tokens()).await?;
         if let Some(issued) = issued {
             return Ok(issued);
         }
-        self.cut_offs.learn().await.map_err(unavailable)?;
-        Err(Refusal::SessionEnded.into())
+        self.cut_offs.learn().await.map_err(CredentialError::token_store)?;
+        Err(CredentialError::Ended)
     }
 
     /// Exchanges a refresh token for the next access and refresh token (RFC 6749 6).
@@ -172,7 +168,7 @@ impl Tokens {
     ///
     /// 401 for an invalid token, whatever the reason; 409 as [`issue`](Self::issue); 503 while the
     /// store is unavailable, and the token stays valid.
-    pub async fn refresh(&self, refresh_token: &str) -> Result<Issued, Problem> {
+    pub async fn refresh(&self, refresh_token: &str) -> Result<Issued, CredentialError> {
         self.service.refresh(refresh_token, self.cut_offs.of_tokens()).await
     }
 
@@ -181,7 +177,7 @@ impl Tokens {
     /// # Errors
     ///
     /// 503 while the store is unavailable.
-    pub async fn logout(&self, refresh_token: &str) -> Result<bool, Problem> {
+    pub async fn logout(&self, refresh_token: &str) -> Result<bool, CredentialError> {
         self.service.logout(refresh_token).await
     }
 
@@ -194,13 +190,17 @@ impl Tokens {
     /// # Errors
     ///
     /// 503 while the store is unavailable.
-    pub async fn revoke(&self) -> Result<bool, Problem> {
+    pub async fn revoke(&self) -> Result<bool, CredentialError> {
         let Some(caller) = &self.caller else { return Ok(false) };
         match &caller.token {
             None => return Ok(false),
             Some((id, _)) if is_nameless(id) => {
                 let user = caller.user();
-                self.service.cut_scoped_off(&user).await.map(drop).map_err(unavailable)?;
+                self.service
+                    .cut_scoped_off(&user)
+                    .await
+                    .map(drop)
+                    .map_err(CredentialError::token_store)?;
             }
             Some((id, expires)) => self.revoke_token(id, *expires).await?,
         }
@@ -212,7 +212,7 @@ impl Tokens {
     /// # Errors
     ///
     /// 503 while the store is unavailable.
-    pub async fn revoke_token(&self, id: &str, expires: Timestamp) -> Result<(), Problem> {
+    pub async fn revoke_token(&self, id: &str, expires: Timestamp) -> Result<(), CredentialError> {
         self.service.revoke_token(id, expires).await
     }
 
@@ -223,7 +223,7 @@ impl Tokens {
     /// # Errors
     ///
     /// 503 while the store is unavailable.
-    pub async fn revoke_user(&self, user: &str) -> Result<u64, Problem> {
+    pub async fn revoke_user(&self, user: &str) -> Result<u64, CredentialError> {
         self.end(Ending::User { user: user.into(), keep: None }).await
     }
 
@@ -234,7 +234,7 @@ impl Tokens {
     /// # Errors
     ///
     /// 503 while the store is unavailable.
-    pub async fn revoke_everyone(&self) -> Result<u64, Problem> {
+    pub async fn revoke_everyone(&self) -> Result<u64, CredentialError> {
         self.end(Ending::Everyone).await
     }
 
@@ -245,10 +245,13 @@ impl Tokens {
     /// 500 for an empty `id`: a token without one is revoked by its
     /// [user](Self::revoke_foreign_user). 503 while the store is unavailable.
     #[cfg(feature = "asym")]
-    pub async fn revoke_foreign_token(&self, token: ForeignToken<'_>) -> Result<(), Problem> {
+    pub async fn revoke_foreign_token(
+        &self,
+        token: ForeignToken<'_>,
+    ) -> Result<(), CredentialError> {
         let ForeignToken { issuer, id, expires } = token;
         if id.is_empty() {
-            return Err(Problem::internal("a token without a `jti` is revoked by its user"));
+            return Err(CredentialError::invalid("a token without a `jti` is revoked by its user"));
         }
         self.service.revoke_token(&scoped(Some(issuer), id), expires).await
     }
@@ -260,9 +263,9 @@ impl Tokens {
     ///
     /// 503 while the store is unavailable.
     #[cfg(feature = "asym")]
-    pub async fn revoke_foreign_user(&self, user: ForeignUser<'_>) -> Result<(), Problem> {
+    pub async fn revoke_foreign_user(&self, user: ForeignUser<'_>) -> Result<(), CredentialError> {
         let user = scoped(Some(user.issuer), user.name);
-        self.service.cut_scoped_off(&user).await.map(drop).map_err(unavailable)
+        self.service.cut_scoped_off(&user).await.map(drop).map_err(CredentialError::token_store)
     }
 
     /// Revokes every access token of every issuer, and every ticket, issued until now. Refresh
@@ -272,7 +275,7 @@ impl Tokens {
     /// # Errors
     ///
     /// 503 while the store is unavailable.
-    pub async fn revoke_all(&self) -> Result<(), Problem> {
+    pub async fn revoke_all(&self) -> Result<(), CredentialError> {
         self.end(Ending::Access).await.map(drop)
     }
 
@@ -283,9 +286,9 @@ impl Tokens {
     ///
     /// 500 if it is the only key: [replace](super::TokenKeys::replace) it first. 503 while the
     /// store is unavailable.
-    pub async fn revoke_key(&self, key_id: &str) -> Result<(), Problem> {
-        let keys = self.service.keys().ok_or_else(|| Problem::internal(SIGNS_NONE))?;
-        keys.retire(key_id).map_err(Problem::internal)?;
+    pub async fn revoke_key(&self, key_id: &str) -> Result<(), CredentialError> {
+        let keys = self.service.keys().ok_or_else(|| CredentialError::invalid(SIGNS_NONE))?;
+        keys.retire(key_id).map_err(CredentialError::invalid)?;
         self.revoke_all().await
     }
 
@@ -297,12 +300,12 @@ impl Tokens {
     ///
     /// 401 without an authenticated caller; 409 as [`issue`](Self::issue); 503 while the store is
     /// unavailable.
-    pub async fn ticket(&self) -> Result<String, Problem> {
-        let caller = self.caller.clone().ok_or_else(Problem::unauthorized)?;
+    pub async fn ticket(&self) -> Result<String, CredentialError> {
+        let caller = self.caller.clone().ok_or(CredentialError::NoCaller)?;
         self.service.put_ticket(caller, self.cut_offs.of_tokens()).await
     }
 
-    fn sign(&self, identity: &Identity, grant: Grant<'_>) -> Result<Issued, Problem> {
+    fn sign(&self, identity: &Identity, grant: Grant<'_>) -> Result<Issued, CredentialError> {
         let cut_offs = self.cut_offs.of_tokens();
         self.service.check_cut_offs(&scoped(None, &identity.subject), cut_offs)?;
         let caller = self.caller_as(identity);
@@ -324,7 +327,7 @@ impl Tokens {
         (is_own && caller.identity.subject == identity.subject).then_some(caller)
     }
 
-    async fn end(&self, ending: Ending) -> Result<u64, Problem> {
-        self.cut_offs.end(ending).await.map_err(unavailable)
+    async fn end(&self, ending: Ending) -> Result<u64, CredentialError> {
+        self.cut_offs.end(ending).await.map_err(CredentialError::token_store)
     }
 }

@@ -7,7 +7,7 @@ use http::{
 };
 use policy_core::{
     negotiate::accept,
-    vary::{self, Token},
+    vary::{self, VaryToken},
 };
 
 use super::{MEDIA_TYPE, Problem, Shown, own::Own, render};
@@ -78,7 +78,7 @@ pub(crate) fn negotiate(formats: &[u8], types: Option<&str>, response: &mut Resp
     if headers.get(CONTENT_TYPE) != Some(&MEDIA_TYPE) || headers.contains_key(CONTENT_ENCODING) {
         return;
     }
-    vary::add(headers, Token::Accept);
+    vary::add(headers, VaryToken::Accept);
     let lines = formats.split(|byte| *byte == b'\n');
     let lines = lines.filter_map(|line| Some((ACCEPT, HeaderValue::from_bytes(line).ok()?)));
     let (media_type, body) = match Preferred::negotiate(&lines.collect()) {

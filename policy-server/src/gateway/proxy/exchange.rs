@@ -20,8 +20,8 @@ use policy_core::{
     Refusal,
     head::{OwnOrigin, Single},
     reverse_proxy::{
-        Sender, asks_for_websocket, count_hop, end_to_end, keep_end_to_end, rewrite_cookie,
-        switches_to_websocket, without_cookies,
+        OriginalRequest, asks_for_websocket, count_hop, end_to_end, keep_end_to_end,
+        rewrite_cookie, switches_to_websocket, without_cookies,
     },
 };
 
@@ -87,7 +87,7 @@ pub(crate) fn forward(
     let host = host_of(serving.own_origin, &parts.uri, host.as_ref());
     let scheme = if asking.is_secure(serving.own_origin) { "https" } else { "http" };
     let version = parts.version;
-    Sender { client: asking.address(), host, scheme, version }.write(&mut fields);
+    OriginalRequest { client: asking.address(), host, scheme, version }.write(&mut fields);
     let pool = if upgrade.is_some() { &gateway.websockets } else { &gateway.pool };
     if let Some(upgrade) = &mut upgrade {
         fields.insert(CONNECTION, UPGRADES);

@@ -6,7 +6,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use policy_core::{
     Rule,
-    forwarded::{Network, any_contains},
+    forwarded::{IpNetwork, any_contains},
     tunnel::{Host, TunnelTarget, is_special},
 };
 
@@ -23,7 +23,7 @@ impl Tunnel {
         };
         let (mut private, mut targets) = (Vec::new(), Vec::new());
         for text in &self.private {
-            match Network::parse(text) {
+            match IpNetwork::parse(text) {
                 Ok(network) => private.push(network),
                 Err(rule) => problem(rule, text),
             }
@@ -62,7 +62,7 @@ impl Tunnel {
 #[derive(Debug)]
 pub(crate) struct OpenTunnels {
     targets: Vec<TunnelTarget>,
-    private: Vec<Network>,
+    private: Vec<IpNetwork>,
     connect_timeout: Duration,
     idle_timeout: Duration,
     at_once: Arc<Concurrency>,

@@ -14,7 +14,7 @@ use http::{
 use policy_core::{
     Refusal,
     negotiate::accept,
-    vary::{self, Token},
+    vary::{self, VaryToken},
 };
 
 use crate::base::problem::Problem;
@@ -101,7 +101,7 @@ impl IntoResponseParts for Chosen {
         };
         let headers = parts.headers_mut();
         headers.insert(CONTENT_TYPE, value.map_err(Problem::internal)?);
-        vary::add(headers, Token::Accept);
+        vary::add(headers, VaryToken::Accept);
         Ok(parts)
     }
 }

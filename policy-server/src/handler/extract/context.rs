@@ -62,14 +62,26 @@ macro_rules! optional {
 
 pub(crate) use optional;
 
-/// Why there is no [`MatchedRoute`](super::MatchedRoute), [`PeerAddr`](super::PeerAddr),
-/// [`ClientAddr`](super::ClientAddr) or [`RequestId`](crate::RequestId): a configuration error of
-/// the service, which is logged and results in 500.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why a handler does not get what the app knows about a request: its route, its client, its caller,
+/// session, tokens, nonce or request id.
+///
+/// Except for [`Refused`](Self::Refused), it is a mistake in the configuration of the service, which
+/// is logged and results in 500.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum ContextRejection {
     /// The request did not reach the extractor through an app.
     OutsideOfApp,
+    /// The route is public or `optional`, and the handler needs a caller.
+    NoCaller,
+    /// The app has no sessions.
+    NoSessions,
+    /// The app has no tokens.
+    NoTokens,
+    /// The Content-Security-Policy of the route has no nonce.
+    NoNonce,
+    /// A gate refuses the request with this problem.
+    Refused(Box<Problem>),
     /// The request did not come over a socket whose address is known.
     NoPeer,
     /// The app assigns no request ids.
@@ -77,8 +89,16 @@ pub enum ContextRejection {
 }
 
 impl ContextRejection {
+    /// A gate refuses the request.
+    pub(crate) fn refused(problem: impl Into<Problem>) -> Self {
+        Self::Refused(Box::new(problem.into()))
+    }
+
     fn problem(self) -> Problem {
-        Problem::internal(self)
+        match self {
+            Self::Refused(problem) => *problem,
+            mistake => Problem::internal(mistake),
+        }
     }
 }
 
@@ -88,6 +108,23 @@ impl fmt::Display for ContextRejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::OutsideOfApp => "the request did not come through a route of an app",
+            Self::NoCaller => {
+                "a handler takes a `Principal` or a `Caller`, and its route is public or `optional`"
+            }
+            Self::NoSessions => {
+                "a handler takes a session, but the app has none: give it some with \
+                 `App::sessions(Sessions::embedded(\"sessions.redb\"))`"
+            }
+            Self::NoTokens => {
+                "a handler takes `Tokens`, but the app has none: give it keys with \
+                 `App::tokens(Tokens::hs256(keys)?)`"
+            }
+            Self::NoNonce => {
+                "a handler takes a `CspNonce`, and the Content-Security-Policy of its route has \
+                 none: write `'nonce'` into its sources, as in \
+                 `#[headers(csp = \"script-src 'nonce'\")]`"
+            }
+            Self::Refused(_) => "a gate refuses the request",
             Self::NoPeer => "the request did not come over a socket",
             Self::NoRequestId => "the app assigns no request ids: call `App::request_ids`",
         })

@@ -6,12 +6,7 @@ use axum_core::extract::FromRequestParts;
 use http::request::Parts;
 use policy_core::headers::Nonce;
 
-use crate::base::problem::Problem;
-
-/// The log message for a handler that takes a nonce on a route whose policy has none.
-const NO_NONCE: &str = "a handler takes a `CspNonce`, and the Content-Security-Policy of its \
-                        route has none: write `'nonce'` into its sources, as in \
-                        `#[headers(csp = \"script-src 'nonce'\")]`";
+use super::ContextRejection;
 
 /// The nonce that the Content-Security-Policy of this response allows (CSP 3, 8.1): elements with
 /// it in their attribute `nonce` run, injected ones do not.
@@ -38,12 +33,12 @@ impl CspNonce {
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for CspNonce {
-    type Rejection = Problem;
+    type Rejection = ContextRejection;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
         match parts.extensions.get() {
             Some(nonce) => Ok(Self(Nonce::clone(nonce))),
-            None => Err(Problem::internal(NO_NONCE)),
+            None => Err(ContextRejection::NoNonce),
         }
     }
 }
@@ -63,11 +58,12 @@ impl fmt::Debug for CspNonce {
 
 #[cfg(test)]
 mod tests {
+    use axum_core::response::IntoResponse;
     use http::Request;
 
     use super::*;
 
-    async fn extracted(request: Request<()>) -> Result<CspNonce, Problem> {
+    async fn extracted(request: Request<()>) -> Result<CspNonce, ContextRejection> {
         CspNonce::from_request_parts(&mut request.into_parts().0, &()).await
     }
 
@@ -85,6 +81,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_a_nonce_the_route_is_put_together_wrongly() {
-        assert_eq!(extracted(Request::new(())).await.unwrap_err().status(), 500);
+        let rejection = extracted(Request::new(())).await.unwrap_err();
+        assert_eq!(rejection.into_response().status(), 500);
     }
 }

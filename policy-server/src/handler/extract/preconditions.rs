@@ -6,7 +6,7 @@ use axum_core::extract::FromRequestParts;
 use http::{header::IF_MATCH, request::Parts};
 use policy_core::{
     Refusal,
-    conditional::{Conditions, Validators, Verdict},
+    conditional::{Conditions, PreconditionVerdict, Validators},
 };
 
 use crate::{
@@ -68,8 +68,8 @@ impl Preconditions {
         let Current(current) = current.into();
         match self.conditions.as_ref().map(|conditions| conditions.evaluate(current.as_ref())) {
             // The app responds with 304 itself.
-            None | Some(Verdict::Proceed | Verdict::NotModified) => Ok(()),
-            Some(Verdict::Failed) => Err(Problem::from(Refusal::PreconditionFailed)),
+            None | Some(PreconditionVerdict::Proceed | PreconditionVerdict::NotModified) => Ok(()),
+            Some(PreconditionVerdict::Failed) => Err(Problem::from(Refusal::PreconditionFailed)),
         }
     }
 

@@ -3,56 +3,56 @@
 use axum_core::extract::{FromRequestParts, OptionalFromRequestParts};
 use http::request::Parts;
 
-use super::context::Context;
-use crate::{
-    auth::{caller::Caller, principal::Principal},
-    base::problem::Problem,
-};
-
-/// The log message for a handler that requires a caller on a route that does not.
-const NOBODY_ASKED: &str =
-    "a handler takes a `Principal` or a `Caller`, and its route is public or `optional`";
+use super::context::{Context, ContextRejection};
+use crate::auth::{caller::Caller, principal::Principal};
 
 impl<S: Send + Sync> FromRequestParts<S> for Principal {
-    type Rejection = Problem;
+    type Rejection = ContextRejection;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
-        user(parts)?.ok_or_else(|| Problem::internal(NOBODY_ASKED))
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
+        user(parts)?.ok_or(ContextRejection::NoCaller)
     }
 }
 
 impl<S: Send + Sync> OptionalFromRequestParts<S> for Principal {
-    type Rejection = Problem;
+    type Rejection = ContextRejection;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Option<Self>, Problem> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        _state: &S,
+    ) -> Result<Option<Self>, ContextRejection> {
         user(parts)
     }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Caller {
-    type Rejection = Problem;
+    type Rejection = ContextRejection;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
         let caller = principal(parts)?.map(Self::new);
-        caller.ok_or_else(|| Problem::internal(NOBODY_ASKED))
+        caller.ok_or(ContextRejection::NoCaller)
     }
 }
 
 impl<S: Send + Sync> OptionalFromRequestParts<S> for Caller {
-    type Rejection = Problem;
+    type Rejection = ContextRejection;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Option<Self>, Problem> {
+    async fn from_request_parts(
+        parts: &mut Parts,
+        _state: &S,
+    ) -> Result<Option<Self>, ContextRejection> {
         Ok(principal(parts)?.map(Self::new))
     }
 }
 
-fn user(parts: &Parts) -> Result<Option<Principal>, Problem> {
+fn user(parts: &Parts) -> Result<Option<Principal>, ContextRejection> {
     let auth = &Context::from_extensions(&parts.extensions)?.auth;
-    let user = auth.as_ref().map(|auth| auth.user()).transpose()?;
+    let user = auth.as_ref().map(|auth| auth.user()).transpose();
+    let user = user.map_err(ContextRejection::refused)?;
     Ok(user.flatten().cloned())
 }
 
-fn principal(parts: &Parts) -> Result<Option<Principal>, Problem> {
+fn principal(parts: &Parts) -> Result<Option<Principal>, ContextRejection> {
     let auth = &Context::from_extensions(&parts.extensions)?.auth;
     Ok(auth.as_ref().and_then(|auth| auth.principal()).cloned())
 }

@@ -12,58 +12,52 @@ use axum_core::{
 use http::request::Parts;
 use policy_core::csrf::admit_login;
 
-use super::context::Context;
-use crate::{
-    auth::{
-        Denied, RequestAuth,
-        session::{RequestSession, Session, SessionError, Sessions},
-    },
-    base::problem::Problem,
+use super::context::{Context, ContextRejection};
+use crate::auth::{
+    CredentialError, Denied, RequestAuth,
+    session::{RequestSession, Session, Sessions},
 };
 
-/// The log message for a handler that takes a session in an app without sessions.
-const NO_SESSIONS: &str = "a handler takes a session, but the app has none: give it some with \
-                           `App::sessions(Sessions::embedded(\"sessions.redb\"))`";
-
 impl<S: Send + Sync> FromRequestParts<S> for Session {
-    type Rejection = Response;
+    type Rejection = ContextRejection;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Response> {
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
         let session = checked(parts).await?;
         Ok(Self::new(session).with_grants(navigates(parts)))
     }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Sessions {
-    type Rejection = Response;
+    type Rejection = ContextRejection;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Response> {
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
         let session = checked(parts).await?;
-        session.share(auth(parts).map_err(IntoResponse::into_response)?.cut_offs());
+        session.share(auth(parts)?.cut_offs());
         Ok(Self::new(session).with_logins(navigates(parts)))
     }
 }
 
 /// Whether a request may raise rights: one with a safe method only as a navigation.
-fn navigates(parts: &Parts) -> Result<(), SessionError> {
-    admit_login(&parts.method, &parts.headers).map_err(|_refusal| SessionError::Navigation)
+fn navigates(parts: &Parts) -> Result<(), CredentialError> {
+    admit_login(&parts.method, &parts.headers).map_err(|_refusal| CredentialError::Navigation)
 }
 
 /// The session of a request that has passed the CSRF check.
-async fn checked(parts: &Parts) -> Result<Arc<RequestSession>, Response> {
-    let auth = auth(parts).map_err(IntoResponse::into_response)?;
+async fn checked(parts: &Parts) -> Result<Arc<RequestSession>, ContextRejection> {
+    let auth = auth(parts)?;
     match auth.checked_session(&parts.headers).await {
         Ok(session) => Ok(Arc::clone(session)),
         Err(denied) => {
-            Err(auth.guard().deny(&parts.method, parts.uri.path(), &parts.headers, denied))
+            let (method, path) = (&parts.method, parts.uri.path());
+            let problem = auth.guard().problem_of(method, path, &parts.headers, denied);
+            Err(ContextRejection::refused(problem))
         }
     }
 }
 
-fn auth(parts: &Parts) -> Result<&RequestAuth, Problem> {
+fn auth(parts: &Parts) -> Result<&RequestAuth, ContextRejection> {
     let auth = Context::from_extensions(&parts.extensions)?.auth.as_deref();
-    auth.filter(|auth| auth.guard().sessions.is_some())
-        .ok_or_else(|| Problem::internal(NO_SESSIONS))
+    auth.filter(|auth| auth.guard().sessions.is_some()).ok_or(ContextRejection::NoSessions)
 }
 
 /// A CSRF token of the session, for a form or script of ours.
@@ -102,16 +96,13 @@ impl CsrfToken {
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for CsrfToken {
-    type Rejection = Response;
+    type Rejection = ContextRejection;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Response> {
-        let session = auth(parts)
-            .map_err(IntoResponse::into_response)?
-            .session(&parts.headers)
-            .map_err(Denied::into_response)?;
-        session.load().await.map_err(|_logged| Denied::unchecked().into_response())?;
-        let token = session.csrf_token().map_err(IntoResponse::into_response)?;
-        Ok(Self(token))
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
+        let refused = |denied: Denied| ContextRejection::refused(denied.into_problem());
+        let session = auth(parts)?.session(&parts.headers).map_err(refused)?;
+        session.load().await.map_err(|_logged| refused(Denied::unchecked()))?;
+        session.csrf_token().map(Self).map_err(ContextRejection::refused)
     }
 }
 

@@ -5,23 +5,16 @@ use std::sync::Arc;
 use axum_core::extract::FromRequestParts;
 use http::request::Parts;
 
-use super::context::Context;
-use crate::{
-    auth::{principal::Principal, tokens::Tokens},
-    base::problem::Problem,
-};
-
-/// The log message for a handler that takes tokens in an app without tokens.
-const NO_TOKENS: &str = "a handler takes `Tokens`, but the app has none: give it keys with \
-                         `App::tokens(Tokens::hs256(keys)?)`";
+use super::context::{Context, ContextRejection};
+use crate::auth::{principal::Principal, tokens::Tokens};
 
 impl<S: Send + Sync> FromRequestParts<S> for Tokens {
-    type Rejection = Problem;
+    type Rejection = ContextRejection;
 
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
         let auth = Context::from_extensions(&parts.extensions)?.auth.as_ref();
         let service = auth.and_then(|auth| Some((auth, auth.guard().tokens.as_ref()?)));
-        let (auth, service) = service.ok_or_else(|| Problem::internal(NO_TOKENS))?;
+        let (auth, service) = service.ok_or(ContextRejection::NoTokens)?;
         // The response may contain a token.
         auth.note_issued();
         let cut_offs = Arc::clone(auth.cut_offs());

@@ -28,7 +28,7 @@ use policy_core::conditional;
 /// # });
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ETag(pub(crate) conditional::ETag);
+pub struct ETag(pub(crate) conditional::EntityTag);
 
 impl ETag {
     /// The strong tag of states that have a version number, such as a database column.
@@ -43,23 +43,23 @@ impl ETag {
     /// The tag of states that are equal byte for byte; `None` if `tag` contains a space, a quote or
     /// a control character.
     pub fn strong(tag: &str) -> Option<Self> {
-        conditional::ETag::strong(tag).map(Self)
+        conditional::EntityTag::strong(tag).map(Self)
     }
 
     /// The tag of states that are semantically equal; `None` as in [`strong`](Self::strong). Ranges
     /// are not served by it, and `If-Match` never matches it.
     pub fn weak(tag: &str) -> Option<Self> {
-        conditional::ETag::weak(tag).map(Self)
+        conditional::EntityTag::weak(tag).map(Self)
     }
 
     /// The strong tag of this content: a part of its SHA-256.
     pub fn of_content(content: &[u8]) -> Self {
-        Self(conditional::ETag::of_content(content))
+        Self(conditional::EntityTag::of_content(content))
     }
 }
 
-impl From<conditional::ETag> for ETag {
-    fn from(etag: conditional::ETag) -> Self {
+impl From<conditional::EntityTag> for ETag {
+    fn from(etag: conditional::EntityTag) -> Self {
         Self(etag)
     }
 }
@@ -95,7 +95,7 @@ impl IntoResponseParts for ETag {
 ///
 /// A resource that may change twice within a second also needs an [`ETag`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LastModified(pub(crate) conditional::LastModified);
+pub struct LastModified(pub(crate) conditional::ModificationDate);
 
 /// Converts a file system's time.
 impl From<SystemTime> for LastModified {
@@ -104,8 +104,8 @@ impl From<SystemTime> for LastModified {
     }
 }
 
-impl From<conditional::LastModified> for LastModified {
-    fn from(date: conditional::LastModified) -> Self {
+impl From<conditional::ModificationDate> for LastModified {
+    fn from(date: conditional::ModificationDate) -> Self {
         Self(date)
     }
 }

@@ -8,7 +8,7 @@ use std::{fmt, sync::Arc};
 
 use policy_core::cors::{OriginLists, OriginsAt, SharedOrigins};
 use policy_manifest::{
-    Manifest, Origins,
+    Manifest, RouteOrigins,
     engine::{Engine, EngineError},
 };
 
@@ -90,8 +90,8 @@ impl Candidate {
         let engine = Engine::following(&manifest, lists)?;
         let named =
             manifest.routes.iter().filter_map(|route| match &route.cors.as_ref()?.origins {
-                Origins::AtRunTime(list) => Some(list.list.as_str()),
-                Origins::Listed(_) => None,
+                RouteOrigins::AtRunTime(list) => Some(list.list.as_str()),
+                RouteOrigins::Listed(_) => None,
             });
         let named: std::collections::BTreeSet<_> = named.collect();
         let lists = named.into_iter().filter_map(|name| lists.get(name).cloned()).collect();

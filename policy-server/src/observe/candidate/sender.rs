@@ -10,8 +10,8 @@ use policy_core::{
     time::Timestamp,
 };
 use policy_manifest::{
-    Auth, Requirement as Wanted, Route,
-    engine::{Caller, CredentialState, CsrfToken, Login},
+    Auth, ManifestRoute, RouteRequirement as Wanted,
+    engine::{CredentialState, CsrfTokenState, Login, RequestCredentials},
 };
 
 use crate::auth::{
@@ -34,21 +34,21 @@ pub(super) struct Sender<'a> {
 impl Sender<'_> {
     /// The caller for a route of the candidate. A credential that no gate checked is
     /// [`Unchecked`](CredentialState::Unchecked).
-    pub(super) fn caller(&self, route: &Route) -> Caller {
+    pub(super) fn caller(&self, route: &ManifestRoute) -> RequestCredentials {
         let unchecked = || CredentialState::Unchecked;
-        let mut caller = Caller {
+        let mut caller = RequestCredentials {
             session: unchecked(),
             token: unchecked(),
             ticket: unchecked(),
             scheme: unchecked(),
-            csrf: CsrfToken::Absent,
+            csrf: CsrfTokenState::Absent,
         };
         let Some(request) = self.request else { return caller };
         if let SessionFinding::Live(record) = request.session_finding() {
             caller.csrf = match request.csrf_finding(self.headers, record) {
-                None => CsrfToken::Absent,
-                Some(true) => CsrfToken::Valid,
-                Some(false) => CsrfToken::Invalid,
+                None => CsrfTokenState::Absent,
+                Some(true) => CsrfTokenState::Valid,
+                Some(false) => CsrfTokenState::Invalid,
             };
         }
         caller.session = self.session(request, route);
@@ -92,7 +92,7 @@ impl Sender<'_> {
         caller
     }
 
-    fn session(&self, request: &RequestAuth, route: &Route) -> CredentialState {
+    fn session(&self, request: &RequestAuth, route: &ManifestRoute) -> CredentialState {
         let record = match request.session_finding() {
             SessionFinding::Unasked | SessionFinding::Unavailable => {
                 return CredentialState::Unchecked;

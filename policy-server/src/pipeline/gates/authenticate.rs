@@ -25,13 +25,13 @@ use crate::{
 
 /// The parts of a request head that authentication and authorization read.
 #[derive(Clone, Copy)]
-pub(crate) struct RequestView<'a> {
+pub(crate) struct AuthView<'a> {
     pub(crate) method: &'a Method,
     pub(crate) uri: &'a Uri,
     pub(crate) headers: &'a HeaderMap,
 }
 
-impl<'a> RequestView<'a> {
+impl<'a> AuthView<'a> {
     pub(crate) fn new(request: &'a Request<Body>) -> Self {
         Self { method: request.method(), uri: request.uri(), headers: request.headers() }
     }
@@ -64,7 +64,7 @@ enum AuthStep<'a> {
 pub(crate) fn check_now(
     auth: &mut RequestAuth,
     policy: &Requirement,
-    view: RequestView<'_>,
+    view: AuthView<'_>,
     last: Option<&LastCredential>,
 ) -> Option<Result<Option<Authenticated>, Denied>> {
     match auth.step(policy, view, last) {
@@ -86,7 +86,7 @@ pub(crate) async fn check_later(
     parts: &Parts,
     body: &mut Body,
 ) -> Result<Option<Authenticated>, Denied> {
-    let view = RequestView::from_parts(parts);
+    let view = AuthView::from_parts(parts);
     match auth.step(policy, view, None)? {
         AuthStep::Known(caller) => Ok(caller),
         AuthStep::Ticket(text) => auth.redeem(text, policy).await,
@@ -108,7 +108,7 @@ pub(super) struct KnownCaller<'a> {
     pub(super) auth: &'a RequestAuth,
 }
 
-impl gates::Caller for KnownCaller<'_> {
+impl gates::GatedCaller for KnownCaller<'_> {
     fn is_ambient(&self) -> bool {
         self.caller.is_ambient
     }
@@ -130,7 +130,7 @@ impl RequestAuth {
     fn step<'a>(
         &self,
         policy: &Requirement,
-        view: RequestView<'a>,
+        view: AuthView<'a>,
         last: Option<&LastCredential>,
     ) -> Result<AuthStep<'a>, Denied> {
         let Requirement { session, token, ticket, scheme, .. } = *policy;

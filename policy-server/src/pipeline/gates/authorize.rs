@@ -10,14 +10,14 @@ use policy_core::{
     method::is_safe,
 };
 
-use super::authenticate::{Authenticated, RequestView};
+use super::authenticate::{AuthView, Authenticated};
 use crate::auth::{Denied, RequestAuth};
 
 /// Explains why gate 9 refuses.
 pub(crate) fn denied(
     auth: &RequestAuth,
     policy: &Requirement,
-    view: RequestView<'_>,
+    view: AuthView<'_>,
     caller: Option<&Authenticated>,
     refusal: Refusal,
 ) -> Denied {
@@ -36,7 +36,7 @@ pub(crate) fn denied(
 
 /// Why a request has no session, if that is known: its page is cross-site, or its cookie was set by
 /// another app.
-fn no_session(auth: &RequestAuth, view: RequestView<'_>) -> Option<Cow<'static, str>> {
+fn no_session(auth: &RequestAuth, view: AuthView<'_>) -> Option<Cow<'static, str>> {
     let sessions = auth.guard().sessions.as_ref()?;
     match presented(view.headers, sessions.cookie_name()) {
         Ok(Presented::Absent) => withheld(sessions.withheld()?, view),
@@ -48,7 +48,7 @@ fn no_session(auth: &RequestAuth, view: RequestView<'_>) -> Option<Cow<'static, 
 }
 
 /// Why the page sent no cookie with this `SameSite`, if the request is cross-site.
-fn withheld(same_site: SameSite, view: RequestView<'_>) -> Option<Cow<'static, str>> {
+fn withheld(same_site: SameSite, view: AuthView<'_>) -> Option<Cow<'static, str>> {
     let metadata = |name: &str| view.headers.get(name).map(HeaderValue::as_bytes);
     if metadata("sec-fetch-site") != Some(b"cross-site") {
         return None;
@@ -71,7 +71,7 @@ const SITE_STRICT: &str = "cookie withheld: SameSite=Strict, cross-site; the pag
     as `localhost`, and for production see `policy_server::guide::cross_site`";
 
 /// The login page for a navigation without a session.
-fn login_page(auth: &RequestAuth, view: RequestView<'_>) -> Option<HeaderValue> {
+fn login_page(auth: &RequestAuth, view: AuthView<'_>) -> Option<HeaderValue> {
     let page = auth.guard().sessions.as_ref()?.login_page()?;
     let navigates = view.headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate");
     if !navigates || *view.method != Method::GET {

@@ -29,13 +29,13 @@ use axum_core::{body::Body, response::Response};
 use http::{Request, request::Parts};
 use policy_core::{
     auth::{AuthPolicy, Requirement},
-    gates::{self, Gate, RequestView as HeadView, Rights, Sender},
+    gates::{self, Gate, RequestView, Rights, Sender},
     method::is_safe,
     router::Values,
 };
 
 use self::{
-    authenticate::{Authenticated, KnownCaller, RequestView},
+    authenticate::{AuthView, Authenticated, KnownCaller},
     head::SharedRoute,
 };
 use super::{compiled_app::CompiledRoute, request_head::RequestHead, respond::ResponsePolicy};
@@ -55,7 +55,7 @@ pub(crate) struct Admitted {
 /// Runs gates 1 to 6, and gate 11 for a declared length.
 pub(crate) fn check_head(request: &RequestHead<'_>) -> ControlFlow<Response, Admitted> {
     let RequestHead { app, head, headers, path, .. } = *request;
-    let view = HeadView { head, headers, path };
+    let view = RequestView { head, headers, path };
     let admitted = match gates::check_head(request, &view, &mut ()) {
         ControlFlow::Continue(admitted) => admitted,
         ControlFlow::Break(end) => return ControlFlow::Break(head::respond(request, end)),
@@ -90,7 +90,7 @@ pub(crate) fn check_caller(
     let AuthPolicy::Required(policy) = &route.auth else {
         return Some(auth.check_anonymous(request.headers()));
     };
-    let view = RequestView::new(request);
+    let view = AuthView::new(request);
     let caller = authenticate::check_now(auth, policy, view, last)?;
     Some(
         csrf_and_rights(auth, route, policy, view, caller)
@@ -119,7 +119,7 @@ pub(crate) async fn check_caller_later(
         csrf::read_form(auth, parts, body).await?;
     }
     if let Some(principal) =
-        csrf_and_rights(auth, route, policy, RequestView::from_parts(parts), caller)?
+        csrf_and_rights(auth, route, policy, AuthView::from_parts(parts), caller)?
     {
         auth.know(principal);
     }
@@ -131,7 +131,7 @@ fn csrf_and_rights(
     auth: &RequestAuth,
     route: &RouteAuth,
     policy: &Requirement,
-    view: RequestView<'_>,
+    view: AuthView<'_>,
     caller: Result<Option<Authenticated>, Denied>,
 ) -> Result<Option<Principal>, Denied> {
     let admitted = caller.and_then(|caller| {

@@ -226,8 +226,8 @@ impl ResponsePolicy {
             }
         }
         if rules.isolation.is_some() {
-            vary::add(headers, vary::Token::FetchMetadata);
-            vary::add(headers, vary::Token::Origin);
+            vary::add(headers, vary::VaryToken::FetchMetadata);
+            vary::add(headers, vary::VaryToken::Origin);
         }
         if let (Some(limit), Some(rate)) = (&rules.rate, &taken.rate) {
             limit.write(rate, headers);

@@ -149,7 +149,7 @@ impl Held {
 
 #[cfg(test)]
 mod tests {
-    use policy_core::limits::gcra::Account;
+    use policy_core::limits::Account;
     use policy_core_tests::law::{Precondition, holds};
     use proptest::{collection::vec, prelude::*};
 

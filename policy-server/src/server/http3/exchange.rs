@@ -23,7 +23,7 @@ use http::{
     header::{CONNECTION, CONTENT_LENGTH, DATE, SERVER, TE, TRANSFER_ENCODING, UPGRADE},
 };
 use http_body::{Body as _, Frame};
-use policy_core::conditional::LastModified;
+use policy_core::conditional::ModificationDate;
 use tokio::time::timeout;
 
 use super::{
@@ -289,7 +289,7 @@ fn date() -> HeaderValue {
     let second = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     WRITTEN.with_borrow_mut(|written| {
         if written.0 != second || written.1.is_empty() {
-            *written = (second, LastModified::from(now).value());
+            *written = (second, ModificationDate::from(now).value());
         }
         written.1.clone()
     })

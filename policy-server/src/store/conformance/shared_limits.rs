@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use policy_core::limits::{Rate, gcra::Account};
+use policy_core::limits::{Account, Rate};
 
 use super::{Call, LimitStore, RACERS, ROUNDS, answer, at_once, rule};
 use crate::store::{LeasePermits, LimitKey, TakeRate};

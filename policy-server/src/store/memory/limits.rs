@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use policy_core::limits::gcra::Account;
+use policy_core::limits::Account;
 
 use super::MemoryStore;
 use crate::{

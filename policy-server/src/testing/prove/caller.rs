@@ -1,7 +1,7 @@
 //! Callers: their credentials, the state of these, and whether a route admits them.
 
 use policy_core::time::Timestamp;
-use policy_manifest::Requirement;
+use policy_manifest::RouteRequirement;
 
 use super::probe::OWN_CREDENTIAL;
 
@@ -95,7 +95,7 @@ impl Caller {
     /// whether the browser sent its ambient credentials.
     pub(super) fn admitted(
         &self,
-        requirement: &Requirement,
+        requirement: &RouteRequirement,
         method: &str,
         is_carried: bool,
     ) -> Admitted<'_> {
@@ -181,7 +181,7 @@ impl Facts {
         self.authenticated.is_some_and(|at| self.now.since(at).as_secs() < u64::from(limit))
     }
 
-    fn satisfy(&self, requirement: &Requirement) -> bool {
+    fn satisfy(&self, requirement: &RouteRequirement) -> bool {
         let has_scopes = requirement.scopes.iter().all(|scope| self.scopes.contains(scope));
         let has_role = requirement.roles.is_empty()
             || requirement.roles.iter().any(|role| self.roles.contains(role));

@@ -7,7 +7,7 @@ use policy_core::{
     session::{Handle, Identity, Record, SessionId},
     time::Timestamp,
 };
-use policy_manifest::Requirement;
+use policy_manifest::RouteRequirement;
 
 use super::{
     caller::{Caller, CredentialKind, CredentialState, Defect, Facts, Issuer},
@@ -57,7 +57,7 @@ impl<'a> CredentialFactory<'a> {
     pub(super) async fn callers(&mut self, path: &[&Declaration]) -> Vec<Caller> {
         let mut callers = vec![Caller::anonymous()];
         let rights = rights_of(path);
-        let asks = |of: fn(&Requirement) -> bool| {
+        let asks = |of: fn(&RouteRequirement) -> bool| {
             path.iter().any(|route| route.requirement().is_some_and(of))
         };
         let takes_session = path.iter().any(|route| route.takes_session());

@@ -9,7 +9,8 @@ use std::{
 use http::Method;
 use policy_core::{csrf, route::Level};
 use policy_manifest::{
-    AppFacts, Auth, Csrf, Manifest, Place, Requirement, Route, RouteKind, Sources, engine::Engine,
+    AppFacts, Auth, Csrf, Manifest, ManifestRoute, RouteKind, RouteRequirement, SourceLine,
+    Sources, engine::Engine,
 };
 
 use super::sharing::Sharing;
@@ -44,7 +45,7 @@ pub(super) struct Declared {
 #[derive(Clone, Debug)]
 pub(super) struct Declaration {
     pub(super) method: Method,
-    pub(super) route: Arc<Route>,
+    pub(super) route: Arc<ManifestRoute>,
     pub(super) sharing: Option<Arc<Sharing>>,
     /// The facets that a level states, even if it states that there is none.
     pub(super) decided: BTreeSet<String>,
@@ -60,7 +61,7 @@ pub(super) struct Handler {
     /// Its path: `shop::orders`.
     pub(super) name: String,
     /// Its place in the source.
-    pub(super) place: Place,
+    pub(super) place: SourceLine,
     /// Its attributes that decided a facet, each with its line.
     attributes: Vec<(String, u32)>,
 }
@@ -69,7 +70,7 @@ pub(super) struct Handler {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Effective {
     /// The route without its path and methods.
-    policy: Route,
+    policy: ManifestRoute,
     /// The present entries of its list of origins.
     origins: Vec<String>,
     /// Whether its handler takes more than parameters, so that it may use the caller.
@@ -92,7 +93,7 @@ impl Declared {
         let extracting = extracting(app);
         let replaced = replaced(&manifest, &sources);
         let runs_code =
-            |route: &&Route| matches!(route.kind, RouteKind::Handler | RouteKind::Mount);
+            |route: &&ManifestRoute| matches!(route.kind, RouteKind::Handler | RouteKind::Mount);
         let routes = manifest.routes.iter().filter(runs_code);
         let routes = routes.flat_map(|route| declarations(route, &sources, &extracting)).collect();
         Self {
@@ -183,7 +184,7 @@ fn extracting(app: &AppParts) -> HashSet<&'static str> {
 
 /// The methods of a route.
 fn declarations(
-    route: &Route,
+    route: &ManifestRoute,
     sources: &Sources,
     extracting: &HashSet<&'static str>,
 ) -> Vec<Declaration> {
@@ -219,7 +220,7 @@ fn declarations(
     route.methods.iter().filter_map(of).collect()
 }
 
-fn sharing(route: &Route, method: &str, sources: &Sources) -> Option<Arc<Sharing>> {
+fn sharing(route: &ManifestRoute, method: &str, sources: &Sources) -> Option<Arc<Sharing>> {
     let source = sources.of(method, &route.path, "cors");
     let own = match route.kind {
         RouteKind::Handler => "#[cors]".to_owned(),
@@ -254,7 +255,7 @@ impl Declaration {
     }
 
     /// The requirement for callers, if there is one.
-    pub(super) fn requirement(&self) -> Option<&Requirement> {
+    pub(super) fn requirement(&self) -> Option<&RouteRequirement> {
         match &self.route.auth {
             Auth::Required(requirement) => Some(requirement),
             Auth::Public => None,
@@ -283,7 +284,7 @@ impl Declaration {
 
     /// Whether it accepts ambient credentials.
     pub(super) fn is_ambient(&self) -> bool {
-        self.takes_session() || self.requirement().is_some_and(Requirement::is_ambient)
+        self.takes_session() || self.requirement().is_some_and(RouteRequirement::is_ambient)
     }
 
     /// Whether it changes nothing, by its method (RFC 9110 9.2.1).

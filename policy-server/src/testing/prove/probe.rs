@@ -115,7 +115,7 @@ pub(super) fn handler(call: &mut Call) -> BoxFuture {
             let (mut parts, _) = request.into_parts();
             match Sessions::from_request_parts(&mut parts, &()).await {
                 Ok(taken) => sessions = Some(taken),
-                Err(refused) => return refused,
+                Err(refused) => return refused.into_response(),
             }
         }
         let principal = auth.as_ref().and_then(|auth| auth.principal());

@@ -2,7 +2,7 @@
 //! laws judge by this, and not by the sets of the engine.
 
 use policy_core::{csrf, method, route::Level};
-use policy_manifest::{Cors, Origins, Source, Sources};
+use policy_manifest::{FacetSource, RouteCors, RouteOrigins, Sources};
 
 use super::declared::Declaration;
 
@@ -14,23 +14,30 @@ const WITH_BODY: [&str; 5] = ["POST", "PUT", "PATCH", "DELETE", "QUERY"];
 pub(super) struct Sharing {
     /// Origins and patterns; `*` for every origin.
     pub(super) origins: Vec<String>,
-    cors: Cors,
+    cors: RouteCors,
     /// Its source: `#[cors]`, or a level around the route with its line.
     pub(super) said_by: String,
 }
 
 impl Sharing {
     /// Creates it from a policy. `source` decided it; `own` is its name if that is the route itself.
-    pub(super) fn new(cors: &Cors, sources: &Sources, source: Option<&Source>, own: &str) -> Self {
+    pub(super) fn new(
+        cors: &RouteCors,
+        sources: &Sources,
+        source: Option<&FacetSource>,
+        own: &str,
+    ) -> Self {
         let origins = match &cors.origins {
-            Origins::Listed(origins) => origins.clone(),
-            Origins::AtRunTime(list) => sources.lists.get(&list.list).cloned().unwrap_or_default(),
+            RouteOrigins::Listed(origins) => origins.clone(),
+            RouteOrigins::AtRunTime(list) => {
+                sources.lists.get(&list.list).cloned().unwrap_or_default()
+            }
         };
         let said_by = match source {
-            Some(Source { level: Level::Group, file, line }) => {
+            Some(FacetSource { level: Level::Group, file, line }) => {
                 format!("Group::policies ({file}:{line})")
             }
-            Some(Source { level: Level::App, file, line }) => {
+            Some(FacetSource { level: Level::App, file, line }) => {
                 format!("App::policies ({file}:{line})")
             }
             _ => own.to_owned(),
@@ -60,8 +67,8 @@ impl Sharing {
     /// The name of a list that is given at run time.
     fn list(&self) -> Option<&str> {
         match &self.cors.origins {
-            Origins::Listed(_) => None,
-            Origins::AtRunTime(list) => Some(&list.list),
+            RouteOrigins::Listed(_) => None,
+            RouteOrigins::AtRunTime(list) => Some(&list.list),
         }
     }
 

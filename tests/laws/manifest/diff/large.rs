@@ -11,7 +11,7 @@ use std::{
 
 use http::Request;
 use policy_core::path::TrailingSlash;
-use policy_manifest::{Manifest, Route, RouteKind, diff::diff, engine::Engine};
+use policy_manifest::{Manifest, ManifestRoute, RouteKind, diff::diff, engine::Engine};
 use proptest::{
     collection::vec,
     prelude::*,
@@ -101,12 +101,12 @@ fn compared(seed: u64, number: u64, requests: u64) -> BTreeMap<&'static str, u64
 }
 
 /// The routes of both apps that may serve a request.
-fn served(pair: &Pair, request: &Request<()>) -> [Vec<Route>; 2] {
+fn served(pair: &Pair, request: &Request<()>) -> [Vec<ManifestRoute>; 2] {
     let first = |path: &str| path.split('/').nth(1).map(str::to_owned);
     let wanted = first(request.uri().path());
     [&pair.old, &pair.new].map(|site| {
         let routes = site.manifest.routes.iter();
-        let near = |route: &&Route| route.path == "*" || first(&route.path) == wanted;
+        let near = |route: &&ManifestRoute| route.path == "*" || first(&route.path) == wanted;
         routes.filter(near).cloned().collect()
     })
 }

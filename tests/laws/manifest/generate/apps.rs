@@ -8,8 +8,8 @@ use policy_core::{
     testing::{any_pattern, any_policy},
 };
 use policy_manifest::{
-    Auth, Cors, Csrf, Dangers, Headers, Jsonp, Manifest, OriginList, Origins, Requirement, Route,
-    RouteKind, Scheme, SessionFacts, TokenFacts,
+    AppScheme, Auth, Csrf, Dangers, Headers, Jsonp, Manifest, ManifestRoute, RouteCors, RouteKind,
+    RouteOrigins, RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts,
     engine::{Engine, EngineError},
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
@@ -67,10 +67,10 @@ impl Site {
 
     /// The patterns of all its policies: their pages may read or act somewhere.
     pub(crate) fn patterns(&self) -> Vec<String> {
-        let of_route = |route: &Route| match route.cors.as_ref().map(|cors| &cors.origins) {
+        let of_route = |route: &ManifestRoute| match route.cors.as_ref().map(|cors| &cors.origins) {
             None => Vec::new(),
-            Some(Origins::Listed(origins)) => origins.clone(),
-            Some(Origins::AtRunTime(list)) => match self.lists.get(&list.list) {
+            Some(RouteOrigins::Listed(origins)) => origins.clone(),
+            Some(RouteOrigins::AtRunTime(list)) => match self.lists.get(&list.list) {
                 Some(present) => present.clone(),
                 None => list.within.clone().unwrap_or_default(),
             },
@@ -145,7 +145,7 @@ pub(crate) fn site() -> impl Strategy<Value = Site> + Clone {
             app.proxies = proxies.then(|| "10.0.0.0/8".to_owned()).into_iter().collect();
             let bounds: Vec<Option<Vec<String>>> =
                 lists.iter().map(|(bound, _)| bound.clone()).collect();
-            let policies: Vec<Cors> =
+            let policies: Vec<RouteCors> =
                 policies.into_iter().map(|policy| policy.with_bound(&bounds)).collect();
             for ((path, kind), plan) in PATHS.iter().zip(&paths) {
                 if let Some(plan) = plan {
@@ -178,10 +178,10 @@ fn add(
     manifest: &mut Manifest,
     path: (&str, RouteKind),
     plan: &PathPlan,
-    (stated, policies): (&[Stated], &[Cors]),
+    (stated, policies): (&[Stated], &[RouteCors]),
 ) {
     if path.1 == RouteKind::Probe {
-        manifest.routes.push(Route::new(RouteKind::Probe, path.0, ["GET"], Auth::Public));
+        manifest.routes.push(ManifestRoute::new(RouteKind::Probe, path.0, ["GET"], Auth::Public));
         return;
     }
     let mut methods: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
@@ -223,10 +223,10 @@ fn route(
     manifest: &Manifest,
     (path, kind): (&str, RouteKind),
     stated: &Stated,
-    policies: &[Cors],
-) -> Route {
+    policies: &[RouteCors],
+) -> ManifestRoute {
     let app = &manifest.app;
-    let mut route = Route::new(kind, path, [""; 0], possible(manifest, &stated.auth));
+    let mut route = ManifestRoute::new(kind, path, [""; 0], possible(manifest, &stated.auth));
     route.csrf = stated.csrf.clone();
     let is_handler = kind == RouteKind::Handler;
     route.takes_session = stated.takes_session && app.sessions.is_some() && is_handler;
@@ -241,9 +241,9 @@ fn route(
     route
 }
 
-fn tunnel_of(manifest: &Manifest, stated: &Stated) -> Route {
+fn tunnel_of(manifest: &Manifest, stated: &Stated) -> ManifestRoute {
     let auth = match possible(manifest, &stated.auth) {
-        Auth::Required(required) => Auth::Required(Requirement {
+        Auth::Required(required) => Auth::Required(RouteRequirement {
             session: false,
             ticket: false,
             scheme: None,
@@ -252,7 +252,7 @@ fn tunnel_of(manifest: &Manifest, stated: &Stated) -> Route {
         }),
         Auth::Public => Auth::Public,
     };
-    let mut route = Route::new(RouteKind::Tunnel, "", ["CONNECT"], auth);
+    let mut route = ManifestRoute::new(RouteKind::Tunnel, "", ["CONNECT"], auth);
     if route.auth != Auth::Public {
         route.csrf = Csrf::Exempt("no page can send CONNECT".to_owned());
     }
@@ -321,7 +321,7 @@ pub(super) fn some_of(
 }
 
 fn auth() -> impl Strategy<Value = Auth> + Clone {
-    let scheme = any::<bool>().prop_map(|ambient| Scheme { name: "signed".to_owned(), ambient });
+    let scheme = any::<bool>().prop_map(|ambient| AppScheme { name: "signed".to_owned(), ambient });
     let credentials = (
         prop::bool::weighted(0.7),
         prop::bool::weighted(0.55),
@@ -337,7 +337,7 @@ fn auth() -> impl Strategy<Value = Auth> + Clone {
     );
     let required = (credentials, issuers, rights).prop_map(
         |((session, token, ticket, scheme, optional), issuers, (scopes, roles, fresh))| {
-            Auth::Required(Requirement {
+            Auth::Required(RouteRequirement {
                 // A scheme takes the place of a session.
                 session: session && scheme.is_none(),
                 token,
@@ -357,16 +357,16 @@ fn auth() -> impl Strategy<Value = Auth> + Clone {
 /// A CORS policy, or one of a run-time list whose bound is not known yet.
 #[derive(Clone, Debug)]
 struct CorsPlan {
-    cors: Cors,
+    cors: RouteCors,
     list: Option<usize>,
 }
 
 impl CorsPlan {
-    fn with_bound(self, bounds: &[Option<Vec<String>>]) -> Cors {
+    fn with_bound(self, bounds: &[Option<Vec<String>>]) -> RouteCors {
         let Self { mut cors, list } = self;
         if let Some(number) = list {
             let (list, within) = (LISTS[number].to_owned(), bounds[number].clone());
-            cors.origins = Origins::AtRunTime(OriginList { list, within, by: None });
+            cors.origins = RouteOrigins::AtRunTime(RuntimeOrigins { list, within, by: None });
             let both = Dangers { insecure_origins: true, public_suffix: true };
             cors.dangers = if cors.credentials { both } else { Dangers::default() };
         }
@@ -377,8 +377,8 @@ impl CorsPlan {
 fn cors() -> impl Strategy<Value = CorsPlan> + Clone {
     (any_policy(), option::weighted(0.3, 0..LISTS.len())).prop_map(|(config, list)| {
         let is_open = config.origins == ["*"];
-        let cors = Cors {
-            origins: Origins::Listed(config.origins),
+        let cors = RouteCors {
+            origins: RouteOrigins::Listed(config.origins),
             credentials: config.credentials,
             methods: config.methods,
             headers: config.headers,
@@ -399,7 +399,7 @@ fn origins() -> impl Strategy<Value = Vec<String>> + Clone {
 
 /// The same policy in more words: entries that others cover, twice and in another order, and names
 /// in upper case.
-pub(crate) fn wordy(cors: &Cors) -> Cors {
+pub(crate) fn wordy(cors: &RouteCors) -> RouteCors {
     let more = |patterns: &[String]| {
         let narrow = patterns.iter().enumerate().map(|(index, entry)| match entry.as_str() {
             "*" => entry.clone(),
@@ -416,8 +416,8 @@ pub(crate) fn wordy(cors: &Cors) -> Cors {
     };
     let mut cors = cors.clone();
     match &mut cors.origins {
-        Origins::Listed(patterns) => *patterns = more(patterns),
-        Origins::AtRunTime(list) => list.within = list.within.as_deref().map(more),
+        RouteOrigins::Listed(patterns) => *patterns = more(patterns),
+        RouteOrigins::AtRunTime(list) => list.within = list.within.as_deref().map(more),
     }
     cors.headers = loud(&cors.headers);
     cors.expose = loud(&cors.expose);

@@ -1,18 +1,24 @@
 //! Callers: every state of every credential.
 
-use policy_manifest::engine::{Caller, CredentialState, CsrfToken, Login};
+use policy_manifest::engine::{CredentialState, CsrfTokenState, Login, RequestCredentials};
 use proptest::{option, prelude::*, sample::select};
 
 use super::apps::{FOREIGN, ROLES, SCOPES, some_of};
 
-pub(crate) fn caller() -> impl Strategy<Value = Caller> + Clone {
+pub(crate) fn caller() -> impl Strategy<Value = RequestCredentials> + Clone {
     let csrf = prop_oneof![
-        1 => Just(CsrfToken::Absent),
-        2 => Just(CsrfToken::Valid),
-        1 => Just(CsrfToken::Invalid),
+        1 => Just(CsrfTokenState::Absent),
+        2 => Just(CsrfTokenState::Valid),
+        1 => Just(CsrfTokenState::Invalid),
     ];
     (state(false), state(true), state(true), state(false), csrf).prop_map(
-        |(session, token, ticket, scheme, csrf)| Caller { session, token, ticket, scheme, csrf },
+        |(session, token, ticket, scheme, csrf)| RequestCredentials {
+            session,
+            token,
+            ticket,
+            scheme,
+            csrf,
+        },
     )
 }
 

@@ -2,7 +2,7 @@
 
 use http::{HeaderName, HeaderValue, Method, Request, Uri, Version};
 use policy_core::testing::{NearOrigin, any_near_origin};
-use policy_manifest::{Route, RouteKind, engine::Protocol};
+use policy_manifest::{ManifestRoute, RouteKind, engine::Protocol};
 use proptest::{
     collection::vec,
     option,
@@ -290,7 +290,7 @@ fn method() -> impl Strategy<Value = Wanted> + Clone {
 }
 
 impl Wanted {
-    fn of(&self, route: &Route) -> String {
+    fn of(&self, route: &ManifestRoute) -> String {
         match self {
             Self::Served(index) if !route.methods.is_empty() => {
                 route.methods[index.index(route.methods.len())].clone()

@@ -1,6 +1,6 @@
 //! The sender of a request, whether the user intended it, and whether they have the rights.
 
-use policy_manifest::engine::{Caller, CredentialState, CsrfToken, Login};
+use policy_manifest::engine::{CredentialState, CsrfTokenState, Login, RequestCredentials};
 use serde_json::Value;
 
 use super::{
@@ -35,7 +35,12 @@ enum Page {
 }
 
 /// Gates 7 to 9.
-pub(super) fn check(app: &App<'_>, route: Route<'_>, asked: &Asked, sender: &Caller) -> Checked {
+pub(super) fn check(
+    app: &App<'_>,
+    route: Route<'_>,
+    asked: &Asked,
+    sender: &RequestCredentials,
+) -> Checked {
     let known = match route.required() {
         None => None,
         Some(required) => authenticate(app, route, required, asked, sender)?,
@@ -63,7 +68,7 @@ pub(super) fn session_of_handler(
     app: &App<'_>,
     route: Route<'_>,
     asked: &Asked,
-    sender: &Caller,
+    sender: &RequestCredentials,
 ) -> Checked {
     if !route.says("takes_session") {
         return Ok(());
@@ -88,7 +93,7 @@ fn authenticate<'a>(
     route: Route<'_>,
     required: &Value,
     asked: &Asked,
-    sender: &'a Caller,
+    sender: &'a RequestCredentials,
 ) -> Checked<Option<Known<'a>>> {
     let issuers = texts(&required["issuers"]);
     if required["token"] == true && has_bearer(asked)? {
@@ -164,7 +169,11 @@ fn takes(app: &App<'_>, login: &Login, issuers: &[String]) -> bool {
 }
 
 /// The user whom the session names, if the cookie names exactly one session.
-fn session<'a>(app: &App<'_>, asked: &Asked, sender: &'a Caller) -> Checked<Option<&'a Login>> {
+fn session<'a>(
+    app: &App<'_>,
+    asked: &Asked,
+    sender: &'a RequestCredentials,
+) -> Checked<Option<&'a Login>> {
     let name = app.fact("sessions").and_then(|sessions| sessions["cookie"].as_str());
     let lines = asked.lines("cookie");
     if lines.join(&b"; "[..]).len() > 16 * 1024 {
@@ -255,7 +264,12 @@ fn only_upgrades(asked: &Asked) -> bool {
 }
 
 /// Gate 8. `token` is that of a session, if there is one.
-fn intended(app: &App<'_>, route: Route<'_>, asked: &Asked, token: Option<CsrfToken>) -> Checked {
+fn intended(
+    app: &App<'_>,
+    route: Route<'_>,
+    asked: &Asked,
+    token: Option<CsrfTokenState>,
+) -> Checked {
     let page = page(app, route, asked);
     if route.csrf() == "exempt" || changes_nothing(asked) {
         return Ok(());
@@ -267,7 +281,7 @@ fn intended(app: &App<'_>, route: Route<'_>, asked: &Asked, token: Option<CsrfTo
             _ => false,
         };
     match token.filter(|_| needs_token) {
-        Some(CsrfToken::Valid) => Ok(()),
+        Some(CsrfTokenState::Valid) => Ok(()),
         Some(_) => Err("csrf.token"),
         None if page == Page::Ours => Ok(()),
         None => Err("csrf.origin"),

@@ -11,7 +11,7 @@ mod sharing;
 use std::collections::BTreeMap;
 
 use http::Request;
-use policy_manifest::engine::Caller;
+use policy_manifest::engine::RequestCredentials;
 use serde_json::Value;
 
 use self::asked::{Asked, is_safe, is_standard};
@@ -41,7 +41,7 @@ pub(crate) fn decide(
     manifest: &Value,
     lists: &Lists,
     request: &Request<()>,
-    sender: &Caller,
+    sender: &RequestCredentials,
 ) -> Verdict {
     let app = App { manifest, lists };
     let asked = Asked::new(request);
@@ -242,7 +242,7 @@ impl<'a> App<'a> {
     }
 
     /// The gates, in the order of the documentation.
-    fn all(&self, asked: &Asked, sender: &Caller) -> Result<Route<'a>, End> {
+    fn all(&self, asked: &Asked, sender: &RequestCredentials) -> Result<Route<'a>, End> {
         let bare = |outcome| End { outcome, cors: Vec::new() };
         let tunnel = self.route_of_kind("tunnel").filter(|_| asked.is_tunnel());
         let (path, hides_slash) = wire(asked, tunnel.is_some()).map_err(bare)?;
@@ -262,7 +262,7 @@ impl<'a> App<'a> {
         &self,
         route: Route<'a>,
         asked: &Asked,
-        sender: &Caller,
+        sender: &RequestCredentials,
     ) -> Result<Route<'a>, &'static str> {
         if asked.has("origin") {
             return Err("tunnel.origin");
@@ -419,7 +419,12 @@ impl<'a> App<'a> {
     }
 
     /// The checks of a route: gates 4 to 11, for requests that are no preflights.
-    fn gates(&self, route: Route<'a>, asked: &Asked, sender: &Caller) -> Result<(), &'static str> {
+    fn gates(
+        &self,
+        route: Route<'a>,
+        asked: &Asked,
+        sender: &RequestCredentials,
+    ) -> Result<(), &'static str> {
         let is_granted = self.grants(route, asked);
         let is_own = asked.once("origin").is_some_and(|origin| self.is_own(asked, origin));
         let is_tunnel = route.is("tunnel");

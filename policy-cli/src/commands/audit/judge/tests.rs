@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use http::{HeaderName, HeaderValue, Method, header};
 use policy_manifest::{
-    Auth, Cache, Cors, Dangers, Headers, Manifest, Origins, Requirement, Route, RouteKind,
-    SessionFacts, TokenFacts, engine::Outcome,
+    Auth, Cache, Dangers, Headers, Manifest, ManifestRoute, RouteCors, RouteKind, RouteOrigins,
+    RouteRequirement, SessionFacts, TokenFacts, engine::Outcome,
 };
 
 use super::*;
@@ -31,8 +31,8 @@ fn shop() -> Manifest {
         "script-src 'nonce'; frame-ancestors 'self'".to_owned(),
     );
     let headers = manifest.add_headers(fields);
-    let cors = Cors {
-        origins: Origins::Listed(vec![APP.to_owned()]),
+    let cors = RouteCors {
+        origins: RouteOrigins::Listed(vec![APP.to_owned()]),
         credentials: true,
         methods: None,
         headers: Vec::new(),
@@ -40,16 +40,16 @@ fn shop() -> Manifest {
         max_age: Some(600),
         dangers: Dangers::default(),
     };
-    let mut prices = Route::handler("/prices", ["GET"], Auth::Public);
+    let mut prices = ManifestRoute::handler("/prices", ["GET"], Auth::Public);
     prices.cors = Some(cors);
     let mut kept = Cache::default();
     (kept.audience, kept.max_age) = (policy_core::cache::Audience::Public, Some(60));
     prices.cache = Some(kept);
-    let token = Auth::Required(Requirement { token: true, ..Requirement::default() });
-    let orders = Route::handler("/orders/{id}", ["GET", "PUT"], token);
-    let mut page = Route::handler("/page", ["GET"], Auth::Public);
+    let token = Auth::Required(RouteRequirement { token: true, ..RouteRequirement::default() });
+    let orders = ManifestRoute::handler("/orders/{id}", ["GET", "PUT"], token);
+    let mut page = ManifestRoute::handler("/page", ["GET"], Auth::Public);
     page.isolation = Some(policy_core::isolation::Isolation::SameOrigin);
-    let missing = Route::new(RouteKind::NotFound, "*", [""; 0], Auth::Public);
+    let missing = ManifestRoute::new(RouteKind::NotFound, "*", [""; 0], Auth::Public);
     for mut route in [prices, orders, page, missing] {
         route.headers = Some(headers.clone());
         manifest.routes.push(route);

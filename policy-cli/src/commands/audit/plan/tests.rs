@@ -1,6 +1,6 @@
 //! Few probes, and none that does harm.
 
-use policy_manifest::{Dangers, OriginList};
+use policy_manifest::{Dangers, RuntimeOrigins};
 
 use super::*;
 
@@ -14,8 +14,8 @@ fn options() -> Options {
     }
 }
 
-fn cors(origins: Origins) -> Cors {
-    Cors {
+fn cors(origins: RouteOrigins) -> RouteCors {
+    RouteCors {
         origins,
         credentials: false,
         methods: None,
@@ -31,11 +31,12 @@ fn app(count: usize) -> Manifest {
     let mut manifest = Manifest::new();
     manifest.app.public_origin = Some("https://api.shop.example".to_owned());
     for index in 0..count {
-        let public = Route::handler(format!("/a{index}"), ["GET"], Auth::Public);
-        let mut shared = Route::handler(format!("/b{index}/{{id}}"), ["GET", "PUT"], Auth::Public);
-        shared.cors = Some(cors(Origins::Listed(vec!["https://app.example".to_owned()])));
-        let token = Requirement { token: true, ..Requirement::default() };
-        let token = Route::handler(format!("/c{index}"), ["POST"], Auth::Required(token));
+        let public = ManifestRoute::handler(format!("/a{index}"), ["GET"], Auth::Public);
+        let mut shared =
+            ManifestRoute::handler(format!("/b{index}/{{id}}"), ["GET", "PUT"], Auth::Public);
+        shared.cors = Some(cors(RouteOrigins::Listed(vec!["https://app.example".to_owned()])));
+        let token = RouteRequirement { token: true, ..RouteRequirement::default() };
+        let token = ManifestRoute::handler(format!("/c{index}"), ["POST"], Auth::Required(token));
         manifest.routes.extend([public, shared, token]);
     }
     manifest.normal()
@@ -103,12 +104,16 @@ fn no_more_is_planned_than_is_allowed() {
 fn origins_that_are_listed_at_run_time_are_not_taken_for_granted() {
     let list = |within: Option<&str>| {
         let within = within.map(|within| vec![within.to_owned()]);
-        cors(Origins::AtRunTime(OriginList { list: "partners".to_owned(), within, by: None }))
+        cors(RouteOrigins::AtRunTime(RuntimeOrigins {
+            list: "partners".to_owned(),
+            within,
+            by: None,
+        }))
     };
     let bounded = origins_of(Some(&list(Some("https://*.partner.example"))));
     assert_eq!(bounded, (Vec::new(), Some(STRANGER.to_owned())));
     assert_eq!(origins_of(Some(&list(None))), (Vec::new(), None));
-    let listed = cors(Origins::Listed(vec!["https://a.example".to_owned()]));
+    let listed = cors(RouteOrigins::Listed(vec!["https://a.example".to_owned()]));
     assert_eq!(origins_of(Some(&listed)).0, ["https://a.example"]);
     assert_eq!(origins_of(None), (Vec::new(), Some(STRANGER.to_owned())));
 }

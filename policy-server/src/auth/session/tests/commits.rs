@@ -8,8 +8,8 @@ use policy_core::{cookie::Presented, session::Record};
 
 use super::*;
 use crate::{
-    Identity,
-    auth::session::{SessionError, hours, minutes},
+    CredentialError, Identity,
+    auth::session::{hours, minutes},
     store::{Cas, RotateSession, SessionStore},
 };
 
@@ -21,12 +21,12 @@ fn a_read_only_request_is_answered_at_once() {
     let request = world.request(Some(&id));
     let record = request.load().now_or_never().unwrap().unwrap().unwrap();
     assert_eq!(record.user(), Some("ada"));
-    let committed = request.commit_now(Outcome::Answered(StatusCode::OK)).unwrap();
+    let committed = request.commit_now(HandlerOutcome::Answered(StatusCode::OK)).unwrap();
     assert!(committed.set_cookie.is_none() && committed.was_read);
     assert_eq!(calls(&world), ["load"]);
     // A session that the handler does not use is not loaded.
     let request = world.request(Some(&id));
-    assert!(!request.commit_now(Outcome::Answered(StatusCode::OK)).unwrap().was_read);
+    assert!(!request.commit_now(HandlerOutcome::Answered(StatusCode::OK)).unwrap().was_read);
     assert_eq!(calls(&world), [""; 0]);
 }
 
@@ -45,9 +45,8 @@ fn futures_of_sessions_are_send() {
     let request = world.request(None);
     let sessions = Sessions::new(Arc::clone(&request));
     send(request.load());
-    send(request.commit(Outcome::Aborted));
+    send(request.commit(HandlerOutcome::Aborted));
     send(sessions.login("ada"));
-    send(sessions.logout());
     send(sessions.list());
     send(sessions.revoke_others());
 }
@@ -140,7 +139,7 @@ fn an_unavailable_store_ends_no_session() {
     assert!(wait(request.load()).is_err());
     assert!(wait(request.load()).is_err());
     let sessions = Sessions::new(Arc::clone(&request));
-    assert_eq!(wait(sessions.login("ada")), Err(SessionError::Unavailable));
+    assert_eq!(wait(sessions.login("ada")), Err(CredentialError::SessionStore));
     let committed = commit(&request, 503).unwrap();
     assert!(committed.set_cookie.is_none());
     world.store.fail_to_write();
@@ -195,10 +194,10 @@ fn a_refused_login_of_another_user_takes_nothing() {
 #[test]
 fn the_end_of_a_session_is_stored_even_if_the_request_fails() {
     for outcome in [
-        Outcome::Answered(StatusCode::OK),
-        Outcome::Answered(StatusCode::NOT_FOUND),
-        Outcome::Answered(StatusCode::INTERNAL_SERVER_ERROR),
-        Outcome::Aborted,
+        HandlerOutcome::Answered(StatusCode::OK),
+        HandlerOutcome::Answered(StatusCode::NOT_FOUND),
+        HandlerOutcome::Answered(StatusCode::INTERNAL_SERVER_ERROR),
+        HandlerOutcome::Aborted,
     ] {
         let mut world = default();
         let id = world.login(None, "ada");
@@ -276,7 +275,7 @@ fn elevation_keeps_the_deadline_and_changes_id_binding_and_rights() {
     world.clock.advance(minutes(5));
     let request = world.request(Some(&id));
     let current = session(&request);
-    assert_eq!(current.elevate_as("bob"), Err(SessionError::OtherUser));
+    assert_eq!(current.elevate_as("bob"), Err(CredentialError::OtherUser));
     current.elevate_as(Identity::new("ada").roles(["admin"])).unwrap();
     let new = set_id(&commit(&request, 200).unwrap()).unwrap();
     let after = Arc::clone(wait(session_request(&world, &new).load()).unwrap().unwrap());
@@ -287,7 +286,7 @@ fn elevation_keeps_the_deadline_and_changes_id_binding_and_rights() {
     assert_eq!(after.authenticated, Some(world.clock.now()));
     assert_eq!(&*after.identity.as_ref().unwrap().roles, [Box::from("admin")]);
     let anonymous = session(&world.request(None));
-    assert_eq!(anonymous.elevate(), Err(SessionError::Anonymous));
+    assert_eq!(anonymous.elevate(), Err(CredentialError::Anonymous));
 }
 
 #[test]

@@ -5,7 +5,8 @@ use policy_core::{Rule, cookie::Presented, csrf::TokenVerdict, head::OwnOrigin, 
 
 use super::*;
 use crate::{
-    auth::session::{SameSite, SessionError, minutes},
+    CredentialError,
+    auth::session::{SameSite, minutes},
     store::{LimitPolicy, MemoryStore},
 };
 
@@ -39,7 +40,7 @@ fn a_user_sees_and_ends_their_sessions() {
     assert!(ended.contains(&RevocationEvent::SessionsOf { user: user.clone(), keep: Some(own) }));
     assert!(ended.contains(&RevocationEvent::SessionsOf { user, keep: None }));
     let nobody = Sessions::new(world.request(None));
-    assert_eq!(wait(nobody.revoke_all()), Err(SessionError::Anonymous));
+    assert_eq!(wait(nobody.revoke_all()), Err(CredentialError::Anonymous));
 }
 
 #[test]
@@ -49,9 +50,9 @@ fn a_revocation_that_failed_is_made_up_for() {
     let request = session_request(&world, &ids[0]);
     world.store.fail();
     let sessions = Sessions::new(Arc::clone(&request));
-    assert_eq!(wait(sessions.revoke_others()), Err(SessionError::Unavailable));
+    assert_eq!(wait(sessions.revoke_others()), Err(CredentialError::SessionStore));
     world.store.recover();
-    wait(request.commit(Outcome::Aborted)).unwrap();
+    wait(request.commit(HandlerOutcome::Aborted)).unwrap();
     assert!(world.is_alive(&ids[0]) && !world.is_alive(&ids[1]));
 }
 
@@ -81,7 +82,7 @@ fn a_session_that_others_change_at_each_try_is_busy() {
         );
         let other = Arc::new(other);
         session(&other).increment("others", 1).unwrap();
-        wait(other.commit(Outcome::Answered(StatusCode::OK))).unwrap();
+        wait(other.commit(HandlerOutcome::Answered(StatusCode::OK))).unwrap();
         values.insert("mine".to_owned(), true.into());
     };
     current.update_with(meddle).unwrap();
@@ -97,7 +98,7 @@ fn too_much_data_is_the_handlers_error() {
     let current = session(&request);
     current.set("ok", 1).unwrap();
     let refused = current.set("big", "x".repeat(Record::MAX_DATA));
-    assert!(matches!(refused, Err(SessionError::Data(_))));
+    assert!(matches!(refused, Err(CredentialError::Data(_))));
     assert_eq!(current.get::<String>("big").unwrap(), None);
     let id = set_id(&commit(&request, 200).unwrap()).unwrap();
     assert_eq!(session(&world.request(Some(&id))).get::<u8>("ok").unwrap(), Some(1));
@@ -132,7 +133,7 @@ fn a_second_commit_finds_nothing_to_do() {
     session(&request).increment("n", 1).unwrap();
     commit(&request, 200).unwrap();
     world.store.take_calls();
-    assert!(wait(request.commit(Outcome::Aborted)).unwrap().set_cookie.is_none());
+    assert!(wait(request.commit(HandlerOutcome::Aborted)).unwrap().set_cookie.is_none());
     assert_eq!(calls(&world), [""; 0]);
 }
 

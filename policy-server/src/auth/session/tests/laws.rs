@@ -8,7 +8,7 @@ use std::{
 };
 
 use policy_core::{
-    session::{Handle, Outcome, Record, SessionId},
+    session::{Handle, HandlerOutcome, Record, SessionId},
     time::Timestamp,
 };
 use policy_core_tests::law::{Precondition, assert_usual, holds};
@@ -29,7 +29,7 @@ enum Act {
     /// A request with one of the known ids begins.
     Begin { id: usize, what: What },
     /// A request that began ends.
-    End { request: usize, outcome: Outcome },
+    End { request: usize, outcome: HandlerOutcome },
     /// Time passes.
     Wait { seconds: u64 },
 }
@@ -58,12 +58,12 @@ fn act() -> impl Strategy<Value = Act> {
         1 => Just(What::RevokeOthers),
         1 => (0..2_u8).prop_map(|user| What::RevokeUser { user }),
     ];
-    let status = |status: u16| Outcome::Answered(status.try_into().unwrap());
+    let status = |status: u16| HandlerOutcome::Answered(status.try_into().unwrap());
     let outcome = prop_oneof![
         8 => Just(status(200)),
         1 => Just(status(404)),
         1 => Just(status(500)),
-        1 => Just(Outcome::Aborted),
+        1 => Just(HandlerOutcome::Aborted),
     ];
     prop_oneof![
         5 => (any::<usize>(), what).prop_map(|(id, what)| Act::Begin { id, what }),
@@ -180,7 +180,7 @@ impl History {
         &mut self,
         request: &Arc<RequestSession>,
         what: What,
-        outcome: Outcome,
+        outcome: HandlerOutcome,
     ) -> Result<(), TestCaseError> {
         let id = request.presented_id().map(SessionId::text);
         let before = request.record().cloned();
@@ -189,7 +189,7 @@ impl History {
         }
         let committed = wait(request.commit(outcome));
         let set = committed.as_ref().ok().and_then(set_id);
-        let gives = matches!(outcome, Outcome::Answered(status) if status.as_u16() < 400);
+        let gives = matches!(outcome, HandlerOutcome::Answered(status) if status.as_u16() < 400);
         if let Some(new) = &set {
             if matches!(what, What::Login { .. } | What::Elevate) && gives {
                 // Session fixation: the id was not known before.
@@ -327,7 +327,8 @@ fn concurrent_writes_to_different_keys_merge() {
         expected.insert("all".to_owned(), 6.into());
         world.store.take_calls();
         for number in order {
-            let committed = wait(requests[number].commit(Outcome::Answered(http::StatusCode::OK)));
+            let committed =
+                wait(requests[number].commit(HandlerOutcome::Answered(http::StatusCode::OK)));
             prop_assert!(committed.is_ok());
         }
         let calls = world.store.take_calls();

@@ -14,7 +14,7 @@ use std::{
 use policy_core::{
     cookie::{Presented, presented},
     head::{OwnOrigin, PublicOrigin},
-    session::{Outcome, SessionId},
+    session::{HandlerOutcome, SessionId},
 };
 use tokio::sync::broadcast;
 
@@ -134,7 +134,7 @@ fn session(request: &Arc<RequestSession>) -> Session {
 }
 
 fn commit(request: &RequestSession, status: u16) -> Result<Committed, CommitError> {
-    wait(request.commit(Outcome::Answered(status.try_into().unwrap())))
+    wait(request.commit(HandlerOutcome::Answered(status.try_into().unwrap())))
 }
 
 /// The id that a commit sets.

@@ -9,15 +9,16 @@ use std::{
     time::Duration,
 };
 
-use policy_core::session::{Data, Handle, Outcome, SessionId};
+use policy_core::session::{Data, Handle, HandlerOutcome, SessionId};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value, json};
 
 use super::{START, World, is_removal, random, session, set_id, wait};
 use crate::{
+    CredentialError,
     auth::{
         revocation_events::RevocationEvent,
-        session::{Committed, RequestSession, SessionError, SessionSettings, Sessions},
+        session::{Committed, RequestSession, SessionSettings, Sessions},
     },
     base::clock::Clock,
     store::{LimitPolicy, SessionStore},
@@ -269,12 +270,12 @@ impl Run {
             _ => self.worlds[step.instance - 1].request(self.cookie(step).as_deref()),
         };
         let outcome = match step.action {
-            Action::Abort => Outcome::Aborted,
-            _ => Outcome::Answered(step.handler_status.unwrap_or(200).try_into().unwrap()),
+            Action::Abort => HandlerOutcome::Aborted,
+            _ => HandlerOutcome::Answered(step.handler_status.unwrap_or(200).try_into().unwrap()),
         };
         seen.status = Some(step.handler_status.unwrap_or(200));
         if let Err(error) = self.handle(step, &request, &mut seen) {
-            assert_eq!(error, SessionError::Unavailable);
+            assert_eq!(error, CredentialError::SessionStore);
             seen.status = Some(503);
             return seen;
         }
@@ -302,7 +303,7 @@ impl Run {
         step: &Step,
         request: &Arc<RequestSession>,
         seen: &mut Seen,
-    ) -> Result<(), SessionError> {
+    ) -> Result<(), CredentialError> {
         let sessions = Sessions::new(Arc::clone(request));
         match step.action {
             Action::Commit | Action::Abort | Action::End | Action::Observe | Action::Purge => {

@@ -1,7 +1,6 @@
 //! Access tokens, and the families of refresh tokens that they are issued with.
 
 use policy_core::{
-    Refusal,
     auth::is_scope,
     session::{Handle, Identity},
     time::Timestamp,
@@ -9,10 +8,13 @@ use policy_core::{
 };
 use serde_json::{Map, Value};
 
-use super::{MAX_LEN, SIGNS_NONE, TokenService, unavailable};
+use super::{MAX_LEN, SIGNS_NONE, TokenService};
 use crate::{
-    auth::tokens::{Issued, scoped},
-    base::{escape::printable, event::log, problem::Problem},
+    auth::{
+        CredentialError,
+        tokens::{Issued, scoped},
+    },
+    base::{escape::printable, event::log},
     store::{CreateFamily, Family, Refresh, Refreshed, Revocation, TokenHash},
 };
 
@@ -33,15 +35,15 @@ impl TokenService {
         identity: &Identity,
         issued: Timestamp,
         grant: Grant<'_>,
-    ) -> Result<Issued, Problem> {
+    ) -> Result<Issued, CredentialError> {
         if let Some(scope) = identity.scopes.iter().find(|scope| !is_scope(scope)) {
-            return Err(Problem::internal(format!(
+            return Err(CredentialError::invalid(format!(
                 "`{scope}` is not a valid scope (RFC 6749 3.3)"
             )));
         }
         let scope = identity.scopes.join(" ");
         let roles: Vec<&str> = identity.roles.iter().map(|role| &**role).collect();
-        let keys = self.keys.as_ref().ok_or_else(|| Problem::internal(SIGNS_NONE))?;
+        let keys = self.keys.as_ref().ok_or_else(|| CredentialError::invalid(SIGNS_NONE))?;
         let id = Handle(self.draw()?).to_string();
         let expires = issued.after(self.lifetime);
         let mut claims =
@@ -55,9 +57,9 @@ impl TokenService {
         claims.cut_offs = grant.cut_offs;
         claims.custom = grant.custom;
         let now = self.clock.now();
-        let access_token = keys.load().sign(&claims, now).map_err(Problem::internal)?;
+        let access_token = keys.load().sign(&claims, now).map_err(CredentialError::invalid)?;
         if access_token.len() > MAX_LEN {
-            return Err(Problem::internal(format!("a token has at most {MAX_LEN} bytes")));
+            return Err(CredentialError::invalid(format!("a token has at most {MAX_LEN} bytes")));
         }
         Ok(Issued { access_token, refresh_token: None, id: id.into(), issued, expires })
     }
@@ -102,7 +104,7 @@ impl TokenService {
         identity: &Identity,
         issued: Timestamp,
         authenticated: Option<Timestamp>,
-    ) -> Result<String, Problem> {
+    ) -> Result<String, CredentialError> {
         let cut_offs = Some(self.newest_cut_off());
         let grant = Grant { authenticated, cut_offs, ..Grant::default() };
         self.issue(identity, issued, grant).map(|issued| issued.access_token)
@@ -120,8 +122,8 @@ impl TokenService {
         identity: Identity,
         session: Option<Handle>,
         cut_offs: u64,
-    ) -> Result<Option<Issued>, Problem> {
-        self.refresh_key().await.map_err(unavailable)?;
+    ) -> Result<Option<Issued>, CredentialError> {
+        self.refresh_key().await.map_err(CredentialError::token_store)?;
         let now = self.clock.now();
         let token = OpaqueToken::drawn(OpaqueKind::Refresh, self.draw()?);
         let family = Family {
@@ -134,7 +136,8 @@ impl TokenService {
         let issued = self.issue_time(&family.identity.subject);
         let response = self.issue_for(&family, issued, &token, cut_offs)?;
         let request = CreateFamily::new(family, TokenHash(token.hash()), cut_offs);
-        let is_granted = self.store.create_family(request).await.map_err(unavailable)?;
+        let is_granted =
+            self.store.create_family(request).await.map_err(CredentialError::token_store)?;
         Ok(is_granted.then_some(response))
     }
 
@@ -143,17 +146,17 @@ impl TokenService {
         &self,
         text: &str,
         cut_offs: u64,
-    ) -> Result<Issued, Problem> {
-        let key = self.refresh_key().await.map_err(unavailable)?;
-        self.era.check().map_err(unavailable)?;
-        let refused = || Problem::from(Refusal::RefreshRefused);
-        let token = OpaqueToken::parse(OpaqueKind::Refresh, text).ok_or_else(refused)?;
+    ) -> Result<Issued, CredentialError> {
+        let key = self.refresh_key().await.map_err(CredentialError::token_store)?;
+        self.era.check().map_err(CredentialError::token_store)?;
+        let token = OpaqueToken::parse(OpaqueKind::Refresh, text);
+        let token = token.ok_or(CredentialError::RefreshRefused)?;
         let mut valid = key.successor(&token);
         let now = self.clock.now();
         let hashes = (TokenHash(token.hash()), TokenHash(valid.hash()));
         let request = Refresh::new(hashes.0, hashes.1, self.refresh_grace, now);
         let outcome = self.store.refresh(request.limit(self.refreshes)).await;
-        let family = match outcome.map_err(unavailable)? {
+        let family = match outcome.map_err(CredentialError::token_store)? {
             Refreshed::Done(family) => family,
             Refreshed::Again { family, steps } => {
                 // A faster tab may have used the successor already.
@@ -169,24 +172,29 @@ impl TokenService {
                     family = %Handle(family.id),
                 );
                 self.end_access(&family).await?;
-                return Err(refused());
+                return Err(CredentialError::RefreshRefused);
             }
-            Refreshed::Overtaken | Refreshed::Dead | Refreshed::Unknown => return Err(refused()),
+            Refreshed::Overtaken | Refreshed::Dead | Refreshed::Unknown => {
+                return Err(CredentialError::RefreshRefused);
+            }
         };
         let issued = self.issue_time(&family.identity.subject);
         self.issue_for(&family, issued, &valid, cut_offs)
     }
 
     /// Ends the family of a refresh token. Returns whether it was live.
-    pub(in crate::auth::tokens) async fn logout(&self, text: &str) -> Result<bool, Problem> {
-        self.refresh_key().await.map_err(unavailable)?;
+    pub(in crate::auth::tokens) async fn logout(
+        &self,
+        text: &str,
+    ) -> Result<bool, CredentialError> {
+        self.refresh_key().await.map_err(CredentialError::token_store)?;
         let Some(token) = OpaqueToken::parse(OpaqueKind::Refresh, text) else { return Ok(false) };
         let family = self.store.end_family(TokenHash(token.hash())).await;
         if family.is_err() {
             // A store may return revocations although it could not write.
             let _ = self.sync().await;
         }
-        match family.map_err(unavailable)? {
+        match family.map_err(CredentialError::token_store)? {
             Some(family) => self.end_access(&family).await.map(|()| true),
             None => Ok(false),
         }
@@ -199,7 +207,7 @@ impl TokenService {
         issued: Timestamp,
         refresh: &OpaqueToken,
         cut_offs: u64,
-    ) -> Result<Issued, Problem> {
+    ) -> Result<Issued, CredentialError> {
         self.check_cut_offs(&scoped(None, &family.identity.subject), cut_offs)?;
         let session = Handle(family.id).to_string();
         let authenticated = Some(family.authenticated);
@@ -210,10 +218,10 @@ impl TokenService {
     }
 
     /// Revokes the access tokens of a family that ended.
-    async fn end_access(&self, family: &Family) -> Result<(), Problem> {
+    async fn end_access(&self, family: &Family) -> Result<(), CredentialError> {
         let until = self.issue_time(&family.identity.subject).after(self.longest);
         let id = Handle(family.id).to_string().into();
         let revocation = Revocation::Token { id, until };
-        self.revoke(revocation).await.map(drop).map_err(unavailable)
+        self.revoke(revocation).await.map(drop).map_err(CredentialError::token_store)
     }
 }

@@ -8,7 +8,6 @@ mod verification;
 use std::{fmt, sync::Arc, time::Duration};
 
 use policy_core::{
-    Refusal,
     secret::SecretKey,
     time::Timestamp,
     token::{RefreshKey, RevocationSet, Verifier},
@@ -21,6 +20,7 @@ use super::external::{Issuers, Own};
 use super::{OnStale, TokenKeys, TokenSettings, revocation_cache::RevocationCache};
 use crate::{
     auth::{
+        CredentialError,
         revocation_events::RevocationBus,
         store_era::{OTHER_SECRET, StoreEra},
     },
@@ -29,7 +29,6 @@ use crate::{
         error::StartProblem,
         escape::printable,
         event::log,
-        problem::Problem,
     },
     store::{News, StoreError, TokenStore, news::Hints},
 };
@@ -285,8 +284,8 @@ impl TokenService {
         }
     }
 
-    fn draw<const N: usize>(&self) -> Result<[u8; N], Problem> {
-        self.random.draw().map_err(|error| Problem::internal(error.to_string()))
+    fn draw<const N: usize>(&self) -> Result<[u8; N], CredentialError> {
+        self.random.draw().map_err(CredentialError::invalid)
     }
 
     #[cfg(test)]
@@ -306,11 +305,4 @@ impl fmt::Debug for TokenService {
 fn refreshes(family: Duration, access: Duration) -> u32 {
     let needed = family.as_secs() / access.as_secs().max(1);
     u32::try_from(needed.saturating_mul(2).saturating_add(100)).unwrap_or(u32::MAX)
-}
-
-/// 503: the client keeps its credential and retries.
-#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
-pub(super) fn unavailable(error: StoreError) -> Problem {
-    log!(TokenStoreFailed, error = %printable(&error.to_string()));
-    Problem::from(Refusal::TokenStoreUnavailable)
 }

@@ -1,11 +1,10 @@
 //! Revocations and cut-offs, in the store and in this process.
 
-use policy_core::{Refusal, session::Handle, time::Timestamp};
+use policy_core::{session::Handle, time::Timestamp};
 
-use super::{TokenService, unavailable};
+use super::TokenService;
 use crate::{
-    auth::tokens::scoped,
-    base::problem::Problem,
+    auth::{CredentialError, tokens::scoped},
     store::{Revocation, Revoked, StoreError},
 };
 
@@ -21,9 +20,9 @@ impl TokenService {
         &self,
         user: &str,
         cut_offs: u64,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), CredentialError> {
         if self.revocation_cache.is_cut_off(user, cut_offs) {
-            return Err(Refusal::SessionEnded.into());
+            return Err(CredentialError::Ended);
         }
         Ok(())
     }
@@ -33,10 +32,10 @@ impl TokenService {
         &self,
         id: &str,
         expires: Timestamp,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), CredentialError> {
         let until = expires.after(self.leeway);
         let revocation = Revocation::Token { id: id.into(), until };
-        self.revoke(revocation).await.map(drop).map_err(unavailable)
+        self.revoke(revocation).await.map(drop).map_err(CredentialError::token_store)
     }
 
     /// Revokes everything issued to a user of this app.

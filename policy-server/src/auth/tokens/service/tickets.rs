@@ -4,10 +4,12 @@ use policy_core::token::{OpaqueKind, OpaqueToken, TokenError, TokenNames};
 #[cfg(feature = "testing")]
 use policy_core::{session::Identity, time::Timestamp};
 
-use super::{TokenService, unavailable};
+use super::TokenService;
 use crate::{
-    auth::tokens::{Caller, foreign_issuer_of, scoped},
-    base::problem::Problem,
+    auth::{
+        CredentialError,
+        tokens::{Caller, foreign_issuer_of, scoped},
+    },
     store::{StoreError, Ticket, TokenHash},
 };
 
@@ -17,8 +19,8 @@ impl TokenService {
         &self,
         caller: Caller,
         cut_offs: u64,
-    ) -> Result<String, Problem> {
-        self.refresh_key().await.map_err(unavailable)?;
+    ) -> Result<String, CredentialError> {
+        self.refresh_key().await.map_err(CredentialError::token_store)?;
         self.check_cut_offs(&caller.user(), cut_offs)?;
         let token = OpaqueToken::drawn(OpaqueKind::Ticket, self.draw()?);
         let made = self.revocation_cache.issue_time(&caller.user(), self.clock.now());
@@ -31,7 +33,10 @@ impl TokenService {
             token: caller.token,
             cut_offs,
         };
-        self.store.put_ticket(TokenHash(token.hash()), ticket).await.map_err(unavailable)?;
+        self.store
+            .put_ticket(TokenHash(token.hash()), ticket)
+            .await
+            .map_err(CredentialError::token_store)?;
         Ok(token.text())
     }
 
@@ -66,7 +71,7 @@ impl TokenService {
         identity: Identity,
         authenticated: Option<Timestamp>,
         issuer: Option<&str>,
-    ) -> Result<String, Problem> {
+    ) -> Result<String, CredentialError> {
         let expires = self.clock.now().after(self.lifetime);
         let token = issuer.map(|issuer| (scoped(Some(issuer), "probe").into(), expires));
         let caller = Caller { identity, authenticated, session: None, token };

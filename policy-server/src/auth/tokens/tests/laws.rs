@@ -39,7 +39,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// The state after some steps.
-struct Outcome {
+struct HandlerOutcome {
     instance: Instance,
     clock: Clock,
     /// All refresh tokens that were issued, in the order of their family.
@@ -50,7 +50,7 @@ struct Outcome {
     repeated: usize,
 }
 
-fn play(steps: &[Step]) -> Outcome {
+fn play(steps: &[Step]) -> HandlerOutcome {
     let clock = Clock::at(START);
     let instance = Instance::new(settings(), MemoryStore::new(), &clock);
     let tokens = instance.tokens();
@@ -104,7 +104,7 @@ fn play(steps: &[Step]) -> Outcome {
             }
         }
     }
-    Outcome { instance, clock, chain, access, has_reuse, is_ended, repeated }
+    HandlerOutcome { instance, clock, chain, access, has_reuse, is_ended, repeated }
 }
 
 /// Any order of refreshes, thefts and logouts by two clients leaves at most one valid refresh token

@@ -25,7 +25,7 @@ use tokio::sync::broadcast;
 
 use super::{Caller, Issued, TokenService, TokenSettings, Tokens};
 use crate::{
-    Clock, Problem, Random,
+    Clock, CredentialError, Problem, Random,
     auth::{
         CutOffs, Known,
         revocation_events::{RevocationBus, RevocationEvent},

@@ -143,7 +143,7 @@ fn run(case: &Value) -> usize {
 fn check(
     name: &str,
     expect: &Value,
-    outcome: Result<Issued, Problem>,
+    outcome: Result<Issued, CredentialError>,
     was_asked: bool,
     has_ended: bool,
     named: &mut HashMap<String, String>,
@@ -156,7 +156,8 @@ fn check(
             assert!(!issued.access_token.is_empty());
         }
         // All failures get the same response; the reason is internal.
-        (Err(problem), Some(error)) => {
+        (Err(refused), Some(error)) => {
+            let problem = Problem::from(refused);
             assert_eq!(
                 problem.to_string(),
                 "401 The refresh token is not valid (token.refresh-refused)"

@@ -103,7 +103,7 @@ fn unreadable_tokens_are_not_issued() {
         tokens.issue_with(&ada(), &serde_json::json!({"long": long})),
     ];
     for outcome in refused {
-        assert_eq!(outcome.unwrap_err().status(), 500);
+        assert_eq!(outcome.unwrap_err().problem().status(), 500);
     }
 }
 
@@ -158,7 +158,7 @@ fn a_ticket_is_taken_once_and_in_time() {
     clock.advance(Duration::from_secs(30));
     assert!(take(&late).is_none(), "after 30 seconds");
     assert!(take("tk_nonsense").is_none());
-    assert_eq!(wait(instance.tokens().ticket()).unwrap_err().status(), 401);
+    assert_eq!(wait(instance.tokens().ticket()).unwrap_err(), CredentialError::NoCaller);
 }
 
 #[test]
@@ -205,7 +205,10 @@ fn a_refresh_token_ends_with_its_family() {
         text = wait(instance.tokens().refresh(&text)).unwrap().refresh_token.unwrap();
     }
     clock.advance(Duration::from_secs(86_400));
-    assert_eq!(wait(instance.tokens().refresh(&text)).unwrap_err().status(), 401);
+    assert_eq!(
+        wait(instance.tokens().refresh(&text)).unwrap_err(),
+        CredentialError::RefreshRefused
+    );
 }
 
 #[test]
@@ -216,7 +219,7 @@ fn a_compromised_key_signs_nothing_that_is_accepted() {
     let instance = Instance::new(tokens, MemoryStore::new(), &clock);
     let stolen = instance.sign("J1", "ada", START, START + 300);
     let only = wait(instance.tokens().revoke_key("old")).unwrap_err();
-    assert_eq!((only.status().as_u16(), instance.verify(&stolen)), (500, Ok(())));
+    assert_eq!((only.problem().status().as_u16(), instance.verify(&stolen)), (500, Ok(())));
     keys.replace([("new", SecretKey::drawn([2; 32]))]).unwrap();
     wait(instance.tokens().revoke_key("old")).unwrap();
     assert_eq!(instance.verify(&stolen), Err(TokenError::UnknownKey));

@@ -3,9 +3,10 @@
 use http::{HeaderMap, HeaderValue, Request, header};
 use policy_core::Refusal;
 use policy_manifest::{
-    Route,
+    ManifestRoute,
     engine::{
-        Caller as Sender, CredentialState as State, CsrfToken, Decision, Engine, Login, Outcome,
+        CredentialState as State, CsrfTokenState, Decision, Engine, Login, Outcome,
+        RequestCredentials as Sender,
     },
 };
 
@@ -109,7 +110,7 @@ fn judge(
 
 /// The fault if the response, in which the probe tries to relax `Cache-Control`, permits caches more
 /// than its route states: no permission may be wider, and no restriction may be missing.
-fn kept_otherwise(route: &Route, headers: &HeaderMap) -> Option<Fault> {
+fn kept_otherwise(route: &ManifestRoute, headers: &HeaderMap) -> Option<Fault> {
     let stated = route.cache.as_ref()?.control();
     let stated = stated.split(';').next().filter(|stated| !stated.is_empty())?;
     let control = headers.get(header::CACHE_CONTROL).map(HeaderValue::as_bytes);
@@ -166,7 +167,7 @@ fn sender(caller: &Caller, headers: &HeaderMap) -> Sender {
         CredentialKind::Own => (),
     }
     if headers.contains_key(policy_core::csrf::HEADER) {
-        sender.csrf = CsrfToken::Valid;
+        sender.csrf = CsrfTokenState::Valid;
     }
     sender
 }
@@ -230,7 +231,7 @@ mod tests {
             (kept_by_nobody, "private, no-cache", false),
             (kept_by_nobody, "", false),
         ] {
-            let mut route = Route::handler("/", ["GET"], Auth::Public);
+            let mut route = ManifestRoute::handler("/", ["GET"], Auth::Public);
             route.cache = Some((&policy).into());
             let headers = HeaderMap::from_iter([(header::CACHE_CONTROL, sent.parse().unwrap())]);
             let fault = kept_otherwise(&route, &headers);
