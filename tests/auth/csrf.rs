@@ -152,7 +152,7 @@ async fn public_sessions(
     body: String,
 ) -> Result<String, Problem> {
     shared.called();
-    sessions.list_user("ada").await?;
+    sessions.revoke_user("ada").await?;
     Ok(body)
 }
 

@@ -85,7 +85,7 @@ pub fn is_forwarding(name: &HeaderName) -> bool {
 /// // The client wrote the element in front of it.
 /// let Reported::Node(client) = statement.client else { panic!("{statement:?}") };
 /// assert_eq!(client.address.to_string(), "192.0.2.1");
-/// assert_eq!(statement.scheme, Some(Scheme::Https));
+/// assert_eq!(statement.scheme, Some(UriScheme::Https));
 /// assert_eq!(statement.host, Some("a.example"));
 /// # Ok::<(), policy_core::Rule>(())
 /// ```
@@ -132,7 +132,7 @@ pub fn forwarded<'a>(
 /// let statement = x_forwarded(&headers, &[IpNetwork::parse("10.0.0.0/8")?], Hosts::Ignored).unwrap();
 /// let Reported::Node(client) = statement.client else { panic!("{statement:?}") };
 /// assert_eq!(client.address.to_string(), "192.0.2.1");
-/// assert_eq!(statement.scheme, Some(Scheme::Https));
+/// assert_eq!(statement.scheme, Some(UriScheme::Https));
 /// # Ok::<(), policy_core::Rule>(())
 /// ```
 pub fn x_forwarded<'a>(

@@ -7,7 +7,7 @@ use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
     header::{LOCATION, ORIGIN, WWW_AUTHENTICATE},
 };
-use policy_core::{Refusal, cache::forbid_storing, head::Single, token::TokenError};
+use policy_core::{Refusal, head::Single, token::TokenError};
 
 use super::AuthService;
 use crate::{
@@ -138,13 +138,7 @@ impl IntoResponse for Denied {
                 response.headers_mut().insert(LOCATION, page);
                 response
             }
-            (None, Some(problem)) => {
-                let mut response = problem.into_response();
-                if self.refusal.is_uncacheable() {
-                    forbid_storing(response.headers_mut());
-                }
-                response
-            }
+            (None, Some(problem)) => problem.into_response(),
             (None, None) => Problem::from(self.refusal).into_response(),
         };
         let headers = response.headers_mut();

@@ -22,7 +22,7 @@ pub use invalid::Invalid;
 pub(crate) use invalid::escaped;
 pub(crate) use negotiate::{formats, negotiate};
 use own::{Own, RESERVED, listed_body, status_of};
-use policy_core::Refusal;
+use policy_core::{Refusal, cache::forbid_storing};
 use serde::Serialize;
 
 pub(crate) use rejection::{is_text, of_text, rejection, unsupported};
@@ -426,6 +426,10 @@ impl IntoResponse for Problem {
         };
         if let Some(seconds) = retry_after {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        // Of a listed one, the policy of the response knows.
+        if matches!(&self.0, Kind::Own(own) if own.is_uncacheable) {
+            forbid_storing(headers);
         }
         response.extensions_mut().insert(Shown(self));
         response

@@ -25,6 +25,8 @@ pub(super) struct Own {
     pub(super) members: Map<String, Value>,
     /// In seconds; a header, not a member.
     pub(super) retry_after: Option<u64>,
+    /// Whether no cache may store it, since it depends on what a shared cache does not know.
+    pub(super) is_uncacheable: bool,
 }
 
 impl Own {
@@ -36,6 +38,7 @@ impl Own {
             code: None,
             detail: None,
             instance: None,
+            is_uncacheable: false,
             members: Map::new(),
             retry_after: None,
         }
@@ -58,6 +61,7 @@ impl From<Refusal> for Own {
             title: Some(Cow::Borrowed(refusal.title())),
             code: Some(Cow::Borrowed(refusal.code())),
             retry_after: refusal.retry_after().map(u64::from),
+            is_uncacheable: refusal.is_uncacheable(),
             ..Self::new(status_of(refusal))
         }
     }
