@@ -52,6 +52,7 @@ fn the_exit_code_says_whether_the_gate_refuses() {
     };
     let narrowed = strict(&|shop| shop.routes.retain(|route| route.path != "/hello"));
     let limits = strict(&|shop| shop.routes[0].limits.body = Some(1 << 30));
+    let limited = strict(&|shop| shop.routes[0].limits.body = Some(1 << 10));
     let unprotected = strict(&|shop| shop.routes[0].headers = None);
     let widened = strict(&|shop| {
         let exempt = Csrf::Exempt("a test".to_owned());
@@ -64,7 +65,8 @@ fn the_exit_code_says_whether_the_gate_refuses() {
     for (name, manifest, codes) in [
         ("same", shop(), (0, 0)),
         ("narrowed", narrowed, (1, 0)),
-        ("limits", limits, (1, 0)),
+        ("limits", limits, (1, 1)),
+        ("limited", limited, (1, 0)),
         ("unprotected", unprotected, (1, 1)),
         ("widened", widened, (1, 1)),
         ("new", new, (1, 1)),

@@ -32,10 +32,20 @@ pub(super) fn of_app(old: &AppFacts, new: &AppFacts) -> Vec<Change> {
                 "lax" => 1,
                 _ => 2,
             };
+            // Sibling hosts, and pages without HTTPS, cannot set a cookie of this name (RFC 6265bis
+            // 4.1.3).
+            let protection = |cookie: &str| match cookie.to_ascii_lowercase() {
+                name if name.starts_with("__host-") => 2,
+                name if name.starts_with("__secure-") => 1,
+                _ => 0,
+            };
+            let [before, after] = [&old.cookie, &new.cookie].map(|cookie| protection(cookie));
             let opens = strictness(&new.same_site) > strictness(&old.same_site)
+                || after < before
                 || (new.domain != old.domain && new.domain.is_some())
                 || (old.partitioned && !new.partitioned);
             let narrows = strictness(&new.same_site) < strictness(&old.same_site)
+                || after > before
                 || (new.domain != old.domain && old.domain.is_some())
                 || (new.partitioned && !old.partitioned);
             let direction = Direction::of(opens, narrows).unwrap_or(Direction::Shifts);

@@ -130,15 +130,57 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     if old == new {
         return None;
     }
-    let is_public = |cache: Option<&Cache>| {
-        cache.is_some_and(|cache| cache.audience == Audience::Public && !cache.no_store)
-    };
-    let direction = match (is_public(old), is_public(new)) {
-        (false, true) => Direction::Opens,
-        _ => Direction::Shifts,
-    };
+    let direction =
+        Direction::of(exceeds(new, old), exceeds(old, new)).unwrap_or(Direction::Shifts);
     let words = |cache: Option<&Cache>| cache.map_or_else(|| "none".to_owned(), Cache::control);
     Some((direction, format!("was `{}`, is `{}`", words(old), words(new))))
+}
+
+/// Whether more caches may keep responses by one policy than by the other, for longer, or for more
+/// requests.
+fn exceeds(one: Option<&Cache>, other: Option<&Cache>) -> bool {
+    if storers(one) > storers(other) {
+        return true;
+    }
+    let (Some(one), Some(other)) = (one, other) else { return false };
+    let varies = |one: &Cache, other: &Cache| one.vary.iter().all(|name| other.vary.contains(name));
+    !one.no_store
+        && (lifetimes(one).into_iter().zip(lifetimes(other)).any(|(one, other)| one > other)
+            || !varies(other, one))
+}
+
+/// The caches that may keep a response (RFC 9111 3): none, those of one user, shared ones if its
+/// request has no `Authorization`, or all.
+fn storers(cache: Option<&Cache>) -> u8 {
+    match cache {
+        Some(cache) if cache.no_store => 0,
+        // Without a policy, handlers say it, and responses to a caller stay private.
+        None => 1,
+        Some(cache) => match cache.audience {
+            Audience::Private => 1,
+            Audience::Public => 3,
+            _ if cache.s_maxage.is_some() => 3,
+            _ => 2,
+        },
+    }
+}
+
+/// How long caches serve a response, in seconds: the user's, shared ones, while they ask, after an
+/// error; and whether they may go on without asking. Unstated lifetimes are estimated (RFC 9111 4.2.2).
+fn lifetimes(cache: &Cache) -> [i64; 5] {
+    let asks = |age: i64| if cache.no_cache { 0 } else { age };
+    let own = cache.max_age.unwrap_or(i64::MAX);
+    let shared = match cache.audience {
+        Audience::Private => 0,
+        _ => cache.s_maxage.unwrap_or(own),
+    };
+    [
+        asks(own),
+        asks(shared),
+        asks(cache.stale_while_revalidate.unwrap_or(0)),
+        asks(cache.stale_if_error.unwrap_or(0)),
+        i64::from(!cache.must_revalidate),
+    ]
 }
 
 /// The directives of `Cache-Control`.

@@ -17,7 +17,7 @@ pub struct Side<'a> {
 /// The effect of a change on access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
-    /// Something is allowed that was refused, or a protection is gone.
+    /// Something is allowed that was refused, or a protection is gone, weaker, or of unknown strength.
     Opens,
     /// Something is refused that was allowed, which may break clients.
     Narrows,

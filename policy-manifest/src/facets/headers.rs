@@ -1,5 +1,8 @@
 //! `#[headers]`: security headers of responses.
 
+mod csp;
+mod strictness;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use policy_core::{
@@ -105,7 +108,14 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
                     words.push(format!("`{name}: {value}`{on} is new"));
                 }
                 (Some(one), Some(other)) if one != other => {
-                    words.push(format!("`{name}`{on} was `{one}`, is `{other}`"));
+                    let order = strictness::compare(name, one, other);
+                    opens |= order.is_none_or(|order| order.opens);
+                    narrows |= order.is_some_and(|order| order.narrows);
+                    let doubt = match order {
+                        Some(_) => "",
+                        None => ", which cannot be shown to be as strict",
+                    };
+                    words.push(format!("`{name}`{on} was `{one}`, is `{other}`{doubt}"));
                 }
                 _ => (),
             }

@@ -92,13 +92,9 @@ pub(super) const FACET: FacetEntry = FacetEntry {
 fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     let [old, new] = [old, new].map(|side| &side.route.limits);
     let (mut opens, mut narrows, mut words) = (false, false, Vec::new());
-    // Requests per second; no rate is unbounded.
-    let speed = |limits: &RouteLimits| {
-        limits.rate.map_or(f64::INFINITY, |rate| f64::from(rate.count) / rate.per_ms as f64)
-    };
     if old.rate != new.rate {
-        opens |= speed(new) > speed(old);
-        narrows |= speed(new) < speed(old);
+        opens |= exceeds(new.rate, old.rate);
+        narrows |= exceeds(old.rate, new.rate);
         words.push(format!("rate was {}, is {}", rate_words(old), rate_words(new)));
     }
     let number = |value: Option<u64>| value.map_or_else(|| "none".to_owned(), |n| n.to_string());
@@ -119,6 +115,14 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     }
     let shifts = (!words.is_empty()).then_some(Direction::Shifts);
     Some((Direction::of(opens, narrows).or(shifts)?, words.join(", ")))
+}
+
+/// Whether some client may send requests by one rate that the other refuses: more at once, more in
+/// the long run, or counted by another property.
+fn exceeds(one: Option<RouteRate>, other: Option<RouteRate>) -> bool {
+    let (Some(one), Some(other)) = (one, other) else { return other.is_some() };
+    let speed = |rate: RouteRate, per: RouteRate| u128::from(rate.count) * u128::from(per.per_ms);
+    one.by != other.by || one.count > other.count || speed(one, other) > speed(other, one)
 }
 
 /// The limits of WebSockets. A manifest lists only those that are stated; the others have defaults.

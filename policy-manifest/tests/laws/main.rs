@@ -1,4 +1,6 @@
-//! Laws of sets of origins, on generated cases.
+//! Laws of sets of origins, and of the order of policies, on generated cases.
 #![expect(clippy::expect_used, reason = "what a test cannot do without fails it")]
 
+mod headers;
+mod order;
 mod regions;

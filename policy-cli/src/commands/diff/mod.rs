@@ -37,8 +37,8 @@ Examples:
 OLD and NEW are each a file, `-`, a git revision (its policy.lock), or REVISION:PATH.
 
 Exit codes: 0 nothing differs, 1 something differs, 2 wrong use or unreadable input, 3 an error of the
-comparison itself. With --no-new-access, 0 also if clients lose access, and if limits or what protects
-nothing changes; 1 if somebody gains access or a protection is gone.")]
+comparison itself. With --no-new-access, 0 also if clients lose access, and if what protects nothing
+changes; 1 if somebody gains access, or a protection or a limit is gone or weaker.")]
 pub(crate) struct Arguments {
     /// The old policy [default: HEAD].
     #[arg(value_name = "OLD", default_value = "HEAD", hide_default_value = true)]
@@ -49,7 +49,7 @@ pub(crate) struct Arguments {
     /// The format of the result.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
-    /// Fail only if somebody gains access, or a protection is gone.
+    /// Fail only if somebody gains access, or a protection or a limit is gone or weaker.
     #[arg(long)]
     no_new_access: bool,
     #[command(flatten)]
@@ -94,7 +94,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         false => !compared.diff.is_empty(),
     };
     if arguments.no_new_access && is_refused {
-        output.note("`--no-new-access`: somebody gains access, or a protection is gone");
+        output.note("`--no-new-access`: somebody gains access, or a protection is gone or weaker");
     }
     Ok(if is_refused { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
@@ -112,9 +112,10 @@ impl Compared {
         self.diff.findings.iter().filter(move |finding| finding.axis == axis)
     }
 
-    /// Whether any caller gains access or a protection is gone.
+    /// Whether any caller gains access, or a protection is gone or weaker.
     fn opens(&self) -> bool {
-        self.findings_on(Axis::Widened).next().is_some() || self.diff.changes.iter().any(opens)
+        self.findings_on(Axis::Widened).next().is_some()
+            || self.diff.changes.iter().any(|change| change.direction.opens())
     }
 
     /// Where a change of the new policy is written.
@@ -144,12 +145,6 @@ impl Compared {
             .collect();
         if words.is_empty() { vec!["nothing differs".to_owned()] } else { words }
     }
-}
-
-/// Whether a change that gives no request access removes a protection. More requests at once, or
-/// longer ones, are not access.
-fn opens(change: &Change) -> bool {
-    change.direction.opens() && change.facet != "limits"
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use policy_manifest::{
     diff::{Axis, DiffFinding, PathMethods},
 };
 
-use super::{Compared, opens, witness};
+use super::{Compared, witness};
 use crate::{
     lines::Lines,
     sarif::{self, SarifFinding, SarifLevel},
@@ -60,7 +60,7 @@ fn finding(compared: &Compared, finding: &DiffFinding) -> SarifFinding {
 fn change(compared: &Compared, change: &Change) -> SarifFinding {
     SarifFinding {
         rule: "policy-changed".to_owned(),
-        level: if opens(change) { SarifLevel::Warning } else { SarifLevel::Note },
+        level: if change.direction.opens() { SarifLevel::Warning } else { SarifLevel::Note },
         message: change.to_string(),
         help:
             "make sure that this change is intended, although no request gains or loses access by it"

@@ -1,0 +1,132 @@
+//! The order of rates and of caching policies. The oracles ask each policy about single requests.
+
+use policy_core::{cache::Audience, limits::RateKey};
+use policy_core_tests::law::{Precondition, holds};
+use policy_manifest::{
+    Auth, Cache, Direction, Manifest, ManifestRoute, RouteRate, SessionFacts, changes,
+};
+use proptest::{
+    option,
+    prelude::*,
+    sample::{select, subsequence},
+};
+
+/// Whether a change of one route opens, and whether it narrows.
+fn found(edit: impl Fn(&mut ManifestRoute, bool)) -> (bool, bool) {
+    let of = |is_new| {
+        let mut manifest = Manifest::new();
+        let mut route = ManifestRoute::handler("/", ["GET"], Auth::Public);
+        edit(&mut route, is_new);
+        manifest.routes.push(route);
+        manifest
+    };
+    let changes = changes(&of(false), &of(true)).expect("two policies");
+    let any = |is: fn(Direction) -> bool| changes.iter().any(|change| is(change.direction));
+    (any(Direction::opens), any(Direction::narrows))
+}
+
+fn rate() -> impl Strategy<Value = Option<(u32, u64)>> {
+    option::weighted(0.9, (1_u32..6, 1_u64..6))
+}
+
+/// The most requests of one client that are granted until this time: all of a period at once, then
+/// one after each share of it.
+fn granted(rate: Option<(u32, u64)>, until: u64) -> u64 {
+    rate.map_or(u64::MAX, |(count, per_ms)| u64::from(count) + until * u64::from(count) / per_ms)
+}
+
+/// How long a cache that may keep the response serves it: the user's own, and a shared one that sees
+/// no `Authorization` (RFC 9111 3, 4.2.1).
+fn served(cache: &Cache, is_shared: bool) -> Option<i64> {
+    let is_private = cache.audience == Audience::Private;
+    if cache.no_store || (is_shared && is_private) {
+        return None;
+    }
+    let age = if is_shared { cache.s_maxage.or(cache.max_age) } else { cache.max_age };
+    Some(if cache.no_cache { 0 } else { age.unwrap_or(i64::MAX) })
+}
+
+fn cache() -> impl Strategy<Value = Cache> {
+    let audience = select(vec![Audience::Private, Audience::Public]);
+    let age = || option::of(0_i64..3);
+    let vary = subsequence(vec!["x-one", "x-two"], 0..=2);
+    let parts = (any::<bool>(), proptest::bool::weighted(0.2), audience, age(), age(), vary);
+    parts.prop_map(|(no_cache, no_store, audience, max_age, s_maxage, vary)| {
+        let is_public = audience == Audience::Public;
+        Cache {
+            no_store,
+            no_cache: no_cache && !no_store,
+            audience,
+            max_age: max_age.filter(|_| !no_store),
+            s_maxage: s_maxage.filter(|_| !no_store && is_public),
+            vary: vary.into_iter().map(str::to_owned).collect(),
+            ..Cache::default()
+        }
+    })
+}
+
+/// A rate that grants more requests at some time opens, and one that grants fewer narrows.
+#[test]
+fn a_rate_that_grants_more_at_some_time_opens() {
+    holds("rates", 95, (rate(), rate()), |(old, new)| {
+        let found = found(|route, is_new| {
+            let rate = if is_new { new } else { old };
+            let by = RateKey::Address;
+            route.limits.rate = rate.map(|(count, per_ms)| RouteRate { count, per_ms, by });
+        });
+        // After 100 periods, the speed decides.
+        let times = || (0..100).chain([100_000]);
+        let exceeds = |one, other| times().any(|until| granted(one, until) > granted(other, until));
+        let expected = (exceeds(new, old), exceeds(old, new));
+        prop_assert_eq!(found, expected);
+        Ok(Precondition::met_if(expected != (false, false)))
+    });
+}
+
+/// A policy by which some cache serves a response that it did not keep, for longer, or to more
+/// requests, opens.
+#[test]
+fn a_caching_policy_that_serves_more_opens() {
+    holds("caching", 60, (cache(), cache()), |(old, new)| {
+        let (opens, _) = found(|route, is_new| {
+            route.cache = Some(if is_new { new.clone() } else { old.clone() });
+        });
+        let serves_more = [false, true].into_iter().any(|is_shared| {
+            let forgets = || old.vary.iter().any(|name| !new.vary.contains(name));
+            served(&new, is_shared).is_some_and(|after| {
+                served(&old, is_shared).is_none_or(|before| after > before || forgets())
+            })
+        });
+        prop_assert!(!serves_more || opens, "{} to {}", old.control(), new.control());
+        Ok(Precondition::met_if(serves_more))
+    });
+}
+
+#[test]
+fn a_rate_that_counts_another_property_opens_and_narrows() {
+    let found = found(|route, is_new| {
+        let by = if is_new { RateKey::Address } else { RateKey::Principal };
+        route.limits.rate = Some(RouteRate { count: 5, per_ms: 1000, by });
+    });
+    assert_eq!(found, (true, true));
+}
+
+#[test]
+fn a_session_cookie_that_loses_its_prefix_opens() {
+    for (old, new, expected) in [
+        ("__Host-sid", "sid", (true, false)),
+        ("__Host-sid", "__Secure-sid", (true, false)),
+        ("sid", "__Host-sid", (false, true)),
+        ("__Host-sid", "__host-id", (false, false)),
+    ] {
+        let of = |cookie: &str| {
+            let mut manifest = Manifest::new();
+            manifest.app.sessions = Some(SessionFacts::new("memory", cookie, "lax"));
+            manifest
+        };
+        let changes = changes(&of(old), &of(new)).expect("two policies");
+        let any = |is: fn(Direction) -> bool| changes.iter().any(|change| is(change.direction));
+        assert_eq!((any(Direction::opens), any(Direction::narrows)), expected, "{old} to {new}");
+        assert_eq!(changes.len(), 1);
+    }
+}
