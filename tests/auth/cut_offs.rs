@@ -316,6 +316,8 @@ async fn the_end_of_a_session_ends_its_tokens_and_tickets() {
         }
         assert_eq!(ada.who().await, None, "{end}");
         assert_eq!(good(&scenario, &issued).await, [false; 4], "{end}");
+        let by_ticket = scenario.client.get(&format!("/by-ticket?ticket={}", issued[3]));
+        assert_problem(&by_ticket.send().await, 401, "auth.ticket-invalid");
         assert_eq!(good(&scenario, &of_other).await, [true; 4], "{end}");
     }
 }

@@ -9,12 +9,6 @@ async fn issue(tokens: Tokens) -> Result<String, Problem> {
     Ok(tokens.issue(&Identity::new("ada").scopes(["a", "b"]))?.access_token)
 }
 
-#[post("/session/issue")]
-#[auth(session)]
-async fn session_issue(me: Principal, tokens: Tokens) -> Result<String, Problem> {
-    Ok(tokens.issue(&Identity::new(me.subject()))?.access_token)
-}
-
 #[get("/token")]
 #[auth(token)]
 async fn token(me: Principal) -> String {
@@ -28,7 +22,7 @@ async fn cut_off(user: String, tokens: Tokens) -> Result<(), CredentialError> {
 }
 
 fn all() -> Vec<Route<All>> {
-    routes![issue, session_issue, token, revoke, cut_off, cut_off_all]
+    routes![issue, token, revoke, cut_off, cut_off_all]
 }
 
 impl Scenario {
@@ -69,30 +63,6 @@ async fn a_token_ends_by_its_name_its_user_and_with_all_others() {
     }
     assert_eq!(scenario.client.post("/cut-off/eve").send().await.status(), 200);
     assert_eq!(scenario.status(&scenario.issue().await).await, 200);
-}
-
-#[tokio::test]
-async fn a_token_expires_when_it_says() {
-    let scenario = Scenario::new(all()).await;
-    let token = scenario.issue().await;
-    // Five minutes, and the tolerated difference of clocks.
-    scenario.advance(300 + 29);
-    assert_eq!(scenario.status(&token).await, 200);
-    scenario.advance(1);
-    let response =
-        scenario.client.get("/token").header("authorization", bearer(&token)).send().await;
-    assert_problem(&response, 401, "auth.token-expired");
-}
-
-/// Also for somebody who copied the token.
-#[tokio::test]
-async fn a_token_ends_with_the_session_that_it_was_issued_in() {
-    let scenario = Scenario::new(all()).await;
-    let ada = scenario.login("ada").await;
-    let token = ada.post("/session/issue").send().await.text();
-    assert_eq!(scenario.status(&token).await, 200);
-    assert_eq!(ada.post("/logout").send().await.status(), 200);
-    assert_eq!(scenario.status(&token).await, 401);
 }
 
 #[tokio::test]

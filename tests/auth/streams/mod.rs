@@ -139,12 +139,6 @@ async fn ticket(tokens: Tokens) -> Result<String, CredentialError> {
     tokens.ticket().await
 }
 
-#[get("/by-ticket")]
-#[auth(ticket)]
-async fn by_ticket(me: Principal) -> String {
-    me.subject().to_owned()
-}
-
 #[post("/revoke-others")]
 #[auth(session)]
 async fn revoke_others(sessions: Sessions) -> Result<(), Problem> {
@@ -195,7 +189,6 @@ fn all() -> Vec<Route<All>> {
         cut_off,
         cut_off_all,
         ticket,
-        by_ticket,
         revoke_others,
         revoke_all,
         elevate,

@@ -52,16 +52,3 @@ async fn a_ticket_opens_the_websocket_of_a_program_and_of_an_own_page_but_of_no_
         }
     }
 }
-
-/// A ticket that was issued before the end of its session and is used after it.
-#[tokio::test]
-async fn a_ticket_ends_with_the_session_that_it_was_made_in() {
-    let site = Site::new().await;
-    let ada = site.login("ada").await;
-    let ticket = site.post("/ticket", &ada, "").await.text().to_owned();
-    let other = site.post("/ticket", &ada, "").await.text().to_owned();
-    assert_eq!(site.send(&format!("GET /by-ticket?ticket={other}"), &[]).await.text(), "ada");
-    site.post("/logout", &ada, "").await;
-    let response = site.send(&format!("GET /by-ticket?ticket={ticket}"), &[]).await;
-    assert_eq!(response.problem(), (401, "auth.ticket-invalid".to_owned()));
-}

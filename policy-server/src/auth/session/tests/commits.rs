@@ -131,26 +131,6 @@ fn only_a_logout_removes_a_cookie_that_names_no_session() {
 }
 
 #[test]
-fn an_unavailable_store_ends_no_session() {
-    let world = default();
-    let id = world.login(None, "ada");
-    world.store.fail();
-    let request = world.request(Some(&id));
-    assert!(wait(request.load()).is_err());
-    assert!(wait(request.load()).is_err());
-    let sessions = Sessions::new(Arc::clone(&request));
-    assert_eq!(wait(sessions.login("ada")), Err(CredentialError::SessionStore));
-    let committed = commit(&request, 503).unwrap();
-    assert!(committed.set_cookie.is_none());
-    world.store.fail_to_write();
-    let request = world.request(Some(&id));
-    session(&request).set("a", 1).unwrap();
-    assert_eq!(commit(&request, 200).unwrap_err().refusal().status(), 503);
-    world.store.recover();
-    assert!(world.is_alive(&id));
-}
-
-#[test]
 fn rights_need_a_status_below_400_and_writes_one_below_500() {
     for (status, rights, write) in [
         (200, true, true),
@@ -189,27 +169,6 @@ fn a_refused_login_of_another_user_takes_nothing() {
     assert_eq!(world.user(&id).as_deref(), Some("ada"));
     let session = session(&world.request(Some(&id)));
     assert_eq!(session.get::<String>("cart").unwrap().as_deref(), Some("lamp"));
-}
-
-#[test]
-fn the_end_of_a_session_is_stored_even_if_the_request_fails() {
-    for outcome in [
-        HandlerOutcome::Answered(StatusCode::OK),
-        HandlerOutcome::Answered(StatusCode::NOT_FOUND),
-        HandlerOutcome::Answered(StatusCode::INTERNAL_SERVER_ERROR),
-        HandlerOutcome::Aborted,
-    ] {
-        let mut world = default();
-        let id = world.login(None, "ada");
-        let request = world.request(Some(&id));
-        let session = session(&request);
-        let handle = session.handle().unwrap();
-        session.logout();
-        let committed = wait(request.commit(outcome)).unwrap();
-        assert!(is_removal(&committed), "{outcome:?}");
-        assert!(!world.is_alive(&id), "{outcome:?}");
-        assert_eq!(world.ended.try_recv().unwrap(), RevocationEvent::Session(handle));
-    }
 }
 
 #[test]

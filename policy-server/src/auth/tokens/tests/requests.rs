@@ -197,21 +197,6 @@ fn a_refresh_during_a_revocation_of_its_user_is_revoked() {
 }
 
 #[test]
-fn a_refresh_token_ends_with_its_family() {
-    let (instance, clock) = instance();
-    let mut text = wait(instance.tokens().login(ada())).unwrap().refresh_token.unwrap();
-    for _ in 0..29 {
-        clock.advance(Duration::from_secs(86_400));
-        text = wait(instance.tokens().refresh(&text)).unwrap().refresh_token.unwrap();
-    }
-    clock.advance(Duration::from_secs(86_400));
-    assert_eq!(
-        wait(instance.tokens().refresh(&text)).unwrap_err(),
-        CredentialError::RefreshRefused
-    );
-}
-
-#[test]
 fn a_compromised_key_signs_nothing_that_is_accepted() {
     let clock = Clock::at(START);
     let keys = TokenKeys::new([("old", SecretKey::drawn([1; 32]))]).unwrap();
