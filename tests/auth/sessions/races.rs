@@ -23,21 +23,28 @@ async fn writes_of_requests_at_the_same_time_merge() {
     assert_eq!(ada.value("count").await, 3);
 }
 
-/// A logout during another request is final: neither the values nor the rights of that request
-/// bring the session back, and its response leaves the cookie alone.
+/// The end of a session during another request is final, by itself and by another device: neither the
+/// values nor the rights of that request bring the session back, and its response leaves the cookie
+/// alone.
 #[tokio::test]
 async fn nothing_that_ends_later_brings_a_session_back() {
     let scenario = Scenario::new(all()).await;
     for (path, status) in [("/slow/a", 200), ("/slow-elevate", 409)] {
-        let ada = scenario.login("ada").await;
-        let request = tokio::spawn(ada.post(path).send());
-        scenario.shared.waiting.pass().await;
-        assert!(removes_cookie(&ada.post("/logout").send().await));
-        scenario.shared.gate.open();
-        let response = request.await.unwrap();
-        assert_eq!(response.status(), status, "{response:?}");
-        assert!(leaves_cookie(&response), "{response:?}");
-        assert_eq!(ada.who().await, None);
+        for (end, says) in [("/logout", ""), ("/revoke-others/200", "1")] {
+            let (ada, phone) = (scenario.login("ada").await, scenario.login("ada").await);
+            let request = tokio::spawn(ada.post(path).send());
+            scenario.shared.waiting.pass().await;
+            let by = if end == "/logout" { &ada } else { &phone };
+            let ended = by.post(end).send().await;
+            assert_eq!((ended.status().as_u16(), &*ended.text()), (200, says), "{end}");
+            assert_eq!(removes_cookie(&ended), end == "/logout", "{ended:?}");
+            scenario.shared.gate.open();
+            let response = request.await.unwrap();
+            assert_eq!(response.status(), status, "{end} {response:?}");
+            assert!(leaves_cookie(&response), "{end} {response:?}");
+            assert_eq!((ada.who().await, phone.who().await.as_deref()), (None, Some("ada")));
+            phone.post("/logout").send().await;
+        }
     }
 }
 
@@ -76,22 +83,4 @@ async fn two_logins_at_once_with_one_cookie_are_two_sessions() {
         assert!(cookies.insert(new.cookie));
     }
     assert_eq!(ada.who().await, None);
-}
-
-/// Another device ends the session while a request elevates it or writes to it.
-#[tokio::test]
-async fn an_ended_session_gets_no_more_rights() {
-    let scenario = Scenario::new(all()).await;
-    for (path, status) in [("/slow-elevate", 409), ("/slow/a", 200)] {
-        let (ada, phone) = (scenario.login("ada").await, scenario.login("ada").await);
-        let request = tokio::spawn(ada.post(path).send());
-        scenario.shared.waiting.pass().await;
-        assert_eq!(phone.post("/revoke-others/200").send().await.text(), "1");
-        scenario.shared.gate.open();
-        let response = request.await.unwrap();
-        assert_eq!(response.status(), status);
-        assert!(leaves_cookie(&response), "{response:?}");
-        assert_eq!((ada.who().await, phone.who().await.as_deref()), (None, Some("ada")));
-        phone.post("/logout").send().await;
-    }
 }
