@@ -225,8 +225,8 @@ async fn the_token_comes_in_a_header_or_form_and_the_form_stays_complete() {
     for (media_type, body, passes) in [
         (URLENCODED, format!("csrf_token={good}"), true),
         (URLENCODED, format!("a=1&csrf_token={good}&b=2"), true),
-        // Names are percent-decoded as in every form.
-        (URLENCODED, format!("csrf%5ftoken={good}"), true),
+        // Names and values are percent-decoded as in every form.
+        (URLENCODED, format!("csrf%5ftoken=%{:02x}{}", good.as_bytes()[0], &good[1..]), true),
         ("Application/X-WWW-Form-UrlEncoded; charset=utf-8", format!("csrf_token={good}"), true),
         (URLENCODED, format!("a={}&csrf_token={good}", pad(reach - len - 3)), true),
         (URLENCODED, format!("a={}&csrf_token={good}", pad(reach - len - 2)), false),
@@ -260,6 +260,8 @@ async fn the_token_comes_in_a_header_or_form_and_the_form_stays_complete() {
             multipart(&[("content-disposition: attachment; name=\"csrf_token\"", good)]),
             false,
         ),
+        (MULTIPART, "--b0und\r\n\r\n".to_owned(), false),
+        ("multipart/form-data; boundary=c", multipart(&[(&field("csrf_token"), good)]), false),
         ("multipart/form-data", multipart(&[(&field("csrf_token"), good)]), false),
         ("multipart/form-data; boundary=", multipart(&[(&field("csrf_token"), good)]), false),
     ] {
