@@ -40,27 +40,13 @@ async fn client(
     format!("{client} over {}, {}", peer.ip(), left.join(" "))
 }
 
-/// All remaining fields about the sender.
-#[get("/sender-fields")]
-#[auth(public)]
-async fn sender_fields(fields: HeaderMap) -> String {
-    let names = ["forwarded", "x-", "x_", "-ip"];
-    let mut left: Vec<_> = fields
-        .keys()
-        .map(HeaderName::as_str)
-        .filter(|name| names.iter().any(|part| name.contains(part)))
-        .collect();
-    left.sort_unstable();
-    left.join(" ")
-}
-
 #[get("/once")]
 #[limit(rate = "1/min per address")]
 #[auth(public)]
 async fn once() {}
 
 fn app() -> App<()> {
-    App::new(()).routes(routes![client, once, sender_fields])
+    App::new(()).routes(routes![client, once])
 }
 
 /// Connects from another address of this machine.

@@ -74,8 +74,11 @@ async fn the_redirect_in_development_leads_to_this_machine_alone() {
     let target = format!("https://localhost:{}/hello", server.address.port());
     assert_eq!((found.status, found.header("location")), (308, Some(&*target)));
     assert_eq!(found.header("cache-control"), Some("no-store"));
-    for fields in [&["x-forwarded-host: evil.example"][..], &[]] {
-        let host = if fields.is_empty() { "evil.example" } else { "localhost" };
+    for (host, fields) in [
+        ("localhost", &["x-forwarded-host: evil.example"][..]),
+        ("localhost", &["forwarded: for=x"]),
+        ("evil.example", &[]),
+    ] {
         let refused = response(server.redirect(), &asked("GET /hello", host, fields)).await;
         assert_eq!((refused.status, refused.header("location")), (421, None));
     }

@@ -329,10 +329,12 @@ mod tests {
             "forwarded",
             "x-forwarded-for",
             "x-forwarded-host",
+            "x-forwarded-proto",
             "x-forwarded-user",
             "x_forwarded_for",
             "x-real-ip",
             "true-client-ip",
+            "cf-connecting-ip",
             "x-original-url",
             "x-forwarder",
             "host",
@@ -354,11 +356,11 @@ mod tests {
         assert_eq!(left(Some(proxies().forwarded())), [&["forwarded"], &always[..]].concat());
         assert_eq!(
             left(Some(proxies().x_forwarded())),
-            [&["x-forwarded-for"], &always[..]].concat()
+            [&["x-forwarded-for", "x-forwarded-proto"], &always[..]].concat()
         );
         assert_eq!(
             left(Some(proxies().x_forwarded_with_host())),
-            [&["x-forwarded-for", "x-forwarded-host"], &always[..]].concat()
+            [&["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"], &always[..]].concat()
         );
     }
 }

@@ -143,19 +143,6 @@ mod tests {
     }
 
     #[test]
-    fn in_development_it_is_this_machine_for_requests_to_this_machine() {
-        let own = OwnOrigin::Development;
-        let response = answered(&own, "GET", "/a", &[("host", "127.0.0.1:8080")]);
-        assert_eq!(location(&response), Some("https://localhost:8443/a"));
-        assert_eq!(response.headers()[CACHE_CONTROL], "no-store");
-        for fields in
-            [&[("host", "evil.example")][..], &[("host", "localhost"), ("forwarded", "for=x")]]
-        {
-            assert_eq!(answered(&own, "GET", "/a", fields).status(), 421);
-        }
-    }
-
-    #[test]
     fn some_requests_lead_nowhere() {
         let host = ("host", "api.example");
         let preflight =

@@ -24,12 +24,6 @@ async fn responses_equal_those_of_http1() {
     let age = SystemTime::now().duration_since(date).unwrap_or_default();
     assert!(age < Duration::from_secs(60), "{age:?}");
 
-    let head = session.response(request("HEAD", "/hello"), "").await;
-    assert_eq!((head.status(), head.text(), head.header("content-length")), (200, "", Some("5")));
-    let missing = session.response(request("GET", "/nowhere"), "").await;
-    assert_eq!(missing.problem(), (404, "route.not-found".to_owned()));
-    let refused = session.response(request("DELETE", "/hello"), "").await;
-    assert_eq!((refused.status(), refused.header("allow")), (405, Some("GET, HEAD, OPTIONS")));
     let foreign = http::Request::get("https://evil.example/hello").body(()).unwrap();
     assert_eq!(session.response(foreign, "").await.status(), 421);
 }
@@ -48,20 +42,6 @@ async fn tunnels_are_not_opened() {
     assert!(text.contains(r#""status":501,"code":"route.protocol-unknown""#), "{text}");
     let connected = tokio::time::timeout(Duration::from_millis(100), target.accept()).await;
     assert!(connected.is_err(), "nobody was connected");
-}
-
-#[tokio::test]
-async fn a_preflight_is_answered() {
-    let server = Server::start(app()).await;
-    let mut preflight = request("OPTIONS", "/echo");
-    for (name, value) in
-        [("origin", "https://shop.example"), ("access-control-request-method", "POST")]
-    {
-        preflight.headers_mut().insert(name, value.parse().unwrap());
-    }
-    let response = server.connect().await.response(preflight, "").await;
-    assert_eq!(response.status(), 204);
-    assert_eq!(response.header("access-control-allow-methods"), Some("POST"));
 }
 
 #[tokio::test]
@@ -142,26 +122,6 @@ async fn fields_of_a_connection_are_not_sent() {
     let mut names: Vec<_> = response.head.headers().keys().map(http::HeaderName::as_str).collect();
     names.sort_unstable();
     assert_eq!(names, ["date", "vary", "x-content-type-options", "x-kept"]);
-}
-
-#[tokio::test]
-async fn cookie_lines_are_one() {
-    let server = Server::start(app()).await;
-    let mut crumbs = request("GET", "/cookies");
-    for crumb in ["a=1", "b=2", "c=3"] {
-        crumbs.headers_mut().append("cookie", crumb.parse().unwrap());
-    }
-    let response = server.connect().await.response(crumbs, "").await;
-    assert_eq!(response.text(), r#"["a=1; b=2; c=3"]"#);
-}
-
-#[tokio::test]
-async fn a_panic_is_a_response_and_no_end() {
-    let server = Server::start(app()).await;
-    let mut session = server.connect().await;
-    let response = session.response(request("GET", "/panic"), "").await;
-    assert_eq!(response.problem(), (500, "handler.failed".to_owned()));
-    assert_eq!(session.response(request("GET", "/hello"), "").await.text(), "hello");
 }
 
 #[tokio::test]

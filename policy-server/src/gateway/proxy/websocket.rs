@@ -35,15 +35,3 @@ pub(super) fn join(client: OnUpgrade, upstream: OnUpgrade) {
         }
     });
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The example of RFC 6455 1.3.
-    #[test]
-    fn a_key_is_accepted_in_one_way() {
-        let key = HeaderValue::from_static("dGhlIHNhbXBsZSBub25jZQ==");
-        assert_eq!(accept(&key), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-    }
-}

@@ -129,16 +129,6 @@ fn frames_in_the_wrong_place_are_forbidden() {
     }
 }
 
-#[test]
-fn sections_are_looked_at() {
-    let twice = frame(HEADERS, b"\x00\x00\xd1\xd1");
-    assert_eq!(read(Purpose::Request, 4096, &twice, &[]).fault, Some(Fault::Malformed));
-    let trailers = [HEAD, &frame(HEADERS, b"\x00\x00\xd1")].concat();
-    assert_eq!(read(Purpose::Request, 4096, &trailers, &[]).fault, Some(Fault::Malformed));
-    let dynamic = frame(HEADERS, b"\x02\x00\x80");
-    assert_eq!(read(Purpose::Request, 4096, &dynamic, &[]).pieces, [UNDECODABLE]);
-}
-
 /// RFC 9114 7.2.7.
 #[test]
 fn the_maximum_push_id_never_decreases() {
