@@ -14,8 +14,8 @@ use policy_core::{
 
 use super::{Inner, MemoryStore, row::Row};
 use crate::store::{
-    AnonymousLimit, CreateFamily, CreateSession, Family, Limit, LimitPolicy, Refresh, Revocation,
-    RevokeUser, RotateSession, SessionStore, TokenHash, TokenStore,
+    CreateFamily, CreateSession, Family, Limit, LimitPolicy, Refresh, Revocation, RevokeUser,
+    RotateSession, SessionStore, TokenHash, TokenStore,
 };
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -144,31 +144,6 @@ fn calls_of_many_threads_end_and_leave_nothing_behind() {
     assert_eq!(rows, of_users + anonymous, "each session is its user's, or counted as nobody's");
     run(SessionStore::purge(&store, END, usize::MAX)).unwrap();
     assert_eq!(sizes(&store.0), (0, 0, 0));
-}
-
-#[test]
-fn the_oldest_anonymous_session_ends_where_there_are_too_many() {
-    let store = MemoryStore::with_anonymous_limit(AnonymousLimit::new(3, u64::MAX));
-    run(async {
-        store.create(CreateSession::new(key(100), record(0, Some("ada")), NOW)).await.unwrap();
-        for number in 1..=3 {
-            store.create(CreateSession::new(key(number), record(number, None), NOW)).await.unwrap();
-        }
-        // Neither a session that ended nor one that gained a user counts.
-        store.delete(&key(2)).await.unwrap();
-        let login = record(3, Some("ada"));
-        store.rotate(RotateSession::new(key(3), key(103), 1, login, NOW)).await.unwrap();
-        for number in 4..=6 {
-            store.create(CreateSession::new(key(number), record(number, None), NOW)).await.unwrap();
-        }
-        let mut living = Vec::new();
-        for number in [1, 4, 5, 6, 100, 103] {
-            if store.load(&key(number), NOW).await.unwrap().is_some() {
-                living.push(number);
-            }
-        }
-        assert_eq!(living, [4, 5, 6, 100, 103]);
-    });
 }
 
 #[test]

@@ -4,67 +4,67 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::*;
 use crate::store::{
-    AnonymousLimit, Cas, CreateFamily, Family, ListSessions, Refresh, RotateSession, TokenHash,
-    TokenStore, TouchSession, UpdateSession,
+    AnonymousLimit, Cas, CreateFamily, Family, ListSessions, MemoryStore, Refresh, RotateSession,
+    TokenHash, TokenStore, TouchSession, UpdateSession,
 };
 
-/// As in memory: `the_oldest_anonymous_session_ends_where_there_are_too_many`.
-#[tokio::test]
-async fn the_oldest_anonymous_sessions_end_where_there_are_too_many() {
-    let folder = Folder::new("anonymous");
-    let store = EmbeddedStore::new(folder.file()).anonymous_limit(AnonymousLimit::new(3, u64::MAX));
-    SessionStore::open(&store).await.unwrap();
-    let make = async |number: u8, user: Option<&'static str>| {
-        let mut record = record(user, number);
-        record.created = NOW.after(Duration::from_millis(number.into()));
-        store.create(CreateSession::new(key(number), record, NOW)).await.unwrap();
-    };
-    make(100, Some("ada")).await;
-    for number in 1..=3 {
-        make(number, None).await;
-    }
-    // Neither a session that ended nor one that gained a user counts.
-    store.delete(&key(2)).await.unwrap();
-    let login = RotateSession::new(key(3), key(103), 1, record(Some("ada"), 103), NOW);
-    store.rotate(login).await.unwrap();
-    for number in 4..=6 {
-        make(number, None).await;
-    }
+/// The stores of one process with this limit.
+async fn limited(folder: &Folder, limit: AnonymousLimit) -> [Box<dyn SessionStore>; 2] {
+    let embedded = EmbeddedStore::new(folder.file()).anonymous_limit(limit);
+    SessionStore::open(&embedded).await.unwrap();
+    [Box::new(embedded), Box::new(MemoryStore::with_anonymous_limit(limit))]
+}
+
+/// Which of the sessions with these numbers live.
+async fn living(store: &dyn SessionStore, numbers: impl IntoIterator<Item = u8>) -> Vec<u8> {
     let mut living = vec![];
-    for number in [1, 4, 5, 6, 100, 103] {
+    for number in numbers {
         if store.load(&key(number), NOW).await.unwrap().is_some() {
             living.push(number);
         }
     }
-    assert_eq!(living, [4, 5, 6, 100, 103]);
+    living
+}
+
+#[tokio::test]
+async fn the_oldest_anonymous_sessions_end_where_there_are_too_many() {
+    let folder = Folder::new("anonymous");
+    for store in limited(&folder, AnonymousLimit::new(3, u64::MAX)).await {
+        let make = async |number: u8, user: Option<&'static str>| {
+            let mut record = record(user, number);
+            record.created = NOW.after(Duration::from_millis(number.into()));
+            store.create(CreateSession::new(key(number), record, NOW)).await.unwrap();
+        };
+        make(100, Some("ada")).await;
+        for number in 1..=3 {
+            make(number, None).await;
+        }
+        // Neither a session that ended nor one that gained a user counts.
+        store.delete(&key(2)).await.unwrap();
+        let login = RotateSession::new(key(3), key(103), 1, record(Some("ada"), 103), NOW);
+        store.rotate(login).await.unwrap();
+        for number in 4..=6 {
+            make(number, None).await;
+        }
+        let living = living(&*store, [1, 4, 5, 6, 100, 103]).await;
+        assert_eq!(living, [4, 5, 6, 100, 103], "{store:?}");
+    }
 }
 
 #[tokio::test]
 async fn the_values_of_anonymous_sessions_are_bounded_together() {
     let folder = Folder::new("anonymous-bytes");
-    let embedded = EmbeddedStore::new(folder.file());
-    let limit = AnonymousLimit::new(100, 1000);
-    let embedded = embedded.anonymous_limit(limit);
-    SessionStore::open(&embedded).await.unwrap();
-    for store in [
-        Box::new(embedded) as Box<dyn SessionStore>,
-        Box::new(crate::store::MemoryStore::with_anonymous_limit(limit)),
-    ] {
+    for store in limited(&folder, AnonymousLimit::new(100, 1000)).await {
         let data = |size: usize| vec![b' '; size].into_boxed_slice();
-        let living = async || {
-            let mut living = vec![];
-            for number in 1..=9 {
-                if store.load(&key(number), NOW).await.unwrap().is_some() {
-                    living.push(number);
-                }
-            }
-            living
-        };
-        for number in 1..=4 {
+        let living = async || living(&*store, 1..=9).await;
+        let make = async |number: u8, size: usize| {
             let mut record = record(None, number);
             record.created = NOW.after(Duration::from_secs(number.into()));
-            record.data = data(300);
+            record.data = data(size);
             store.create(CreateSession::new(key(number), record, NOW)).await.unwrap();
+        };
+        for number in 1..=4 {
+            make(number, 300).await;
         }
         assert_eq!(living().await, [2, 3, 4], "{store:?}");
         // A session that grows ends others, and not itself, though it is the oldest.
@@ -75,10 +75,7 @@ async fn the_values_of_anonymous_sessions_are_bounded_together() {
         store.update(UpdateSession::new(key(2), 2, data(0), NOW)).await.unwrap();
         store.delete(&key(4)).await.unwrap();
         for number in 5..=7 {
-            let mut record = record(None, number);
-            record.created = NOW.after(Duration::from_secs(number.into()));
-            record.data = data(333);
-            store.create(CreateSession::new(key(number), record, NOW)).await.unwrap();
+            make(number, 333).await;
         }
         assert_eq!(living().await, [2, 5, 6, 7], "{store:?}");
         // Values of users are not counted.
