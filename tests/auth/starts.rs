@@ -118,7 +118,7 @@ async fn an_app_that_has_one_of_them_misses_the_other_only() {
 /// Settings of every kind and a route, reported together.
 #[tokio::test]
 async fn invalid_settings_are_reported_together() {
-    let app = || {
+    let app_with = |lifetime, staleness| {
         let sessions = Sessions::memory()
             .idle(hours(9))
             .remembered_idle(days(10))
@@ -130,9 +130,9 @@ async fn invalid_settings_are_reported_together() {
         let tokens = Tokens::hs256(secret(1))
             .unwrap()
             .issuer("")
-            .lifetime(Duration::ZERO)
+            .lifetime(Duration::from_secs(lifetime))
             .leeway(Duration::from_secs(301))
-            .max_staleness(Duration::ZERO)
+            .max_staleness(Duration::from_secs(staleness))
             .refresh_grace(Duration::from_secs(61));
         App::new(()).sessions(sessions).tokens(tokens).routes(routes![a, e])
     };
@@ -150,6 +150,8 @@ async fn invalid_settings_are_reported_together() {
         "token.refresh-grace",
         "token.staleness",
     ];
+    let app = || app_with(0, 0);
+    assert_eq!(codes(app_with(3601, 1).check()), expected, "on the other side of their bounds");
     assert_eq!(codes(app().check()), expected);
     assert_eq!(codes(app().open().await), expected);
     assert_eq!(codes(app().bind("127.0.0.1:0").await), expected);

@@ -201,16 +201,6 @@ async fn websockets_end_with_their_token_and_leave_the_connection() {
     assert_eq!(ask(&mut client, get).await.0, 200);
 }
 
-#[tokio::test]
-async fn websockets_end_with_the_server_at_once() {
-    let server = Running::start(app()).await;
-    let mut client = handshake(&server).await;
-    let mut socket = opened(&mut client, opening("/socket/ada", "websocket", &[])).await;
-    socket.assert_echo().await;
-    soon(server.stop()).await.expect("an end");
-    socket.assert_ended(b"\x88\x11\x03\xe9server.stopping").await;
-}
-
 /// The server stops reading from a client that reads nothing.
 #[tokio::test]
 async fn websockets_hold_no_more_than_their_windows() {

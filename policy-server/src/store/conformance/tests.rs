@@ -487,13 +487,6 @@ fn verdict(suite: impl Future<Output = ()>) -> Result<(), String> {
 }
 
 #[test]
-fn the_store_in_memory_keeps_all_rules() {
-    assert_eq!(verdict(sessions(MemoryStore::new)), Ok(()));
-    assert_eq!(verdict(tokens(MemoryStore::new)), Ok(()));
-    assert_eq!(verdict(limits(MemoryStore::new)), Ok(()));
-}
-
-#[test]
 fn a_wrapper_without_a_fault_keeps_all_rules() {
     assert_eq!(verdict(sessions(|| Broken::new(Fault::None))), Ok(()));
     assert_eq!(verdict(tokens(|| Broken::new(Fault::None))), Ok(()));

@@ -11,14 +11,14 @@ use std::{
 
 use policy_core::session::{Data, Handle, HandlerOutcome, SessionId};
 use serde::{Deserialize, de::IgnoredAny};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{START, World, is_removal, random, session, set_id, wait};
 use crate::{
     CredentialError,
     auth::{
         revocation_events::RevocationEvent,
-        session::{Committed, RequestSession, SessionSettings, Sessions},
+        session::{Committed, RequestSession, Sessions},
     },
     base::clock::Clock,
     store::{LimitPolicy, SessionStore},
@@ -54,7 +54,6 @@ struct Config {
     touch_min_interval_s: u64,
     /// How long the id before a renewal stays valid: the default, which no app can change.
     rotation_grace_s: u64,
-    renewal_s: Option<u64>,
     max_sessions_per_user: u32,
     limit_policy: Option<String>,
 }
@@ -102,12 +101,6 @@ enum Action {
     Abort,
     End,
     Observe,
-    /// A request that arrives when the id is due to be renewed.
-    Renew,
-    /// The user's list of their sessions.
-    List,
-    /// The background task of an app, which removes expired sessions.
-    Purge,
 }
 
 fn one() -> usize {
@@ -145,34 +138,6 @@ fn every_session_scenario_comes_out_as_the_shared_cases_say() {
     assert_eq!((scenarios.len(), run(&scenarios)), (27, (102, 94)));
 }
 
-/// Steps of the format that no scenario has at the moment.
-#[test]
-fn sessions_are_renewed_listed_and_purged() {
-    let scenario: Scenario = serde_json::from_value(json!({
-        "id": "own",
-        "name": "a renewal, a list and a purge",
-        "why": "",
-        "config": {
-            "idle_s": 900, "absolute_s": 28800, "touch_min_interval_s": 60,
-            "rotation_grace_s": 10, "renewal_s": 600, "max_sessions_per_user": 5,
-        },
-        "steps": [
-            { "at": 0, "do": "login", "user": "u1", "expect": { "set_cookie": "A" } },
-            { "at": 0, "do": "login", "user": "u1", "expect": { "set_cookie": "B" } },
-            { "at": 1, "do": "list", "cookie": "A", "expect": { "count": 2 } },
-            { "at": 599, "do": "request", "cookie": "A", "expect": { "set_cookie": null } },
-            { "at": 600, "do": "renew", "cookie": "A", "expect": { "set_cookie": "C" } },
-            { "at": 605, "do": "request", "cookie": "A", "expect": { "principal": "u1" } },
-            { "at": 611, "do": "request", "cookie": "A", "expect": { "principal": null } },
-            { "at": 611, "do": "request", "cookie": "C", "expect": { "principal": "u1" } },
-            { "at": 1000, "do": "purge", "expect": { "count": 1 } },
-            { "at": 1000, "do": "list", "cookie": "C", "expect": { "count": 1 } },
-        ],
-    }))
-    .unwrap();
-    assert_eq!(run(&[scenario]), (10, 10));
-}
-
 /// Runs scenarios, and counts their steps and expectations.
 fn run(scenarios: &[Scenario]) -> (usize, usize) {
     let (mut steps, mut expectations) = (0, 0);
@@ -200,13 +165,9 @@ impl Run {
             Some(other) => panic!("unknown limit policy {other}"),
         };
         assert_eq!(config.rotation_grace_s, 10, "the default");
-        let renewed = |sessions: SessionSettings| match config.renewal_s {
-            Some(every) => sessions.renewal(Duration::from_secs(every)),
-            None => sessions,
-        };
         let world = || {
             World::on(store.clone(), clock.clone(), random.clone(), |sessions| {
-                renewed(sessions)
+                sessions
                     .idle(Duration::from_secs(config.idle_s))
                     .absolute(Duration::from_secs(config.absolute_s))
                     .touch_interval(Duration::from_secs(config.touch_min_interval_s))
@@ -259,14 +220,6 @@ impl Run {
             Action::Commit | Action::Abort => self.pending.remove(&named()).unwrap(),
             Action::End => Arc::clone(&self.pending[&named()]),
             Action::Observe => return seen,
-            Action::Purge => {
-                let store = self.worlds[0].store.inner();
-                let purged = store.purge(self.worlds[0].clock.now(), usize::MAX);
-                // The store lets other tasks run in between.
-                let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-                seen.count = Some(runtime.block_on(purged).unwrap() as u64);
-                return seen;
-            }
             _ => self.worlds[step.instance - 1].request(self.cookie(step).as_deref()),
         };
         let outcome = match step.action {
@@ -306,13 +259,7 @@ impl Run {
     ) -> Result<(), CredentialError> {
         let sessions = Sessions::new(Arc::clone(request));
         match step.action {
-            Action::Commit | Action::Abort | Action::End | Action::Observe | Action::Purge => {
-                return Ok(());
-            }
-            Action::List => {
-                seen.count = Some(wait(sessions.list())?.len() as u64);
-                return Ok(());
-            }
+            Action::Commit | Action::Abort | Action::End | Action::Observe => return Ok(()),
             Action::Login => return wait(sessions.login(step.user.clone().unwrap())),
             Action::RevokeUser => {
                 let count = match step.except_ {
