@@ -10,14 +10,28 @@ use tokio_rustls::{
     TlsConnector,
     client::TlsStream,
     rustls::{
-        ClientConfig, RootCertStore, SupportedProtocolVersion, crypto::aws_lc_rs,
-        pki_types::CertificateDer, version,
+        ClientConfig, RootCertStore, SupportedProtocolVersion,
+        crypto::aws_lc_rs,
+        pki_types::{CertificateDer, pem::PemObject},
+        version,
     },
 };
 
 use super::*;
 
 pub(super) type Stream = TlsStream<TcpStream>;
+
+/// The configuration of a client that trusts the authority of a development certificate in this folder.
+pub(super) fn trusting_development(folder: &Path) -> ClientConfig {
+    let mut roots = RootCertStore::empty();
+    let authority = CertificateDer::from_pem_file(folder.join("authority.pem"));
+    roots.add(authority.expect("an authority")).expect("an authority");
+    ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth()
+}
 
 /// It keeps its sessions, and resumes them when it can.
 #[derive(Clone)]

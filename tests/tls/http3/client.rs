@@ -18,11 +18,7 @@ use http::{HeaderMap, Request, Response};
 use policy_server::{App, Tls};
 use quinn::{ClientConfig, Endpoint, crypto::rustls::QuicClientConfig};
 use tokio::task::JoinHandle;
-use tokio_rustls::rustls::{
-    self, RootCertStore,
-    crypto::aws_lc_rs,
-    pki_types::{CertificateDer, pem::PemObject},
-};
+use tokio_rustls::rustls;
 
 use policy_tests::http::{Running, soon};
 
@@ -65,14 +61,7 @@ impl Server {
 
     /// The configuration of a client that trusts the server.
     pub(crate) fn trust(&self) -> rustls::ClientConfig {
-        let mut roots = RootCertStore::empty();
-        let authority = CertificateDer::from_pem_file(self.folder.join("authority.pem"));
-        roots.add(authority.expect("an authority")).expect("an authority");
-        rustls::ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-            .with_safe_default_protocol_versions()
-            .expect("versions")
-            .with_root_certificates(roots)
-            .with_no_client_auth()
+        crate::client::trusting_development(&self.folder)
     }
 
     pub(crate) fn client_config(&self) -> ClientConfig {

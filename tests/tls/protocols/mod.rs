@@ -3,22 +3,12 @@
 mod cases;
 mod clients;
 
-use std::{
-    fs,
-    future::pending,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{fs, future::pending, path::PathBuf, time::Duration};
 
 use policy_server::{App, Limits, Policies, Rate, Tls, candidate::Candidate};
 use policy_tests::every_policy as app;
-use tokio_rustls::rustls::{
-    ClientConfig, RootCertStore,
-    crypto::aws_lc_rs,
-    pki_types::{CertificateDer, pem::PemObject},
-};
 
+use crate::client::trusting_development;
 use cases::{Case, Payload};
 use clients::{Client, Http1, Http2, Http3, Place};
 
@@ -68,18 +58,7 @@ async fn secured(app: App<()>, name: &str) -> Place {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("protocols-{name}"));
     let _none = fs::remove_dir_all(&folder);
     let place = served(app.tls(Tls::development(&folder).http3())).await;
-    Place { trust: Some(trusting(&folder)), ..place }
-}
-
-fn trusting(folder: &Path) -> ClientConfig {
-    let mut roots = RootCertStore::empty();
-    let authority = CertificateDer::from_pem_file(folder.join("authority.pem"));
-    roots.add(authority.expect("an authority")).expect("an authority");
-    ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-        .with_safe_default_protocol_versions()
-        .expect("versions")
-        .with_root_certificates(roots)
-        .with_no_client_auth()
+    Place { trust: Some(trusting_development(&folder)), ..place }
 }
 
 /// Sends all requests in order. Values that a server draws are replaced by their names, in requests
