@@ -171,3 +171,31 @@ async fn nginx_that_answers_head() {
     let location = "if ($request_method = HEAD) { return 200; }";
     finds(location, "", &[], &["audit.head-differs"]).await;
 }
+
+/// Without a response of the app, nothing is known: that is no "no differences".
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_without_an_answer_of_the_app() {
+    let limited = "limit_req_zone $binary_remote_addr zone=all:1m rate=1r/m;";
+    for (location, http) in [
+        ("return 503;", ""),
+        ("proxy_pass http://127.0.0.1:1;", ""),
+        ("limit_req zone=all; limit_req_status 429;", limited),
+    ] {
+        let deployment = Deployment::behind_nginx(location, http).await;
+        let audited = deployment.audit(&[]).await;
+        assert_eq!((audited.code, audited.codes()), (2, Vec::new()), "{location}");
+        let report = audited.report();
+        assert!(report["inconclusive"].as_array().unwrap().len() > 3, "{location}: {report}");
+    }
+}
+
+/// Of one route, the upstream is away.
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_without_an_answer_for_one_route() {
+    let location = "if ($uri = /weather) { return 502; }";
+    let audited = Deployment::behind_nginx(location, "").await.audit(&[]).await;
+    assert_eq!((audited.code, audited.codes()), (2, Vec::new()));
+    assert_eq!(audited.report()["inconclusive"], serde_json::json!(["GET /weather"]));
+}

@@ -159,7 +159,8 @@ fn questions() -> Vec<Question> {
     ];
     for names in loads {
         for url in urls {
-            let takes_nonce = names.iter().any(|name| ["script-src", "style-src"].contains(name));
+            let is_of = |kind| names.first().is_some_and(|name| name.starts_with(kind));
+            let takes_nonce = is_of("script") || is_of("style");
             questions.push(Question(names, Asked::Load { url, nonce: false }));
             if takes_nonce {
                 questions.push(Question(names, Asked::Load { url, nonce: true }));

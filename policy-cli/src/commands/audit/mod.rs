@@ -47,7 +47,8 @@ Examples:
   cargo policy audit https://api.shop.example --session env:SHOP_SESSION --format json
   cargo policy audit https://api.shop.example --from v1.4   compare with policy.lock of v1.4
 
-Exit codes: 0 no differences, 1 findings, 2 wrong use or not reachable.")]
+Exit codes: 0 no differences, 1 findings, 2 wrong use, not reachable, or no response that shows anything
+about some route.")]
 pub(crate) struct Arguments {
     /// The origin to audit, such as `https://api.shop.example`.
     #[arg(value_name = "ORIGIN")]
@@ -128,7 +129,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         }
         Format::Json => output.write(&report.json()),
     }
-    Ok(if report.findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(ExitCode::from(report.exit_code()))
 }
 
 /// A manifest is about one origin. Another one would be refused by every route.

@@ -1,11 +1,11 @@
 //! What an audit found, in text and in JSON.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use http::{Method, Request, header};
 use serde_json::json;
 
-use super::{codes::Code, judge::Finding, target::Target};
+use super::{codes::Code, judge::Finding, plan::Trial, target::Target};
 use crate::{
     escape::printable,
     output::{BOLD, DIM},
@@ -20,6 +20,8 @@ pub(super) struct Report {
     pub(super) findings: Vec<Shown>,
     /// What could not be judged.
     pub(super) notes: Vec<String>,
+    /// The routes about which no response shows anything.
+    pub(super) unseen: BTreeSet<String>,
 }
 
 /// A finding with the requests that show it.
@@ -40,6 +42,22 @@ impl Report {
         self.notes.dedup();
     }
 
+    /// Notes whether a response to a trial shows something about its route.
+    pub(super) fn note_seen(&mut self, trial: &Trial, is_conclusive: bool) {
+        if is_conclusive {
+            self.unseen.remove(&trial.route);
+        }
+    }
+
+    /// 1 with findings, and 2 without any if nothing is known about a route.
+    pub(super) fn exit_code(&self) -> u8 {
+        match (self.findings.is_empty(), self.unseen.is_empty()) {
+            (false, _) => 1,
+            (true, false) => 2,
+            (true, true) => 0,
+        }
+    }
+
     /// The findings by their codes, in alphabetical order.
     fn by_code(&self) -> impl Iterator<Item = (Code, Vec<&Shown>)> {
         Code::ALL.iter().filter_map(|code| {
@@ -58,11 +76,7 @@ impl Report {
             let mut line = |name: &str, value: &str| {
                 let _ = writeln!(text, "  {DIM}{name:<9}{DIM:#} {}", printable(value));
             };
-            let shown = routes.iter().take(SHOWN_ROUTES).cloned().collect::<Vec<_>>().join(", ");
-            match routes.len().checked_sub(SHOWN_ROUTES) {
-                Some(more @ 1..) => line("routes", &format!("{shown} and {more} more")),
-                _ => line(if routes.len() > 1 { "routes" } else { "route" }, &shown),
-            }
+            line(if routes.len() > 1 { "routes" } else { "route" }, &listed(routes.iter()));
             line("expected", &finding.expected);
             line("got", &finding.found);
             if let Some(traces) = &finding.traces {
@@ -79,7 +93,17 @@ impl Report {
             1 => "1 difference from the policy".to_owned(),
             count => format!("{count} differences from the policy"),
         };
-        let _ = writeln!(text, "{}: {} requests, {verdict}", printable(&self.origin), self.sent);
+        if !self.unseen.is_empty() {
+            let routes = listed(self.unseen.iter());
+            let _ = writeln!(text, "no response shows anything about {}", printable(&routes));
+        }
+        let unseen = match self.unseen.len() {
+            0 => String::new(),
+            1 => ", nothing known about 1 route".to_owned(),
+            count => format!(", nothing known about {count} routes"),
+        };
+        let (origin, sent) = (printable(&self.origin), self.sent);
+        let _ = writeln!(text, "{origin}: {sent} requests, {verdict}{unseen}");
         text
     }
 
@@ -113,6 +137,7 @@ impl Report {
             "origin": self.origin,
             "requests": self.sent,
             "findings": findings,
+            "inconclusive": self.unseen,
             "notes": self.notes,
         });
         let mut text = serde_json::to_string_pretty(&report).unwrap_or_default();
@@ -123,6 +148,13 @@ impl Report {
 
 /// How many routes a text names with a finding.
 const SHOWN_ROUTES: usize = 4;
+
+/// The first of these routes, and the number of the others.
+fn listed<'r>(routes: impl ExactSizeIterator<Item = &'r String>) -> String {
+    let more = routes.len().saturating_sub(SHOWN_ROUTES);
+    let shown = routes.take(SHOWN_ROUTES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
 
 fn routes(of: &[&Shown]) -> Vec<String> {
     let mut routes: Vec<_> = of.iter().map(|shown| shown.finding.route.clone()).collect();

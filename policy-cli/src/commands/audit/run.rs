@@ -29,6 +29,8 @@ pub(super) struct Audit<'a> {
 struct Outcome {
     findings: Vec<Shown>,
     inconclusive: usize,
+    /// Whether any response shows something about the policy.
+    is_conclusive: bool,
 }
 
 impl Audit<'_> {
@@ -41,6 +43,8 @@ impl Audit<'_> {
         let mut report = Report { origin: self.target.origin(), ..Report::default() };
         let mut trials = plan.trials.iter();
         let Some(baseline) = trials.next() else { return Ok(report) };
+        // Until a response shows something about a route, nothing is known about it.
+        report.unseen = plan.trials.iter().map(|trial| trial.route.clone()).collect();
         let is_https = self.manifest.app.public_origin.is_some();
         if is_https && !self.target.is_https {
             self.plain_http(baseline, &mut report)?;
@@ -49,6 +53,7 @@ impl Audit<'_> {
             for trial in trials {
                 match self.confirm(trial, &mut report.notes) {
                     Ok(outcome) => {
+                        report.note_seen(trial, outcome.is_conclusive);
                         report.findings.extend(outcome.findings);
                         inconclusive += outcome.inconclusive;
                     }
@@ -83,6 +88,13 @@ impl Audit<'_> {
     /// Whether the app is reached under its own name, without which nothing else can be judged.
     fn baseline(&mut self, trial: &Trial, report: &mut Report) -> Result<bool, Failure> {
         let outcome = self.confirm(trial, &mut report.notes).map_err(|error| self.away(&*error))?;
+        report.note_seen(trial, outcome.is_conclusive);
+        if !outcome.is_conclusive {
+            let words = "the app is not reached: every response is 429, or of a proxy without an \
+                         upstream";
+            report.notes.push(words.to_owned());
+            return Ok(false);
+        }
         report.findings.extend(outcome.findings);
         let stops = |shown: &Shown| {
             matches!(
@@ -101,6 +113,8 @@ impl Audit<'_> {
     fn plain_http(&mut self, trial: &Trial, report: &mut Report) -> Result<(), Failure> {
         let exchanges = self.exchanges(trial).map_err(|error| self.away(&*error))?;
         let Some(Exchange { request, response }) = exchanges.first() else { return Ok(()) };
+        // Nothing but the redirect is expected.
+        report.unseen.clear();
         let location = response.text(&header::LOCATION).unwrap_or_default();
         let own = self.manifest.app.public_origin.clone().unwrap_or_default();
         let is_refused = response.code().as_deref() == Some("origin.plain-http");
@@ -146,19 +160,20 @@ impl Audit<'_> {
         trial: &Trial,
         notes: &mut Vec<String>,
     ) -> Result<Outcome, super::send::NoResponse> {
-        let first = self.send_trial(trial)?;
+        let mut first = self.send_trial(trial)?;
         if first.findings.is_empty() {
             return Ok(first);
         }
         let second = self.send_trial(trial)?;
         let codes: Vec<_> = second.findings.iter().map(|shown| shown.finding.code).collect();
+        let found = std::mem::take(&mut first.findings);
         let (findings, once): (Vec<_>, Vec<_>) =
-            first.findings.into_iter().partition(|shown| codes.contains(&shown.finding.code));
+            found.into_iter().partition(|shown| codes.contains(&shown.finding.code));
         for Shown { finding, .. } in once {
             let code = finding.code.code();
             notes.push(format!("{code} was found once, but not again, at {}", finding.route));
         }
-        Ok(Outcome { findings, inconclusive: first.inconclusive })
+        Ok(Outcome { findings, ..first })
     }
 
     fn send_trial(&mut self, trial: &Trial) -> Result<Outcome, super::send::NoResponse> {
@@ -174,7 +189,9 @@ impl Audit<'_> {
         };
         let inconclusive =
             exchanges.iter().filter(|exchange| is_inconclusive(&exchange.response)).count();
-        Ok(Outcome { findings: findings.into_iter().map(shown).collect(), inconclusive })
+        let is_conclusive = inconclusive < exchanges.len();
+        let findings = findings.into_iter().map(shown).collect();
+        Ok(Outcome { findings, inconclusive, is_conclusive })
     }
 
     fn exchanges(&mut self, trial: &Trial) -> Result<Vec<Exchange>, super::send::NoResponse> {
