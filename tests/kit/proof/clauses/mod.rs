@@ -10,7 +10,6 @@ mod reading;
 mod recipients;
 mod requests;
 mod responses;
-
 mod writing;
 
 use std::convert::Infallible;
@@ -56,8 +55,11 @@ fn token_of(user: &str) -> HeaderValue {
     HeaderValue::try_from(format!("Bearer {token}")).expect("a value")
 }
 
-/// The app in a layer that changes responses, by the request as well.
-fn responding(app: App<()>, edit: fn(&Parts, &mut Response)) -> App<()> {
+/// A change of a response, by the request as well.
+type Edit = fn(&Parts, &mut Response);
+
+/// The app in a layer that changes responses.
+fn responding(app: App<()>, edit: Edit) -> App<()> {
     app.layer(layer_fn(move |inner: SharedService| {
         service_fn(move |request: Request| {
             let inner = inner.clone();
@@ -83,13 +85,26 @@ fn requesting(app: App<()>, edit: fn(&mut Request)) -> App<()> {
 /// Asserts which laws an app breaks, and that the text of the first contains these words.
 #[track_caller]
 fn breaks(app: App<()>, laws: &[Law], words: &str) {
+    breaks_in("one app", app, laws, words);
+}
+
+/// The same for each row of a table: its name, what a layer does to responses, and the words.
+#[track_caller]
+fn each_breaks(app: fn() -> App<()>, laws: &[Law], rows: &[(&str, Edit, &str)]) {
+    for (row, edit, words) in rows {
+        breaks_in(row, responding(app(), *edit), laws, words);
+    }
+}
+
+#[track_caller]
+fn breaks_in(row: &str, app: App<()>, laws: &[Law], words: &str) {
     let proof = prove(app);
     let broken: Vec<_> =
         Law::ALL.into_iter().filter(|law| !proof.refutation(*law).is_empty()).collect();
     let texts: Vec<_> = broken.iter().map(|law| proof.refutation(*law)).collect();
-    assert_eq!(broken, laws, "{}", texts.join("\n\n"));
+    assert_eq!(broken, laws, "{row}: {}", texts.join("\n\n"));
     let first = texts.first().map_or("", String::as_str);
-    assert!(first.contains(words), "`{words}` in\n{first}");
+    assert!(first.contains(words), "{row}: `{words}` in\n{first}");
 }
 
 /// Asserts that this law is the first that an app breaks, and that all others refer to it.
