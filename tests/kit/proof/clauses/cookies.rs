@@ -29,11 +29,6 @@ fn app_with(sessions: SessionSettings, rewrite: fn(&str) -> String) -> App<()> {
     }))
 }
 
-fn rewritten(rewrite: fn(&str) -> String, words: &str) {
-    let app = app_with(Sessions::memory(), rewrite);
-    breaks(app, &[Law::Cookies, Law::ResponseIntegrity], words);
-}
-
 const ATTRIBUTES: &str = "the attributes that the app declares, and no others: httponly; path=/; \
                           samesite=lax; secure";
 
@@ -68,40 +63,35 @@ fn there_is_another_one() {
 }
 
 #[test]
-fn it_has_another_name() {
-    let edit = |line: &str| line.replace("__Host-sid=", "__Host-visitor=");
-    rewritten(edit, "one cookie, that of the session");
-}
-
-#[test]
-fn scripts_read_it() {
-    rewritten(|line| line.replace("; HttpOnly", ""), ATTRIBUTES);
-}
-
-#[test]
-fn it_is_sent_without_tls() {
-    rewritten(|line| line.replace("; Secure", ""), ATTRIBUTES);
-}
-
-#[test]
-fn it_has_another_path() {
-    rewritten(|line| line.replace("; Path=/", "; Path=/login"), ATTRIBUTES);
-}
-
-#[test]
-fn it_does_not_say_to_which_sites_it_is_sent() {
-    rewritten(|line| line.replace("; SameSite=Lax", ""), ATTRIBUTES);
-}
-
-#[test]
-fn it_is_sent_to_every_site() {
-    rewritten(|line| line.replace("SameSite=Lax", "SameSite=None"), ATTRIBUTES);
-}
-
-#[test]
-fn it_lasts_a_year() {
-    rewritten(|line| line.to_owned() + "; Max-Age=31536000", ATTRIBUTES);
-    rewritten(|line| line.to_owned() + "; Expires=Fri, 31 Dec 2027 23:59:59 GMT", ATTRIBUTES);
+fn finds_changed_cookies() {
+    let rows: &[(&str, fn(&str) -> String, &str)] = &[
+        (
+            "another name",
+            |line| line.replace("__Host-sid=", "__Host-visitor="),
+            "one cookie, that of the session",
+        ),
+        ("scripts read it", |line| line.replace("; HttpOnly", ""), ATTRIBUTES),
+        ("it is sent without TLS", |line| line.replace("; Secure", ""), ATTRIBUTES),
+        ("another path", |line| line.replace("; Path=/", "; Path=/login"), ATTRIBUTES),
+        ("no sites", |line| line.replace("; SameSite=Lax", ""), ATTRIBUTES),
+        ("every site", |line| line.replace("SameSite=Lax", "SameSite=None"), ATTRIBUTES),
+        ("a year", |line| line.to_owned() + "; Max-Age=31536000", ATTRIBUTES),
+        (
+            "a year by its end",
+            |line| line.to_owned() + "; Expires=Fri, 31 Dec 2027 23:59:59 GMT",
+            ATTRIBUTES,
+        ),
+        (
+            // Browsers ignore a cookie that is too long (RFC 6265bis 5.6).
+            "browsers do not keep it",
+            |line| line.replacen('=', &format!("={}", "a".repeat(5000)), 1),
+            "a cookie that a browser keeps and sends back",
+        ),
+    ];
+    for (row, rewrite, words) in rows {
+        let app = app_with(Sessions::memory(), *rewrite);
+        breaks_in(row, app, &[Law::Cookies, Law::ResponseIntegrity], words);
+    }
 }
 
 #[test]
@@ -122,15 +112,6 @@ fn it_is_sent_to_hosts_below_as_declared() {
     prove(app().sessions(sessions()).routes(routes![login])).check(Law::Cookies);
     let app = app_with(sessions(), |line| line.replace("; Domain=shop.example", ""));
     breaks(app, &[Law::Cookies, Law::ResponseIntegrity], "domain=shop.example; httponly");
-}
-
-/// Browsers ignore a cookie that is too long (RFC 6265bis 5.6).
-#[test]
-fn browsers_do_not_keep_it() {
-    rewritten(
-        |line| line.replacen('=', &format!("={}", "a".repeat(5000)), 1),
-        "a cookie that a browser keeps and sends back",
-    );
 }
 
 #[test]
