@@ -156,13 +156,6 @@ async fn tagged() -> TaggedJson<[u8; 3]> {
     Json([1, 2, 3]).etag()
 }
 
-#[get("/bytes")]
-#[auth(public)]
-async fn bytes() -> (ByteRanges, ETag, LastModified, &'static str) {
-    let date = LastModified::from(UNIX_EPOCH + Duration::from_secs(784_111_777));
-    (ByteRanges, ETag::version(1), date, "0123456789")
-}
-
 #[get("/stream")]
 #[cache(private, max_age = 9)]
 #[auth(public)]
@@ -178,31 +171,11 @@ async fn endless() -> ([(&'static str, &'static str); 1], Body) {
     ([("content-type", "text/html")], Body::from_stream(chunks))
 }
 
-#[get("/scripts")]
-#[auth(public)]
-#[jsonp(callback = "cb")]
-async fn scripts() -> Json<&'static str> {
-    Json("</script>")
-}
-
-#[get("/page")]
-#[headers(csp = "default-src 'self'", frame = none, coop = "same-origin")]
-#[auth(public)]
-async fn page() -> axum::response::Html<&'static str> {
-    axum::response::Html("<p>page</p>")
-}
-
 #[get("/limited")]
 #[limit(rate = "1000000/s", concurrency = 3, body = "1 KiB")]
 #[auth(public)]
 async fn limited() -> &'static str {
     "limited"
-}
-
-#[get("/moved")]
-#[auth(public)]
-async fn moved() -> axum::response::Redirect {
-    axum::response::Redirect::permanent("/json")
 }
 
 #[get("/nothing")]
@@ -212,30 +185,10 @@ async fn nothing() -> StatusCode {
     StatusCode::NO_CONTENT
 }
 
-#[get("/cookies")]
-#[auth(public)]
-async fn cookies() -> ([(&'static str, &'static str); 2], &'static str) {
-    ([("set-cookie", "a=1; Path=/"), ("link", "</json>; rel=next")], "two")
-}
-
-#[get("/asked")]
-#[auth(public)]
-async fn asked(accept: Accept) -> Result<Response, Problem> {
-    let chosen = accept.best(["application/json", "text/html"])?;
-    Ok((chosen, "x").into_response())
-}
-
 #[get("/panics")]
 #[auth(public)]
 async fn panics() {
     panic!("a panic on purpose");
-}
-
-#[get("/isolated")]
-#[isolation(same_origin)]
-#[auth(public)]
-async fn isolated() -> &'static str {
-    "isolated"
 }
 
 #[get("/length")]
@@ -244,64 +197,26 @@ async fn lies_about_nothing() -> ([(&'static str, &'static str); 1], &'static st
     ([("content-length", "5")], "12345")
 }
 
-#[post("/posted")]
-#[auth(public)]
-async fn posted() {}
-
 /// RFC 9110 9.3.2, except for the date and the fields that RFC 9112 6.1 allows to omit.
+/// `t12_head_is_get_without_the_body` compares them below the connection, for all kinds of responses.
 #[tokio::test]
 async fn head_is_answered_as_get_header_for_header() {
     let app = App::new(()).policies(Policies::new().cors(SHOP)).routes(routes![
         tagged,
-        bytes,
         chunks,
         endless,
-        scripts,
-        page,
         limited,
-        moved,
         nothing,
-        cookies,
-        asked,
         panics,
-        isolated,
         lies_about_nothing,
-        posted,
     ]);
     let server = Running::start(app).await;
     let paths = [
-        "/json",
-        "/bytes",
-        "/stream",
-        "/endless",
-        "/scripts",
-        "/scripts?cb=f",
-        "/scripts?cb=1",
-        "/page",
-        "/limited",
-        "/moved",
-        "/nothing",
-        "/cookies",
-        "/asked",
-        "/panics",
-        "/isolated",
-        "/length",
-        "/posted",
-        "/nowhere",
-        "/json/",
+        "/json", "/stream", "/endless", "/limited", "/nothing", "/panics", "/length", "/nowhere",
         "/%",
     ];
-    let requests: [&[&str]; 9] = [
-        &[],
-        &[PAGE],
-        &[EVIL],
-        &["accept: text/html"],
-        &["accept: text/plain, image/png;q=0"],
-        &["if-none-match: *"],
-        &["if-match: \"nobody\""],
-        &["if-modified-since: Sun, 06 Nov 1994 08:49:37 GMT"],
-        &["sec-fetch-site: cross-site", "sec-fetch-mode: no-cors", "sec-fetch-dest: image"],
-    ];
+    let requests: [&[&str]; 5] =
+        [&[], &[PAGE], &["accept: text/html"], &["if-none-match: *"], &["if-match: \"nobody\""]];
     let mut kinds = BTreeSet::new();
     for path in paths {
         for fields in requests {
@@ -322,7 +237,7 @@ async fn head_is_answered_as_get_header_for_header() {
             kinds.insert(of_get.status);
         }
     }
-    assert_eq!(Vec::from_iter(kinds), [200, 204, 304, 308, 400, 403, 404, 405, 406, 412, 500]);
+    assert_eq!(Vec::from_iter(kinds), [200, 204, 304, 400, 404, 412, 500]);
     // A body would be read as the head of the next response.
     let mut connection = server.connect().await;
     for path in ["/json", "/stream", "/endless", "/nothing", "/panics"] {

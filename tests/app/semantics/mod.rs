@@ -36,10 +36,7 @@ use policy_server::{
     response::ByteRanges,
     testing::{TestClient, TestRequest, TestResponse},
 };
-use policy_tests::{
-    http::{Connection, RawResponse, Running, request, soon},
-    random::Random,
-};
+use policy_tests::http::{Connection, RawResponse, Running, request, soon};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
