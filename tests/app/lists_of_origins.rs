@@ -152,9 +152,7 @@ fn lists_of_origins_of_a_bad_file_are_refused() {
         let file = File::new(name, text);
         let app = App::new(()).routes(routes![prices]).config_file(&file.0);
         let error = app.check().expect_err(name);
-        let Error::Start(problems) = &error else { panic!("{error}") };
-        let codes: Vec<_> = problems.iter().map(StartProblem::code).collect();
-        assert_eq!(codes, [code], "{error}");
+        assert_eq!(codes(&error), [code], "{error}");
         // Content of a file cannot forge a line of a message.
         assert!(!error.to_string().contains("\n- forged"), "{error}");
     }

@@ -90,6 +90,14 @@ async fn matched(name: String, route: MatchedRoute) -> String {
     format!("{} {name}", route.path())
 }
 
+/// The codes of the problems of an app that does not start.
+fn codes(error: &Error) -> Vec<&'static str> {
+    match error {
+        Error::Start(problems) => problems.iter().map(StartProblem::code).collect(),
+        other => panic!("{other}"),
+    }
+}
+
 /// The origins whose pages may read a path.
 async fn readers(client: &TestClient, path: &str) -> Vec<&'static str> {
     let mut readers = Vec::new();

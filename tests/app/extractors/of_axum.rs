@@ -188,20 +188,6 @@ async fn parts_of_the_request_are_there() {
     assert_eq!(all().post("/request").body("hello").send().await.text(), "hello");
 }
 
-#[tokio::test]
-async fn the_limit_of_the_app_holds_for_axums_extractors() {
-    for path in ["/bytes", "/text"] {
-        let response = all().post(path).body("x".repeat(1001)).send().await;
-        assert_eq!(response.status(), 413, "{path}");
-    }
-    // Also where the limit is above the two megabytes that axum allows by default.
-    let app = App::new(Shop { db: Db { name: "x" } })
-        .policies(Policies::new().limits(Limits::NONE.body(3_000_000)));
-    let response =
-        app.routes(routes![head_and_bytes]).test().post("/bytes").body(vec![0; 2_500_000]);
-    assert_eq!(response.send().await.text(), "POST /bytes  2500000");
-}
-
 /// An extractor of an application, which is refused with a status alone, or with JSON.
 struct Refused;
 

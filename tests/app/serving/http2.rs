@@ -22,6 +22,26 @@ pub(super) async fn connect_with(server: &Running, window: u32) -> (Client, Ende
     (client, tokio::spawn(connection))
 }
 
+/// A client on a connection that opens WebSockets (RFC 8441).
+pub(super) async fn for_websockets(server: &Running) -> Client {
+    let (client, _ended) = connect(server).await;
+    let client = soon(client.ready()).await.expect("a connection");
+    soon(async {
+        while !client.is_extended_connect_protocol_enabled() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    client
+}
+
+pub(super) fn websocket(path: &str) -> Request<()> {
+    let request = Request::connect(format!("http://localhost{path}"))
+        .header("sec-websocket-version", "13")
+        .extension(h2::ext::Protocol::from_static("websocket"));
+    request.body(()).expect("a request")
+}
+
 pub(super) fn get(path: &str) -> Request<()> {
     asked("GET", path, &[("origin", "https://shop.example")])
 }

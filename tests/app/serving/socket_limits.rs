@@ -306,33 +306,13 @@ async fn the_close_frame_is_behind_the_frame_that_has_begun() {
     soon(stopped).await.expect("an end");
 }
 
-async fn http2(server: &Running) -> h2::client::SendRequest<Bytes> {
-    let stream = soon(tokio::net::TcpStream::connect(server.address)).await.expect("a server");
-    let (client, connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
-    tokio::spawn(connection);
-    let client = soon(client.ready()).await.expect("a connection");
-    soon(async {
-        while !client.is_extended_connect_protocol_enabled() {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
-    client
-}
-
-fn connect(path: &str) -> ::http::Request<()> {
-    let request = ::http::Request::connect(format!("http://localhost{path}"))
-        .header("sec-websocket-version", "13")
-        .extension(h2::ext::Protocol::from_static("websocket"));
-    request.body(()).expect("a request")
-}
-
 #[tokio::test]
 async fn the_same_limits_and_ends_hold_over_http_2() {
     let (server, _ends) = started().await;
-    let mut client = http2(&server).await;
+    let mut client = http2::for_websockets(&server).await;
     let mut open = async |path: &str| {
-        let (response, sending) = client.send_request(connect(path), false).expect("a stream");
+        let (response, sending) =
+            client.send_request(http2::websocket(path), false).expect("a stream");
         let response = soon(response).await.expect("a response");
         assert_eq!(response.status(), 200, "{path}");
         (response.into_body(), sending)
@@ -388,8 +368,9 @@ async fn unread_messages_stay_with_the_handler() {
         std::future::ready(StatusCode::OK)
     });
     let server = Running::start(App::new(()).fallback(fallback.public())).await;
-    let mut client = http2(&server).await;
-    let (response, _sending) = client.send_request(connect("/raw"), false).expect("a stream");
+    let mut client = http2::for_websockets(&server).await;
+    let (response, _sending) =
+        client.send_request(http2::websocket("/raw"), false).expect("a stream");
     let _unread = soon(response).await.expect("a response").into_body();
     let taken = soon(reports.recv()).await.expect("a number");
     assert!(taken < 1 << 20, "{taken} bytes were taken");
@@ -402,9 +383,10 @@ async fn an_extended_connect_needs_a_websocket_route() {
     let router = axum::Router::new().route("/pages/one", axum::routing::any(async || "a page"));
     let app = app(&ends).mount("/pages", Mount::new(router).public());
     let server = Running::start(app).await;
-    let mut client = http2(&server).await;
+    let mut client = http2::for_websockets(&server).await;
     for path in ["/page", "/pages/one", "/elsewhere?page"] {
-        let (response, _sending) = client.send_request(connect(path), false).expect("a stream");
+        let (response, _sending) =
+            client.send_request(http2::websocket(path), false).expect("a stream");
         let response = soon(response).await.expect("a response");
         assert_eq!(response.status(), 501, "{path}");
         let mut body = response.into_body();

@@ -184,22 +184,11 @@ async fn websockets_count_as_requests_until_they_end() {
 async fn websockets_of_http_2_count_as_requests_until_they_end() {
     let candidate = Candidate::new(app().manifest());
     let server = Running::start(app().report_only(&candidate)).await;
-    let stream = soon(tokio::net::TcpStream::connect(server.address)).await.expect("a server");
-    let (client, connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
-    tokio::spawn(connection);
+    let client = http2::for_websockets(&server).await;
     let open = async || {
         let mut client = soon(client.clone().ready()).await.expect("a stream");
-        soon(async {
-            while !client.is_extended_connect_protocol_enabled() {
-                tokio::task::yield_now().await;
-            }
-        })
-        .await;
-        let request = ::http::Request::connect("http://localhost/single")
-            .header("sec-websocket-version", "13")
-            .extension(h2::ext::Protocol::from_static("websocket"));
-        let request = request.body(()).expect("a request");
-        let (response, sending) = client.send_request(request, false).expect("a request");
+        let (response, sending) =
+            client.send_request(http2::websocket("/single"), false).expect("a request");
         let response = soon(response).await.expect("a response");
         (response.status().as_u16(), response.into_body(), sending)
     };
@@ -234,21 +223,10 @@ async fn a_candidate_decides_about_websockets_of_both_versions() {
     for field in fields {
         opened(&server, opening("localhost", "/everybody", &[field])).await;
     }
-    let stream = soon(tokio::net::TcpStream::connect(server.address)).await.expect("a server");
-    let (client, connection) = soon(h2::client::handshake(stream)).await.expect("HTTP/2");
-    tokio::spawn(connection);
-    let mut client = soon(client.ready()).await.expect("a stream");
-    soon(async {
-        while !client.is_extended_connect_protocol_enabled() {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
-    let request = ::http::Request::connect("http://localhost/everybody")
-        .header("sec-websocket-version", "13")
-        .header("origin", "https://evil.example")
-        .extension(h2::ext::Protocol::from_static("websocket"));
-    let request = request.body(()).expect("a request");
+    let mut client = http2::for_websockets(&server).await;
+    let mut request = http2::websocket("/everybody");
+    let origin = "https://evil.example".parse().expect("a value");
+    request.headers_mut().insert("origin", origin);
     let (response, _sending) = client.send_request(request, false).expect("a request");
     assert_eq!(soon(response).await.expect("a response").status(), 200);
     let mut found: Vec<_> = candidate
