@@ -109,23 +109,6 @@ async fn responses_that_stream_carry_the_policy_from_their_first_byte() {
 }
 
 #[tokio::test]
-async fn responses_of_unknown_paths_have_the_policy_of_the_app() {
-    #[get("/other")]
-    #[cors(origins = ["https://other.example"])]
-    #[auth(public)]
-    async fn other() {}
-
-    let server = Running::start(app().routes(routes![other])).await;
-    let response = server.response(get("/nowhere")).await;
-    assert_eq!(response.problem(), (404, "route.not-found".to_owned()));
-    assert_eq!(response.sharing(), SHARING);
-    assert_eq!(server.response(get("/other")).await.sharing(), [""; 0]);
-    let preflight = request("OPTIONS /nowhere", &[ORIGIN, "access-control-request-method: PUT"]);
-    let response = server.response(preflight).await;
-    assert_eq!((response.status, response.sharing().is_empty()), (204, false));
-}
-
-#[tokio::test]
 async fn the_server_header_is_off_by_default_and_configurable() {
     let named = ServerSettings::default().server_header(HeaderValue::from_static("shop"));
     let fallback = || Fallback::handler(async |_| ([("server", "own")], "a fallback")).public();

@@ -17,8 +17,10 @@ fn baked(app: App<()>, edit: fn(&Parts, &mut Response), words: &str) {
     breaks(responding(app, edit), &[Law::Cookies, Law::ResponseIntegrity], words);
 }
 
+type Rewrite = fn(&str) -> String;
+
 /// Rewrites the cookie of a login.
-fn app_with(sessions: SessionSettings, rewrite: fn(&str) -> String) -> App<()> {
+fn app_with(sessions: SessionSettings, rewrite: Rewrite) -> App<()> {
     let app = app().sessions(sessions).routes(routes![login]);
     app.layer(tower::util::MapResponseLayer::new(move |mut response: Response| {
         let line = text(response.headers(), "set-cookie").to_owned();
@@ -64,7 +66,7 @@ fn there_is_another_one() {
 
 #[test]
 fn finds_changed_cookies() {
-    let rows: &[(&str, fn(&str) -> String, &str)] = &[
+    let rows: &[(&str, Rewrite, &str)] = &[
         (
             "another name",
             |line| line.replace("__Host-sid=", "__Host-visitor="),
