@@ -179,7 +179,7 @@ const COMPLETE: [(&str, &[&str]); 11] = [
             "policy_manifest::Effect",
             "policy_manifest::Gain",
             "policy_manifest::Gainer",
-            "policy_manifest::Place",
+            "policy_manifest::SourceLine",
             "policy_manifest::FindingSeverity",
             "policy_manifest::diff::Axis",
             "policy_manifest::diff::Read",
