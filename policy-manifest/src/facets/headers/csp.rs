@@ -72,10 +72,17 @@ fn policies(old: &Parsed<'_>, new: &Parsed<'_>) -> Comparison {
         }
     });
     let protections = PROTECTIONS.iter().map(|&name| {
-        let [old, new] = [old, new].map(|policy| sources_of(policy, name).is_some());
+        let [old, new] = [old, new].map(|policy| protects(policy, name));
         Comparison::of_protection(old, new)
     });
     restricted.chain(protections).fold(Comparison::default(), BitOr::bitor)
+}
+
+/// Whether a policy has a protection. Without a sink, Trusted Types are required for nothing.
+fn protects(policy: &Parsed<'_>, name: Name) -> bool {
+    let sources = sources_of(policy, name);
+    let needs_sink = name == Name::RequireTrustedTypesFor;
+    sources.is_some_and(|sources| !needs_sink || sources.contains(&Source::Script))
 }
 
 /// The sources of a directive. The first of several directives of one name counts (CSP 3, 2.2.1).

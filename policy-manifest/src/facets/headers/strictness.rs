@@ -112,6 +112,8 @@ fn transport(value: &str) -> Option<Transport> {
             "includesubdomains" => subdomains = true,
             "preload" => preload = true,
             other => match other.strip_prefix("max-age=") {
+                // Browsers ignore a header that states it twice.
+                Some(_) if age.is_some() => return None,
                 Some(seconds) => age = Some(seconds.trim_matches('"').parse().ok()?),
                 None if other.is_empty() => (),
                 None => return None,
@@ -229,6 +231,7 @@ mod tests {
             ("referrer-policy", "everything"),
             ("strict-transport-security", "includeSubDomains"),
             ("strict-transport-security", "max-age=many"),
+            ("strict-transport-security", "max-age=0; max-age=9"),
             ("permissions-policy", "camera"),
             ("permissions-policy", "camera=(self"),
             ("permissions-policy", "camera=(self) usb=()"),
