@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 use http::{Method, Request, header};
 use serde_json::json;
 
-use super::{codes::Code, judge::Finding, plan::Trial, target::Target};
+use super::{codes::Code, judge::Finding, target::Target};
 use crate::{
     escape::printable,
     output::{BOLD, DIM},
@@ -40,13 +40,6 @@ impl Report {
         self.findings.retain(|shown| !(has_dropped && shown.finding.code == Code::CorsMissing));
         self.findings.sort_by_key(|shown| shown.finding.code);
         self.notes.dedup();
-    }
-
-    /// Notes whether a response to a trial shows something about its route.
-    pub(super) fn note_seen(&mut self, trial: &Trial, is_conclusive: bool) {
-        if is_conclusive {
-            self.unseen.remove(&trial.route);
-        }
     }
 
     /// 1 with findings, and 2 without any if nothing is known about a route.

@@ -53,7 +53,9 @@ impl Audit<'_> {
             for trial in trials {
                 match self.confirm(trial, &mut report.notes) {
                     Ok(outcome) => {
-                        report.note_seen(trial, outcome.is_conclusive);
+                        if outcome.is_conclusive {
+                            report.unseen.remove(&trial.route);
+                        }
                         report.findings.extend(outcome.findings);
                         inconclusive += outcome.inconclusive;
                     }
@@ -88,13 +90,13 @@ impl Audit<'_> {
     /// Whether the app is reached under its own name, without which nothing else can be judged.
     fn baseline(&mut self, trial: &Trial, report: &mut Report) -> Result<bool, Failure> {
         let outcome = self.confirm(trial, &mut report.notes).map_err(|error| self.away(&*error))?;
-        report.note_seen(trial, outcome.is_conclusive);
         if !outcome.is_conclusive {
             let words = "the app is not reached: every response is 429, or of a proxy without an \
                          upstream";
             report.notes.push(words.to_owned());
             return Ok(false);
         }
+        report.unseen.remove(&trial.route);
         report.findings.extend(outcome.findings);
         let stops = |shown: &Shown| {
             matches!(
