@@ -131,19 +131,18 @@ impl AuthService {
 }
 
 impl IntoResponse for Denied {
-    fn into_response(self) -> Response {
-        let mut response = match (self.login, self.problem) {
-            (Some(page), _) => {
+    fn into_response(mut self) -> Response {
+        let challenge = self.challenge.take();
+        let mut response = match self.login.take() {
+            Some(page) => {
                 let mut response = StatusCode::SEE_OTHER.into_response();
                 response.headers_mut().insert(LOCATION, page);
                 response
             }
-            (None, Some(problem)) => problem.into_response(),
-            (None, None) => Problem::from(self.refusal).into_response(),
+            None => self.into_problem().into_response(),
         };
-        let headers = response.headers_mut();
-        if let Some(challenge) = self.challenge {
-            headers.insert(WWW_AUTHENTICATE, challenge);
+        if let Some(challenge) = challenge {
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
         response
     }

@@ -427,7 +427,7 @@ impl IntoResponse for Problem {
         if let Some(seconds) = retry_after {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
-        // Of a listed one, the policy of the response knows.
+        // For a listed refusal, the policy of the response does this.
         if matches!(&self.0, Kind::Own(own) if own.is_uncacheable) {
             forbid_storing(headers);
         }
