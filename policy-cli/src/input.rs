@@ -8,7 +8,7 @@ use std::{
 };
 
 use clap::Args;
-use policy_manifest::{Lock, Manifest, Sources, Suppression};
+use policy_manifest::{Lock, Manifest, Sources};
 
 use crate::{
     failure::Failure,
@@ -35,9 +35,9 @@ pub(crate) struct Input {
     pub(crate) manifest: Manifest,
     /// The lines that decided, if they are known.
     pub(crate) sources: Option<Sources>,
-    /// The suppressions of the lock file. The lock file of a package may be unreadable although its
-    /// policy is known.
-    pub(crate) suppressed: Result<Vec<Suppression>, Failure>,
+    /// The policy with the acceptances and suppressions of its lock file. The lock file of a package may
+    /// be unreadable although its policy is known.
+    pub(crate) signed: Result<Lock, Failure>,
     /// The lock file, if it is in a repository.
     pub(crate) lock: Option<LockFile>,
 }
@@ -91,10 +91,10 @@ impl Input {
     /// Reads a manifest that is named: a file, `-`, a git revision, or REVISION:PATH.
     pub(crate) fn read_named(named: &str, package: &PackageArguments) -> Result<Self, Failure> {
         let text = text_of(named, package)?;
-        let Lock { manifest, suppressed, .. } = parse(&text, named)?;
+        let signed = parse(&text, named)?;
         let lock = LockFile::find(Path::new(named), &text);
-        let (name, suppressed) = (named.to_owned(), Ok(suppressed));
-        Ok(Self { name, manifest, sources: None, suppressed, lock })
+        let (name, manifest) = (named.to_owned(), signed.manifest.clone());
+        Ok(Self { name, manifest, sources: None, signed: Ok(signed), lock })
     }
 
     /// Reads the files of the last test run of the package; otherwise its lock file, with a note on
@@ -170,17 +170,20 @@ fn read_package(package: &Package, output: &Output) -> Result<Input, Failure> {
         };
         let text = read(&manifest)?;
         let manifest = parse(&text, &manifest.display().to_string())?.manifest;
-        let suppressed = parsed.transpose().map(|lock| lock.map(|lock| lock.suppressed));
-        let suppressed = suppressed.map(Option::unwrap_or_default);
-        return Ok(Input { name, manifest, sources, suppressed, lock });
+        let mut signed = parsed.unwrap_or_else(|| Ok(Lock::new(Manifest::new())));
+        if let Ok(lock) = &mut signed {
+            lock.manifest = manifest.clone();
+        }
+        return Ok(Input { name, manifest, sources, signed, lock });
     }
     if let Some(parsed) = parsed {
         output.note(&format!(
             "this is {}; `{test}` adds the lines that decided",
             package.lock_name()
         ));
-        let Lock { manifest, suppressed, .. } = parsed?;
-        return Ok(Input { name, manifest, sources: None, suppressed: Ok(suppressed), lock });
+        let signed = parsed?;
+        let manifest = signed.manifest.clone();
+        return Ok(Input { name, manifest, sources: None, signed: Ok(signed), lock });
     }
     Err(Failure::new(format!(
         "the package `{}` has no policy yet: neither `{}` nor `{}` is there",

@@ -1,20 +1,23 @@
 //! The canonical text of a manifest: equal meaning, equal bytes.
 
-use crate::{Manifest, facets::json};
+use crate::{Manifest, facets::json, facts::Facts as _};
 
 impl Manifest {
-    /// The canonical JSON text, in UTF-8 with a line end at its end. A facet of a route is one line,
+    /// The canonical JSON text, in UTF-8 with a line end at its end. A fact of the app and a facet of a route are one line each,
     /// so that a change of one is a change of one line.
     ///
     /// Equal policies have equal bytes: lists are in a fixed order, default values and entries that
     /// another one covers are left out, and fields are in the order in which they are documented.
     pub fn to_json(&self) -> String {
         let manifest = self.clone().normal();
-        let mut text = format!(
-            "{{\n  \"format\": {},\n  \"app\": {},\n",
-            manifest.format,
-            json(&manifest.app)
-        );
+        let mut text = format!("{{\n  \"format\": {},\n", manifest.format);
+        let facts = manifest.app.fields();
+        let facts: Vec<_> =
+            facts.into_iter().map(|(name, json)| format!("    \"{name}\": {json}")).collect();
+        text += &match facts.is_empty() {
+            true => "  \"app\": {},\n".to_owned(),
+            false => format!("  \"app\": {{\n{}\n  }},\n", facts.join(",\n")),
+        };
         if !manifest.headers.is_empty() {
             text += "  \"headers\": {\n";
             let sets = manifest.headers.iter();

@@ -1,8 +1,6 @@
 //! The changes between two manifests, facet by facet: access that is opened, and access that is
 //! removed.
 
-mod app;
-
 use std::{collections::BTreeMap, fmt, ptr};
 
 use policy_core::path::PathTemplate;
@@ -11,6 +9,7 @@ use crate::{
     Manifest,
     engine::{Engine, EngineError},
     facets::{self, Direction, ManifestRoute, RouteKind, Side, sample, set, sets},
+    facts::{Facts as _, order},
 };
 
 /// One change of one facet of a route.
@@ -82,7 +81,10 @@ pub fn changes(old: &Manifest, new: &Manifest) -> Result<Vec<Change>, EngineErro
 
 /// The changes between two manifests in their normal form.
 pub(super) fn between([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> Vec<Change> {
-    let mut found = app::of_app(&old.app, &new.app);
+    let of_app = old.app.changes(&new.app).into_iter();
+    let of_app = of_app.map(|(fact, direction, words)| change(fact, direction, words));
+    let mut found: Vec<_> =
+        of_app.map(|change| Change { path: "app".to_owned(), ..change }).collect();
     let mut subjects: BTreeMap<String, Subject> = BTreeMap::new();
     for route in old.routes.iter().chain(&new.routes) {
         for (template, form) in places(route) {
@@ -154,6 +156,8 @@ fn of_route(old: Option<Side<'_>>, new: Option<Side<'_>>) -> Vec<Change> {
         note("route", Some((direction, "encoded slashes".to_owned())));
     }
     note("route", sets(&set(&before.targets), &set(&after.targets)));
+    note("target", before.target.change(&after.target));
+    note("layers", order::unordered_list(&before.layers, &after.layers));
     for facet in facets::ALL {
         note(facet.name, (facet.change)(old, new));
     }

@@ -18,7 +18,6 @@
 //! `policy-cli` reads it.
 
 pub mod algebra;
-mod app;
 mod canonical;
 mod changes;
 mod date;
@@ -26,6 +25,7 @@ pub mod diff;
 pub mod engine;
 mod explain;
 mod facets;
+mod facts;
 mod lints;
 mod lock;
 mod normal;
@@ -33,13 +33,16 @@ mod read;
 mod severity;
 mod sources;
 
-pub use app::{AppFacts, SessionFacts, TokenFacts};
 pub use changes::{Change, changes};
 pub use date::{Date, ParseDateError};
 pub use explain::{Edit, Explanation, GateFinding, Nearest, explain};
 pub use facets::{
     AppScheme, Auth, Cache, Csrf, Dangers, Direction, Headers, Jsonp, ManifestRoute, RouteCors,
     RouteKind, RouteLimits, RouteOrigins, RouteRate, RouteRequirement, RuntimeOrigins,
+};
+pub use facts::{
+    AppFacts, IssuerFacts, OriginListFacts, ServerFacts, SessionFacts, TargetFacts, TlsFacts,
+    TokenFacts,
 };
 pub use lints::{Finding, Linted, Suppression, lint};
 pub use lock::{Acceptance, Lock, Update};

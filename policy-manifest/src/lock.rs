@@ -89,27 +89,52 @@ impl Lock {
     /// One of the two is not a policy that the engine accepts.
     pub fn update(&self, manifest: &Manifest) -> Result<Update, EngineError> {
         let changes = changes(&self.manifest, manifest)?;
-        let engine = Engine::new(manifest)?;
-        let digest = |route: &str| policy_digest(manifest, &engine, route);
-        let accepts = |accepted: &&Acceptance| {
-            accepted.unsigned().is_none()
-                && digest(&accepted.route).as_ref() == Some(&accepted.policy)
-        };
-        let accepted: Vec<_> = self.accepted.iter().filter(accepts).cloned().collect();
+        let lock = Self { manifest: manifest.clone().normal(), ..self.clone() };
+        let stale = lock.stale()?;
+        let accepted = self.accepted.iter().filter(|line| !stale.contains(line));
+        let lock = Self { accepted: accepted.cloned().collect(), ..lock };
         let opening = changes.iter().filter(|change| change.direction.opens());
-        let to_accept = opening
-            .filter_map(|change| {
-                let route = change.route();
-                let policy = digest(&route).unwrap_or_default();
-                let is_accepted = accepted.iter().any(|accepted| accepted.route == route);
-                let words = String::new();
-                let line = Acceptance { route, policy, who: words.clone(), why: words };
-                (!is_accepted).then(|| (change.clone(), line))
-            })
-            .collect();
-        let suppressed = self.suppressed.clone();
-        let lock = Self { manifest: manifest.clone().normal(), accepted, suppressed };
+        let to_accept = lock.unaccepted(opening)?;
         Ok(Update { changes, to_accept, lock })
+    }
+
+    /// Those of these changes to the policy of this file that no line of it accepts, each with the line
+    /// that would accept it.
+    ///
+    /// # Errors
+    ///
+    /// The policy is not one that the engine accepts.
+    pub fn unaccepted<'a>(
+        &self,
+        changes: impl IntoIterator<Item = &'a Change>,
+    ) -> Result<Vec<(Change, Acceptance)>, EngineError> {
+        let engine = Engine::new(&self.manifest)?;
+        let lines = changes.into_iter().filter_map(|change| {
+            let route = change.route();
+            let policy = policy_digest(&self.manifest, &engine, &route).unwrap_or_default();
+            let accepts = |line: &Acceptance| {
+                line.unsigned().is_none() && line.route == route && line.policy == policy
+            };
+            let is_accepted = self.accepted.iter().any(accepts);
+            let line = Acceptance { route, policy, who: String::new(), why: String::new() };
+            (!is_accepted).then(|| (change.clone(), line))
+        });
+        Ok(lines.collect())
+    }
+
+    /// The acceptances of another policy than their route has: of an earlier one, or in advance.
+    ///
+    /// # Errors
+    ///
+    /// The policy is not one that the engine accepts.
+    pub fn stale(&self) -> Result<Vec<&Acceptance>, EngineError> {
+        let engine = Engine::new(&self.manifest)?;
+        let is_stale = |line: &&Acceptance| {
+            line.unsigned().is_some()
+                || policy_digest(&self.manifest, &engine, &line.route).as_ref()
+                    != Some(&line.policy)
+        };
+        Ok(self.accepted.iter().filter(is_stale).collect())
     }
 }
 

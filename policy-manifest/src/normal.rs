@@ -2,7 +2,7 @@
 
 use crate::{
     Manifest,
-    facets::{self, ManifestRoute, sort},
+    facets::{self, ManifestRoute, reduce, sort},
 };
 
 impl Manifest {
@@ -12,8 +12,14 @@ impl Manifest {
     pub fn normal(mut self) -> Self {
         self.app.proxies.sort_unstable();
         if let Some(tokens) = &mut self.app.tokens {
-            sort(&mut tokens.accepts);
+            tokens.accepts.sort_unstable_by(|a, b| a.issuer.cmp(&b.issuer));
+            for issuer in &mut tokens.accepts {
+                [&mut issuer.required, &mut issuer.roles, &mut issuer.scopes]
+                    .into_iter()
+                    .for_each(sort);
+            }
         }
+        self.app.lists.values_mut().for_each(|list| reduce(&mut list.origins));
         self.routes.iter_mut().for_each(ManifestRoute::normalize);
         self.routes.sort_by(|a, b| {
             let key =

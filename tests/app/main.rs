@@ -9,6 +9,7 @@
 )]
 
 mod changed_bodies;
+mod complete_manifest;
 mod compositions;
 mod extensions;
 mod extractors;

@@ -24,6 +24,7 @@ mod instances;
 mod interop;
 mod issuers;
 mod jsonp;
+mod layers;
 mod lost_requests;
 mod moving;
 mod origin_kinds;

@@ -50,6 +50,12 @@ impl IpNetwork {
         IpCidr::new(first, prefix).map(Self).map_err(|_prefix| Rule::NetworkMalformed)
     }
 
+    /// Whether every address of this network is in the other one.
+    pub fn is_within(&self, other: &Self) -> bool {
+        let Self(outer) = other;
+        outer.network_length() <= self.0.network_length() && outer.contains(&self.0.first_address())
+    }
+
     /// Whether the network contains an address.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())

@@ -37,7 +37,9 @@ impl Attribute for Args {
             let wrap = quote_spanned!(layer.span()=> __policy::RouteLayer::wrap);
             quote!(let __policy_inner = #wrap(#layer, __policy_inner);)
         });
+        let names = self.layers.iter().map(name_of);
         expansion.layer.extend(quote! {
+            const LAYER_NAMES: &'static [&'static str] = &[#(#names),*];
             const LAYER: ::core::option::Option<
                 fn(__policy::SharedService) -> __policy::SharedService,
             > = ::core::option::Option::Some(|__policy_inner| {
@@ -45,5 +47,19 @@ impl Attribute for Args {
                 __policy_inner
             });
         });
+    }
+}
+
+/// The path of the call that makes a layer, such as `CompressionLayer::new`; its last call's, where
+/// calls are chained.
+fn name_of(layer: &Expr) -> String {
+    match layer {
+        Expr::Call(call) => name_of(&call.func),
+        Expr::MethodCall(call) => name_of(&call.receiver),
+        Expr::Path(path) => {
+            let segments = path.path.segments.iter().map(|segment| segment.ident.to_string());
+            segments.collect::<Vec<_>>().join("::")
+        }
+        _ => "an expression".to_owned(),
     }
 }

@@ -82,7 +82,7 @@ fn default_issuer(sides: &[(&Side, Option<&ManifestRoute>); 2]) -> Option<String
         let tokens = side.manifest.app.tokens.as_ref()?;
         match &tokens.issuer {
             Some(_) => None,
-            None => tokens.accepts.first().cloned(),
+            None => tokens.accepts.first().map(|facts| facts.issuer.clone()),
         }
     });
     issuers.flatten().min()

@@ -130,7 +130,12 @@ impl Nearest {
         let named = requirement.issuers.iter().find(|name| *name != policy_core::auth::OWN_ISSUER);
         let issuer = match requirement.issuers.is_empty() {
             true if app_issuer => None,
-            true => manifest.app.tokens.as_ref().and_then(|facts| facts.accepts.first()),
+            true => manifest
+                .app
+                .tokens
+                .as_ref()
+                .and_then(|facts| facts.accepts.first())
+                .map(|facts| &facts.issuer),
             false => named,
         };
         let good = |issuer: Option<String>| {

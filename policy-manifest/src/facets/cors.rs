@@ -324,7 +324,7 @@ fn credentials(ShownRoute { route, .. }: ShownRoute<'_>) -> Cell {
 }
 
 /// Leaves out the patterns that others cover.
-fn reduce(patterns: &mut Vec<String>) {
+pub(crate) fn reduce(patterns: &mut Vec<String>) {
     if patterns.iter().any(|pattern| pattern == "*") {
         *patterns = vec!["*".to_owned()];
         return;

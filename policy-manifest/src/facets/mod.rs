@@ -16,6 +16,8 @@ mod jsonp;
 mod limits;
 mod words;
 
+pub(crate) use words::{millis_in_words, seconds_in_words};
+
 use policy_core::route::CompiledFacets;
 
 pub use auth::{AppScheme, Auth, CALLERS, RouteRequirement};
@@ -23,6 +25,7 @@ pub use cache::Cache;
 pub use column::{Cell, CellOf, Column, ShownRoute, Tone};
 pub use comparison::{Direction, Side};
 pub(crate) use comparison::{set, sets};
+pub(crate) use cors::reduce;
 pub use cors::{CREDENTIALS, Dangers, ORIGINS, RouteCors, RouteOrigins, RuntimeOrigins};
 pub use csrf::Csrf;
 pub use headers::Headers;

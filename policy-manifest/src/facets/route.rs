@@ -7,6 +7,7 @@ use policy_core::{
 use serde::{Deserialize, Serialize};
 
 use super::{Auth, Cache, Csrf, Jsonp, RouteCors, RouteLimits, is_default, is_false};
+use crate::facts::TargetFacts;
 
 /// The kind of target that serves a route.
 #[derive(
@@ -56,6 +57,13 @@ macro_rules! define_route {
             /// Where the tunnels of CONNECT may lead.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             pub targets: Vec<String>,
+            /// What serves it, and what is passed on.
+            #[serde(default, skip_serializing_if = "is_default")]
+            pub target: TargetFacts,
+            /// The layers around what serves it, the outermost first, each after its level. They run
+            /// behind the gates.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            pub layers: Vec<String>,
             $(#[$auth_doc])*
             pub $auth: $Auth,
             $(
@@ -79,6 +87,8 @@ macro_rules! define_route {
                     kind,
                     takes_slashes: false,
                     targets: Vec::new(),
+                    target: TargetFacts::default(),
+                    layers: Vec::new(),
                     auth,
                     $($field: <$Type>::default(),)*
                 }
@@ -92,6 +102,8 @@ macro_rules! define_route {
                 for_stated("kind", &self.kind, &mut call);
                 for_stated("takes_slashes", &self.takes_slashes, &mut call);
                 for_stated("targets", &self.targets, &mut call);
+                for_stated("target", &self.target, &mut call);
+                for_stated("layers", &self.layers, &mut call);
                 call(stringify!($auth), json(&self.$auth));
                 $(for_stated(stringify!($field), &self.$field, &mut call);)*
             }

@@ -9,7 +9,7 @@ pub(super) fn bytes_in_words(bytes: u64) -> String {
     }
 }
 
-pub(super) fn millis_in_words(millis: u64) -> String {
+pub(crate) fn millis_in_words(millis: u64) -> String {
     match millis {
         0 => "0ms".to_owned(),
         millis if millis.is_multiple_of(60_000) => format!("{}m", millis / 60_000),
@@ -18,7 +18,7 @@ pub(super) fn millis_in_words(millis: u64) -> String {
     }
 }
 
-pub(super) fn seconds_in_words(seconds: i64) -> String {
+pub(crate) fn seconds_in_words(seconds: i64) -> String {
     match seconds {
         seconds if seconds > 0 && seconds % 3600 == 0 => format!("{}h", seconds / 3600),
         seconds if seconds > 0 && seconds % 60 == 0 => format!("{}m", seconds / 60),

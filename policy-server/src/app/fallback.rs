@@ -1,12 +1,13 @@
 //! The service for paths without a route.
 
-use std::fmt;
+use std::{any::type_name, fmt};
 
 use axum_core::{extract::Request, response::IntoResponse};
 
 use crate::{
     app::{
         access::{Access, access_methods},
+        mount::ServedBy,
         policies::Policies,
     },
     handler::service::{HttpService, RouteLayer, SharedService, Wrap},
@@ -31,6 +32,8 @@ use crate::{
 #[must_use = "a fallback does nothing outside of an app"]
 pub struct Fallback {
     pub(crate) service: SharedService,
+    #[cfg_attr(not(feature = "manifest"), expect(dead_code, reason = "for manifests"))]
+    pub(crate) served_by: ServedBy,
     pub(crate) access: Access,
     pub(crate) policies: Policies,
     pub(crate) layers: Vec<Wrap>,
@@ -38,8 +41,8 @@ pub struct Fallback {
 
 impl Fallback {
     /// A `tower` service, such as tower-http's `ServeDir`.
-    pub fn new(service: impl HttpService) -> Self {
-        Self::of(SharedService::new(service))
+    pub fn new<S: HttpService>(service: S) -> Self {
+        Self::of(SharedService::new(service), ServedBy::Service(type_name::<S>()))
     }
 
     /// A function from the request to its response.
@@ -48,12 +51,13 @@ impl Fallback {
         F: Fn(Request) -> Fut + Clone + Send + Sync + 'static,
         Fut: Future<Output: IntoResponse> + Send + 'static,
     {
-        Self::of(SharedService::from_fn(handler))
+        Self::of(SharedService::from_fn(handler), ServedBy::Service(type_name::<F>()))
     }
 
-    pub(crate) fn of(service: SharedService) -> Self {
+    pub(crate) fn of(service: SharedService, served_by: ServedBy) -> Self {
         Self {
             service,
+            served_by,
             access: Access::default(),
             policies: Policies::default(),
             layers: Vec::new(),
@@ -79,7 +83,7 @@ impl Fallback {
     /// # });
     /// ```
     pub fn layer(mut self, layer: impl RouteLayer + Send + 'static) -> Self {
-        self.layers.push(Box::new(move |inner| layer.wrap(inner)));
+        self.layers.push(Wrap::new(layer));
         self
     }
 

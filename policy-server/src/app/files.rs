@@ -13,7 +13,10 @@ use tower_http::services::ServeDir;
 use tower_service::Service;
 
 use crate::{
-    app::{fallback::Fallback, mount::Mount},
+    app::{
+        fallback::Fallback,
+        mount::{Mount, ServedBy},
+    },
     base::problem::Problem,
     handler::service::{SharedService, StrippedPrefix},
 };
@@ -88,6 +91,16 @@ impl Files {
         self
     }
 
+    #[cfg(feature = "manifest")]
+    pub(crate) fn facts(&self) -> policy_manifest::TargetFacts {
+        let mut facts = policy_manifest::TargetFacts::default();
+        facts.folder = Some(crate::build::manifest::of_path(&self.folder));
+        facts.dotfiles = self.serves_dotfiles;
+        facts.single_page = self.is_single_page;
+        facts.not_below.clone_from(&self.other);
+        facts
+    }
+
     fn service(self) -> SharedService {
         let files = Arc::new(FolderService {
             folder: ServeDir::new(&self.folder).ignore_multi_range_requests(true),
@@ -104,14 +117,14 @@ impl Mount {
     /// The [files](Files) of a folder below a prefix, which is not a part of their paths:
     /// `/assets/app.js` is the file `app.js`.
     pub fn files(files: Files) -> Self {
-        Self::of(files.service()).strip_prefix()
+        Self::of(files.clone().service(), ServedBy::Files(files)).strip_prefix()
     }
 }
 
 impl Fallback {
     /// The [files](Files) of a folder, for every path without a route.
     pub fn files(files: Files) -> Self {
-        Self::of(files.service())
+        Self::of(files.clone().service(), ServedBy::Files(files))
     }
 }
 

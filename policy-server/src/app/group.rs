@@ -137,7 +137,7 @@ impl<S> Group<S> {
     /// # });
     /// ```
     pub fn layer(mut self, layer: impl RouteLayer + Send + 'static) -> Self {
-        self.parts.layers.push(Box::new(move |inner| layer.wrap(inner)));
+        self.parts.layers.push(Wrap::new(layer));
         self
     }
 }

@@ -350,8 +350,11 @@ impl<S> App<S> {
 
     /// Wraps the whole app in a `tower` layer. Later layers wrap earlier ones.
     ///
-    /// A layer sees requests before any gate, and responses after the policy was written onto them.
-    /// A response that the layer makes itself carries no policy. The extensions of a response have the
+    /// A layer sees requests before any gate, and responses after the policy was written onto them. It
+    /// cannot write credentials: callers are authenticated from `Authorization`, `Cookie`,
+    /// `Sec-WebSocket-Protocol` and the query as the client sent them, and handlers get these as well; a
+    /// [`Scheme`](crate::Scheme) sees all headers as they were sent. A response that the layer makes itself
+    /// carries no policy. The extensions of a response have the
     /// [`MatchedRoute`](crate::extract::MatchedRoute), so that a layer can count per route.
     ///
     /// To compress only a [mounted](Self::mount) service, put the compression middleware of
@@ -362,7 +365,7 @@ impl<S> App<S> {
     /// [`ETag::weak`](crate::handler::response::ETag::weak), since two encodings are not the same
     /// bytes.
     pub fn layer(mut self, layer: impl RouteLayer + Send + 'static) -> Self {
-        self.parts.layers.push(Box::new(move |inner| layer.wrap(inner)));
+        self.parts.layers.push(Wrap::new(layer));
         self
     }
 

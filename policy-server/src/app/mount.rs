@@ -1,8 +1,12 @@
 //! Services without attributes, under the same policies.
 
+use std::any::type_name;
+
 use http::Method;
 use policy_core::method::EVERY;
 
+#[cfg(feature = "files")]
+use crate::app::files::Files;
 use crate::{
     app::{
         access::{Access, access_methods},
@@ -50,6 +54,8 @@ use crate::{
 #[must_use = "a mount does nothing outside of an app"]
 pub struct Mount {
     pub(crate) service: SharedService,
+    pub(crate) served_by: ServedBy,
+    pub(crate) converts_problems: bool,
     pub(crate) methods: Vec<Method>,
     pub(crate) strips_prefix: bool,
     pub(crate) paths: MountedPaths,
@@ -57,15 +63,27 @@ pub struct Mount {
     pub(crate) policies: Policies,
 }
 
+/// What serves a mount or the fallback.
+#[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "manifest"), expect(dead_code, reason = "for manifests"))]
+pub(crate) enum ServedBy {
+    /// A service or a function, by the name of its type.
+    Service(&'static str),
+    #[cfg(feature = "files")]
+    Files(Files),
+}
+
 impl Mount {
     /// Mounts a service for GET and HEAD.
-    pub fn new(service: impl HttpService) -> Self {
-        Self::of(SharedService::new(service))
+    pub fn new<S: HttpService>(service: S) -> Self {
+        Self::of(SharedService::new(service), ServedBy::Service(type_name::<S>()))
     }
 
-    pub(crate) fn of(service: SharedService) -> Self {
+    pub(crate) fn of(service: SharedService, served_by: ServedBy) -> Self {
         Self {
             service,
+            served_by,
+            converts_problems: false,
             methods: vec![Method::GET, Method::HEAD],
             strips_prefix: false,
             paths: MountedPaths::default(),
@@ -125,6 +143,7 @@ impl Mount {
     /// # });
     /// ```
     pub fn problems(mut self) -> Self {
+        self.converts_problems = true;
         let service = self.service;
         self.service = SharedService::boxed(move |request| {
             let response = service.run(request);

@@ -17,6 +17,8 @@ pub(crate) struct Entry {
     pub(crate) description: Description,
     pub(crate) call: fn(&mut Call) -> BoxFuture,
     pub(crate) layer: Option<fn(SharedService) -> SharedService>,
+    #[cfg_attr(not(feature = "manifest"), expect(dead_code, reason = "for manifests"))]
+    pub(crate) layer_names: &'static [&'static str],
     pub(crate) reads: Option<&'static str>,
 }
 
@@ -24,8 +26,13 @@ impl<S> Route<S> {
     /// The route of a handler's marker.
     #[doc(hidden)]
     pub fn of<Via, E: Endpoint<S, Via>>(_marker: E) -> Self {
-        let (description, layer, reads) = (E::DESCRIPTION, E::LAYER, E::READS);
-        let entry = Entry { description, call: E::call, layer, reads };
+        let entry = Entry {
+            description: E::DESCRIPTION,
+            call: E::call,
+            layer: E::LAYER,
+            layer_names: E::LAYER_NAMES,
+            reads: E::READS,
+        };
         Self { entry, state: PhantomData }
     }
 }

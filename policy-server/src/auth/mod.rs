@@ -13,6 +13,7 @@ pub(crate) mod principal;
 mod request_auth;
 pub(crate) mod revocation_events;
 pub(crate) mod scheme;
+pub(crate) mod sent_credentials;
 pub(crate) mod session;
 mod session_cookie;
 mod store_era;

@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderValue, Method, Uri, request::Parts};
 use policy_core::session::Identity;
 
 use crate::{
+    auth::sent_credentials::SentCredentials,
     base::{
         body::{BodyRejection, collect},
         sent_target::SentTarget,
@@ -116,9 +117,10 @@ impl SchemeRequest<'_> {
         SentTarget::uri(&self.parts.extensions).unwrap_or(&self.parts.uri)
     }
 
-    /// The headers.
+    /// The headers as the client sent them, whatever a layer of the app has made of them.
     pub fn headers(&self) -> &HeaderMap {
-        &self.parts.headers
+        let sent = self.parts.extensions.get::<SentCredentials>();
+        sent.map_or(&self.parts.headers, SentCredentials::fields)
     }
 
     /// The whole body, up to the body limit of the app. The handler gets it too.

@@ -47,7 +47,7 @@ impl Builder<'_> {
     }
 
     pub(super) fn handler(&mut self, entry: Entry, outer: &Outer<'_>) {
-        let Entry { description, call, layer, reads } = entry;
+        let Entry { description, call, layer, reads, .. } = entry;
         let &Outer { prefix, level: ref group, access, .. } = outer;
         let own = layer.map(|wrap| wrap(target::behind_layers()));
         let layers: Vec<_> = outer.layer.iter().cloned().chain(own).collect();
@@ -118,6 +118,6 @@ impl Builder<'_> {
 /// Layers as one, of which the last is the outermost.
 pub(super) fn wrapped(layers: Vec<Wrap>) -> Option<SharedService> {
     layers.into_iter().fold(None, |inner: Option<SharedService>, layer| {
-        Some(layer(inner.unwrap_or_else(target::behind_layers)))
+        Some(layer.around(inner.unwrap_or_else(target::behind_layers)))
     })
 }

@@ -72,7 +72,7 @@ struct Resolved {
 
 impl Builder<'_> {
     pub(super) fn mounted(&mut self, prefix: &str, mount: Mount, outer: &Outer<'_>) {
-        let Mount { service, methods, strips_prefix, paths, access, policies } = mount;
+        let Mount { service, methods, strips_prefix, paths, access, policies, .. } = mount;
         let prefix = format!("{}{prefix}", outer.prefix);
         let segments = prefix.matches('/').count();
         let service = if strips_prefix { service.below(segments) } else { service };
@@ -136,7 +136,7 @@ impl Builder<'_> {
     }
 
     pub(super) fn fallback(&mut self, fallback: Fallback) -> Arc<CompiledRoute> {
-        let Fallback { service, access, policies, layers } = fallback;
+        let Fallback { service, access, policies, layers, .. } = fallback;
         let stated = Stated { policies, access, extracts: true };
         let resolved = self.resolve("fallback", "", stated, &Outer::default(), &["GET"]);
         let Resolved { rules, guard, asks_caller, .. } = resolved;

@@ -54,6 +54,9 @@ pub trait Endpoint<S, Via>: 'static {
     /// Wraps the handler in the layers of its `#[layer(..)]`.
     const LAYER: Option<fn(SharedService) -> SharedService> = None;
 
+    /// The calls that make these layers, the outermost first.
+    const LAYER_NAMES: &[&str] = &[];
+
     /// The media type that its last argument reads, if it is known. It is stated for QUERY only.
     const READS: Option<&'static str> = None;
 

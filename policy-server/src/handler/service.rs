@@ -1,6 +1,7 @@
 //! Services without attributes.
 
 use std::{
+    any::type_name,
     convert::Infallible,
     fmt,
     future::poll_fn,
@@ -57,8 +58,24 @@ where
 #[derive(Clone)]
 pub struct SharedService(Arc<dyn Fn(Request) -> BoxFuture + Send + Sync>);
 
-/// A layer, as a function from the service inside it to the wrapped one.
-pub(crate) type Wrap = Box<dyn FnOnce(SharedService) -> SharedService + Send>;
+/// A layer of an app, a group or the fallback.
+pub(crate) struct Wrap {
+    #[cfg_attr(not(feature = "manifest"), expect(dead_code, reason = "for manifests"))]
+    pub(crate) type_name: &'static str,
+    wrap: Box<dyn FnOnce(SharedService) -> SharedService + Send>,
+}
+
+impl Wrap {
+    pub(crate) fn new<L: RouteLayer + Send + 'static>(layer: L) -> Self {
+        let type_name = type_name::<L>();
+        Self { type_name, wrap: Box::new(move |inner| layer.wrap(inner)) }
+    }
+
+    /// The layer around a service.
+    pub(crate) fn around(self, inner: SharedService) -> SharedService {
+        (self.wrap)(inner)
+    }
+}
 
 /// A layer around a handler: every `tower` layer for a [`SharedService`] whose responses have a body
 /// that this server can send.

@@ -11,7 +11,7 @@ use policy_core::head::{OwnOrigin, join_cookie_lines};
 use tower_service::Service;
 
 use crate::{
-    auth::LastCredential,
+    auth::{LastCredential, sent_credentials::SentCredentials},
     base::message_body::MessageBody,
     client::{Client, peer::Peer},
     handler::{
@@ -48,12 +48,13 @@ impl AppService {
             return Self { app, layered: None };
         }
         let inner = Arc::clone(&app);
-        let inner = SharedService::from_fn(move |request: Request| {
+        let inner = SharedService::from_fn(move |mut request: Request| {
+            SentCredentials::restore(&mut request);
             let client = request.extensions().get::<Client>().cloned();
             let client = client.unwrap_or_else(|| Client::new(None));
             dispatch(&inner, request, client, None, FirstPoll::Later)
         });
-        let layered = layers.into_iter().fold(inner, |inner, layer| layer(inner));
+        let layered = layers.into_iter().fold(inner, |inner, layer| layer.around(inner));
         Self { app, layered: Some(layered) }
     }
 
@@ -101,6 +102,8 @@ impl AppService {
                 let proxies = self.app.proxies.as_ref();
                 let client = Client::new(peer).with_forwarded(request.headers_mut(), proxies);
                 request.extensions_mut().insert(client);
+                let sent = SentCredentials::of(&request);
+                request.extensions_mut().insert(sent);
                 ResponseFuture::boxed(layered.run(request.map(Body::new)))
             }
         }

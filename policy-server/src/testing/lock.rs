@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use policy_manifest::{Lock, Manifest, Sources, Update};
+use policy_manifest::{Acceptance, Lock, Manifest, Sources, Update};
 
 use super::lints::{self, LintError};
 use crate::{app::AppParts, build};
@@ -31,6 +31,8 @@ pub(super) enum LockError {
     Unreadable(PathBuf, String),
     Changed(PathBuf, Box<Update>),
     ToAccept(PathBuf, Box<Update>),
+    /// The lines that accept another policy than their route has.
+    Stale(PathBuf, Vec<Acceptance>),
     Odd(LintError),
 }
 
@@ -56,6 +58,18 @@ impl fmt::Display for LockError {
                     writeln!(f, "  {change}")?;
                 }
                 write!(f, "\n  help      if that is meant, run `POLICY_LOCK=update cargo test`")
+            }
+            Self::Stale(path, lines) => {
+                writeln!(
+                    f,
+                    "{} accepts policies that its routes do not have, of earlier or in advance:\n",
+                    path.display()
+                )?;
+                lines.iter().try_for_each(|line| writeln!(f, "  {line}"))?;
+                write!(
+                    f,
+                    "\n  help      remove these lines, or run `POLICY_LOCK=update cargo test`"
+                )
             }
             Self::Odd(error) => error.fmt(f),
             Self::ToAccept(path, update) => {
@@ -149,8 +163,13 @@ impl LockTest {
         let unreadable = |error: String| LockError::Unreadable(path.to_owned(), error);
         let update = lock.update(&self.manifest).map_err(|error| unreadable(error.to_string()))?;
         let is_same = lock.manifest == update.lock.manifest;
+        let stale: Vec<_> =
+            lock.accepted.iter().filter(|line| !update.lock.accepted.contains(line)).collect();
         match mode {
-            Mode::Check | Mode::Ci if is_same => Ok(()),
+            Mode::Check | Mode::Ci if is_same && stale.is_empty() => Ok(()),
+            Mode::Check | Mode::Ci if is_same => {
+                Err(LockError::Stale(path.to_owned(), stale.into_iter().cloned().collect()))
+            }
             Mode::Check | Mode::Ci => Err(LockError::Changed(path.to_owned(), Box::new(update))),
             Mode::Update if !update.to_accept.is_empty() => {
                 Err(LockError::ToAccept(path.to_owned(), Box::new(update)))
@@ -296,6 +315,24 @@ mod tests {
         app(routes![open]).compare(&file.0, Mode::Update).unwrap();
         app(routes![open]).compare(&file.0, Mode::Ci).unwrap();
         assert!(fs::read_to_string(&file.0).unwrap().contains("launch"));
+    }
+
+    #[test]
+    fn an_acceptance_in_advance_is_refused() {
+        let file = Folder::new("advance");
+        app(routes![closed]).compare(&file.0, Mode::Check).unwrap();
+        let refused = words(app(routes![open]).compare(&file.0, Mode::Update));
+        let line = refused.lines().find(|line| line.contains("\"who\"")).unwrap();
+        let line = line.replace("\"who\":\"\",\"why\":\"\"", "\"who\":\"eve\",\"why\":\"later\"");
+        let text = fs::read_to_string(&file.0).unwrap();
+        let accepted = format!("\"accepted\": [{line}],\n  \"routes\"");
+        fs::write(&file.0, text.replacen("\"routes\"", &accepted, 1)).unwrap();
+        for mode in [Mode::Check, Mode::Ci] {
+            let refused = words(app(routes![closed]).compare(&file.0, mode));
+            assert!(refused.contains("in advance") && refused.contains("eve"), "{refused}");
+        }
+        app(routes![closed]).compare(&file.0, Mode::Update).unwrap();
+        app(routes![closed]).compare(&file.0, Mode::Ci).unwrap();
     }
 
     #[test]

@@ -408,7 +408,7 @@ fn login_of(manifest: &Manifest, requirement: &RouteRequirement) -> Login {
     let issuer = match requirement.issuers.first() {
         Some(issuer) => (issuer != OWN_ISSUER).then(|| issuer.clone()),
         None if is_own => None,
-        None => tokens.and_then(|facts| facts.accepts.first().cloned()),
+        None => tokens.and_then(|facts| facts.accepts.first()).map(|facts| facts.issuer.clone()),
     };
     let (scopes, roles) = (requirement.scopes.clone(), requirement.roles.clone());
     Login { scopes, roles, age: Some(0), issuer }

@@ -6,12 +6,13 @@ mod sarif;
 mod text;
 mod witness;
 
-use std::process::ExitCode;
+use std::{collections::BTreeSet, process::ExitCode};
 
 use clap::{Args, ValueEnum};
 use policy_manifest::{
     Change, FacetSource,
-    diff::{Axis, Diff, DiffError, DiffFinding, diff},
+    diff::{Axis, Diff, DiffError, DiffFinding, PathMethods, diff},
+    engine::EngineError,
 };
 
 use crate::{failure::Failure, input::Input, output::Output, package::PackageArguments};
@@ -32,6 +33,8 @@ Examples:
   cargo policy diff v1.4 v1.5 --format markdown        two releases, for a pull request
   cargo policy diff old.json new.json --format json
   cargo policy diff origin/main --no-new-access        fails only if somebody gains access
+  cargo policy diff origin/main --no-new-access --accepted
+                                                       fails only if nobody has signed for it
   cargo policy diff origin/main --format sarif > policy.sarif
 
 OLD and NEW are each a file, `-`, a git revision (its policy.lock), or REVISION:PATH.
@@ -52,6 +55,10 @@ pub(crate) struct Arguments {
     /// Fail only if somebody gains access, or a protection or a limit is gone or weaker.
     #[arg(long)]
     no_new_access: bool,
+    /// With `--no-new-access`: let through what a line in `accepted` of the new lock file accepts, for
+    /// the policy that the route has now.
+    #[arg(long, requires = "no_new_access")]
+    accepted: bool,
     #[command(flatten)]
     package: PackageArguments,
 }
@@ -89,9 +96,10 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         Format::Markdown => markdown::render(&compared),
         Format::Sarif => sarif::render(&compared),
     });
-    let is_refused = match arguments.no_new_access {
-        true => compared.opens(),
-        false => !compared.diff.is_empty(),
+    let is_refused = match (arguments.no_new_access, arguments.accepted) {
+        (false, _) => !compared.diff.is_empty(),
+        (true, false) => compared.opens(),
+        (true, true) => return compared.check_acceptances(output),
     };
     if arguments.no_new_access && is_refused {
         output.note("`--no-new-access`: somebody gains access, or a protection is gone or weaker");
@@ -116,6 +124,50 @@ impl Compared {
     fn opens(&self) -> bool {
         self.findings_on(Axis::Widened).next().is_some()
             || self.diff.changes.iter().any(|change| change.direction.opens())
+    }
+
+    /// The changes that a lock file has to accept, and the places that gain access by none of them.
+    fn to_accept(&self) -> (Vec<Change>, Vec<String>) {
+        let opens = |change: &&Change| change.direction.opens();
+        let Diff { findings, changes, .. } = &self.diff;
+        let of_findings = findings.iter().flat_map(|finding| &finding.changes);
+        let mut to_accept: Vec<_> = of_findings.chain(changes).filter(opens).cloned().collect();
+        let mut places = Vec::new();
+        for finding in self.findings_on(Axis::Widened) {
+            match finding.changes.as_slice() {
+                [] => places.extend(finding.places.iter().map(PathMethods::words)),
+                changes if changes.iter().any(|change| opens(&change)) => (),
+                changes => to_accept.extend_from_slice(changes),
+            }
+        }
+        (to_accept, places)
+    }
+
+    /// Succeeds if the lock file of the new policy accepts everything that opens, and nothing else.
+    fn check_acceptances(self, output: &Output) -> Result<ExitCode, Failure> {
+        let (to_accept, places) = self.to_accept();
+        let signed = self.new.signed?;
+        let unreadable = |error: EngineError| Failure::new(error.to_string());
+        let unaccepted = signed.unaccepted(&to_accept).map_err(unreadable)?;
+        let lines: BTreeSet<_> = unaccepted.iter().map(|(_, line)| line.to_string()).collect();
+        let stale = signed.stale().map_err(unreadable)?;
+        if !lines.is_empty() {
+            let lines: Vec<_> = lines.into_iter().collect();
+            output.note(&format!(
+                "`--accepted`: the lock file does not accept what opens: {}",
+                lines.join(", ")
+            ));
+        }
+        for line in &stale {
+            output.note(&format!(
+                "`--accepted`: this line accepts another policy than the route has: {line}"
+            ));
+        }
+        for place in &places {
+            output.note(&format!("`--accepted`: no line can accept what {place} gains"));
+        }
+        let is_refused = !unaccepted.is_empty() || !stale.is_empty() || !places.is_empty();
+        Ok(if is_refused { ExitCode::from(1) } else { ExitCode::SUCCESS })
     }
 
     /// Where a change of the new policy is written.

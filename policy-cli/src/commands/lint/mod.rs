@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         Failure::new(format!("the manifest breaks a rule: {error}"))
             .help("write it again with `cargo test`")
     })?;
-    let suppressions = input.suppressed?;
+    let suppressions = input.signed?.suppressed;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let today = Date::of(Timestamp::from_seconds(now.as_secs()));
     let linted = lint(&input.manifest, &suppressions, today);

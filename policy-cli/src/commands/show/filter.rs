@@ -166,7 +166,7 @@ mod tests {
             name: String::new(),
             manifest,
             sources: None,
-            suppressed: Ok(Vec::new()),
+            signed: Ok(policy_manifest::Lock::new(Manifest::new())),
             lock: None,
         };
         let Line { filter } = Line::parse_from(format!("show {line}").split_whitespace());

@@ -44,6 +44,8 @@ pub(super) struct HeaderSet {
 pub(super) const METHODS: Column = Column { is_key: true, ..Column::new("Method") };
 pub(super) const PATH: Column = Column { is_key: true, ..Column::new("Path") };
 pub(super) const READING: Column = Column { is_key: true, ..Column::new("Page may read") };
+pub(super) const TARGET: Column =
+    Column { is_secondary: true, is_rare: true, ..Column::new("Served by") };
 pub(super) const DECLARED: Column = Column::new("Declared");
 
 /// The cells of each column.
@@ -82,6 +84,10 @@ impl View {
                 });
             }
         }
+        column(TARGET, &|row| {
+            let layers = row.route.layers.iter().map(|layer| format!("layer of the {layer}"));
+            Cell::list(row.route.target.words().into_iter().chain(layers))
+        });
         if let Some(sources) = sources {
             column(DECLARED, &|row| words::declared(row.route, sources));
         }

@@ -2,7 +2,7 @@
 
 use policy_core::{path::TrailingSlash, route::Level};
 use policy_manifest::{
-    AppFacts, ManifestRoute, RouteKind, Sources,
+    AppFacts, ManifestRoute, RouteKind, SessionFacts, Sources, TlsFacts, TokenFacts,
     facet::{Cell, Tone},
 };
 
@@ -82,24 +82,21 @@ pub(super) fn app(app: &AppFacts) -> Vec<(&'static str, Cell)> {
     let mut facts = Vec::new();
     let origin = app.public_origin.as_deref().unwrap_or("none: the development profile");
     facts.push(("Public origin", Cell::plain(origin)));
-    if let Some(sessions) = &app.sessions {
-        let mut words = vec![
-            format!("stored in {}", sessions.store),
-            format!("cookie {}", sessions.cookie),
-            format!("SameSite={}", sessions.same_site),
-        ];
-        words.extend(sessions.domain.iter().map(|domain| format!("Domain={domain}")));
-        words.extend(sessions.partitioned.then(|| "Partitioned".to_owned()));
-        facts.push(("Sessions", Cell::list(words)));
+    for (name, words) in [
+        ("Sessions", app.sessions.as_ref().map(SessionFacts::words)),
+        ("Tokens", app.tokens.as_ref().map(TokenFacts::words)),
+        ("Trusted proxies", Some(app.proxies.clone())),
+        ("Layers", Some(app.layers.clone())),
+        ("TLS", app.tls.as_ref().map(TlsFacts::words)),
+        ("Connections", Some(app.server.words())),
+    ] {
+        let words = words.unwrap_or_default();
+        if !words.is_empty() {
+            facts.push((name, Cell::list(words)));
+        }
     }
-    if let Some(tokens) = &app.tokens {
-        let own = tokens.issuer.iter().map(|issuer| format!("issued by {issuer}"));
-        let others = tokens.accepts.iter().map(|issuer| format!("accepted from {issuer}"));
-        let from = tokens.websocket_protocol.then(|| "also in Sec-WebSocket-Protocol".to_owned());
-        facts.push(("Tokens", Cell::list(own.chain(others).chain(from))));
-    }
-    if !app.proxies.is_empty() {
-        facts.push(("Trusted proxies", Cell::list(app.proxies.iter().cloned())));
+    for (name, list) in &app.lists {
+        facts.push(("List of origins", Cell::list([name.clone()].into_iter().chain(list.words()))));
     }
     match app.trailing_slash {
         TrailingSlash::Strict => (),

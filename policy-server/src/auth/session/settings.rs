@@ -47,7 +47,7 @@ pub struct SessionSettings {
     #[cfg_attr(not(feature = "manifest"), expect(dead_code, reason = "for manifests"))]
     kind: Cow<'static, str>,
     /// The other store, while the app moves from one to the other.
-    other: Option<(Phase, Place)>,
+    other: Option<OtherStore>,
     pub(super) timings: Timings,
     pub(super) limit: Option<Limit>,
     pub(super) login_page: Option<Cow<'static, str>>,
@@ -63,6 +63,15 @@ pub struct SessionSettings {
     pub(super) keys: Option<Vec<SecretKey>>,
     #[cfg(feature = "encryption")]
     pub(super) unencrypted_until: Timestamp,
+}
+
+/// The other store of a move.
+#[derive(Clone, Debug)]
+struct OtherStore {
+    phase: Phase,
+    #[cfg_attr(not(feature = "manifest"), expect(dead_code, reason = "for manifests"))]
+    kind: Cow<'static, str>,
+    place: Place,
 }
 
 /// Where an app stores its sessions; [`SessionSettings`] has the other settings.
@@ -313,7 +322,7 @@ impl SessionSettings {
     /// ```
     #[must_use]
     pub fn moving_from(mut self, old: Self) -> Self {
-        self.other = Some((Phase::From, old.place));
+        self.other = Some(OtherStore { phase: Phase::From, kind: old.kind, place: old.place });
         self
     }
 
@@ -330,7 +339,7 @@ impl SessionSettings {
     /// ```
     #[must_use]
     pub fn moving_to(mut self, new: Self) -> Self {
-        self.other = Some((Phase::To, new.place));
+        self.other = Some(OtherStore { phase: Phase::To, kind: new.kind, place: new.place });
         self
     }
 
@@ -444,18 +453,18 @@ impl SessionSettings {
         random: &Random,
     ) -> Result<Arc<dyn SessionStore>, StartProblem> {
         let store = self.place.sessions()?;
-        let Some((phase, other)) = &self.other else { return Ok(store) };
-        Ok(Arc::new(Moving::new(store, other.sessions()?, *phase, random.clone())))
+        let Some(OtherStore { phase, place, .. }) = &self.other else { return Ok(store) };
+        Ok(Arc::new(Moving::new(store, place.sessions()?, *phase, random.clone())))
     }
 
     /// Whether the store of tokens has to be named, since sessions leave the store that contains them.
     pub(crate) fn leaves_tokens(&self) -> bool {
-        matches!(self.other, Some((Phase::From, _)))
+        matches!(self.other, Some(OtherStore { phase: Phase::From, .. }))
     }
 
     /// Notices about the file of the store, once it is open.
     pub(crate) fn notices(&self) -> Vec<StartProblem> {
-        let places = [Some(&self.place), self.other.as_ref().map(|(_, place)| place)];
+        let places = [Some(&self.place), self.other.as_ref().map(|other| &other.place)];
         places.into_iter().flatten().flat_map(Place::notices).collect()
     }
 
@@ -471,8 +480,8 @@ impl SessionSettings {
 
     /// The same store for named values, if it supports them, and the store that the app moves from.
     pub(crate) fn value_stores(&self) -> [Option<Arc<dyn ValueStore>>; 2] {
-        let old = self.other.as_ref().filter(|(phase, _)| *phase == Phase::From);
-        [self.place.values(), old.and_then(|(_, place)| place.values())]
+        let old = self.other.as_ref().filter(|other| other.phase == Phase::From);
+        [self.place.values(), old.and_then(|old| old.place.values())]
     }
 
     /// Every rule that the settings break under this origin, with the offending value.
@@ -510,8 +519,25 @@ impl SessionSettings {
         let cookie = self.cookie(own).ok()?;
         let same_site = self.same_site.as_str().to_ascii_lowercase();
         let mut facts = policy_manifest::SessionFacts::new(&self.kind, cookie.name(), &same_site);
+        facts.moving = self.other.as_ref().map(|other| other.kind.clone().into_owned());
         facts.domain = self.domain.as_deref().map(str::to_owned);
         facts.partitioned = self.is_partitioned;
+        let Timings { lifetime, remembered, renewal, .. } = self.timings;
+        facts.idle_s = Some(lifetime.idle.as_secs());
+        facts.absolute_s = Some(lifetime.absolute.as_secs());
+        facts.remembered_idle_s = Some(remembered.idle.as_secs());
+        facts.remembered_absolute_s = Some(remembered.absolute.as_secs());
+        facts.renewal_s = renewal.map(|renewal| renewal.every.as_secs());
+        let limit = self.limit.filter(|limit| limit.sessions != u32::MAX);
+        facts.limit_per_user = limit.map(|limit| limit.sessions.into());
+        facts.refuses_above_limit = limit.is_some_and(|it| it.policy == LimitPolicy::Deny);
+        #[cfg(feature = "encryption")]
+        {
+            facts.encrypted = self.keys.is_some();
+            facts.unencrypted_until_s = self.unencrypted_until.seconds();
+        }
+        facts.clear_site_data = self.clears_site_data;
+        facts.login_page = self.login_page.as_deref().map(str::to_owned);
         Some(facts)
     }
 

@@ -300,6 +300,31 @@ impl TokenSettings {
         issuers
     }
 
+    /// The settings in a manifest.
+    #[cfg(feature = "manifest")]
+    pub(crate) fn facts(&self, own_origin: &str) -> policy_manifest::TokenFacts {
+        let seconds = |time: Duration| Some(time.as_secs());
+        let mut facts = policy_manifest::TokenFacts::default();
+        if let Some(issuer) = self.own_issuer(own_origin) {
+            facts.issuer = Some(issuer.to_owned());
+            facts.lifetime_s = seconds(self.lifetime);
+            facts.refresh_lifetime_s = seconds(self.refresh_lifetime);
+            facts.refresh_grace_s = seconds(self.refresh_grace);
+        }
+        facts.audience = self.audience.as_deref().map(str::to_owned);
+        #[cfg(feature = "asym")]
+        {
+            facts.accepts = self.issuers.iter().map(Issuer::facts).collect();
+        }
+        facts.websocket_protocol = self.is_from_websocket_protocol;
+        facts.max_lifetime_s = seconds(self.max_lifetime);
+        facts.leeway_s = seconds(self.leeway);
+        facts.max_staleness_s = seconds(self.max_staleness);
+        facts.accepts_stale = self.on_stale == OnStale::Allow;
+        facts.own_store = self.store.is_some();
+        facts
+    }
+
     /// Whether the keys end with the process.
     pub(crate) fn has_keys_of_development(&self) -> bool {
         self.keys.as_ref().is_some_and(TokenKeys::is_of_development)

@@ -8,6 +8,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use policy_core::headers::groups::may_be_credential;
 
 use super::probe;
+use tower_layer::layer_fn;
+
 use crate::handler::service::{SharedService, Wrap};
 
 /// A part of a request that a layer changed.
@@ -73,8 +75,8 @@ pub(super) fn watch(layers: &mut Vec<Wrap>) {
         return;
     }
     // The first layer is the innermost one.
-    layers.insert(0, Box::new(innermost));
-    layers.push(Box::new(outermost));
+    layers.insert(0, Wrap::new(layer_fn(innermost)));
+    layers.push(Wrap::new(layer_fn(outermost)));
 }
 
 fn outermost(inner: SharedService) -> SharedService {

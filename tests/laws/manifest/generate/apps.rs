@@ -8,8 +8,8 @@ use policy_core::{
     testing::{any_pattern, any_policy},
 };
 use policy_manifest::{
-    AppScheme, Auth, Csrf, Dangers, Headers, Jsonp, Manifest, ManifestRoute, RouteCors, RouteKind,
-    RouteOrigins, RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts,
+    AppScheme, Auth, Csrf, Dangers, Headers, IssuerFacts, Jsonp, Manifest, ManifestRoute,
+    RouteCors, RouteKind, RouteOrigins, RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts,
     engine::{Engine, EngineError},
 };
 use proptest::{collection::vec, option, prelude::*, sample::select};
@@ -136,8 +136,8 @@ pub(crate) fn site() -> impl Strategy<Value = Site> + Clone {
             app.tokens = tokens.map(|(signs, foreign)| {
                 let mut facts = TokenFacts::default();
                 facts.issuer = (signs || foreign == 0).then(|| OWN.to_owned());
-                let accepts = FOREIGN.iter().take(foreign).map(|&issuer| issuer.to_owned());
-                facts.accepts = accepts.collect();
+                let accepts = FOREIGN.iter().take(foreign).copied();
+                facts.accepts = accepts.map(IssuerFacts::new).collect();
                 facts
             });
             app.trace = trace;
@@ -269,9 +269,12 @@ fn possible(manifest: &Manifest, auth: &Auth) -> Auth {
     required.token &= app.tokens.is_some();
     required.ticket &= app.tokens.is_some();
     match &app.tokens {
-        Some(tokens) if required.token || required.ticket => required.issuers.retain(|issuer| {
-            if issuer == "own" { tokens.issuer.is_some() } else { tokens.accepts.contains(issuer) }
-        }),
+        Some(tokens) if required.token || required.ticket => {
+            required.issuers.retain(|issuer| match issuer.as_str() {
+                "own" => tokens.issuer.is_some(),
+                issuer => tokens.accepts.iter().any(|facts| facts.issuer == issuer),
+            })
+        }
         _ => required.issuers.clear(),
     }
     let has_any =

@@ -333,6 +333,31 @@ impl Issuer {
         Ok(Foreign { name, audience, verifier: Verifier::new(profile), mapping, keys })
     }
 
+    /// The settings in a manifest.
+    #[cfg(feature = "manifest")]
+    pub(crate) fn facts(&self) -> policy_manifest::IssuerFacts {
+        let mut facts = policy_manifest::IssuerFacts::new(&self.name);
+        facts.audience = self.audience.as_deref().map(str::to_owned);
+        facts.jwks = match &self.source {
+            Some(Source::Document(address)) => Some(address.to_string()),
+            Some(Source::Given(_)) | None => None,
+        };
+        facts.authority = self.authority.as_deref().map(|pem| {
+            let digest = <sha2::Sha256 as sha2::Digest>::digest(pem);
+            digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+        });
+        facts.typ = match &self.typ {
+            Type::AccessToken => None,
+            Type::Generic => Some("*".to_owned()),
+            Type::Other(typ) => Some(typ.to_string()),
+        };
+        facts.leeway_s = Some(self.leeway.as_secs());
+        facts.max_lifetime_s = Some(self.max_lifetime.as_secs());
+        facts.max_len = Some(self.max_len as u64);
+        self.mapping.describe(&mut facts);
+        facts
+    }
+
     fn profile(&self, own_audience: &str) -> Result<Profile, ProfileError> {
         let audience = self.audience.as_deref().unwrap_or(own_audience);
         let profile = Profile::new(&self.name, audience)?

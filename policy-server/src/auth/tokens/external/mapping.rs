@@ -51,6 +51,33 @@ pub(super) fn path<T: Into<Box<str>>>(names: impl IntoIterator<Item = T>) -> Cla
 }
 
 impl ClaimMapping {
+    /// States it in a manifest.
+    #[cfg(feature = "manifest")]
+    pub(super) fn describe(&self, facts: &mut policy_manifest::IssuerFacts) {
+        let default = Self::default();
+        let claims = [
+            ("audience", &self.audience, &default.audience),
+            ("subject", &self.subject, &default.subject),
+            ("roles", &self.roles, &default.roles),
+            ("scopes", &self.scopes, &default.scopes),
+        ];
+        let other = claims.into_iter().filter(|(_, path, default)| path != default);
+        facts.claims = other.map(|(name, path, _)| format!("{name} {}", path.join("."))).collect();
+        let required = self.required.iter();
+        facts.required =
+            required.map(|(path, value)| format!("{} {value}", path.join("."))).collect();
+        let rights = |ceiling: &Ceiling| {
+            let rights = ceiling.words.iter().map(|(theirs, ours)| match theirs == ours {
+                true => ours.to_string(),
+                false => format!("{theirs} as {ours}"),
+            });
+            rights.collect()
+        };
+        facts.roles = rights(&self.role_ceiling);
+        facts.scopes = rights(&self.scope_ceiling);
+        facts.trusted_in_full = self.role_ceiling.is_unlimited || self.scope_ceiling.is_unlimited;
+    }
+
     /// Reads the claims of a token whose signature, dates and issuer are verified.
     pub(super) fn read(&self, claims: Claims<'_>, audience: &str) -> Result<Identity, TokenError> {
         // The claims were scanned: no object at any level has a name twice.

@@ -1,6 +1,11 @@
 //! The manifest of an app, read from its declarations: each facet from the nearest level that states
 //! it. Errors of a declaration are reported at start.
 
+mod facts;
+
+#[cfg(feature = "files")]
+pub(crate) use facts::of_path;
+
 use std::panic::Location;
 
 use policy_core::{
@@ -16,14 +21,16 @@ use policy_core::{
     },
 };
 use policy_manifest::{
-    AppFacts, Csrf, FacetSource, Manifest, RouteCors, RouteKind, SourceLine, Sources, TokenFacts,
+    Csrf, FacetSource, Manifest, RouteCors, RouteKind, SourceLine, Sources, TargetFacts,
     facet::FromPolicy,
 };
 
-use super::{origin_lists::NamedLists, own_text};
+use super::origin_lists::NamedLists;
 use crate::{
-    app::{AppParts, access::Access, cors_source::CorsSource, mount::Mount, policies::Policies},
-    client::trusted_proxies::TrustedProxies,
+    app::{
+        AppParts, access::Access, cors_source::CorsSource, group::GroupParts, mount::Mount,
+        policies::Policies, route::Entry,
+    },
     handler::Description,
     route::limits::{BODY, TIMEOUT},
 };
@@ -33,7 +40,7 @@ pub(crate) fn read(app: &AppParts) -> (Manifest, Sources) {
     let own = app.public_origin.as_deref().and_then(|text| PublicOrigin::parse(text).ok());
     let own = own.map_or(OwnOrigin::Development, OwnOrigin::Public);
     let mut manifest = Manifest::new();
-    manifest.app = facts(app, &own);
+    manifest.app = facts::of_app(app, &own);
     let mut sources = Sources::default();
     // Errors of a list are reported at start.
     let named = NamedLists::read(app.origins.clone(), &mut Vec::new());
@@ -50,26 +57,6 @@ pub(crate) fn read(app: &AppParts) -> (Manifest, Sources) {
     (manifest.normal(), sources)
 }
 
-fn facts(app: &AppParts, own: &OwnOrigin) -> AppFacts {
-    let mut facts = AppFacts::default();
-    facts.public_origin = app.public_origin.clone();
-    facts.sessions = app.sessions.as_ref().and_then(|sessions| sessions.facts(own));
-    facts.tokens = app.tokens.as_ref().map(|tokens| {
-        let mut facts = TokenFacts::default();
-        facts.issuer = tokens.own_issuer(own_text(own)).map(str::to_owned);
-        facts.accepts = tokens.external_issuers().map(str::to_owned).collect();
-        facts.websocket_protocol = tokens.is_from_websocket_protocol;
-        facts
-    });
-    facts.trailing_slash = app.trailing_slash;
-    facts.proxies = app.proxies.as_ref().map(TrustedProxies::facts).unwrap_or_default();
-    #[cfg(feature = "gateway")]
-    {
-        facts.trace = app.gateway.traces;
-    }
-    facts
-}
-
 /// The target of a route, and its own policies.
 struct Declared<'a> {
     kind: RouteKind,
@@ -81,6 +68,8 @@ struct Declared<'a> {
     policies: LevelPolicy<CorsSource>,
     facts: RouteFacts<'a>,
     takes_session: bool,
+    target: TargetFacts,
+    layers: Vec<String>,
     /// The source of the level itself: a handler, or the calls of a mount.
     written: Written<'a>,
     group: Option<&'a Policies>,
@@ -106,27 +95,26 @@ impl<'a> Reader<'a> {
     fn routes(&mut self) {
         let app = self.app;
         for route in &app.routes {
-            self.handler(&route.description, "", None, Access::default());
+            self.handler(route, "", None);
         }
         for (prefix, group) in &app.groups {
-            let defaults = Some(&group.policies);
             for route in &group.routes {
-                self.handler(&route.description, prefix, defaults, group.access);
+                self.handler(route, prefix, Some(group));
             }
             for (below, mount) in &group.mounts {
-                self.mount(format!("{prefix}{below}"), mount, defaults, group.access);
+                self.mount(format!("{prefix}{below}"), mount, Some(group));
             }
             #[cfg(feature = "gateway")]
             for proxy in &group.upstreams {
-                self.proxied(proxy, prefix, defaults, group.access);
+                self.proxied(proxy, prefix, Some(group));
             }
         }
         for (prefix, mount) in &app.mounts {
-            self.mount(prefix.clone(), mount, None, Access::default());
+            self.mount(prefix.clone(), mount, None);
         }
         #[cfg(feature = "gateway")]
         for proxy in &app.gateway.upstreams {
-            self.proxied(proxy, "", None, Access::default());
+            self.proxied(proxy, "", None);
         }
         for (path, _) in &app.probes {
             self.probe(path);
@@ -145,9 +133,10 @@ impl<'a> Reader<'a> {
                     defaults: &fallback.policies,
                     extracts: true,
                     takes_slashes: false,
+                    target: facts::of_fallback(fallback),
+                    layers: facts::layers("fallback", &fallback.layers).collect(),
                 },
                 None,
-                Access::default(),
             ),
             None => self.add(&Declared {
                 facts: RouteFacts { methods: &["GET"], ..RouteFacts::PUBLIC },
@@ -156,15 +145,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn handler(
-        &mut self,
-        description: &'a Description,
-        prefix: &str,
-        group: Option<&'a Policies>,
-        access: Access,
-    ) {
+    fn handler(&mut self, entry: &'a Entry, prefix: &str, group: Option<&'a GroupParts>) {
+        let description = &entry.description;
         let policy = &description.policy;
-        let levels = [(Level::Route, policy.csrf), (Level::Group, access.csrf)];
+        let levels = [(Level::Route, policy.csrf), (Level::Group, access_of(group).csrf)];
+        let own_layers = entry.layer_names.iter().map(|name| format!("route {name}"));
+        let layers: Vec<_> = layers_of(group).chain(own_layers).collect();
         let (own, _) = policy.level();
         let methods: Vec<_> = description.routes.iter().map(|(method, _)| *method).collect();
         let spec = AuthSpec {
@@ -187,8 +173,9 @@ impl<'a> Reader<'a> {
                 policies: own.map_cors(|cors| cors.map(CorsSource::Policy)),
                 facts: RouteFacts::of(&spec, &methods, false),
                 takes_session: description.takes_session,
+                layers: layers.clone(),
                 written: Written::Handler(description),
-                group,
+                group: group.map(|group| &group.policies),
                 ..Declared::public(RouteKind::Handler, path)
             });
         }
@@ -201,13 +188,7 @@ impl<'a> Reader<'a> {
         stated.unwrap_or_default()
     }
 
-    fn mount(
-        &mut self,
-        path: String,
-        mount: &'a Mount,
-        group: Option<&'a Policies>,
-        outer: Access,
-    ) {
+    fn mount(&mut self, path: String, mount: &'a Mount, group: Option<&'a GroupParts>) {
         let mounted = Mounted {
             kind: RouteKind::Mount,
             path,
@@ -216,12 +197,15 @@ impl<'a> Reader<'a> {
             defaults: &mount.policies,
             extracts: true,
             takes_slashes: mount.paths.take_slashes,
+            target: facts::of_mount(mount),
+            layers: layers_of(group).collect(),
         };
-        self.mounted(mounted, group, outer);
+        self.mounted(mounted, group);
     }
 
-    fn mounted(&mut self, mounted: Mounted<'a>, group: Option<&'a Policies>, outer: Access) {
-        let Mounted { kind, path, methods, access, defaults, extracts, takes_slashes } = mounted;
+    fn mounted(&mut self, mounted: Mounted<'a>, group: Option<&'a GroupParts>) {
+        let Mounted { kind, path, methods, access, defaults, extracts, .. } = mounted;
+        let outer = access_of(group);
         // An app in which no level states the callers does not start.
         let callers = access.or(outer).or(self.app.access).callers;
         let auth = callers.map_or(AuthPolicy::Public, |callers| callers.policy());
@@ -247,11 +231,13 @@ impl<'a> Reader<'a> {
             policies: defaults.level.clone(),
             facts: RouteFacts::of(&spec, &names, false),
             written: Written::Calls(defaults),
-            group,
+            group: group.map(|group| &group.policies),
+            target: mounted.target,
+            layers: mounted.layers,
             ..Declared::public(kind, path)
         });
         if let Some(route) = self.manifest.routes.last_mut() {
-            route.takes_slashes = takes_slashes;
+            route.takes_slashes = mounted.takes_slashes;
         }
     }
 
@@ -260,8 +246,7 @@ impl<'a> Reader<'a> {
         &mut self,
         proxy: &'a crate::app::proxy::ReverseProxy,
         prefix: &str,
-        group: Option<&'a Policies>,
-        outer: Access,
+        group: Option<&'a GroupParts>,
     ) {
         let mounted = Mounted {
             kind: RouteKind::Proxy,
@@ -271,8 +256,10 @@ impl<'a> Reader<'a> {
             defaults: &proxy.policies,
             extracts: false,
             takes_slashes: proxy.paths.take_slashes,
+            target: facts::of_proxy(proxy),
+            layers: layers_of(group).collect(),
         };
-        self.mounted(mounted, group, outer);
+        self.mounted(mounted, group);
     }
 
     /// A probe is exempt from the policies of the app.
@@ -306,6 +293,7 @@ impl<'a> Reader<'a> {
             csrf: (csrf, None),
             policies: no_cors,
             facts: RouteFacts { methods: &["GET"], ..RouteFacts::PUBLIC },
+            target: facts::of_tunnel(tunnel),
             ..Declared::public(RouteKind::Tunnel, String::new())
         });
         if let Some(route) = self.manifest.routes.last_mut() {
@@ -335,6 +323,8 @@ impl<'a> Reader<'a> {
         );
         route.csrf = Csrf::from(&declared.csrf.0);
         route.takes_session = declared.takes_session;
+        route.target = declared.target.clone();
+        route.layers.clone_from(&declared.layers);
         route.cors = cors;
         let limits_of = |policies: Option<&LevelPolicy<_>>| policies.map(|of| of.limits);
         let stated = levels.iter().filter_map(|(_, policies)| limits_of(*policies));
@@ -463,6 +453,17 @@ struct Mounted<'a> {
     /// Whether the target may extract the caller.
     extracts: bool,
     takes_slashes: bool,
+    target: TargetFacts,
+    layers: Vec<String>,
+}
+
+/// What a group states about callers; nothing, outside of one.
+fn access_of(group: Option<&GroupParts>) -> Access {
+    group.map(|group| group.access).unwrap_or_default()
+}
+
+fn layers_of(group: Option<&GroupParts>) -> impl Iterator<Item = String> {
+    group.into_iter().flat_map(|group| facts::layers("group", &group.layers))
 }
 
 impl<'a> Declared<'a> {
@@ -485,6 +486,8 @@ impl<'a> Declared<'a> {
             policies: LevelPolicy::default(),
             facts: RouteFacts::PUBLIC,
             takes_session: false,
+            target: TargetFacts::default(),
+            layers: Vec::new(),
             written: Written::Nowhere,
             group: None,
         }

@@ -1,0 +1,212 @@
+//! Orders of facts: which change admits more. A value that has no order counts as opening, and the words
+//! say so.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Debug,
+};
+
+use policy_core::forwarded::IpNetwork;
+
+use super::{FactChange, Facts};
+use crate::facets::{Direction, json, millis_in_words, seconds_in_words, set, sets};
+
+/// Numbers of which a larger one admits more; none is no limit.
+pub(crate) fn more(old: &Option<u64>, new: &Option<u64>) -> FactChange {
+    numbers(*old, *new, |number| number.to_string())
+}
+
+/// Times in seconds, of which a longer one admits more; none is no limit.
+pub(crate) fn longer_s(old: &Option<u64>, new: &Option<u64>) -> FactChange {
+    numbers(*old, *new, |seconds| seconds_in_words(i64::try_from(seconds).unwrap_or(i64::MAX)))
+}
+
+/// Times in milliseconds, of which a longer one admits more; none is no limit.
+pub(crate) fn longer_ms(old: &Option<u64>, new: &Option<u64>) -> FactChange {
+    numbers(*old, *new, millis_in_words)
+}
+
+/// Numbers of which a smaller one admits more; none is none at all.
+pub(crate) fn fewer(old: &Option<u64>, new: &Option<u64>) -> FactChange {
+    let (direction, words) = more(&Some(old.unwrap_or(0)), &Some(new.unwrap_or(0)))?;
+    let opens = direction.narrows();
+    Some((if opens { Direction::Opens } else { Direction::Narrows }, words))
+}
+
+fn numbers(old: Option<u64>, new: Option<u64>, words: fn(u64) -> String) -> FactChange {
+    let most = |value: Option<u64>| value.unwrap_or(u64::MAX);
+    let direction = Direction::of(most(new) > most(old), most(new) < most(old));
+    let words = |value: Option<u64>| value.map_or_else(|| "none".to_owned(), words);
+    (old != new).then(|| {
+        (direction.unwrap_or(Direction::Shifts), format!("was {}, is {}", words(old), words(new)))
+    })
+}
+
+/// A flag that admits more.
+pub(crate) fn opening(old: &bool, new: &bool) -> FactChange {
+    let (direction, words) =
+        if *new { (Direction::Opens, "is on") } else { (Direction::Narrows, "is off") };
+    (old != new).then(|| (direction, words.to_owned()))
+}
+
+/// A flag that protects.
+pub(crate) fn protecting(old: &bool, new: &bool) -> FactChange {
+    let (direction, words) =
+        if *new { (Direction::Narrows, "is on") } else { (Direction::Opens, "is off") };
+    (old != new).then(|| (direction, words.to_owned()))
+}
+
+/// A value that changes responses, and admits nobody.
+pub(crate) fn shifting<T: Debug + PartialEq + serde::Serialize>(old: &T, new: &T) -> FactChange {
+    (old != new).then(|| (Direction::Shifts, format!("was {}, is {}", shown(old), shown(new))))
+}
+
+/// A value without an order.
+pub(crate) fn unordered<T: Debug + PartialEq + serde::Serialize>(old: &T, new: &T) -> FactChange {
+    (old != new).then(|| {
+        let words =
+            format!("was {}, is {}: it cannot be shown to be as strict", shown(old), shown(new));
+        (Direction::Opens, words)
+    })
+}
+
+/// A list without an order.
+pub(crate) fn unordered_list(old: &Vec<String>, new: &Vec<String>) -> FactChange {
+    unordered(&old, &new)
+}
+
+/// A value as text.
+fn shown(value: &impl serde::Serialize) -> String {
+    match json(value).as_str() {
+        "null" | "[]" => "none".to_owned(),
+        text => format!("`{}`", text.trim_matches('"')),
+    }
+}
+
+/// A set of which more members admit more.
+pub(crate) fn members(old: &Vec<String>, new: &Vec<String>) -> FactChange {
+    sets(&set(old), &set(new))
+}
+
+/// A set of requirements: fewer members admit more.
+pub(crate) fn requirements(old: &Vec<String>, new: &Vec<String>) -> FactChange {
+    let (direction, words) = members(old, new)?;
+    let direction = Direction::of(direction.narrows(), direction.opens())?;
+    Some((direction, words))
+}
+
+/// Networks, each after its format. One inside another of the same format adds nothing.
+pub(crate) fn networks(old: &Vec<String>, new: &Vec<String>) -> FactChange {
+    let beyond = |of: &[String], others: &[String]| -> BTreeSet<String> {
+        let outside = |text: &&String| !others.iter().any(|other| is_within(text, other));
+        of.iter().filter(outside).cloned().collect()
+    };
+    let (gained, lost) = (beyond(new, old), beyond(old, new));
+    sets(&lost, &gained)
+}
+
+/// Whether a network is inside another one of the same format.
+fn is_within(text: &str, other: &str) -> bool {
+    let parsed = |text: &str| {
+        let (format, network) = text.rsplit_once(' ')?;
+        Some((format.to_owned(), IpNetwork::parse(network).ok()?))
+    };
+    text == other
+        || matches!((parsed(text), parsed(other)), (Some((format, network)), Some((of, outer)))
+            if format == of && network.is_within(&outer))
+}
+
+/// Facts that may be absent. `coming` is what it does to access if they come.
+pub(crate) fn optional<T: Facts>(
+    old: &Option<T>,
+    new: &Option<T>,
+    coming: Direction,
+) -> FactChange {
+    match (old, new) {
+        (None, None) => None,
+        (None, Some(new)) => {
+            let words = T::default().change(new).map(|(_, words)| format!(": {words}"));
+            Some((coming, format!("are new{}", words.unwrap_or_default())))
+        }
+        (Some(_), None) => Some((Direction::Narrows, "are gone".to_owned())),
+        (Some(old), Some(new)) => old.change(new),
+    }
+}
+
+/// Facts by name. Coming and going changes what refers to them, which has a direction of its own.
+pub(crate) fn by_name<T: Facts>(
+    old: &BTreeMap<String, T>,
+    new: &BTreeMap<String, T>,
+) -> FactChange {
+    let names: BTreeSet<_> = old.keys().chain(new.keys()).collect();
+    let (mut opens, mut narrows, mut words) = (false, false, Vec::new());
+    for name in names {
+        match (old.get(name), new.get(name)) {
+            (Some(old), Some(new)) => {
+                let Some((direction, change)) = old.change(new) else { continue };
+                opens |= direction.opens();
+                narrows |= direction.narrows();
+                words.push(format!("`{name}` {change}"));
+            }
+            (None, _) => words.push(format!("`{name}` is new")),
+            (_, None) => words.push(format!("`{name}` is gone")),
+        }
+    }
+    let direction = Direction::of(opens, narrows).unwrap_or(Direction::Shifts);
+    (!words.is_empty()).then(|| (direction, words.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
+    }
+
+    #[test]
+    fn each_order_knows_both_directions_and_equality() {
+        use Direction::{Narrows, Opens, OpensAndNarrows, Shifts};
+        let direction = |change: FactChange| change.map(|(direction, _)| direction);
+        for (order, one, other, expected) in [
+            (more as fn(&_, &_) -> _, Some(1), Some(2), Opens),
+            (more, Some(2), None, Opens),
+            (more, Some(u64::MAX), None, Shifts),
+            (longer_s, Some(60), Some(61), Opens),
+            (longer_ms, None, Some(1), Narrows),
+            (fewer, Some(64), Some(63), Opens),
+            (fewer, Some(64), None, Opens),
+        ] {
+            assert_eq!(direction(order(&one, &other)), Some(expected), "{one:?} {other:?}");
+            assert_eq!(order(&one, &one), None);
+            let back = match expected {
+                Opens => Narrows,
+                Narrows => Opens,
+                other => other,
+            };
+            assert_eq!(direction(order(&other, &one)), Some(back), "{other:?} {one:?}");
+        }
+        assert_eq!(direction(opening(&false, &true)), Some(Opens));
+        assert_eq!(direction(protecting(&false, &true)), Some(Narrows));
+        assert_eq!(direction(protecting(&true, &false)), Some(Opens));
+        let lists = [texts(&["a", "b"]), texts(&["b", "c"])];
+        assert_eq!(direction(members(&lists[0], &lists[1])), Some(OpensAndNarrows));
+        assert_eq!(direction(requirements(&lists[0], &texts(&["a"]))), Some(Opens));
+        assert_eq!(direction(unordered_list(&lists[0], &texts(&["b", "a"]))), Some(Opens));
+        assert_eq!(direction(shifting(&"a", &"b")), Some(Shifts));
+    }
+
+    #[test]
+    fn a_network_inside_another_adds_nothing() {
+        let change = |old: &[&str], new: &[&str]| networks(&texts(old), &texts(new));
+        let direction = |old: &[&str], new: &[&str]| change(old, new).map(|(it, _)| it);
+        let (wide, narrow) = ("x-forwarded 10.0.0.0/8", "x-forwarded 10.1.0.0/16");
+        assert_eq!(direction(&[wide], &[narrow]), Some(Direction::Narrows));
+        assert_eq!(direction(&[narrow], &[wide]), Some(Direction::Opens));
+        assert_eq!(direction(&[wide], &[wide, narrow]), None);
+        // Another format is another statement.
+        let other = "forwarded 10.1.0.0/16";
+        assert_eq!(direction(&[wide], &[other]), Some(Direction::OpensAndNarrows));
+        assert_eq!(direction(&["forwarded unix"], &["forwarded unix"]), None);
+    }
+}

@@ -1,0 +1,66 @@
+//! The credentials of a request, kept from the layers around the app.
+
+use http::{
+    HeaderMap, HeaderName, Request, Uri,
+    header::{AUTHORIZATION, COOKIE, SEC_WEBSOCKET_PROTOCOL},
+    uri::PathAndQuery,
+};
+
+/// The fields in which sessions and tokens are looked for.
+const FIELDS: [HeaderName; 3] = [AUTHORIZATION, COOKIE, SEC_WEBSOCKET_PROTOCOL];
+
+/// What a client sent, from which callers are authenticated; an extension of a request while it is in
+/// the layers of its app. A layer can make any client send a credential, knowingly or by a mistake: it
+/// would copy the value of a header that browsers let pages set, for example. So gate 7 never sees what a
+/// layer has written.
+#[derive(Clone, Debug)]
+pub(crate) struct SentCredentials {
+    fields: HeaderMap,
+    query: Option<Box<str>>,
+}
+
+impl SentCredentials {
+    pub(crate) fn of<B>(request: &Request<B>) -> Self {
+        let query = request.uri().query().map(Into::into);
+        Self { fields: request.headers().clone(), query }
+    }
+
+    /// The fields as they were sent, for the schemes of the app, which may read any.
+    pub(crate) fn fields(&self) -> &HeaderMap {
+        &self.fields
+    }
+
+    /// Restores the credentials of a request that has passed the layers. A request that a layer has
+    /// made anew has none.
+    pub(crate) fn restore<B>(request: &mut Request<B>) {
+        let sent = request.extensions().get::<Self>().cloned();
+        let sent = sent.unwrap_or_else(|| {
+            let none = Self { fields: HeaderMap::new(), query: None };
+            request.extensions_mut().insert(none.clone());
+            none
+        });
+        for name in FIELDS {
+            request.headers_mut().remove(&name);
+            for value in sent.fields.get_all(&name) {
+                request.headers_mut().append(name.clone(), value.clone());
+            }
+        }
+        // A ticket is a parameter of the query.
+        if request.uri().query() != sent.query.as_deref()
+            && let Some(uri) = with_query(request.uri(), sent.query.as_deref())
+        {
+            *request.uri_mut() = uri;
+        }
+    }
+}
+
+/// A target with another query.
+fn with_query(uri: &Uri, query: Option<&str>) -> Option<Uri> {
+    let target = match query {
+        Some(query) => format!("{}?{query}", uri.path()),
+        None => uri.path().to_owned(),
+    };
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(PathAndQuery::try_from(target).ok()?);
+    Uri::from_parts(parts).ok()
+}

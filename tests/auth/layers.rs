@@ -1,0 +1,144 @@
+//! Layers around an app cannot write credentials.
+
+use policy_server::{
+    AuthError, Request, Scheme, SchemeRequest,
+    http::{HeaderMap, Uri, header},
+};
+use tower::util::MapRequestLayer;
+
+use super::*;
+
+#[get("/token")]
+#[auth(token)]
+async fn token(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+#[get("/events")]
+#[auth(ticket)]
+async fn events(me: Principal) -> String {
+    me.subject().to_owned()
+}
+
+#[post("/ticket")]
+#[auth(session)]
+async fn ticket(tokens: Tokens) -> Result<String, CredentialError> {
+    tokens.ticket().await
+}
+
+#[post("/issue")]
+#[auth(session)]
+async fn issue(tokens: Tokens, me: Principal) -> Result<String, CredentialError> {
+    Ok(tokens.issue(&Identity::new(me.subject()))?.access_token)
+}
+
+struct Key;
+
+impl Scheme for Key {
+    const AMBIENT: bool = false;
+
+    async fn authenticate(
+        &self,
+        request: &mut SchemeRequest<'_>,
+    ) -> Result<Option<Identity>, AuthError> {
+        Ok(request.headers().get("x-key").map(|_| Identity::new("partner")))
+    }
+}
+
+#[get("/key")]
+#[auth(scheme = Key)]
+async fn key(me: Principal, headers: HeaderMap) -> String {
+    format!("{} {:?}", me.subject(), headers.get("x-key"))
+}
+
+fn all() -> Vec<Route<All>> {
+    routes![token, events, ticket, issue, key]
+}
+
+/// The fields that the layer copies, from those that any page may set.
+const COPIED: [(&str, &str); 3] =
+    [("x-tenant-token", "authorization"), ("x-tenant-cookie", "cookie"), ("x-tenant-key", "x-key")];
+
+fn copying(mut request: Request) -> Request {
+    for (from, to) in COPIED {
+        if let Some(value) = request.headers_mut().remove(from) {
+            request.headers_mut().insert(to, value);
+        }
+    }
+    if let Some(query) = request.headers_mut().remove("x-tenant-query") {
+        let target = format!("{}?{}", request.uri().path(), query.to_str().unwrap());
+        *request.uri_mut() = target.parse::<Uri>().unwrap();
+    }
+    request
+}
+
+#[tokio::test]
+async fn a_layer_cannot_write_credentials() {
+    let change = |app: App<All>| app.scheme(Key).layer(MapRequestLayer::new(copying));
+    let scenario = Scenario::with(all(), change).await;
+    let ada = scenario.login("ada").await;
+    let token = format!("Bearer {}", ada.post("/issue").send().await.text());
+    let ticket = ada.post("/ticket").send().await.text();
+    let query = format!("ticket={ticket}");
+    let rows = [
+        ("/token", "x-tenant-token", token.as_str()),
+        ("/me", "x-tenant-cookie", ada.cookie.as_str()),
+        ("/events", "x-tenant-query", query.as_str()),
+        ("/key", "x-tenant-key", "any"),
+    ];
+    for (path, field, value) in rows {
+        let response = scenario.client.get(path).header(field, value).send().await;
+        assert_problem(&response, 401, "auth.credentials-missing");
+        // A valid one is not replaced either.
+        let response = ada.get(path).header("authorization", &token).header(field, value).send();
+        let response = response.await;
+        let is_ada = ["/token", "/me"].contains(&path);
+        assert_eq!(response.text() == "ada", is_ada, "{path}: {response:?}");
+    }
+    // What clients send themselves is taken.
+    let sent = scenario.client.get("/token").header("authorization", &token).send().await;
+    assert_eq!(sent.text(), "ada");
+    let sent = scenario.client.get(&format!("/events?{query}")).send().await;
+    assert_eq!(sent.text(), "ada");
+    let sent = scenario.client.get("/key").header("x-key", "any").send().await;
+    assert_eq!(sent.text(), "partner Some(\"any\")");
+}
+
+/// Handlers see what a layer has written, except for credentials.
+#[tokio::test]
+async fn a_layer_cannot_remove_credentials_either() {
+    let change = |app: App<All>| {
+        app.scheme(Key).layer(MapRequestLayer::new(|mut request: Request| {
+            for name in [header::COOKIE, header::AUTHORIZATION] {
+                request.headers_mut().remove(name);
+            }
+            request.headers_mut().insert("x-key", "of the layer".parse().unwrap());
+            request
+        }))
+    };
+    let scenario = Scenario::with(all(), change).await;
+    let ada = scenario.login("ada").await;
+    assert_eq!(ada.get("/me").send().await.text(), "ada");
+    let sent = scenario.client.get("/key").header("x-key", "any").send().await;
+    assert_eq!(sent.text(), "partner Some(\"of the layer\")");
+}
+
+#[tokio::test]
+async fn a_request_that_a_layer_made_has_no_credentials() {
+    let scenario = Scenario::with(all(), |app| {
+        app.scheme(Key).layer(MapRequestLayer::new(|request: Request| {
+            let (sent, body) = request.into_parts();
+            let mut made = Request::new(body);
+            *made.uri_mut() = sent.uri;
+            *made.headers_mut() = sent.headers;
+            made
+        }))
+    });
+    let scenario = scenario.await;
+    for path in ["/me", "/token", "/key"] {
+        let sent =
+            scenario.client.get(path).header("cookie", "__Host-sid=x").header("x-key", "any");
+        let sent = sent.header("authorization", "Bearer x").send().await;
+        assert_problem(&sent, 401, "auth.credentials-missing");
+    }
+}
