@@ -1,10 +1,11 @@
 //! The canonical text of a manifest: equal meaning, equal bytes.
 
-use crate::{Manifest, facets::json, facts::Facts as _};
+use crate::{Manifest, facets::json, facts::Facts as _, shared_sets::Names};
 
 impl Manifest {
     /// The canonical JSON text, in UTF-8 with a line end at its end. A fact of the app and a facet of a route are one line each,
-    /// so that a change of one is a change of one line.
+    /// so that a change of one is a change of one line. A CORS policy or limits that several routes
+    /// share are written once, with a name, as security headers are.
     ///
     /// Equal policies have equal bytes: lists are in a fixed order, default values and entries that
     /// another one covers are left out, and fields are in the order in which they are documented.
@@ -18,20 +19,26 @@ impl Manifest {
             true => "  \"app\": {},\n".to_owned(),
             false => format!("  \"app\": {{\n{}\n  }},\n", facts.join(",\n")),
         };
-        if !manifest.headers.is_empty() {
-            text += "  \"headers\": {\n";
-            let sets = manifest.headers.iter();
-            let sets: Vec<_> =
-                sets.map(|(name, set)| format!("    {}: {}", json(name), json(set))).collect();
-            text += &sets.join(",\n");
-            text += "\n  },\n";
+        let names = Names::of(&manifest);
+        for field in ["cors", "limits", "headers"] {
+            let sets = names.sets(field).into_iter().map(|(name, set)| {
+                let headers = manifest.headers.iter().find(|(digest, _)| json(digest) == set);
+                let set = headers.map_or_else(|| set.to_owned(), |(_, set)| json(set));
+                format!("    {}: {set}", json(&name))
+            });
+            let sets: Vec<_> = sets.collect();
+            if !sets.is_empty() {
+                text += &format!("  \"{field}\": {{\n{}\n  }},\n", sets.join(",\n"));
+            }
         }
         text += "  \"routes\": [";
         for (index, route) in manifest.routes.iter().enumerate() {
             text += if index == 0 { "\n" } else { ",\n" };
             text += "    {\n";
             let mut lines = Vec::new();
-            route.for_each_field(|name, json| lines.push(format!("      \"{name}\": {json}")));
+            route.for_each_field(|name, json| {
+                lines.push(format!("      \"{name}\": {}", names.shown(name, json)));
+            });
             text += &lines.join(",\n");
             text += "\n    }";
         }

@@ -31,6 +31,7 @@ mod lock;
 mod normal;
 mod read;
 mod severity;
+mod shared_sets;
 mod sources;
 
 pub use changes::{Change, changes};

@@ -10,7 +10,8 @@ use policy_core::origin::{HostPattern, OriginPattern};
 use serde::{Deserialize, de};
 
 use crate::{
-    Acceptance, AppFacts, FORMAT, Headers, Lock, Manifest, ManifestRoute, RouteCors, Suppression,
+    Acceptance, AppFacts, FORMAT, Headers, Lock, Manifest, ManifestRoute, RouteCors, RouteLimits,
+    Suppression, facets::WrittenRoute, shared_sets::Sets,
 };
 
 /// Why a text is not a manifest.
@@ -24,16 +25,13 @@ pub enum ReadError {
         /// The version of its format.
         format: u32,
     },
-    /// A route refers to a set of security headers that is missing.
-    HeadersMissing {
+    /// A route names a set that is not in the file.
+    SetMissing {
         /// The path of the route.
         path: String,
-        /// The name of the headers.
-        name: String,
-    },
-    /// The name of a set of security headers is not that of its content.
-    HeadersRenamed {
-        /// The name.
+        /// The field: `cors`, `limits` or `headers`.
+        field: &'static str,
+        /// The name of the set.
         name: String,
     },
     /// The patterns of a list that have a `*` inside a label have too many pairs of a prefix and a
@@ -60,14 +58,9 @@ impl fmt::Display for ReadError {
                 "this manifest has format {format}, and this release reads up to {FORMAT}: use the \
                  release that wrote it, or a newer one"
             ),
-            Self::HeadersMissing { path, name } => write!(
+            Self::SetMissing { path, field, name } => write!(
                 f,
-                "the route `{path}` refers to the headers `{name}`, which the manifest does not \
-                 have: restore the file, or write it anew"
-            ),
-            Self::HeadersRenamed { name } => write!(
-                f,
-                "the headers `{name}` were changed by hand: restore the file, or write it anew"
+                "the route `{path}` has the {field} `{name}`, which the manifest does not have"
             ),
             Self::LabelPairs { path } => write!(
                 f,
@@ -117,10 +110,14 @@ struct File {
     format: u32,
     app: AppFacts,
     #[serde(default)]
+    cors: BTreeMap<String, RouteCors>,
+    #[serde(default)]
+    limits: BTreeMap<String, RouteLimits>,
+    #[serde(default)]
     headers: BTreeMap<String, Headers>,
     accepted: Option<Vec<Acceptance>>,
     suppressed: Option<Vec<Suppression>>,
-    routes: Vec<ManifestRoute>,
+    routes: Vec<WrittenRoute>,
 }
 
 impl Manifest {
@@ -135,7 +132,7 @@ impl Manifest {
         let of_lock_file =
             [("accepted", file.accepted.is_some()), ("suppressed", file.suppressed.is_some())];
         match of_lock_file.iter().find(|(_, is_there)| *is_there) {
-            None => Ok(file.manifest()),
+            None => file.manifest(),
             Some((name, _)) => Err(ReadError::Malformed(de::Error::custom(format_args!(
                 "it has `{name}`, so it is a lock file"
             )))),
@@ -155,11 +152,11 @@ pub(super) fn lock(text: &str) -> Result<Lock, ReadError> {
     }
     accepted.sort_unstable();
     suppressed.sort_unstable();
-    Ok(Lock { manifest: file.manifest(), accepted, suppressed })
+    Ok(Lock { manifest: file.manifest()?, accepted, suppressed })
 }
 
 impl File {
-    /// Reads a file whose references are valid.
+    /// Reads a file of a known format.
     fn read(text: &str) -> Result<Self, ReadError> {
         /// The fields that every format has.
         #[derive(Deserialize)]
@@ -174,28 +171,21 @@ impl File {
             return Err(ReadError::Newer { format });
         }
         let file: Self = serde_json::from_str(text).map_err(ReadError::Malformed)?;
-        for (name, headers) in &file.headers {
-            if headers.name() != *name {
-                return Err(ReadError::HeadersRenamed { name: name.clone() });
-            }
-        }
-        for route in &file.routes {
-            if let Some(name) = &route.headers
-                && !file.headers.contains_key(name)
-            {
-                let (path, name) = (route.path.clone(), name.clone());
-                return Err(ReadError::HeadersMissing { path, name });
-            }
-            if route.cors.as_ref().is_some_and(has_too_many_pairs) {
-                return Err(ReadError::LabelPairs { path: route.path.clone() });
-            }
-        }
         Ok(file)
     }
 
     /// The manifest in its normal form.
-    fn manifest(self) -> Manifest {
-        let Self { format, app, headers, routes, .. } = self;
-        Manifest { format, app, headers, routes }.normal()
+    fn manifest(self) -> Result<Manifest, ReadError> {
+        let Self { format, app, cors, limits, headers, routes, .. } = self;
+        let sets = Sets { cors, limits, headers };
+        let routes = routes.into_iter().map(|route| route.resolve(&sets));
+        let routes = routes.collect::<Result<Vec<_>, _>>()?;
+        let is_too_many =
+            |route: &&ManifestRoute| route.cors.as_ref().is_some_and(has_too_many_pairs);
+        if let Some(route) = routes.iter().find(is_too_many) {
+            return Err(ReadError::LabelPairs { path: route.path.clone() });
+        }
+        let headers = sets.headers.into_values().map(|set| (set.name(), set)).collect();
+        Ok(Manifest { format, app, headers, routes }.normal())
     }
 }

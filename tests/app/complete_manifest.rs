@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, path::Path};
 use policy_core::{secret::SecretKey, token::Key};
 use policy_manifest::{Direction, Manifest, changes};
 use policy_server::{
-    Fallback, Files, OriginList, RateCapacity, ReverseProxy, ServerSettings, SharedLimits, Tls,
-    TrustedProxies, Tunnel,
+    CsrfPolicy, Fallback, Files, OriginList, RateCapacity, ReverseProxy, ServerSettings,
+    SharedLimits, Tls, TrailingSlash, TrustedProxies, Tunnel,
     http::HeaderValue,
     session::{SameSite, SessionSettings, days, minutes},
     store::{LimitPolicy, MemoryStore},
@@ -102,7 +102,7 @@ fn of_apps(tried: &mut Tried) {
         base,
         manifest,
         &[
-            ("auth", Opens, |app| app.auth(AuthRequirement::session())),
+            ("auth", Opens, |app: App<()>| app.auth(AuthRequirement::session())),
             ("behind", Opens, |app| app.behind(TrustedProxies::new(["10.0.0.0/8"]).forwarded())),
             ("config_file", Shifts, |app| app.config_file("lists.toml")),
             ("csrf", Opens, |app| app.csrf(CsrfPolicy::Exempt("why"))),
@@ -139,7 +139,7 @@ fn of_apps(tried: &mut Tried) {
         base,
         |group| shop().group("/g", group).manifest(),
         &[
-            ("auth", Opens, |group| group.auth(AuthRequirement::session())),
+            ("auth", Opens, |group: Group<()>| group.auth(AuthRequirement::session())),
             ("csrf", Opens, |group| group.csrf(CsrfPolicy::Exempt("why"))),
             ("layer", Opens, |group| group.layer(MapResponseLayer::new(|it: Response| it))),
             ("mount", Opens, |group| group.mount("/n", echo().public())),
@@ -157,7 +157,7 @@ fn of_targets(tried: &mut Tried) {
         || echo().auth(ADMIN),
         |mount| shop().mount("/m", mount).manifest(),
         &[
-            ("all_methods", Shifts, |mount| mount.all_methods()),
+            ("all_methods", Shifts, |mount: Mount| mount.all_methods()),
             ("auth", Opens, |mount| mount.auth(AuthRequirement::session())),
             ("csrf", Opens, |mount| mount.csrf(CsrfPolicy::Exempt("why"))),
             ("encoded_slashes", Opens, |mount| mount.encoded_slashes()),
@@ -174,7 +174,7 @@ fn of_targets(tried: &mut Tried) {
         proxy,
         |proxy| shop().proxy(proxy).manifest(),
         &[
-            ("answer_timeout", Opens, |proxy| proxy.answer_timeout(minutes(9))),
+            ("answer_timeout", Opens, |proxy: ReverseProxy| proxy.answer_timeout(minutes(9))),
             ("auth", Opens, |proxy| proxy.auth(AuthRequirement::session())),
             ("connect_timeout", Opens, |proxy| proxy.connect_timeout(minutes(9))),
             ("csrf", Opens, |proxy| proxy.csrf(CsrfPolicy::Exempt("why"))),
@@ -196,7 +196,7 @@ fn of_targets(tried: &mut Tried) {
         || Fallback::handler(async |_| "").auth(ADMIN),
         |fallback| shop().fallback(fallback).manifest(),
         &[
-            ("auth", Opens, |fallback| fallback.auth(AuthRequirement::session())),
+            ("auth", Opens, |fallback: Fallback| fallback.auth(AuthRequirement::session())),
             ("csrf", Opens, |fallback| fallback.csrf(CsrfPolicy::Exempt("why"))),
             ("layer", Opens, |fallback| fallback.layer(MapResponseLayer::new(|it: Response| it))),
             ("policies", Opens, |fallback| fallback.policies(Policies::new().cors(SHARED))),
@@ -208,7 +208,7 @@ fn of_targets(tried: &mut Tried) {
         || Files::new("dist").not_below(["/api"]),
         |files| shop().mount("/files", Mount::files(files).public()).manifest(),
         &[
-            ("dotfiles", Opens, |files| files.dotfiles()),
+            ("dotfiles", Opens, |files: Files| files.dotfiles()),
             ("not_below", Narrows, |files| files.not_below(["/admin"])),
             ("single_page", Shifts, |files| files.single_page()),
             ("new", Opens, |_| Files::new("/").not_below(["/api"])),
@@ -219,7 +219,7 @@ fn of_targets(tried: &mut Tried) {
         || Tunnel::to(["db.example:5432"]).public(),
         |tunnel| shop().tunnel(tunnel).manifest(),
         &[
-            ("connect_timeout", Opens, |tunnel| tunnel.connect_timeout(minutes(9))),
+            ("connect_timeout", Opens, |tunnel: Tunnel| tunnel.connect_timeout(minutes(9))),
             ("idle_timeout", Opens, |tunnel| tunnel.idle_timeout(minutes(9))),
             ("max_tunnels", Opens, |tunnel| tunnel.max_tunnels(1024)),
             ("private", Opens, |tunnel| tunnel.private(["10.0.0.0/8"])),
@@ -233,7 +233,7 @@ fn of_credentials(tried: &mut Tried) {
         || Sessions::memory().encrypted([SecretKey::drawn([1; 32])]),
         |sessions| shop().sessions(sessions).manifest(),
         &[
-            ("absolute", Opens, |it| it.absolute(days(365))),
+            ("absolute", Opens, |it: SessionSettings| it.absolute(days(365))),
             ("clear_site_data", Narrows, |it| it.clear_site_data()),
             ("cookie_name", Opens, |it| it.cookie_name("sid")),
             ("domain", Opens, |it| it.domain("shop.example")),
@@ -256,14 +256,16 @@ fn of_credentials(tried: &mut Tried) {
         "SessionSettings",
         Sessions::memory,
         |sessions| shop().sessions(sessions).manifest(),
-        &[("encrypted", Narrows, |it| it.encrypted([SecretKey::drawn([1; 32])]))],
+        &[("encrypted", Narrows, |it: SessionSettings| it.encrypted([SecretKey::drawn([1; 32])]))],
     );
     tried.rows(
         "TokenSettings",
         || keys().audience("orders"),
         |tokens| shop().tokens(tokens).manifest(),
         &[
-            ("accept", Opens, |it| it.accept(Issuer::new("https://id.example").keys([key()]))),
+            ("accept", Opens, |it: TokenSettings| {
+                it.accept(Issuer::new("https://id.example").keys([key()]))
+            }),
             ("audience", Opens, |it| it.audience("everything")),
             ("from_websocket_protocol", Opens, |it| it.from_websocket_protocol()),
             ("issuer", Opens, |it| it.issuer("https://id.example")),
@@ -286,7 +288,7 @@ fn of_credentials(tried: &mut Tried) {
         issuer,
         |issuer| shop().tokens(keys().accept(issuer)).manifest(),
         &[
-            ("audience", Opens, |it| it.audience("everything")),
+            ("audience", Opens, |it: Issuer| it.audience("everything")),
             ("audience_claim", Opens, |it| it.audience_claim(["client_id"])),
             ("certificate_authority", Opens, |it| it.certificate_authority(*b"pem")),
             ("generic_type", Opens, |it| it.generic_type()),
@@ -315,7 +317,7 @@ fn of_connections(tried: &mut Tried) {
         ServerSettings::default,
         |settings| shop().settings(settings).manifest(),
         &[
-            ("header_limit", Opens, |it| it.header_limit(1 << 20)),
+            ("header_limit", Opens, |it: ServerSettings| it.header_limit(1 << 20)),
             ("header_timeout", Opens, |it| it.header_timeout(minutes(9))),
             ("idle_timeout", Opens, |it| it.idle_timeout(minutes(9))),
             ("max_connections", Opens, |it| it.max_connections(1 << 20)),
@@ -332,7 +334,7 @@ fn of_connections(tried: &mut Tried) {
         || Tls::files("cert.pem", "key.pem"),
         |tls| shop().tls(tls).manifest(),
         &[
-            ("http3", Shifts, |tls| tls.http3()),
+            ("http3", Shifts, |tls: Tls| tls.http3()),
             ("redirect_http", Shifts, |tls| tls.redirect_http("0.0.0.0:80")),
         ],
     );
@@ -341,7 +343,7 @@ fn of_connections(tried: &mut Tried) {
         || TrustedProxies::new(["10.0.0.0/8"]),
         |proxies| shop().behind(proxies).manifest(),
         &[
-            ("forwarded", Opens, |it| it.forwarded()),
+            ("forwarded", Opens, |it: TrustedProxies| it.forwarded()),
             ("proxy_protocol", Opens, |it| it.proxy_protocol()),
             ("x_forwarded", Opens, |it| it.x_forwarded()),
             ("x_forwarded_with_host", Opens, |it| it.x_forwarded_with_host()),
@@ -354,7 +356,7 @@ fn of_connections(tried: &mut Tried) {
         &[
             ("from", Opens, |_| OriginList::from(["http://localhost:3000", "https://*.example"])),
             ("env", OpensAndNarrows, |_| OriginList::env("PAGES")),
-            ("within", Narrows, |it| it.within(["https://*.shop.example"])),
+            ("within", Narrows, |it: OriginList| it.within(["https://*.shop.example"])),
             ("within_env", Opens, |it| it.within_env("BOUND")),
         ],
     );

@@ -6,6 +6,7 @@ mod ci;
 mod diff;
 mod explain;
 mod fixtures;
+mod gate;
 mod hostile;
 mod lint;
 mod manifests;

@@ -32,12 +32,12 @@ pub use headers::Headers;
 pub use jsonp::Jsonp;
 pub use limits::{RouteLimits, RouteRate};
 pub use route::{ManifestRoute, RouteKind};
-pub(crate) use route::{json, sample};
+pub(crate) use route::{WrittenRoute, json, sample};
 
 use crate::Manifest;
 
 /// The list of facets: the fields of a route in the order of the canonical form, each with its
-/// facet. `facets!(macro)` calls a macro with the list.
+/// facet, and with the type of its text, where routes share a set. `facets!(macro)` calls a macro with the list.
 macro_rules! facets {
     ($callback:ident) => {
         $callback! {
@@ -48,7 +48,7 @@ macro_rules! facets {
             /// Whether the handler takes the session of its caller itself, independent of `auth`.
             takes_session: bool,
             /// Which pages of other origins may read responses; none by default.
-            cors: Option<RouteCors> => cors::FACET,
+            cors: Option<RouteCors> as Shared<RouteCors> => cors::FACET,
             /// The isolation of responses from pages, by Fetch Metadata.
             isolation: Option<Isolation> => isolation::FACET,
             /// Which caches may keep responses; `None` leaves it to the handler.
@@ -56,10 +56,10 @@ macro_rules! facets {
             /// Whether responses are scripts for pages of any origin.
             jsonp: Option<Jsonp> => jsonp::FACET,
             /// The limits on sizes, times, rates and concurrency.
-            limits: RouteLimits => limits::FACET,
+            limits: RouteLimits as Shared<RouteLimits> => limits::FACET,
             /// The security headers of responses, by their name in
             /// [`Manifest::headers`](crate::Manifest); `None` adds none.
-            headers: Option<String> => headers::FACET,
+            headers: Option<String> as Shared<Headers> => headers::FACET,
         }
     };
 }
@@ -116,7 +116,7 @@ impl FacetEntry {
 }
 
 macro_rules! list_facets {
-    ($($(#[$doc:meta])* $field:ident: $Type:ty $(=> $FacetEntry:path)?,)*) => {
+    ($($(#[$doc:meta])* $field:ident: $Type:ty $(as $Text:ty)? $(=> $FacetEntry:path)?,)*) => {
         /// All facets, in the order of their lines.
         pub const ALL: &[FacetEntry] = &[$($($FacetEntry,)?)*];
 

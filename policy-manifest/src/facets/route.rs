@@ -6,8 +6,12 @@ use policy_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Auth, Cache, Csrf, Jsonp, RouteCors, RouteLimits, is_default, is_false};
-use crate::facts::TargetFacts;
+use super::{Auth, Cache, Csrf, Headers, Jsonp, RouteCors, RouteLimits, is_default, is_false};
+use crate::{
+    ReadError,
+    facts::TargetFacts,
+    shared_sets::{Sets, Shared, Written as _},
+};
 
 /// The kind of target that serves a route.
 #[derive(
@@ -33,10 +37,20 @@ pub enum RouteKind {
     NotFound,
 }
 
+/// The type of the text of a field.
+macro_rules! text_of {
+    ($Type:ty) => {
+        $Type
+    };
+    ($Type:ty, $Text:ty) => {
+        $Text
+    };
+}
+
 macro_rules! define_route {
     (
         $(#[$auth_doc:meta])* $auth:ident: $Auth:ty => $AuthFacet:path,
-        $($(#[$doc:meta])* $field:ident: $Type:ty $(=> $FacetEntry:path)?,)*
+        $($(#[$doc:meta])* $field:ident: $Type:ty $(as $Text:ty)? $(=> $FacetEntry:path)?,)*
     ) => {
         /// The effective policy of a path, for those of its methods that have the same one.
         #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -73,6 +87,47 @@ macro_rules! define_route {
             )*
         }
 
+        /// A route as a text has it.
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub(crate) struct WrittenRoute {
+            path: String,
+            #[serde(default)]
+            methods: Vec<String>,
+            #[serde(default)]
+            kind: RouteKind,
+            #[serde(default)]
+            takes_slashes: bool,
+            #[serde(default)]
+            targets: Vec<String>,
+            #[serde(default)]
+            target: TargetFacts,
+            #[serde(default)]
+            layers: Vec<String>,
+            $auth: $Auth,
+            $(
+                #[serde(default)]
+                $field: text_of!($Type $(, $Text)?),
+            )*
+        }
+
+        impl WrittenRoute {
+            /// The route, with the sets that it names.
+            pub(crate) fn resolve(self, sets: &Sets) -> Result<ManifestRoute, ReadError> {
+                Ok(ManifestRoute {
+                    $($field: self.$field.resolve(sets, &self.path)?,)*
+                    path: self.path,
+                    methods: self.methods,
+                    kind: self.kind,
+                    takes_slashes: self.takes_slashes,
+                    targets: self.targets,
+                    target: self.target,
+                    layers: self.layers,
+                    $auth: self.$auth,
+                })
+            }
+        }
+
         impl ManifestRoute {
             /// A route without policies except its callers.
             pub fn new<T: Into<String>>(
@@ -96,7 +151,7 @@ macro_rules! define_route {
 
             /// Calls a function with the name and the JSON text of each field, except for those that
             /// have their default value.
-            pub(crate) fn for_each_field(&self, mut call: impl FnMut(&str, String)) {
+            pub(crate) fn for_each_field(&self, mut call: impl FnMut(&'static str, String)) {
                 call("path", json(&self.path));
                 for_stated("methods", &self.methods, &mut call);
                 for_stated("kind", &self.kind, &mut call);
@@ -114,9 +169,9 @@ macro_rules! define_route {
 facets!(define_route);
 
 fn for_stated<T: Serialize + Default + PartialEq>(
-    name: &str,
+    name: &'static str,
     value: &T,
-    call: &mut impl FnMut(&str, String),
+    call: &mut impl FnMut(&'static str, String),
 ) {
     if !is_default(value) {
         call(name, json(value));

@@ -1,17 +1,19 @@
 //! A comparison in Markdown, for a pull request.
 
-use policy_manifest::{
-    Change,
-    diff::{Axis, Case, DiffFinding},
-};
+use policy_manifest::diff::{Axis, Case, PathMethods};
 
-use super::{Compared, witness};
+use super::{
+    Compared,
+    causes::{Alike, Cause, first},
+    text::PLACES,
+    witness,
+};
 use crate::{
     escape::printable,
     markdown::{code, words},
 };
 
-pub(super) fn render(compared: &Compared) -> String {
+pub(super) fn render(compared: &Compared, most: usize) -> String {
     let mut text = format!(
         "## Policy: {} to {}\n\n{}.\n",
         code(&compared.old.name),
@@ -19,33 +21,56 @@ pub(super) fn render(compared: &Compared) -> String {
         words(&compared.summary().join(", "))
     );
     for axis in Axis::ALL {
-        let findings: Vec<&DiffFinding> = compared.findings_on(axis).collect();
-        if findings.is_empty() {
+        let causes = compared.causes(axis);
+        let (shown, more) = first(&causes, most);
+        if shown.is_empty() && more == 0 {
             continue;
         }
         text += match axis {
             Axis::Widened => "\n### Access is widened\n",
             Axis::Narrowed => "\n### Clients may break\n",
         };
-        findings.iter().for_each(|finding| add_finding(&mut text, compared, finding));
+        shown.iter().for_each(|cause| add_cause(&mut text, compared, cause));
+        if more > 0 {
+            text += &format!("\nAnd {more} more causes, of which none is worse.\n");
+        }
     }
     if !compared.diff.changes.is_empty() {
         text += "\n### Other changes\n\n";
-        let lines = compared.diff.changes.iter().map(|change| item(compared, change));
-        lines.for_each(|line| text += &line);
+        let changes = compared.alike(&compared.diff.changes);
+        let (shown, more) = first(&changes, most);
+        shown.iter().for_each(|alike| text += &item(compared, alike));
+        if more > 0 {
+            text += &format!("- and {more} more\n");
+        }
     }
     text
 }
 
-fn add_finding(text: &mut String, compared: &Compared, finding: &DiffFinding) {
-    let places: Vec<_> = finding.places.iter().map(|place| code(&place.words())).collect();
-    *text += &format!("\n**{}** {}\n\n", finding.severity, places.join(", "));
+fn add_cause(text: &mut String, compared: &Compared, cause: &Cause<'_>) {
+    let finding = cause.worst;
+    let places = in_line(finding.places.iter());
+    *text += &format!("\n**{}** {places}\n\n", finding.severity);
     for case in &finding.cases {
         add_case(text, compared, finding.axis, case);
     }
     if !finding.changes.is_empty() {
         *text += "\nBecause of\n\n";
-        finding.changes.iter().for_each(|change| *text += &item(compared, change));
+        let changes = compared.alike(&finding.changes);
+        changes.iter().for_each(|alike| *text += &item(compared, alike));
+    }
+    if let Some(more) = cause.words() {
+        *text += &format!("\n{more} {}\n", in_line(cause.elsewhere.iter().copied()));
+    }
+}
+
+/// The first places, and the number of the others.
+fn in_line<'a>(places: impl ExactSizeIterator<Item = &'a PathMethods>) -> String {
+    let more = places.len().saturating_sub(PLACES);
+    let shown: Vec<_> = places.take(PLACES).map(|place| code(&place.words())).collect();
+    match more {
+        0 => shown.join(", "),
+        more => format!("{}, and {more} more", shown.join(", ")),
     }
 }
 
@@ -85,9 +110,10 @@ fn phrase(text: &str) -> String {
     parts.map(|(index, part)| if index % 2 == 0 { words(part) } else { code(part) }).collect()
 }
 
-fn item(compared: &Compared, change: &Change) -> String {
-    let line = compared.source(change).map(|source| {
+fn item(compared: &Compared, alike: &Alike<'_>) -> String {
+    let line = compared.source(alike.first).map(|source| {
         format!(" ({}, {})", code(&format!("{}:{}", source.file, source.line)), source.level.name())
     });
-    format!("- {}{}\n", phrase(&change.to_string()), line.unwrap_or_default())
+    let change = phrase(&alike.first.to_string());
+    format!("- {change}{}{}\n", line.unwrap_or_default(), alike.words())
 }

@@ -1,5 +1,6 @@
 //! `cargo policy diff`: which requests two policies decide differently.
 
+mod causes;
 mod json;
 mod markdown;
 mod sarif;
@@ -52,6 +53,10 @@ pub(crate) struct Arguments {
     /// The format of the result.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
+    /// In text and Markdown, show at most this many causes and other changes, the worst first, and count
+    /// the rest.
+    #[arg(long, value_name = "NUMBER", default_value_t = 20)]
+    max: usize,
     /// Fail only if somebody gains access, or a protection or a limit is gone or weaker.
     #[arg(long)]
     no_new_access: bool,
@@ -91,9 +96,9 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     let diff = diff(&old.manifest, &new.manifest).map_err(|error| failure(&error))?;
     let compared = Compared { old, new, diff };
     output.write(&match arguments.format {
-        Format::Text => text::render(&compared),
+        Format::Text => text::render(&compared, arguments.max),
         Format::Json => json::render(&compared),
-        Format::Markdown => markdown::render(&compared),
+        Format::Markdown => markdown::render(&compared, arguments.max),
         Format::Sarif => sarif::render(&compared),
     });
     let is_refused = match (arguments.no_new_access, arguments.accepted) {

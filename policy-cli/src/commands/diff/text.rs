@@ -2,54 +2,75 @@
 
 use std::fmt::Write as _;
 
-use policy_manifest::{
-    Change,
-    diff::{Axis, Case, DiffFinding},
-};
+use policy_manifest::diff::{Axis, Case, PathMethods};
 
-use super::{Compared, witness};
+use super::{
+    Compared,
+    causes::{Alike, Cause, first},
+    witness,
+};
 use crate::{
     escape::printable,
     output::{BOLD, DIM},
 };
 
 /// More places of one finding are counted.
-const PLACES: usize = 8;
+pub(super) const PLACES: usize = 8;
 
-pub(super) fn render(compared: &Compared) -> String {
+pub(super) fn render(compared: &Compared, most: usize) -> String {
     let mut text = String::new();
     let names = format!("{} -> {}", compared.old.name, compared.new.name);
     let _ = writeln!(text, "{BOLD}{}{BOLD:#}", printable(&names));
     let _ = writeln!(text, "{}", compared.summary().join(", "));
-    for finding in &compared.diff.findings {
-        add_finding(&mut text, compared, finding);
+    for axis in Axis::ALL {
+        let causes = compared.causes(axis);
+        let (shown, more) = first(&causes, most);
+        shown.iter().for_each(|cause| add_cause(&mut text, compared, cause));
+        if more > 0 {
+            let _ = writeln!(text, "\nand {more} more causes, of which none is worse");
+        }
     }
     if !compared.diff.changes.is_empty() {
         let _ = writeln!(text, "\n{BOLD}OTHER CHANGES{BOLD:#}");
-        for change in &compared.diff.changes {
-            let _ = writeln!(text, "  {}", with_line(compared, change));
+        let changes = compared.alike(&compared.diff.changes);
+        let (shown, more) = first(&changes, most);
+        for alike in shown {
+            let _ = writeln!(text, "  {}", with_line(compared, alike));
+        }
+        if more > 0 {
+            let _ = writeln!(text, "  and {more} more");
         }
     }
     text
 }
 
-fn add_finding(text: &mut String, compared: &Compared, finding: &DiffFinding) {
+fn add_cause(text: &mut String, compared: &Compared, cause: &Cause<'_>) {
+    let finding = cause.worst;
     let title = match finding.axis {
         Axis::Widened => "WIDENED",
         Axis::Narrowed => "NARROWED",
     };
     let _ = writeln!(text, "\n{BOLD}{title} {}{BOLD:#}", finding.severity);
-    for place in finding.places.iter().take(PLACES) {
-        let _ = writeln!(text, "  {BOLD}{}{BOLD:#}", printable(&place.words()));
-    }
-    if let Some(more) = finding.places.len().checked_sub(PLACES).filter(|more| *more > 0) {
-        let _ = writeln!(text, "  and {more} more");
-    }
+    add_places(text, finding.places.iter());
     for case in &finding.cases {
         add_case(text, compared, finding.axis, case);
     }
-    for change in &finding.changes {
-        let _ = writeln!(text, "  because {}", with_line(compared, change));
+    for alike in compared.alike(&finding.changes) {
+        let _ = writeln!(text, "  because {}", with_line(compared, &alike));
+    }
+    if let Some(words) = cause.words() {
+        let _ = writeln!(text, "  {words}");
+        add_places(text, cause.elsewhere.iter().copied());
+    }
+}
+
+fn add_places<'a>(text: &mut String, places: impl ExactSizeIterator<Item = &'a PathMethods>) {
+    let more = places.len().saturating_sub(PLACES);
+    for place in places.take(PLACES) {
+        let _ = writeln!(text, "  {BOLD}{}{BOLD:#}", printable(&place.words()));
+    }
+    if more > 0 {
+        let _ = writeln!(text, "  and {more} more");
     }
 }
 
@@ -73,10 +94,11 @@ fn add_case(text: &mut String, compared: &Compared, axis: Axis, case: &Case) {
     let _ = writeln!(text, "      before: {before}; after: {after}");
 }
 
-/// A change, and the line that decides it.
-fn with_line(compared: &Compared, change: &Change) -> String {
-    let line = compared.source(change).map(|source| {
+/// Changes that are alike, and the line that decides them.
+fn with_line(compared: &Compared, alike: &Alike<'_>) -> String {
+    let line = compared.source(alike.first).map(|source| {
         format!(" ({}:{}, {})", printable(&source.file), source.line, source.level.name())
     });
-    format!("{}{}", printable(&change.to_string()), line.unwrap_or_default())
+    let change = printable(&alike.first.to_string()).to_string();
+    format!("{change}{}{}", line.unwrap_or_default(), alike.words())
 }

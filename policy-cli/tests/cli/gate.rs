@@ -1,0 +1,124 @@
+//! The gate of a pull request, against honest, careless and hostile authors.
+
+use policy_manifest::{Acceptance, Auth, Lock, Manifest, ManifestRoute, RouteCors};
+
+use crate::{
+    fixtures::shop,
+    run::{Ran, folder, run_in},
+};
+
+/// The shop, with these routes open to everybody.
+fn opened(paths: &[&str]) -> Manifest {
+    let mut manifest = shop();
+    let routes = manifest.routes.iter_mut().filter(|route| paths.contains(&route.path.as_str()));
+    routes.for_each(|route| route.auth = Auth::Public);
+    manifest
+}
+
+/// The lines that would accept everything that a policy opens, signed.
+fn signed(manifest: &Manifest) -> Vec<Acceptance> {
+    let update = Lock::new(shop()).update(manifest).unwrap();
+    let sign =
+        |line: Acceptance| Acceptance { who: "ada".to_owned(), why: "launch".to_owned(), ..line };
+    update.to_accept.into_iter().map(|(_, line)| sign(line)).collect()
+}
+
+/// Compares the shop with a policy and its acceptances.
+fn gate(name: &str, manifest: &Manifest, accepted: Vec<Acceptance>) -> Ran {
+    let lock = Lock { accepted, ..Lock::new(manifest.clone()) };
+    let files = [("old.lock", &*Lock::new(shop()).to_json()), ("new.lock", &*lock.to_json())];
+    let arguments = ["diff", "old.lock", "new.lock", "--no-new-access", "--accepted"];
+    run_in(&folder(&format!("gate-{name}"), &files), &arguments, "")
+}
+
+#[test]
+fn what_is_signed_passes_and_nothing_else() {
+    let (one, two) = (opened(&["/me"]), opened(&["/me", "/admin/refunds/{id}"]));
+    let (of_one, of_two) = (signed(&one), signed(&two));
+    assert!(!of_one.is_empty() && of_two.len() > of_one.len(), "{of_one:?} {of_two:?}");
+    let honest = gate("honest", &one, of_one.clone());
+    assert_eq!(honest.code, 0, "{}{}", honest.out, honest.err);
+    let both = gate("both", &two, of_two.clone());
+    assert_eq!(both.code, 0, "{}{}", both.out, both.err);
+
+    let careless = gate("careless", &one, Vec::new());
+    assert_eq!(careless.code, 1, "{}", careless.err);
+    for line in &of_one {
+        // The line to sign is printed.
+        let unsigned = format!("\"policy\":\"{}\",\"who\":\"\"", line.policy);
+        assert!(careless.err.contains(&unsigned), "{}", careless.err);
+    }
+
+    // The lines of one change do not cover a second one.
+    let second = gate("second", &two, of_one.clone());
+    assert_eq!(second.code, 1, "{}", second.err);
+    assert!(second.err.contains("/admin/refunds/{id}"), "{}", second.err);
+    // Nor is a line of another policy, or for a later one, taken.
+    let mut other = of_one.clone();
+    other[0].policy = "0123456789ab".to_owned();
+    assert_eq!(gate("other", &one, other).code, 1);
+    let early = gate("early", &shop(), of_one.clone());
+    assert_eq!(early.code, 1, "{}", early.err);
+    assert!(early.err.contains("accepts another policy than the route has"), "{}", early.err);
+    let mut nobody = of_one;
+    nobody[0].who.clear();
+    assert_eq!(gate("nobody", &one, nobody).code, 2);
+    // Nothing opens, and nothing has to be signed.
+    assert_eq!(gate("same", &shop(), Vec::new()).code, 0);
+}
+
+#[test]
+fn facts_of_the_app_are_signed_as_well() {
+    let mut manifest = shop();
+    manifest.app.sessions.as_mut().unwrap().idle_s = None;
+    let mut before = shop();
+    before.app.sessions.as_mut().unwrap().idle_s = Some(900);
+    let lock = Lock::new(before.clone());
+    let update = lock.update(&manifest).unwrap();
+    let [(change, line)] = update.to_accept.as_slice() else { panic!("{:?}", update.to_accept) };
+    assert_eq!(change.to_string(), "opens: app: sessions: idle was 15m, is none");
+    assert_eq!(line.route, "app");
+}
+
+#[test]
+fn acceptances_are_asked_for_by_the_gate_only() {
+    let ran = run_in(&folder("gate-alone", &[]), &["diff", "--accepted"], "");
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("--no-new-access"), "{}", ran.err);
+}
+
+/// One line of the app decides about a thousand routes.
+#[test]
+fn one_cause_is_told_once() {
+    let of = |origins: &[&str]| {
+        let mut manifest = shop();
+        for number in 0..1_000 {
+            let method = ["GET", "POST", "PUT", "DELETE"][number % 4];
+            let mut route = ManifestRoute::handler(
+                format!("/items{number}/{{id}}"),
+                [method],
+                manifest.routes[number % 3].auth.clone(),
+            );
+            let mut cors = manifest.routes.iter().find_map(|route| route.cors.clone()).unwrap();
+            cors.origins = policy_manifest::RouteOrigins::Listed(
+                origins.iter().map(|it| (*it).to_owned()).collect(),
+            );
+            route.cors = Some(RouteCors { credentials: number % 5 == 0, ..cors });
+            manifest.routes.push(route);
+        }
+        manifest
+    };
+    let old = of(&["https://a.example"]).to_json();
+    let new = of(&["https://a.example", "https://b.example"]).to_json();
+    let folder = folder("one-cause", &[("old.json", &old), ("new.json", &new)]);
+    for format in ["text", "markdown"] {
+        let ran = run_in(&folder, &["diff", "old.json", "new.json", "--format", format], "");
+        assert_eq!(ran.code, 1, "{}", ran.err);
+        // A comment on GitHub holds 64 KiB.
+        assert!(ran.out.len() < 16 << 10, "{format}: {} bytes", ran.out.len());
+        assert!(ran.out.contains("more findings have this cause, at"), "{}", ran.out);
+        assert!(ran.out.contains("and alike at"), "{}", ran.out);
+    }
+    let all = run_in(&folder, &["diff", "old.json", "new.json", "--max", "0"], "");
+    assert!(all.out.contains("more cause"), "{}", all.out);
+}
