@@ -7,7 +7,7 @@ use clap::{CommandFactory as _, Parser, Subcommand, builder::styling};
 #[cfg(feature = "audit")]
 use crate::commands::audit;
 use crate::{
-    commands::{code, completions, diff, explain, lint, man, new, show},
+    commands::{code, completions, diff, explain, lint, man, new, show, validate},
     failure::Failure,
     output::{Color, Output},
 };
@@ -46,6 +46,7 @@ pub(crate) enum Command {
     Diff(diff::Arguments),
     #[cfg(feature = "audit")]
     Audit(audit::Arguments),
+    Validate(validate::Arguments),
     Code(code::Arguments),
     New(new::Arguments),
     Completions(completions::Arguments),
@@ -62,6 +63,7 @@ impl Command {
             Self::Diff(arguments) => diff::run(arguments, output),
             #[cfg(feature = "audit")]
             Self::Audit(arguments) => audit::run(arguments, output),
+            Self::Validate(arguments) => validate::run(arguments, output),
             Self::Code(arguments) => code::run(arguments, output),
             Self::New(arguments) => new::run(arguments, output),
             Self::Completions(arguments) => completions::run(arguments, Cli::command(), output),

@@ -1,5 +1,10 @@
 //! Why a command cannot do its work.
 
+/// More failures of one command are counted.
+const SHOWN_FAILURES: usize = 20;
+/// More kinds of help are left out.
+const SHOWN_HELPS: usize = 4;
+
 /// Why a command cannot do its work, and what to do about it: it was used wrongly, or its input
 /// cannot be read.
 #[derive(Debug)]
@@ -15,6 +20,27 @@ pub(crate) struct Failure {
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), help: None, exit_code: 2 }
+    }
+
+    /// Several failures as one, with the first of them in full.
+    pub(crate) fn of_all(failures: Vec<Self>) -> Option<Self> {
+        let count = failures.len();
+        if count <= 1 {
+            return failures.into_iter().next();
+        }
+        let mut helps: Vec<_> =
+            failures.iter().filter_map(|failure| failure.help.clone()).collect();
+        helps.sort();
+        helps.dedup();
+        helps.truncate(SHOWN_HELPS);
+        let exit_code = failures.iter().map(|failure| failure.exit_code).max().unwrap_or(2);
+        let shown = failures.into_iter().take(SHOWN_FAILURES).map(|failure| failure.message);
+        let more = count.checked_sub(SHOWN_FAILURES).filter(|more| *more > 0);
+        let lines = [format!("{count} inputs cannot be used")].into_iter().chain(shown);
+        let lines = lines.chain(more.map(|more| format!("and {more} more")));
+        let message = lines.collect::<Vec<_>>().join("\n");
+        let help = (!helps.is_empty()).then(|| helps.join("\n"));
+        Some(Self { message, help, exit_code })
     }
 
     /// An internal error of this command, not a mistake of its user.

@@ -1,8 +1,8 @@
 //! The manifest that a command reads: of a package, or what `--from` names.
 
 use std::{
-    fs,
-    io::{self, Read as _},
+    fs::File,
+    io::{self, Read},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -26,6 +26,9 @@ pub(crate) struct InputArguments {
     #[command(flatten)]
     package: PackageArguments,
 }
+
+/// The size of the largest manifest: more than 100,000 routes.
+pub(crate) const MAX_BYTES: u64 = 64 << 20;
 
 /// A manifest.
 #[derive(Debug)]
@@ -90,9 +93,17 @@ impl InputArguments {
 impl Input {
     /// Reads a manifest that is named: a file, `-`, a git revision, or REVISION:PATH.
     pub(crate) fn read_named(named: &str, package: &PackageArguments) -> Result<Self, Failure> {
-        let text = text_of(named, package)?;
-        let signed = parse(&text, named)?;
-        let lock = LockFile::find(Path::new(named), &text);
+        Self::of_text(&text_of(named, package)?, named)
+    }
+
+    /// Reads a file, which is named after its path.
+    pub(crate) fn read_file(path: &str) -> Result<Self, Failure> {
+        Self::of_text(&read(Path::new(path))?, path)
+    }
+
+    fn of_text(text: &str, named: &str) -> Result<Self, Failure> {
+        let signed = parse(text, named)?;
+        let lock = LockFile::find(Path::new(named), text);
         let (name, manifest) = (named.to_owned(), signed.manifest.clone());
         Ok(Self { name, manifest, sources: None, signed: Ok(signed), lock })
     }
@@ -109,9 +120,8 @@ impl Input {
 
 fn text_of(named: &str, package: &PackageArguments) -> Result<String, Failure> {
     if named == "-" {
-        let mut text = String::new();
-        return match io::stdin().read_to_string(&mut text) {
-            Ok(_) if !text.trim().is_empty() => Ok(text),
+        return match text_within_bound(io::stdin().lock()) {
+            Ok(text) if !text.trim().is_empty() => Ok(text),
             Ok(_) => Err(Failure::new("standard input is empty")
                 .help("pipe a manifest into this command, or name a file")),
             Err(error) => Err(Failure::new(format!("standard input cannot be read: {error}"))
@@ -194,11 +204,22 @@ fn read_package(package: &Package, output: &Output) -> Result<Input, Failure> {
     .help(format!("run `{test}`: the tests of its policies write it")))
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| {
+/// The text of a file.
+pub(crate) fn read(path: &Path) -> Result<String, Failure> {
+    File::open(path).and_then(text_within_bound).map_err(|error| {
         Failure::new(format!("`{}` cannot be read: {error}", path.display()))
             .help("name a manifest in UTF-8 that you may read")
     })
+}
+
+/// All that is read, unless it is longer than [`MAX_BYTES`].
+fn text_within_bound(source: impl Read) -> io::Result<String> {
+    let mut text = String::new();
+    source.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    match text.len() as u64 > MAX_BYTES {
+        true => Err(io::Error::other(format!("it is longer than {} MiB", MAX_BYTES >> 20))),
+        false => Ok(text),
+    }
 }
 
 /// A lock file, or a manifest as one.

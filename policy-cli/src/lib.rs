@@ -9,6 +9,7 @@ mod cli;
 mod commands;
 mod escape;
 mod failure;
+mod fleet;
 mod input;
 mod lines;
 mod markdown;

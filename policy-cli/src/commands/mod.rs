@@ -10,3 +10,4 @@ pub(crate) mod lint;
 pub(crate) mod man;
 pub(crate) mod new;
 pub(crate) mod show;
+pub(crate) mod validate;
