@@ -201,6 +201,57 @@ mod tests {
         assert_eq!(new, ["      \"csrf\": {\"exempt\":\"why\"},"]);
     }
 
+    /// Three routes, two of which share their CORS policy and their limits, with headers for all.
+    fn shared(max_age: u32, body: u64, framing: &str) -> Manifest {
+        let mut manifest = Manifest::new();
+        let mut fields = Headers::default();
+        fields.every.insert("x-frame-options".to_owned(), framing.to_owned());
+        let headers = manifest.add_headers(fields);
+        for (path, origin) in [("/a", "a"), ("/b", "b"), ("/c", "b")] {
+            let mut route = ManifestRoute::handler(path, ["GET"], Auth::Public);
+            route.cors = Some(RouteCors {
+                origins: RouteOrigins::Listed(vec![format!("https://{origin}.example")]),
+                credentials: false,
+                methods: None,
+                headers: Vec::new(),
+                expose: Vec::new(),
+                max_age: Some(max_age),
+                dangers: Dangers::default(),
+            });
+            route.limits.body = Some(if path == "/a" { 1 } else { body });
+            route.headers = Some(headers.clone());
+            manifest.routes.push(route);
+        }
+        manifest
+    }
+
+    #[test]
+    fn a_set_that_routes_share_is_written_once() {
+        let before = shared(60, 1024, "DENY");
+        let text = before.to_json();
+        assert_eq!(Manifest::parse(&text).unwrap(), before);
+        for name in ["\"cors\": \"usual\"", "\"limits\": \"usual\"", "\"headers\": \"usual\""] {
+            let expected = if name.contains("headers") { 3 } else { 2 };
+            assert_eq!(text.matches(name).count(), expected, "{text}");
+        }
+        // Its name stays when it changes, so that a change is one line.
+        for after in [shared(60, 2048, "DENY"), shared(60, 1024, "SAMEORIGIN")] {
+            let after = after.to_json();
+            let new = after.lines().filter(|line| !text.lines().any(|known| known == *line));
+            assert_eq!(new.count(), 1, "{after}");
+        }
+        // The own CORS policy of the first route, and the shared one.
+        let after = shared(61, 1024, "DENY").to_json();
+        let new = after.lines().filter(|line| !text.lines().any(|known| known == *line));
+        assert_eq!(new.count(), 2, "{after}");
+        let lost = text.replace("\"cors\": \"usual\"", "\"cors\": \"own\"");
+        let error = Manifest::parse(&lost).unwrap_err().to_string();
+        assert!(error.contains("has the cors `own`, which the manifest does not have"), "{error}");
+        let mixed = text.replace("\"cors\": \"usual\"", "\"cors\": 1");
+        let error = Manifest::parse(&mixed).unwrap_err().to_string();
+        assert!(error.contains("expected a set, or the name of one at line"), "{error}");
+    }
+
     #[test]
     fn a_manifest_is_read_as_it_was_written() {
         let manifest = written(true);
@@ -213,7 +264,6 @@ mod tests {
         for (from, to, words) in [
             ("\"format\": 1", "\"format\": 2", "up to 1"),
             ("\"session\":true", "\"session\":true,\"captcha\":true", "unknown field `captcha`"),
-            ("nosniff", "sniff", "changed by hand"),
             ("\"routes\"", "\"roots\"", "unknown field `roots`"),
             ("\"auth\"", "\"auth\": \"public\", \"auth\"", "duplicate field `auth`"),
             ("\"routes\"", "\"accepted\": [], \"routes\"", "it is a lock file"),
@@ -222,9 +272,9 @@ mod tests {
             let error = Manifest::parse(&text.replace(from, to)).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
         }
-        let headers = written(false).headers.into_keys().next().unwrap();
-        let lost = text.replace(&format!("\"headers\": \"{headers}\""), "\"headers\": \"0\"");
-        let error = Manifest::parse(&lost).unwrap_err().to_string();
-        assert!(error.contains("does not have"), "{error}");
+        let sessions = "\"app\": {\"sessions\": {\"store\": \"memory\", \"cookie\": \"sid\"}}";
+        let error =
+            Manifest::parse(&text.replace("\"app\": {}", sessions)).unwrap_err().to_string();
+        assert!(error.contains("`app.sessions.same_site` is missing"), "{error}");
     }
 }

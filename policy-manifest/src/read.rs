@@ -40,6 +40,13 @@ pub enum ReadError {
         /// The path of the route.
         path: String,
     },
+    /// A fact about the app is missing or not a possible value, such as the `SameSite` of its sessions.
+    Fact {
+        /// Its place, such as `app.sessions.same_site`.
+        place: &'static str,
+        /// What it can be.
+        expected: &'static str,
+    },
     /// An acceptance does not state who accepts, or why.
     Unsigned {
         /// The route of the acceptance.
@@ -67,6 +74,9 @@ impl fmt::Display for ReadError {
                 "the origins of `{path}` with a `*` inside a label have over {MOST_LABEL_PAIRS} pairs of \
                  what is before and behind it: end them alike, as in `https://*-acme.example.com`"
             ),
+            Self::Fact { place, expected } => {
+                write!(f, "`{place}` is missing or not a possible value: write {expected}")
+            }
             Self::Unsigned { route, field } => write!(
                 f,
                 "the acceptance of `{route}` has an empty `{field}`: write into its line in \
@@ -171,7 +181,37 @@ impl File {
             return Err(ReadError::Newer { format });
         }
         let file: Self = serde_json::from_str(text).map_err(ReadError::Malformed)?;
+        file.check_facts()?;
         Ok(file)
+    }
+
+    /// What the facts of an app that are there cannot do without.
+    fn check_facts(&self) -> Result<(), ReadError> {
+        let sessions = self.app.sessions.as_ref();
+        let issuers = self.app.tokens.iter().flat_map(|tokens| &tokens.accepts);
+        let facts = [
+            (
+                sessions.is_some_and(|facts| facts.cookie.is_empty()),
+                "app.sessions.cookie",
+                "the name of the cookie",
+            ),
+            (
+                sessions.is_some_and(|facts| {
+                    !["strict", "lax", "none"].contains(&facts.same_site.as_str())
+                }),
+                "app.sessions.same_site",
+                "`strict`, `lax` or `none`",
+            ),
+            (
+                issuers.clone().any(|facts| facts.issuer.is_empty()),
+                "app.tokens.accepts",
+                "each with its `issuer`",
+            ),
+        ];
+        match facts.into_iter().find(|(is_wrong, ..)| *is_wrong) {
+            Some((_, place, expected)) => Err(ReadError::Fact { place, expected }),
+            None => Ok(()),
+        }
     }
 
     /// The manifest in its normal form.

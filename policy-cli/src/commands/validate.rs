@@ -49,6 +49,7 @@ fn problems(signed: &Lock) -> Result<Vec<String>, Failure> {
         return Ok(vec![error.to_string()]);
     }
     let stale = signed.stale().map_err(|error| Failure::new(error.to_string()))?;
-    let words = stale.iter().map(|line| format!("accepts another policy than the route has: {line}"));
+    let words =
+        stale.iter().map(|line| format!("accepts another policy than the route has: {line}"));
     Ok(words.collect())
 }

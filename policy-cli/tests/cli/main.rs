@@ -17,4 +17,5 @@ mod run;
 mod sarif;
 mod schema;
 mod show;
+mod validate;
 mod wrong_use;
