@@ -11,7 +11,7 @@
 //!   the two decide differently, with witnesses
 //! - [`engine`]: decides about a request by a manifest alone; [`explain()`]: the reasons for a
 //!   decision, and the change that would let the request through
-//! - [`lint`]: oddities in a policy
+//! - [`lint`]: oddities in a policy; [`rules`]: what a policy must and must not allow
 //! - [`algebra`]: sets of what policies grant
 //!
 //! An app returns its manifest by `App::manifest` of `policy-server` (feature `manifest`), and
@@ -30,6 +30,7 @@ mod lints;
 mod lock;
 mod normal;
 mod read;
+pub mod rules;
 mod severity;
 mod shared_sets;
 mod sources;

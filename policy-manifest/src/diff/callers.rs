@@ -223,7 +223,7 @@ impl Credentials {
     }
 
     /// The credentials in words, such as "a session with the role `staff`".
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let mut words = Vec::new();
         match &self.cookie {
             Cookie::Absent => (),

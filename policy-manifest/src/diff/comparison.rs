@@ -189,7 +189,7 @@ fn shared(sketches: Vec<Sketch>) -> Rc<Vec<Rc<Sketch>>> {
 }
 
 /// The parts of a policy that decide about requests.
-fn policy_text(route: &ManifestRoute) -> String {
+pub(crate) fn policy_text(route: &ManifestRoute) -> String {
     let bare = ManifestRoute {
         path: String::new(),
         methods: Vec::new(),

@@ -15,15 +15,17 @@ mod finding;
 mod group;
 mod located;
 mod places;
-mod probe;
+pub(crate) mod probe;
 mod senders;
-mod side;
+pub(crate) mod side;
 
 use http::{Request, header};
 
 pub use access::{Gains, Read};
+pub(crate) use comparison::policy_text;
 pub use error::DiffError;
 pub use finding::{Axis, Case, DiffFinding, PathMethods, Witness};
+pub(crate) use places::class_of;
 pub use senders::Senders;
 
 use self::{

@@ -44,7 +44,7 @@ impl Asked {
 }
 
 /// The class of methods that are decided alike if the same route serves them.
-pub(super) fn class_of(method: &str) -> &str {
+pub(crate) fn class_of(method: &str) -> &str {
     match method {
         "GET" | "HEAD" | "PUT" | "QUERY" | "OPTIONS" | "TRACE" | "CONNECT" => method,
         safe if method::is_safe(safe) => "safe",

@@ -12,25 +12,25 @@ use crate::engine::{CredentialState, CsrfTokenState, Login, RequestCredentials};
 
 /// Which page sends a request, as its headers state it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sender {
-    pub(super) origin: Stated,
+pub(crate) struct Sender {
+    pub(crate) origin: Stated,
     /// `Sec-Fetch-Site`, which may be there twice
-    pub(super) site: Option<&'static str>,
+    pub(crate) site: Option<&'static str>,
     /// The mode and the destination of a link.
-    pub(super) is_link: bool,
+    pub(crate) is_link: bool,
     /// The mode `cors`.
-    pub(super) is_cors: bool,
+    pub(crate) is_cors: bool,
     /// `Referer`, only if no other header states a page.
-    pub(super) referer: Stated,
-    pub(super) is_upgrade: bool,
-    pub(super) is_early: bool,
+    pub(crate) referer: Stated,
+    pub(crate) is_upgrade: bool,
+    pub(crate) is_early: bool,
     /// Whether the request names a host other than the app's.
-    pub(super) is_misdirected: bool,
+    pub(crate) is_misdirected: bool,
 }
 
 /// An origin that a header states.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Stated {
+pub(crate) enum Stated {
     #[default]
     Absent,
     /// The origin of the app.
@@ -44,18 +44,18 @@ pub(super) enum Stated {
 
 /// The credentials of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Credentials {
-    pub(super) bearer: Slot,
-    pub(super) ticket: Slot,
-    pub(super) scheme: Slot,
-    pub(super) cookie: Cookie,
-    pub(super) has_csrf: bool,
-    pub(super) extra: Extra,
+pub(crate) struct Credentials {
+    pub(crate) bearer: Slot,
+    pub(crate) ticket: Slot,
+    pub(crate) scheme: Slot,
+    pub(crate) cookie: Cookie,
+    pub(crate) has_csrf: bool,
+    pub(crate) extra: Extra,
 }
 
 /// One credential.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Slot {
+pub(crate) enum Slot {
     #[default]
     Absent,
     Valid(Login),
@@ -66,7 +66,7 @@ pub(super) enum Slot {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum Cookie {
+pub(crate) enum Cookie {
     #[default]
     Absent,
     Session(Slot),
@@ -77,31 +77,31 @@ pub(super) enum Cookie {
 
 /// The parts of a request that only some routes read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Extra {
+pub(crate) struct Extra {
     /// The query for JSONP.
-    pub(super) query: Option<String>,
+    pub(crate) query: Option<String>,
     /// `Content-Range`
-    pub(super) is_part: bool,
+    pub(crate) is_part: bool,
     /// QUERY without a media type.
-    pub(super) is_untyped: bool,
+    pub(crate) is_untyped: bool,
     /// `Max-Forwards: 0`
-    pub(super) is_last: bool,
+    pub(crate) is_last: bool,
 }
 
 /// Two values of `Sec-Fetch-Site`.
-pub(super) const REPEATED: &str = "repeated";
+pub(crate) const REPEATED: &str = "repeated";
 
 /// A host name that no app has.
 const OTHER_HOST: &str = "other.invalid";
 
 /// The target of requests for a tunnel.
-pub(super) const TUNNEL: &str = "db.example:5432";
+pub(crate) const TUNNEL: &str = "db.example:5432";
 
 /// More bytes than the cookies of a request may have.
 const TOO_LARGE: usize = 16 * 1024 + 1;
 
 /// A request of a sender with credentials. The path is empty for a tunnel.
-pub(super) fn request(
+pub(crate) fn request(
     (method, path): (&str, &str),
     sender: &Sender,
     credentials: &Credentials,
@@ -188,7 +188,7 @@ pub(super) fn request(
 }
 
 /// A preflight of a page for a method.
-pub(super) fn preflight(
+pub(crate) fn preflight(
     (method, path): (&str, &str),
     origin: &Stated,
     identity: &Identity,
@@ -221,7 +221,7 @@ fn built(method: &str, target: &str, fields: Vec<(HeaderName, String)>) -> Reque
 
 impl Credentials {
     /// The result of checking the credentials in the stores and with the keys of the app.
-    pub(super) fn caller(&self) -> RequestCredentials {
+    pub(crate) fn caller(&self) -> RequestCredentials {
         let session = match &self.cookie {
             Cookie::Session(slot) => slot.state(),
             Cookie::Absent | Cookie::Other | Cookie::TooLarge => CredentialState::Absent,

@@ -12,28 +12,28 @@ use crate::{
 
 /// The old or the new app: its manifest, and its engine with the data to address requests to it.
 #[derive(Debug)]
-pub(super) struct Side {
-    pub(super) manifest: Manifest,
-    pub(super) engine: Engine,
-    pub(super) identity: Identity,
+pub(crate) struct Side {
+    pub(crate) manifest: Manifest,
+    pub(crate) engine: Engine,
+    pub(crate) identity: Identity,
     /// The text of each path template in the manifest, by the number of the path in the engine.
-    pub(super) path_texts: BTreeMap<usize, String>,
+    pub(crate) path_texts: BTreeMap<usize, String>,
 }
 
 /// The names of an app that a request to it contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Identity {
-    pub(super) host: String,
-    pub(super) origin: String,
+pub(crate) struct Identity {
+    pub(crate) host: String,
+    pub(crate) origin: String,
     /// Whether the app is in development, where its own pages are those of the host that a request
     /// names.
-    pub(super) is_development: bool,
+    pub(crate) is_development: bool,
     /// The name of the cookie of its sessions.
-    pub(super) cookie: String,
+    pub(crate) cookie: String,
 }
 
 impl Side {
-    pub(super) fn new(manifest: &Manifest) -> Result<Self, EngineError> {
+    pub(crate) fn new(manifest: &Manifest) -> Result<Self, EngineError> {
         let manifest = manifest.clone().normal();
         let engine = Engine::new(&manifest)?;
         let origin = manifest.app.public_origin.clone();
@@ -60,21 +60,21 @@ impl Side {
 
     /// Uses the cookie name of the other app if this app has no sessions, so that both get the same
     /// request. An app without sessions ignores the cookie.
-    pub(super) fn take_cookie(&mut self, other: &Self) {
+    pub(crate) fn take_cookie(&mut self, other: &Self) {
         if self.manifest.app.sessions.is_none() {
             self.identity.cookie.clone_from(&other.identity.cookie);
         }
     }
 
-    pub(super) fn route(&self, index: Option<usize>) -> Option<&ManifestRoute> {
+    pub(crate) fn route(&self, index: Option<usize>) -> Option<&ManifestRoute> {
         self.manifest.routes.get(index?)
     }
 
-    pub(super) fn cors(&self, index: Option<usize>) -> Option<&RouteCors> {
+    pub(crate) fn cors(&self, index: Option<usize>) -> Option<&RouteCors> {
         self.route(index)?.cors.as_ref()
     }
 
-    pub(super) fn elsewhere_kind(&self) -> Option<RouteKind> {
+    pub(crate) fn elsewhere_kind(&self) -> Option<RouteKind> {
         self.route(self.engine.elsewhere()).map(|route| route.kind)
     }
 }

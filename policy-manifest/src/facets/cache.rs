@@ -151,7 +151,7 @@ fn exceeds(one: Option<&Cache>, other: Option<&Cache>) -> bool {
 
 /// The caches that may keep a response (RFC 9111 3): none, those of one user, shared ones if its
 /// request has no `Authorization`, or all.
-fn storers(cache: Option<&Cache>) -> u8 {
+pub(crate) fn storers(cache: Option<&Cache>) -> u8 {
     match cache {
         Some(cache) if cache.no_store => 0,
         // Without a policy, handlers say it, and responses to a caller stay private.

@@ -90,6 +90,12 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     ..FacetEntry::NONE
 };
 
+/// Whether a value of the header of this lower-case name protects as well as another one does. A
+/// value that cannot be compared protects as well as an equal one only.
+pub(crate) fn is_as_strict(name: &str, value: &str, than: &str) -> bool {
+    value == than || strictness::compare(name, than, value).is_some_and(|order| !order.opens)
+}
+
 fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     let (mut opens, mut narrows, mut words) = (false, false, Vec::new());
     let nothing = Headers::default();

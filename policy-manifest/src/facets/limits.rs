@@ -119,7 +119,7 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
 
 /// Whether some client may send requests by one rate that the other refuses: more at once, more in
 /// the long run, or counted by another property.
-fn exceeds(one: Option<RouteRate>, other: Option<RouteRate>) -> bool {
+pub(crate) fn exceeds(one: Option<RouteRate>, other: Option<RouteRate>) -> bool {
     let (Some(one), Some(other)) = (one, other) else { return other.is_some() };
     let speed = |rate: RouteRate, per: RouteRate| u128::from(rate.count) * u128::from(per.per_ms);
     one.by != other.by || one.count > other.count || speed(one, other) > speed(other, one)
@@ -144,7 +144,7 @@ fn of_sockets(
         .map(|(name, ((before, after), default))| (name, before.or(default), after.or(default)))
 }
 
-fn rate_words(limits: &RouteLimits) -> String {
+pub(crate) fn rate_words(limits: &RouteLimits) -> String {
     limits.rate.map_or_else(
         || "none".to_owned(),
         |rate| {

@@ -22,6 +22,7 @@ use policy_core::route::CompiledFacets;
 
 pub use auth::{AppScheme, Auth, CALLERS, RouteRequirement};
 pub use cache::Cache;
+pub(crate) use cache::storers;
 pub use column::{Cell, CellOf, Column, ShownRoute, Tone};
 pub use comparison::{Direction, Side};
 pub(crate) use comparison::{set, sets};
@@ -29,8 +30,10 @@ pub(crate) use cors::reduce;
 pub use cors::{CREDENTIALS, Dangers, ORIGINS, RouteCors, RouteOrigins, RuntimeOrigins};
 pub use csrf::Csrf;
 pub use headers::Headers;
+pub(crate) use headers::is_as_strict;
 pub use jsonp::Jsonp;
 pub use limits::{RouteLimits, RouteRate};
+pub(crate) use limits::{exceeds, rate_words};
 pub use route::{ManifestRoute, RouteKind};
 pub(crate) use route::{WrittenRoute, json, sample};
 

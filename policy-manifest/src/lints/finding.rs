@@ -70,10 +70,7 @@ impl Finding {
 
     /// The source line that decided, for the first of the routes that has one.
     pub fn source<'s>(&self, sources: &'s Sources) -> Option<&'s FacetSource> {
-        self.routes.iter().find_map(|route| {
-            let (methods, path) = route.split_once(' ').unwrap_or(("*", route));
-            methods.split(',').find_map(|method| sources.of(method, path, self.facet))
-        })
+        source_of(&self.routes, self.facet, sources)
     }
 
     /// The worst first.
@@ -89,6 +86,18 @@ impl Finding {
         (lint, facet, gain, about, witness)
             == (&other.lint, &other.facet, &other.gain, &other.about, &other.witness)
     }
+}
+
+/// The source line that decided a facet, for the first of some routes that has one.
+pub(crate) fn source_of<'s>(
+    routes: &[String],
+    facet: &str,
+    sources: &'s Sources,
+) -> Option<&'s FacetSource> {
+    routes.iter().find_map(|route| {
+        let (methods, path) = route.split_once(' ').unwrap_or(("*", route));
+        methods.split(',').find_map(|method| sources.of(method, path, facet))
+    })
 }
 
 /// The finding in a few lines: severity, code and message, then what it is about, who gains, and
@@ -111,7 +120,7 @@ impl fmt::Display for Finding {
 }
 
 /// The name of a route, as acceptances have it.
-fn name(route: &ManifestRoute) -> String {
+pub(crate) fn name(route: &ManifestRoute) -> String {
     match (route.methods.as_slice(), route.path.as_str()) {
         ([], path) => path.to_owned(),
         (methods, "") => methods.join(","),

@@ -10,7 +10,9 @@ mod suppressions;
 mod tests;
 
 pub use finding::Finding;
+pub(crate) use finding::{name, source_of};
 pub use suppressions::Suppression;
+pub(crate) use suppressions::sort;
 
 use policy_core::{
     method,

@@ -77,42 +77,66 @@ pub(super) fn apply(
     found: Vec<Finding>,
     today: Date,
 ) -> (Vec<Finding>, Vec<(Finding, Suppression)>) {
+    let sorted = sort(suppressions, found, today, Suppression::covers);
+    let reports = sorted.reports.into_iter().map(|(suppression, lint)| {
+        let route = suppression.route.clone().unwrap_or_else(|| "app".to_owned());
+        let finding = Finding::of_text(lint, route, "suppressed");
+        finding.about(suppression.to_string())
+    });
+    let left = sorted.left.into_iter().chain(reports).collect();
+    let suppressed = sorted.suppressed.into_iter();
+    (left, suppressed.map(|(finding, suppression)| (finding, suppression.clone())).collect())
+}
+
+/// Findings of any kind, divided by suppressions.
+#[derive(Debug)]
+pub(crate) struct Sorted<'s, F> {
+    /// The findings that nothing suppresses.
+    pub(crate) left: Vec<F>,
+    /// The others, each with its suppression.
+    pub(crate) suppressed: Vec<(F, &'s Suppression)>,
+    /// What is to be said about the suppressions themselves.
+    pub(crate) reports: Vec<(&'s Suppression, Lint)>,
+}
+
+/// Divides findings by the suppressions that are in force. `covers` tells whether one is about a
+/// finding.
+pub(crate) fn sort<'s, F>(
+    suppressions: &'s [Suppression],
+    found: Vec<F>,
+    today: Date,
+    covers: impl Fn(&Suppression, &F) -> bool,
+) -> Sorted<'s, F> {
     let in_force: Vec<&Suppression> = suppressions
         .iter()
         .filter(|suppression| suppression.is_signed() && !suppression.is_expired(today))
         .collect();
-    let mut suppressed: Vec<(Finding, Suppression)> = Vec::new();
+    let mut sorted = Sorted { left: Vec::new(), suppressed: Vec::new(), reports: Vec::new() };
     let mut uses = vec![0_usize; in_force.len()];
-    let mut left = Vec::new();
     for finding in found {
         let mut covering = in_force.iter().zip(&mut uses);
-        match covering.find(|(suppression, _)| suppression.covers(&finding)) {
+        match covering.find(|(suppression, _)| covers(suppression, &finding)) {
             Some((suppression, uses)) => {
                 *uses += 1;
-                suppressed.push((finding, (*suppression).clone()));
+                sorted.suppressed.push((finding, *suppression));
             }
-            None => left.push(finding),
+            None => sorted.left.push(finding),
         }
     }
-    let report = |suppression: &Suppression, lint| {
-        let route = suppression.route.clone().unwrap_or_else(|| "app".to_owned());
-        let finding = Finding::of_text(lint, route, "suppressed");
-        finding.about(suppression.to_string())
-    };
     for suppression in suppressions {
         if !suppression.is_signed() {
-            left.push(report(suppression, Lint::SuppressionUnsigned));
+            sorted.reports.push((suppression, Lint::SuppressionUnsigned));
         } else if suppression.is_expired(today) {
-            left.push(report(suppression, Lint::SuppressionExpired));
+            sorted.reports.push((suppression, Lint::SuppressionExpired));
         }
     }
     for (suppression, uses) in in_force.into_iter().zip(uses) {
         let days = suppression.until.and_then(|until| until.days_since(today));
         if uses == 0 {
-            left.push(report(suppression, Lint::SuppressionUnused));
+            sorted.reports.push((suppression, Lint::SuppressionUnused));
         } else if days.is_some_and(|days| days < SOON) {
-            left.push(report(suppression, Lint::SuppressionEndsSoon));
+            sorted.reports.push((suppression, Lint::SuppressionEndsSoon));
         }
     }
-    (left, suppressed)
+    sorted
 }

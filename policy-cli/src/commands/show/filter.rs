@@ -1,12 +1,9 @@
 //! Which routes are shown.
 
 use clap::Args;
-use policy_manifest::{Auth, ManifestRoute, RouteKind};
+use policy_manifest::{Auth, ManifestRoute, RouteKind, rules::glob_matches};
 
-use super::{
-    glob,
-    reader::{Page, Reading},
-};
+use super::reader::{Page, Reading};
 use crate::{failure::Failure, input::Input};
 
 /// Which routes are shown: those that pass every filter.
@@ -99,7 +96,7 @@ impl Filter {
     }
 
     fn has_path(&self, route: &ManifestRoute) -> bool {
-        self.path.is_empty() || self.path.iter().any(|glob| glob::matches(glob, &route.path))
+        self.path.is_empty() || self.path.iter().any(|glob| glob_matches(glob, &route.path))
     }
 
     /// Whether the requested caller may call the route.

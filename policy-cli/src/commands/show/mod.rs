@@ -2,7 +2,6 @@
 
 mod compact;
 mod filter;
-mod glob;
 mod html;
 mod json;
 mod markdown;

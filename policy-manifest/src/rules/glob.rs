@@ -2,7 +2,14 @@
 
 /// Whether a path matches a pattern: `*` stands for any text without a slash, `**` for any text, `?`
 /// for one character but a slash.
-pub(super) fn matches(pattern: &str, path: &str) -> bool {
+///
+/// ```
+/// use policy_manifest::rules::glob_matches;
+///
+/// assert!(glob_matches("/orders/**", "/orders/{id}/lines"));
+/// assert!(!glob_matches("/orders/*", "/orders/{id}/lines"));
+/// ```
+pub fn glob_matches(pattern: &str, path: &str) -> bool {
     let (pattern, path): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), path.chars().collect());
     // Whether what is left of the pattern matches what is left of the path, for each beginning of
@@ -38,9 +45,14 @@ pub(super) fn matches(pattern: &str, path: &str) -> bool {
     reached.last().copied().unwrap_or_default()
 }
 
+/// The beginning of a pattern that stands for itself.
+pub(super) fn literal_prefix(pattern: &str) -> &str {
+    pattern.split(['*', '?']).next().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use super::glob_matches;
 
     #[test]
     fn a_star_ends_at_a_slash_and_two_do_not() {
@@ -63,12 +75,12 @@ mod tests {
             ("", "/", false),
             ("/é?", "/éß", true),
         ] {
-            assert_eq!(matches(pattern, path), is_match, "{pattern} {path}");
+            assert_eq!(glob_matches(pattern, path), is_match, "{pattern} {path}");
         }
     }
 
     #[test]
     fn a_pattern_of_many_stars_is_quick() {
-        assert!(!matches(&"*a".repeat(500), &"a".repeat(400)));
+        assert!(!glob_matches(&"*a".repeat(500), &"a".repeat(400)));
     }
 }

@@ -1,0 +1,63 @@
+//! What a route lacks of the protections that a rule requires, apart from CSRF.
+
+use super::{error::plain, rule::Require};
+use crate::{
+    Manifest, ManifestRoute, RouteRate,
+    facets::{exceeds, is_as_strict, rate_words, storers},
+};
+
+/// A protection that is missing or too weak: the facet that states it, and the words.
+pub(super) type Fault = (&'static str, String);
+
+pub(super) fn faults(manifest: &Manifest, route: &ManifestRoute, require: &Require) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    if let Some((rate, text)) = &require.rate {
+        faults.extend(of_rate(route, *rate, text).map(|words| ("limits", words)));
+    }
+    for (header, weakest) in &require.headers {
+        let words = of_header(manifest, route, (header, weakest));
+        faults.extend(words.map(|words| ("headers", words)));
+    }
+    if let Some(most) = require.cache
+        && storers(route.cache.as_ref()) > most as u8
+    {
+        let has = route.cache.as_ref().map(|cache| format!("`{}`", plain(&cache.control())));
+        let has = has.unwrap_or_else(|| "left to handlers".to_owned());
+        faults.push(("cache", format!("its caching is {has}, and `{}` is required", most.name())));
+    }
+    faults
+}
+
+fn of_rate(route: &ManifestRoute, required: RouteRate, text: &str) -> Option<String> {
+    let own = route.limits.rate;
+    // A rate without a key is required of clients, however they are told apart.
+    let is_of_any = !text.contains(" per ");
+    let by = own.filter(|_| is_of_any).map_or(required.by, |own| own.by);
+    let required = RouteRate { by, ..required };
+    exceeds(own, Some(required)).then(|| {
+        format!(
+            "its rate is {}, and at least as strict as `{text}` is required",
+            rate_words(&route.limits)
+        )
+    })
+}
+
+/// A set for all responses and one for pages: each that has the header has to be as strict.
+fn of_header(
+    manifest: &Manifest,
+    route: &ManifestRoute,
+    (name, weakest): (&str, &str),
+) -> Option<String> {
+    let own = manifest.headers_of(route);
+    let sets = own.into_iter().flat_map(|headers| [&headers.every, &headers.pages]);
+    let values: Vec<&String> = sets.filter_map(|set| set.get(name)).collect();
+    let weakest_words = plain(weakest);
+    if values.is_empty() {
+        return Some(format!("it has no `{name}`, and `{weakest_words}` is required"));
+    }
+    let weak = values.into_iter().find(|value| !is_as_strict(name, value, weakest))?;
+    let weak = plain(weak);
+    Some(format!(
+        "its `{name}` is `{weak}`, and at least as strict as `{weakest_words}` is required"
+    ))
+}

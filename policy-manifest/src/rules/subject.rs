@@ -1,0 +1,418 @@
+//! A policy that is checked: which of its routes a rule selects, and whom they let through.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    rc::Rc,
+};
+
+use http::header::{ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN};
+use policy_core::{
+    auth::OWN_ISSUER,
+    method,
+    path::{PathTemplate, Segment},
+};
+
+use super::{
+    CallerKind, CheckError,
+    budget::Budget,
+    glob::{glob_matches, literal_prefix},
+    rule::Never,
+};
+use crate::{
+    Auth, Manifest, ManifestRoute, RouteKind, RouteRequirement,
+    algebra::{NameSet, OriginRegion},
+    diff::{
+        class_of, policy_text,
+        probe::{self, Cookie, Credentials, Sender, Slot, Stated},
+        side::Side,
+    },
+    engine::{CallerFacts, Decision, EngineError, Login, Outcome},
+};
+
+/// A policy, prepared for questions about it.
+#[derive(Debug)]
+pub(super) struct Subject {
+    pub(super) side: Side,
+    /// The number of the policy of each route: requests to routes with equal numbers are decided
+    /// alike.
+    policies: Vec<usize>,
+    /// A segment that no path names.
+    fresh: String,
+    /// The number of segments of the longest path.
+    depth: usize,
+    answers: HashMap<Key, Option<Asked>>,
+    selections: HashMap<String, Rc<BTreeMap<usize, Option<String>>>>,
+}
+
+/// A request: its sender and credentials, without its path and method.
+pub(super) type Asked = (Sender, Credentials);
+
+/// Which callers and senders a question is about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Question<'q> {
+    pub(super) callers: Option<&'q BTreeSet<CallerKind>>,
+    pub(super) roles: &'q NameSet,
+    pub(super) scopes: &'q NameSet,
+    pub(super) from: From<'q>,
+}
+
+/// From where a request comes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum From<'q> {
+    /// A program, or a page of the app: what no other page can send, they can.
+    Anywhere,
+    /// Pages of these origins, which read the response or change something. The number is that of
+    /// the rule.
+    Pages(&'q OriginRegion, usize),
+    /// Pages that the policy does not name, which change something as their visitor.
+    Forged,
+}
+
+/// The facts on which an answer depends.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Key {
+    policy: usize,
+    method: String,
+    callers: Option<BTreeSet<CallerKind>>,
+    /// Of the names that the route requires, those that the caller may have.
+    roles: Vec<String>,
+    scopes: Vec<String>,
+    from: usize,
+}
+
+const NONE: &RouteRequirement = &RouteRequirement {
+    session: false,
+    token: false,
+    ticket: false,
+    scheme: None,
+    optional: false,
+    issuers: Vec::new(),
+    scopes: Vec::new(),
+    roles: Vec::new(),
+    fresh: None,
+};
+
+fn requirement(route: &ManifestRoute) -> &RouteRequirement {
+    match &route.auth {
+        Auth::Public => NONE,
+        Auth::Required(requirement) => requirement,
+    }
+}
+
+impl Subject {
+    pub(super) fn new(manifest: &Manifest) -> Result<Self, EngineError> {
+        let side = Side::new(manifest)?;
+        let mut known: HashMap<String, usize> = HashMap::new();
+        let routes = &side.manifest.routes;
+        let policies = routes.iter().map(|route| {
+            let next = known.len();
+            *known.entry(policy_text(route)).or_insert(next)
+        });
+        let policies = policies.collect();
+        let ones = routes.iter().flat_map(|route| route.path.split(|sign| sign != '1'));
+        let fresh = "1".repeat(ones.map(str::len).max().unwrap_or_default() + 1);
+        let depth = routes.iter().map(|route| route.path.matches('/').count()).max();
+        let depth = depth.unwrap_or_default();
+        let (answers, selections) = (HashMap::new(), HashMap::new());
+        Ok(Self { side, policies, fresh, depth, answers, selections })
+    }
+
+    pub(super) fn route(&self, index: usize) -> Option<&ManifestRoute> {
+        self.side.manifest.routes.get(index)
+    }
+
+    /// The routes whose path a glob matches; and with a path of theirs, those that serve what it
+    /// stands for, such as a mount at `/` for `/admin/**`.
+    pub(super) fn select(
+        &mut self,
+        glob: &str,
+        budget: &mut Budget,
+    ) -> Result<Rc<BTreeMap<usize, Option<String>>>, CheckError> {
+        if let Some(known) = self.selections.get(glob) {
+            return Ok(Rc::clone(known));
+        }
+        let routes = &self.side.manifest.routes;
+        let prefix = literal_prefix(glob);
+        // A manifest in its normal form has its routes in the order of their paths.
+        let from = routes.partition_point(|route| route.path.as_str() < prefix);
+        let rest = routes.iter().enumerate().skip(from);
+        let mut found = BTreeMap::new();
+        for (index, route) in rest.take_while(|(_, route)| route.path.starts_with(prefix)) {
+            budget.spend(1 + glob.len() * route.path.len() / 64)?;
+            if glob_matches(glob, &route.path) {
+                found.insert(index, None);
+            }
+        }
+        for path in self.paths_of(glob) {
+            let number = self.side.engine.path_number(&path);
+            let served = match number {
+                Some(number) => self.side.engine.methods_of(number),
+                None => &[],
+            };
+            let fallback = self.side.engine.elsewhere().filter(|_| number.is_none());
+            for index in served.iter().map(|served| served.route).chain(fallback) {
+                found.entry(index).or_insert_with(|| Some(path.clone()));
+            }
+        }
+        found
+            .retain(|index, _| self.route(*index).is_some_and(|it| it.kind != RouteKind::NotFound));
+        let found = Rc::new(found);
+        self.selections.insert(glob.to_owned(), Rc::clone(&found));
+        Ok(found)
+    }
+
+    /// Paths that a glob stands for, with segments that no route names.
+    fn paths_of(&self, glob: &str) -> Vec<String> {
+        if !glob.starts_with('/') {
+            return Vec::new();
+        }
+        let deep = vec![self.fresh.as_str(); self.depth + 1].join("/");
+        let texts = ["", self.fresh.as_str(), deep.as_str()];
+        let mut paths: Vec<String> = texts
+            .into_iter()
+            .map(|rest| {
+                let plain = glob.split('/').map(|segment| {
+                    let is_parameter = segment.starts_with('{') && segment.ends_with('}');
+                    if is_parameter { self.fresh.as_str() } else { segment }
+                });
+                let path = plain.collect::<Vec<_>>().join("/").replace("**", rest);
+                path.replace('*', &self.fresh).replace('?', "1")
+            })
+            .collect();
+        paths.dedup();
+        paths
+    }
+
+    /// A path of a route by which it serves a method.
+    pub(super) fn path(&self, index: usize, method: &str) -> Option<String> {
+        let route = self.route(index)?;
+        let templates = match route.kind {
+            RouteKind::Tunnel => return Some(String::new()),
+            RouteKind::Mount | RouteKind::Proxy => {
+                vec![format!("{}/{{*path}}", route.path), route.path.clone()]
+            }
+            RouteKind::Fallback | RouteKind::NotFound => vec!["/{*path}".to_owned()],
+            RouteKind::Handler | RouteKind::Probe => vec![route.path.clone()],
+        };
+        let paths = templates
+            .iter()
+            .flat_map(|template| [1, self.depth + 1].map(|depth| self.filled(template, depth)));
+        let engine = &self.side.engine;
+        let is_served = |path: &String| match engine.path_number(path) {
+            None => engine.elsewhere() == Some(index),
+            Some(number) => {
+                let methods = engine.methods_of(number);
+                let of = |name: &str| methods.iter().find(|served| served.method == name);
+                let served = of(method).or_else(|| of("GET").filter(|_| method == "HEAD"));
+                served.is_some_and(|served| served.route == index)
+            }
+        };
+        paths.into_iter().find(is_served)
+    }
+
+    fn filled(&self, template: &str, depth: usize) -> String {
+        let Ok(parsed) = PathTemplate::parse(template) else { return template.to_owned() };
+        let mut path = String::new();
+        for segment in parsed.segments() {
+            path.push('/');
+            match segment {
+                Segment::Fixed(text) => path += text,
+                Segment::Parameter(_) => path += &self.fresh,
+                Segment::Rest(_) => path += &vec![self.fresh.as_str(); depth].join("/"),
+            }
+        }
+        if path.is_empty() || template.ends_with('/') {
+            path.push('/');
+        }
+        path
+    }
+
+    /// A request that gets through, of those that a question is about.
+    pub(super) fn answer(
+        &mut self,
+        index: usize,
+        (method, path): (&str, &str),
+        question: Question<'_>,
+        budget: &mut Budget,
+    ) -> Result<Option<Asked>, CheckError> {
+        budget.spend(1)?;
+        let Some(route) = self.route(index) else { return Ok(None) };
+        let requirement = requirement(route);
+        let key = Key {
+            policy: self.policies.get(index).copied().unwrap_or_default(),
+            method: class_of(method).to_owned(),
+            callers: question.callers.cloned(),
+            roles: allowed(&requirement.roles, question.roles),
+            scopes: allowed(&requirement.scopes, question.scopes),
+            from: match question.from {
+                From::Anywhere => 0,
+                From::Forged => 1,
+                From::Pages(_, rule) => 2 + rule,
+            },
+        };
+        if let Some(known) = self.answers.get(&key) {
+            return Ok(known.clone());
+        }
+        budget.spend(200)?;
+        let login = |issuer| Login {
+            scopes: key.scopes.clone(),
+            // One of them is enough.
+            roles: key.roles.iter().take(1).cloned().collect(),
+            age: Some(0),
+            issuer,
+        };
+        let callers = self.callers(route, login);
+        let found = self.senders(route, question.from).into_iter().find_map(|sender| {
+            let mut callers = callers.iter();
+            let credentials = callers.find(|credentials| {
+                self.gets_through(index, (method, path), (&sender, credentials), question).is_some()
+            })?;
+            Some((sender, credentials.clone()))
+        });
+        self.answers.insert(key, found.clone());
+        Ok(found)
+    }
+
+    /// The credentials with the most rights of each kind: more rights never close a route.
+    fn callers(
+        &self,
+        route: &ManifestRoute,
+        login: impl Fn(Option<String>) -> Login,
+    ) -> Vec<Credentials> {
+        let requirement = requirement(route);
+        let valid = |issuer| Slot::Valid(login(issuer));
+        let mut callers = vec![Credentials::default()];
+        if !matches!(route.kind, RouteKind::Handler | RouteKind::Probe | RouteKind::Tunnel) {
+            callers.push(Credentials { cookie: Cookie::Other, ..Credentials::default() });
+        }
+        if requirement.session || route.takes_session {
+            let cookie = Cookie::Session(valid(None));
+            callers.push(Credentials { cookie, has_csrf: true, ..Credentials::default() });
+        }
+        let mut issuers: Vec<Option<String>> = match requirement.issuers.is_empty() {
+            true => vec![None],
+            false => Vec::new(),
+        };
+        let accepted =
+            self.side.manifest.app.tokens.iter().flat_map(|facts| &facts.accepts).take(1);
+        issuers.extend(accepted.filter(|_| requirement.issuers.is_empty()).cloned().map(Some));
+        let named = requirement.issuers.iter();
+        issuers.extend(named.map(|issuer| (issuer != OWN_ISSUER).then(|| issuer.clone())));
+        for issuer in issuers {
+            if requirement.token {
+                let bearer = valid(issuer.clone());
+                callers.push(Credentials { bearer, ..Credentials::default() });
+            }
+            if requirement.ticket {
+                callers.push(Credentials { ticket: valid(issuer), ..Credentials::default() });
+            }
+        }
+        if requirement.scheme.is_some() {
+            callers.push(Credentials { scheme: valid(None), ..Credentials::default() });
+        }
+        callers
+    }
+
+    fn senders(&self, route: &ManifestRoute, from: From<'_>) -> Vec<Sender> {
+        let granted = || route.cors.as_ref().map(crate::RouteCors::region).unwrap_or_default();
+        let of_pages = |regions: &[OriginRegion]| {
+            let own = self.side.identity.origin.parse::<OriginRegion>().unwrap_or_default();
+            let witnesses = regions.iter().filter_map(|region| region.difference(&own).witness());
+            let stated = witnesses.map(|page| Stated::Other(page.origin().to_owned(), 0));
+            let sites = [Some("cross-site"), Some("same-site"), None];
+            let pages = stated.flat_map(|origin| {
+                sites.map(|site| Sender { origin: origin.clone(), site, ..Sender::default() })
+            });
+            pages.collect::<Vec<_>>()
+        };
+        match from {
+            From::Anywhere => {
+                let site = Some("same-origin");
+                let own = Sender { origin: Stated::Own, site, ..Sender::default() };
+                vec![Sender::default(), own]
+            }
+            From::Pages(region, _) => {
+                let (granted, null) = (granted(), OriginRegion::null());
+                of_pages(&[
+                    region.intersection(&granted).difference(&null),
+                    region.difference(&granted).difference(&null),
+                    region.intersection(&null),
+                ])
+            }
+            From::Forged => {
+                let named = match &route.cors {
+                    Some(cors) if cors.credentials => granted(),
+                    _ => OriginRegion::empty(),
+                };
+                let (others, null) = (named.complement(), OriginRegion::null());
+                let mut pages = of_pages(&[others.difference(&null), others.intersection(&null)]);
+                // Forms of old browsers do not state an origin.
+                let sites = [Some("cross-site"), Some("same-site")];
+                pages.extend(sites.map(|site| Sender { site, ..Sender::default() }));
+                pages
+            }
+        }
+    }
+
+    /// The decision about a request, if it gets through and the question is about it.
+    pub(super) fn gets_through(
+        &self,
+        index: usize,
+        (method, path): (&str, &str),
+        (sender, credentials): (&Sender, &Credentials),
+        question: Question<'_>,
+    ) -> Option<Decision> {
+        let request = probe::request((method, path), sender, credentials, &self.side.identity);
+        let caller = credentials.caller();
+        let decision = self.side.engine.decide(&request, &caller);
+        if decision.outcome != Outcome::Reached || decision.route != Some(index) {
+            return None;
+        }
+        let facts = self.side.engine.inspect(&request, &caller).caller?;
+        let (kind, is_ambient) = identified(facts, self.route(index)?.kind);
+        let is_asked = match question.callers {
+            Some(kinds) => kinds.contains(&kind),
+            None => is_ambient || matches!(question.from, From::Anywhere),
+        };
+        let has = |name, value: &str| decision.cors.get(name).is_some_and(|it| it == value);
+        let is_shared = decision.cors.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN);
+        let may_read = is_shared && (!is_ambient || has(ACCESS_CONTROL_ALLOW_CREDENTIALS, "true"));
+        let has_effect = match question.from {
+            From::Anywhere => true,
+            From::Pages(..) => may_read || !method::is_safe(method),
+            From::Forged => !method::is_safe(method),
+        };
+        (is_asked && has_effect).then_some(decision)
+    }
+}
+
+/// How the app identifies a caller, and whether browsers add the credential themselves. A service
+/// behind the route may use cookies of its own.
+fn identified(facts: CallerFacts, kind: RouteKind) -> (CallerKind, bool) {
+    match facts {
+        CallerFacts::Nobody { handler: Some(Some(_)), .. } | CallerFacts::Session { .. } => {
+            (CallerKind::Session, true)
+        }
+        CallerFacts::Nobody { has_cookie, .. } => {
+            let is_foreign =
+                matches!(kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback);
+            (CallerKind::Anonymous, has_cookie && is_foreign)
+        }
+        CallerFacts::Token => (CallerKind::Token, false),
+        CallerFacts::Ticket => (CallerKind::Ticket, false),
+        CallerFacts::Scheme { is_ambient, .. } => (CallerKind::Scheme, is_ambient),
+    }
+}
+
+impl<'q> Question<'q> {
+    pub(super) fn of(never: &'q Never, rule: usize) -> Self {
+        let Never { callers, roles, scopes, origins, .. } = never;
+        let from = origins.as_ref().map_or(From::Anywhere, |region| From::Pages(region, rule));
+        Self { callers: callers.as_ref(), roles, scopes, from }
+    }
+}
+
+/// The names that a route requires and a caller may have.
+fn allowed(required: &[String], set: &NameSet) -> Vec<String> {
+    required.iter().filter(|name| set.contains(*name)).cloned().collect()
+}

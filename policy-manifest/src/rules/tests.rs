@@ -1,0 +1,601 @@
+use std::{fs, path::PathBuf, time::Instant};
+
+use policy_core::time::Timestamp;
+
+use super::*;
+use crate::{
+    AppScheme, Auth, Csrf, Dangers, Date, Headers, Manifest, ManifestRoute, RouteCors, RouteKind,
+    RouteOrigins, RouteRate, RouteRequirement, SessionFacts, TokenFacts,
+    engine::{Engine, Outcome},
+};
+
+const OWN: &str = "https://api.shop.example";
+
+fn app(routes: Vec<ManifestRoute>) -> Manifest {
+    let mut manifest = Manifest::new();
+    manifest.app.public_origin = Some(OWN.to_owned());
+    manifest.app.sessions = Some(SessionFacts::new("memory", "__Host-sid", "lax"));
+    let issuer = Some("https://api.shop.example".to_owned());
+    manifest.app.tokens = Some(TokenFacts { issuer, ..TokenFacts::default() });
+    manifest.routes = routes;
+    manifest
+}
+
+fn texts(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+fn session(roles: &[&str]) -> Auth {
+    let roles = texts(roles);
+    Auth::Required(RouteRequirement { session: true, roles, ..RouteRequirement::default() })
+}
+
+fn route(methods: &[&str], path: &str, auth: Auth) -> ManifestRoute {
+    ManifestRoute::handler(path, methods.iter().copied(), auth)
+}
+
+fn cors(origins: &[&str], credentials: bool) -> RouteCors {
+    RouteCors {
+        origins: RouteOrigins::Listed(texts(origins)),
+        credentials,
+        methods: None,
+        headers: Vec::new(),
+        expose: Vec::new(),
+        max_age: None,
+        dangers: Dangers::default(),
+    }
+}
+
+fn today() -> Date {
+    Date::of(Timestamp::from_seconds(1_800_000_000))
+}
+
+fn checked(rules: &str, manifest: &Manifest) -> Checked {
+    let rules = Rules::parse("policy.rules", rules).unwrap();
+    let checked = check(&rules, &[CheckedPolicy { name: "shop", manifest }], today()).unwrap();
+    for violation in &checked.violations {
+        replay(manifest, violation);
+    }
+    checked
+}
+
+/// Asks a new engine about the witness.
+fn replay(manifest: &Manifest, violation: &Violation) {
+    let RuleWitness { request, caller, decision, .. } = &violation.witness;
+    let manifest = manifest.clone().normal();
+    let again = Engine::new(&manifest).unwrap().decide(request, caller);
+    assert_eq!(again.outcome, decision.outcome, "{violation}");
+    let route = manifest.routes.get(again.route.unwrap()).unwrap();
+    let path = violation.routes.first().unwrap().rsplit(' ').next().unwrap();
+    assert_eq!(route.path, path, "{violation}");
+}
+
+/// Each violation as its rule, its routes and the outcome of the witness.
+fn found(rules: &str, routes: Vec<ManifestRoute>) -> Vec<String> {
+    let checked = checked(rules, &app(routes));
+    assert_eq!(checked.problems, []);
+    let violations = checked.violations.iter().map(|violation| {
+        let outcome = match violation.witness.decision.outcome {
+            Outcome::Reached => "reached",
+            _ => "refused",
+        };
+        format!("{} {} {outcome}", violation.rule.id, violation.routes.join("; "))
+    });
+    violations.collect()
+}
+
+#[test]
+fn listed_routes_are_public_and_no_other_route_is() {
+    let rules = "[public]\nroutes = [\"GET /catalogue/**\", \"POST /login\"]";
+    let login = || route(&["POST"], "/login", Auth::Public);
+    let catalogue = |auth| route(&["GET"], "/catalogue/{id}", auth);
+    let good = vec![login(), catalogue(Auth::Public), route(&["GET"], "/me", session(&[]))];
+    assert_eq!(found(rules, good), [""; 0]);
+    let optional = RouteRequirement { session: true, optional: true, ..Default::default() };
+    let bad = vec![
+        login(),
+        catalogue(session(&[])),
+        route(&["GET", "PUT"], "/me", Auth::Required(optional)),
+        route(&["DELETE"], "/login", Auth::Public),
+    ];
+    assert_eq!(
+        found(rules, bad),
+        ["public GET /catalogue/{id} refused", "public DELETE /login; GET,PUT /me reached",]
+    );
+}
+
+#[test]
+fn callers_without_a_role_do_not_reach_a_route() {
+    let rules = "[never.strangers]\nroutes = [\"/admin/**\"]\nwithout-roles = [\"admin\"]";
+    let users = |auth| route(&["GET"], "/admin/users", auth);
+    assert_eq!(found(rules, vec![users(session(&["admin"]))]), [""; 0]);
+    for auth in [session(&["admin", "staff"]), session(&[]), Auth::Public] {
+        assert_eq!(found(rules, vec![users(auth)]), ["never.strangers GET /admin/users reached"]);
+    }
+    let checked = checked(rules, &app(vec![users(session(&["admin", "staff"]))]));
+    assert_eq!(checked.violations[0].about, "callers without the roles `admin` reach it");
+    assert_eq!(
+        checked.violations[0].witness.credentials,
+        "a session with the role `staff` and its CSRF token"
+    );
+}
+
+#[test]
+fn callers_with_some_rights_only_do_not_reach_a_route() {
+    let rules = "[never.support]\nroutes = [\"DELETE **\"]\nroles = [\"support\"]";
+    let of = |roles: &[&str]| {
+        let other = route(&["GET"], "/b", session(&["support"]));
+        found(rules, vec![route(&["DELETE"], "/a", session(roles)), other])
+    };
+    assert_eq!(of(&["admin"]), [""; 0]);
+    assert_eq!(of(&["admin", "support"]), ["never.support DELETE /a reached"]);
+    assert_eq!(of(&[]), ["never.support DELETE /a reached"]);
+    let rules = "[never.readers]\nroutes = [\"PUT **\"]\nscopes = [\"orders:read\"]";
+    let of = |scopes: &[&str]| {
+        let token = |scopes: &[&str]| {
+            let scopes = texts(scopes);
+            Auth::Required(RouteRequirement { token: true, scopes, ..Default::default() })
+        };
+        let put = route(&["PUT"], "/a", token(scopes));
+        found(rules, vec![put, route(&["GET"], "/a", token(&["orders:read"]))])
+    };
+    assert_eq!(of(&["orders:read", "orders:write"]), [""; 0]);
+    assert_eq!(of(&["orders:read"]), ["never.readers PUT /a reached"]);
+}
+
+#[test]
+fn callers_are_told_apart_by_their_credentials() {
+    let auths = [
+        ("anonymous", Auth::Public),
+        ("session", session(&[])),
+        ("token", Auth::Required(RouteRequirement { token: true, ..Default::default() })),
+        ("ticket", Auth::Required(RouteRequirement { ticket: true, ..Default::default() })),
+        ("scheme", {
+            let scheme = Some(AppScheme { name: "key".to_owned(), ambient: false });
+            Auth::Required(RouteRequirement { scheme, ..Default::default() })
+        }),
+    ];
+    for (named, _) in &auths {
+        for (kind, auth) in &auths {
+            let rules = format!("[never.a]\nroutes = [\"/a\"]\ncallers = [\"{named}\"]");
+            let found = found(&rules, vec![route(&["GET"], "/a", auth.clone())]);
+            assert_eq!(!found.is_empty(), named == kind, "{named} {kind}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn pages_of_an_origin_do_not_act_for_their_visitors() {
+    let rules = "[never.partner]\nroutes = [\"**\"]\norigins = [\"https://*.partner.example\"]";
+    let of = |methods: &[&str], auth: Auth, cors: Option<RouteCors>| {
+        found(rules, vec![ManifestRoute { cors, ..route(methods, "/a", auth) }])
+    };
+    let partner = |credentials| Some(cors(&["https://x.partner.example"], credentials));
+    assert_eq!(of(&["GET"], session(&[]), None), [""; 0]);
+    assert_eq!(of(&["GET"], session(&[]), partner(false)), [""; 0]);
+    assert_eq!(of(&["GET"], Auth::Public, partner(true)), [""; 0]);
+    assert_eq!(of(&["GET"], session(&[]), Some(cors(&["https://a.example"], true))), [""; 0]);
+    assert_eq!(of(&["GET"], session(&[]), partner(true)), ["never.partner GET /a reached"]);
+    assert_eq!(of(&["PUT"], session(&[]), partner(true)), ["never.partner PUT /a reached"]);
+    assert_eq!(of(&["PUT"], session(&[]), None), [""; 0]);
+    // Without credentials they may read what anybody may.
+    let rules = format!("{rules}\ncallers = [\"anonymous\"]");
+    let public = |cors| vec![ManifestRoute { cors, ..route(&["GET"], "/a", Auth::Public) }];
+    assert_eq!(found(&rules, public(partner(false))), ["never.partner GET /a reached"]);
+    assert_eq!(found(&rules, public(None)), [""; 0]);
+}
+
+#[test]
+fn a_rule_about_everybody_states_that_there_is_no_such_route() {
+    let rules = "[never.debug]\nroutes = [\"/debug/**\"]";
+    assert_eq!(found(rules, Vec::new()), [""; 0]);
+    let env = route(&["GET"], "/debug/env", session(&["admin"]));
+    assert_eq!(found(rules, vec![env]), ["never.debug GET /debug/env reached"]);
+}
+
+#[test]
+fn a_glob_also_selects_the_route_that_serves_its_paths() {
+    let rules = "[never.strangers]\nroutes = [\"/admin/**\"]\nwithout-roles = [\"admin\"]";
+    let admin = || route(&["GET"], "/admin/{page}", session(&["admin"]));
+    for other in [
+        ManifestRoute::new(RouteKind::Mount, "/admin", ["GET"], Auth::Public),
+        ManifestRoute::new(RouteKind::Fallback, "*", [""; 0], Auth::Public),
+        route(&["GET"], "/{*rest}", Auth::Public),
+    ] {
+        let path = other.path.clone();
+        let routes = if path == "/admin" { vec![other] } else { vec![admin(), other] };
+        let found = found(rules, routes);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains(&format!(" {path} reached")), "{found:?}");
+    }
+    let other = route(&["GET"], "/{page}", Auth::Public);
+    assert_eq!(found(rules, vec![admin(), other]), [""; 0]);
+}
+
+#[test]
+fn a_required_csrf_protection_keeps_other_pages_out() {
+    let rules = "[require.csrf]\nroutes = [\"**\"]\ncsrf = true";
+    let of = |csrf: Csrf, auth: Auth| {
+        found(rules, vec![ManifestRoute { csrf, ..route(&["GET", "POST"], "/a", auth) }])
+    };
+    let exempt = || Csrf::Exempt("why".to_owned());
+    for csrf in [Csrf::Token, Csrf::OriginElseToken, Csrf::Origin] {
+        assert_eq!(of(csrf, session(&[])), [""; 0]);
+    }
+    assert_eq!(of(exempt(), session(&[])), ["require.csrf POST /a reached"]);
+    assert_eq!(of(exempt(), Auth::Public), [""; 0]);
+    let mount = |csrf| {
+        let mount = ManifestRoute::new(RouteKind::Mount, "/m", ["POST"], Auth::Public);
+        found(rules, vec![ManifestRoute { csrf, ..mount }])
+    };
+    assert_eq!(mount(Csrf::Token), [""; 0]);
+    assert_eq!(mount(exempt()), ["require.csrf POST /m reached"]);
+}
+
+#[test]
+fn a_required_rate_is_at_least_as_strict() {
+    let of = |required: &str, rate: Option<(u32, u64)>| {
+        let mut login = route(&["POST"], "/login", Auth::Public);
+        login.limits.rate =
+            rate.map(|(count, per_ms)| RouteRate { count, per_ms, by: Default::default() });
+        let rules = format!("[require.rate]\nroutes = [\"POST /login\"]\nrate = \"{required}\"");
+        found(&rules, vec![login]).is_empty()
+    };
+    for (required, rate, holds) in [
+        ("10/min", Some((10, 60_000)), true),
+        ("10/min", Some((5, 60_000)), true),
+        ("10/min", Some((11, 60_000)), false),
+        ("10/min", Some((10, 59_000)), false),
+        ("10/min", Some((600, 3_600_000)), false),
+        ("10/min", None, false),
+        ("10/min per address", Some((10, 60_000)), true),
+        ("10/min per principal", Some((10, 60_000)), false),
+    ] {
+        assert_eq!(of(required, rate), holds, "{required} {rate:?}");
+    }
+}
+
+#[test]
+fn a_required_header_is_at_least_as_strict() {
+    let rules = "[require.hsts]\nroutes = [\"**\"]\nheaders = { Strict-Transport-Security = \"max-age=100\", x-own = \"1\" }";
+    let of = |fields: &[(&str, &str)]| {
+        let mut manifest = app(Vec::new());
+        let mut headers = Headers::default();
+        for (name, value) in fields {
+            headers.every.insert((*name).to_owned(), (*value).to_owned());
+        }
+        let headers = Some(manifest.add_headers(headers));
+        manifest.routes = vec![
+            ManifestRoute { headers, ..route(&["GET"], "/a", Auth::Public) },
+            ManifestRoute::new(RouteKind::Probe, "/healthz", ["GET"], Auth::Public),
+        ];
+        let checked = checked(rules, &manifest);
+        let about = checked.violations.iter().map(|violation| violation.about.clone());
+        about.collect::<Vec<_>>()
+    };
+    let own = ("x-own", "1");
+    assert_eq!(
+        of(&[("strict-transport-security", "max-age=200; includeSubDomains"), own]),
+        [""; 0]
+    );
+    assert_eq!(
+        of(&[("strict-transport-security", "max-age=99"), own]),
+        [
+            "its `strict-transport-security` is `max-age=99`, and at least as strict as `max-age=100` is required"
+        ]
+    );
+    assert_eq!(
+        of(&[("strict-transport-security", "max-age=100"), ("x-own", "2")]),
+        ["its `x-own` is `2`, and at least as strict as `1` is required"]
+    );
+    assert_eq!(
+        of(&[own]),
+        ["it has no `strict-transport-security`, and `max-age=100` is required"]
+    );
+}
+
+#[test]
+fn required_caching_keeps_responses_from_other_caches() {
+    let of = |required: &str, cache: crate::Cache| {
+        let rules = format!("[require.cache]\nroutes = [\"**\"]\ncache = \"{required}\"");
+        found(
+            &rules,
+            vec![ManifestRoute { cache: Some(cache), ..route(&["GET"], "/a", session(&[])) }],
+        )
+        .is_empty()
+    };
+    let cache = |no_store, audience| crate::Cache { no_store, audience, ..Default::default() };
+    use policy_core::cache::Audience;
+    for (cache, no_store, private) in [
+        (cache(true, Audience::Unstated), true, true),
+        (cache(false, Audience::Private), false, true),
+        (cache(false, Audience::Public), false, false),
+    ] {
+        assert_eq!((of("no-store", cache.clone()), of("private", cache)), (no_store, private));
+    }
+}
+
+const EXCEPTED: &str = "
+    [never.strangers]
+    routes = [\"/admin/**\"]
+    without-roles = [\"admin\"]
+
+    [[except]]
+    rule = \"never.strangers\"
+    route = \"GET /admin/status\"
+    who = \"ada\"
+    why = \"the status page\"
+";
+
+#[test]
+fn an_exception_leaves_one_route_until_its_end() {
+    let status = |methods: &[&str]| app(vec![route(methods, "/admin/status", Auth::Public)]);
+    let found = checked(EXCEPTED, &status(&["GET"]));
+    assert!(found.holds());
+    assert_eq!((found.violations.len(), found.excepted.len()), (0, 1));
+    assert_eq!(found.excepted[0].1.line.who, "ada");
+    // Not another method of it.
+    let found = checked(EXCEPTED, &status(&["GET", "PUT"]));
+    assert_eq!(found.violations[0].routes, ["PUT /admin/status"]);
+    assert_eq!(found.excepted[0].0.routes, ["GET /admin/status"]);
+    for (until, message, holds) in [
+        ("2027-01-14", Some("this exception has ended: `GET /admin/status`"), false),
+        (
+            "2027-01-20",
+            Some(
+                "this exception ends within two weeks, and the check fails then: `GET /admin/status`",
+            ),
+            true,
+        ),
+        ("2027-06-30", None, true),
+    ] {
+        let rules = format!("{EXCEPTED}\nuntil = \"{until}\"");
+        let found = checked(&rules, &status(&["GET"]));
+        let messages: Vec<_> = found.problems.iter().map(|it| it.message.as_str()).collect();
+        assert_eq!((messages, found.holds()), (message.into_iter().collect(), holds), "{until}");
+    }
+}
+
+#[test]
+fn an_exception_from_nothing_fails() {
+    let closed = app(vec![route(&["GET"], "/admin/status", session(&["admin"]))]);
+    let found = checked(EXCEPTED, &closed);
+    assert_eq!(found.problems[0].message, "it excepts nothing: `GET /admin/status`");
+    assert_eq!(found.problems[0].place.to_string(), "policy.rules:6");
+    assert!(!found.holds());
+    let other = EXCEPTED.replace("rule = \"never.strangers\"", "rule = \"never.stranger\"");
+    let found = checked(&other, &closed);
+    assert!(found.problems[0].message.starts_with("it excepts from a rule that there is not"));
+}
+
+#[test]
+fn rules_that_cannot_match_are_problems() {
+    let manifest = app(vec![route(&["GET"], "/a", session(&["admin"]))]);
+    for (rules, message) in [
+        ("[public]\nroutes = [\"GET /b\"]", "`GET /b` selects no route of the checked policies"),
+        (
+            "[require.a]\nroutes = [\"GET **\", \"POST **\"]\nrate = \"1/s\"",
+            "`POST **` selects no route of the checked policies",
+        ),
+        (
+            "[never.a]\nroutes = [\"/a\"]\nkinds = [\"proxy\"]\ncallers = [\"token\"]",
+            "`/a` selects no route of the checked policies",
+        ),
+        (
+            "[never.a]\nroutes = [\"/a\"]\nroles = [\"admni\"]",
+            "no route of the checked policies requires the role `admni`",
+        ),
+        (
+            "[never.a]\nroutes = [\"/a\"]\nscopes = [\"read\"]",
+            "no route of the checked policies requires the scope `read`",
+        ),
+    ] {
+        let found = checked(rules, &manifest);
+        assert!(found.problems.iter().any(|it| it.message == message), "{:?}", found.problems);
+        assert!(!found.holds());
+    }
+}
+
+#[test]
+fn malformed_rules_are_refused_with_their_line() {
+    for (rules, message) in [
+        ("[never.a]\nroutes = [\"/a\"]\n\nroles = []", "policy.rules:4: `roles` is empty"),
+        (
+            "[never.a]\nrouts = [\"/a\"]\nroutes = [\"/a\"]",
+            "policy.rules:2: `routs` is not a known key: did you mean `routes`?",
+        ),
+        ("[neverr.a]\n", "policy.rules:1: `neverr` is not a known key: did you mean `never`?"),
+        ("[never]\nroutes = [\"/a\"]", "policy.rules:2: `routes` is not a rule"),
+        ("[never.a]\nroutes = \"/a\"", "policy.rules:2: `routes` is not a list"),
+        ("[never.a]\nroutes = [\"a\"]", "policy.rules:2: `a` has no path"),
+        ("[never.a]\nroutes = [\n\"/a\",\n\"\"]", "policy.rules:4: `routes` has an empty text"),
+        (
+            "[never.\"a b\"]\nroutes = [\"/a\"]",
+            "policy.rules:1: `a b` cannot be the name of a rule",
+        ),
+        ("[never.a]\n[never.a]", "policy.rules:2: duplicate key"),
+        ("[require.a]\nroutes = [\"/a\"]", "policy.rules:1: it requires nothing"),
+        (
+            "[require.a]\nroutes = [\"/a\"]\ncsrf = false",
+            "policy.rules:3: `csrf` can only be required",
+        ),
+        (
+            "[require.a]\nroutes = [\"GET /a\"]\ncsrf = true",
+            "policy.rules:1: `csrf` is required of methods that change nothing",
+        ),
+        ("[require.a]\nroutes = [\"/a\"]\nrate = \"fast\"", "policy.rules:3: `fast`: "),
+        (
+            "[require.a]\nroutes = [\"/a\"]\ncache = \"public\"",
+            "policy.rules:3: `cache` cannot be `public`",
+        ),
+        (
+            "[require.a]\nroutes = [\"/a\"]\nheaders = { x = 1 }",
+            "policy.rules:3: `x` is not a text",
+        ),
+        (
+            "[never.a]\nroutes = [\"/a\"]\nroles = [\"a\"]\nwithout-roles = [\"b\"]",
+            "policy.rules:4: `roles` and `without-roles` are both stated",
+        ),
+        (
+            "[never.a]\nroutes = [\"/a\"]\ncallers = [\"anonymous\"]\nroles = [\"a\"]",
+            "policy.rules:1: anonymous callers have neither",
+        ),
+        (
+            "[never.a]\nroutes = [\"/a\"]\norigins = [\"no origin\"]",
+            "policy.rules:3: `origins` has no origin",
+        ),
+        (
+            "[never.a]\nroutes = [\"/a\"]\norigins = [\"partner\"]",
+            "policy.rules:3: `partner` is no origin",
+        ),
+        (
+            "[never.a]\nroutes = [\"/a\"]\nseverity = \"hihg\"",
+            "policy.rules:3: `severity` cannot be `hihg`: did you mean `high`?",
+        ),
+        ("[[except]]\nrule = \"public\"", "policy.rules:1: `route` is missing"),
+        (
+            "[[except]]\nrule = \"public\"\nroute = \"GET /a\"\nwho = \" \"",
+            "policy.rules:4: `who` is empty",
+        ),
+        (
+            "[[except]]\nrule = \"public\"\nroute = \"/admin/**\"\nwho = \"a\"\nwhy = \"b\"",
+            "policy.rules:3: `/admin/**` is not one route",
+        ),
+        (
+            "[[except]]\nrule = \"public\"\nroute = \"/a\"\nwho = \"a\"\nwhy = \"b\"\nuntil = \"soon\"",
+            "policy.rules:6: `soon` is not a date",
+        ),
+        ("extends = [\"a\"]", "policy.rules:1: `a` cannot be extended by a text"),
+        (
+            "[never.a]\nroutes = [\"/a\\u001b[31m\\n::error::\"]",
+            "policy.rules:2: `/a\\u{1b}[31m\\n::error::`",
+        ),
+        ("a = ", "policy.rules:1: "),
+    ] {
+        let error = match Rules::parse("policy.rules", rules) {
+            Ok(rules) => {
+                let manifest = app(Vec::new());
+                let policy = CheckedPolicy { name: "shop", manifest: &manifest };
+                check(&rules, &[policy], today()).unwrap().problems[0].to_string()
+            }
+            Err(error) => error.to_string(),
+        };
+        assert!(error.starts_with(message), "{rules}\n{error}");
+        assert!(!error.contains(['\u{1b}', '\r']), "{error:?}");
+    }
+}
+
+/// A folder that is removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str, files: &[(&str, &str)]) -> Self {
+        let folder =
+            std::env::temp_dir().join(format!("policy-rules-{name}-{}", std::process::id()));
+        for (file, text) in files {
+            let file = folder.join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        Self(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_file_extends_others_by_paths_relative_to_it() {
+    let never = "[never.a]\nroutes = [\"/a/**\"]\nwithout-roles = [\"b\"]\n";
+    let folder = Folder::new(
+        "extends",
+        &[
+            ("org/policy.rules", &format!("{never}[public]\nroutes = [\"/healthz\"]")),
+            (
+                "shop/policy.rules",
+                "extends = [\"../org/policy.rules\"]\n[public]\nroutes = [\"/login\"]",
+            ),
+        ],
+    );
+    let rules = Rules::read([folder.0.join("shop/policy.rules")]).unwrap();
+    let ids: Vec<_> = rules.rules().iter().map(|it| (it.id.as_str(), it.is_shared)).collect();
+    assert_eq!(ids, [("never.a", true), ("public", true), ("public", false)]);
+    let manifest = app(vec![
+        route(&["GET"], "/healthz", Auth::Public),
+        route(&["GET"], "/login", Auth::Public),
+    ]);
+    let policy = CheckedPolicy { name: "shop", manifest: &manifest };
+    // The shared rule may be about routes that this app does not have.
+    assert!(check(&rules, &[policy], today()).unwrap().holds());
+}
+
+#[test]
+fn files_that_cannot_be_joined_are_refused() {
+    let folder = Folder::new(
+        "cycle",
+        &[
+            ("a.rules", "# one\nextends = [\"b.rules\"]"),
+            ("b.rules", "extends = [\"./a.rules\"]"),
+            ("c.rules", "extends = [\"absent.rules\"]"),
+            ("d.rules", "[never.a]\nroutes = [\"/a\"]"),
+            ("e.rules", "extends = [\"d.rules\"]\n[never.a]\nroutes = [\"/a\"]"),
+        ],
+    );
+    let error = |file: &str| Rules::read([folder.0.join(file)]).unwrap_err().to_string();
+    let (cycle, absent, twice) = (error("a.rules"), error("c.rules"), error("e.rules"));
+    assert!(cycle.contains("b.rules:1: ") && cycle.contains("extends itself"), "{cycle}");
+    assert!(absent.contains("c.rules:1: ") && absent.contains("cannot be read"), "{absent}");
+    assert!(twice.contains("e.rules:2: `never.a` is also a rule of"), "{twice}");
+    assert!(error("missing.rules").contains("cannot be read"));
+}
+
+/// Checks 5,000 routes, which each require a role of their own, by 10,000 rules.
+fn many(rule: impl Fn(usize) -> String) -> Result<Checked, CheckError> {
+    let routes = (0..5_000).map(|index| {
+        let auth = session(&[format!("role{index}").as_str()]);
+        route(&["GET", "POST"], &format!("/area{}/{{id}}/{index}", index % 500), auth)
+    });
+    let manifest = app(routes.collect());
+    let rules: String = (0..10_000).map(rule).collect();
+    let started = Instant::now();
+    let rules = Rules::parse("policy.rules", &rules).unwrap();
+    let checked = check(&rules, &[CheckedPolicy { name: "shop", manifest: &manifest }], today());
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+    checked
+}
+
+#[test]
+fn many_rules_and_routes_take_seconds() {
+    let of_area = |index: usize| {
+        let area = index % 500;
+        format!("[never.a{index}]\nroutes = [\"/area{area}/**\"]\ncallers = [\"anonymous\"]\n")
+    };
+    assert!(many(of_area).unwrap().holds());
+    // So many violations are of no use to anybody.
+    let of_all = |index| format!("[never.a{index}]\nroutes = [\"**\"]\nwithout-roles = [\"b\"]\n");
+    assert!(matches!(many(of_all), Err(CheckError::TooMuch)));
+    let of_long_globs =
+        |index| format!("[never.a{index}]\nroutes = [\"/{}{index}**\"]\n", "*a".repeat(90));
+    assert!(matches!(many(of_long_globs), Err(CheckError::TooMuch)));
+}
+
+#[test]
+fn names_with_escapes_are_harmless() {
+    let manifest = app(vec![route(&["GET"], "/a\u{1b}[31m\n::error::", Auth::Public)]);
+    let rules = Rules::parse("policy.rules", "[never.a]\nroutes = [\"/**\"]").unwrap();
+    let name = "shop\n\u{1b}[31m";
+    let error = check(&rules, &[CheckedPolicy { name, manifest: &manifest }], today()).unwrap_err();
+    assert!(!error.to_string().contains(['\u{1b}', '\n']), "{error}");
+    let why = "why = \"\\u001b[31m\\n::error::\"";
+    let rules = format!("[never.a]\nroutes = [\"/**\"]\nroles = [\"\\u001b\"]\n{why}");
+    let odd = route(&["GET"], "/a", session(&["\u{1b}[31m\n"]));
+    let found = checked(&rules, &app(vec![odd, route(&["GET"], "/b", Auth::Public)]));
+    let texts = found.violations.iter().map(ToString::to_string);
+    for text in texts.chain(found.problems.iter().map(ToString::to_string)) {
+        assert!(!text.contains('\u{1b}') && !text.contains("\n::error"), "{text:?}");
+    }
+    assert_eq!((found.violations.len(), found.problems.len()), (1, 1));
+}
