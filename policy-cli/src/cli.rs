@@ -7,7 +7,7 @@ use clap::{CommandFactory as _, Parser, Subcommand, builder::styling};
 #[cfg(feature = "audit")]
 use crate::commands::audit;
 use crate::{
-    commands::{code, completions, diff, explain, lint, man, new, show, validate},
+    commands::{check, code, completions, diff, explain, lint, man, new, show, validate},
     failure::Failure,
     output::{Color, Output},
 };
@@ -43,6 +43,7 @@ pub(crate) enum Command {
     Show(show::Arguments),
     Explain(explain::Arguments),
     Lint(lint::Arguments),
+    Check(check::Arguments),
     Diff(diff::Arguments),
     #[cfg(feature = "audit")]
     Audit(audit::Arguments),
@@ -60,6 +61,7 @@ impl Command {
             Self::Show(arguments) => show::run(arguments, output),
             Self::Explain(arguments) => explain::run(arguments, output),
             Self::Lint(arguments) => lint::run(arguments, output),
+            Self::Check(arguments) => check::run(arguments, output),
             Self::Diff(arguments) => diff::run(arguments, output),
             #[cfg(feature = "audit")]
             Self::Audit(arguments) => audit::run(arguments, output),

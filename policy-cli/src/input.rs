@@ -36,6 +36,8 @@ pub(crate) struct Input {
     /// The name of the package, or what was named.
     pub(crate) name: String,
     pub(crate) manifest: Manifest,
+    /// The folder of its file, in which its rules are.
+    pub(crate) folder: PathBuf,
     /// The lines that decided, if they are known.
     pub(crate) sources: Option<Sources>,
     /// The policy with the acceptances and suppressions of its lock file. The lock file of a package may
@@ -105,7 +107,8 @@ impl Input {
         let signed = parse(text, named)?;
         let lock = LockFile::find(Path::new(named), text);
         let (name, manifest) = (named.to_owned(), signed.manifest.clone());
-        Ok(Self { name, manifest, sources: None, signed: Ok(signed), lock })
+        let folder = Path::new(named).parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Self { name, manifest, folder, sources: None, signed: Ok(signed), lock })
     }
 
     /// Reads the files of the last test run of the package; otherwise its lock file, with a note on
@@ -165,6 +168,7 @@ fn text_of(named: &str, package: &PackageArguments) -> Result<String, Failure> {
 fn read_package(package: &Package, output: &Output) -> Result<Input, Failure> {
     let (manifest, lock) = (package.manifest(), package.lock());
     let name = package.app_name().to_owned();
+    let folder = package.folder.clone();
     let test = format!("cargo test -p {}", package.name);
     let locked = match lock.is_file() {
         true => Some(read(&lock)?),
@@ -184,7 +188,7 @@ fn read_package(package: &Package, output: &Output) -> Result<Input, Failure> {
         if let Ok(lock) = &mut signed {
             lock.manifest = manifest.clone();
         }
-        return Ok(Input { name, manifest, sources, signed, lock });
+        return Ok(Input { name, manifest, folder, sources, signed, lock });
     }
     if let Some(parsed) = parsed {
         output.note(&format!(
@@ -193,7 +197,7 @@ fn read_package(package: &Package, output: &Output) -> Result<Input, Failure> {
         ));
         let signed = parsed?;
         let manifest = signed.manifest.clone();
-        return Ok(Input { name, manifest, sources: None, signed: Ok(signed), lock });
+        return Ok(Input { name, manifest, folder, sources: None, signed: Ok(signed), lock });
     }
     Err(Failure::new(format!(
         "the package `{}` has no policy yet: neither `{}` nor `{}` is there",

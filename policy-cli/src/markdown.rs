@@ -20,6 +20,13 @@ pub(crate) fn words(text: &str) -> String {
     words.replace("://", "&#58;//").replace("www.", "www&#46;")
 }
 
+/// Markdown in which backticks around names stay code.
+pub(crate) fn with_code(text: &str) -> String {
+    let parts = text.split('`').enumerate();
+    let parts = parts.map(|(index, part)| if index % 2 == 0 { words(part) } else { code(part) });
+    parts.collect()
+}
+
 /// Text as code. Characters that would end the code or a cell are written as references.
 pub(crate) fn code(text: &str) -> String {
     let text = printable(text);

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "audit")]
 pub(crate) mod audit;
+pub(crate) mod check;
 pub(crate) mod code;
 pub(crate) mod completions;
 pub(crate) mod diff;

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use policy_manifest::{Acceptance, Lock, Suppression};
+use policy_manifest::{Acceptance, Lock, Suppression, rules::Rules};
 use serde_json::{Value, json};
 
 fn repository() -> &'static Path {
@@ -101,5 +101,55 @@ fn the_schema_and_the_reader_refuse_alike() {
     ] {
         let is_read = Lock::parse(&value.to_string()).is_ok();
         assert_eq!((validator.is_valid(&value), is_read), (is_valid, is_valid), "{value}");
+    }
+}
+
+/// The schema of rules refuses what their reader refuses, apart from what needs its whole meaning.
+#[test]
+fn the_schema_of_rules_and_their_reader_refuse_alike() {
+    let schema = fs::read_to_string(repository().join("docs/schema/rules-1.json")).unwrap();
+    let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
+    let except = "[[except]]\nrule = \"public\"\nroute = \"GET /a\"\nwho = \"ada\"\n";
+    for (text, is_valid) in [
+        (String::new(), true),
+        ("[public]\nroutes = [\"GET,PUT /a/**\", \"**\"]\nwhy = \"b\"".to_owned(), true),
+        ("[public]\nroutes = []".to_owned(), false),
+        ("[public]\nroutes = [\"a\"]".to_owned(), false),
+        ("[public]\nroutes = [\"get /a\"]".to_owned(), false),
+        ("[public]\nroutes = [\"/a\"]\nkinds = [\"mount\"]".to_owned(), false),
+        ("[publik]\nroutes = [\"/a\"]".to_owned(), false),
+        ("[never.a]\nroutes = [\"/a\"]".to_owned(), true),
+        ("[never.A]\nroutes = [\"/a\"]".to_owned(), false),
+        ("[never.a]\nkinds = [\"mount\"]".to_owned(), false),
+        (
+            "[never.a]\nroutes = [\"/a\"]\nkinds = [\"mount\"]\ncallers = [\"session\"]".to_owned(),
+            true,
+        ),
+        ("[never.a]\nroutes = [\"/a\"]\ncallers = [\"cookie\"]".to_owned(), false),
+        (
+            "[never.a]\nroutes = [\"/a\"]\nroles = [\"b\"]\nwithout-roles = [\"b\"]".to_owned(),
+            false,
+        ),
+        ("[never.a]\nroutes = [\"/a\"]\nseverity = \"grave\"".to_owned(), false),
+        ("[require.a]\nroutes = [\"/a\"]".to_owned(), false),
+        ("[require.a]\nroutes = [\"/a\"]\nheaders = {}".to_owned(), false),
+        ("[require.a]\nroutes = [\"/a\"]\nheaders = { x = \"1\" }".to_owned(), true),
+        (
+            "[require.a]\nroutes = [\"/a\"]\ncsrf = true\nrate = \"5/min per address\"".to_owned(),
+            true,
+        ),
+        ("[require.a]\nroutes = [\"/a\"]\ncsrf = false".to_owned(), false),
+        ("[require.a]\nroutes = [\"/a\"]\nrate = \"5 a minute\"".to_owned(), false),
+        ("[require.a]\nroutes = [\"/a\"]\ncache = \"private\"".to_owned(), true),
+        ("[require.a]\nroutes = [\"/a\"]\ncache = \"public\"".to_owned(), false),
+        (format!("{except}why = \"b\""), true),
+        (format!("{except}why = \" \""), false),
+        (format!("{except}why = \"b\"\nuntil = \"2027-01-31\""), true),
+        (format!("{except}why = \"b\"\nuntil = \"31.1.2027\""), false),
+        (except.to_owned(), false),
+    ] {
+        let value = serde_json::to_value(toml::from_str::<toml::Table>(&text).unwrap()).unwrap();
+        let is_read = Rules::parse("policy.rules", &text).is_ok();
+        assert_eq!((validator.is_valid(&value), is_read), (is_valid, is_valid), "{text}");
     }
 }

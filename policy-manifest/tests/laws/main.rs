@@ -4,3 +4,4 @@
 mod headers;
 mod order;
 mod regions;
+mod rules;

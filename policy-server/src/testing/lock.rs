@@ -7,7 +7,10 @@ use std::{
 
 use policy_manifest::{Acceptance, Lock, Manifest, Sources, Update};
 
-use super::lints::{self, LintError};
+use super::{
+    lints::{self, LintError},
+    rules::{self, RulesTestError},
+};
 use crate::{app::AppParts, build};
 
 /// The package of a test, and the app that it tests.
@@ -34,6 +37,7 @@ pub(super) enum LockError {
     /// The lines that accept another policy than their route has.
     Stale(PathBuf, Vec<Acceptance>),
     Odd(LintError),
+    Rules(RulesTestError),
 }
 
 impl fmt::Display for LockError {
@@ -72,6 +76,7 @@ impl fmt::Display for LockError {
                 )
             }
             Self::Odd(error) => error.fmt(f),
+            Self::Rules(error) => error.fmt(f),
             Self::ToAccept(path, update) => {
                 writeln!(f, "the policy of the app has opening changes that are not accepted:\n")?;
                 for (change, _) in &update.to_accept {
@@ -98,7 +103,7 @@ impl std::error::Error for LockError {}
 #[derive(Debug)]
 pub(crate) struct LockTest {
     pub(super) manifest: Manifest,
-    sources: Sources,
+    pub(super) sources: Sources,
 }
 
 /// How to treat a lock file, according to the environment.
@@ -147,6 +152,19 @@ impl LockTest {
     #[expect(clippy::panic, reason = "a test fails so")]
     pub(crate) fn lint(&self, subject: Subject) {
         if let Err(error) = lints::check(&self.manifest, subject) {
+            panic!("{error}");
+        }
+    }
+
+    /// Checks the policy by the rules beside the lock file.
+    ///
+    /// # Panics
+    ///
+    /// If a rule is violated, or cannot be.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a test fails so")]
+    pub(crate) fn check_rules(&self, subject: Subject) {
+        if let Err(error) = rules::check(&self.manifest, &self.sources, subject) {
             panic!("{error}");
         }
     }

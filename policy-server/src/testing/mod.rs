@@ -14,6 +14,7 @@ pub(crate) mod lock;
 mod network;
 mod page;
 pub(crate) mod prove;
+mod rules;
 #[cfg(feature = "proptest")]
 pub mod strategies;
 mod tab;

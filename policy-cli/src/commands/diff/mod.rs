@@ -5,7 +5,7 @@ mod json;
 mod markdown;
 mod sarif;
 mod text;
-mod witness;
+pub(super) mod witness;
 
 use std::{collections::BTreeSet, process::ExitCode};
 

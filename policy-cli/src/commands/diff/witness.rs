@@ -104,7 +104,7 @@ pub(super) fn fetch(case: &Case, own: Option<&str>) -> String {
 }
 
 /// The request as a line for a shell.
-pub(super) fn curl(request: &Request<()>, own: Option<&str>) -> String {
+pub(in crate::commands) fn curl(request: &Request<()>, own: Option<&str>) -> String {
     let mut words = vec!["curl -i".to_owned()];
     match request.method().as_str() {
         "GET" => (),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     escape::printable,
     lines::Lines,
-    markdown::{code, words},
+    markdown::{code, with_code, words},
     output::{BOLD, DIM},
     sarif::{self, SarifFinding, SarifLevel, SarifLocation},
 };
@@ -163,13 +163,6 @@ impl Report<'_> {
             self.linted.suppressed.iter().map(|(finding, line)| of(finding, Some(line)));
         sarif::render(&findings.chain(suppressed).collect::<Vec<_>>())
     }
-}
-
-/// Markdown in which backticks around names stay code.
-fn with_code(text: &str) -> String {
-    let parts = text.split('`').enumerate();
-    let parts = parts.map(|(index, part)| if index % 2 == 0 { words(part) } else { code(part) });
-    parts.collect()
 }
 
 /// What was found, in one line.

@@ -162,6 +162,7 @@ mod tests {
         let input = Input {
             name: String::new(),
             manifest,
+            folder: std::path::PathBuf::new(),
             sources: None,
             signed: Ok(policy_manifest::Lock::new(Manifest::new())),
             lock: None,

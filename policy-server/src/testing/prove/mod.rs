@@ -128,6 +128,17 @@ impl Proof {
         self.lock.lint(subject);
     }
 
+    /// Asserts that the policy keeps to the rules in `policy.rules` beside the lock file, if there is
+    /// one.
+    ///
+    /// # Panics
+    ///
+    /// If a rule is violated, or cannot be.
+    #[track_caller]
+    pub fn check_rules(&self, subject: Subject) {
+        self.lock.check_rules(subject);
+    }
+
     /// The text of the violation; empty if the law holds.
     pub fn refutation(&self, law: Law) -> String {
         let tally = self.tallies.of(law);
@@ -337,6 +348,11 @@ macro_rules! __policy_laws {
             #[test]
             fn nothing_is_odd_about_the_policy() {
                 PROOF.get_or_init(Subject::proof).check_lints(LOCK);
+            }
+
+            #[test]
+            fn the_rules_hold() {
+                PROOF.get_or_init(Subject::proof).check_rules(LOCK);
             }
 
             $crate::__laws!([$crate::__law_tests]);

@@ -1,0 +1,123 @@
+//! The rules about an app's policy, in `policy.rules` beside its lock file.
+
+use std::{fmt, path::Path, time::SystemTime};
+
+use policy_core::time::Timestamp;
+use policy_manifest::{
+    Date, Manifest, Sources,
+    rules::{self, CheckedPolicy, Problem, Rules, Violation},
+};
+
+use super::lock::{LockError, Subject};
+
+/// Why the test of the rules fails.
+#[derive(Debug)]
+pub(super) enum RulesTestError {
+    /// The rules or the policy cannot be used.
+    Unusable(String),
+    /// The violations, each with the line that decided, and what is wrong with the rules.
+    Violated(Vec<(Violation, Option<String>)>, Vec<Problem>),
+}
+
+impl fmt::Display for RulesTestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (violations, problems) = match self {
+            Self::Unusable(message) => return f.write_str(message),
+            Self::Violated(violations, problems) => (violations, problems),
+        };
+        writeln!(f, "the policy of the app does not keep to its rules:")?;
+        for (violation, line) in violations {
+            writeln!(f, "\n{violation}")?;
+            if let Some(line) = line {
+                writeln!(f, "  line     {line}")?;
+            }
+        }
+        problems.iter().try_for_each(|problem| writeln!(f, "\n{problem}"))
+    }
+}
+
+/// Checks a policy by the rules beside its lock file, if there are any. Prints what does not fail.
+#[expect(clippy::print_stdout, reason = "a test says so what it saw")]
+pub(super) fn check(
+    manifest: &Manifest,
+    sources: &Sources,
+    subject: Subject,
+) -> Result<(), LockError> {
+    let file = Path::new(subject.folder).join("policy.rules");
+    if !file.exists() {
+        return Ok(());
+    }
+    let unusable = |message: String| LockError::Rules(RulesTestError::Unusable(message));
+    let rules = Rules::read([file]).map_err(|error| unusable(error.to_string()))?;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let today = Date::of(Timestamp::from_seconds(now.as_secs()));
+    let policy = CheckedPolicy { name: subject.package, manifest };
+    let checked = rules::check(&rules, &[policy], today);
+    let checked = checked.map_err(|error| unusable(error.to_string()))?;
+    let holds = checked.holds();
+    let (violations, others): (Vec<_>, Vec<_>) =
+        checked.violations.into_iter().partition(Violation::is_error);
+    let (problems, notes): (Vec<_>, Vec<_>) =
+        checked.problems.into_iter().partition(|problem| problem.is_error);
+    others.iter().for_each(|violation| println!("{violation}\n"));
+    notes.iter().for_each(|problem| println!("{problem}\n"));
+    if holds {
+        return Ok(());
+    }
+    let violations = violations.into_iter().map(|violation| {
+        let source = violation.source(sources);
+        let line = source.map(|source| format!("{}:{}", source.file, source.line));
+        (violation, line)
+    });
+    Err(LockError::Rules(RulesTestError::Violated(violations.collect(), problems)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, fs, path::PathBuf};
+
+    use super::*;
+    use crate::{prelude::*, testing::lock::LockTest};
+
+    #[get("/admin/users")]
+    #[auth(session, roles = ["admin", "staff"])]
+    async fn users() {}
+
+    /// Checks the app by these rules.
+    fn checked(name: &str, rules: Option<&str>) -> String {
+        let app = App::new(()).sessions(Sessions::memory()).routes(routes![users]);
+        let LockTest { manifest, sources } = LockTest::new(&app.parts);
+        let folder: PathBuf =
+            env::temp_dir().join(format!("policy-rules-test-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        if let Some(rules) = rules {
+            fs::write(folder.join("policy.rules"), rules).unwrap();
+        }
+        let folder: &'static str = Box::leak(folder.display().to_string().into_boxed_str());
+        let subject = Subject { folder, package: "shop", name: "policy_laws" };
+        let result = check(&manifest, &sources, subject);
+        fs::remove_dir_all(folder).unwrap();
+        result.err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_test_says_the_request_and_the_line_that_violate_a_rule() {
+        let rules = |role: &str| {
+            format!("[never.strangers]\nroutes = [\"/admin/**\"]\nwithout-roles = [{role}]")
+        };
+        let text = checked("violated", Some(&rules("\"admin\"")));
+        assert!(text.starts_with("the policy of the app does not keep to its rules:"), "{text}");
+        assert!(text.contains("GET /admin/users with a session with the role `staff`"), "{text}");
+        assert!(text.contains("  line     "), "{text}");
+        assert_eq!(checked("kept", Some(&rules("\"admin\", \"staff\""))), "");
+        assert_eq!(checked("without", None), "");
+    }
+
+    #[test]
+    fn rules_that_cannot_be_read_or_match_nothing_fail() {
+        let text = checked("unreadable", Some("[nevr.a]"));
+        assert!(text.contains("policy.rules:1: `nevr` is not a known key"), "{text}");
+        let text = checked("unused", Some("[public]\nroutes = [\"/b\"]"));
+        assert!(text.contains("`/b` selects no route"), "{text}");
+    }
+}
