@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Compares a lock file of this checkout with that of a revision: `recipe.sh BASE [LOCK]`.
 #
-# Writes policy.md, policy-diff.sarif and policy-lint.sarif into the folder POLICY_OUT, or the current one.
+# Writes policy.md, policy-diff.sarif, policy-lint.sarif and, where there is a policy.rules beside the lock
+# file, policy-rules.sarif into the folder POLICY_OUT, or the current one.
 # Exit codes:
 #   0  nobody gains access, or ALLOW_NEW_ACCESS is `true`
-#   1  somebody gains access, or a lint fails
+#   1  somebody gains access, a lint fails, or a rule is violated
 #   2  a policy cannot be read, which never counts as no difference
 set -euo pipefail
 
@@ -33,6 +34,14 @@ report diff "$old" "$new" --format markdown > "$out/policy.md"
 report lint --from "$new" --format markdown >> "$out/policy.md"
 report diff "$old" "$new" --format sarif > "$out/policy-diff.sarif"
 report lint --from "$new" --format sarif > "$out/policy-lint.sarif"
+# Rules of the base that are gone here are an error of the check, and no way around it.
+rules=$(dirname "$new")/policy.rules
+has_rules=false
+if [ -e "$rules" ] || git cat-file -e "$1:./$rules" 2> /dev/null; then
+  has_rules=true
+  report check "$new" --format markdown >> "$out/policy.md"
+  report check "$new" --format sarif > "$out/policy-rules.sarif"
+fi
 
 access=0
 cargo-policy policy diff "$old" "$new" --no-new-access || access=$?
@@ -41,4 +50,9 @@ if [ "$access" = 1 ] && [ "${ALLOW_NEW_ACCESS:-}" = true ]; then
 fi
 lints=0
 cargo-policy policy lint --from "$new" || lints=$?
-exit $((access > lints ? access : lints))
+checked=0
+if [ "$has_rules" = true ]; then
+  cargo-policy policy check "$new" || checked=$?
+fi
+worst=$((access > lints ? access : lints))
+exit $((worst > checked ? worst : checked))

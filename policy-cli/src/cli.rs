@@ -107,7 +107,7 @@ mod tests {
                 seen += 1;
             }
         }
-        assert_eq!(seen, 12);
+        assert_eq!(seen, 18);
     }
 
     #[test]

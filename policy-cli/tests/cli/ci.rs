@@ -39,7 +39,7 @@ fn the_recipes_refer_to_existing_files() {
     for name in ["ALLOW_NEW_ACCESS", "POLICY_OUT"] {
         assert!(!script["env"][name].is_badvalue() && recipe.contains(name), "{name}");
     }
-    for file in ["policy-diff.sarif", "policy-lint.sarif"] {
+    for file in ["policy-diff.sarif", "policy-lint.sarif", "policy-rules.sarif"] {
         let uploads =
             |step: &Yaml| step["with"]["sarif_file"].as_str().unwrap_or("").ends_with(file);
         assert!(steps.iter().any(uploads) && recipe.contains(file), "{file}");
@@ -153,4 +153,28 @@ fn the_recipe_fails_on_a_base_that_is_none() {
         assert!(code == 2 && said.contains(words), "{arguments:?}: {code}: {said}");
     }
     assert_eq!(repository.recipe(&["main"], "true").0, 0);
+}
+
+#[test]
+#[ignore = "needs git"]
+fn the_recipe_fails_on_violated_rules() {
+    let repository = Repository::new("rules", &shop(), &shop().to_json());
+    let rule = |header: &str| {
+        format!("[require.a]\nroutes = [\"/hello\"]\nheaders = {{ {header} = \"nosniff\" }}\n")
+    };
+    repository.write("policy.rules", &rule("x-content-type-options"));
+    assert_eq!(repository.recipe(&["main"], "false").0, 0);
+    repository.write("policy.rules", &rule("x-own"));
+    let (code, said) = repository.recipe(&["main"], "false");
+    assert!(code == 1 && said.contains("it has no `x-own`"), "{code}: {said}");
+    assert!(repository.result("policy.md").contains("## Rules"), "{said}");
+    assert!(repository.result("policy-rules.sarif").contains("require.a"), "{said}");
+    // The base has rules, and the checkout has none.
+    repository.git(&["checkout", "-q", "main"]);
+    repository.write("policy.rules", &rule("x-own"));
+    repository.git(&["add", "policy.rules"]);
+    repository.commit("rules");
+    repository.git(&["rm", "-q", "policy.rules"]);
+    let (code, said) = repository.recipe(&["main"], "false");
+    assert!(code == 2 && said.contains("there is no policy.rules"), "{code}: {said}");
 }

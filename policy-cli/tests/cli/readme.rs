@@ -38,6 +38,13 @@ fn the_commands_of_the_readme_and_of_the_guide_run() {
         let mut words = words(line).split_off(2);
         match &*words[0] {
             "code" => (),
+            // The rules are not beside the manifests.
+            "check" => {
+                let rules = "[require.csrf]\nroutes = [\"**\"]\ncsrf = true\n";
+                let rules = crate::run::folder("readme", &[("policy.rules", rules)]);
+                let rules = rules.join("policy.rules").display().to_string();
+                words.extend(["shop.json".to_owned(), "--rules".to_owned(), rules]);
+            }
             // There is no such branch in every clone.
             "diff" => {
                 assert_eq!(words[1], "origin/main");
@@ -55,5 +62,5 @@ fn the_commands_of_the_readme_and_of_the_guide_run() {
         assert!(ran.code < 2 && !ran.out.is_empty(), "{line}: {} {}", ran.code, ran.err);
         run += 1;
     }
-    assert_eq!(run, 12);
+    assert_eq!(run, 14);
 }

@@ -144,7 +144,7 @@ fn of_sockets(
         .map(|(name, ((before, after), default))| (name, before.or(default), after.or(default)))
 }
 
-pub(crate) fn rate_words(limits: &RouteLimits) -> String {
+fn rate_words(limits: &RouteLimits) -> String {
     limits.rate.map_or_else(
         || "none".to_owned(),
         |rate| {
@@ -154,17 +154,20 @@ pub(crate) fn rate_words(limits: &RouteLimits) -> String {
     )
 }
 
+/// A rate as its attribute has it, such as `5/min per address`.
+pub(crate) fn shown_rate(rate: RouteRate) -> String {
+    let by = match rate.by {
+        RateKey::Address => "address",
+        RateKey::Principal => "principal",
+        _ => "client",
+    };
+    format!("{} per {by}", rate_in_words(rate.count, rate.per_ms))
+}
+
 fn cell(ShownRoute { route, .. }: ShownRoute<'_>) -> Cell {
     let RouteLimits { body, timeout_ms, rate, concurrency, message, silence_ms, .. } = route.limits;
     let RouteLimits { sockets, sockets_per_caller, .. } = route.limits;
-    let rate = rate.map(|rate| {
-        let by = match rate.by {
-            RateKey::Address => "address",
-            RateKey::Principal => "principal",
-            _ => "client",
-        };
-        format!("{} per {by}", rate_in_words(rate.count, rate.per_ms))
-    });
+    let rate = rate.map(shown_rate);
     let words = [
         body.map(|bytes| format!("body {}", bytes_in_words(bytes))),
         timeout_ms.map(|millis| format!("timeout {}", millis_in_words(millis))),

@@ -33,7 +33,7 @@ pub use headers::Headers;
 pub(crate) use headers::is_as_strict;
 pub use jsonp::Jsonp;
 pub use limits::{RouteLimits, RouteRate};
-pub(crate) use limits::{exceeds, rate_words};
+pub(crate) use limits::{exceeds, shown_rate};
 pub use route::{ManifestRoute, RouteKind};
 pub(crate) use route::{WrittenRoute, json, sample};
 

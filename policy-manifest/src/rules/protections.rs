@@ -3,7 +3,7 @@
 use super::{error::plain, rule::Require};
 use crate::{
     Manifest, ManifestRoute, RouteRate,
-    facets::{exceeds, is_as_strict, rate_words, storers},
+    facets::{exceeds, is_as_strict, shown_rate, storers},
 };
 
 /// A protection that is missing or too weak: the facet that states it, and the words.
@@ -34,12 +34,9 @@ fn of_rate(route: &ManifestRoute, required: RouteRate, text: &str) -> Option<Str
     let is_of_any = !text.contains(" per ");
     let by = own.filter(|_| is_of_any).map_or(required.by, |own| own.by);
     let required = RouteRate { by, ..required };
-    exceeds(own, Some(required)).then(|| {
-        format!(
-            "its rate is {}, and at least as strict as `{text}` is required",
-            rate_words(&route.limits)
-        )
-    })
+    let words = own.map_or_else(|| "none".to_owned(), |own| format!("`{}`", shown_rate(own)));
+    exceeds(own, Some(required))
+        .then(|| format!("its rate is {words}, and at least as strict as `{text}` is required"))
 }
 
 /// A set for all responses and one for pages: each that has the header has to be as strict.

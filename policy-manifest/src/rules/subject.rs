@@ -261,7 +261,7 @@ impl Subject {
             age: Some(0),
             issuer,
         };
-        let callers = self.callers(route, login);
+        let callers = self.callers(route, method, login);
         let found = self.senders(route, question.from).into_iter().find_map(|sender| {
             let mut callers = callers.iter();
             let credentials = callers.find(|credentials| {
@@ -277,6 +277,7 @@ impl Subject {
     fn callers(
         &self,
         route: &ManifestRoute,
+        method: &str,
         login: impl Fn(Option<String>) -> Login,
     ) -> Vec<Credentials> {
         let requirement = requirement(route);
@@ -287,7 +288,8 @@ impl Subject {
         }
         if requirement.session || route.takes_session {
             let cookie = Cookie::Session(valid(None));
-            callers.push(Credentials { cookie, has_csrf: true, ..Credentials::default() });
+            let has_csrf = !method::is_safe(method);
+            callers.push(Credentials { cookie, has_csrf, ..Credentials::default() });
         }
         let mut issuers: Vec<Option<String>> = match requirement.issuers.is_empty() {
             true => vec![None],

@@ -95,12 +95,26 @@ const CHANGES: [Change; 10] = [
         },
         "GET /debug/env",
     ),
-    (|shop| route(shop, "/tickets/{id}").cors = cors("https://a.partner.example"), "GET,PUT /tickets/{id}"),
-    (|shop| route(shop, "/admin/users").cors = cors("https://www.shop.example"), "GET /admin/users"),
-    (|shop| route(shop, "/tickets/{id}").csrf = Csrf::Exempt("why".to_owned()), "PUT /tickets/{id}"),
+    (
+        |shop| route(shop, "/tickets/{id}").cors = cors("https://a.partner.example"),
+        "GET,PUT /tickets/{id}",
+    ),
+    (
+        |shop| route(shop, "/admin/users").cors = cors("https://www.shop.example"),
+        "GET /admin/users",
+    ),
+    (
+        |shop| route(shop, "/tickets/{id}").csrf = Csrf::Exempt("why".to_owned()),
+        "PUT /tickets/{id}",
+    ),
     (|shop| route(shop, "/login").limits.rate = None, "POST /login"),
     (|shop| route(shop, "/login").headers = None, "POST /login"),
-    (|shop| route(shop, "/me/orders").cache = Some(Cache { s_maxage: Some(60), ..Cache::default() }), "GET /me/orders"),
+    (
+        |shop| {
+            route(shop, "/me/orders").cache = Some(Cache { s_maxage: Some(60), ..Cache::default() })
+        },
+        "GET /me/orders",
+    ),
     (|shop| route(shop, "/admin/users/{id}").auth = session("support"), "DELETE /admin/users/{id}"),
 ];
 
@@ -116,7 +130,10 @@ fn every_recipe_holds_for_one_policy_and_is_violated_by_another() {
         let bad = checked(recipe, &bad);
         assert_eq!(bad.problems, [], "{recipe}");
         let routes: Vec<_> = bad.violations.iter().map(|it| it.routes.join("; ")).collect();
-        assert!(!routes.is_empty() && routes.iter().all(|routes| routes == expected), "{recipe}\n{routes:?}");
+        assert!(
+            !routes.is_empty() && routes.iter().all(|routes| routes == expected),
+            "{recipe}\n{routes:?}"
+        );
         assert!(!bad.holds());
     }
 }

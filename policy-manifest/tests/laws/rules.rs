@@ -80,9 +80,12 @@ const PLACES: [(RouteKind, &str); 7] = [
 ];
 
 fn app() -> impl Strategy<Value = Manifest> {
-    let csrf = select(
-        &[Csrf::Token, Csrf::Origin, Csrf::OriginElseToken, Csrf::Exempt("why".to_owned())][..],
-    );
+    let csrf = select(vec![
+        Csrf::Token,
+        Csrf::Origin,
+        Csrf::OriginElseToken,
+        Csrf::Exempt("why".to_owned()),
+    ]);
     let parts =
         (auth(), cors(), csrf, any::<bool>(), subsequence(&["GET", "POST", "PUT"][..], 1..=3));
     let routes = (subsequence(&PLACES[..], 1..=5), vec(parts, 5));

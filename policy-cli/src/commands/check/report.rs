@@ -1,6 +1,6 @@
 //! What a check finds, in each format.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, path::Path};
 
 use policy_manifest::{
     FindingSeverity,
@@ -121,7 +121,7 @@ impl<'g> Report<'g> {
             let _ = write!(text, "\n### {severity}: {} ({rule})\n\n", with_code(&violation.about));
             for (name, value) in group.facts(violation) {
                 let value = match name {
-                    "policy" | "why" => with_code(&value),
+                    "policy" | "why" | "witness" => with_code(&value),
                     _ => code(&value),
                 };
                 let _ = writeln!(text, "- {name}: {value}");
@@ -236,7 +236,7 @@ impl<'g> Report<'g> {
             message: problem.message.clone(),
             help: problem.help.clone(),
             location: Some(SarifLocation {
-                file: problem.place.file.clone(),
+                file: below_repository(&problem.place.file),
                 line: problem.place.line,
             }),
             routes: Vec::new(),
@@ -244,6 +244,16 @@ impl<'g> Report<'g> {
         });
         sarif::render(&violations.chain(excepted).chain(problems).collect::<Vec<_>>())
     }
+}
+
+/// The path of a file from the root of its repository.
+fn below_repository(file: &str) -> String {
+    let path = Path::new(file).canonicalize().ok();
+    let below = path.as_deref().and_then(|path| {
+        let root = path.ancestors().find(|folder| folder.join(".git").exists())?;
+        path.strip_prefix(root).ok()
+    });
+    below.map_or_else(|| file.to_owned(), |below| below.display().to_string())
 }
 
 fn value(group: &Group, violation: &Violation) -> Value {
