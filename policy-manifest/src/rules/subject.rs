@@ -166,21 +166,17 @@ impl Subject {
         if !glob.starts_with('/') {
             return Vec::new();
         }
-        let deep = vec![self.fresh.as_str(); self.depth + 1].join("/");
-        let texts = ["", self.fresh.as_str(), deep.as_str()];
-        let mut paths: Vec<String> = texts
-            .into_iter()
-            .map(|rest| {
-                let plain = glob.split('/').map(|segment| {
-                    let is_parameter = segment.starts_with('{') && segment.ends_with('}');
-                    if is_parameter { self.fresh.as_str() } else { segment }
-                });
-                let path = plain.collect::<Vec<_>>().join("/").replace("**", rest);
-                path.replace('*', &self.fresh).replace('?', "1")
-            })
-            .collect();
-        paths.dedup();
-        paths
+        let fresh = self.fresh.as_str();
+        let plain = glob.split('/').map(|segment| {
+            let is_parameter = segment.starts_with('{') && segment.ends_with('}');
+            if is_parameter { fresh } else { segment }
+        });
+        let plain = plain.collect::<Vec<_>>().join("/").replace('?', "1");
+        let deep = vec![fresh; self.depth + 1].join("/");
+        // Stars stand for no text, too.
+        let rests = ["", fresh, deep.as_str()].map(|rest| plain.replace("**", rest));
+        let paths = rests.iter().flat_map(|path| ["", fresh].map(|text| path.replace('*', text)));
+        paths.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// A path of a route by which it serves a method.
