@@ -146,6 +146,10 @@ fn the_schema_of_rules_and_their_reader_refuse_alike() {
         (format!("{except}why = \" \""), false),
         (format!("{except}why = \"b\"\nuntil = \"2027-01-31\""), true),
         (format!("{except}why = \"b\"\nuntil = \"31.1.2027\""), false),
+        ("[lifetimes]\nsession = \"12 h\"\ntoken = \"15 min\"".to_owned(), true),
+        ("[lifetimes]\nsession = \"12h\"".to_owned(), false),
+        ("[lifetimes]\nsession = \"0 h\"".to_owned(), false),
+        ("[lifetimes]\nsessions = \"12 h\"".to_owned(), false),
         (except.to_owned(), false),
     ] {
         let value = serde_json::to_value(toml::from_str::<toml::Table>(&text).unwrap()).unwrap();

@@ -13,8 +13,8 @@ use super::{
     Violation,
     budget::Budget,
     error::plain,
-    protections::faults,
-    rule::{Never, Require, Statement},
+    protections::{faults, too_long},
+    rule::{Lifetime, Never, Require, Statement},
     selector::{Selector, methods_of},
     subject::{Asked, From, Question, Subject},
 };
@@ -66,11 +66,17 @@ struct Run<'r> {
 struct Unit {
     policy: usize,
     rule: usize,
+    /// None for a fact of the app.
+    at: Option<At>,
+    facet: &'static str,
+    about: Rc<str>,
+}
+
+/// A method of a route, and a request to it.
+struct At {
     route: usize,
     method: String,
     path: Rc<str>,
-    facet: &'static str,
-    about: Rc<str>,
     asked: Asked,
 }
 
@@ -121,8 +127,8 @@ impl Run<'_> {
                     _ => continue,
                 };
                 let about = Rc::clone(about);
-                let (path, facet) = (path.into(), "auth");
-                self.add(Unit { policy, rule, route, method, path, facet, about, asked })?;
+                let at = Some(At { route, method, path: path.into(), asked });
+                self.add(Unit { policy, rule, at, facet: "auth", about })?;
             }
         }
         Ok(())
@@ -134,7 +140,23 @@ impl Run<'_> {
             Statement::Public => Ok(()),
             Statement::Never(never) => self.never(number, rule, never),
             Statement::Require(require) => self.require(number, rule, require),
+            Statement::Lifetimes(most) => self.lifetimes(number, most),
         }
+    }
+
+    fn lifetimes(
+        &mut self,
+        rule: usize,
+        most: &BTreeMap<Lifetime, (u64, String)>,
+    ) -> Result<(), CheckError> {
+        for policy in 0..self.subjects.len() {
+            let app = self.subjects.get(policy).map(|subject| &subject.side.manifest.app);
+            let faults: Vec<_> = app.into_iter().flat_map(|app| too_long(app, most)).collect();
+            for about in faults {
+                self.add(Unit { policy, rule, at: None, facet: "app", about: about.into() })?;
+            }
+        }
+        Ok(())
     }
 
     fn never(&mut self, number: usize, rule: &Rule, never: &Never) -> Result<(), CheckError> {
@@ -182,9 +204,9 @@ impl Run<'_> {
                         // Refused responses have the same policy.
                         let found = self.answer(policy, route, (method, &path), everybody)?;
                         let asked = found.unwrap_or_default();
-                        let (about, path) = (Rc::clone(&about), path.into());
-                        let (rule, method) = (number, method.clone());
-                        self.add(Unit { policy, rule, route, method, path, facet, about, asked })?;
+                        let at = At { route, method: method.clone(), path: path.into(), asked };
+                        let (rule, at, about) = (number, Some(at), Rc::clone(&about));
+                        self.add(Unit { policy, rule, at, facet, about })?;
                     }
                 }
             }
@@ -215,8 +237,8 @@ impl Run<'_> {
             let route = self.routes(policy).get(route).map(name).unwrap_or_default();
             return Err(CheckError::Mismatch { rule, route });
         }
-        let path = path.into();
-        self.add(Unit { policy, rule, route, method, path, facet, about, asked })
+        let at = Some(At { route, method, path: path.into(), asked });
+        self.add(Unit { policy, rule, at, facet, about })
     }
 
     fn add(&mut self, unit: Unit) -> Result<(), CheckError> {
@@ -390,17 +412,21 @@ impl Run<'_> {
     /// Whether an exception is about a violation: it names the route as reports do, or its path and
     /// some of its methods.
     fn covers(&self, line: &Suppression, unit: &Unit) -> bool {
-        let rule = self.rules.get(unit.rule);
-        let route = self.routes(unit.policy).get(unit.route);
-        let (Some(rule), Some(route), Some(text)) = (rule, route, &line.route) else {
+        let (Some(rule), Some(text)) = (self.rules.get(unit.rule), &line.route) else {
             return false;
         };
-        let is_named = |text: &str| {
-            let (methods, path) = text.split_once(' ').unwrap_or(("", text));
-            path == route.path
-                && (methods.is_empty() || methods.split(',').any(|method| method == unit.method))
+        let is_named = match &unit.at {
+            None => text == "app",
+            Some(At { route, method, .. }) => {
+                self.routes(unit.policy).get(*route).is_some_and(|route| {
+                    let (methods, path) = text.split_once(' ').unwrap_or(("", text));
+                    let is_method =
+                        methods.is_empty() || methods.split(',').any(|named| named == method);
+                    (path == route.path && is_method) || *text == name(route)
+                })
+            }
         };
-        rule.id == line.lint && (is_named(text) || *text == name(route))
+        rule.id == line.lint && is_named
     }
 
     /// What is wrong with an exception.
@@ -446,9 +472,11 @@ impl Run<'_> {
             BTreeMap::new();
         for (unit, exception) in units {
             let key = (unit.policy, unit.rule, Rc::clone(&unit.about), exception);
-            let (route, method) = (unit.route, unit.method.clone());
+            let at = unit.at.as_ref().map(|at| (at.route, at.method.clone()));
             let (_, routes) = groups.entry(key).or_insert_with(|| (unit, Routes::new()));
-            routes.entry(route).or_default().insert(method);
+            if let Some((route, method)) = at {
+                routes.entry(route).or_default().insert(method);
+            }
         }
         let groups = groups.into_iter();
         let joined = groups.filter_map(|((.., exception), (unit, routes))| {
@@ -463,14 +491,17 @@ impl Run<'_> {
                     false => format!("{} {}", methods.join(","), route.path),
                 })
             });
-            let routes = routes.collect();
+            let mut routes: Vec<String> = routes.collect();
+            if unit.at.is_none() {
+                routes.push("app".to_owned());
+            }
             let violation = Violation {
                 policy: unit.policy,
                 rule: self.rules.get(unit.rule)?.clone(),
                 routes,
                 facet: unit.facet,
                 about: unit.about.to_string(),
-                witness: self.witness(&unit)?,
+                witness: self.witness(&unit),
             };
             Some((violation, exception))
         });
@@ -479,8 +510,8 @@ impl Run<'_> {
 
     fn witness(&self, unit: &Unit) -> Option<RuleWitness> {
         let side = &self.subjects.get(unit.policy)?.side;
-        let (sender, credentials) = &unit.asked;
-        let target = (unit.method.as_str(), &*unit.path);
+        let At { method, path, asked: (sender, credentials), .. } = unit.at.as_ref()?;
+        let target = (method.as_str(), &**path);
         let request = probe::request(target, sender, credentials, &side.identity);
         let caller = credentials.caller();
         let decision = side.engine.decide(&request, &caller);

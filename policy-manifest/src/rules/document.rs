@@ -1,6 +1,6 @@
 //! Reads a document of rules.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use policy_core::limits::rate_of;
 use toml::de::{DeTable, DeValue};
@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 use super::{
     CallerKind, Exception, Place, Rule, RulesError,
     error::plain,
-    rule::{Never, Require, Statement, Storers},
+    rule::{Lifetime, Never, Require, Statement, Storers},
     selector::Selector,
     table::{Fields, Reader},
 };
@@ -26,7 +26,7 @@ pub(super) struct Document {
     pub(super) exceptions: Vec<Exception>,
 }
 
-const KEYS: [&str; 5] = ["extends", "public", "never", "require", "except"];
+const KEYS: [&str; 6] = ["extends", "public", "never", "require", "lifetimes", "except"];
 const OF_RULE: [&str; 4] = ["routes", "kinds", "severity", "why"];
 const OF_PUBLIC: [&str; 3] = ["routes", "severity", "why"];
 const OF_NEVER: [&str; 6] =
@@ -64,6 +64,9 @@ impl Document {
             fields.finish(&OF_PUBLIC)?;
             document.rules.push(rule);
         }
+        if let Some(fields) = table.table("lifetimes")? {
+            document.rules.push(lifetimes(&fields, is_shared)?);
+        }
         for (kind, read) in [("never", never as fn(&Fields<'_, '_>) -> Read), ("require", require)]
         {
             let Some(named) = table.table(kind)? else { continue };
@@ -91,6 +94,50 @@ impl Document {
 
 type Read = Result<Statement, RulesError>;
 
+/// The longest lifetimes of what the app issues.
+fn lifetimes(fields: &Fields<'_, '_>, is_shared: bool) -> Result<Rule, RulesError> {
+    let mut most = BTreeMap::new();
+    for (key, lifetime) in Lifetime::ALL {
+        let Some((text, at)) = fields.text(key)? else { continue };
+        let seconds = seconds_of(&text).ok_or_else(|| {
+            let message = format!("`{}` is no time", plain(&text));
+            fields.error(at, message, "write a time such as `30 min`, `12 h` or `30 d`")
+        })?;
+        most.insert(lifetime, (seconds, text));
+    }
+    let names = Lifetime::ALL.map(|(name, _)| name);
+    fields.finish(&[&names[..], &["severity", "why"]].concat())?;
+    if most.is_empty() {
+        let help = "write what ends, such as `session = \"12 h\"`";
+        return Err(fields.error(fields.at, "it limits nothing", help));
+    }
+    let (severity, why) = words(fields)?;
+    let (id, place, routes) = ("lifetimes".to_owned(), fields.place(), Vec::new());
+    let statement = Statement::Lifetimes(most);
+    Ok(Rule { id, severity, why, place, is_shared, routes, kinds: None, statement })
+}
+
+/// The seconds of a time such as `12 h`.
+fn seconds_of(text: &str) -> Option<u64> {
+    let (number, unit) = text.split_once(' ')?;
+    let unit = match unit {
+        "s" => 1,
+        "min" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return None,
+    };
+    let is_plain = number.bytes().all(|byte| byte.is_ascii_digit());
+    number.parse::<u64>().ok().filter(|number| is_plain && *number > 0)?.checked_mul(unit)
+}
+
+/// The severity of a rule and its reason.
+fn words(fields: &Fields<'_, '_>) -> Result<(FindingSeverity, String), RulesError> {
+    let severities = FindingSeverity::ALL.map(|severity| (severity.name(), severity));
+    let severity = fields.choice("severity", severities)?.unwrap_or(FindingSeverity::High);
+    Ok((severity, fields.text("why")?.map(|(text, _)| text).unwrap_or_default()))
+}
+
 /// What all rules have.
 fn base(
     fields: &Fields<'_, '_>,
@@ -105,12 +152,7 @@ fn base(
             .map_err(|(what, help)| fields.error(at, format!("`{}` {what}", plain(&text)), help))
     });
     let routes = routes.collect::<Result<Vec<_>, _>>()?;
-    let severity =
-        match fields.choice("severity", FindingSeverity::ALL.map(|it| (it.name(), it)))? {
-            Some(severity) => severity,
-            None => FindingSeverity::High,
-        };
-    let why = fields.text("why")?.map(|(text, _)| text).unwrap_or_default();
+    let (severity, why) = words(fields)?;
     let place = fields.place();
     Ok(Rule { id, severity, why, place, is_shared, routes, kinds: None, statement })
 }

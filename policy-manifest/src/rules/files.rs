@@ -90,8 +90,8 @@ impl Rules {
         let mut known: BTreeMap<&str, &Rule> = BTreeMap::new();
         for rule in &self.rules {
             let Some(other) = known.insert(&rule.id, rule) else { continue };
-            // Each file adds to the list of public routes.
-            if rule.id != "public" {
+            // Each file adds to the list of public routes, and has lifetimes of its own.
+            if rule.id != "public" && rule.id != "lifetimes" {
                 let message = format!("`{}` is also a rule of {}", rule.id, other.place);
                 let help = "give one of them another name".to_owned();
                 return Err(RulesError { place: rule.place.clone(), message, help });

@@ -1,8 +1,13 @@
 //! What a route lacks of the protections that a rule requires, apart from CSRF.
 
-use super::{error::plain, rule::Require};
+use std::collections::BTreeMap;
+
+use super::{
+    error::plain,
+    rule::{Lifetime, Require},
+};
 use crate::{
-    Manifest, ManifestRoute, RouteRate,
+    AppFacts, Manifest, ManifestRoute, RouteRate,
     facets::{exceeds, is_as_strict, shown_rate, storers},
 };
 
@@ -26,6 +31,52 @@ pub(super) fn faults(manifest: &Manifest, route: &ManifestRoute, require: &Requi
         faults.push(("cache", format!("its caching is {has}, and `{}` is required", most.name())));
     }
     faults
+}
+
+/// What lives for longer than a rule allows, or for an unstated time.
+pub(super) fn too_long(
+    app: &AppFacts,
+    most: &BTreeMap<Lifetime, (u64, String)>,
+) -> impl Iterator<Item = String> {
+    most.iter().flat_map(|(lifetime, (most, text))| {
+        let (sessions, tokens) = (app.sessions.as_ref(), app.tokens.as_ref());
+        let signing = tokens.filter(|facts| facts.issuer.is_some());
+        // What an app does not have lives for no time.
+        let times: Vec<(&str, Option<u64>)> = match lifetime {
+            Lifetime::Session => sessions.map_or(Vec::new(), |facts| {
+                let remembered = facts.remembered_absolute_s.map(Some);
+                let remembered =
+                    remembered.map(|time| ("a session of a user who stays logged in", time));
+                [("a session", facts.absolute_s)].into_iter().chain(remembered).collect()
+            }),
+            Lifetime::SessionIdle => sessions.map_or(Vec::new(), |facts| {
+                let remembered = facts.remembered_idle_s.map(Some);
+                let remembered = remembered
+                    .map(|time| ("a session without requests of a user who stays logged in", time));
+                [("a session without requests", facts.idle_s)]
+                    .into_iter()
+                    .chain(remembered)
+                    .collect()
+            }),
+            Lifetime::Token => {
+                signing.map(|facts| ("a token", facts.lifetime_s)).into_iter().collect()
+            }
+            // Not every app has refresh tokens.
+            Lifetime::RefreshToken => {
+                let time = signing.and_then(|facts| facts.refresh_lifetime_s);
+                time.map(|time| ("a refresh token", Some(time))).into_iter().collect()
+            }
+        };
+        let too_long = times.into_iter().filter(|(_, time)| time.is_none_or(|time| time > *most));
+        let words = too_long.map(move |(what, time)| {
+            let lives = time.map_or_else(
+                || "for a time that the policy does not state".to_owned(),
+                |time| format!("for {time} s"),
+            );
+            format!("{what} lives {lives}, and at most `{text}` is required")
+        });
+        words.collect::<Vec<_>>()
+    })
 }
 
 fn of_rate(route: &ManifestRoute, required: RouteRate, text: &str) -> Option<String> {

@@ -38,14 +38,15 @@ pub struct Violation {
     pub policy: usize,
     /// The rule.
     pub rule: Rule,
-    /// The routes, such as `GET /orders/{id}`.
+    /// The routes, such as `GET /orders/{id}`, or `app`.
     pub routes: Vec<String>,
     /// The facet that is at fault, as [`Sources`] names it.
     pub facet: &'static str,
     /// What the routes do against the rule.
     pub about: String,
-    /// A request to the first of the routes, about which the engine of the policy was asked.
-    pub witness: RuleWitness,
+    /// A request to the first of the routes, about which the engine of the policy was asked; none if
+    /// the rule is about a fact of the app.
+    pub witness: Option<RuleWitness>,
 }
 
 /// A request that shows a violation.
@@ -123,7 +124,9 @@ impl std::fmt::Display for Violation {
         writeln!(f, "{}: {about} ({})", rule.severity, rule.id)?;
         let routes: Vec<_> = routes.iter().map(|route| plain(route)).collect();
         writeln!(f, "  at       {}", routes.join("; "))?;
-        writeln!(f, "  witness  {witness}")?;
+        if let Some(witness) = witness {
+            writeln!(f, "  witness  {witness}")?;
+        }
         if !rule.why.is_empty() {
             writeln!(f, "  why      {}", plain(&rule.why))?;
         }

@@ -39,6 +39,26 @@ pub(super) enum Statement {
     Never(Never),
     /// They have these protections.
     Require(Require),
+    /// Credentials of the app live no longer.
+    Lifetimes(BTreeMap<Lifetime, (u64, String)>),
+}
+
+/// What lives for some time, for the most seconds that a rule allows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Lifetime {
+    Session,
+    SessionIdle,
+    Token,
+    RefreshToken,
+}
+
+impl Lifetime {
+    pub(super) const ALL: [(&'static str, Self); 4] = [
+        ("session", Self::Session),
+        ("session-idle", Self::SessionIdle),
+        ("token", Self::Token),
+        ("refresh-token", Self::RefreshToken),
+    ];
 }
 
 /// Who does not reach a route.

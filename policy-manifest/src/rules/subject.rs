@@ -293,7 +293,8 @@ impl Subject {
         };
         let accepted =
             self.side.manifest.app.tokens.iter().flat_map(|facts| &facts.accepts).take(1);
-        issuers.extend(accepted.filter(|_| requirement.issuers.is_empty()).cloned().map(Some));
+        let accepted = accepted.filter(|_| requirement.issuers.is_empty());
+        issuers.extend(accepted.map(|facts| Some(facts.issuer.clone())));
         let named = requirement.issuers.iter();
         issuers.extend(named.map(|issuer| (issuer != OWN_ISSUER).then(|| issuer.clone())));
         for issuer in issuers {

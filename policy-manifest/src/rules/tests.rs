@@ -61,7 +61,10 @@ fn checked(rules: &str, manifest: &Manifest) -> Checked {
 
 /// Asks a new engine about the witness.
 fn replay(manifest: &Manifest, violation: &Violation) {
-    let RuleWitness { request, caller, decision, .. } = &violation.witness;
+    let Some(RuleWitness { request, caller, decision, .. }) = &violation.witness else {
+        assert_eq!(violation.routes, ["app"]);
+        return;
+    };
     let manifest = manifest.clone().normal();
     let again = Engine::new(&manifest).unwrap().decide(request, caller);
     assert_eq!(again.outcome, decision.outcome, "{violation}");
@@ -75,7 +78,7 @@ fn found(rules: &str, routes: Vec<ManifestRoute>) -> Vec<String> {
     let checked = checked(rules, &app(routes));
     assert_eq!(checked.problems, []);
     let violations = checked.violations.iter().map(|violation| {
-        let outcome = match violation.witness.decision.outcome {
+        let outcome = match violation.witness.as_ref().unwrap().decision.outcome {
             Outcome::Reached => "reached",
             _ => "refused",
         };
@@ -114,7 +117,10 @@ fn callers_without_a_role_do_not_reach_a_route() {
     }
     let checked = checked(rules, &app(vec![users(session(&["admin", "staff"]))]));
     assert_eq!(checked.violations[0].about, "callers without the roles `admin` reach it");
-    assert_eq!(checked.violations[0].witness.credentials, "a session with the role `staff`");
+    assert_eq!(
+        checked.violations[0].witness.as_ref().unwrap().credentials,
+        "a session with the role `staff`"
+    );
 }
 
 #[test]
@@ -325,6 +331,37 @@ fn required_caching_keeps_responses_from_other_caches() {
     }
 }
 
+#[test]
+fn what_lives_longer_than_a_rule_allows_is_a_violation() {
+    let rules = "[lifetimes]\nsession = \"12 h\"\nsession-idle = \"30 min\"\ntoken = \"15 min\"\nrefresh-token = \"30 d\"";
+    let of = |change: fn(&mut SessionFacts, &mut TokenFacts)| {
+        let mut manifest = app(Vec::new());
+        let sessions = manifest.app.sessions.as_mut().unwrap();
+        (sessions.absolute_s, sessions.idle_s) = (Some(43_200), Some(1_800));
+        let tokens = manifest.app.tokens.as_mut().unwrap();
+        (tokens.lifetime_s, tokens.refresh_lifetime_s) = (Some(900), Some(2_592_000));
+        change(sessions, tokens);
+        let found = checked(rules, &manifest);
+        let abouts = found.violations.iter().map(|violation| violation.about.clone());
+        abouts.collect::<Vec<_>>()
+    };
+    assert_eq!(of(|_, _| ()), [""; 0]);
+    let found = of(|sessions, _| sessions.absolute_s = Some(43_201));
+    assert_eq!(found, ["a session lives for 43201 s, and at most `12 h` is required"]);
+    assert_eq!(of(|sessions, _| sessions.remembered_absolute_s = Some(50_000)).len(), 1);
+    assert_eq!(of(|sessions, _| sessions.idle_s = None).len(), 1);
+    assert_eq!(of(|sessions, _| sessions.remembered_idle_s = Some(1_801)).len(), 1);
+    assert_eq!(of(|_, tokens| tokens.lifetime_s = Some(901)).len(), 1);
+    assert_eq!(of(|_, tokens| tokens.refresh_lifetime_s = Some(2_592_001)).len(), 1);
+    assert_eq!(of(|_, tokens| tokens.refresh_lifetime_s = None), [""; 0]);
+    let excepted =
+        "[[except]]\nrule = \"lifetimes\"\nroute = \"app\"\nwho = \"ada\"\nwhy = \"a kiosk\"";
+    let mut manifest = app(Vec::new());
+    manifest.app.tokens = None;
+    let found = checked(&format!("[lifetimes]\nsession = \"12 h\"\n{excepted}"), &manifest);
+    assert!(found.holds() && found.excepted.len() == 1, "{found:?}");
+}
+
 const EXCEPTED: &str = "
     [never.strangers]
     routes = [\"/admin/**\"]
@@ -480,6 +517,8 @@ fn malformed_rules_are_refused_with_their_line() {
             "[never.a]\nroutes = [\"/a\\u001b[31m\\n::error::\"]",
             "policy.rules:2: `/a\\u{1b}[31m\\n::error::`",
         ),
+        ("[lifetimes]\nsession = \"12\"", "policy.rules:2: `12` is no time"),
+        ("[lifetimes]\nwhy = \"a\"", "policy.rules:1: it limits nothing"),
         ("a = ", "policy.rules:1: "),
     ] {
         let error = match Rules::parse("policy.rules", rules) {

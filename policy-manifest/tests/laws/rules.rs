@@ -443,7 +443,7 @@ fn a_rule_is_violated_by_the_requests_that_it_is_against() {
         let checked = check(&rules, &[policy], today).expect("a policy");
         let mut found = BTreeSet::new();
         for violation in &checked.violations {
-            let witness = &violation.witness;
+            let witness = violation.witness.as_ref().expect("a request");
             let again = engine.decide(&witness.request, &witness.caller);
             prop_assert_eq!(again.outcome, witness.decision.outcome);
             for route in &violation.routes {

@@ -42,9 +42,9 @@ impl Group {
         lines.find(source, violation.routes.iter().map(String::as_str))
     }
 
-    fn curl(&self, violation: &Violation) -> String {
+    fn curl(&self, violation: &Violation) -> Option<String> {
         let own = self.input(violation).and_then(|it| it.manifest.app.public_origin.as_deref());
-        witness::curl(&violation.witness.request, own)
+        Some(witness::curl(&violation.witness.as_ref()?.request, own))
     }
 
     /// The facts about a violation, in order.
@@ -54,12 +54,9 @@ impl Group {
         let more = violation.routes.len() - shown.len();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let name = self.input(violation).map(|input| input.name.clone()).unwrap_or_default();
-        let mut facts = vec![
-            ("policy", name),
-            ("at", shown.join("; ") + &more),
-            ("witness", violation.witness.to_string()),
-            ("curl", self.curl(violation)),
-        ];
+        let mut facts = vec![("policy", name), ("at", shown.join("; ") + &more)];
+        facts.extend(violation.witness.iter().map(|witness| ("witness", witness.to_string())));
+        facts.extend(self.curl(violation).map(|line| ("curl", line)));
         if !violation.rule.why.is_empty() {
             facts.push(("why", violation.rule.why.clone()));
         }
@@ -204,13 +201,7 @@ impl<'g> Report<'g> {
                 FindingSeverity::Medium => SarifLevel::Warning,
                 FindingSeverity::Low | FindingSeverity::Info => SarifLevel::Note,
             },
-            message: format!(
-                "{}: {}, at {}; for example {}",
-                violation.rule.severity,
-                violation.about,
-                violation.routes.join("; "),
-                violation.witness
-            ),
+            message: message(violation),
             help: match violation.rule.why.as_str() {
                 "" => "correct the policy of these routes, or except them by name".to_owned(),
                 why => why.to_owned(),
@@ -246,6 +237,13 @@ impl<'g> Report<'g> {
     }
 }
 
+/// What was found, in one line.
+fn message(violation: &Violation) -> String {
+    let Violation { rule, about, routes, witness, .. } = violation;
+    let example = witness.iter().map(|witness| format!("; for example {witness}"));
+    format!("{}: {about}, at {}{}", rule.severity, routes.join("; "), example.collect::<String>())
+}
+
 /// The path of a file from the root of its repository.
 fn below_repository(file: &str) -> String {
     let path = Path::new(file).canonicalize().ok();
@@ -268,11 +266,11 @@ fn value(group: &Group, violation: &Violation) -> Value {
         "why": rule.why,
         "routes": routes,
         "facet": facet,
-        "witness": {
+        "witness": witness.as_ref().map(|witness| json!({
             "request": witness.to_string(),
             "credentials": witness.credentials,
             "curl": group.curl(violation),
-        },
+        })),
         "line": line.map(|line| json!({ "file": line.file, "line": line.line })),
         "place": { "file": rule.place.file, "line": rule.place.line },
     })
