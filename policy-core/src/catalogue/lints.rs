@@ -62,6 +62,10 @@ entries! {
     UnboundedOrigins Sure "lint.unbounded-origins",
         "the list of origins that is given at run time may name any origin",
         "add a bound, as in `config(\"partners\", within = [\"https://*.partner.example\"])`";
+    /// A server on the machine of a visitor, in an app that has a public origin.
+    DevelopmentOrigin Heuristic "lint.development-origin",
+        "a server on the machine of a visitor acts with the session of the visitor, as in development, but the app has a public origin",
+        "grant this origin in the development profile only, or remove `credentials`";
     /// The own origin among those of others.
     OwnOrigin Sure "lint.own-origin",
         "pages of the app itself need no CORS, but their origin is granted",
@@ -74,6 +78,10 @@ entries! {
     SharedCacheSplit Sure "lint.shared-cache-split",
         "a shared cache keeps one copy of this public response for each origin",
         "write `origins = [\"*\"]` if everybody may read it, or `private`";
+    /// A response for the holder of a one-time link, in shared caches.
+    OneTimeLinkCached Heuristic "lint.one-time-link-cached",
+        "shared caches keep the response to a link that is a credential itself, also after it was used or has expired",
+        "write `#[cache(no_store)]`";
     /// Credentials for a route that takes no credential that browsers send.
     CredentialsUnneeded Heuristic "lint.credentials-unneeded",
         "pages may send cookies, but the route takes no credential that browsers send automatically",
@@ -106,6 +114,30 @@ entries! {
     NameNearlyAnother Heuristic "lint.name-nearly-another",
         "this name is used once, and a name that differs in one letter is used elsewhere",
         "write the name that callers have; without it, they are refused";
+    /// A route that is less guarded than those beside it.
+    Outlier Heuristic "lint.outlier",
+        "this route is less guarded than those beside it",
+        "require the same right, or move it to a path where others are as open";
+    /// A change by scopes that are for reading.
+    ScopeOfReadingWrites Heuristic "lint.scope-of-reading-writes",
+        "the route changes something, but all its scopes are for reading",
+        "require a scope for writing";
+    /// A login that a program may try as often as it likes.
+    LoginWithoutRate Heuristic "lint.login-without-rate",
+        "a program can try passwords and codes here as fast as the server responds",
+        "add a rate per address, as in `#[limit(rate = \"10/min\")]`";
+    /// Metrics, debugging or configuration for everybody.
+    InternalsPublic Heuristic "lint.internals-public",
+        "the path is for operators of the service, and anybody may call it",
+        "require a caller, or serve it on an address that only operators reach";
+    /// Large bodies from everybody, for a long time.
+    UploadWithoutCaller Heuristic "lint.upload-without-caller",
+        "anybody can fill the disk, or hold a connection for long, with large bodies",
+        "require a caller, or add `concurrency`, a smaller `body` or a shorter `timeout`";
+    /// TRACE in production.
+    TraceServed Heuristic "lint.trace-served",
+        "a response to TRACE shows anybody which header fields the proxies in front of the app add",
+        "remove `.trace()` once the proxies are examined";
     /// A tunnel for everybody.
     OpenTunnel Sure "lint.open-tunnel",
         "anybody can connect to the targets from the address of this server",

@@ -1,27 +1,44 @@
 //! Lints about who may call.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use policy_core::Lint;
 
-use super::{Authority, Effect, Finding, Gain, Gainer, Manifest, effect, quoted};
+use super::{
+    Authority, Effect, Finding, Gain, Gainer, Manifest, effect, quoted,
+    words::{is_query, says_reading, segments},
+};
 use crate::facets::{Auth, ManifestRoute, RouteKind, RouteRequirement};
 
 pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
+    let is_read = |route: &&ManifestRoute| route.kind == RouteKind::Handler && route.serves("GET");
+    let (open, closed): (Vec<_>, Vec<_>) =
+        manifest.routes.iter().filter(is_read).partition(|route| is_open(route));
+    let paths = |routes: &[&ManifestRoute]| -> BTreeSet<String> {
+        routes.iter().map(|route| route.path.clone()).collect()
+    };
+    let (open, closed) = (paths(&open), paths(&closed));
     for route in &manifest.routes {
         found.extend(rights_of_optional(route));
-        found.extend(change_without_credential(manifest, route));
+        found.extend(change_without_credential(route, closed.contains(&route.path)));
         found.extend(open_tunnel(route));
+        let is_read = open.contains(&route.path) || closed.contains(&route.path);
+        found.extend(scopes_of_reading(route, is_read));
     }
     near_names(manifest, found);
     found.extend(forgeable_addresses(manifest));
 }
 
-fn required(route: &ManifestRoute) -> Option<&RouteRequirement> {
+pub(super) fn required(route: &ManifestRoute) -> Option<&RouteRequirement> {
     match &route.auth {
         Auth::Public => None,
         Auth::Required(requirement) => Some(requirement),
     }
+}
+
+/// Whether a caller without a credential is admitted.
+pub(super) fn is_open(route: &ManifestRoute) -> bool {
+    required(route).is_none_or(|requirement| requirement.optional)
 }
 
 fn rights_of_optional(route: &ManifestRoute) -> Option<Finding> {
@@ -40,17 +57,12 @@ fn rights_of_optional(route: &ManifestRoute) -> Option<Finding> {
 /// The effect of POST on a path, such as a login, may differ from that of the others.
 const CHANGES: [&str; 3] = ["DELETE", "PATCH", "PUT"];
 
-fn change_without_credential(manifest: &Manifest, route: &ManifestRoute) -> Option<Finding> {
-    let is_closed =
-        |route: &ManifestRoute| required(route).is_some_and(|requirement| !requirement.optional);
-    let is_handler = |route: &&ManifestRoute| route.kind == RouteKind::Handler;
-    let mut of_path =
-        manifest.routes.iter().filter(is_handler).filter(|other| other.path == route.path);
-    let is_read_closed = of_path.any(|other| other.serves("GET") && is_closed(other));
+fn change_without_credential(route: &ManifestRoute, is_read_closed: bool) -> Option<Finding> {
+    let is_handler = route.kind == RouteKind::Handler;
     let changes: Vec<_> =
         route.methods.iter().filter(|method| CHANGES.contains(&method.as_str())).collect();
     // A handler that takes the session may check its caller itself.
-    if !is_handler(&route) || is_closed(route) || route.takes_session || !is_read_closed {
+    if !is_handler || !is_open(route) || route.takes_session || !is_read_closed {
         return None;
     }
     let witness = route.example_path()?;
@@ -58,6 +70,26 @@ fn change_without_credential(manifest: &Manifest, route: &ManifestRoute) -> Opti
     let gain = Gain { who: Gainer::Anybody, what: Effect::Write, authority: Authority::Nobody };
     let finding = Finding::of(Lint::ChangeWithoutCredential, route, "auth").gain(gain);
     Some(finding.about(quoted(changes)).witness(Some(witness)))
+}
+
+fn scopes_of_reading(route: &ManifestRoute, is_read: bool) -> Option<Finding> {
+    let requirement = required(route).filter(|requirement| !requirement.scopes.is_empty())?;
+    let segments = segments(&route.path);
+    let changes = route.methods.iter().find(|method| match method.as_str() {
+        // Where nothing is read by GET, POST may be the way to read.
+        "POST" => is_read,
+        method => CHANGES.contains(&method),
+    })?;
+    // What roles admit, scopes do not decide alone.
+    let is_by_scopes = requirement.roles.is_empty() && route.kind == RouteKind::Handler;
+    let says_reading = requirement.scopes.iter().all(|scope| says_reading(scope));
+    if !is_by_scopes || !says_reading || is_query(&segments) {
+        return None;
+    }
+    let witness = route.example_path().map(|path| format!("{changes} {path}"));
+    let gain = Gain { who: Gainer::Anybody, what: Effect::Write, authority: Authority::Held };
+    let finding = Finding::of(Lint::ScopeOfReadingWrites, route, "auth").gain(gain);
+    Some(finding.about(quoted(&requirement.scopes)).witness(witness))
 }
 
 fn near_names(manifest: &Manifest, found: &mut Vec<Finding>) {

@@ -1,13 +1,10 @@
 //! Lints about credentials that browsers send automatically.
 
-use policy_core::{
-    Lint,
-    origin::{OriginKind, OriginPattern},
-};
+use policy_core::Lint;
 
 use super::{
     Authority, Effect, Finding, Gain, Gainer, Manifest, effect, has_ambient, has_ambient_scheme,
-    quoted, same_site,
+    is_https, quoted, same_site,
 };
 use crate::{
     algebra::OriginRegion,
@@ -101,10 +98,7 @@ fn open_framing(manifest: &Manifest, route: &ManifestRoute) -> Option<Finding> {
 /// it is too much.
 fn transport(manifest: &Manifest, found: &mut Vec<Finding>) {
     let facts = &manifest.app;
-    let is_https = facts.public_origin.as_ref().is_some_and(|own| {
-        OriginPattern::parse(own).is_ok_and(|own| own.kind() == OriginKind::Web)
-    });
-    if !is_https || (facts.sessions.is_none() && facts.tokens.is_none()) {
+    if !is_https(manifest) || (facts.sessions.is_none() && facts.tokens.is_none()) {
         return;
     }
     let (who, what, authority) = (Gainer::AnySite, Effect::Read, Authority::Nobody);

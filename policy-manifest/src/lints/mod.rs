@@ -3,11 +3,16 @@
 mod callers;
 mod finding;
 mod forgery;
+#[cfg(test)]
+mod honest;
+mod operators;
 mod origins;
 mod preflights;
+mod siblings;
 mod suppressions;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use finding::Finding;
 pub(crate) use finding::{name, source_of};
@@ -16,7 +21,7 @@ pub(crate) use suppressions::sort;
 
 use policy_core::{
     method,
-    origin::{OriginPattern, registrable_domain},
+    origin::{OriginKind, OriginPattern, registrable_domain},
 };
 
 use super::{
@@ -67,6 +72,8 @@ pub fn lint(manifest: &Manifest, suppressions: &[Suppression], today: Date) -> L
     preflights::look(&manifest, &mut found);
     callers::look(&manifest, &mut found);
     forgery::look(&manifest, &mut found);
+    siblings::look(&manifest, &mut found);
+    operators::look(&manifest, &mut found);
     let (mut findings, suppressed) = suppressions::apply(suppressions, found, today);
     findings.sort_by_key(Finding::order);
     Linted { findings: joined(findings), suppressed }
@@ -120,6 +127,15 @@ fn are_sent(manifest: &Manifest, route: &ManifestRoute, origins: &[OriginPattern
 /// The `SameSite` of the session cookie: `strict`, `lax` or `none`.
 fn same_site(manifest: &Manifest) -> Option<&str> {
     manifest.app.sessions.as_ref().map(|facts| facts.same_site.as_str())
+}
+
+/// Whether the app has a public origin, to which browsers connect by `https`.
+fn is_https(manifest: &Manifest) -> bool {
+    manifest
+        .app
+        .public_origin
+        .as_ref()
+        .is_some_and(|own| OriginPattern::parse(own).is_ok_and(|own| own.kind() == OriginKind::Web))
 }
 
 /// Whether a page may be of the site of the app, if that is known. The scheme is ignored, since not

@@ -3,11 +3,12 @@
 use policy_core::{
     Lint,
     cache::Audience,
-    origin::{OriginKind, OriginPattern, is_public_suffix},
+    origin::{OriginKind, OriginPattern, Port, is_public_suffix},
 };
 
 use super::{
-    Authority, Effect, Finding, Gain, Gainer, Manifest, are_sent, gain_by_cors, quoted, shared,
+    Authority, Effect, Finding, Gain, Gainer, Manifest, are_sent, gain_by_cors, is_https, quoted,
+    shared,
 };
 use crate::{
     algebra::OriginRegion,
@@ -20,6 +21,7 @@ pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
         found.extend(insecure(manifest, route, cors));
         found.extend(subdomains(manifest, route, cors));
         found.extend(unbounded(route, cors));
+        found.extend(development(manifest, route, cors));
         found.extend(jsonp(route, cors));
         found.extend(split_cache(route, cors));
         let own = manifest.app.public_origin.as_ref();
@@ -60,6 +62,18 @@ fn subdomains(manifest: &Manifest, route: &ManifestRoute, cors: &RouteCors) -> O
     }
     let gain = gain_by_cors(manifest, Gainer::NamedSites, (route, cors), &found.parsed);
     Some(found.shown_by(Finding::of(Lint::SubdomainOrigins, route, "cors").gain(gain)))
+}
+
+fn development(manifest: &Manifest, route: &ManifestRoute, cors: &RouteCors) -> Option<Finding> {
+    // Installed apps of old have pages of `http://localhost`, without a port.
+    let is_server =
+        |pattern: &OriginPattern<'_>| pattern.is_development() && pattern.port() != Port::Default;
+    let found = Patterns::of(cors, is_server)?;
+    if !is_https(manifest) || !cors.credentials || !are_sent(manifest, route, &found.parsed) {
+        return None;
+    }
+    let gain = gain_by_cors(manifest, Gainer::NamedSites, (route, cors), &found.parsed);
+    Some(found.shown_by(Finding::of(Lint::DevelopmentOrigin, route, "cors").gain(gain)))
 }
 
 /// Those patterns of a policy that a lint is about.

@@ -20,7 +20,7 @@ fn day(text: &str) -> Date {
     text.parse().unwrap()
 }
 
-fn today() -> Date {
+pub(super) fn today() -> Date {
     day("2026-11-24")
 }
 
@@ -40,7 +40,7 @@ fn cors(origins: &[&str], credentials: bool) -> RouteCors {
     }
 }
 
-fn security(csp: &str, hsts: Option<&str>) -> Headers {
+pub(super) fn security(csp: &str, hsts: Option<&str>) -> Headers {
     let mut headers = Headers::default();
     headers.every.insert("x-content-type-options".to_owned(), "nosniff".to_owned());
     let hsts = hsts.map(|value| ("strict-transport-security".to_owned(), value.to_owned()));
@@ -49,8 +49,8 @@ fn security(csp: &str, hsts: Option<&str>) -> Headers {
     headers
 }
 
-const CSP: &str = "base-uri 'self'; object-src 'none'; frame-ancestors 'self'";
-const HSTS: Option<&str> = Some("max-age=31536000");
+pub(super) const CSP: &str = "base-uri 'self'; object-src 'none'; frame-ancestors 'self'";
+pub(super) const HSTS: Option<&str> = Some("max-age=31536000");
 
 /// An app without oddities, with a route of each sort.
 fn shop() -> Manifest {
@@ -122,7 +122,7 @@ fn with_headers(path: &str, headers: Headers) -> Manifest {
     })
 }
 
-fn public_for(seconds: i64) -> Option<Cache> {
+pub(super) fn public_for(seconds: i64) -> Option<Cache> {
     let audience = Audience::Public;
     Some(Cache { audience, max_age: Some(seconds), ..Cache::default() })
 }
@@ -165,7 +165,17 @@ fn cases_of_origins() -> Vec<Case> {
         with_route("GET", "/prices", |route| (route.cors, route.cache) = (Some(shared), cache))
     };
     let partners = &["https://*.partner.example"];
+    let development = |origin: &str| {
+        let mut manifest = with_cors("PUT", "/orders/{id}", cors(&[origin], true));
+        manifest.app.sessions = Some(SessionFacts::new("postgres", "__Host-sid", "none"));
+        manifest
+    };
     vec![
+        (
+            Lint::DevelopmentOrigin,
+            development("http://localhost:5173"),
+            development("https://localhost"),
+        ),
         (
             Lint::PublicSuffixOrigins,
             from_any_site(&["https://*.co.uk"]),
@@ -271,6 +281,30 @@ fn cases_of_callers() -> Vec<Case> {
             tunnel
         })
     };
+    let beside = |path: &str, of_staff: &[&str], method: &str| {
+        let staff = Auth::Required(RouteRequirement { roles: texts(&["staff"]), ..session() });
+        let mut manifest =
+            and(|_| ManifestRoute::handler(path, [method], Auth::Required(session())));
+        let other = ManifestRoute {
+            headers: manifest.routes[0].headers.clone(),
+            ..ManifestRoute::handler(path, [""; 0], staff)
+        };
+        manifest.routes.extend(of_staff.iter().map(|method| {
+            // Otherwise they are one route.
+            let mut route = ManifestRoute { methods: texts(&[method]), ..other.clone() };
+            route.limits.timeout_ms = Some(method.len() as u64);
+            route
+        }));
+        manifest
+    };
+    let by_scope = |scope: &str| {
+        let requirement = RouteRequirement {
+            token: true,
+            scopes: texts(&[scope]),
+            ..RouteRequirement::default()
+        };
+        and(|_| ManifestRoute::handler("/stock/{id}", ["PUT"], Auth::Required(requirement)))
+    };
     let behind = |network: &str| with(|manifest| manifest.app.proxies = texts(&[network]));
     vec![
         (Lint::RightsOfOptional, optional(&["staff"]), optional(&[])),
@@ -284,6 +318,17 @@ fn cases_of_callers() -> Vec<Case> {
             tunnel(Auth::Public),
             tunnel(Auth::Required(RouteRequirement { token: true, ..RouteRequirement::default() })),
         ),
+        (
+            Lint::Outlier,
+            beside("/admin", &["GET", "POST", "PUT"], "DELETE"),
+            beside("/admin", &["GET", "POST"], "DELETE"),
+        ),
+        (
+            Lint::Outlier,
+            beside("/machines/{id}", &["PUT"], "DELETE"),
+            beside("/machines/{id}", &["PUT"], "POST"),
+        ),
+        (Lint::ScopeOfReadingWrites, by_scope("stock:read"), by_scope("stock:write")),
         (Lint::AddressForgeable, behind("forwarded 0.0.0.0/0"), behind("forwarded 10.0.0.0/8")),
         (Lint::AddressForgeable, behind("x-forwarded ::/0"), behind("x-forwarded fd00::/8")),
     ]
@@ -349,8 +394,57 @@ fn cases_of_forgery() -> Vec<Case> {
     ]
 }
 
+fn cases_of_operators() -> Vec<Case> {
+    let post = |path: &str, change: fn(&mut ManifestRoute)| {
+        and(|_| {
+            let mut route = ManifestRoute::handler(path, ["POST"], Auth::Public);
+            change(&mut route);
+            route
+        })
+    };
+    let get = |path: &str, cache| {
+        and(|_| ManifestRoute { cache, ..ManifestRoute::handler(path, ["GET"], Auth::Public) })
+    };
+    let upload = |route: &mut ManifestRoute| {
+        (route.limits.body, route.limits.timeout_ms) = (Some(50 << 30), Some(3_600_000));
+    };
+    let traced = |own: &str| {
+        with(|manifest| {
+            (manifest.app.trace, manifest.app.public_origin) = (true, Some(own.to_owned()));
+        })
+    };
+    vec![
+        (
+            Lint::LoginWithoutRate,
+            post("/login", |_| ()),
+            post("/login", |route| {
+                let by = policy_core::limits::RateKey::Address;
+                route.limits.rate = Some(crate::RouteRate { count: 5, per_ms: 60_000, by });
+            }),
+        ),
+        (Lint::InternalsPublic, get("/debug/env", None), get("/environments", None)),
+        (
+            Lint::UploadWithoutCaller,
+            post("/drop", upload),
+            post("/drop", |route| route.limits.body = Some(50 << 30)),
+        ),
+        (Lint::TraceServed, traced(OWN), traced("http://localhost")),
+        (
+            Lint::OneTimeLinkCached,
+            get("/reset/{token}", public_for(600)),
+            get("/reset/{token}", None),
+        ),
+    ]
+}
+
 fn cases() -> Vec<Case> {
-    let areas = [cases_of_origins(), cases_of_preflights(), cases_of_callers(), cases_of_forgery()];
+    let areas = [
+        cases_of_origins(),
+        cases_of_preflights(),
+        cases_of_callers(),
+        cases_of_forgery(),
+        cases_of_operators(),
+    ];
     areas.into_iter().flatten().collect()
 }
 
@@ -409,6 +503,7 @@ fn the_severity_of_each_case_is_as_listed() {
         .map(|finding| (finding.lint, finding.severity(), finding.is_error()))
         .collect();
     let listed = [
+        (Lint::DevelopmentOrigin, High, false),
         (Lint::PublicSuffixOrigins, High, true),
         (Lint::PublicSuffixOrigins, Low, false),
         (Lint::InsecureOrigins, High, true),
@@ -433,6 +528,9 @@ fn the_severity_of_each_case_is_as_listed() {
         (Lint::NameNearlyAnother, Info, false),
         (Lint::NameNearlyAnother, Info, false),
         (Lint::OpenTunnel, High, true),
+        (Lint::Outlier, Medium, false),
+        (Lint::Outlier, Medium, false),
+        (Lint::ScopeOfReadingWrites, Medium, false),
         (Lint::AddressForgeable, Medium, false),
         (Lint::AddressForgeable, Medium, false),
         (Lint::ForgeableFromAnySite, High, true),
@@ -444,6 +542,11 @@ fn the_severity_of_each_case_is_as_listed() {
         (Lint::FramingOpen, High, false),
         (Lint::HstsOff, Low, false),
         (Lint::HstsOff, Low, false),
+        (Lint::LoginWithoutRate, Medium, false),
+        (Lint::InternalsPublic, Medium, false),
+        (Lint::UploadWithoutCaller, High, false),
+        (Lint::TraceServed, Medium, false),
+        (Lint::OneTimeLinkCached, Medium, false),
     ];
     assert_eq!(found, listed);
 }
