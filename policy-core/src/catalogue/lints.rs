@@ -134,6 +134,14 @@ entries! {
     UploadWithoutCaller Heuristic "lint.upload-without-caller",
         "anybody can fill the disk, or hold a connection for long, with large bodies",
         "require a caller, or add `concurrency`, a smaller `body` or a shorter `timeout`";
+    /// Credentials on the way to an upstream, without TLS.
+    CleartextUpstream Heuristic "lint.cleartext-upstream",
+        "credentials of users are sent to the upstream without encryption, over a network of others",
+        "connect to the upstream by `https`, or by an address of a private network";
+    /// A login that holds for years.
+    LongLifetime Heuristic "lint.long-lifetime",
+        "a stolen credential works for this long",
+        "let sessions and tokens end sooner; who is active can stay logged in by `idle` and by refresh tokens";
     /// TRACE in production.
     TraceServed Heuristic "lint.trace-served",
         "a response to TRACE shows anybody which header fields the proxies in front of the app add",

@@ -26,6 +26,18 @@ fn app(text: &str) -> Manifest {
                 facts.tokens = Some(TokenFacts { issuer, ..TokenFacts::default() });
             }
             ("trace", "") => facts.trace = true,
+            ("absolute", seconds) => {
+                facts.sessions.as_mut().unwrap().absolute_s = seconds.parse().ok();
+            }
+            ("remembered", seconds) => {
+                facts.sessions.as_mut().unwrap().remembered_absolute_s = seconds.parse().ok();
+            }
+            ("lifetime", seconds) => {
+                facts.tokens.as_mut().unwrap().lifetime_s = seconds.parse().ok();
+            }
+            ("refresh", seconds) => {
+                facts.tokens.as_mut().unwrap().refresh_lifetime_s = seconds.parse().ok();
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -89,7 +101,11 @@ fn route(line: &str) -> ManifestRoute {
             }
             ("exempt", "") => route.csrf = Csrf::Exempt("it is signed".to_owned()),
             ("mount", "") => route.kind = RouteKind::Mount,
-            ("proxy", "") => route.kind = RouteKind::Proxy,
+            ("proxy", upstream) => {
+                route.kind = RouteKind::Proxy;
+                route.target.upstream = Some(upstream.to_owned());
+            }
+            ("forwards_session", "") => route.target.forwards_session = true,
             ("probe", "") => route.kind = RouteKind::Probe,
             other => panic!("{other:?} in {line}"),
         }
@@ -136,14 +152,18 @@ fn no_lint_finds_anything_in_the_examples() {
 
 #[test]
 fn each_guess_finds_what_it_is_meant_to_find() {
+    let mut wrong = Vec::new();
     for (lint, text, expected) in FOUND {
         let found = findings(text);
         let of_lint = found.iter().filter(|finding| finding.lint == *lint);
         let mut routes: Vec<_> = of_lint.flat_map(|finding| &finding.routes).collect();
         routes.sort();
-        assert_eq!(routes, expected.iter().collect::<Vec<_>>(), "{lint:?} in {text}\n{found:#?}");
+        if routes != expected.iter().collect::<Vec<_>>() {
+            wrong.push((lint, text, routes.into_iter().cloned().collect::<Vec<_>>()));
+        }
         assert!(found.iter().all(|finding| !finding.is_error()), "{found:#?}");
     }
+    assert_eq!(wrong, []);
 }
 
 /// Shops, blogs, panels for staff, APIs, backends of pages, webhooks, files, proxies; among them the
@@ -191,7 +211,7 @@ const HONEST: &[&str] = &[
     POST /admin/password session fresh
     GET /admin/favicon.ico public",
     // An API with scopes.
-    "origin=https://api.example tokens=https://api.example
+    "origin=https://api.example tokens=https://api.example lifetime=900 refresh=31536000
     GET /v1/orders token scope=orders:read
     POST /v1/orders token scope=orders:write
     GET /v1/orders/{id} token scope=orders:read
@@ -258,9 +278,14 @@ const HONEST: &[&str] = &[
     POST /images public body=10485760 timeout=900000
     POST /logs public body=2147483648 timeout=30000",
     // A proxy in front of several services.
-    "origin=https://www.example sessions=lax
-    GET,POST /shop session proxy
-    GET,POST,PUT,DELETE /admin session role=admin proxy
+    "origin=https://www.example sessions=lax absolute=28800 remembered=31536000
+    GET,POST /shop session proxy=http://shop:8080 forwards_session
+    GET,POST /reports session proxy=http://10.0.3.7:9000/base forwards_session
+    GET,POST /stock session proxy=http://stock.prod.svc.cluster.local forwards_session
+    GET,POST /legacy session proxy=http://[fd00::7]:80 forwards_session
+    GET,POST /partner session proxy=https://partner.example forwards_session
+    GET /weather public proxy=http://weather.example
+    GET,POST,PUT,DELETE /admin session role=admin proxy=http://127.0.0.1:9990
     GET /assets public mount cache=3600
     POST /login public takes_session rate",
     // Metrics for a machine, health for everybody.
@@ -427,7 +452,7 @@ const FOUND: &[Found] = &[
         DELETE /orders/{id} token scope=read:orders
         PUT /files/{id} token scope=https://a.example/auth/drive.readonly
         PATCH /mail/{id} token scope=Mail.Read",
-        &["DELETE /orders/{id}", "PATCH /mail/{id}", "POST /orders", "PUT /files/{id}"],
+        &["DELETE /orders/{id}", "GET,POST /orders", "PATCH /mail/{id}", "PUT /files/{id}"],
     ),
     (
         Lint::LoginWithoutRate,
@@ -499,6 +524,33 @@ const FOUND: &[Found] = &[
         POST /upload public body=53687091200 timeout=3600000
         PUT /backups/{name} public body=1073741824 timeout=600000 rate",
         &["POST /upload", "PUT /backups/{name}"],
+    ),
+    (
+        Lint::CleartextUpstream,
+        "origin=https://a.example sessions=lax tokens=https://a.example
+        GET /reports session proxy=http://reports.example/base forwards_session
+        GET /stock token proxy=http://203.0.113.7:8080
+        GET /maps session proxy=http://maps.example
+        GET /news session proxy=http://news.internal forwards_session",
+        &["GET /reports", "GET /stock"],
+    ),
+    (
+        Lint::LongLifetime,
+        "origin=https://a.example sessions=lax absolute=315360000
+        GET /me session",
+        &["app"],
+    ),
+    (
+        Lint::LongLifetime,
+        "origin=https://a.example tokens=https://a.example lifetime=900 refresh=315360000
+        GET /me token",
+        &["app"],
+    ),
+    (
+        Lint::LongLifetime,
+        "origin=https://a.example tokens=https://a.example lifetime=7776000
+        GET /me token",
+        &["app"],
     ),
     (
         Lint::TraceServed,

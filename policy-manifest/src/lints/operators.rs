@@ -1,5 +1,7 @@
-//! Lints about what operators of a service see to: guesses of passwords, pages of operators, uploads,
-//! caches, TRACE.
+//! Lints about the duties of an operator: guesses of passwords, pages of operators, uploads, caches,
+//! upstreams, lifetimes, TRACE.
+
+use std::net::IpAddr;
 
 use policy_core::{Lint, cache::Audience};
 
@@ -7,7 +9,7 @@ use super::{
     Authority, Effect, Finding, Gain, Gainer, Manifest,
     callers::{is_open, required},
     effect, is_https, quoted,
-    words::{internal, is_entrance, is_login, is_one_time_link, segments},
+    words::{internal, is_entrance, is_health, is_login, is_one_time_link, segments},
 };
 use crate::facets::{Cache, ManifestRoute, RouteKind};
 
@@ -19,7 +21,9 @@ pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
         found.extend(public_internals(route, &segments, has_callers));
         found.extend(open_upload(route));
         found.extend(cached_link(route, &segments));
+        found.extend(cleartext_upstream(route));
     }
+    found.extend(long_lifetimes(manifest));
     if manifest.app.trace && is_https(manifest) {
         let gain = by_anybody(Effect::Read);
         found.push(Finding::of_app(Lint::TraceServed).gain(gain));
@@ -49,8 +53,11 @@ fn public_internals(
 ) -> Option<Finding> {
     let word = internal(segments)?;
     let is_served = matches!(route.kind, RouteKind::Handler | RouteKind::Mount | RouteKind::Proxy);
-    // An app without any caller is behind something that admits other services only.
-    let is_meant = is_entrance(segments) || (word.starts_with("internal") && !has_callers);
+    let is_meant = match word {
+        // An app without any caller is behind something that admits other services only.
+        "internal" | "internals" => is_entrance(segments) || !has_callers,
+        _ => is_health(segments),
+    };
     if !is_served || !is_open(route) || is_meant {
         return None;
     }
@@ -91,4 +98,66 @@ fn cached_link(route: &ManifestRoute, segments: &[String]) -> Option<Finding> {
     let finding = Finding::of(Lint::OneTimeLinkCached, route, "cache");
     let witness = route.example_path().map(|path| format!("GET {path}"));
     Some(finding.gain(by_anybody(Effect::Read)).about(cache.control()).witness(witness))
+}
+
+fn cleartext_upstream(route: &ManifestRoute) -> Option<Finding> {
+    let upstream = route.target.upstream.as_ref()?;
+    let host = upstream.strip_prefix("http://")?.split('/').next()?;
+    let takes_token = required(route).is_some_and(|requirement| requirement.token);
+    if is_private(host) || !(route.target.forwards_session || takes_token) {
+        return None;
+    }
+    let finding = Finding::of(Lint::CleartextUpstream, route, "target");
+    Some(finding.gain(by_anybody(Effect::Write)).about(quoted([upstream])))
+}
+
+/// Ends of names that are valid in one network only.
+const PRIVATE_NAMES: [&str; 8] =
+    [".arpa", ".internal", ".lan", ".local", ".localhost", ".private", ".svc", ".test"];
+
+/// Whether a host, perhaps with a port, is of a private network: an address of one, or a name without a
+/// domain.
+fn is_private(host: &str) -> bool {
+    let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if is_port(port) => name,
+        _ => host,
+    };
+    match name.trim_matches(['[', ']']).parse() {
+        Ok(IpAddr::V4(address)) => {
+            address.is_private() || address.is_loopback() || address.is_link_local()
+        }
+        Ok(IpAddr::V6(address)) => {
+            address.is_loopback() || address.is_unique_local() || address.is_unicast_link_local()
+        }
+        Err(_) => !name.contains('.') || PRIVATE_NAMES.iter().any(|end| name.ends_with(end)),
+    }
+}
+
+const DAY: u64 = 24 * 60 * 60;
+
+/// The longest time for which browsers keep a cookie (RFC 6265bis 5.5).
+const LONGEST_COOKIE: u64 = 400 * DAY;
+
+/// Access tokens cannot be taken back as sessions can.
+const LONGEST_TOKEN: u64 = 31 * DAY;
+
+fn long_lifetimes(manifest: &Manifest) -> Option<Finding> {
+    let (sessions, tokens) = (manifest.app.sessions.as_ref(), manifest.app.tokens.as_ref());
+    let of_sessions = sessions.into_iter().flat_map(|facts| {
+        let remembered = ("sessions that are remembered", facts.remembered_absolute_s);
+        [("sessions", facts.absolute_s), remembered].map(|fact| (fact, LONGEST_COOKIE))
+    });
+    let of_tokens = tokens.into_iter().flat_map(|facts| {
+        let tokens = (("tokens", facts.lifetime_s), LONGEST_TOKEN);
+        [tokens, (("refresh tokens", facts.refresh_lifetime_s), LONGEST_COOKIE)]
+    });
+    let long = of_sessions.chain(of_tokens).filter_map(|((name, seconds), most)| {
+        let seconds = seconds.filter(|seconds| *seconds > most)?;
+        Some(format!("{name} of {} days", seconds / DAY))
+    });
+    let long: Vec<_> = long.collect();
+    let gain = Gain { who: Gainer::Anybody, what: Effect::Write, authority: Authority::Held };
+    let finding = || Finding::of_app(Lint::LongLifetime).gain(gain).about(long.join(", "));
+    (!long.is_empty()).then(finding)
 }

@@ -408,6 +408,21 @@ fn cases_of_operators() -> Vec<Case> {
     let upload = |route: &mut ManifestRoute| {
         (route.limits.body, route.limits.timeout_ms) = (Some(50 << 30), Some(3_600_000));
     };
+    let to = |upstream: &str| {
+        and(|_| {
+            let auth = Auth::Required(session());
+            let mut route = ManifestRoute::new(RouteKind::Proxy, "/reports", ["GET"], auth);
+            route.target.upstream = Some(upstream.to_owned());
+            route.target.forwards_session = true;
+            route
+        })
+    };
+    let lasting = |days: u64| {
+        with(|manifest| {
+            let sessions = manifest.app.sessions.as_mut().unwrap();
+            sessions.absolute_s = Some(days * 24 * 60 * 60);
+        })
+    };
     let traced = |own: &str| {
         with(|manifest| {
             (manifest.app.trace, manifest.app.public_origin) = (true, Some(own.to_owned()));
@@ -429,6 +444,9 @@ fn cases_of_operators() -> Vec<Case> {
             post("/drop", |route| route.limits.body = Some(50 << 30)),
         ),
         (Lint::TraceServed, traced(OWN), traced("http://localhost")),
+        (Lint::CleartextUpstream, to("http://reports.example"), to("https://reports.example")),
+        (Lint::CleartextUpstream, to("http://192.0.2.1:80/v1"), to("http://192.168.0.1:80/v1")),
+        (Lint::LongLifetime, lasting(3_650), lasting(365)),
         (
             Lint::OneTimeLinkCached,
             get("/reset/{token}", public_for(600)),
@@ -546,6 +564,9 @@ fn the_severity_of_each_case_is_as_listed() {
         (Lint::InternalsPublic, Medium, false),
         (Lint::UploadWithoutCaller, High, false),
         (Lint::TraceServed, Medium, false),
+        (Lint::CleartextUpstream, High, false),
+        (Lint::CleartextUpstream, High, false),
+        (Lint::LongLifetime, Medium, false),
         (Lint::OneTimeLinkCached, Medium, false),
     ];
     assert_eq!(found, listed);

@@ -113,7 +113,12 @@ pub(super) fn is_entrance(segments: &[String]) -> bool {
     let last = segments.last().map(String::as_str).unwrap_or_default();
     let is_file = last.starts_with("{*") || (!is_parameter(last) && last.contains('.'));
     let has_entrance = segments.iter().any(|segment| ENTRANCES.contains(&segment.as_str()));
-    is_file || has_entrance || is_login(segments) || HEALTH.contains(&last)
+    is_file || has_entrance || is_login(segments) || is_health(segments)
+}
+
+/// Whether a path tells strangers no more than whether the service works.
+pub(super) fn is_health(segments: &[String]) -> bool {
+    segments.last().is_some_and(|last| HEALTH.contains(&last.as_str()))
 }
 
 /// First segments of paths for operators.
