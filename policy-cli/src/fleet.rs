@@ -6,10 +6,32 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
+use clap::Args;
+
 use crate::{
     failure::Failure,
     input::{self, Input},
 };
+
+/// Many policies, instead of that of one package.
+#[derive(Debug, Args)]
+pub(crate) struct FleetArguments {
+    /// Policies of many services: lock files, folders, in which all lock files are found, and lists of
+    /// both as @FILE.
+    #[arg(value_name = "LOCK", conflicts_with_all = ["from", "manifest_path", "package", "app"])]
+    locks: Vec<String>,
+}
+
+impl FleetArguments {
+    pub(crate) fn is_stated(&self) -> bool {
+        !self.locks.is_empty()
+    }
+
+    /// The named policies; `None` if none is named.
+    pub(crate) fn read(&self) -> Result<Option<Vec<Input>>, Failure> {
+        self.is_stated().then(|| read(&self.locks)).transpose()
+    }
+}
 
 /// Reads all inputs, sorted by name: files, folders, in which each `policy.lock` and
 /// `policy.NAME.lock` is read, and lists of files and folders as `@FILE`.
@@ -43,6 +65,66 @@ pub(crate) fn read(named: &[String]) -> Result<Vec<Input>, Failure> {
     }
     services.sort_by(|one, other| one.name.cmp(&other.name));
     Failure::of_all(problems).map_or(Ok(services), Err)
+}
+
+/// Two versions of a fleet.
+#[derive(Debug)]
+pub(crate) struct Fleets {
+    /// The services of both, with their names.
+    pub(crate) both: Vec<(String, Input, Input)>,
+    /// The services of the new one alone.
+    pub(crate) added: Vec<Input>,
+    /// The services of the old one alone.
+    pub(crate) removed: Vec<Input>,
+}
+
+impl Fleets {
+    /// Reads the lock files below two folders. Those at the same place are of one service.
+    ///
+    /// # Errors
+    ///
+    /// All problems of all files.
+    pub(crate) fn read(old: &str, new: &str) -> Result<Self, Failure> {
+        let mut problems = Vec::new();
+        let [old, new] = [old, new].map(|folder| Side::new(Path::new(folder), &mut problems));
+        let places: Vec<String> = old.places.union(&new.places).cloned().collect();
+        let names = names(&places);
+        let mut fleets = Self { both: Vec::new(), added: Vec::new(), removed: Vec::new() };
+        for (place, name) in places.iter().zip(names) {
+            let read = |side: &Side| side.places.contains(place).then(|| side.read(place));
+            let [old, new] = [read(&old), read(&new)].map(Option::transpose);
+            match (old, new) {
+                (Ok(Some(old)), Ok(Some(new))) => fleets.both.push((name, old, new)),
+                (Ok(None), Ok(Some(new))) => fleets.added.push(Input { name, ..new }),
+                (Ok(Some(old)), Ok(None)) => fleets.removed.push(Input { name, ..old }),
+                (old, new) => problems.extend([old, new].into_iter().filter_map(Result::err)),
+            }
+        }
+        Failure::of_all(problems).map_or(Ok(fleets), Err)
+    }
+}
+
+/// One of two versions of a fleet.
+struct Side {
+    folder: PathBuf,
+    /// The lock files, relative to the folder.
+    places: BTreeSet<String>,
+}
+
+impl Side {
+    fn new(folder: &Path, problems: &mut Vec<Failure>) -> Self {
+        let folder = folder.canonicalize().unwrap_or_else(|_missing| folder.to_owned());
+        let mut files = BTreeSet::new();
+        find(&folder, &mut files, problems);
+        let below =
+            |file: &String| Some(Path::new(file).strip_prefix(&folder).ok()?.to_str()?.to_owned());
+        let places = files.iter().filter_map(below).collect();
+        Self { folder, places }
+    }
+
+    fn read(&self, place: &str) -> Result<Input, Failure> {
+        Input::read_file(&self.folder.join(place).display().to_string())
+    }
 }
 
 /// The paths of a list, relative to its folder: one a line, without empty lines and lines that begin

@@ -3,9 +3,9 @@
 
 use policy_core::{cache::Audience, isolation::Isolation, limits::RateKey, route::Level};
 use policy_manifest::{
-    AppScheme, Auth, Cache, Csrf, Dangers, FacetSource, Headers, Jsonp, Manifest, ManifestRoute,
-    RouteCors, RouteKind, RouteLimits, RouteOrigins, RouteRate, RouteRequirement, RuntimeOrigins,
-    SessionFacts, Sources, TokenFacts,
+    AppScheme, Auth, Cache, Csrf, Dangers, FacetSource, Headers, IssuerFacts, Jsonp, Lock,
+    Manifest, ManifestRoute, RouteCors, RouteKind, RouteLimits, RouteOrigins, RouteRate,
+    RouteRequirement, RuntimeOrigins, SessionFacts, Sources, TokenFacts,
 };
 
 fn texts(texts: &[&str]) -> Vec<String> {
@@ -263,4 +263,42 @@ pub(crate) fn large(count: usize) -> Manifest {
         manifest.routes.push(route);
     }
     manifest.normal()
+}
+
+/// The lock files of a fleet, by path. Services call each other by origin and by issuer; `turn` is
+/// another version, in which every tenth service differs.
+pub(crate) fn fleet(services: usize, routes: usize, turn: usize) -> Vec<(String, String)> {
+    let service = |number: usize| {
+        let mut manifest = shop();
+        let origin = |number: usize| format!("https://s{}.shop.example", number % services);
+        manifest.app.public_origin = Some(origin(number));
+        let tokens = manifest.app.tokens.get_or_insert_default();
+        tokens.issuer = Some(origin(number));
+        let accepted: IssuerFacts =
+            serde_json::from_value(serde_json::json!({ "issuer": origin(number + 1) })).unwrap();
+        tokens.accepts = vec![accepted];
+        let known = std::mem::take(&mut manifest.routes);
+        let handlers: Vec<_> =
+            known.into_iter().filter(|route| route.kind == RouteKind::Handler).collect();
+        for (index, mut route) in handlers.into_iter().cycle().take(routes).enumerate() {
+            route.path = format!("/v{index}{}", route.path);
+            if index % 10 == 1 {
+                route.cors = Some(cors(&[&origin(number + 1), "https://s2.shop.example"]));
+            }
+            if index % 10 == 2 {
+                route.jsonp = None;
+                let requirement = RouteRequirement {
+                    token: true,
+                    issuers: vec![origin(number + 1)],
+                    ..RouteRequirement::default()
+                };
+                route.auth = required(requirement);
+            }
+            let is_other = turn > 0 && number.is_multiple_of(10) && index == 0;
+            route.limits = if is_other { limits(1 << 20) } else { route.limits };
+            manifest.routes.push(route);
+        }
+        (format!("team{}/s{number}/policy.lock", number % 7), Lock::new(manifest).to_json())
+    };
+    (0..services).map(service).collect()
 }

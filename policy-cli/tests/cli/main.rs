@@ -7,6 +7,7 @@ mod ci;
 mod diff;
 mod explain;
 mod fixtures;
+mod fleets;
 mod gate;
 mod hostile;
 mod lint;

@@ -11,6 +11,12 @@ use serde_json::{Value, json};
 use super::{Compared, witness};
 
 pub(super) fn render(compared: &Compared) -> String {
+    let mut text = serde_json::to_string_pretty(&value(compared)).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+pub(super) fn value(compared: &Compared) -> Value {
     let findings: Vec<_> =
         compared.diff.findings.iter().map(|found| finding(compared, found)).collect();
     let changes: Vec<_> =
@@ -23,7 +29,7 @@ pub(super) fn render(compared: &Compared) -> String {
         (false, false) if compared.diff.is_empty() => "equal",
         (false, false) => "same_access",
     };
-    let value = json!({
+    json!({
         "version": 1,
         "old": { "name": compared.old.name, "digest": compared.old.manifest.digest() },
         "new": { "name": compared.new.name, "digest": compared.new.manifest.digest() },
@@ -31,10 +37,7 @@ pub(super) fn render(compared: &Compared) -> String {
         "opens": compared.opens(),
         "findings": findings,
         "changes": changes,
-    });
-    let mut text = serde_json::to_string_pretty(&value).unwrap_or_default();
-    text.push('\n');
-    text
+    })
 }
 
 fn finding(compared: &Compared, finding: &DiffFinding) -> Value {

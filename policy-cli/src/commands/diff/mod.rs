@@ -1,13 +1,14 @@
 //! `cargo policy diff`: which requests two policies decide differently.
 
 mod causes;
+mod fleet;
 mod json;
 mod markdown;
 mod sarif;
 mod text;
 pub(super) mod witness;
 
-use std::{collections::BTreeSet, process::ExitCode};
+use std::{collections::BTreeSet, path::Path, process::ExitCode};
 
 use clap::{Args, ValueEnum};
 use policy_manifest::{
@@ -16,7 +17,10 @@ use policy_manifest::{
     engine::EngineError,
 };
 
-use crate::{failure::Failure, input::Input, output::Output, package::PackageArguments};
+use self::fleet::ComparedFleets;
+use crate::{
+    failure::Failure, fleet::Fleets, input::Input, output::Output, package::PackageArguments,
+};
 
 /// Compare two policies by the requests that they allow.
 ///
@@ -38,7 +42,10 @@ Examples:
                                                        fails only if nobody has signed for it
   cargo policy diff origin/main --format sarif > policy.sarif
 
-OLD and NEW are each a file, `-`, a git revision (its policy.lock), or REVISION:PATH.
+  cargo policy diff released/services services         two versions of many services
+
+OLD and NEW are each a file, `-`, a git revision (its policy.lock), or REVISION:PATH; or both are folders,
+in which the lock files at the same place are compared.
 
 Exit codes: 0 nothing differs, 1 something differs, 2 wrong use or unreadable input, 3 an error of the
 comparison itself. With --no-new-access, 0 also if clients lose access, and if what protects nothing
@@ -88,6 +95,20 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         return Err(Failure::new("standard input cannot be both policies")
             .help("name a file or a revision for one of them"));
     }
+    let is_refused = match &arguments.new {
+        Some(new) if [&arguments.old, new].iter().all(|named| Path::new(named).is_dir()) => {
+            run_on_fleets(arguments, Fleets::read(&arguments.old, new)?, output)?
+        }
+        _ => run_on_one(arguments, output)?,
+    };
+    if arguments.no_new_access && !arguments.accepted && is_refused {
+        output.note("`--no-new-access`: somebody gains access, or a protection is gone or weaker");
+    }
+    Ok(if is_refused { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// Writes what differs between two policies, and tells whether that fails.
+fn run_on_one(arguments: &Arguments, output: &mut Output) -> Result<bool, Failure> {
     let old = Input::read_named(&arguments.old, &arguments.package)?;
     let new = match &arguments.new {
         Some(named) => Input::read_named(named, &arguments.package)?,
@@ -101,15 +122,31 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         Format::Markdown => markdown::render(&compared, arguments.max),
         Format::Sarif => sarif::render(&compared),
     });
-    let is_refused = match (arguments.no_new_access, arguments.accepted) {
-        (false, _) => !compared.diff.is_empty(),
-        (true, false) => compared.opens(),
-        (true, true) => return compared.check_acceptances(output),
-    };
-    if arguments.no_new_access && is_refused {
-        output.note("`--no-new-access`: somebody gains access, or a protection is gone or weaker");
+    match (arguments.no_new_access, arguments.accepted) {
+        (false, _) => Ok(!compared.diff.is_empty()),
+        (true, false) => Ok(compared.opens()),
+        (true, true) => compared.is_accepted(output).map(|is_accepted| !is_accepted),
     }
-    Ok(if is_refused { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// The same for two versions of a fleet.
+fn run_on_fleets(
+    arguments: &Arguments,
+    fleets: Fleets,
+    output: &mut Output,
+) -> Result<bool, Failure> {
+    let compared = ComparedFleets::new(fleets)?;
+    output.write(&match arguments.format {
+        Format::Text => compared.text(arguments.max),
+        Format::Json => compared.json(),
+        Format::Markdown => compared.markdown(arguments.max),
+        Format::Sarif => compared.sarif(),
+    });
+    match (arguments.no_new_access, arguments.accepted) {
+        (false, _) => Ok(!compared.is_empty()),
+        (true, false) => Ok(compared.opens()),
+        (true, true) => compared.are_accepted(output).map(|are_accepted| !are_accepted),
+    }
 }
 
 fn failure(error: &DiffError) -> Failure {
@@ -148,8 +185,8 @@ impl Compared {
         (to_accept, places)
     }
 
-    /// Succeeds if the lock file of the new policy accepts everything that opens, and nothing else.
-    fn check_acceptances(self, output: &Output) -> Result<ExitCode, Failure> {
+    /// Whether the lock file of the new policy accepts everything that opens, and nothing else.
+    fn is_accepted(self, output: &Output) -> Result<bool, Failure> {
         let (to_accept, places) = self.to_accept();
         let signed = self.new.signed?;
         let unreadable = |error: EngineError| Failure::new(error.to_string());
@@ -171,8 +208,7 @@ impl Compared {
         for place in &places {
             output.note(&format!("`--accepted`: no line can accept what {place} gains"));
         }
-        let is_refused = !unaccepted.is_empty() || !stale.is_empty() || !places.is_empty();
-        Ok(if is_refused { ExitCode::from(1) } else { ExitCode::SUCCESS })
+        Ok(unaccepted.is_empty() && stale.is_empty() && places.is_empty())
     }
 
     /// Where a change of the new policy is written.

@@ -12,9 +12,13 @@ use crate::{
 };
 
 pub(super) fn render(compared: &Compared) -> String {
+    sarif::render(&findings(compared))
+}
+
+pub(super) fn findings(compared: &Compared) -> Vec<SarifFinding> {
     let findings = compared.diff.findings.iter().map(|found| finding(compared, found));
     let changes = compared.diff.changes.iter().map(|found| change(compared, found));
-    sarif::render(&findings.chain(changes).collect::<Vec<_>>())
+    findings.chain(changes).collect()
 }
 
 fn finding(compared: &Compared, finding: &DiffFinding) -> SarifFinding {

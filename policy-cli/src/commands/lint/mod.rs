@@ -1,15 +1,22 @@
 //! `cargo policy lint`: what is odd about the policy of an app.
 
+mod fleet;
 mod report;
 
 use std::{process::ExitCode, time::SystemTime};
 
 use clap::{Args, ValueEnum};
 use policy_core::time::Timestamp;
-use policy_manifest::{Date, Finding, FindingSeverity, engine::Engine, lint};
+use policy_manifest::{Date, Finding, FindingSeverity, Linted, Sources, engine::Engine, lint};
 
-use self::report::Report;
-use crate::{failure::Failure, input::InputArguments, lines::Lines, output::Output};
+use self::{fleet::FleetReport, report::Report};
+use crate::{
+    failure::Failure,
+    fleet::FleetArguments,
+    input::{Input, InputArguments, LockFile},
+    lines::Lines,
+    output::Output,
+};
 
 /// Find oddities in the policy of an app.
 ///
@@ -25,6 +32,7 @@ Examples:
   cargo policy lint --format sarif > policy.sarif       for the code scanning of a host
   cargo policy lint --format markdown >> $GITHUB_STEP_SUMMARY
   cargo policy lint --from HEAD~1                       as policy.lock was one commit ago
+  cargo policy lint services                            all lock files below a folder
   cargo policy code lint.subdomain-origins              the explanation of a lint
 
 Exit codes: 0 nothing fails, 1 something does, 2 wrong use or unreadable input.")]
@@ -35,6 +43,8 @@ pub(crate) struct Arguments {
     /// The format of the report.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
+    #[command(flatten)]
+    fleet: FleetArguments,
     #[command(flatten)]
     input: InputArguments,
 }
@@ -70,32 +80,72 @@ impl Deny {
     }
 }
 
+/// A policy, and what is odd about it.
+struct Checked {
+    name: String,
+    linted: Linted,
+    sources: Option<Sources>,
+    lock: Option<LockFile>,
+}
+
+impl Checked {
+    fn new(input: Input, today: Date) -> Result<Self, Failure> {
+        let Input { name, manifest, sources, signed, lock } = input;
+        // An invalid policy has no findings.
+        Engine::new(&manifest).map_err(|error| {
+            Failure::new(format!("the manifest of `{name}` breaks a rule: {error}"))
+                .help("write it again with `cargo test`")
+        })?;
+        let linted = lint(&manifest, &signed?.suppressed, today);
+        Ok(Self { name, linted, sources, lock })
+    }
+
+    fn report(&self, fails: impl Fn(&Finding) -> bool) -> Report<'_> {
+        Report {
+            name: &self.name,
+            fails: self.linted.findings.iter().filter(|finding| fails(finding)).count(),
+            linted: &self.linted,
+            lines: Lines { sources: self.sources.as_ref(), lock: self.lock.as_ref() },
+        }
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
-    let input = arguments.input.read(output)?;
-    // An invalid policy has no findings.
-    Engine::new(&input.manifest).map_err(|error| {
-        Failure::new(format!("the manifest breaks a rule: {error}"))
-            .help("write it again with `cargo test`")
-    })?;
-    let suppressions = input.signed?.suppressed;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let today = Date::of(Timestamp::from_seconds(now.as_secs()));
-    let linted = lint(&input.manifest, &suppressions, today);
     let deny = arguments.deny.map(Deny::severity);
     let fails = |finding: &Finding| {
         finding.is_error() || deny.is_some_and(|deny| finding.severity() >= deny)
     };
-    let report = Report {
-        name: &input.name,
-        fails: linted.findings.iter().filter(|finding| fails(finding)).count(),
-        linted: &linted,
-        lines: Lines { sources: input.sources.as_ref(), lock: input.lock.as_ref() },
+    let count = match arguments.fleet.read()? {
+        None => {
+            let checked = Checked::new(arguments.input.read(output)?, today)?;
+            let report = checked.report(fails);
+            output.write(&match arguments.format {
+                Format::Text => report.text(),
+                Format::Markdown => report.markdown(),
+                Format::Json => report.json(),
+                Format::Sarif => report.sarif(fails),
+            });
+            report.fails
+        }
+        Some(fleet) => {
+            let mut problems = Vec::new();
+            let checked = fleet.into_iter().map(|input| Checked::new(input, today));
+            let checked = checked.filter_map(|it| it.map_err(|it| problems.push(it)).ok());
+            let checked: Vec<_> = checked.collect();
+            if let Some(problem) = Failure::of_all(problems) {
+                return Err(problem);
+            }
+            let report = FleetReport::new(checked.iter().map(|it| it.report(fails)).collect());
+            output.write(&match arguments.format {
+                Format::Text => report.text(),
+                Format::Markdown => report.markdown(),
+                Format::Json => report.json(),
+                Format::Sarif => report.sarif(fails),
+            });
+            report.fails()
+        }
     };
-    output.write(&match arguments.format {
-        Format::Text => report.text(),
-        Format::Markdown => report.markdown(),
-        Format::Json => report.json(),
-        Format::Sarif => report.sarif(fails),
-    });
-    Ok(if report.fails == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(if count == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }

@@ -69,10 +69,7 @@ impl Report<'_> {
         if !finding.about.is_empty() {
             facts.push(("about", finding.about.clone()));
         }
-        let shown: Vec<_> = finding.routes.iter().take(SHOWN_ROUTES).map(String::as_str).collect();
-        let more = finding.routes.len() - shown.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        facts.push(("at", shown.join("; ") + &more));
+        facts.push(("at", Self::places(finding)));
         facts.extend(finding.gain.map(|gain| ("gain", gain.to_string())));
         facts.extend(finding.witness.clone().map(|witness| ("witness", witness)));
         if finding.lint.confidence() == Confidence::Heuristic {
@@ -89,12 +86,16 @@ impl Report<'_> {
         facts
     }
 
-    fn summary(&self) -> String {
+    /// The routes of a finding.
+    pub(super) fn places(finding: &Finding) -> String {
+        let shown: Vec<_> = finding.routes.iter().take(SHOWN_ROUTES).map(String::as_str).collect();
+        let more = finding.routes.len() - shown.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        shown.join("; ") + &more
+    }
+
+    pub(super) fn summary(&self) -> String {
         let Linted { findings, suppressed, .. } = self.linted;
-        let count = |count: usize, what: &str| match count {
-            1 => format!("1 {what}"),
-            count => format!("{count} {what}s"),
-        };
         let mut summary = match findings.len() {
             0 => "this policy has no oddities".to_owned(),
             all => format!("{}, of which {} fail", count(all, "finding"), self.fails),
@@ -106,21 +107,24 @@ impl Report<'_> {
     }
 
     pub(super) fn json(&self) -> String {
+        serde_json::to_string_pretty(&self.value()).unwrap_or_default() + "\n"
+    }
+
+    pub(super) fn value(&self) -> Value {
         let Linted { findings, suppressed, .. } = self.linted;
-        let findings: Vec<_> = findings.iter().map(|finding| self.value(finding)).collect();
+        let findings: Vec<_> = findings.iter().map(|finding| self.finding(finding)).collect();
         let suppressed = suppressed.iter().map(|(finding, suppression)| {
-            let mut value = self.value(finding);
+            let mut value = self.finding(finding);
             if let Value::Object(fields) = &mut value {
                 fields.insert("suppressed_by".to_owned(), json!(suppression));
             }
             value
         });
         let suppressed: Vec<_> = suppressed.collect();
-        let value = json!({ "findings": findings, "suppressed": suppressed, "fails": self.fails });
-        serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
+        json!({ "findings": findings, "suppressed": suppressed, "fails": self.fails })
     }
 
-    fn value(&self, finding: &Finding) -> Value {
+    fn finding(&self, finding: &Finding) -> Value {
         let line = self.line_of(finding);
         json!({
             "lint": finding.lint.code(),
@@ -143,8 +147,12 @@ impl Report<'_> {
         self.lines.find(source, finding.routes.iter().map(String::as_str))
     }
 
-    /// With a level of `error` for what fails.
     pub(super) fn sarif(&self, fails: impl Fn(&Finding) -> bool) -> String {
+        sarif::render(&self.sarif_findings(fails))
+    }
+
+    /// With a level of `error` for what fails.
+    pub(super) fn sarif_findings(&self, fails: impl Fn(&Finding) -> bool) -> Vec<SarifFinding> {
         let of = |finding: &Finding, suppressed: Option<&Suppression>| SarifFinding {
             rule: finding.lint.code().to_owned(),
             level: match finding.severity() {
@@ -161,8 +169,13 @@ impl Report<'_> {
         let findings = self.linted.findings.iter().map(|finding| of(finding, None));
         let suppressed =
             self.linted.suppressed.iter().map(|(finding, line)| of(finding, Some(line)));
-        sarif::render(&findings.chain(suppressed).collect::<Vec<_>>())
+        findings.chain(suppressed).collect()
     }
+}
+
+/// A number of things.
+pub(super) fn count(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// What was found, in one line.

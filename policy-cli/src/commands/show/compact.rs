@@ -2,7 +2,7 @@
 
 use policy_manifest::facet::{CALLERS, CREDENTIALS, Cell, Column, ORIGINS, Tone};
 
-use super::view::{DECLARED, METHODS, PATH, READING, View};
+use super::view::{DECLARED, METHODS, PATH, READING, SERVICE, View};
 
 /// Method and path.
 pub(super) const ROUTE: Column = Column::new("Route");
@@ -13,7 +13,8 @@ pub(super) const POLICY: Column = Column::new("Policy");
 /// credentials, and everything else below each other.
 pub(super) fn compact(view: &View) -> (Vec<Column>, Vec<Vec<Cell>>) {
     let has = |column| view.columns.contains(&column);
-    let mut columns = vec![ROUTE, CALLERS];
+    let mut columns: Vec<_> = has(SERVICE).then_some(SERVICE).into_iter().collect();
+    columns.extend([ROUTE, CALLERS]);
     columns.extend([READING, ORIGINS].into_iter().filter(|column| has(*column)));
     let own = columns.clone();
     let is_else = |column: &Column| !own.contains(column) && !is_merged(*column);

@@ -16,7 +16,7 @@ pub(super) fn render(manifest: &Manifest, selected: &[Selected<'_>]) -> String {
 
 /// JSON in which all characters that a terminal would not show as themselves are escaped. It parses
 /// to the same value.
-fn printable_json(json: &str) -> String {
+pub(super) fn printable_json(json: &str) -> String {
     let mut printable = String::with_capacity(json.len());
     for character in json.chars() {
         if character == '\n' || is_printable(character) {

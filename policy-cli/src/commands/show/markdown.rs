@@ -1,8 +1,10 @@
 //! The table in Markdown (GitHub's).
 
+use std::fmt::Display;
+
 use policy_manifest::facet::{Cell, Column, ORIGINS};
 
-use super::view::{DECLARED, HeaderSet, PATH, View};
+use super::view::{DECLARED, HeaderSet, PATH, Section, View};
 use crate::markdown::{code, words};
 
 pub(super) fn render(view: &View) -> String {
@@ -14,6 +16,12 @@ pub(super) fn render(view: &View) -> String {
     }
     facts.extend(view.app.iter().map(|(name, cell)| (*name, phrases(cell, ", "))));
     list(&mut text, &facts);
+    for Section { title, facts } in &view.sections {
+        text += &format!("\n{title}:\n");
+        let facts: Vec<_> =
+            facts.iter().map(|(name, cell)| (words(name), phrases(cell, ", "))).collect();
+        list(&mut text, &facts);
+    }
     for (title, facts) in [("Every route here", &view.common), ("Usual here", &view.usual)] {
         if !facts.is_empty() {
             text += &format!("\n{title}:\n");
@@ -38,7 +46,7 @@ pub(super) fn render(view: &View) -> String {
     text
 }
 
-fn list(text: &mut String, facts: &[(&str, String)]) {
+fn list(text: &mut String, facts: &[(impl Display, String)]) {
     if !facts.is_empty() {
         text.push('\n');
     }

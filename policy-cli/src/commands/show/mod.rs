@@ -2,6 +2,7 @@
 
 mod compact;
 mod filter;
+mod fleet;
 mod html;
 mod json;
 mod markdown;
@@ -15,8 +16,8 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use self::{filter::Filter, view::View};
-use crate::{failure::Failure, input::InputArguments, output::Output};
+use self::{filter::Filter, fleet::Shown, view::View};
+use crate::{failure::Failure, fleet::FleetArguments, input::InputArguments, output::Output};
 
 /// Show what each route requires and allows.
 ///
@@ -32,7 +33,12 @@ Examples:
   cargo policy show --anonymous --method POST         what a stranger may change
   cargo policy show --role staff --path '/admin/**'   what staff may call there
   cargo policy show --from HEAD~1                     as policy.lock was one commit ago
-  cargo policy show --format html > policy.html       a page to browse and filter")]
+  cargo policy show --format html > policy.html       a page to browse and filter
+  cargo policy show services                          all lock files below a folder
+  cargo policy show @services.txt --anonymous         those of a list of files and folders
+
+With LOCK, the table has the routes of all services, and says who may call whom: the service whose
+CORS policies grant the public origin of another one, or that accepts its tokens.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     filter: Filter,
@@ -42,6 +48,8 @@ pub(crate) struct Arguments {
     /// The width of the text in columns; by default that of the terminal, or 80 where there is none.
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..))]
     width: Option<u16>,
+    #[command(flatten)]
+    fleet: FleetArguments,
     #[command(flatten)]
     input: InputArguments,
 }
@@ -60,21 +68,28 @@ enum Format {
 
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
     let filter = &arguments.filter;
-    let input = arguments.input.read(output)?;
-    let routes = filter.select(&input)?;
-    if routes.is_empty() && !input.manifest.routes.is_empty() {
+    let inputs = match arguments.fleet.read()? {
+        Some(fleet) => fleet,
+        None => vec![arguments.input.read(output)?],
+    };
+    let select = |input| Ok(Shown { input, routes: filter.select(input)? });
+    let fleet = inputs.iter().map(select).collect::<Result<Vec<_>, Failure>>()?;
+    let is_empty = fleet.iter().all(|shown| shown.routes.is_empty());
+    if is_empty && inputs.iter().any(|input| !input.manifest.routes.is_empty()) {
         output.note("no route matches; leave out a filter to see more");
     }
-    let view = View::new(&input, &routes, filter).condense();
-    match arguments.format {
-        Format::Text => {
-            let width = usize::from(width(arguments.width));
-            output.write(&text::render(&view, width));
-        }
-        Format::Markdown => output.write(&markdown::render(&view)),
-        Format::Json => output.write(&json::render(&input.manifest, &routes)),
-        Format::Html => output.write(&html::render(&view)),
-    }
+    let app = fleet.first().filter(|_| !arguments.fleet.is_stated());
+    let view = || match app {
+        Some(app) => View::of_app(app, filter).condense(),
+        None => View::of_fleet(&fleet, filter).condense(),
+    };
+    output.write(&match (arguments.format, app) {
+        (Format::Text, _) => text::render(&view(), usize::from(width(arguments.width))),
+        (Format::Markdown, _) => markdown::render(&view()),
+        (Format::Json, Some(app)) => json::render(&app.input.manifest, &app.routes),
+        (Format::Json, None) => fleet::to_json(&fleet),
+        (Format::Html, _) => html::render(&view()),
+    });
     Ok(ExitCode::SUCCESS)
 }
 

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::{
     compact::{POLICY, ROUTE, compact},
-    view::{DECLARED, HeaderSet, METHODS, PATH, View},
+    view::{DECLARED, HeaderSet, METHODS, PATH, SERVICE, Section, View},
     wrap::wrap,
 };
 use crate::{
@@ -31,6 +31,13 @@ pub(super) fn render(view: &View, width: usize) -> String {
         facts(vec![("Only", &filters)]);
     }
     facts(view.app.iter().map(|(name, cell)| (*name, cell)).collect());
+    for Section { title, facts } in &view.sections {
+        text += &format!("\n{BOLD}{title}{BOLD:#}\n");
+        let names = facts.iter().map(|(name, _)| name.width()).max().unwrap_or_default();
+        for (name, cell) in facts {
+            fact(&mut text, 2, names.min(width / 3), &printable(name), cell, width);
+        }
+    }
     let sections = [("Every route here", &view.common), ("Usual here", &view.usual)];
     let names = sections.iter().flat_map(|(_, facts)| facts.iter());
     let names = names.map(|(column, _)| column.name.len()).max().unwrap_or_default();
@@ -191,7 +198,7 @@ fn blocks(text: &mut String, view: &View, width: usize) {
 }
 
 fn is_head(column: Column) -> bool {
-    matches!(column, METHODS | PATH)
+    matches!(column, SERVICE | METHODS | PATH)
 }
 
 /// A name and its value, in lines with the same indent.

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use policy_manifest::{
-    Headers, Manifest,
+    Headers,
     facet::{self, CALLERS, CREDENTIALS, Cell, Column, ShownRoute, Tone},
 };
 
 use super::{
     filter::{Filter, Selected},
+    fleet::{self, Shown},
     words,
 };
 use crate::input::Input;
@@ -22,6 +23,8 @@ pub(super) struct View {
     pub(super) filters: Vec<String>,
     /// The facts about the app as a whole.
     pub(super) app: Vec<(&'static str, Cell)>,
+    /// The facts about a fleet of services.
+    pub(super) sections: Vec<Section>,
     /// The values that all routes share, so that no column is needed.
     pub(super) common: Vec<(Column, Cell)>,
     /// The values that most routes have, see [`condense`](Self::condense).
@@ -33,6 +36,13 @@ pub(super) struct View {
     pub(super) headers: Vec<HeaderSet>,
 }
 
+/// Facts with names from manifests, below a title.
+#[derive(Debug)]
+pub(super) struct Section {
+    pub(super) title: &'static str,
+    pub(super) facts: Vec<(String, Cell)>,
+}
+
 /// A set of security headers.
 #[derive(Debug)]
 pub(super) struct HeaderSet {
@@ -41,6 +51,7 @@ pub(super) struct HeaderSet {
 }
 
 /// The columns that no facet has.
+pub(super) const SERVICE: Column = Column { is_key: true, ..Column::new("Service") };
 pub(super) const METHODS: Column = Column { is_key: true, ..Column::new("Method") };
 pub(super) const PATH: Column = Column { is_key: true, ..Column::new("Path") };
 pub(super) const READING: Column = Column { is_key: true, ..Column::new("Page may read") };
@@ -52,22 +63,46 @@ pub(super) const DECLARED: Column = Column::new("Declared");
 type Table = Vec<(Column, Vec<Cell>)>;
 
 impl View {
-    pub(super) fn new(input: &Input, selected: &[Selected<'_>], filter: &Filter) -> Self {
-        let Input { name, manifest, sources, .. } = input;
-        let (shown, all) = (selected.len(), manifest.routes.len());
-        let title = match (shown, all) {
-            (1, 1) => format!("{name}: 1 route"),
-            _ if shown == all => format!("{name}: {all} routes"),
-            _ => format!("{name}: {shown} of {all} routes"),
-        };
-        let names = header_names(manifest, selected);
+    /// The routes of one app.
+    pub(super) fn of_app(shown: &Shown<'_>, filter: &Filter) -> Self {
+        let Input { name, manifest, .. } = shown.input;
+        let app = words::app(&manifest.app);
+        let count = count(shown.routes.len(), manifest.routes.len());
+        let title = format!("{name}: {count}");
+        Self { app, title, ..Self::of(std::slice::from_ref(shown), filter) }
+    }
+
+    /// The routes of many services, with a column that names the service.
+    pub(super) fn of_fleet(fleet: &[Shown<'_>], filter: &Filter) -> Self {
+        let shown = fleet.iter().map(|shown| shown.routes.len()).sum();
+        let all = fleet.iter().map(|shown| shown.input.manifest.routes.len()).sum();
+        let services = if fleet.len() == 1 { "service" } else { "services" };
+        let title = format!("{} {services}: {}", fleet.len(), count(shown, all));
+        let mut view = Self::of(fleet, filter);
+        let names = fleet
+            .iter()
+            .flat_map(|shown| shown.routes.iter().map(|_| Cell::plain(shown.input.name.clone())));
+        view.columns.insert(0, SERVICE);
+        view.rows.iter_mut().zip(names).for_each(|(row, name)| row.insert(0, name));
+        Self { title, sections: fleet::sections(fleet), ..view }
+    }
+
+    fn of(fleet: &[Shown<'_>], filter: &Filter) -> Self {
+        let (names, headers) = header_names(fleet);
+        let rows: Vec<_> = fleet
+            .iter()
+            .zip(&names)
+            .flat_map(|(shown, names)| {
+                shown.routes.iter().map(move |row| (row, shown.input, names))
+            })
+            .collect();
+        type Row<'a> = (&'a Selected<'a>, &'a Input, &'a Vec<(&'a str, String)>);
         let mut table = Table::new();
-        let mut column = |column: Column, cell: &dyn Fn(&Selected<'_>) -> Cell| {
-            table.push((column, selected.iter().map(cell).collect()));
+        let mut column = |column: Column, cell: &dyn Fn(&Row<'_>) -> Cell| {
+            table.push((column, rows.iter().map(cell).collect()));
         };
-        column(METHODS, &|row| words::methods(row.route));
-        column(PATH, &|row| words::path(row.route));
-        let lists = sources.as_ref();
+        column(METHODS, &|(row, ..)| words::methods(row.route));
+        column(PATH, &|(row, ..)| words::path(row.route));
         let mut of_facets: Vec<_> = facet::ALL.iter().flat_map(|facet| facet.columns).collect();
         of_facets.sort_by_key(|(column, _)| column.position);
         for (of_facet, cell) in of_facets {
@@ -75,33 +110,38 @@ impl View {
             if *of_facet == CREDENTIALS && filter.origin.is_some() {
                 continue;
             }
-            column(*of_facet, &|row| {
-                cell(ShownRoute { route: row.route, sources: lists, header_sets: &names })
+            column(*of_facet, &|(row, input, names)| {
+                let sources = input.sources.as_ref();
+                cell(ShownRoute { route: row.route, sources, header_sets: names })
             });
             if *of_facet == CALLERS && filter.origin.is_some() {
-                column(READING, &|row| {
+                column(READING, &|(row, ..)| {
                     row.reading.as_ref().map_or_else(Cell::nothing, words::reading)
                 });
             }
         }
-        column(TARGET, &|row| {
+        column(TARGET, &|(row, ..)| {
             let layers = row.route.layers.iter().map(|layer| format!("layer of the {layer}"));
             Cell::list(row.route.target.words().into_iter().chain(layers))
         });
-        if let Some(sources) = sources {
-            column(DECLARED, &|row| words::declared(row.route, sources));
+        if fleet.iter().any(|shown| shown.input.sources.is_some()) {
+            column(DECLARED, &|(row, input, _)| {
+                let sources = input.sources.as_ref();
+                sources.map_or_else(Cell::nothing, |sources| words::declared(row.route, sources))
+            });
         }
         let (common, table) = without_common(table);
         let columns = table.iter().map(|(column, _)| *column).collect();
         Self {
-            title,
+            title: String::new(),
             filters: filter.words(),
-            app: words::app(&manifest.app),
+            app: Vec::new(),
+            sections: Vec::new(),
             common,
             usual: Vec::new(),
             columns,
-            rows: transpose(table, shown),
-            headers: header_sets(manifest, names),
+            rows: transpose(table, rows.len()),
+            headers,
         }
     }
 }
@@ -181,23 +221,39 @@ fn transpose(table: Table, count: usize) -> Vec<Vec<Cell>> {
     rows
 }
 
-/// The sets of headers that routes refer to, in the order of their first use: their names in the
-/// manifest, and in the table.
-fn header_names<'a>(manifest: &'a Manifest, selected: &[Selected<'_>]) -> Vec<(&'a str, String)> {
-    let mut names: Vec<(&str, String)> = Vec::new();
-    for set in selected.iter().filter_map(|row| row.route.headers.as_deref()) {
-        if let Some((name, _)) = manifest.headers.get_key_value(set)
-            && !names.iter().any(|(known, _)| known == name)
-        {
-            names.push((name, format!("set {}", names.len() + 1)));
-        }
+/// How many routes are shown, of how many.
+fn count(shown: usize, all: usize) -> String {
+    match (shown, all) {
+        (1, 1) => "1 route".to_owned(),
+        _ if shown == all => format!("{all} routes"),
+        _ => format!("{shown} of {all} routes"),
     }
-    names
 }
 
-fn header_sets(manifest: &Manifest, names: Vec<(&str, String)>) -> Vec<HeaderSet> {
-    let sets = names.into_iter().filter_map(|(set, name)| {
-        Some(HeaderSet { name, fields: manifest.headers.get(set)?.clone() })
-    });
-    sets.collect()
+/// The names that sets of headers have in a manifest, and in the table.
+type SetNames<'a> = Vec<(&'a str, String)>;
+
+/// The sets of headers that routes refer to, in the order of their first use: for each service their
+/// names, and each set once.
+fn header_names<'a>(fleet: &'a [Shown<'_>]) -> (Vec<SetNames<'a>>, Vec<HeaderSet>) {
+    let mut known: BTreeMap<&str, String> = BTreeMap::new();
+    let mut sets = Vec::new();
+    let names_of = |shown: &'a Shown<'_>| {
+        let mut names: BTreeMap<&str, String> = BTreeMap::new();
+        for set in shown.routes.iter().filter_map(|row| row.route.headers.as_deref()) {
+            let Some(fields) = shown.input.manifest.headers.get(set) else { continue };
+            if names.contains_key(set) {
+                continue;
+            }
+            let next = format!("set {}", known.len() + 1);
+            let name = known.entry(set).or_insert_with(|| {
+                sets.push(HeaderSet { name: next.clone(), fields: fields.clone() });
+                next
+            });
+            names.insert(set, name.clone());
+        }
+        names.into_iter().collect()
+    };
+    let names = fleet.iter().map(names_of).collect();
+    (names, sets)
 }

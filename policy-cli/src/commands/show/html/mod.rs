@@ -1,10 +1,12 @@
 //! The table as one page: it loads nothing, and runs only its inline script.
 
+use std::collections::BTreeSet;
+
 use data_encoding::BASE64;
 use policy_manifest::facet::{CALLERS, Cell, Column, ORIGINS, Tone};
 use sha2::{Digest as _, Sha256};
 
-use super::view::{DECLARED, HeaderSet, METHODS, PATH, View};
+use super::view::{DECLARED, HeaderSet, METHODS, PATH, SERVICE, Section, View};
 use crate::escape::printable;
 
 /// Facts that few routes have.
@@ -26,6 +28,7 @@ pub(super) fn render(view: &View) -> String {
     );
     head(&mut page, view);
     page += "<main>\n";
+    sections(&mut page, view);
     filters(&mut page, view);
     table(&mut page, view);
     page += "<p id=\"nothing\" hidden>No route matches. <button type=\"reset\" form=\"filters\">Show \
@@ -56,22 +59,38 @@ fn head(page: &mut String, view: &View) {
     *page += "</dl>\n</header>\n";
 }
 
+fn sections(page: &mut String, view: &View) {
+    for Section { title, facts } in &view.sections {
+        *page += &format!("<details class=\"section\">\n<summary>{title}</summary>\n<dl>\n");
+        for (name, cell) in facts {
+            let (name, items) = (escape(name), items(cell, ALSO));
+            *page += &format!("<div><dt>{name}</dt><dd>{items}</dd></div>\n");
+        }
+        *page += "</dl>\n</details>\n";
+    }
+}
+
 /// The form, which the script shows: without it nothing is filtered.
 fn filters(page: &mut String, view: &View) {
-    let mut methods: Vec<&str> = Vec::new();
-    for row in &view.rows {
-        let cell = cell(view, row, METHODS);
-        methods.extend(cell.into_iter().flat_map(|cell| cell.items.iter()).map(String::as_str));
-    }
-    methods.sort_unstable();
-    methods.dedup();
     let option = |text: &str| format!("<option>{}</option>", escape(text));
-    let methods: String = methods.into_iter().map(option).collect();
+    let options = |column| -> String {
+        let cells = view.rows.iter().filter_map(|row| cell(view, row, column));
+        let texts: BTreeSet<&String> = cells.flat_map(|cell| &cell.items).collect();
+        texts.into_iter().map(|text| option(text)).collect()
+    };
+    let methods = options(METHODS);
+    let services = match view.columns.contains(&SERVICE) {
+        true => format!(
+            "<label>Service <select id=\"service\"><option value=\"\">all</option>{}</select></label>\n",
+            options(SERVICE)
+        ),
+        false => String::new(),
+    };
     let columns: String = page_columns(view).map(|(column, _)| option(column.name)).collect();
     *page += &format!(
         "<form id=\"filters\" role=\"search\" hidden>\n\
          <label class=\"find\">Find <input id=\"find\" type=\"search\" autocomplete=\"off\" \
-         placeholder=\"path, role, origin, file\"></label>\n\
+         placeholder=\"path, role, origin, file\"></label>\n{services}\
          <label>Method <select id=\"method\"><option value=\"\">all</option>{methods}</select></label>\n\
          <label>Who may call <select id=\"who\"><option value=\"\">all</option>\
          <option value=\"open\">everybody</option><option value=\"closed\">with credentials</option>\
@@ -175,6 +194,7 @@ fn table_cell(page: &mut String, column: Column, cell: &Cell) {
 fn items(cell: &Cell, column: Column) -> String {
     let class = |index: usize| match column {
         METHODS => "method",
+        SERVICE => "service",
         PATH if index == 0 => "code",
         ORIGINS | DECLARED => "code",
         _ if column.is_code => "code",

@@ -7,16 +7,20 @@ const rows = Array.from(body.rows, (row, index) => ({
   text: row.textContent.toLowerCase(),
   marks: row.dataset.marks.split(" "),
   methods: Array.from(row.querySelectorAll(".method"), (method) => method.textContent),
+  service: row.querySelector(".service")?.textContent,
 }));
 const heads = Array.from(document.querySelectorAll("thead th"));
 
 function filter() {
   const words = byId("find").value.toLowerCase().split(/\s+/).filter(Boolean);
   const [method, who, what] = ["method", "who", "what"].map((id) => byId(id).value);
+  // A page of one app has no services.
+  const only = byId("service")?.value;
   let count = 0;
-  for (const { row, text, marks, methods } of rows) {
+  for (const { row, text, marks, methods, service } of rows) {
     const isShown =
       words.every((word) => text.includes(word)) &&
+      (!only || service === only) &&
       (!method || methods.includes(method)) &&
       (!who || marks.includes("open") === (who === "open")) &&
       (!what || marks.includes(what));

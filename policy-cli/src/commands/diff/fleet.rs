@@ -1,0 +1,184 @@
+//! The comparisons of two versions of a fleet of services.
+
+use std::{cmp::Reverse, fmt::Write as _};
+
+use policy_manifest::diff::{Axis, DiffFinding, diff};
+use serde_json::json;
+
+use super::{Compared, failure, json, markdown, sarif, text};
+use crate::{
+    escape::printable,
+    failure::Failure,
+    fleet::Fleets,
+    input::Input,
+    markdown::words,
+    output::{BOLD, Output},
+};
+
+/// More services that differ are counted in texts.
+const SHOWN: usize = 40;
+
+/// Two versions of a fleet and what differs.
+pub(super) struct ComparedFleets {
+    /// The services that differ, by name, the worst first.
+    differing: Vec<(String, Compared)>,
+    /// How many services are equal.
+    equal: usize,
+    added: Vec<Input>,
+    removed: Vec<Input>,
+}
+
+impl ComparedFleets {
+    pub(super) fn new(Fleets { both, added, removed }: Fleets) -> Result<Self, Failure> {
+        let (all, mut differing, mut problems) = (both.len(), Vec::new(), Vec::new());
+        for (name, old, new) in both {
+            match diff(&old.manifest, &new.manifest) {
+                Ok(diff) if diff.is_empty() => {}
+                Ok(diff) => differing.push((name, Compared { old, new, diff })),
+                Err(error) => {
+                    let Failure { message, .. } = failure(&error);
+                    problems.push(Failure {
+                        message: format!("`{name}`: {message}"),
+                        ..failure(&error)
+                    });
+                }
+            }
+        }
+        if let Some(problem) = Failure::of_all(problems) {
+            return Err(problem);
+        }
+        differing.sort_by_cached_key(|(name, compared)| {
+            let worst = compared.findings_on(Axis::Widened).map(|finding| finding.severity).max();
+            (Reverse((worst, compared.opens())), name.clone())
+        });
+        let equal = all - differing.len();
+        Ok(Self { differing, equal, added, removed })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.differing.is_empty() && self.added.is_empty() && self.removed.is_empty()
+    }
+
+    /// Whether anybody gains access: by a service that is new, too.
+    pub(super) fn opens(&self) -> bool {
+        !self.added.is_empty() || self.differing.iter().any(|(_, compared)| compared.opens())
+    }
+
+    /// Whether lock files accept all that opens. No line accepts a service that is new.
+    pub(super) fn are_accepted(self, output: &Output) -> Result<bool, Failure> {
+        for added in &self.added {
+            let name = &added.name;
+            output.note(&format!(
+                "`--accepted`: no line can accept the service `{name}`, which is new"
+            ));
+        }
+        let mut are_accepted = self.added.is_empty();
+        for (_, compared) in self.differing {
+            are_accepted &= compared.is_accepted(output)?;
+        }
+        Ok(are_accepted)
+    }
+
+    pub(super) fn text(&self, most: usize) -> String {
+        let mut out = format!("{BOLD}{}{BOLD:#}\n", self.summary());
+        for (word, services) in [("added", &self.added), ("removed", &self.removed)] {
+            for service in services.iter().take(SHOWN) {
+                let _ = writeln!(out, "  {word} {}", printable(&of_service(service)));
+            }
+            out += &more(services.len(), "  ");
+        }
+        for (name, compared) in self.differing.iter().take(SHOWN) {
+            let _ = write!(
+                out,
+                "\n{BOLD}{}{BOLD:#}\n{}",
+                printable(name),
+                text::render(compared, most)
+            );
+        }
+        out + &more(self.differing.len(), "\n")
+    }
+
+    pub(super) fn markdown(&self, most: usize) -> String {
+        let mut out = format!("# Policies\n\n{}.\n", words(&self.summary()));
+        for (word, services) in [("Added", &self.added), ("Removed", &self.removed)] {
+            if !services.is_empty() {
+                out += &format!("\n{word}:\n\n");
+            }
+            for service in services.iter().take(SHOWN) {
+                out += &format!("- {}\n", words(&of_service(service)));
+            }
+            out += &more(services.len(), "- ");
+        }
+        for (_, compared) in self.differing.iter().take(SHOWN) {
+            out += &format!("\n{}", markdown::render(compared, most));
+        }
+        out + &more(self.differing.len(), "\n")
+    }
+
+    pub(super) fn json(&self) -> String {
+        let names = |services: &[Input]| {
+            services.iter().map(|service| service.name.clone()).collect::<Vec<_>>()
+        };
+        let services = self
+            .differing
+            .iter()
+            .map(|(name, compared)| json!({ "name": name, "comparison": json::value(compared) }));
+        let value = json!({
+            "version": 1,
+            "services": services.collect::<Vec<_>>(),
+            "equal": self.equal,
+            "added": names(&self.added),
+            "removed": names(&self.removed),
+            "opens": self.opens(),
+        });
+        serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
+    }
+
+    pub(super) fn sarif(&self) -> String {
+        let findings = self.differing.iter().flat_map(|(name, compared)| {
+            let mut findings = sarif::findings(compared);
+            findings.iter_mut().for_each(|it| it.message = format!("{name}: {}", it.message));
+            findings
+        });
+        crate::sarif::render(&findings.collect::<Vec<_>>())
+    }
+
+    fn summary(&self) -> String {
+        let all = self.equal + self.differing.len();
+        let mut words = match self.differing.len() {
+            0 => vec![format!("none of {all} services differs")],
+            1 => vec![format!("1 of {all} services differs")],
+            some => vec![format!("{some} of {all} services differ")],
+        };
+        let on = |axis| {
+            let finding = |(_, it): &(String, Compared)| it.findings_on(axis).count();
+            self.differing.iter().map(finding).sum::<usize>()
+        };
+        let worst = self.differing.iter().flat_map(|(_, it)| it.findings_on(Axis::Widened));
+        let worst = worst.map(|finding: &DiffFinding| finding.severity).max();
+        let counts =
+            [(on(Axis::Widened), "widening access"), (on(Axis::Narrowed), "breaking clients")];
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+        words.extend(counts.map(|(count, what)| match count {
+            1 => format!("1 finding {what}"),
+            count => format!("{count} findings {what}"),
+        }));
+        words.extend(worst.map(|worst| format!("worst: {worst}")));
+        let counts = [(self.added.len(), "added"), (self.removed.len(), "removed")];
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+        words.extend(counts.map(|(count, word)| format!("{count} {word}")));
+        words.join(", ")
+    }
+}
+
+fn of_service(Input { name, manifest, .. }: &Input) -> String {
+    match manifest.routes.len() {
+        1 => format!("{name} (1 route)"),
+        routes => format!("{name} ({routes} routes)"),
+    }
+}
+
+fn more(all: usize, before: &str) -> String {
+    let more = all.checked_sub(SHOWN).filter(|more| *more > 0);
+    more.map(|more| format!("{before}and {more} more\n")).unwrap_or_default()
+}

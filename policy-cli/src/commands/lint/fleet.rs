@@ -1,0 +1,149 @@
+//! The findings in many services, the worst first.
+
+use std::{cmp::Reverse, fmt::Write as _};
+
+use policy_manifest::Finding;
+use serde_json::{Value, json};
+
+use super::report::{Report, count};
+use crate::{
+    escape::printable,
+    markdown::{code, words},
+    output::{BOLD, DIM},
+    sarif,
+};
+
+/// More services with findings are counted in texts.
+const SHOWN_SERVICES: usize = 40;
+
+/// More findings of one service are counted in texts.
+const SHOWN_FINDINGS: usize = 5;
+
+/// The reports of all services.
+#[derive(Debug)]
+pub(super) struct FleetReport<'a> {
+    /// The worst first.
+    reports: Vec<Report<'a>>,
+}
+
+impl<'a> FleetReport<'a> {
+    pub(super) fn new(mut reports: Vec<Report<'a>>) -> Self {
+        reports.sort_by_cached_key(|report| {
+            let findings = &report.linted.findings;
+            let worst = findings.iter().map(Finding::severity).max();
+            let name = report.name.to_owned();
+            (Reverse((report.fails > 0, worst, report.fails, findings.len())), name)
+        });
+        Self { reports }
+    }
+
+    /// How many findings fail.
+    pub(super) fn fails(&self) -> usize {
+        self.reports.iter().map(|report| report.fails).sum()
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        for report in self.shown() {
+            let name = printable(report.name);
+            let _ = writeln!(text, "{BOLD}{name}{BOLD:#}: {}", report.summary());
+            let findings = &report.linted.findings;
+            for finding in findings.iter().take(SHOWN_FINDINGS) {
+                let (lint, severity) = (finding.lint, finding.severity());
+                let (message, code) = (lint.message(), lint.code());
+                let _ = writeln!(text, "  {severity}: {message} {DIM}({code}){DIM:#}");
+                let _ =
+                    writeln!(text, "    {DIM}at{DIM:#} {}", printable(&Report::places(finding)));
+            }
+            if let Some(more) = more(findings.len(), SHOWN_FINDINGS) {
+                let _ = writeln!(text, "  {more}");
+            }
+            text.push('\n');
+        }
+        text + &self.rest("\n") + &self.summary() + "\n"
+    }
+
+    pub(super) fn markdown(&self) -> String {
+        let mut text = format!("## Lints\n\n{}\n", words(&self.summary()));
+        for report in self.shown() {
+            let _ =
+                write!(text, "\n### {}\n\n{}\n\n", words(report.name), words(&report.summary()));
+            let findings = &report.linted.findings;
+            for finding in findings.iter().take(SHOWN_FINDINGS) {
+                let (lint, severity) = (finding.lint, finding.severity());
+                let (message, of) = (words(lint.message()), code(lint.code()));
+                let places = code(&Report::places(finding));
+                let _ = writeln!(text, "- {severity}: {message} ({of}) at {places}");
+            }
+            if let Some(more) = more(findings.len(), SHOWN_FINDINGS) {
+                let _ = writeln!(text, "- {more}");
+            }
+        }
+        let rest = self.rest("");
+        text + if rest.is_empty() { "" } else { "\n" } + &rest
+    }
+
+    pub(super) fn json(&self) -> String {
+        let services = self.reports.iter().map(|report| {
+            let mut value = report.value();
+            if let Value::Object(fields) = &mut value {
+                fields.insert("name".to_owned(), json!(report.name));
+            }
+            value
+        });
+        let services: Vec<_> = services.collect();
+        let value = json!({ "version": 1, "services": services, "fails": self.fails() });
+        serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
+    }
+
+    pub(super) fn sarif(&self, fails: impl Fn(&Finding) -> bool) -> String {
+        let findings = self.reports.iter().flat_map(|report| {
+            let mut findings = report.sarif_findings(&fails);
+            let name = report.name;
+            findings.iter_mut().for_each(|it| it.message = format!("{name}: {}", it.message));
+            findings
+        });
+        sarif::render(&findings.collect::<Vec<_>>())
+    }
+
+    /// The services with findings that are shown in texts.
+    fn shown(&self) -> impl Iterator<Item = &Report<'a>> {
+        let with_findings = self.reports.iter().filter(|report| !report.linted.findings.is_empty());
+        with_findings.take(SHOWN_SERVICES)
+    }
+
+    /// How many services with findings are not shown.
+    fn rest(&self, after: &str) -> String {
+        let all = self.with_findings();
+        let rest = more(all, SHOWN_SERVICES).map(|more| format!("{more} services with findings\n"));
+        rest.map(|rest| rest + after).unwrap_or_default()
+    }
+
+    fn with_findings(&self) -> usize {
+        self.reports.iter().filter(|report| !report.linted.findings.is_empty()).count()
+    }
+
+    fn summary(&self) -> String {
+        let findings = self.reports.iter().map(|report| report.linted.findings.len()).sum();
+        let suppressed: usize =
+            self.reports.iter().map(|report| report.linted.suppressed.len()).sum();
+        let services = count(self.reports.len(), "service");
+        let mut summary = match findings {
+            0 => format!("{services}: no policy has oddities"),
+            all => format!(
+                "{services}: {} in {} of them, of which {} fail",
+                count(all, "finding"),
+                self.with_findings(),
+                self.fails()
+            ),
+        };
+        if suppressed > 0 {
+            summary += &format!("; {suppressed} suppressed");
+        }
+        summary
+    }
+}
+
+fn more(all: usize, shown: usize) -> Option<String> {
+    all.checked_sub(shown).filter(|more| *more > 0).map(|more| format!("and {more} more"))
+}
