@@ -295,7 +295,7 @@ pub(crate) fn fleet(services: usize, routes: usize, turn: usize) -> Vec<(String,
                 route.auth = required(requirement);
             }
             let is_other = turn > 0 && number.is_multiple_of(10) && index == 0;
-            route.limits = if is_other { limits(1 << 20) } else { route.limits };
+            route.limits = if is_other { limits(1 << 22) } else { route.limits };
             manifest.routes.push(route);
         }
         (format!("team{}/s{number}/policy.lock", number % 7), Lock::new(manifest).to_json())
