@@ -7,6 +7,7 @@ use crate::{
     cors::{Cors, OriginDecision},
     csrf::{CsrfPolicy, OriginFacts, Provenance, TokenVerdict},
     head::{Head, OwnOrigin},
+    method,
 };
 
 /// The page that sent a request, with the verdict of its route about the page.
@@ -16,7 +17,7 @@ pub struct Sender {
     policy: CsrfPolicy,
     /// Whether CORS grants the page.
     is_granted: bool,
-    /// Whether requests without a caller need a trusted origin: the target may know its own
+    /// Whether this request without a caller needs a trusted origin: the target may know its own
     /// cookies.
     checks_anonymous: bool,
 }
@@ -51,7 +52,10 @@ impl Sender {
             OriginDecision::Unasked | OriginDecision::Refused => false,
         };
         let provenance = Provenance::of(&OriginFacts::read(head, headers), is_own, is_trusted);
-        Self { provenance, policy, is_granted: grant.grants(head.origin, cors), checks_anonymous }
+        let is_granted = grant.grants(head.origin, cors);
+        // With `Upgrade`, HEAD and others still open nothing; gate 4 has judged the origin of GET.
+        let checks_anonymous = checks_anonymous && !method::is_safe(head.method.as_str());
+        Self { provenance, policy, is_granted, checks_anonymous }
     }
 
     /// What the page may do with the credentials of its visitor.
@@ -175,6 +179,20 @@ mod tests {
         // The same request from a page that may send everything.
         assert_eq!(sender.trusted().admit_ambient(|| None), Ok(()));
         assert_eq!(sender.trusted().admit_ticket(), Ok(()));
+    }
+
+    #[test]
+    fn a_safe_request_with_upgrade_is_not_judged() {
+        let own = OwnOrigin::Public(PublicOrigin::parse("https://api.test").unwrap());
+        for (method, is_judged) in [("HEAD", false), ("GET", false), ("POST", true)] {
+            let request = Request::builder().method(method).header("upgrade", "websocket");
+            let request = request.header("cookie", "a=1").header("sec-fetch-site", "cross-site");
+            let request = request.body(()).unwrap();
+            let (head, headers) = (Head::read(&request), request.headers());
+            let (grant, policy) = (OriginDecision::Unasked, CsrfPolicy::Token);
+            let sender = Sender::new(&own, &head, headers, None, &grant, policy, true);
+            assert_eq!(sender.admit_anonymous(headers).is_err(), is_judged, "{method}");
+        }
     }
 
     #[test]

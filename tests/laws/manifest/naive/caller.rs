@@ -299,7 +299,8 @@ fn of_ticket(app: &App<'_>, route: Route<'_>, asked: &Asked) -> Checked {
 /// A target without attributes may use cookies of its own.
 fn anonymous(app: &App<'_>, route: Route<'_>, asked: &Asked) -> Checked {
     let may_know = route.is_prefix() || route.is("fallback");
-    let is_harmless = changes_nothing(asked) || only_upgrades(asked);
+    // Without GET, a request with `Upgrade` opens nothing.
+    let is_harmless = is_safe(&asked.method) || only_upgrades(asked);
     if !may_know || route.csrf() == "exempt" || is_harmless {
         return Ok(());
     }
