@@ -20,21 +20,34 @@ pub use nearest::Nearest;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// The decision. If a browser sends a preflight first and that one is refused, this is the
-    /// decision about the preflight.
+    /// The decision of the server about the request, from a browser or a program.
     pub decision: Decision,
-    /// Whether the decision is about the preflight of the request.
-    pub is_of_preflight: bool,
+    /// Why a browser does not send the request, if a page of another origin asks it to.
+    pub unsent: Option<Unsent>,
     /// The path template and the methods of the route, if one serves the request.
     pub route: Option<(String, Vec<String>)>,
     /// The result of each gate, in order.
     pub gates: Vec<GateFinding>,
     /// The view of the page that sent the request, if that page is of another origin.
     pub page: Option<&'static str>,
-    /// The most similar request that is let through, if this one is not.
+    /// The most similar request that is let through, if this one, or its preflight, is not.
     pub nearest: Option<Nearest>,
-    /// The smallest edit of the policy by which this request is let through.
+    /// The smallest edit of the policy by which this request and its preflight are let through.
     pub edit: Option<Edit>,
+}
+
+/// Why a browser does not send a request of a page (Fetch, 4.9). CORS binds browsers only: a program
+/// sends the request without a preflight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsent {
+    /// Its preflight is refused.
+    PreflightRefused(Refusal),
+    /// The response to its preflight allows no cookies, and it has some.
+    CookiesNotAllowed,
+    /// The response to its preflight does not list its method.
+    MethodNotListed,
+    /// The response to its preflight does not list one of its headers.
+    HeaderNotListed,
 }
 
 /// The result of one gate.
@@ -75,19 +88,16 @@ pub fn explain(
 ) -> Result<Explanation, EngineError> {
     let engine = Engine::new(manifest)?;
     let own = manifest.app.public_origin.as_deref();
-    let asked = preflight_of(request, own).map(|preflight| {
-        let decision = engine.decide(&preflight, &RequestCredentials::default());
-        (preflight, decision)
+    let unsent = preflight_of(request, own).and_then(|preflight| {
+        let asked = engine.decide(&preflight, &RequestCredentials::default());
+        match asked.refusal() {
+            Some(refusal) => Some(Unsent::PreflightRefused(refusal)),
+            None => unlisted(request, &asked.cors),
+        }
     });
-    let granted = asked.as_ref().map(|(_, decision)| &decision.cors);
-    let unsent = granted.and_then(|granted| unsent(request, granted));
-    let refused = asked.filter(|(_, decision)| decision.outcome != Outcome::PreflightGranted);
-    let (decision, is_of_preflight) = match refused {
-        Some((_, decision)) => (decision, true),
-        None => (engine.decide(request, caller), false),
-    };
+    let decision = engine.decide(request, caller);
     let method = method_of(request);
-    // If no policy answers a preflight, the decision is about the request that it announces.
+    // No policy answers some preflights; they are about the route of the request that they announce.
     let route = engine.route(&decision).or_else(|| engine.serving(&method, request.uri().path()));
     let place = route.map(|route| (route.path.clone(), route.methods.clone()));
     let gates = Gate::ALL.into_iter().map(|gate| {
@@ -102,7 +112,8 @@ pub fn explain(
         GateFinding { gate, verdict: step.map(|step| step.verdict.clone()), source }
     });
     let gates = gates.collect();
-    let is_let_through = !matches!(decision.outcome, Outcome::Refused(_));
+    let is_let_through =
+        decision.refusal().is_none() && !matches!(unsent, Some(Unsent::PreflightRefused(_)));
     let (nearest, edit) = match is_let_through {
         true => (None, None),
         false => (
@@ -110,8 +121,8 @@ pub fn explain(
             edit::of(manifest, sources, request, caller),
         ),
     };
-    let page = seen_by_page(request, own, &decision, is_of_preflight, unsent);
-    Ok(Explanation { decision, is_of_preflight, route: place, gates, page, nearest, edit })
+    let page = seen_by_page(request, own, &decision, unsent);
+    Ok(Explanation { decision, unsent, route: place, gates, page, nearest, edit })
 }
 
 impl Explanation {
@@ -203,29 +214,53 @@ fn preflight_of(request: &Request<()>, own: Option<&str>) -> Option<Request<()>>
     Some(preflight)
 }
 
-/// The view of a page whose preflight is granted, but not for its method or its headers (Fetch,
-/// 4.9).
-fn unsent(request: &Request<()>, granted: &HeaderMap) -> Option<&'static str> {
+/// The part of a request that the response to its preflight does not allow (Fetch, 4.9).
+fn unlisted(request: &Request<()>, granted: &HeaderMap) -> Option<Unsent> {
+    let has_cookies = request.headers().contains_key(header::COOKIE);
     let is_listed = |list: header::HeaderName, name: &str| {
         let lists = granted.get_all(list).into_iter().filter_map(|list| list.to_str().ok());
         let mut names = lists.flat_map(|list| list.split(',')).map(str::trim);
-        names.any(|listed| listed.eq_ignore_ascii_case(name))
+        // With credentials, `*` is a name like any other.
+        let is_any = !has_cookies && name != "authorization";
+        names.any(|listed| listed.eq_ignore_ascii_case(name) || (listed == "*" && is_any))
     };
+    let allows_cookies = is_listed(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, "true");
+    if has_cookies && !allows_cookies {
+        return Some(Unsent::CookiesNotAllowed);
+    }
     let method = request.method();
     let is_simple = matches!(*method, Method::GET | Method::HEAD | Method::POST);
     if !is_simple && !is_listed(header::ACCESS_CONTROL_ALLOW_METHODS, method.as_str()) {
-        return Some(
-            "`TypeError: Failed to fetch`: the browser does not send the request, since the answer \
-             to its preflight does not list its method",
-        );
+        return Some(Unsent::MethodNotListed);
     }
     let mut asked = request.headers().iter().filter(|(name, value)| is_unsafe(name, value));
     let is_refused =
         asked.any(|(name, _)| !is_listed(header::ACCESS_CONTROL_ALLOW_HEADERS, name.as_str()));
-    is_refused.then_some(
-        "`TypeError: Failed to fetch`: the browser does not send the request, since the answer to \
-         its preflight does not list one of its headers",
-    )
+    is_refused.then_some(Unsent::HeaderNotListed)
+}
+
+impl Unsent {
+    /// The view of the page.
+    fn page(self) -> &'static str {
+        match self {
+            Self::PreflightRefused(_) => {
+                "`TypeError: Failed to fetch`: the browser does not send the request, since its \
+                 preflight is refused"
+            }
+            Self::CookiesNotAllowed => {
+                "`TypeError: Failed to fetch`: the browser does not send the request, since the \
+                 answer to its preflight allows no cookies"
+            }
+            Self::MethodNotListed => {
+                "`TypeError: Failed to fetch`: the browser does not send the request, since the \
+                 answer to its preflight does not list its method"
+            }
+            Self::HeaderNotListed => {
+                "`TypeError: Failed to fetch`: the browser does not send the request, since the \
+                 answer to its preflight does not list one of its headers"
+            }
+        }
+    }
 }
 
 /// Whether no browser sends this method for a page (Fetch, forbidden methods).
@@ -247,8 +282,30 @@ fn is_unsafe(name: &header::HeaderName, value: &HeaderValue) -> bool {
             let simple = ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
             !simple.contains(&media_type.to_ascii_lowercase().as_str())
         }
-        "accept" | "accept-language" | "content-language" | "origin" | "host" | "cookie"
-        | "user-agent" | "referer" | "content-length" | "connection" | "accept-encoding" => false,
+        "accept" | "accept-language" | "content-language" => false,
+        // Browsers write these themselves: forbidden request-headers, and those of navigations and of
+        // reloads, which a recorded request has.
+        "accept-charset"
+        | "accept-encoding"
+        | "cache-control"
+        | "connection"
+        | "content-length"
+        | "cookie"
+        | "date"
+        | "dnt"
+        | "expect"
+        | "host"
+        | "keep-alive"
+        | "origin"
+        | "pragma"
+        | "priority"
+        | "referer"
+        | "te"
+        | "trailer"
+        | "transfer-encoding"
+        | "upgrade-insecure-requests"
+        | "user-agent"
+        | "via" => false,
         _ => true,
     }
 }
@@ -264,8 +321,7 @@ fn seen_by_page(
     request: &Request<()>,
     own: Option<&str>,
     decision: &Decision,
-    is_of_preflight: bool,
-    unsent: Option<&'static str>,
+    unsent: Option<Unsent>,
 ) -> Option<&'static str> {
     let origin = request.headers().get(header::ORIGIN)?;
     let own = own.map_or_else(|| development_origin(request), |own| Some(own.to_owned()))?;
@@ -281,14 +337,8 @@ fn seen_by_page(
     if is_forbidden(request.method()) {
         return Some("`TypeError`: no browser sends this method for a page");
     }
-    if is_of_preflight {
-        return Some(
-            "`TypeError: Failed to fetch`: the browser does not send the request, since its preflight \
-             is refused",
-        );
-    }
-    if unsent.is_some() {
-        return unsent;
+    if let Some(unsent) = unsent {
+        return Some(unsent.page());
     }
     let allowed = decision.cors.get(header::ACCESS_CONTROL_ALLOW_ORIGIN);
     let with_cookies = request.headers().contains_key(header::COOKIE);
@@ -309,294 +359,4 @@ fn seen_by_page(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        Auth, Csrf, Dangers, ManifestRoute, RouteCors, RouteOrigins, RouteRequirement,
-        RuntimeOrigins, SessionFacts,
-        engine::{CredentialState, Login},
-    };
-    use policy_core::route::Level;
-
-    const APP: &str = "https://app.shop.example";
-
-    /// A shop whose page is on another origin of the same site.
-    fn shop() -> Manifest {
-        let mut manifest = Manifest::new();
-        manifest.app.public_origin = Some("https://api.shop.example".to_owned());
-        manifest.app.sessions = Some(SessionFacts::new("memory", "__Host-sid", "lax"));
-        let cors = RouteCors {
-            origins: RouteOrigins::Listed(vec![APP.to_owned()]),
-            credentials: true,
-            methods: None,
-            headers: Vec::new(),
-            expose: Vec::new(),
-            max_age: None,
-            dangers: Dangers::default(),
-        };
-        let staff = RouteRequirement {
-            session: true,
-            roles: vec!["staff".to_owned()],
-            fresh: Some(600),
-            ..RouteRequirement::default()
-        };
-        for (path, method) in [("/orders/{id}", "PUT"), ("/orders", "GET"), ("/orders", "POST")] {
-            let auth = Auth::Required(staff.clone());
-            let route = ManifestRoute {
-                cors: Some(cors.clone()),
-                ..ManifestRoute::handler(path, [method], auth)
-            };
-            manifest.routes.push(route);
-        }
-        manifest.normal()
-    }
-
-    fn request(method: &str, path: &str, fields: &[(&str, &str)]) -> Request<()> {
-        let mut request = Request::builder().method(method).uri(path);
-        request = request.header("host", "api.shop.example");
-        for (name, value) in fields {
-            request = request.header(*name, *value);
-        }
-        request.body(()).unwrap()
-    }
-
-    fn explained(request: &Request<()>, caller: &RequestCredentials) -> Explanation {
-        explain(&shop(), &Sources::default(), request, caller).unwrap()
-    }
-
-    fn user(roles: &[&str], age: u32) -> RequestCredentials {
-        let roles = roles.iter().map(|role| (*role).to_owned()).collect();
-        let login = Login { roles, age: Some(age), ..Login::default() };
-        RequestCredentials {
-            session: CredentialState::Valid(login),
-            ..RequestCredentials::default()
-        }
-    }
-
-    const COOKIE: (&str, &str) = ("cookie", "__Host-sid=1");
-
-    #[test]
-    fn a_page_of_a_stranger_is_explained_by_its_preflight() {
-        let sent = request("PUT", "/orders/1", &[("origin", "https://evil.example"), COOKIE]);
-        let found = explained(&sent, &user(&["staff"], 0));
-        assert!(found.is_of_preflight);
-        assert_eq!(found.decision.refusal().unwrap().code(), "cors.origin-not-granted");
-        assert!(found.page.unwrap().contains("does not send the request"));
-        let nearest = found.nearest.unwrap();
-        assert_eq!(nearest.steps[0], format!("send it from a page of `{APP}`"));
-        let edit = found.edit.unwrap();
-        assert!(
-            edit.steps[0].contains("add \"https://evil.example\" to origins"),
-            "{:?}",
-            edit.steps
-        );
-        let opened: Vec<_> = edit.changes.iter().map(Change::route).collect();
-        assert_eq!(opened, vec!["PUT /orders/{id}"; opened.len()]);
-    }
-
-    #[test]
-    fn missing_credentials_are_named_in_order() {
-        let found = explained(
-            &request("POST", "/orders", &[("origin", APP)]),
-            &RequestCredentials::default(),
-        );
-        let steps = found.nearest.unwrap().steps;
-        assert_eq!(
-            steps,
-            [
-                "log in, and send the session cookie with role `staff`",
-                "send the CSRF token of the session in `X-CSRF-Token`",
-            ]
-        );
-        let asked: Vec<_> = found
-            .gates
-            .iter()
-            .filter(|gate| gate.verdict.is_some())
-            .map(|gate| gate.gate)
-            .collect();
-        assert!(asked.contains(&Gate::Authorize) && !asked.contains(&Gate::Limits), "{asked:?}");
-    }
-
-    #[test]
-    fn edits_of_rights_and_age_are_minimal() {
-        let sent = request("GET", "/orders", &[COOKIE]);
-        let found = explained(&sent, &user(&["guest"], 700));
-        let edit = found.edit.as_ref().unwrap();
-        assert_eq!(edit.steps, ["auth: with the role \"guest\"", "auth: `fresh = \"701s\"`"]);
-        let opened: Vec<_> = found.also_opened().map(ToString::to_string).collect();
-        assert_eq!(opened.len(), 1, "{opened:?}");
-        assert!(opened[0].starts_with("opens: GET /orders: auth: was"), "{opened:?}");
-        let nearest = found.nearest.unwrap();
-        assert_eq!(nearest.steps, ["have the role `staff`", "log in again"]);
-    }
-
-    #[test]
-    fn a_request_that_is_let_through_needs_no_change() {
-        let found = explained(&request("GET", "/orders", &[COOKIE]), &user(&["staff"], 0));
-        assert!(found.nearest.is_none() && found.edit.is_none());
-        assert_eq!(found.decision.outcome, Outcome::Reached);
-    }
-
-    #[test]
-    fn nothing_that_no_edit_could_allow_is_suggested() {
-        for (method, path) in [("GET", "/nowhere"), ("BREW", "/orders"), ("GET", "/a/%2e%00")] {
-            let found = explained(&request(method, path, &[]), &RequestCredentials::default());
-            assert!(found.edit.is_none(), "{method} {path}");
-        }
-    }
-
-    #[test]
-    fn csrf_exempt_routes_stay_so_in_an_edit() {
-        let mut manifest = shop();
-        manifest.routes[0].csrf = Csrf::Exempt("a webhook".to_owned());
-        let sent = request("GET", "/orders", &[COOKIE]);
-        let caller = user(&[], 0);
-        let found = explain(&manifest, &Sources::default(), &sent, &caller).unwrap();
-        let edit = found.edit.unwrap();
-        assert_eq!(edit.steps, ["auth: without roles"]);
-        assert!(edit.changes.iter().all(|change| change.facet == "auth"), "{:?}", edit.changes);
-    }
-
-    #[test]
-    fn a_preflight_that_no_policy_answers_is_about_its_route() {
-        let mut manifest = shop();
-        manifest.routes.push(ManifestRoute::handler("/closed", ["PUT"], Auth::Public));
-        let sent = request("PUT", "/closed", &[("origin", APP)]);
-        let found =
-            explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default()).unwrap();
-        assert!(found.is_of_preflight);
-        assert_eq!(found.route, Some(("/closed".to_owned(), vec!["PUT".to_owned()])));
-    }
-
-    #[test]
-    fn no_page_sends_a_forbidden_method() {
-        for origin in [APP, "https://evil.example"] {
-            let sent = request("TRACE", "/orders", &[("origin", origin)]);
-            let found = explained(&sent, &RequestCredentials::default());
-            assert!(!found.is_of_preflight, "{origin}");
-            assert_eq!(found.page, Some("`TypeError`: no browser sends this method for a page"));
-        }
-    }
-
-    #[test]
-    fn a_page_whose_preflight_lacks_an_entry_sees_an_error() {
-        let page = |method: &str, fields: &[(&str, &str)]| {
-            let fields: Vec<_> = [("origin", APP)].iter().chain(fields).copied().collect();
-            let found = explained(&request(method, "/orders", &fields), &user(&["staff"], 0));
-            found.page.unwrap()
-        };
-        assert!(page("BREW", &[COOKIE]).ends_with("does not list its method"));
-        // The page reads that no route serves the method.
-        assert_eq!(page("DELETE", &[COOKIE]), "the page can read the response");
-        assert!(page("GET", &[COOKIE, ("x-tenant", "1")]).ends_with("one of its headers"));
-        assert_eq!(page("GET", &[COOKIE]), "the page can read the response");
-        let mut manifest = shop();
-        for route in &mut manifest.routes {
-            route.auth = Auth::Public;
-            route.cors.iter_mut().for_each(|cors| cors.credentials = false);
-        }
-        for (fields, is_readable) in
-            [(&[("origin", APP)][..], true), (&[("origin", APP), COOKIE], false)]
-        {
-            let sent = request("GET", "/orders", fields);
-            let found =
-                explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default())
-                    .unwrap();
-            let can_read = found.page == Some("the page can read the response");
-            assert_eq!(can_read, is_readable, "{:?}", found.page);
-        }
-    }
-
-    #[test]
-    fn a_page_that_sends_cookies_is_granted_credentials_too() {
-        let mut manifest = shop();
-        manifest.routes.iter_mut().for_each(|route| route.cors = None);
-        let sent = request("PUT", "/orders/1", &[("origin", APP), COOKIE]);
-        let caller = user(&["staff"], 0);
-        let found = explain(&manifest, &Sources::default(), &sent, &caller).unwrap();
-        let steps = found.edit.unwrap().steps;
-        assert!(steps[0].ends_with("and `credentials`"), "{steps:?}");
-    }
-
-    #[test]
-    fn no_line_is_named_for_refusals_that_only_the_request_causes() {
-        let mut sources = Sources::default();
-        let line = FacetSource { level: Level::Route, file: "shop.rs".to_owned(), line: 7 };
-        let facets = ["isolation", "auth"].map(|facet| (facet.to_owned(), line.clone()));
-        sources.decided.insert("GET /orders".to_owned(), facets.into_iter().collect());
-        let source_at = |gate: Gate, fields: &[(&str, &str)]| {
-            let sent = request("GET", "/orders", fields);
-            let found = explain(&shop(), &sources, &sent, &RequestCredentials::default()).unwrap();
-            let of_gate = found.gates.into_iter().find(|found| found.gate == gate);
-            of_gate.and_then(|found| found.source)
-        };
-        assert_eq!(source_at(Gate::FetchMetadata, &[("early-data", "1")]), None);
-        assert_eq!(source_at(Gate::FetchMetadata, &[]), Some(line.clone()));
-        assert_eq!(source_at(Gate::Authorize, &[]), Some(line));
-    }
-
-    #[test]
-    fn no_attribute_adds_an_entry_to_a_list_without_a_bound() {
-        let mut manifest = shop();
-        for route in &mut manifest.routes {
-            let Some(cors) = &mut route.cors else { continue };
-            // With credentials, a list needs a bound.
-            cors.credentials = false;
-            cors.origins = RouteOrigins::AtRunTime(RuntimeOrigins {
-                list: "partners".to_owned(),
-                within: None,
-                by: None,
-            });
-        }
-        let sent = request("PUT", "/orders/1", &[("origin", "https://new.example"), COOKIE]);
-        let caller = user(&["staff"], 0);
-        let found = explain(&manifest, &Sources::default(), &sent, &caller).unwrap();
-        assert_eq!(found.decision.refusal(), Some(Refusal::PreflightOrigin));
-        assert!(found.edit.is_none());
-    }
-
-    #[test]
-    fn an_edit_for_head_leaves_a_policy_of_get_alone() {
-        let of_staff = shop().routes[0].auth.clone();
-        let routes = |head: &[&str]| {
-            let mut manifest = shop();
-            manifest.routes.push(ManifestRoute::handler("/page", ["GET"], of_staff.clone()));
-            if !head.is_empty() {
-                manifest.routes.push(ManifestRoute::handler(
-                    "/page",
-                    head.iter().copied(),
-                    of_staff.clone(),
-                ));
-            }
-            let sent = request("HEAD", "/page", &[]);
-            let found =
-                explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default())
-                    .unwrap();
-            let changes = found.edit.unwrap().changes;
-            changes.into_iter().flat_map(|change| change.methods).collect::<Vec<_>>()
-        };
-        assert_eq!(routes(&["HEAD"]), ["HEAD"]);
-        assert!(routes(&[]).contains(&"GET".to_owned()));
-    }
-
-    #[test]
-    fn a_websocket_over_http2_finds_the_route_of_get() {
-        let mut request = request(
-            "CONNECT",
-            "https://api.shop.example/orders",
-            &[("origin", "https://evil.example"), ("cookie", "__Host-sid=s")],
-        );
-        request.extensions_mut().insert(Protocol::new("websocket"));
-        *request.version_mut() = http::Version::HTTP_2;
-        let explanation = explained(&request, &user(&["staff"], 0));
-        assert_eq!(explanation.decision.refusal(), Some(Refusal::WebSocketOrigin));
-        let (path, methods) = explanation.route.as_ref().unwrap();
-        assert!(path == "/orders" && methods.contains(&"GET".to_owned()), "{path} {methods:?}");
-        assert!(explanation.page.unwrap().contains("WebSocket connection failed"));
-        let nearest = explanation.nearest.unwrap();
-        assert_eq!(nearest.steps, [format!("send it from a page of `{APP}`")]);
-        assert_eq!(nearest.request.extensions().get(), Some(&Protocol::new("websocket")));
-        let edit = explanation.edit.unwrap();
-        assert!(edit.steps[0].contains("https://evil.example"), "{:?}", edit.steps);
-    }
-}
+mod tests;

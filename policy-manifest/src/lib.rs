@@ -37,7 +37,7 @@ mod sources;
 
 pub use changes::{Change, changes};
 pub use date::{Date, ParseDateError};
-pub use explain::{Edit, Explanation, GateFinding, Nearest, explain};
+pub use explain::{Edit, Explanation, GateFinding, Nearest, Unsent, explain};
 pub use facets::{
     AppScheme, Auth, Cache, Csrf, Dangers, Direction, Headers, Jsonp, ManifestRoute, RouteCors,
     RouteKind, RouteLimits, RouteOrigins, RouteRate, RouteRequirement, RuntimeOrigins,

@@ -108,6 +108,31 @@ fn unreadable_input_is_an_error_and_not_an_empty_diff() {
     }
 }
 
+/// A wider bound opens nothing until the list names an origin.
+#[test]
+fn a_wider_bound_of_a_list_counts_if_the_list_names_the_origin() {
+    let bounded = |within: &str| {
+        let mut manifest = shop();
+        for cors in manifest.routes.iter_mut().filter_map(|route| route.cors.as_mut()) {
+            if let RouteOrigins::AtRunTime(list) = &mut cors.origins {
+                list.within = Some(vec![within.to_owned()]);
+            }
+        }
+        manifest
+    };
+    let (old, new) = (bounded("https://a.partner.example"), bounded("https://*.partner.example"));
+    let words = "after: reaches the handler, granted if the list `partners` names the origin";
+    let text = compared("diff-list", &old, &new, &[]).out;
+    assert!(text.contains(words), "{text}");
+    let ran = compared("diff-list", &old, &new, &["--format", "json"]);
+    let value: Value = serde_json::from_str(&ran.out).unwrap();
+    let witness = &value["findings"][0]["cases"][0]["witness"];
+    assert_eq!(
+        (&witness["before"]["if_listed"], &witness["after"]["if_listed"]),
+        (&Value::Null, &json!("partners"))
+    );
+}
+
 #[test]
 fn the_json_follows_its_schema() {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));

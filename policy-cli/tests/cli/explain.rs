@@ -1,10 +1,13 @@
 //! `cargo policy explain`.
 
+use std::{fs, path::Path};
+
 use policy_core::path::TrailingSlash;
+use serde_json::{Value, json};
 
 use crate::{
     fixtures::shop,
-    run::{run, run_in},
+    run::{folder, run, run_in},
 };
 
 #[test]
@@ -38,5 +41,67 @@ fn responses_of_the_server_itself_are_shown_with_their_status() {
         let arguments = ["explain", method, path, "--from", "-"];
         let ran = run_in(env!("CARGO_MANIFEST_DIR").as_ref(), &arguments, &json);
         assert!(ran.out.contains(words), "{method} {path}: {}{}", ran.out, ran.err);
+    }
+}
+
+/// A page of another origin, whose preflight is refused: a browser sends nothing, and a program with the
+/// same token is served.
+#[test]
+fn browsers_and_programs_are_told_apart() {
+    let url = "https://api.shop.example/orders/1";
+    let headers = json!([{ "name": "origin", "value": "https://evil.example" }]);
+    let entry = json!({ "request": { "method": "GET", "url": url, "headers": headers } });
+    let har = json!({ "log": { "entries": [entry] } }).to_string();
+    let folder = folder("explain-browser", &[("har", &har), ("shop.json", &shop().to_json())]);
+    let curl = format!("curl {url} -H origin:https://evil.example");
+    for (request, code) in [
+        (&["GET", url, "-H", "origin:https://evil.example"][..], 1),
+        (&["--har", "har"], 1),
+        (&["--curl", &curl], 0),
+    ] {
+        let rights = ["--token", "--scope", "orders:read", "--from", "shop.json"];
+        let arguments = [&["explain"], request, &rights].concat();
+        let ran = run_in(&folder, &arguments, "");
+        assert_eq!(ran.code, code, "{arguments:?}: {}{}", ran.out, ran.err);
+        for words in [
+            "in a browser: its preflight is refused: 403 cors.origin-not-granted\n\
+             The policy of this route does not grant the origin\n\
+             sent by a program: is let through\n",
+            "to be let through in a browser, the request has to\n  - send it from a page of",
+        ] {
+            assert!(ran.out.contains(words), "{}", ran.out);
+        }
+        let json = run_in(&folder, &[&*arguments, &["--format", "json"]].concat(), "");
+        let value: Value = serde_json::from_str(&json.out).unwrap();
+        assert_eq!((&value["outcome"], json.code), (&json!("reached"), code));
+        let code = "cors.origin-not-granted";
+        let reason = json!({ "reason": "preflight_refused", "code": code, "status": 403 });
+        assert_eq!(value["unsent_by_browser"], reason);
+    }
+}
+
+#[test]
+fn the_json_follows_its_schema() {
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let schema = fs::read_to_string(root.join("docs/schema/explain-1.json")).unwrap();
+    let schema: Value = serde_json::from_str(&schema).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for line in [
+        "GET /hello",
+        "GET /nowhere",
+        "GET /prices -H origin:https://a.partner.example",
+        "PUT /admin/refunds/1 -H origin:https://evil.example --session",
+        "DELETE /orders -H origin:https://app.shop.example",
+        "OPTIONS /hello",
+    ] {
+        let ran = run(&format!("explain {line} --from shop.json --format json"));
+        let value: Value = serde_json::from_str(&ran.out).unwrap();
+        let errors: Vec<_> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{line}: {errors:?}");
+        let is_by_list = line.contains("partner");
+        assert_eq!(value["if_listed"] == "partners", is_by_list, "{line}");
+        let text = run(&format!("explain {line} --from shop.json")).out;
+        let words = "\ngranted if the list `partners` names the origin\n";
+        assert_eq!(text.contains(words), is_by_list, "{text}");
     }
 }

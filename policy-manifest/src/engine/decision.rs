@@ -54,6 +54,9 @@ pub struct Decision {
     pub is_authenticated: bool,
     /// The CORS headers of the response, with `Vary: origin` if the response depends on it.
     pub cors: HeaderMap,
+    /// The run-time list that has to name the origin of the request for this decision and its CORS
+    /// headers: the engine does not know its entries, and assumes that it does.
+    pub if_listed: Option<String>,
 }
 
 impl Decision {

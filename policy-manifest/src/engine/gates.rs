@@ -4,7 +4,9 @@ use std::{borrow::Cow, ops::ControlFlow};
 
 use http::{
     HeaderMap,
-    header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, PROXY_AUTHORIZATION},
+    header::{
+        ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, CONTENT_TYPE, COOKIE, PROXY_AUTHORIZATION,
+    },
 };
 use policy_core::{
     Refusal,
@@ -427,7 +429,10 @@ fn ended_early(engine: &Engine, end: End<'_, &CompiledRoute, ()>, mut steps: Rec
     steps.0.push(Step { gate, verdict });
     let cors = granted.unwrap_or_else(|| cors_headers(compiled, grant));
     let route = compiled.map(|compiled| compiled.index);
-    Decision { outcome, status: Some(status), route, steps: steps.0, is_authenticated: false, cors }
+    let if_listed = assumed_list(compiled, &cors);
+    let steps = steps.0;
+    let status = Some(status);
+    Decision { outcome, status, route, steps, is_authenticated: false, cors, if_listed }
 }
 
 fn decision(
@@ -450,7 +455,8 @@ fn decision(
         }
     };
     let (route, cors) = (Some(compiled.index), cors_headers(Some(compiled), grant));
-    Decision { outcome, status, route, steps: steps.0, is_authenticated, cors }
+    let if_listed = assumed_list(Some(compiled), &cors);
+    Decision { outcome, status, route, steps: steps.0, is_authenticated, cors, if_listed }
 }
 
 /// The CORS headers of a response.
@@ -460,6 +466,12 @@ fn cors_headers(compiled: Option<&CompiledRoute>, grant: OriginDecision) -> Head
         cors.apply(grant, &mut headers);
     }
     headers
+}
+
+/// The list that is assumed to name the origin, if the response is shared with it for that.
+fn assumed_list(compiled: Option<&CompiledRoute>, cors: &HeaderMap) -> Option<String> {
+    let list = compiled?.assumed_list.as_ref();
+    list.filter(|_| cors.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN)).cloned()
 }
 
 /// The CSRF token of a request; `None` if there is no session that it could be bound to.

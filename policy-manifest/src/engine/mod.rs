@@ -32,7 +32,7 @@ use policy_core::{
 
 use super::{
     Manifest,
-    facets::{Auth, Csrf, ManifestRoute, RouteKind, RouteOrigins},
+    facets::{Auth, Csrf, ManifestRoute, RouteCors, RouteKind},
 };
 
 /// The compiled policies of a manifest.
@@ -72,6 +72,8 @@ struct CompiledRoute {
     index: usize,
     route: ManifestRoute,
     cors: Option<Arc<Cors>>,
+    /// The run-time list of the policy, if its entries are not known.
+    assumed_list: Option<String>,
     csrf: CsrfPolicy,
     /// Whether the route or an argument of its handler may need the caller.
     needs_caller: bool,
@@ -357,6 +359,13 @@ enum Lists<'a, 'l> {
     Running(&'a OriginLists),
 }
 
+impl Lists<'_, '_> {
+    /// Whether a list is assumed to have every origin that its bound allows.
+    fn assumes(&self, name: &str) -> bool {
+        matches!(self, Self::Texts(entries) if entries(name).is_none())
+    }
+}
+
 impl CompiledRoute {
     fn new(
         index: usize,
@@ -377,25 +386,22 @@ impl CompiledRoute {
                 Some(Arc::new(compile(cors, &route.path, lists).map_err(EngineError::Cors)?))
             }
         };
+        let list = route.cors.as_ref().and_then(RouteCors::list).map(|list| list.list.clone());
+        let assumed_list = list.filter(|list| lists.assumes(list));
         let checks_anonymous =
             matches!(route.kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback);
         let is_service = matches!(route.kind, RouteKind::Mount | RouteKind::Fallback);
         let takes_caller = (is_service || route.takes_session) && knows_callers;
         let needs_caller = route.auth != Auth::Public || takes_caller;
-        Ok(Self { index, route: route.clone(), cors, csrf, needs_caller, checks_anonymous })
+        let route = route.clone();
+        Ok(Self { index, route, cors, assumed_list, csrf, needs_caller, checks_anonymous })
     }
 }
 
 /// The compiled form of a CORS policy.
-fn compile(
-    cors: &super::facets::RouteCors,
-    location: &str,
-    lists: &Lists<'_, '_>,
-) -> Result<Cors, PolicyErrors> {
-    let (listed, list) = match &cors.origins {
-        RouteOrigins::Listed(origins) => (texts(origins), None),
-        RouteOrigins::AtRunTime(list) => (Vec::new(), Some(list)),
-    };
+fn compile(cors: &RouteCors, location: &str, lists: &Lists<'_, '_>) -> Result<Cors, PolicyErrors> {
+    let list = cors.list();
+    let listed = if list.is_some() { Vec::new() } else { texts(cors.patterns()) };
     let within = list.and_then(|list| list.within.as_deref()).map(texts);
     let origins = match list {
         None => cors::Origins::Listed(&listed),

@@ -86,6 +86,14 @@ impl RouteCors {
         }
     }
 
+    /// The list of origins that is given at run time, if it is.
+    pub(crate) fn list(&self) -> Option<&RuntimeOrigins> {
+        match &self.origins {
+            RouteOrigins::Listed(_) => None,
+            RouteOrigins::AtRunTime(list) => Some(list),
+        }
+    }
+
     /// The origins that it grants, or may grant at run time.
     ///
     /// ```

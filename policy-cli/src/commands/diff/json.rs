@@ -120,7 +120,12 @@ fn outcome(decision: &Decision) -> Value {
         Outcome::Automatic => ("automatic", None),
         Outcome::Refused(refusal) => ("refused", Some(refusal.code())),
     };
-    json!({ "outcome": outcome, "code": code, "status": decision.status })
+    json!({
+        "outcome": outcome,
+        "code": code,
+        "status": decision.status,
+        "if_listed": decision.if_listed,
+    })
 }
 
 fn change(compared: &Compared, change: &Change) -> Value {

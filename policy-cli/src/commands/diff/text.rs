@@ -91,7 +91,7 @@ fn add_case(text: &mut String, compared: &Compared, axis: Axis, case: &Case) {
     let _ = writeln!(text, "      {runner}: {}", printable(&witness::fetch(case, own)));
     let _ = writeln!(text, "      {DIM}{}{DIM:#}", printable(&witness::curl(request, own)));
     let (before, after) = (witness::outcome(&witness.before), witness::outcome(&witness.after));
-    let _ = writeln!(text, "      before: {before}; after: {after}");
+    let _ = writeln!(text, "      before: {}; after: {}", printable(&before), printable(&after));
 }
 
 /// Changes that are alike, and the line that decides them.

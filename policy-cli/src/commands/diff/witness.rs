@@ -8,13 +8,20 @@ use policy_manifest::{
 
 /// The outcome of a request, in words.
 pub(super) fn outcome(decision: &Decision) -> String {
-    match decision.outcome {
+    let listed = decision.if_listed.as_deref();
+    let listed = listed.map(|list| format!("if the list `{list}` names the origin"));
+    let outcome = match decision.outcome {
         Outcome::Reached => "reaches the handler".to_owned(),
         Outcome::PreflightGranted => "preflight granted".to_owned(),
         Outcome::Automatic => {
             format!("answered by the server itself: {}", decision.status.unwrap_or_default())
         }
         Outcome::Refused(refusal) => format!("{} {}", refusal.status(), refusal.code()),
+    };
+    match (listed, decision.outcome) {
+        (Some(listed), Outcome::PreflightGranted) => format!("{outcome} {listed}"),
+        (Some(listed), _) => format!("{outcome}, granted {listed}"),
+        (None, _) => outcome,
     }
 }
 

@@ -13,7 +13,9 @@ pub(crate) fn parse(line: &str) -> Result<Written, Failure> {
         return Err(Failure::new("this is not a curl line").help("begin it with `curl`"));
     }
     let mut written = Written::default();
-    let (mut method, mut body, mut is_get) = (None, None::<usize>, false);
+    let (mut method, mut body, mut is_get) = (None, None::<String>, false);
+    // A file, or text that curl encodes, is not in the line.
+    let mut is_elsewhere = false;
     let mut media_type = None;
     while let Some(word) = words.next() {
         let (option, inline) = match word.split_once('=') {
@@ -50,16 +52,21 @@ pub(crate) fn parse(line: &str) -> Result<Written, Failure> {
             }
             "-d" | "--data" | "--data-raw" | "--data-binary" | "--data-ascii"
             | "--data-urlencode" => {
-                let length = value()?.len();
-                body = Some(body.map_or(length, |before| before + 1 + length));
+                let data = value()?;
+                is_elsewhere |= option == "--data-urlencode"
+                    || (option != "--data-raw" && data.starts_with('@'));
+                body = Some(body.map_or_else(|| data.clone(), |before| format!("{before}&{data}")));
                 media_type.get_or_insert("application/x-www-form-urlencoded");
             }
             "--json" => {
-                body = Some(body.unwrap_or_default() + value()?.len());
+                let data = value()?;
+                is_elsewhere |= data.starts_with('@');
+                body = Some(body.unwrap_or_default() + &data);
                 media_type = Some("application/json");
             }
             "-F" | "--form" | "--form-string" => {
                 value()?;
+                is_elsewhere = true;
                 body.get_or_insert_default();
                 media_type = Some("multipart/form-data");
             }
@@ -102,11 +109,12 @@ pub(crate) fn parse(line: &str) -> Result<Written, Failure> {
     if has_body && let Some(media_type) = media_type.filter(|_| !has(&written, "content-type")) {
         written.headers.push(("content-type".to_owned(), media_type.to_owned()));
     }
-    if let Some(length) = body.filter(|_| has_body && !has(&written, "content-length"))
+    if let Some(body) = body.as_ref().filter(|_| has_body && !has(&written, "content-length"))
         && media_type != Some("multipart/form-data")
     {
-        written.headers.push(("content-length".to_owned(), length.to_string()));
+        written.headers.push(("content-length".to_owned(), body.len().to_string()));
     }
+    written.body = body.filter(|_| has_body && !is_elsewhere);
     written.method = method.unwrap_or_else(|| if has_body { "POST" } else { "GET" }.to_owned());
     Ok(written)
 }
@@ -165,6 +173,23 @@ mod tests {
             ("curl -F file=@x https://a.example", "POST"),
         ] {
             assert_eq!(fields(line).0, method, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_body_is_read_if_the_line_has_all_of_it() {
+        for (options, body) in [
+            ("-d a=1 -d b=2", Some("a=1&b=2")),
+            ("--json '{\"a\":' --json '1}'", Some("{\"a\":1}")),
+            ("--data-raw @a", Some("@a")),
+            ("-d @a", None),
+            ("--data-urlencode 'a=b c'", None),
+            ("-F a=b", None),
+            ("-G -d a=1", None),
+            ("-X POST", None),
+        ] {
+            let read = parse(&format!("curl https://a.example {options}")).unwrap();
+            assert_eq!(read.body.as_deref(), body, "{options}");
         }
     }
 

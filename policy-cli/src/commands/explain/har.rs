@@ -1,6 +1,7 @@
 //! An entry of a HAR file, as browsers save it (HTTP Archive 1.2).
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::request::Written;
 use crate::failure::Failure;
@@ -25,6 +26,9 @@ struct HarRequest {
     method: String,
     url: String,
     headers: Vec<Field>,
+    /// Only its text is read, and only if there is one.
+    #[serde(default, rename = "postData")]
+    post_data: Value,
 }
 
 #[derive(Deserialize)]
@@ -44,7 +48,7 @@ pub(crate) fn parse(text: &str, number: usize) -> Result<Written, Failure> {
     let entries = har.log.entries;
     let count = entries.len();
     let entry = number.checked_sub(1).and_then(|index| entries.into_iter().nth(index));
-    let Some(Entry { request: HarRequest { method, url, headers } }) = entry else {
+    let Some(Entry { request: HarRequest { method, url, headers, post_data } }) = entry else {
         return Err(Failure::new(format!(
             "the HAR file has {count} entries, but no entry {number}"
         ))
@@ -53,7 +57,8 @@ pub(crate) fn parse(text: &str, number: usize) -> Result<Written, Failure> {
     // The pseudo-header fields of HTTP/2, which begin with a colon, are no headers.
     let headers = headers.into_iter().filter(|field| !field.name.starts_with(':'));
     let headers = headers.map(|field| (field.name, field.value)).collect();
-    Ok(Written { method, url, headers, ignored: Vec::new() })
+    let body = post_data.get("text").and_then(Value::as_str).map(str::to_owned);
+    Ok(Written { method, url, headers, body, ignored: Vec::new() })
 }
 
 #[cfg(test)]
@@ -64,7 +69,7 @@ mod tests {
         {"request": {"method": "GET", "url": "https://a.example/", "headers": []}},
         {"request": {"method": "POST", "url": "https://a.example/b", "headers": [
             {"name": ":method", "value": "POST"}, {"name": "origin", "value": "https://c.example"}
-        ]}}
+        ], "postData": {"mimeType": "application/json", "text": "{}"}}}
     ]}}"#;
 
     #[test]
@@ -73,6 +78,8 @@ mod tests {
         assert_eq!((&*written.method, &*written.url), ("POST", "https://a.example/b"));
         let origin = ("origin".to_owned(), "https://c.example".to_owned());
         assert_eq!(written.headers, [origin]);
+        assert_eq!(written.body.as_deref(), Some("{}"));
+        assert_eq!(parse(HAR, 1).unwrap().body, None);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! An explanation as JSON.
 
 use http::Request;
+use policy_core::Refusal;
 use policy_manifest::{
-    Change, Explanation,
+    Change, Explanation, Unsent,
     engine::{Outcome, Verdict},
 };
 use serde_json::{Value, json};
@@ -41,13 +42,27 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
         let changes: Vec<Value> = edit.changes.iter().map(change).collect();
         json!({ "steps": edit.steps, "source": edit.source, "changes": changes })
     });
+    let browser = explanation.unsent.map(|unsent| {
+        let (reason, refusal) = match unsent {
+            Unsent::PreflightRefused(refusal) => ("preflight_refused", Some(refusal)),
+            Unsent::CookiesNotAllowed => ("cookies_not_allowed", None),
+            Unsent::MethodNotListed => ("method_not_listed", None),
+            Unsent::HeaderNotListed => ("header_not_listed", None),
+        };
+        json!({
+            "reason": reason,
+            "code": refusal.map(Refusal::code),
+            "status": refusal.map(Refusal::status),
+        })
+    });
     let explanation = json!({
         "version": 1,
         "request": { "method": request.method().as_str(), "target": request.uri().to_string() },
         "outcome": outcome,
         "code": code,
         "status": decision.status,
-        "at_preflight": explanation.is_of_preflight,
+        "if_listed": decision.if_listed,
+        "unsent_by_browser": browser,
         "route": route,
         "gates": gates,
         "page": explanation.page,

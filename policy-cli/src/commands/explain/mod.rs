@@ -24,6 +24,9 @@ use crate::{failure::Failure, input::InputArguments, output::Output};
 /// which gate decided and where it is written, which gates were not reached, what the page sees, the
 /// most similar request that is let through, and the smallest edit that would let this one through,
 /// with everything else that this edit opens.
+///
+/// A browser sends a preflight before some requests of pages, and programs do not: if only a browser
+/// would not send the request, the output has both decisions.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -35,7 +38,9 @@ Examples:
   cargo policy explain --log \"$(grep policy::decision app.log | tail -1)\"
   cargo policy explain POST /orders --from HEAD~1     by policy.lock of the commit before
 
-Exit codes: 0 the request is let through, 1 it is refused, 2 wrong use or unreadable input.")]
+Exit codes: 0 the request is let through, 1 it is refused, 2 wrong use or unreadable input. The requests
+of `--curl` and `--log` are judged as a program sends them; the others, if they have the `Origin` of
+another page, as a browser does.")]
 pub(crate) struct Arguments {
     #[command(flatten)]
     request: RequestArguments,
@@ -64,7 +69,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         Format::Text => output.write(&text::render(&request, &explanation)),
         Format::Json => output.write(&json::render(&request, &explanation)),
     }
-    let is_refused = explanation.decision.refusal().is_some();
+    let is_unsent = explanation.unsent.is_some() && arguments.request.is_of_page();
+    let is_refused = is_unsent || explanation.decision.refusal().is_some();
     Ok(if is_refused { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 

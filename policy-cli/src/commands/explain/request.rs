@@ -44,11 +44,19 @@ pub struct Written {
     pub url: String,
     /// Names and values of headers.
     pub headers: Vec<(String, String)>,
+    /// The body, if all of it is written there.
+    pub body: Option<String>,
     /// The parts that are not understood and are left out.
     pub ignored: Vec<String>,
 }
 
 impl RequestArguments {
+    /// Whether a browser sends the request, if it states a page. A curl line is run by a program, and a
+    /// request with a record was sent.
+    pub(super) fn is_of_page(&self) -> bool {
+        self.curl.is_none() && self.log.is_none()
+    }
+
     pub(super) fn read(
         &self,
         manifest: &Manifest,
@@ -134,7 +142,7 @@ pub(super) fn header_of(text: &str) -> Result<(String, String), Failure> {
 
 impl Written {
     /// The request. A URL without a host is one of the app itself.
-    fn request(&self, manifest: &Manifest) -> Result<Request<()>, Failure> {
+    pub(crate) fn request(&self, manifest: &Manifest) -> Result<Request<()>, Failure> {
         let (host, target) = match self.url.split_once("://") {
             Some((_, rest)) => {
                 let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use http::Request;
 use policy_manifest::{
-    Explanation, FacetSource,
-    engine::{Outcome, Verdict},
+    Explanation, FacetSource, Unsent,
+    engine::{Decision, Outcome, Verdict},
 };
 
 use crate::{
@@ -17,21 +17,22 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
     let mut text = String::new();
     let decision = &explanation.decision;
     let target = printable(&request.uri().to_string());
-    let outcome = match decision.outcome {
-        Outcome::Reached => "is let through".to_owned(),
-        Outcome::PreflightGranted => "is a preflight that is granted".to_owned(),
-        Outcome::Automatic => {
-            format!("is answered by the server itself: {}", decision.status.unwrap_or_default())
+    let (method, outcome) = (printable(request.method().as_str()), outcome(decision));
+    match explanation.unsent {
+        None => {
+            let _ = writeln!(text, "{BOLD}{method} {target} {outcome}{BOLD:#}");
         }
-        Outcome::Refused(refusal) => {
-            format!("is refused: {} {}", refusal.status(), refusal.code())
+        Some(unsent) => {
+            let _ = writeln!(text, "{BOLD}{method} {target}{BOLD:#}");
+            let _ = writeln!(text, "{BOLD}in a browser: {}{BOLD:#}", reason(unsent));
+            if let Unsent::PreflightRefused(refusal) = unsent {
+                let _ = writeln!(text, "{}", refusal.title());
+            }
+            let _ = writeln!(text, "{BOLD}sent by a program: {outcome}{BOLD:#}");
         }
-    };
-    let _ =
-        writeln!(text, "{BOLD}{} {target} {outcome}{BOLD:#}", printable(request.method().as_str()));
+    }
     if let Some(refusal) = decision.refusal() {
-        let preflight = if explanation.is_of_preflight { ", at its preflight" } else { "" };
-        let _ = writeln!(text, "{}{preflight}", refusal.title());
+        let _ = writeln!(text, "{}", refusal.title());
     }
     match &explanation.route {
         Some((path, methods)) => {
@@ -40,6 +41,9 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
             let _ = writeln!(text, "by the route {} {}", printable(&methods), printable(path));
         }
         None => text += "by no route\n",
+    }
+    if let Some(list) = &decision.if_listed {
+        let _ = writeln!(text, "granted if the list `{}` names the origin", printable(list));
     }
     text.push('\n');
     for finding in &explanation.gates {
@@ -63,8 +67,9 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
     if let Some(page) = explanation.page {
         let _ = writeln!(text, "\nthe page sees: {page}");
     }
+    let in_browser = if explanation.unsent.is_some() { " in a browser" } else { "" };
     if let Some(nearest) = &explanation.nearest {
-        text += "\nto be let through, the request has to\n";
+        let _ = writeln!(text, "\nto be let through{in_browser}, the request has to");
         for step in &nearest.steps {
             let _ = writeln!(text, "  - {}", printable(step));
         }
@@ -73,7 +78,7 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
         let source = edit.source.as_ref().map(|source| format!(", at {}", place(source)));
         let _ = writeln!(
             text,
-            "\nthe smallest edit that lets it through{}",
+            "\nthe smallest edit that lets it through{in_browser}{}",
             source.unwrap_or_default()
         );
         for step in &edit.steps {
@@ -85,6 +90,33 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
         }
     }
     text
+}
+
+/// The decision about the request itself.
+fn outcome(decision: &Decision) -> String {
+    match decision.outcome {
+        Outcome::Reached => "is let through".to_owned(),
+        Outcome::PreflightGranted => "is a preflight that is granted".to_owned(),
+        Outcome::Automatic => {
+            format!("is answered by the server itself: {}", decision.status.unwrap_or_default())
+        }
+        Outcome::Refused(refusal) => {
+            format!("is refused: {} {}", refusal.status(), refusal.code())
+        }
+    }
+}
+
+/// Why a browser does not send the request.
+fn reason(unsent: Unsent) -> String {
+    let lacking = |what: &str| format!("is not sent, since the answer to its preflight {what}");
+    match unsent {
+        Unsent::PreflightRefused(refusal) => {
+            format!("its preflight is refused: {} {}", refusal.status(), refusal.code())
+        }
+        Unsent::CookiesNotAllowed => lacking("allows no cookies"),
+        Unsent::MethodNotListed => lacking("does not list its method"),
+        Unsent::HeaderNotListed => lacking("does not list one of its headers"),
+    }
 }
 
 fn place(source: &FacetSource) -> String {

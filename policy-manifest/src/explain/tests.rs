@@ -1,0 +1,348 @@
+//! What an explanation says of requests to a shop.
+
+use super::*;
+use crate::{
+    Auth, Csrf, Dangers, ManifestRoute, RouteCors, RouteKind, RouteOrigins, RouteRequirement,
+    RuntimeOrigins, SessionFacts, TokenFacts,
+    engine::{CredentialState, Login},
+};
+use policy_core::route::Level;
+
+const APP: &str = "https://app.shop.example";
+
+/// A shop whose page is on another origin of the same site.
+fn shop() -> Manifest {
+    let mut manifest = Manifest::new();
+    manifest.app.public_origin = Some("https://api.shop.example".to_owned());
+    manifest.app.sessions = Some(SessionFacts::new("memory", "__Host-sid", "lax"));
+    let cors = RouteCors {
+        origins: RouteOrigins::Listed(vec![APP.to_owned()]),
+        credentials: true,
+        methods: None,
+        headers: Vec::new(),
+        expose: Vec::new(),
+        max_age: None,
+        dangers: Dangers::default(),
+    };
+    let staff = RouteRequirement {
+        session: true,
+        roles: vec!["staff".to_owned()],
+        fresh: Some(600),
+        ..RouteRequirement::default()
+    };
+    for (path, method) in [("/orders/{id}", "PUT"), ("/orders", "GET"), ("/orders", "POST")] {
+        let auth = Auth::Required(staff.clone());
+        let route = ManifestRoute {
+            cors: Some(cors.clone()),
+            ..ManifestRoute::handler(path, [method], auth)
+        };
+        manifest.routes.push(route);
+    }
+    manifest.normal()
+}
+
+fn request(method: &str, path: &str, fields: &[(&str, &str)]) -> Request<()> {
+    let mut request = Request::builder().method(method).uri(path);
+    request = request.header("host", "api.shop.example");
+    for (name, value) in fields {
+        request = request.header(*name, *value);
+    }
+    request.body(()).unwrap()
+}
+
+fn explained(request: &Request<()>, caller: &RequestCredentials) -> Explanation {
+    explain(&shop(), &Sources::default(), request, caller).unwrap()
+}
+
+fn user(roles: &[&str], age: u32) -> RequestCredentials {
+    let roles = roles.iter().map(|role| (*role).to_owned()).collect();
+    let login = Login { roles, age: Some(age), ..Login::default() };
+    RequestCredentials { session: CredentialState::Valid(login), ..RequestCredentials::default() }
+}
+
+const COOKIE: (&str, &str) = ("cookie", "__Host-sid=1");
+
+#[test]
+fn a_page_of_a_stranger_is_explained_by_its_preflight() {
+    let sent = request("PUT", "/orders/1", &[("origin", "https://evil.example"), COOKIE]);
+    let found = explained(&sent, &user(&["staff"], 0));
+    assert_eq!(found.unsent, Some(Unsent::PreflightRefused(Refusal::PreflightOrigin)));
+    assert_eq!(found.decision.refusal(), Some(Refusal::CsrfOrigin), "what the server says");
+    assert!(found.page.unwrap().contains("does not send the request"));
+    let nearest = found.nearest.unwrap();
+    assert_eq!(nearest.steps[0], format!("send it from a page of `{APP}`"));
+    let edit = found.edit.unwrap();
+    assert!(edit.steps[0].contains("add \"https://evil.example\" to origins"), "{:?}", edit.steps);
+    let opened: Vec<_> = edit.changes.iter().map(Change::route).collect();
+    assert_eq!(opened, vec!["PUT /orders/{id}"; opened.len()]);
+}
+
+/// CORS keeps no program out.
+#[test]
+fn a_refused_preflight_stops_no_program() {
+    let mut manifest = shop();
+    let token = RouteRequirement { token: true, ..RouteRequirement::default() };
+    let mut tokens = TokenFacts::default();
+    tokens.issuer = Some("https://api.shop.example".to_owned());
+    manifest.app.tokens = Some(tokens);
+    manifest.routes.iter_mut().for_each(|route| route.auth = Auth::Required(token.clone()));
+    let fields = [("origin", "https://evil.example"), ("authorization", "Bearer t")];
+    let sent = request("PUT", "/orders/1", &fields);
+    let caller = RequestCredentials {
+        token: CredentialState::Valid(Login::default()),
+        ..RequestCredentials::default()
+    };
+    let found = explain(&manifest, &Sources::default(), &sent, &caller).unwrap();
+    assert_eq!(found.decision.outcome, Outcome::Reached);
+    assert_eq!(found.unsent, Some(Unsent::PreflightRefused(Refusal::PreflightOrigin)));
+    assert!(found.gates.iter().all(|gate| gate.verdict.is_some()), "{:?}", found.gates);
+    assert_eq!(found.nearest.unwrap().steps, [format!("send it from a page of `{APP}`")]);
+}
+
+#[test]
+fn a_decision_by_a_list_without_known_entries_says_so() {
+    let mut manifest = shop();
+    for cors in manifest.routes.iter_mut().filter_map(|route| route.cors.as_mut()) {
+        cors.origins = RouteOrigins::AtRunTime(RuntimeOrigins {
+            list: "partners".to_owned(),
+            within: Some(vec!["https://*.partner.example".to_owned()]),
+            by: None,
+        });
+    }
+    for (origin, is_assumed) in [("https://a.partner.example", true), ("https://a.example", false)]
+    {
+        let sent = request("GET", "/orders", &[("origin", origin), COOKIE]);
+        let caller = user(&["staff"], 0);
+        let found = explain(&manifest, &Sources::default(), &sent, &caller).unwrap();
+        assert_eq!(found.decision.if_listed.as_deref(), is_assumed.then_some("partners"));
+        let entries = ["https://a.partner.example".to_owned()];
+        let known = Engine::with_lists(&manifest, |_| Some(&entries)).unwrap();
+        assert_eq!(known.decide(&sent, &caller).if_listed, None);
+    }
+}
+
+#[test]
+fn missing_credentials_are_named_in_order() {
+    let found =
+        explained(&request("POST", "/orders", &[("origin", APP)]), &RequestCredentials::default());
+    let steps = found.nearest.unwrap().steps;
+    assert_eq!(
+        steps,
+        [
+            "log in, and send the session cookie with role `staff`",
+            "send the CSRF token of the session in `X-CSRF-Token`",
+        ]
+    );
+    let asked: Vec<_> =
+        found.gates.iter().filter(|gate| gate.verdict.is_some()).map(|gate| gate.gate).collect();
+    assert!(asked.contains(&Gate::Authorize) && !asked.contains(&Gate::Limits), "{asked:?}");
+}
+
+#[test]
+fn edits_of_rights_and_age_are_minimal() {
+    let sent = request("GET", "/orders", &[COOKIE]);
+    let found = explained(&sent, &user(&["guest"], 700));
+    let edit = found.edit.as_ref().unwrap();
+    assert_eq!(edit.steps, ["auth: with the role \"guest\"", "auth: `fresh = \"701s\"`"]);
+    let opened: Vec<_> = found.also_opened().map(ToString::to_string).collect();
+    assert_eq!(opened.len(), 1, "{opened:?}");
+    assert!(opened[0].starts_with("opens: GET /orders: auth: was"), "{opened:?}");
+    let nearest = found.nearest.unwrap();
+    assert_eq!(nearest.steps, ["have the role `staff`", "log in again"]);
+}
+
+#[test]
+fn a_request_that_is_let_through_needs_no_change() {
+    let found = explained(&request("GET", "/orders", &[COOKIE]), &user(&["staff"], 0));
+    assert!(found.nearest.is_none() && found.edit.is_none());
+    assert_eq!(found.decision.outcome, Outcome::Reached);
+}
+
+#[test]
+fn nothing_that_no_edit_could_allow_is_suggested() {
+    for (method, path) in [("GET", "/nowhere"), ("BREW", "/orders"), ("GET", "/a/%2e%00")] {
+        let found = explained(&request(method, path, &[]), &RequestCredentials::default());
+        assert!(found.edit.is_none(), "{method} {path}");
+    }
+}
+
+#[test]
+fn csrf_exempt_routes_stay_so_in_an_edit() {
+    let mut manifest = shop();
+    manifest.routes[0].csrf = Csrf::Exempt("a webhook".to_owned());
+    let sent = request("GET", "/orders", &[COOKIE]);
+    let caller = user(&[], 0);
+    let found = explain(&manifest, &Sources::default(), &sent, &caller).unwrap();
+    let edit = found.edit.unwrap();
+    assert_eq!(edit.steps, ["auth: without roles"]);
+    assert!(edit.changes.iter().all(|change| change.facet == "auth"), "{:?}", edit.changes);
+}
+
+#[test]
+fn a_preflight_that_no_policy_answers_is_about_its_route() {
+    let mut manifest = shop();
+    manifest.routes.push(ManifestRoute::handler("/closed", ["PUT"], Auth::Public));
+    let sent = request("PUT", "/closed", &[("origin", APP)]);
+    let found =
+        explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default()).unwrap();
+    assert_eq!(found.unsent, Some(Unsent::PreflightRefused(Refusal::PreflightOrigin)));
+    assert_eq!(found.decision.outcome, Outcome::Reached, "for a program");
+    assert_eq!(found.route, Some(("/closed".to_owned(), vec!["PUT".to_owned()])));
+}
+
+#[test]
+fn no_page_sends_a_forbidden_method() {
+    for origin in [APP, "https://evil.example"] {
+        let sent = request("TRACE", "/orders", &[("origin", origin)]);
+        let found = explained(&sent, &RequestCredentials::default());
+        assert_eq!(found.unsent, None, "{origin}");
+        assert_eq!(found.page, Some("`TypeError`: no browser sends this method for a page"));
+    }
+}
+
+#[test]
+fn a_page_whose_preflight_lacks_an_entry_sees_an_error() {
+    let page = |method: &str, fields: &[(&str, &str)]| {
+        let fields: Vec<_> = [("origin", APP)].iter().chain(fields).copied().collect();
+        let found = explained(&request(method, "/orders", &fields), &user(&["staff"], 0));
+        found.page.unwrap()
+    };
+    assert!(page("BREW", &[COOKIE]).ends_with("does not list its method"));
+    // The page reads that no route serves the method.
+    assert_eq!(page("DELETE", &[COOKIE]), "the page can read the response");
+    assert!(page("GET", &[COOKIE, ("x-tenant", "1")]).ends_with("one of its headers"));
+    // What browsers write into recorded requests needs no preflight.
+    let own = ["accept-encoding", "cache-control", "dnt", "pragma", "priority", "sec-ch-ua"];
+    let own: Vec<_> = own.map(|name| (name, "1")).into_iter().chain([COOKIE]).collect();
+    assert_eq!(page("GET", &own), "the page can read the response");
+    assert_eq!(page("GET", &[COOKIE]), "the page can read the response");
+    let mut manifest = shop();
+    for route in &mut manifest.routes {
+        route.auth = Auth::Public;
+        route.cors.iter_mut().for_each(|cors| cors.credentials = false);
+    }
+    let sent = request("PUT", "/orders/1", &[("origin", APP), COOKIE]);
+    let found = explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default());
+    assert_eq!(found.unwrap().unsent, Some(Unsent::CookiesNotAllowed));
+    for (fields, is_readable) in
+        [(&[("origin", APP)][..], true), (&[("origin", APP), COOKIE], false)]
+    {
+        let sent = request("GET", "/orders", fields);
+        let found =
+            explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default()).unwrap();
+        let can_read = found.page == Some("the page can read the response");
+        assert_eq!(can_read, is_readable, "{:?}", found.page);
+    }
+}
+
+#[test]
+fn a_page_that_sends_cookies_is_granted_credentials_too() {
+    let mut manifest = shop();
+    manifest.routes.iter_mut().for_each(|route| route.cors = None);
+    let sent = request("PUT", "/orders/1", &[("origin", APP), COOKIE]);
+    let caller = user(&["staff"], 0);
+    let found = explain(&manifest, &Sources::default(), &sent, &caller).unwrap();
+    let steps = found.edit.unwrap().steps;
+    assert!(steps[0].ends_with("and `credentials`"), "{steps:?}");
+}
+
+#[test]
+fn no_line_is_named_for_refusals_that_only_the_request_causes() {
+    let mut sources = Sources::default();
+    let line = FacetSource { level: Level::Route, file: "shop.rs".to_owned(), line: 7 };
+    let facets = ["isolation", "auth"].map(|facet| (facet.to_owned(), line.clone()));
+    sources.decided.insert("GET /orders".to_owned(), facets.into_iter().collect());
+    let source_at = |gate: Gate, fields: &[(&str, &str)]| {
+        let sent = request("GET", "/orders", fields);
+        let found = explain(&shop(), &sources, &sent, &RequestCredentials::default()).unwrap();
+        let of_gate = found.gates.into_iter().find(|found| found.gate == gate);
+        of_gate.and_then(|found| found.source)
+    };
+    assert_eq!(source_at(Gate::FetchMetadata, &[("early-data", "1")]), None);
+    assert_eq!(source_at(Gate::FetchMetadata, &[]), Some(line.clone()));
+    assert_eq!(source_at(Gate::Authorize, &[]), Some(line));
+}
+
+#[test]
+fn no_attribute_adds_an_entry_to_a_list_without_a_bound() {
+    let mut manifest = shop();
+    for route in &mut manifest.routes {
+        let Some(cors) = &mut route.cors else { continue };
+        // With credentials, a list needs a bound.
+        cors.credentials = false;
+        cors.origins = RouteOrigins::AtRunTime(RuntimeOrigins {
+            list: "partners".to_owned(),
+            within: None,
+            by: None,
+        });
+    }
+    let sent = request("PUT", "/orders/1", &[("origin", "https://new.example"), COOKIE]);
+    let caller = user(&["staff"], 0);
+    let found = explain(&manifest, &Sources::default(), &sent, &caller).unwrap();
+    assert_eq!(found.unsent, Some(Unsent::PreflightRefused(Refusal::PreflightOrigin)));
+    assert!(found.edit.is_none());
+}
+
+#[test]
+fn an_edit_for_head_leaves_a_policy_of_get_alone() {
+    let of_staff = shop().routes[0].auth.clone();
+    let routes = |head: &[&str]| {
+        let mut manifest = shop();
+        manifest.routes.push(ManifestRoute::handler("/page", ["GET"], of_staff.clone()));
+        if !head.is_empty() {
+            manifest.routes.push(ManifestRoute::handler(
+                "/page",
+                head.iter().copied(),
+                of_staff.clone(),
+            ));
+        }
+        let sent = request("HEAD", "/page", &[]);
+        let found =
+            explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default()).unwrap();
+        let changes = found.edit.unwrap().changes;
+        changes.into_iter().flat_map(|change| change.methods).collect::<Vec<_>>()
+    };
+    assert_eq!(routes(&["HEAD"]), ["HEAD"]);
+    assert!(routes(&[]).contains(&"GET".to_owned()));
+}
+
+#[test]
+fn a_websocket_over_http2_finds_the_route_of_get() {
+    let mut request = request(
+        "CONNECT",
+        "https://api.shop.example/orders",
+        &[("origin", "https://evil.example"), ("cookie", "__Host-sid=s")],
+    );
+    request.extensions_mut().insert(Protocol::new("websocket"));
+    *request.version_mut() = http::Version::HTTP_2;
+    let explanation = explained(&request, &user(&["staff"], 0));
+    assert_eq!(explanation.decision.refusal(), Some(Refusal::WebSocketOrigin));
+    let (path, methods) = explanation.route.as_ref().unwrap();
+    assert!(path == "/orders" && methods.contains(&"GET".to_owned()), "{path} {methods:?}");
+    assert!(explanation.page.unwrap().contains("WebSocket connection failed"));
+    let nearest = explanation.nearest.unwrap();
+    assert_eq!(nearest.steps, [format!("send it from a page of `{APP}`")]);
+    assert_eq!(nearest.request.extensions().get(), Some(&Protocol::new("websocket")));
+    let edit = explanation.edit.unwrap();
+    assert!(edit.steps[0].contains("https://evil.example"), "{:?}", edit.steps);
+}
+
+/// HEAD opens no WebSocket, so that a proxy gets it like any other safe request.
+#[test]
+fn head_with_upgrade_reaches_a_proxy() {
+    let mut manifest = shop();
+    manifest.routes.push(ManifestRoute::new(
+        RouteKind::Proxy,
+        "/up",
+        ["GET", "HEAD"],
+        Auth::Public,
+    ));
+    let upgrade = [("upgrade", "websocket"), ("connection", "upgrade"), ("cookie", "theme=dark")];
+    for (method, site) in [("HEAD", "none"), ("HEAD", "cross-site"), ("GET", "cross-site")] {
+        let fields = [&upgrade[..], &[("sec-fetch-site", site)]].concat();
+        let sent = request(method, "/up/a", &fields);
+        let found =
+            explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default()).unwrap();
+        assert_eq!(found.decision.outcome, Outcome::Reached, "{method} {site}");
+    }
+}
