@@ -107,7 +107,7 @@ mod tests {
                 seen += 1;
             }
         }
-        assert_eq!(seen, 18);
+        assert_eq!(seen, 19);
     }
 
     #[test]

@@ -57,11 +57,20 @@ async fn page(nonce: CspNonce) -> Response {
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], page).into_response()
 }
 
+#[get("/account/{*rest}")]
+#[auth(session)]
+async fn account(rest: String, who: Principal) -> String {
+    format!("{rest} of {}", who.subject())
+}
+
 #[post("/login")]
 #[auth(public)]
 #[csrf(origin)]
-async fn login(sessions: Sessions) -> Result<(), Problem> {
-    Ok(sessions.login("ada").await?)
+async fn login(sessions: Sessions, form: String) -> Result<(), Problem> {
+    match form.as_str() {
+        "name=ada" => Ok(sessions.login("ada").await?),
+        _ => Err(Problem::forbidden()),
+    }
 }
 
 #[post("/tokens")]
@@ -78,5 +87,5 @@ pub(crate) fn app() -> App<()> {
         .public_origin(format!("https://{HOST}"))
         .sessions(Sessions::memory())
         .tokens(Tokens::hs256([("k1", key)]).unwrap())
-        .routes(routes![prices, weather, order, place, visits, page, login, token])
+        .routes(routes![prices, weather, order, place, visits, page, account, login, token])
 }

@@ -142,3 +142,22 @@ async fn haproxy_that_serves_trace() {
         "http-request return status 200 content-type message/http string TRACE if METH_TRACE";
     finds(lines, &["--unsafe-methods"], &["audit.trace-served"]).await;
 }
+
+#[tokio::test]
+#[ignore = "needs haproxy"]
+async fn haproxy_that_gives_the_cookie_of_a_login_to_other_hosts() {
+    let lines = "http-response replace-header Set-Cookie (.*) \\1;\\ Domain=shop.example";
+    let deployment = Deployment::behind_haproxy(lines).await;
+    let [flag, file] = deployment.login();
+    let audited = deployment.audit(&[&flag, &file]).await;
+    assert_eq!(audited.codes(), ["audit.set-cookie-changed"]);
+    assert!(audited.out.contains("no `Domain`") && audited.out.contains("/login"));
+}
+
+#[tokio::test]
+#[ignore = "needs haproxy"]
+async fn haproxy_that_shortens_the_transport_security() {
+    let lines = "http-response set-header Strict-Transport-Security max-age=60";
+    let codes = ["audit.security-header-changed", "audit.security-header-weakened"];
+    finds(lines, &[], &codes).await;
+}

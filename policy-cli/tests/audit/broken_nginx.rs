@@ -199,3 +199,74 @@ async fn nginx_without_an_answer_for_one_route() {
     assert_eq!((audited.code, audited.codes()), (2, Vec::new()));
     assert_eq!(audited.report()["inconclusive"], serde_json::json!(["GET /weather"]));
 }
+
+/// The policy of the app and the login of a user, behind a proxy that changes cookies.
+async fn finds_with_login(location: &str, http: &str, code: &str) {
+    let deployment = Deployment::behind_nginx(location, http).await;
+    let [flag, file] = deployment.login();
+    let audited = deployment.audit(&[&flag, &file]).await;
+    assert_eq!((audited.code, audited.codes()), (1, vec![code.to_owned()]), "{location}");
+    let cases = audited.report()["findings"][0]["cases"].to_string();
+    assert!(cases.contains("/login") || !code.contains("cookie"), "{cases}");
+    assert!(!audited.out.contains("name=ada"), "{}", audited.out);
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_weakens_the_cookie_of_a_login() {
+    for location in ["proxy_cookie_flags ~ nosecure samesite=none;", "proxy_cookie_path / /app;"] {
+        finds_with_login(location, "", "audit.set-cookie-changed").await;
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_drops_cookies() {
+    let location = "proxy_set_header Cookie '';";
+    finds_with_login(location, "", "audit.credential-dropped").await;
+    // Without a login, nothing shows it, and the report says so.
+    let audited = Deployment::behind_nginx(location, "").await.audit(&[]).await;
+    assert_eq!((audited.code, audited.codes()), (0, Vec::new()));
+    let unseen = audited.report()["unseen"].to_string();
+    assert!(unseen.contains("whether `Cookie` reaches the app: `--login`"), "{unseen}");
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_that_drops_fetch_metadata() {
+    let location = "proxy_set_header Sec-Fetch-Site ''; proxy_set_header Sec-Fetch-Mode '';
+        proxy_set_header Sec-Fetch-Dest '';";
+    finds(location, "", &[], &["audit.fetch-metadata-dropped"]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_with_a_cache_of_static_files() {
+    let http = "proxy_cache_path FOLDER/cache keys_zone=files:1m;
+        map $request_uri $other { ~\\.css$ 0; default 1; }";
+    let location = "proxy_cache files; proxy_cache_valid 200 1m; proxy_no_cache $other;
+        proxy_ignore_headers Cache-Control Set-Cookie Vary;";
+    finds_with_login(location, http, "audit.static-file-cached").await;
+}
+
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn nginx_with_a_weaker_content_security_policy() {
+    let location = "proxy_hide_header Content-Security-Policy;
+        add_header Content-Security-Policy \"default-src * 'unsafe-inline'\" always;";
+    finds(location, "", &[], &["audit.security-header-weakened"]).await;
+    // As strict, and one more: what a handler may do itself.
+    let location = "add_header Content-Security-Policy \"default-src 'none'\";";
+    finds(location, "", &[], &[]).await;
+}
+
+/// Of some routes, all requests are left out.
+#[tokio::test]
+#[ignore = "needs nginx"]
+async fn routes_that_are_left_out_are_inconclusive() {
+    let deployment = Deployment::behind_nginx("", "").await;
+    let audited = deployment.audit(&["--max-probes", "60", "--all-routes"]).await;
+    assert_eq!((audited.code, audited.codes()), (2, Vec::new()));
+    let inconclusive = audited.report()["inconclusive"].to_string();
+    assert!(inconclusive.contains("POST /tokens"), "{inconclusive}");
+}

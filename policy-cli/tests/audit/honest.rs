@@ -20,6 +20,19 @@ async fn has_no_findings(deployment: &Deployment) {
     let audited = deployment.audit(&all).await;
     assert_eq!(audited.codes(), [""; 0]);
     assert_eq!(audited.report()["notes"], serde_json::json!([]));
+    let unseen = audited.report()["unseen"].to_string();
+    assert!(!unseen.contains("a session") && !unseen.contains("a token"), "{unseen}");
+    let [flag, file] = deployment.login();
+    let all = [&*flag, &*file, "--all-routes", "--unsafe-methods", "--max-probes", "1000"];
+    let audited = deployment.audit(&all).await;
+    assert_eq!((audited.code, audited.codes()), (0, Vec::new()));
+    let report = audited.report();
+    assert_eq!(report["notes"], serde_json::json!([]));
+    let unseen = report["unseen"].to_string();
+    let has = |words: &str| unseen.contains(words);
+    assert!(!has("--login") && !has("--all-routes") && !has("`Sec-Fetch-Site`"), "{unseen}");
+    assert!(has("unsafe methods"), "{unseen}");
+    assert!(!audited.out.contains("__Host-sid=") && !audited.out.contains("name=ada"));
 }
 
 #[tokio::test]

@@ -149,6 +149,16 @@ impl Deployment {
         codes
     }
 
+    /// The argument with a file that logs a user in.
+    pub(crate) fn login(&self) -> [String; 2] {
+        let file = self.files.path("login.curl");
+        let line = format!(
+            "curl 'https://{HOST}/login' -H 'origin: https://{HOST}' --data-raw 'name=ada' --compressed\n"
+        );
+        fs::write(&file, line).unwrap();
+        ["--login".to_owned(), file.display().to_string()]
+    }
+
     /// The value of a session cookie, and a token, of a user who has just logged in.
     pub(crate) async fn log_in(&self) -> (String, String) {
         let ca = self.files.path("ca.pem");
@@ -156,7 +166,7 @@ impl Deployment {
         let post = async |path: &str, cookie: &str| {
             let mut curl = Command::new("curl");
             curl.args(["-sS", "-i", "--max-time", "20", "--cacert"]).arg(&ca);
-            curl.args(["--connect-to", &to, "-X", "POST", "-d", ""]);
+            curl.args(["--connect-to", &to, "-X", "POST", "-d", "name=ada"]);
             curl.args([
                 "-H",
                 &format!("origin: https://{HOST}"),
@@ -198,8 +208,16 @@ pub(crate) struct Audited {
 }
 
 impl Audited {
+    /// The report, which follows its schema.
     pub(crate) fn report(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.err))
+        let schema = include_str!("../../../docs/schema/audit-1.json");
+        let validator = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+        let report: Value =
+            serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.err));
+        let errors: Vec<_> =
+            validator.iter_errors(&report).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{errors:?}");
+        report
     }
 
     pub(crate) fn codes(&self) -> Vec<String> {

@@ -38,6 +38,41 @@ async fn another_host_than_the_manifests_is_refused() {
 }
 
 #[tokio::test]
+async fn a_login_is_a_whole_request_to_the_origin() {
+    let files = Files::new();
+    let nowhere = SocketAddr::from(([127, 0, 0, 1], 1));
+    let own = format!("https://{HOST}/login");
+    for (text, words) in [
+        ("curl https://other.example/login -d a=1".to_owned(), "the login is not for"),
+        (format!("curl {own} --data-urlencode password@file"), "has no body of the login"),
+        (format!("wget {own}"), "this is not a curl line"),
+        ("{}".to_owned(), "this is not a HAR file"),
+    ] {
+        let file = files.path("login");
+        std::fs::write(&file, &text).unwrap();
+        let mut command = audit_of(&format!("https://{HOST}"), nowhere, &files);
+        command.arg("--login").arg(&file);
+        let ran = run(command).await;
+        assert_eq!((ran.code, &*ran.out), (2, ""), "{text}");
+        assert!(ran.err.contains(words), "{text}: {}", ran.err);
+    }
+}
+
+#[tokio::test]
+async fn a_plan_names_the_login_without_its_secrets() {
+    let (files, port) = (Files::new(), Port::reserve());
+    let file = files.path("login");
+    let line = "curl https://HOST/login -b theme=dark -H 'x-key: secret' --json '{\"password\":\"secret\"}'";
+    std::fs::write(&file, line.replace("HOST", HOST)).unwrap();
+    let mut command = audit_of(&format!("https://{HOST}"), port.address, &files);
+    command.arg("--plan").arg("--login").arg(&file);
+    let ran = run(command).await;
+    assert_eq!((ran.code, &*ran.err), (0, ""));
+    assert!(ran.out.contains("-X 'POST'") && ran.out.contains("/login"), "{}", ran.out);
+    assert!(!ran.out.contains("secret") && !ran.out.contains("theme"), "{}", ran.out);
+}
+
+#[tokio::test]
 async fn credentials_are_not_accepted_as_arguments_nor_printed() {
     let files = Files::new();
     let nowhere = SocketAddr::from(([127, 0, 0, 1], 1));

@@ -37,6 +37,24 @@ impl Headers {
     }
 }
 
+impl Headers {
+    /// Whether a value of the header of this lower-case name is at least as strict as the required
+    /// one; not if it cannot be shown. `None` if the values of this header have no order.
+    ///
+    /// ```
+    /// use policy_manifest::Headers;
+    ///
+    /// let is_as_strict = |value| Headers::is_as_strict("content-security-policy", "default-src 'self'", value);
+    /// assert_eq!(is_as_strict("default-src 'none'"), Some(true));
+    /// assert_eq!(is_as_strict("default-src *"), Some(false));
+    /// assert_eq!(Headers::is_as_strict("x-team", "ours", "yours"), None);
+    /// ```
+    pub fn is_as_strict(name: &str, required: &str, value: &str) -> Option<bool> {
+        let order = strictness::order_of(name)?;
+        Some(order(required, value).map_or(required == value, |order| !order.opens))
+    }
+}
+
 impl From<&SecurityHeaders> for Headers {
     fn from(headers: &SecurityHeaders) -> Self {
         let [every, pages] = headers.texts();

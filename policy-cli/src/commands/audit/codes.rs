@@ -100,6 +100,11 @@ codes! {
         "two encodings of one response have the same strong `ETag`",
         "a proxy compresses and leaves the `ETag` as it is (RFC 9110 8.8.3.3)",
         "let the proxy weaken the `ETag`, or compress in the app";
+    FetchMetadataDropped "audit.fetch-metadata-dropped",
+        "the app does not see the `Sec-Fetch-` headers of requests",
+        "a proxy or CDN removes them",
+        "nginx: no `proxy_set_header Sec-Fetch-Site \"\"`; HAProxy: no `del-header Sec-Fetch-Site`; CDN: forward \
+         `Sec-Fetch-Site`, `Sec-Fetch-Mode` and `Sec-Fetch-Dest`";
     ForwardedPassed "audit.forwarded-passed",
         "the app believes forwarding headers that a client wrote",
         "a proxy passes on `X-Forwarded-For`, `X-Forwarded-Proto` or `Forwarded` of its clients",
@@ -184,11 +189,22 @@ codes! {
         "a security header of the policy is missing",
         "a proxy removes it",
         "nginx: no `proxy_hide_header` for it; HAProxy: no `del-header` for it";
+    SecurityHeaderWeakened "audit.security-header-weakened",
+        "a security header allows more than the policy, or cannot be shown to be as strict",
+        "a proxy overwrites it; or the handler writes a weaker one than its policy",
+        "nginx: no `proxy_hide_header` and `add_header` for it; HAProxy: no `set-header` for it; a handler: write \
+         the value in `#[headers]`, where reviews see it";
     SetCookieChanged "audit.set-cookie-changed",
-        "the attributes of the session cookie differ from the policy",
+        "the attributes of a cookie differ from the policy, or break what its prefix promises",
         "a proxy rewrites `Set-Cookie`",
         "nginx: no `proxy_cookie_flags`, `proxy_cookie_path` or `proxy_cookie_domain`; HAProxy: no \
          `replace-header Set-Cookie`";
+    StaticFileCached "audit.static-file-cached",
+        "a client without a credential gets the response for a user, under a name like that of a static file",
+        "a cache that takes a path for a static file by its end, and keeps it whatever `Cache-Control` says (web \
+         cache deception)",
+        "nginx: no `proxy_ignore_headers Cache-Control` and no `proxy_cache_valid` in a `location` for file name \
+         extensions; CDN: respect the headers of the origin, and cache no path by its extension";
     TraceServed "audit.trace-served",
         "a response to TRACE returns the received request",
         "a proxy or a server behind it serves TRACE, which the policy does not",

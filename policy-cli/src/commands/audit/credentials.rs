@@ -40,6 +40,11 @@ impl Credentials {
         Ok(credentials)
     }
 
+    /// Uses the session of a login.
+    pub(super) fn set_session(&mut self, cookie: HeaderValue) {
+        self.session = Some(cookie);
+    }
+
     pub(super) fn has(&self, credential: Credential) -> bool {
         self.header(credential).is_some()
     }

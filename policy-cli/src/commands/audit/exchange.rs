@@ -45,6 +45,11 @@ impl Response {
         words
     }
 
+    /// Whether it sets a cookie of this name.
+    pub(super) fn sets(&self, cookie: &str) -> bool {
+        self.lines(&header::SET_COOKIE).any(|line| line.split('=').next() == Some(cookie))
+    }
+
     /// The code of the problem document of our server, if it is one (RFC 9457).
     pub(super) fn code(&self) -> Option<String> {
         let media_type = self.text(&header::CONTENT_TYPE)?;

@@ -1,5 +1,6 @@
 //! Compares the responses to a trial with the policy. Nothing here does I/O.
 
+mod cookies;
 mod decision;
 mod headers;
 mod sequence;
@@ -92,8 +93,10 @@ pub(super) fn judge(
     // right.
     let is_elsewhere = |finding: &Finding| finding.code == Code::PreflightAnsweredElsewhere;
     if !findings.all.iter().any(is_elsewhere) {
-        own.into_iter().for_each(|one| headers::judge(manifest, one, &judged, &mut findings));
+        own.into_iter().for_each(|one| headers::judge(one, &judged, &mut findings));
     }
+    let all = judged.iter().filter(|one| !is_inconclusive(one.response));
+    all.for_each(|one| cookies::judge(manifest, one, &mut findings));
     findings.all
 }
 
@@ -109,7 +112,7 @@ fn is_refusal(code: &str) -> bool {
 }
 
 /// Status and code of a response, in words.
-fn outcome(response: &Response) -> String {
+pub(super) fn outcome(response: &Response) -> String {
     match response.code() {
         Some(code) => format!("{} {code}", response.status),
         None => format!("{} without a problem document", response.status),
@@ -118,7 +121,14 @@ fn outcome(response: &Response) -> String {
 
 /// The purposes whose probes a proxy may refuse on its own.
 fn may_be_refused_early(purpose: Purpose) -> bool {
-    matches!(purpose, Purpose::Path(_) | Purpose::Host | Purpose::Trace | Purpose::Forwarded)
+    matches!(
+        purpose,
+        Purpose::Path(_)
+            | Purpose::Host
+            | Purpose::Trace
+            | Purpose::Forwarded
+            | Purpose::StaticFile
+    )
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod credentials;
 mod exchange;
 mod expected;
 mod judge;
+mod login;
 mod plan;
 mod report;
 mod run;
@@ -19,6 +20,7 @@ use policy_manifest::{Manifest, engine::Engine};
 pub(crate) use self::codes::Code;
 use self::{
     credentials::Credentials,
+    login::Login,
     plan::{Credential, Options, Plan, plan},
     report::curl,
     send::{Pace, Sender},
@@ -37,18 +39,19 @@ use crate::{
 /// between here and the app changes what it says: a CDN that strips `Vary`, a gateway that answers
 /// preflights, a cache that mixes users up, a proxy that normalizes paths. It connects to the host that
 /// is named and to no other, follows no redirect, and sends GET, HEAD and OPTIONS alone unless it is
-/// told otherwise. What it finds is sent once more before it is reported.
+/// told otherwise. What it finds is sent once more before it is reported. The report also lists what these
+/// requests cannot show.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   cargo policy audit https://api.shop.example
   cargo policy audit https://api.shop.example --plan        print the requests only
   cargo policy audit https://api.shop.example --connect 10.0.0.7:8443 --ca internal.pem
-  cargo policy audit https://api.shop.example --session env:SHOP_SESSION --format json
+  cargo policy audit https://api.shop.example --login login.curl --format json
   cargo policy audit https://api.shop.example --from v1.4   compare with policy.lock of v1.4
 
 Exit codes: 0 no differences, 1 findings, 2 wrong use, not reachable, or no response that shows anything
-about some route.")]
+about some route. docs/schema/audit-1.json describes the JSON.")]
 pub(crate) struct Arguments {
     /// The origin to audit, such as `https://api.shop.example`.
     #[arg(value_name = "ORIGIN")]
@@ -62,16 +65,27 @@ pub(crate) struct Arguments {
     /// The session cookie of a user, to audit routes that need a login: `env:NAME` or `file:PATH`.
     #[arg(long, value_name = "SOURCE")]
     session: Option<String>,
+    /// A file with the request that logs a user in: a line of curl, or a HAR file. It is sent once, and
+    /// its session is used as that of `--session`.
+    #[arg(long, value_name = "FILE", conflicts_with = "session")]
+    login: Option<PathBuf>,
+    /// The number of the login in the HAR file, from 1.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, requires = "login")]
+    login_entry: usize,
     /// A bearer token for the same purpose: `env:NAME` or `file:PATH`.
     #[arg(long, value_name = "SOURCE")]
     token: Option<String>,
     /// Also send requests with unsafe methods that the policy refuses.
     #[arg(long)]
     unsafe_methods: bool,
+    /// Ask each route, not one for each distinct policy.
+    #[arg(long)]
+    all_routes: bool,
     /// The maximum number of requests per second.
     #[arg(long, value_name = "NUMBER", default_value = "5")]
     rate: NonZeroU32,
-    /// The maximum number of requests. A request with a finding is repeated once.
+    /// The maximum number of requests, beside the login. A request with a finding is repeated once.
+    /// Routes that are left out for this are reported as inconclusive.
     #[arg(long, value_name = "NUMBER", default_value_t = 300)]
     max_probes: usize,
     /// The time-out of a response.
@@ -103,16 +117,20 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     check_origin(&manifest, &target)?;
     let credentials =
         Credentials::read(&manifest, arguments.session.as_deref(), arguments.token.as_deref())?;
+    let login = arguments.login.as_deref();
+    let login = login.map(|file| Login::read(file, arguments.login_entry, &manifest, &target));
+    let login = login.transpose()?;
     let options = Options {
         authority: target.authority.clone(),
-        has_session: credentials.has(Credential::Session),
+        has_session: credentials.has(Credential::Session) || login.is_some(),
         has_token: credentials.has(Credential::Token),
         sends_unsafe_methods: arguments.unsafe_methods,
+        asks_all_routes: arguments.all_routes,
         max_probes: arguments.max_probes,
     };
     let plan = plan(&manifest, &engine, &options);
     if arguments.plan {
-        output.write(&list_requests(&plan, &target));
+        output.write(&list_requests(&plan, login.as_ref(), &target));
         return Ok(ExitCode::SUCCESS);
     }
     let pace = Pace {
@@ -120,8 +138,15 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         patience: Duration::from_secs(u64::from(arguments.timeout.get())),
     };
     let sender = Sender::new(target.clone(), credentials, pace, arguments.ca.as_deref())?;
-    let report = run::Audit { manifest: &manifest, engine: &engine, target: &target, sender };
-    let report = report.run(&plan)?;
+    let audit = run::Audit {
+        manifest: &manifest,
+        engine: &engine,
+        target: &target,
+        login: login.as_ref(),
+        sender,
+        has_set_session: false,
+    };
+    let report = audit.run(&plan)?;
     match arguments.format {
         Format::Text => {
             report.notes.iter().for_each(|note| output.note(note));
@@ -144,8 +169,12 @@ fn check_origin(manifest: &Manifest, target: &Target) -> Result<(), Failure> {
 }
 
 /// The requests of a plan, as commands.
-fn list_requests(plan: &Plan, target: &Target) -> String {
+fn list_requests(plan: &Plan, login: Option<&Login>, target: &Target) -> String {
     let mut text = String::new();
+    if let Some(login) = login {
+        let curl = curl(target, &login.shown(), true);
+        text += &format!("{DIM}the login, without its body{DIM:#}\n  {}\n", printable(&curl));
+    }
     let mut route = "";
     for trial in &plan.trials {
         if trial.route != route {
@@ -158,5 +187,6 @@ fn list_requests(plan: &Plan, target: &Target) -> String {
         }
     }
     let probes: usize = plan.trials.iter().map(|trial| trial.probes.len()).sum();
-    text + &format!("{probes} requests\n")
+    let requests = probes + usize::from(login.is_some());
+    text + &format!("{requests} requests\n")
 }

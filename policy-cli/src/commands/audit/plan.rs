@@ -1,21 +1,28 @@
 //! Which requests an audit sends: a few for each distinct policy, not for each route.
 
+mod static_files;
+mod unseen;
+
 use std::collections::BTreeSet;
 
 use http::{HeaderName, HeaderValue, Method, Request, Uri, header};
-use policy_core::{auth::OWN_ISSUER, method};
+use policy_core::{Refusal, auth::OWN_ISSUER, method};
 use policy_manifest::{
     Auth, Manifest, ManifestRoute, RouteCors, RouteKind, RouteOrigins, RouteRequirement,
     engine::{CredentialState, Engine, Login, Outcome, RequestCredentials},
 };
+
+pub(super) use self::static_files::STATIC_FILE;
 
 /// What an audit sends.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// The first one shows whether the app is reached at all.
     pub(super) trials: Vec<Trial>,
-    /// How many trials are left out, since there would be too many probes.
-    pub(super) left_out: usize,
+    /// The routes of the trials that are left out, since there would be too many probes.
+    pub(super) left_out: Vec<String>,
+    /// What the responses to these requests cannot show.
+    pub(super) unseen: Vec<String>,
 }
 
 /// Requests that are sent one after the other, and judged together.
@@ -42,6 +49,8 @@ pub(super) enum Purpose {
     Preflight,
     /// OPTIONS that is no preflight.
     Options,
+    /// An image on a page of another site, which isolation refuses by Fetch Metadata alone.
+    FetchMetadata,
     /// A path in another form.
     Path(PathForm),
     /// A host that is not the app's.
@@ -52,6 +61,10 @@ pub(super) enum Purpose {
     Method,
     /// TRACE.
     Trace,
+    /// A path that ends as that of a static file, with a credential and then without one.
+    StaticFile,
+    /// The login that the user of the command names. No plan has it.
+    Login,
 }
 
 /// What is unusual about a path.
@@ -87,6 +100,8 @@ pub(super) struct Options {
     pub(super) has_session: bool,
     pub(super) has_token: bool,
     pub(super) sends_unsafe_methods: bool,
+    /// Whether each route is asked, and not one for each distinct policy.
+    pub(super) asks_all_routes: bool,
     pub(super) max_probes: usize,
 }
 
@@ -102,13 +117,15 @@ pub(super) fn plan(manifest: &Manifest, engine: &Engine, options: &Options) -> P
     let planner = Planner { manifest, engine, options };
     let mut plan = Plan::default();
     let mut room = options.max_probes;
-    for trial in planner.trials() {
+    let subjects = planner.subjects();
+    plan.unseen = planner.unseen(&subjects);
+    for trial in planner.trials(&subjects) {
         match room.checked_sub(trial.probes.len()) {
             Some(left) => {
                 room = left;
                 plan.trials.push(trial);
             }
-            None => plan.left_out += 1,
+            None => plan.left_out.push(trial.route),
         }
     }
     plan
@@ -133,20 +150,20 @@ impl Subject<'_> {
 }
 
 impl Planner<'_> {
-    fn trials(&self) -> Vec<Trial> {
-        let subjects = self.subjects();
+    fn trials(&self, subjects: &[Subject<'_>]) -> Vec<Trial> {
         let mut trials = vec![self.baseline()];
-        if let Some(subject) = self.easiest(&subjects) {
+        if let Some(subject) = self.easiest(subjects) {
             trials.extend(self.app_trials(subject));
         }
-        for subject in &subjects {
+        for subject in subjects {
             trials.extend(self.policy_trials(subject));
         }
+        trials.extend(self.static_files());
         trials.retain(|trial| !trial.probes.is_empty());
         trials
     }
 
-    /// One route for each distinct policy.
+    /// One route for each distinct policy, or each route.
     fn subjects(&self) -> Vec<Subject<'_>> {
         let mut known: Vec<ManifestRoute> = Vec::new();
         let mut subjects = Vec::new();
@@ -154,23 +171,25 @@ impl Planner<'_> {
         let mut routes: Vec<_> = self.manifest.routes.iter().collect();
         routes.sort_by_key(|route| (!route.serves("GET"), route.path.matches('{').count()));
         for route in routes {
-            let Some(path) = route.example_path().filter(|_| route.kind != RouteKind::Probe) else {
-                continue;
-            };
+            let Some(path) = self.served_path(route) else { continue };
             let mut policy = route.clone();
             policy.path.clear();
             policy.methods.retain(|method| method == "GET");
             policy.takes_slashes = false;
-            let method = route.methods.first().map_or("GET", String::as_str);
-            let served = self.engine.serving(method, &path);
-            // Another route may be nearer to the example.
-            let is_served = served.is_some_and(|served| served.path == route.path);
-            if is_served && !known.contains(&policy) {
+            if self.options.asks_all_routes || !known.contains(&policy) {
                 known.push(policy);
                 subjects.push(Subject { route, path });
             }
         }
         subjects
+    }
+
+    /// A path that a route serves, and no other route that is nearer to it.
+    fn served_path(&self, route: &ManifestRoute) -> Option<String> {
+        let path = route.example_path().filter(|_| route.kind != RouteKind::Probe)?;
+        let method = route.methods.first().map_or("GET", String::as_str);
+        let served = self.engine.serving(method, &path);
+        served.is_some_and(|served| served.path == route.path).then_some(path)
     }
 
     /// The route that a stranger may read, if there is one.
@@ -260,6 +279,7 @@ impl Planner<'_> {
         trials.push(self.trial(name.clone(), Purpose::Preflight, self.preflights(route, path)));
         let options = self.probe("OPTIONS", path, &[]);
         trials.push(self.trial(name.clone(), Purpose::Options, [options]));
+        trials.push(self.trial(name.clone(), Purpose::FetchMetadata, [self.image(path)]));
         if self.options.sends_unsafe_methods {
             let probes = self.refused_methods(route, path).map(Some);
             trials.extend(probes.map(|probe| self.trial(name.clone(), Purpose::Method, [probe])));
@@ -272,6 +292,19 @@ impl Planner<'_> {
         let origins = granted.into_iter().chain(refused).chain(["null".to_owned()]);
         let probes = origins.map(|origin| self.probe("GET", path, &[("origin", &origin)]));
         probes.chain([self.probe("GET", path, &[])]).collect()
+    }
+
+    /// An image of another site, if the policy refuses it.
+    fn image(&self, path: &str) -> Option<Probe> {
+        let metadata = [
+            ("sec-fetch-site", "cross-site"),
+            ("sec-fetch-mode", "no-cors"),
+            ("sec-fetch-dest", "image"),
+        ];
+        self.probe("GET", path, &metadata).filter(|probe| {
+            let decision = self.engine.decide(&probe.request, &probe.caller);
+            decision.refusal() == Some(Refusal::CrossSite)
+        })
     }
 
     fn preflights(&self, route: &ManifestRoute, path: &str) -> Vec<Option<Probe>> {
@@ -316,20 +349,35 @@ impl Planner<'_> {
             });
             orders.extend(forged.map(|forged| vec![forged, plain.clone()]));
         }
-        let login = || CredentialState::Valid(login_of(self.manifest, requirement));
-        let takes_session = requirement.session || route.takes_session;
-        if self.options.has_session && takes_session {
-            let caller = RequestCredentials { session: login(), ..RequestCredentials::default() };
-            orders.push(vec![with(&plain, caller, Credential::Session), plain.clone()]);
-        }
-        if self.options.has_token && requirement.token {
-            let caller = RequestCredentials { token: login(), ..RequestCredentials::default() };
-            orders.push(vec![with(&plain, caller, Credential::Token), plain.clone()]);
-        }
+        orders.extend(self.with_credentials(route, &plain).map(|with| vec![with, plain.clone()]));
         if orders.is_empty() && self.is_reached("GET", path) {
             orders.push(vec![plain.clone(), plain]);
         }
         orders
+    }
+
+    /// A probe with each credential of the user of the command that a route takes.
+    fn with_credentials(
+        &self,
+        route: &ManifestRoute,
+        plain: &Probe,
+    ) -> impl Iterator<Item = Probe> {
+        let none = RouteRequirement::default();
+        let requirement = match &route.auth {
+            Auth::Public => &none,
+            Auth::Required(requirement) => requirement,
+        };
+        let login = || CredentialState::Valid(login_of(self.manifest, requirement));
+        let takes_session = requirement.session || route.takes_session;
+        let session = (self.options.has_session && takes_session).then(|| {
+            let caller = RequestCredentials { session: login(), ..RequestCredentials::default() };
+            with(plain, caller, Credential::Session)
+        });
+        let token = (self.options.has_token && requirement.token).then(|| {
+            let caller = RequestCredentials { token: login(), ..RequestCredentials::default() };
+            with(plain, caller, Credential::Token)
+        });
+        session.into_iter().chain(token)
     }
 
     /// Requests with unsafe methods that the policy refuses, so that they change nothing.
@@ -354,7 +402,7 @@ impl Planner<'_> {
 }
 
 /// Methods and path of a route.
-fn name_of(route: &ManifestRoute) -> String {
+pub(super) fn name_of(route: &ManifestRoute) -> String {
     let methods = if route.methods.is_empty() { "*".to_owned() } else { route.methods.join(",") };
     format!("{methods} {}", route.path)
 }

@@ -21,7 +21,9 @@ pub(super) struct Report {
     /// What could not be judged.
     pub(super) notes: Vec<String>,
     /// The routes about which no response shows anything.
-    pub(super) unseen: BTreeSet<String>,
+    pub(super) inconclusive: BTreeSet<String>,
+    /// What this audit cannot show.
+    pub(super) unseen: Vec<String>,
 }
 
 /// A finding with the requests that show it.
@@ -44,7 +46,7 @@ impl Report {
 
     /// 1 with findings, and 2 without any if nothing is known about a route.
     pub(super) fn exit_code(&self) -> u8 {
-        match (self.findings.is_empty(), self.unseen.is_empty()) {
+        match (self.findings.is_empty(), self.inconclusive.is_empty()) {
             (false, _) => 1,
             (true, false) => 2,
             (true, true) => 0,
@@ -86,17 +88,20 @@ impl Report {
             1 => "1 difference from the policy".to_owned(),
             count => format!("{count} differences from the policy"),
         };
-        if !self.unseen.is_empty() {
-            let routes = listed(self.unseen.iter());
+        if !self.inconclusive.is_empty() {
+            let routes = listed(self.inconclusive.iter());
             let _ = writeln!(text, "no response shows anything about {}", printable(&routes));
         }
-        let unseen = match self.unseen.len() {
+        for unseen in &self.unseen {
+            let _ = writeln!(text, "{DIM}not seen{DIM:#} {}", printable(unseen));
+        }
+        let unknown = match self.inconclusive.len() {
             0 => String::new(),
             1 => ", nothing known about 1 route".to_owned(),
             count => format!(", nothing known about {count} routes"),
         };
         let (origin, sent) = (printable(&self.origin), self.sent);
-        let _ = writeln!(text, "{origin}: {sent} requests, {verdict}{unseen}");
+        let _ = writeln!(text, "{origin}: {sent} requests, {verdict}{unknown}");
         text
     }
 
@@ -130,7 +135,8 @@ impl Report {
             "origin": self.origin,
             "requests": self.sent,
             "findings": findings,
-            "inconclusive": self.unseen,
+            "inconclusive": self.inconclusive,
+            "unseen": self.unseen,
             "notes": self.notes,
         });
         let mut text = serde_json::to_string_pretty(&report).unwrap_or_default();

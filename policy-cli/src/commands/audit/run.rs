@@ -9,7 +9,8 @@ use super::{
     codes::Code,
     exchange::Exchange,
     judge::{Finding, is_inconclusive, judge},
-    plan::{Plan, Purpose, Trial},
+    login::Login,
+    plan::{Plan, Purpose, Trial, name_of},
     report::{Report, Shown, curl},
     send::Sender,
     target::Target,
@@ -21,7 +22,10 @@ pub(super) struct Audit<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) engine: &'a Engine,
     pub(super) target: &'a Target,
+    pub(super) login: Option<&'a Login>,
     pub(super) sender: Sender,
+    /// Whether any response set the session cookie.
+    pub(super) has_set_session: bool,
 }
 
 /// What a trial shows.
@@ -38,23 +42,28 @@ impl Audit<'_> {
     ///
     /// # Errors
     ///
-    /// The host does not respond at all.
+    /// The host does not respond at all, or the login sets no session.
     pub(super) fn run(mut self, plan: &Plan) -> Result<Report, Failure> {
         let mut report = Report { origin: self.target.origin(), ..Report::default() };
         let mut trials = plan.trials.iter();
         let Some(baseline) = trials.next() else { return Ok(report) };
         // Until a response shows something about a route, nothing is known about it.
-        report.unseen = plan.trials.iter().map(|trial| trial.route.clone()).collect();
+        let planned = plan.trials.iter().map(|trial| &trial.route);
+        report.inconclusive = planned.chain(&plan.left_out).cloned().collect();
+        report.unseen.clone_from(&plan.unseen);
         let is_https = self.manifest.app.public_origin.is_some();
         if is_https && !self.target.is_https {
             self.plain_http(baseline, &mut report)?;
         } else if self.baseline(baseline, &mut report)? {
+            if let Some(login) = self.login {
+                report.findings.extend(self.log_in(login)?);
+            }
             let (mut inconclusive, mut lost) = (0, 0);
             for trial in trials {
                 match self.confirm(trial, &mut report.notes) {
                     Ok(outcome) => {
                         if outcome.is_conclusive {
-                            report.unseen.remove(&trial.route);
+                            report.inconclusive.remove(&trial.route);
                         }
                         report.findings.extend(outcome.findings);
                         inconclusive += outcome.inconclusive;
@@ -64,10 +73,10 @@ impl Audit<'_> {
                     Err(_) => lost += 1,
                 }
             }
-            if plan.left_out > 0 {
+            if !plan.left_out.is_empty() {
                 report.notes.push(format!(
                     "{} groups of requests were not sent; `--max-probes` allows more",
-                    plan.left_out
+                    plan.left_out.len()
                 ));
             }
             for (count, words) in [
@@ -81,6 +90,10 @@ impl Audit<'_> {
                     report.notes.push(format!("{count} {words}"));
                 }
             }
+        }
+        if self.manifest.app.sessions.is_some() && !self.has_set_session {
+            let words = "the attributes of the session cookie, which no response sets: `--login`";
+            report.unseen.push(words.to_owned());
         }
         report.sent = self.sender.count();
         report.complete();
@@ -96,7 +109,7 @@ impl Audit<'_> {
             report.notes.push(words.to_owned());
             return Ok(false);
         }
-        report.unseen.remove(&trial.route);
+        report.inconclusive.remove(&trial.route);
         report.findings.extend(outcome.findings);
         let stops = |shown: &Shown| {
             matches!(
@@ -111,12 +124,28 @@ impl Audit<'_> {
         Ok(!is_stopped)
     }
 
+    /// Logs in, uses the session from now on, and judges the response. It is sent once.
+    fn log_in(&mut self, login: &Login) -> Result<Vec<Shown>, Failure> {
+        let (request, body) = (login.request.clone(), login.body.clone());
+        let sent = self.sender.send_with(request, body.into());
+        let exchange = sent.map_err(|error| self.away(&*error))?;
+        self.sender.use_session(login.session(&exchange.response)?);
+        self.has_set_session = true;
+        let (method, path) = (login.request.method(), login.request.uri().path());
+        let route = self.engine.serving(method.as_str(), path);
+        let route = route.map_or_else(|| format!("{method} {path}"), name_of);
+        let findings = judge(self.manifest, self.engine, &login.trial(route), &[exchange]);
+        let curl = vec![curl(self.target, &login.shown(), true)];
+        let shown = |finding| Shown { finding, curl: curl.clone() };
+        Ok(findings.into_iter().map(shown).collect())
+    }
+
     /// The audit of plain HTTP of an app that is served over TLS: it must not respond.
     fn plain_http(&mut self, trial: &Trial, report: &mut Report) -> Result<(), Failure> {
         let exchanges = self.exchanges(trial).map_err(|error| self.away(&*error))?;
         let Some(Exchange { request, response }) = exchanges.first() else { return Ok(()) };
         // Nothing but the redirect is expected.
-        report.unseen.clear();
+        report.inconclusive.clear();
         let location = response.text(&header::LOCATION).unwrap_or_default();
         let own = self.manifest.app.public_origin.clone().unwrap_or_default();
         let is_refused = response.code().as_deref() == Some("origin.plain-http");
@@ -200,12 +229,21 @@ impl Audit<'_> {
         // Where a cache answers, it shows what this trial put into it, and no older response.
         let is_fresh = matches!(
             trial.purpose,
-            Purpose::Origins | Purpose::Callers | Purpose::Host | Purpose::Forwarded
+            Purpose::Origins
+                | Purpose::Callers
+                | Purpose::Host
+                | Purpose::Forwarded
+                | Purpose::StaticFile
         );
         let fresh = is_fresh.then(|| {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             format!("{:x}-{}", now.as_nanos(), self.sender.count())
         });
-        trial.probes.iter().map(|probe| self.sender.send(probe, fresh.as_deref())).collect()
+        let sent = trial.probes.iter().map(|probe| self.sender.send(probe, fresh.as_deref()));
+        let exchanges: Vec<_> = sent.collect::<Result<_, _>>()?;
+        let cookie = self.manifest.app.sessions.as_ref().map(|facts| facts.cookie.as_str());
+        self.has_set_session |= cookie
+            .is_some_and(|cookie| exchanges.iter().any(|exchange| exchange.response.sets(cookie)));
+        Ok(exchanges)
     }
 }

@@ -32,7 +32,7 @@ use tokio_rustls::{
 use super::{
     credentials::Credentials,
     exchange::{Exchange, Response},
-    plan::Probe,
+    plan::{Probe, STATIC_FILE},
     target::Target,
 };
 use crate::failure::Failure;
@@ -91,13 +91,30 @@ impl Sender {
         self.count
     }
 
-    /// Sends a probe, with a query that no earlier request had if `fresh` has one.
+    /// Uses the session of a login from now on.
+    pub(super) fn use_session(&mut self, cookie: HeaderValue) {
+        self.credentials.set_session(cookie);
+    }
+
+    /// Sends a probe, with a target that no earlier request had if `fresh` has one.
     pub(super) fn send(
         &mut self,
         probe: &Probe,
         fresh: Option<&str>,
     ) -> Result<Exchange, NoResponse> {
         let request = self.request(probe, fresh)?;
+        let length = request.headers().get(header::CONTENT_LENGTH);
+        let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
+        self.send_with(request, vec![b'0'; length.unwrap_or_default()].into())
+    }
+
+    /// Sends a request with a body.
+    pub(super) fn send_with(
+        &mut self,
+        mut request: Request<()>,
+        body: Bytes,
+    ) -> Result<Exchange, NoResponse> {
+        request.headers_mut().insert(header::USER_AGENT, USER_AGENT);
         let now = Instant::now();
         let start = self.next.map_or(now, |next| next.max(now));
         self.next = Some(start + Duration::from_secs(1) / self.pace.rate);
@@ -105,7 +122,7 @@ impl Sender {
         let (target, tls, patience) = (&self.target, &self.tls, self.pace.patience);
         let response = self.runtime.block_on(async {
             sleep_until(start.into()).await;
-            timeout(patience, exchange(target, tls.as_ref(), &request))
+            timeout(patience, exchange(target, tls.as_ref(), &request, body))
                 .await
                 .map_err(|_elapsed| format!("no response within {} s", patience.as_secs()))?
         })?;
@@ -115,14 +132,17 @@ impl Sender {
     fn request(&self, probe: &Probe, fresh: Option<&str>) -> Result<Request<()>, NoResponse> {
         let mut request = probe.request.clone();
         if let Some(fresh) = fresh {
-            *request.uri_mut() = format!("{}?policy-audit={fresh}", request.uri()).parse()?;
+            let target = request.uri().to_string();
+            *request.uri_mut() = match target.contains(STATIC_FILE) {
+                true => target.replace(STATIC_FILE, &format!("{fresh}{STATIC_FILE}")).parse()?,
+                false => format!("{target}?policy-audit={fresh}").parse()?,
+            };
         }
         if let Some((name, value)) =
             probe.credential.and_then(|credential| self.credentials.header(credential))
         {
             request.headers_mut().insert(name, value);
         }
-        request.headers_mut().insert(header::USER_AGENT, USER_AGENT);
         Ok(request)
     }
 }
@@ -160,19 +180,20 @@ async fn exchange(
     target: &Target,
     tls: Option<&(TlsConnector, ServerName<'static>)>,
     request: &Request<()>,
+    body: Bytes,
 ) -> Result<Response, NoResponse> {
     let (host, port) = &target.address;
     let stream = TcpStream::connect((host.as_str(), *port)).await?;
     stream.set_nodelay(true)?;
     match tls {
-        None => over(stream, request).await,
+        None => over(stream, request, body).await,
         Some((connector, name)) => {
-            over(connector.connect(name.clone(), stream).await?, request).await
+            over(connector.connect(name.clone(), stream).await?, request, body).await
         }
     }
 }
 
-async fn over<S>(stream: S, request: &Request<()>) -> Result<Response, NoResponse>
+async fn over<S>(stream: S, request: &Request<()>, body: Bytes) -> Result<Response, NoResponse>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
@@ -183,9 +204,7 @@ where
         .await?;
     // The task ends with the sender; if it fails, the response fails with the same error.
     let connection = tokio::spawn(connection);
-    let length = request.headers().get(header::CONTENT_LENGTH);
-    let length = length.and_then(|length| length.to_str().ok()?.parse().ok()).unwrap_or_default();
-    let request = request.clone().map(|()| Full::new(Bytes::from(vec![b'0'; length])));
+    let request = request.clone().map(|()| Full::new(body));
     let response = sender.send_request(request).await;
     let response = match response {
         Ok(response) => read(response).await,

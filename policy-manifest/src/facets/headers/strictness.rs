@@ -38,31 +38,42 @@ impl BitOr for Comparison {
     }
 }
 
+/// Compares two values of a header. `None` if one of them cannot be read, so that the new one cannot be
+/// shown to be as strict.
+type Order = fn(&str, &str) -> Option<Comparison>;
+
 /// Compares two values of the header of this lower-case name. `None` if they have no order that is
 /// known here, so that the new one cannot be shown to be as strict.
 pub(super) fn compare(name: &str, old: &str, new: &str) -> Option<Comparison> {
-    match name {
-        "content-security-policy" => csp::compare(old, new),
+    order_of(name)?(old, new)
+}
+
+/// The order of the values of the header of this lower-case name, if one is known here.
+pub(super) fn order_of(name: &str) -> Option<Order> {
+    Some(match name {
+        "content-security-policy" => csp::compare,
         // These only report.
         "content-security-policy-report-only" | "nel" | "report-to" | "reporting-endpoints" => {
-            Some(Comparison::default())
+            |_, _| Some(Comparison::default())
         }
         "cross-origin-embedder-policy" => {
-            ranked(&["require-corp", "credentialless", "unsafe-none"], old, new)
+            |old, new| ranked(&["require-corp", "credentialless", "unsafe-none"], old, new)
         }
         "cross-origin-opener-policy" => {
-            ranked(&["same-origin", "same-origin-allow-popups", "unsafe-none"], old, new)
+            |old, new| ranked(&["same-origin", "same-origin-allow-popups", "unsafe-none"], old, new)
         }
         "cross-origin-resource-policy" => {
-            ranked(&["same-origin", "same-site", "cross-origin"], old, new)
+            |old, new| ranked(&["same-origin", "same-site", "cross-origin"], old, new)
         }
-        "origin-agent-cluster" => ranked(&["?1", "?0"], old, new),
-        "permissions-policy" => Some(permissions(&allowlists(old)?, &allowlists(new)?)),
-        "referrer-policy" => Some(referrers(sent(old)?, sent(new)?)),
-        "strict-transport-security" => Some(transports(transport(old)?, transport(new)?)),
-        "x-frame-options" => ranked(&["deny", "sameorigin"], old, new),
-        _ => None,
-    }
+        "origin-agent-cluster" => |old, new| ranked(&["?1", "?0"], old, new),
+        "permissions-policy" => |old, new| Some(permissions(&allowlists(old)?, &allowlists(new)?)),
+        "referrer-policy" => |old, new| Some(referrers(sent(old)?, sent(new)?)),
+        "strict-transport-security" => {
+            |old, new| Some(transports(transport(old)?, transport(new)?))
+        }
+        "x-frame-options" => |old, new| ranked(&["deny", "sameorigin"], old, new),
+        _ => return None,
+    })
 }
 
 /// Of two values of a list that begins with the strictest one. Parameters, which only report, do not

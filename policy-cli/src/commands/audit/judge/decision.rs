@@ -15,8 +15,8 @@ use crate::commands::audit::{
 pub(super) fn judge(judged: &Judged<'_>, findings: &mut Findings<'_>) -> bool {
     let purpose = findings.trial.purpose;
     let code = judged.response.code();
-    // HEAD is compared with GET.
-    if judged.request.method() == Method::HEAD {
+    // HEAD is compared with GET, and a proxy may serve static files itself.
+    if judged.request.method() == Method::HEAD || purpose == Purpose::StaticFile {
         return false;
     }
     let found = match (purpose, code.as_deref()) {
@@ -26,6 +26,9 @@ pub(super) fn judge(judged: &Judged<'_>, findings: &mut Findings<'_>) -> bool {
             is_believed.then_some(Code::ForwardedPassed)
         }
         (Purpose::Host, code) => host(judged, code),
+        (Purpose::FetchMetadata, code) if is_let_pass(judged, code) => {
+            Some(Code::FetchMetadataDropped)
+        }
         (_, Some(code)) if code == Refusal::PlainHttp.code() => Some(Code::SchemeLost),
         (_, Some(code)) if code == Refusal::HostUnknown.code() => Some(Code::HostRewritten),
         (_, Some("wire.forwarded-malformed")) => Some(Code::ForwardedPassed),
@@ -50,6 +53,18 @@ pub(super) fn judge(judged: &Judged<'_>, findings: &mut Findings<'_>) -> bool {
 
 fn has_status(judged: &Judged<'_>) -> bool {
     judged.expected.decision.status == Some(judged.response.status)
+}
+
+/// Whether the app does not refuse the page of another site, by whose Fetch Metadata alone it can know it.
+fn is_let_pass(judged: &Judged<'_>, code: Option<&str>) -> bool {
+    let origin = [Refusal::PlainHttp, Refusal::HostUnknown, Refusal::ForwardedMalformed];
+    match code {
+        Some(code) => {
+            let is_earlier = origin.iter().any(|refusal| refusal.code() == code);
+            !is_earlier && judged.expected.refusal().map(Refusal::code) != Some(code)
+        }
+        None => judged.response.status < 300,
+    }
 }
 
 /// A request for another host. A proxy may refuse it, and redirect to the right one.

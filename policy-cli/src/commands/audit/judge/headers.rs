@@ -1,7 +1,7 @@
 //! Whether the headers of the app's own responses arrive as the policy requires.
 
 use http::{HeaderName, header};
-use policy_manifest::{Manifest, engine::Outcome};
+use policy_manifest::{Headers, engine::Outcome};
 
 use super::{Findings, Judged};
 use crate::commands::audit::{
@@ -9,18 +9,12 @@ use crate::commands::audit::{
     expected::{Caching, excess},
 };
 
-pub(super) fn judge(
-    manifest: &Manifest,
-    judged: &Judged<'_>,
-    all: &[Judged<'_>],
-    findings: &mut Findings<'_>,
-) {
+pub(super) fn judge(judged: &Judged<'_>, all: &[Judged<'_>], findings: &mut Findings<'_>) {
     cors(judged, all, findings);
     vary(judged, findings);
     cache_control(judged, findings);
     security(judged, findings);
     allow(judged, findings);
-    session_cookie(manifest, judged, findings);
     encoding(judged, findings);
 }
 
@@ -134,11 +128,17 @@ fn security(judged: &Judged<'_>, findings: &mut Findings<'_>) {
     for (name, value, may_be_own) in judged.expected.security(judged.response) {
         let Ok(header_name) = HeaderName::from_bytes(name.as_bytes()) else { continue };
         let lines: Vec<_> = judged.response.lines(&header_name).collect();
-        let code = match lines.as_slice() {
-            [] => Code::SecurityHeaderMissing,
-            [line] if may_be_own || without_nonce(line) == value => continue,
-            [_] => Code::SecurityHeaderChanged,
-            _ => Code::SecurityHeaderDuplicated,
+        let found = lines.iter().map(|line| without_nonce(line)).collect::<Vec<_>>().join(", ");
+        // Browsers enforce all policies of several lines.
+        let is_one = lines.len() == 1 || (may_be_own && name == "content-security-policy");
+        let code = match Headers::is_as_strict(name, value, &found) {
+            _ if lines.is_empty() => Code::SecurityHeaderMissing,
+            _ if !is_one => Code::SecurityHeaderDuplicated,
+            _ if found == value => continue,
+            // A handler may write another value, and is known to be no weaker.
+            Some(true) | None if may_be_own => continue,
+            Some(false) if may_be_own => Code::SecurityHeaderWeakened,
+            _ => Code::SecurityHeaderChanged,
         };
         let text = |value: Option<&str>| format!("`{name}` {}", quote(value));
         let found = (!lines.is_empty()).then(|| lines.join("`, `"));
@@ -168,50 +168,6 @@ fn allow(judged: &Judged<'_>, findings: &mut Findings<'_>) {
     if found != *allow {
         let text = |words: &[String]| format!("`allow: {}`", words.join(", ").to_uppercase());
         findings.add(Code::AllowChanged, judged, text(allow), text(&found));
-    }
-}
-
-/// The attributes of the session cookie, where a response sets it (RFC 6265bis).
-fn session_cookie(manifest: &Manifest, judged: &Judged<'_>, findings: &mut Findings<'_>) {
-    let Some(facts) = &manifest.app.sessions else { return };
-    for line in judged.response.lines(&header::SET_COOKIE) {
-        let mut parts = line.split(';').map(str::trim);
-        let name = parts.next().and_then(|pair| pair.split('=').next()).unwrap_or_default();
-        if !name.eq_ignore_ascii_case(&facts.cookie) {
-            continue;
-        }
-        let attributes: Vec<_> = parts.map(str::to_ascii_lowercase).collect();
-        let value = |name: &str| {
-            let prefix = format!("{name}=");
-            attributes.iter().find_map(|attribute| attribute.strip_prefix(&prefix))
-        };
-        let has = |word: &str| attributes.iter().any(|attribute| attribute == word);
-        let is_https =
-            manifest.app.public_origin.as_ref().is_some_and(|own| own.starts_with("https:"));
-        let checks = [
-            (name == facts.cookie, format!("the name `{}`", facts.cookie)),
-            (has("secure") || !is_https, "`Secure`".to_owned()),
-            (has("httponly"), "`HttpOnly`".to_owned()),
-            (
-                value("samesite") == Some(&facts.same_site),
-                format!("`SameSite={}`", facts.same_site),
-            ),
-            (value("path") == Some("/"), "`Path=/`".to_owned()),
-            (has("partitioned") || !facts.partitioned, "`Partitioned`".to_owned()),
-            (
-                value("domain") == facts.domain.as_deref(),
-                facts
-                    .domain
-                    .as_ref()
-                    .map_or("no `Domain`".to_owned(), |of| format!("`Domain={of}`")),
-            ),
-        ];
-        let wrong: Vec<_> =
-            checks.iter().filter(|(is, _)| !is).map(|(_, words)| words.as_str()).collect();
-        if !wrong.is_empty() {
-            let found = format!("`set-cookie: {name}=...; {}`", attributes.join("; "));
-            findings.add(Code::SetCookieChanged, judged, wrong.join(", "), found);
-        }
     }
 }
 

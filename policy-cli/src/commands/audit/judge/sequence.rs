@@ -1,10 +1,11 @@
 //! What several responses in a row show: caches that mix up clients, and HEAD beside GET.
 
 use http::{HeaderName, Method, header};
+use policy_core::cache::Audience;
 use policy_manifest::Manifest;
 
 use super::{Findings, Judged, headers::nonce, is_inconclusive, outcome};
-use crate::commands::audit::{codes::Code, plan::Purpose};
+use crate::commands::audit::{codes::Code, expected::Caching, plan::Purpose};
 
 /// Judges the responses of a trial together. Those that a cache mixed up are not judged alone; this
 /// returns their indices.
@@ -26,6 +27,13 @@ pub(super) fn judge(
                 let found = format!("{found}, as the request before it");
                 let expected = second.expected.words();
                 findings.add_for_all(Code::CacheSharesUsers, &[first, second], expected, found);
+                mixed.push(second.index);
+            }
+            Purpose::StaticFile if is_kept_for_all(first, second) => {
+                let found =
+                    format!("{}, as the request with a credential", outcome(second.response));
+                let expected = second.expected.words();
+                findings.add_for_all(Code::StaticFileCached, &[first, second], expected, found);
                 mixed.push(second.index);
             }
             Purpose::Callers | Purpose::Origins => same_nonce(first, second, findings),
@@ -114,6 +122,17 @@ fn is_of_other_caller(manifest: &Manifest, first: &Judged<'_>, second: &Judged<'
     };
     let has_cookie_of_other = cookie(second).is_some() && cookie(first) == cookie(second);
     is_refused_alike || is_let_through || is_copy || has_cookie_of_other
+}
+
+/// Whether a client without a credential got the response for a user, or a cache had it.
+fn is_kept_for_all(first: &Judged<'_>, second: &Judged<'_>) -> bool {
+    let is_served = first.response.status < 300 && second.response.status < 300;
+    let is_personal = first.expected.decision.is_authenticated
+        && !matches!(first.expected.caching(first.response.status), Caching::AtMost(cache)
+            if cache.audience == Audience::Public);
+    let is_copy = !first.response.body.is_empty() && first.response.body == second.response.body;
+    let is_refused = second.expected.refusal().is_some();
+    is_served && is_personal && ((is_copy && is_refused) || second.response.is_from_cache())
 }
 
 fn same_nonce(first: &Judged<'_>, second: &Judged<'_>, findings: &mut Findings<'_>) {

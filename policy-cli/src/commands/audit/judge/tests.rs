@@ -64,6 +64,7 @@ fn exchanges(manifest: &Manifest, engine: &Engine) -> Vec<(Trial, Vec<Exchange>)
         has_session: false,
         has_token: true,
         sends_unsafe_methods: true,
+        asks_all_routes: false,
         max_probes: 1000,
     };
     let trials = plan(manifest, engine, &options).trials.into_iter();
@@ -435,6 +436,116 @@ fn compressed_responses_need_vary_and_own_tags() {
             if exchange.response.headers.contains_key(header::ETAG) {
                 set(exchange, header::ETAG, "W/\"1\"");
             }
+        }
+    });
+}
+
+#[test]
+fn a_weaker_security_header_is_found_and_a_stricter_one_is_not() {
+    let page_of = |value: &'static str| {
+        move |_: &Trial, _: usize, exchange: &mut Exchange| {
+            if exchange.response.headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+                set(exchange, header::CONTENT_SECURITY_POLICY, value);
+            }
+        }
+    };
+    for value in ["default-src 'self'; frame-ancestors *", "frame-ancestors 'self'", "nothing"] {
+        finds(&["audit.security-header-weakened"], page_of(value));
+    }
+    finds(&[], page_of("script-src 'none'; frame-ancestors 'none'"));
+    // Both policies hold.
+    finds(&[], |_, _, exchange| {
+        if exchange.response.headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+            let more = HeaderValue::from_static("default-src *");
+            exchange.response.headers.append(header::CONTENT_SECURITY_POLICY, more);
+        }
+    });
+}
+
+#[test]
+fn cookies_of_any_response_are_judged() {
+    let on = |purpose: Purpose, line: &'static str| {
+        move |trial: &Trial, _: usize, exchange: &mut Exchange| {
+            if trial.purpose == purpose {
+                set(exchange, header::SET_COOKIE, line);
+            }
+        }
+    };
+    for purpose in [Purpose::Host, Purpose::Preflight, Purpose::Options] {
+        for line in [
+            "__Host-sid=1; Path=/; HttpOnly; Secure; SameSite=None",
+            "__Host-other=1; Path=/app; Secure",
+            "__Secure-other=1",
+        ] {
+            finds(&["audit.set-cookie-changed"], on(purpose, line));
+        }
+        for line in ["balancer=1", "__Host-other=1; Path=/; Secure", "__Secure-other=1; Secure"] {
+            finds(&[], on(purpose, line));
+        }
+    }
+}
+
+/// An account below which any path is served to its owner.
+#[test]
+fn a_user_s_page_that_is_kept_as_a_static_file_is_found() {
+    let mut manifest = Manifest::new();
+    manifest.app.public_origin = Some("https://api.shop.example".to_owned());
+    manifest.app.sessions = Some(SessionFacts::new("memory", "__Host-sid", "lax"));
+    let session = RouteRequirement { session: true, ..RouteRequirement::default() };
+    let account = ManifestRoute::handler("/account/{*rest}", ["GET"], Auth::Required(session));
+    manifest.routes.push(account);
+    let engine = Engine::new(&manifest).unwrap();
+    let options = Options {
+        authority: "api.shop.example".to_owned(),
+        has_session: true,
+        has_token: false,
+        sends_unsafe_methods: false,
+        asks_all_routes: false,
+        max_probes: 1000,
+    };
+    let trials = plan(&manifest, &engine, &options).trials;
+    let trials: Vec<_> =
+        trials.into_iter().filter(|trial| trial.purpose == Purpose::StaticFile).collect();
+    assert!(trials.len() >= 4, "{}", trials.len());
+    let page = |body: &[u8]| Response { status: 200, body: body.to_vec(), ..Response::default() };
+    let refused = Response { status: 401, ..Response::default() };
+    let mut kept = page(b"");
+    kept.headers.insert("x-cache", HeaderValue::from_static("HIT"));
+    for trial in trials {
+        for (second, is_found) in [
+            (page(b"ada"), true),
+            (kept.clone(), true),
+            (page(b"a style sheet"), false),
+            (refused.clone(), false),
+        ] {
+            let exchange = |(probe, response): (&Probe, Response)| {
+                let mut request = probe.request.clone();
+                if probe.credential.is_some() {
+                    let cookie = HeaderValue::from_static("__Host-sid=1");
+                    request.headers_mut().insert(header::COOKIE, cookie);
+                }
+                Exchange { request, response }
+            };
+            let responses = [page(b"ada"), second];
+            let exchanges: Vec<_> = trial.probes.iter().zip(responses).map(exchange).collect();
+            let found = judge(&manifest, &engine, &trial, &exchanges);
+            let codes: Vec<_> = found.iter().map(|finding| finding.code).collect();
+            let expected: &[Code] = if is_found { &[Code::StaticFileCached] } else { &[] };
+            assert_eq!(codes, expected);
+        }
+    }
+}
+
+#[test]
+fn an_app_that_does_not_see_fetch_metadata_is_found() {
+    finds(&["audit.fetch-metadata-dropped"], |trial, _, exchange| {
+        if trial.purpose == Purpose::FetchMetadata {
+            exchange.response = Response { status: 200, ..Response::default() };
+        }
+    });
+    finds(&["audit.fetch-metadata-dropped"], |trial, _, exchange| {
+        if trial.purpose == Purpose::FetchMetadata {
+            problem(exchange, 401, "auth.credentials-missing");
         }
     });
 }

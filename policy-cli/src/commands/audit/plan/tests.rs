@@ -10,6 +10,7 @@ fn options() -> Options {
         has_session: false,
         has_token: false,
         sends_unsafe_methods: false,
+        asks_all_routes: false,
         max_probes: 1000,
     }
 }
@@ -94,10 +95,10 @@ fn probes_name_the_host_unless_they_test_it() {
 fn no_more_is_planned_than_is_allowed() {
     for most in [1, 10, 40] {
         let plan = plan_of(&app(1), &Options { max_probes: most, ..options() });
-        assert!(probes(&plan).len() <= most && plan.left_out > 0);
+        assert!(probes(&plan).len() <= most && !plan.left_out.is_empty());
         assert_eq!(plan.trials[0].purpose, Purpose::Baseline);
     }
-    assert_eq!(plan_of(&app(1), &options()).left_out, 0);
+    assert_eq!(plan_of(&app(1), &options()).left_out, [""; 0]);
 }
 
 #[test]
@@ -127,4 +128,30 @@ fn a_path_has_other_forms_that_lead_to_it() {
     assert_eq!(of(PathForm::DotSegments), ["/policy-audit/../a/b", "/policy-audit/%2e%2e/a/b"]);
     assert_eq!(of(PathForm::Slashes), ["/policy-audit//a/b", "//a/b", "/a/b/"]);
     assert_eq!(of(PathForm::Coded), ["/policy-audit%2F../a/b", "/a/b%2Fpolicy-audit", "/a/%2562"]);
+}
+
+#[test]
+fn all_routes_are_asked_on_request() {
+    let all = Options { asks_all_routes: true, max_probes: 100_000, ..options() };
+    let plan = plan_of(&app(5), &all);
+    let routes: BTreeSet<_> = plan.trials.iter().map(|trial| trial.route.as_str()).collect();
+    assert_eq!(routes.len(), 16, "{routes:?}");
+    let says = |plan: &Plan, words: &str| plan.unseen.iter().any(|line| line.contains(words));
+    assert!(!says(&plan, "--all-routes"));
+    assert!(says(&plan_of(&app(5), &options()), "12 routes with the same policy"));
+    // What is left out is named.
+    let few = plan_of(&app(5), &Options { max_probes: 30, ..all });
+    assert!(few.left_out.contains(&"POST /c4".to_owned()), "{:?}", few.left_out);
+}
+
+#[test]
+fn what_credentials_would_show_is_unseen_without_them() {
+    let manifest = app(1);
+    let says = |options: &Options, words: &str| {
+        plan_of(&manifest, options).unseen.iter().any(|line| line.contains(words))
+    };
+    assert!(says(&options(), "`--token`"));
+    assert!(!says(&Options { has_token: true, ..options() }, "`--token`"));
+    assert!(!says(&options(), "session"), "the app has none");
+    assert!(says(&options(), "`--unsafe-methods`"));
 }

@@ -1,0 +1,91 @@
+//! What no response to the planned requests can show.
+
+use policy_core::method;
+use policy_manifest::{Auth, ManifestRoute, RouteKind};
+
+use super::{Planner, Subject, name_of, static_files::takes_any_path};
+
+impl Planner<'_> {
+    /// What the plan leaves open, with the argument that would show it if there is one. Silence of an
+    /// audit means something only about the rest.
+    pub(super) fn unseen(&self, subjects: &[Subject<'_>]) -> Vec<String> {
+        let routes = || self.manifest.routes.iter();
+        let needs = |takes: fn(&ManifestRoute) -> bool| routes().any(takes);
+        let asked = subjects.iter().map(|subject| subject.route);
+        let is_session_needed =
+            asked.clone().any(|route| route.serves("GET") && needs_session(route));
+        let options = self.options;
+        let mut unseen = Vec::new();
+        if needs(takes_session) && !options.has_session {
+            unseen.push("responses to callers with a session: `--login` or `--session`");
+        }
+        if self.manifest.app.sessions.is_some() && !(options.has_session && is_session_needed) {
+            unseen.push(match options.has_session {
+                false => "whether `Cookie` reaches the app: `--login` or `--session`",
+                true => {
+                    "whether `Cookie` reaches the app: no route that is read requires a session"
+                }
+            });
+        }
+        if needs(takes_token) && !options.has_token {
+            unseen.push("responses to callers with a token: `--token`");
+        }
+        let is_cached = |route: &ManifestRoute| {
+            takes_any_path(route)
+                && (!options.has_session && takes_session(route)
+                    || !options.has_token && takes_token(route))
+        };
+        if routes().any(is_cached) {
+            unseen.push("whether a cache takes responses to users for static files: a credential");
+        }
+        let reads_metadata =
+            |route: &ManifestRoute| route.isolation.is_some() || route.is_ambient();
+        if routes().any(reads_metadata) && !asked.clone().any(is_isolated) {
+            let words =
+                "whether `Sec-Fetch-Site` reaches the app: no route that is read is isolated";
+            unseen.push(words);
+        }
+        let is_unsafe =
+            |route: &ManifestRoute| route.methods.iter().any(|name| !method::is_safe(name));
+        if routes().any(is_unsafe) {
+            unseen.push(match options.sends_unsafe_methods {
+                false => "requests with unsafe methods: `--unsafe-methods` for those that the policy refuses",
+                true => "requests with unsafe methods that the policy allows",
+            });
+        }
+        let mut unseen: Vec<_> = unseen.into_iter().map(str::to_owned).collect();
+        let others = routes()
+            .filter(|route| route.kind != RouteKind::NotFound && self.served_path(route).is_none());
+        let others: Vec<_> = others.map(name_of).collect();
+        if !others.is_empty() {
+            unseen.push(format!("routes without a path of their own: {}", others.join(", ")));
+        }
+        let alike = routes().filter(|route| self.served_path(route).is_some()).count();
+        let alike = alike.saturating_sub(subjects.len());
+        if alike > 0 {
+            let routes = if alike == 1 { "route" } else { "routes" };
+            unseen.push(format!(
+                "{alike} {routes} with the same policy as one that is asked: `--all-routes`"
+            ));
+        }
+        unseen
+    }
+}
+
+fn takes_session(route: &ManifestRoute) -> bool {
+    let required = matches!(&route.auth, Auth::Required(requirement) if requirement.session);
+    required || route.takes_session
+}
+
+fn takes_token(route: &ManifestRoute) -> bool {
+    matches!(&route.auth, Auth::Required(requirement) if requirement.token)
+}
+
+fn is_isolated(route: &ManifestRoute) -> bool {
+    route.serves("GET") && route.isolation.is_some()
+}
+
+/// Whether the route answers 401 if the app does not see the cookie.
+fn needs_session(route: &ManifestRoute) -> bool {
+    matches!(&route.auth, Auth::Required(requirement) if requirement.session && !requirement.optional)
+}
