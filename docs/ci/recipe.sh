@@ -4,7 +4,7 @@
 # Writes policy.md, policy-diff.sarif, policy-lint.sarif and, where there is a policy.rules beside the lock
 # file, policy-rules.sarif into the folder POLICY_OUT, or the current one.
 # Exit codes:
-#   0  nobody gains access, or ALLOW_NEW_ACCESS is `true`
+#   0  nobody gains access, or ALLOW_NEW_ACCESS is `true` and the lock file accepts all of it by name
 #   1  somebody gains access, a lint fails, or a rule is violated
 #   2  a policy cannot be read, which never counts as no difference
 set -euo pipefail
@@ -43,11 +43,11 @@ if [ -e "$rules" ] || git cat-file -e "$1:./$rules" 2> /dev/null; then
   report check "$new" --format sarif > "$out/policy-rules.sarif"
 fi
 
+# What is allowed still has to be signed, for exactly this policy.
+allowed=
+[ "${ALLOW_NEW_ACCESS:-}" != true ] || allowed=--accepted
 access=0
-cargo-policy policy diff "$old" "$new" --no-new-access || access=$?
-if [ "$access" = 1 ] && [ "${ALLOW_NEW_ACCESS:-}" = true ]; then
-  access=0
-fi
+cargo-policy policy diff "$old" "$new" --no-new-access $allowed || access=$?
 lints=0
 cargo-policy policy lint --from "$new" || lints=$?
 checked=0

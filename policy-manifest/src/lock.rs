@@ -216,6 +216,18 @@ mod tests {
     }
 
     #[test]
+    fn a_line_accepts_one_policy_of_a_route() {
+        let update = Lock::new(app(staff())).update(&app(Auth::Public)).unwrap();
+        let (change, line) = &update.to_accept[0];
+        let line = Acceptance { who: "ada".to_owned(), why: "launch".to_owned(), ..line.clone() };
+        let of = |auth| Lock { accepted: vec![line.clone()], ..Lock::new(app(auth)) };
+        let found =
+            |lock: &Lock| (lock.unaccepted([change]).unwrap().len(), lock.stale().unwrap().len());
+        assert_eq!(found(&of(Auth::Public)), (0, 0));
+        assert_eq!(found(&of(staff())), (1, 1));
+    }
+
+    #[test]
     fn an_acceptance_has_a_name_and_a_reason() {
         let lock = Lock::new(app(staff()));
         let (_, line) = lock.update(&app(Auth::Public)).unwrap().to_accept.remove(0);

@@ -11,6 +11,7 @@ use yaml_rust2::{Yaml, YamlLoader};
 
 use crate::{
     fixtures::{hello, odd, shop},
+    gate::signed,
     run::folder,
 };
 
@@ -120,7 +121,8 @@ fn the_recipe_fails_on_access_gains_that_are_not_accepted() {
     for (name, old, new, codes) in [
         ("same", shop(), shop().to_json(), (0, 0)),
         ("narrowed", shop(), narrow.to_json(), (0, 0)),
-        ("widened", shop(), wide().to_json(), (1, 0)),
+        ("widened", shop(), wide().to_json(), (1, 1)),
+        ("signed", shop(), signed(&shop(), &wide()).to_json(), (1, 0)),
         ("odd", odd(), odd().to_json(), (1, 1)),
         ("unreadable", shop(), "<<<<<<< HEAD\n".to_owned(), (2, 2)),
     ] {
@@ -139,7 +141,8 @@ fn the_recipe_fails_on_access_gains_that_are_not_accepted() {
 #[test]
 #[ignore = "needs git"]
 fn the_recipe_fails_on_a_base_that_is_none() {
-    let repository = Repository::new("bases", &hello(), &shop().to_json());
+    let new = signed(&hello(), &shop()).to_json();
+    let repository = Repository::new("bases", &hello(), &new);
     // A revision that an attacker would prefer as the base of the comparison.
     repository.write("HEAD~1:./policy.lock", &shop().to_json());
     for (arguments, words) in [

@@ -15,12 +15,13 @@ fn opened(paths: &[&str]) -> Manifest {
     manifest
 }
 
-/// The lines that would accept everything that a policy opens, signed.
-fn signed(manifest: &Manifest) -> Vec<Acceptance> {
-    let update = Lock::new(shop()).update(manifest).unwrap();
+/// The lock file of a policy, with a signed line for everything that it opens.
+pub(crate) fn signed(old: &Manifest, new: &Manifest) -> Lock {
+    let update = Lock::new(old.clone()).update(new).unwrap();
     let sign =
         |line: Acceptance| Acceptance { who: "ada".to_owned(), why: "launch".to_owned(), ..line };
-    update.to_accept.into_iter().map(|(_, line)| sign(line)).collect()
+    let accepted = update.to_accept.into_iter().map(|(_, line)| sign(line)).collect();
+    Lock { accepted, ..Lock::new(new.clone()) }
 }
 
 /// Compares the shop with a policy and its acceptances.
@@ -34,7 +35,7 @@ fn gate(name: &str, manifest: &Manifest, accepted: Vec<Acceptance>) -> Ran {
 #[test]
 fn what_is_signed_passes_and_nothing_else() {
     let (one, two) = (opened(&["/me"]), opened(&["/me", "/admin/refunds/{id}"]));
-    let (of_one, of_two) = (signed(&one), signed(&two));
+    let [of_one, of_two] = [&one, &two].map(|new| signed(&shop(), new).accepted);
     assert!(!of_one.is_empty() && of_two.len() > of_one.len(), "{of_one:?} {of_two:?}");
     let honest = gate("honest", &one, of_one.clone());
     assert_eq!(honest.code, 0, "{}{}", honest.out, honest.err);

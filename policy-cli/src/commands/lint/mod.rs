@@ -90,7 +90,7 @@ struct Checked {
 
 impl Checked {
     fn new(input: Input, today: Date) -> Result<Self, Failure> {
-        let Input { name, manifest, sources, signed, lock } = input;
+        let Input { name, manifest, sources, signed, lock, .. } = input;
         // An invalid policy has no findings.
         Engine::new(&manifest).map_err(|error| {
             Failure::new(format!("the manifest of `{name}` breaks a rule: {error}"))
