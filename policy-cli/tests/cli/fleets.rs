@@ -232,6 +232,32 @@ fn two_versions_of_a_fleet_are_compared_by_service() {
     assert!(ran.err.contains("`added`, which is new"), "{}", ran.err);
 }
 
+#[test]
+fn names_of_services_write_no_escapes_and_no_markup() {
+    let lock = |manifest| Lock::new(manifest).to_json();
+    let name = "\u{1b}[31m<b>|x##[error]";
+    let folder = written(
+        "fleet-hostile",
+        &[
+            (format!("new/{name}/policy.lock"), lock(fixtures::odd())),
+            (format!("old/{name}/policy.lock"), lock(fixtures::shop())),
+            (format!("old/{name}2/policy.lock"), lock(fixtures::shop())),
+        ],
+    );
+    for line in ["show .", "lint .", "diff old new"] {
+        for format in ["text", "markdown", "json", "html", "sarif"] {
+            let ran = ran(&folder, &format!("{line} --format {format}"));
+            let is_known = ran.code < 2;
+            assert!(is_known || ran.err.contains("invalid value"), "{line} {format}: {}", ran.err);
+            assert!(!ran.out.contains('\u{1b}') && !ran.err.contains('\u{1b}'), "{line} {format}");
+            let has_markup = ["markdown", "html"].contains(&format) && ran.out.contains("<b>");
+            assert!(!has_markup, "{line} {format}: {}", ran.out);
+            let has_command = ["text", "markdown"].contains(&format) && ran.out.contains("##[");
+            assert!(!has_command, "{line} {format}: {}", ran.out);
+        }
+    }
+}
+
 /// 100 services with 200 routes each; a release build is measured with `POLICY_FLEET=100x200`.
 #[test]
 fn a_large_fleet_is_read_in_time() {
@@ -257,7 +283,7 @@ fn a_large_fleet_is_read_in_time() {
     ] {
         let begun = Instant::now();
         let ran = ran(&folder, line);
-        let differs = line.starts_with("diff old new") || line.starts_with("lint");
+        let differs = line == "diff old new";
         assert_eq!(ran.code, i32::from(differs), "{line}: {}", ran.err);
         let (taken, length) = (begun.elapsed(), ran.out.len());
         println!("{size} {line}: {taken:?}, {length} bytes");

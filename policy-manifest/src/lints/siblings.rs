@@ -86,7 +86,8 @@ fn is_exempt(route: &ManifestRoute, segments: &[String], area: &[String]) -> boo
     is_page || is_found || is_entrance(segments.split_at(area.len()).1)
 }
 
-/// So many routes show what is usual, and so many more of them than of the others.
+/// At least this many routes show what is usual, and there are this many times as many of them as of the
+/// others.
 const USUAL: usize = 3;
 
 /// The routes of an area for staff that need less than most of its routes.

@@ -40,7 +40,7 @@ enum By<'a> {
 /// More services that a service may call are counted.
 const SHOWN_CALLS: usize = 12;
 
-/// The services, and who may call whom.
+/// What is said above the table.
 pub(super) fn sections(fleet: &[Shown<'_>]) -> Vec<Section> {
     let services = fleet.iter().map(|shown| (shown.input.name.clone(), service(shown)));
     let mut calls: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -111,7 +111,8 @@ impl Relation<'_> {
     }
 }
 
-/// Who may call whom. What every origin is granted names no service.
+/// The pairs of services of which one may call the other. What every origin is granted names no
+/// service.
 fn relations<'a>(fleet: &[Shown<'a>]) -> Vec<Relation<'a>> {
     let origins = Origins::of(fleet);
     let mut known: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

@@ -59,7 +59,9 @@ heads.forEach((head, index) => {
   });
 });
 byId("sort").addEventListener("change", (event) => sort(event.target.selectedIndex, false));
-byId("sort").selectedIndex = heads.findIndex((head) => head.textContent === "Path");
+byId("sort").selectedIndex = heads.findIndex((head) =>
+  ["Service", "Path"].includes(head.textContent),
+);
 byId("filters").addEventListener("input", filter);
 byId("filters").addEventListener("submit", (event) => event.preventDefault());
 byId("filters").addEventListener("reset", () => setTimeout(filter));
