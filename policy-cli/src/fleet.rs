@@ -1,6 +1,7 @@
 //! Many policies: those of a fleet of services.
 
 use std::{
+    borrow::Cow,
     collections::BTreeSet,
     fs, io,
     path::{Component, Path, PathBuf},
@@ -240,7 +241,7 @@ fn parts(file: &str) -> Vec<String> {
     };
     let mut folders: Vec<_> = Path::new(file).components().filter_map(normal).collect();
     let file = folders.pop().unwrap_or_default();
-    let mut parts: Vec<String> = folders.into_iter().map(|part| part.into_owned()).collect();
+    let mut parts: Vec<String> = folders.into_iter().map(Cow::into_owned).collect();
     match (app_of(&file), parts.last_mut()) {
         (Some(""), Some(_)) => {}
         (Some(app), Some(folder)) => *folder += &format!(":{app}"),

@@ -65,7 +65,7 @@ impl ComparedFleets {
     }
 
     /// Whether lock files accept all that opens. No line accepts a service that is new.
-    pub(super) fn are_accepted(self, output: &Output) -> Result<bool, Failure> {
+    pub(super) fn check_acceptances(self, output: &Output) -> Result<bool, Failure> {
         for added in &self.added {
             let name = &added.name;
             output.note(&format!(
@@ -74,7 +74,7 @@ impl ComparedFleets {
         }
         let mut are_accepted = self.added.is_empty();
         for (_, compared) in self.differing {
-            are_accepted &= compared.is_accepted(output)?;
+            are_accepted &= compared.check_acceptances(output)?;
         }
         Ok(are_accepted)
     }

@@ -125,7 +125,7 @@ fn run_on_one(arguments: &Arguments, output: &mut Output) -> Result<bool, Failur
     match (arguments.no_new_access, arguments.accepted) {
         (false, _) => Ok(!compared.diff.is_empty()),
         (true, false) => Ok(compared.opens()),
-        (true, true) => compared.is_accepted(output).map(|is_accepted| !is_accepted),
+        (true, true) => compared.check_acceptances(output).map(|is_accepted| !is_accepted),
     }
 }
 
@@ -145,7 +145,7 @@ fn run_on_fleets(
     match (arguments.no_new_access, arguments.accepted) {
         (false, _) => Ok(!compared.is_empty()),
         (true, false) => Ok(compared.opens()),
-        (true, true) => compared.are_accepted(output).map(|are_accepted| !are_accepted),
+        (true, true) => compared.check_acceptances(output).map(|are_accepted| !are_accepted),
     }
 }
 
@@ -186,7 +186,7 @@ impl Compared {
     }
 
     /// Whether the lock file of the new policy accepts everything that opens, and nothing else.
-    fn is_accepted(self, output: &Output) -> Result<bool, Failure> {
+    fn check_acceptances(self, output: &Output) -> Result<bool, Failure> {
         let (to_accept, places) = self.to_accept();
         let signed = self.new.signed?;
         let unreadable = |error: EngineError| Failure::new(error.to_string());
