@@ -89,6 +89,29 @@ impl<'a> Path<'a> {
         kinds.into_iter().map(|(_, path)| path).chain([unknown]).collect()
     }
 
+    /// The paths of a sample, if there are more kinds than this: first those with a policy of a route
+    /// that no other path of the sample has, then as many of the others, evenly spread. The unknown path
+    /// is always among them.
+    pub(super) fn sampled(all: Vec<Self>, most: usize) -> Vec<Self> {
+        if all.len() <= most {
+            return all;
+        }
+        let mut known: Vec<&Effective> = Vec::new();
+        let mut is_chosen = vec![false; all.len()];
+        for (path, is_chosen) in all.iter().zip(&mut is_chosen) {
+            let policies = path.routes.iter().map(|route| &*route.effective);
+            let new: Vec<_> = policies.filter(|policy| !known.contains(policy)).collect();
+            *is_chosen = path.routes.is_empty() || (!new.is_empty() && known.len() < most);
+            known.extend(new);
+        }
+        let chosen = is_chosen.iter().filter(|it| **it).count();
+        let rest = all.len() - chosen;
+        let step = rest.div_ceil(most.saturating_sub(chosen).max(1));
+        let others = is_chosen.iter_mut().filter(|is_chosen| !**is_chosen).step_by(step.max(1));
+        others.take(most.saturating_sub(chosen)).for_each(|is_chosen| *is_chosen = true);
+        all.into_iter().zip(is_chosen).filter(|(_, it)| *it).map(|(path, _)| path).collect()
+    }
+
     /// The route that serves a method; for HEAD without its own route, that of GET.
     pub(super) fn served(&self, method: &str) -> Option<&'a Declaration> {
         let of = |name: &str| self.routes.iter().find(|route| route.method.as_str() == name);
