@@ -51,7 +51,7 @@ pub enum CheckError {
         /// The reason.
         error: EngineError,
     },
-    /// Rules and policies are so many that the check would take minutes.
+    /// The check of these rules and policies would take minutes.
     TooMuch,
     /// An error of this crate: the engine decides a witness differently from the check.
     Mismatch {
@@ -71,8 +71,8 @@ impl fmt::Display for CheckError {
             }
             Self::TooMuch => write!(
                 f,
-                "so many rules and routes would take minutes: check fewer policies at once, or \
-                 write fewer rules with more routes each"
+                "these rules and routes would take minutes: check fewer policies at once, or write \
+                 fewer rules with more routes each"
             ),
             Self::Mismatch { rule, route } => write!(
                 f,

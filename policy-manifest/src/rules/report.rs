@@ -55,7 +55,7 @@ pub struct Violation {
 pub struct RuleWitness {
     /// The request.
     pub request: Request<()>,
-    /// Who sends it.
+    /// The credentials of its sender.
     pub caller: RequestCredentials,
     /// The credentials in words.
     pub credentials: String,

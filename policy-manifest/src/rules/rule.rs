@@ -61,7 +61,7 @@ impl Lifetime {
     ];
 }
 
-/// Who does not reach a route.
+/// The callers that do not reach a route.
 #[derive(Clone, Debug)]
 pub(super) struct Never {
     /// How the app identifies them; `None` for all ways, and for pages the ambient ones.

@@ -226,6 +226,10 @@ fn a_glob_also_selects_the_route_that_serves_its_paths() {
     }
     let other = route(&["GET"], "/{page}", Auth::Public);
     assert_eq!(found(rules, vec![admin(), other]), [""; 0]);
+    // A star is an empty text, too: no other route serves `/admin/`.
+    let rules = rules.replace("**", "*");
+    let other = route(&["GET"], "/{*rest}", Auth::Public);
+    assert_eq!(found(&rules, vec![admin(), other]), ["never.strangers GET /{*rest} reached"]);
 }
 
 #[test]
@@ -623,7 +627,7 @@ fn many_rules_and_routes_take_seconds() {
         format!("[never.a{index}]\nroutes = [\"/area{area}/**\"]\ncallers = [\"anonymous\"]\n")
     };
     assert!(many(of_area).unwrap().holds());
-    // So many violations are of no use to anybody.
+    // A report of all these violations would be of no use.
     let of_all = |index| format!("[never.a{index}]\nroutes = [\"**\"]\nwithout-roles = [\"b\"]\n");
     assert!(matches!(many(of_all), Err(CheckError::TooMuch)));
     let of_long_globs =
