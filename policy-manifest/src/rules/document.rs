@@ -207,7 +207,8 @@ fn rights(
         }
         (None, Some((texts, _))) => {
             let set = NameSet::all_but(names(texts));
-            let words = format!(" without the {only} {}", quoted(set.names()));
+            let what = if set.names().len() == 1 { only.trim_end_matches('s') } else { only };
+            let words = format!(" without the {what} {}", quoted(set.names()));
             Ok((set, words))
         }
         (Some(_), Some((_, at))) => {

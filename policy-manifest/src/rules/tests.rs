@@ -116,7 +116,7 @@ fn callers_without_a_role_do_not_reach_a_route() {
         assert_eq!(found(rules, vec![users(auth)]), ["never.strangers GET /admin/users reached"]);
     }
     let checked = checked(rules, &app(vec![users(session(&["admin", "staff"]))]));
-    assert_eq!(checked.violations[0].about, "callers without the roles `admin` reach it");
+    assert_eq!(checked.violations[0].about, "callers without the role `admin` reach it");
     assert_eq!(
         checked.violations[0].witness.as_ref().unwrap().credentials,
         "a session with the role `staff`"
