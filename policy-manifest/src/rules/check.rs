@@ -91,7 +91,7 @@ impl Run<'_> {
             rules.iter().enumerate().filter(|(_, rule)| matches!(rule.statement, Statement::Public))
         };
         // The file that extends the others is the last one.
-        let Some((last, _)) = publics().last() else { return Ok(()) };
+        let Some((last, _)) = publics().next_back() else { return Ok(()) };
         let callers = BTreeSet::from([CallerKind::Anonymous]);
         let all = NameSet::all();
         let question =
@@ -392,7 +392,7 @@ impl Run<'_> {
         let index_of =
             |line: &Suppression| lines.iter().position(|other| std::ptr::eq(other, line));
         let mut violations = self.violations(sorted.left.into_iter().map(|unit| (unit, None)));
-        violations.sort_by(|(one, _), (other, _)| order(one).cmp(&order(other)));
+        violations.sort_by_key(|(one, _)| order(one));
         let violations = violations.into_iter().map(|(violation, _)| violation).collect();
         let suppressed = sorted.suppressed.into_iter();
         let excepted = self.violations(suppressed.map(|(unit, line)| (unit, index_of(line))));
@@ -468,8 +468,8 @@ impl Run<'_> {
         units: impl Iterator<Item = (Unit, Option<usize>)>,
     ) -> Vec<(Violation, Option<usize>)> {
         type Routes = BTreeMap<usize, BTreeSet<String>>;
-        let mut groups: BTreeMap<(usize, usize, Rc<str>, Option<usize>), (Unit, Routes)> =
-            BTreeMap::new();
+        type Key = (usize, usize, Rc<str>, Option<usize>);
+        let mut groups: BTreeMap<Key, (Unit, Routes)> = BTreeMap::new();
         for (unit, exception) in units {
             let key = (unit.policy, unit.rule, Rc::clone(&unit.about), exception);
             let at = unit.at.as_ref().map(|at| (at.route, at.method.clone()));
