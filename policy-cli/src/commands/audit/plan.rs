@@ -1,15 +1,16 @@
 //! Which requests an audit sends: a few for each distinct policy, not for each route.
 
+mod callers;
 mod static_files;
 mod unseen;
 
 use std::collections::BTreeSet;
 
-use http::{HeaderName, HeaderValue, Method, Request, Uri, header};
-use policy_core::{Refusal, auth::OWN_ISSUER, method};
+use http::{HeaderName, HeaderValue, Method, Request, Uri};
+use policy_core::{Refusal, method};
 use policy_manifest::{
-    Auth, Manifest, ManifestRoute, RouteCors, RouteKind, RouteOrigins, RouteRequirement,
-    engine::{CredentialState, Engine, Login, Outcome, RequestCredentials},
+    Manifest, ManifestRoute, RouteCors, RouteKind, RouteOrigins,
+    engine::{Engine, Outcome, RequestCredentials},
 };
 
 pub(super) use self::static_files::STATIC_FILE;
@@ -107,8 +108,6 @@ pub(super) struct Options {
 
 /// An origin that no policy grants on purpose.
 const STRANGER: &str = "https://policy-audit.invalid";
-/// A bearer token that no key has signed.
-const FORGED: &str = "Bearer policy-audit";
 /// The longest body that is sent to see whether it is refused.
 const LONGEST_BODY: u64 = 64 << 10;
 
@@ -328,58 +327,6 @@ impl Planner<'_> {
         first.into_iter().flatten().chain(strangers).collect()
     }
 
-    /// Callers that must not get each other's responses: without a credential, with a forged one, and
-    /// with a good one.
-    fn callers(&self, route: &ManifestRoute, path: &str) -> Vec<Vec<Probe>> {
-        let Some(plain) = self.probe("GET", path, &[]) else { return Vec::new() };
-        let none = RouteRequirement::default();
-        let requirement = match &route.auth {
-            Auth::Public => &none,
-            Auth::Required(requirement) => requirement,
-        };
-        let mut orders = Vec::new();
-        if requirement.token {
-            let forged = self.probe("GET", path, &[("authorization", FORGED)]);
-            let forged = forged.map(|probe| Probe {
-                caller: RequestCredentials {
-                    token: CredentialState::Invalid,
-                    ..RequestCredentials::default()
-                },
-                ..probe
-            });
-            orders.extend(forged.map(|forged| vec![forged, plain.clone()]));
-        }
-        orders.extend(self.with_credentials(route, &plain).map(|with| vec![with, plain.clone()]));
-        if orders.is_empty() && self.is_reached("GET", path) {
-            orders.push(vec![plain.clone(), plain]);
-        }
-        orders
-    }
-
-    /// A probe with each credential of the user of the command that a route takes.
-    fn with_credentials(
-        &self,
-        route: &ManifestRoute,
-        plain: &Probe,
-    ) -> impl Iterator<Item = Probe> {
-        let none = RouteRequirement::default();
-        let requirement = match &route.auth {
-            Auth::Public => &none,
-            Auth::Required(requirement) => requirement,
-        };
-        let login = || CredentialState::Valid(login_of(self.manifest, requirement));
-        let takes_session = requirement.session || route.takes_session;
-        let session = (self.options.has_session && takes_session).then(|| {
-            let caller = RequestCredentials { session: login(), ..RequestCredentials::default() };
-            with(plain, caller, Credential::Session)
-        });
-        let token = (self.options.has_token && requirement.token).then(|| {
-            let caller = RequestCredentials { token: login(), ..RequestCredentials::default() };
-            with(plain, caller, Credential::Token)
-        });
-        session.into_iter().chain(token)
-    }
-
     /// Requests with unsafe methods that the policy refuses, so that they change nothing.
     fn refused_methods(&self, route: &ManifestRoute, path: &str) -> impl Iterator<Item = Probe> {
         let unserved = ["DELETE", "PUT", "PATCH"].map(str::to_owned);
@@ -446,31 +393,6 @@ fn origins_of(cors: Option<&RouteCors>) -> (Vec<String>, Option<String>) {
         true => region.complement().witness().map(|witness| witness.origin().to_owned()),
     };
     (granted, refused)
-}
-
-/// A login with every right that a route requires. The actual rights of the credential are not
-/// known.
-fn login_of(manifest: &Manifest, requirement: &RouteRequirement) -> Login {
-    let tokens = manifest.app.tokens.as_ref();
-    let is_own = tokens.is_some_and(|facts| facts.issuer.is_some());
-    let issuer = match requirement.issuers.first() {
-        Some(issuer) => (issuer != OWN_ISSUER).then(|| issuer.clone()),
-        None if is_own => None,
-        None => tokens.and_then(|facts| facts.accepts.first()).map(|facts| facts.issuer.clone()),
-    };
-    let (scopes, roles) = (requirement.scopes.clone(), requirement.roles.clone());
-    Login { scopes, roles, age: Some(0), issuer }
-}
-
-/// A probe with a credential, which the sender writes in place of the name.
-fn with(probe: &Probe, caller: RequestCredentials, credential: Credential) -> Probe {
-    let mut probe = Probe { caller, credential: Some(credential), ..probe.clone() };
-    let (name, value) = match credential {
-        Credential::Session => (header::COOKIE, "SESSION"),
-        Credential::Token => (header::AUTHORIZATION, "Bearer TOKEN"),
-    };
-    probe.request.headers_mut().insert(name, HeaderValue::from_static(value));
-    probe
 }
 
 #[cfg(test)]

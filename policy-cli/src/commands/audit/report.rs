@@ -149,7 +149,7 @@ impl Report {
 const SHOWN_ROUTES: usize = 4;
 
 /// The first of these routes, and the number of the others.
-fn listed<'r>(routes: impl ExactSizeIterator<Item = &'r String>) -> String {
+pub(super) fn listed<'r>(routes: impl ExactSizeIterator<Item = &'r String>) -> String {
     let more = routes.len().saturating_sub(SHOWN_ROUTES);
     let shown = routes.take(SHOWN_ROUTES).map(String::as_str).collect::<Vec<_>>().join(", ");
     if more > 0 { format!("{shown} and {more} more") } else { shown }

@@ -1,6 +1,7 @@
 //! Few probes, and none that does harm.
 
-use policy_manifest::{Dangers, RuntimeOrigins};
+use http::header;
+use policy_manifest::{Auth, Dangers, RouteRequirement, RuntimeOrigins};
 
 use super::*;
 

@@ -3,7 +3,13 @@
 use policy_core::method;
 use policy_manifest::{Auth, ManifestRoute, RouteKind};
 
-use super::{Planner, Subject, name_of, static_files::takes_any_path};
+use super::{
+    super::report::listed,
+    Planner, Subject,
+    callers::{takes_session, takes_token},
+    name_of,
+    static_files::takes_any_path,
+};
 
 impl Planner<'_> {
     /// What the plan leaves open, with the argument that would show it if there is one. Silence of an
@@ -54,11 +60,13 @@ impl Planner<'_> {
             });
         }
         let mut unseen: Vec<_> = unseen.into_iter().map(str::to_owned).collect();
-        let others = routes()
-            .filter(|route| route.kind != RouteKind::NotFound && self.served_path(route).is_none());
-        let others: Vec<_> = others.map(name_of).collect();
+        let is_other = |route: &&ManifestRoute| {
+            !matches!(route.kind, RouteKind::NotFound | RouteKind::Probe)
+                && self.served_path(route).is_none()
+        };
+        let others: Vec<_> = routes().filter(is_other).map(name_of).collect();
         if !others.is_empty() {
-            unseen.push(format!("routes without a path of their own: {}", others.join(", ")));
+            unseen.push(format!("routes without a path of their own: {}", listed(others.iter())));
         }
         let alike = routes().filter(|route| self.served_path(route).is_some()).count();
         let alike = alike.saturating_sub(subjects.len());
@@ -70,15 +78,6 @@ impl Planner<'_> {
         }
         unseen
     }
-}
-
-fn takes_session(route: &ManifestRoute) -> bool {
-    let required = matches!(&route.auth, Auth::Required(requirement) if requirement.session);
-    required || route.takes_session
-}
-
-fn takes_token(route: &ManifestRoute) -> bool {
-    matches!(&route.auth, Auth::Required(requirement) if requirement.token)
 }
 
 fn is_isolated(route: &ManifestRoute) -> bool {

@@ -1,0 +1,96 @@
+//! The callers of a route: without a credential, with a forged one, and with those of the user of the
+//! command.
+
+use http::{HeaderValue, header};
+use policy_core::auth::OWN_ISSUER;
+use policy_manifest::{
+    Auth, Manifest, ManifestRoute, RouteRequirement,
+    engine::{CredentialState, Login, RequestCredentials},
+};
+
+use super::{Credential, Planner, Probe};
+
+/// A bearer token that no key has signed.
+const FORGED: &str = "Bearer policy-audit";
+
+impl Planner<'_> {
+    /// Callers that must not get each other's responses: without a credential, with a forged one, and
+    /// with a good one.
+    pub(super) fn callers(&self, route: &ManifestRoute, path: &str) -> Vec<Vec<Probe>> {
+        let Some(plain) = self.probe("GET", path, &[]) else { return Vec::new() };
+        let mut orders = Vec::new();
+        if takes_token(route) {
+            let forged = self.probe("GET", path, &[("authorization", FORGED)]);
+            let forged = forged.map(|probe| Probe {
+                caller: RequestCredentials {
+                    token: CredentialState::Invalid,
+                    ..RequestCredentials::default()
+                },
+                ..probe
+            });
+            orders.extend(forged.map(|forged| vec![forged, plain.clone()]));
+        }
+        orders.extend(self.with_credentials(route, &plain).map(|with| vec![with, plain.clone()]));
+        if orders.is_empty() && self.is_reached("GET", path) {
+            orders.push(vec![plain.clone(), plain]);
+        }
+        orders
+    }
+
+    /// A probe with each credential of the user of the command that a route takes.
+    pub(super) fn with_credentials(
+        &self,
+        route: &ManifestRoute,
+        plain: &Probe,
+    ) -> impl Iterator<Item = Probe> {
+        let none = RouteRequirement::default();
+        let requirement = match &route.auth {
+            Auth::Public => &none,
+            Auth::Required(requirement) => requirement,
+        };
+        let login = || CredentialState::Valid(login_of(self.manifest, requirement));
+        let session = (self.options.has_session && takes_session(route)).then(|| {
+            let caller = RequestCredentials { session: login(), ..RequestCredentials::default() };
+            with(plain, caller, Credential::Session)
+        });
+        let token = (self.options.has_token && takes_token(route)).then(|| {
+            let caller = RequestCredentials { token: login(), ..RequestCredentials::default() };
+            with(plain, caller, Credential::Token)
+        });
+        session.into_iter().chain(token)
+    }
+}
+
+pub(super) fn takes_session(route: &ManifestRoute) -> bool {
+    let required = matches!(&route.auth, Auth::Required(requirement) if requirement.session);
+    required || route.takes_session
+}
+
+pub(super) fn takes_token(route: &ManifestRoute) -> bool {
+    matches!(&route.auth, Auth::Required(requirement) if requirement.token)
+}
+
+/// A login with every right that a route requires. The actual rights of the credential are not
+/// known.
+fn login_of(manifest: &Manifest, requirement: &RouteRequirement) -> Login {
+    let tokens = manifest.app.tokens.as_ref();
+    let is_own = tokens.is_some_and(|facts| facts.issuer.is_some());
+    let issuer = match requirement.issuers.first() {
+        Some(issuer) => (issuer != OWN_ISSUER).then(|| issuer.clone()),
+        None if is_own => None,
+        None => tokens.and_then(|facts| facts.accepts.first()).map(|facts| facts.issuer.clone()),
+    };
+    let (scopes, roles) = (requirement.scopes.clone(), requirement.roles.clone());
+    Login { scopes, roles, age: Some(0), issuer }
+}
+
+/// A probe with a credential, which the sender writes in place of the name.
+fn with(probe: &Probe, caller: RequestCredentials, credential: Credential) -> Probe {
+    let mut probe = Probe { caller, credential: Some(credential), ..probe.clone() };
+    let (name, value) = match credential {
+        Credential::Session => (header::COOKIE, "SESSION"),
+        Credential::Token => (header::AUTHORIZATION, "Bearer TOKEN"),
+    };
+    probe.request.headers_mut().insert(name, HeaderValue::from_static(value));
+    probe
+}
