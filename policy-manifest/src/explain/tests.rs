@@ -82,9 +82,8 @@ fn a_page_of_a_stranger_is_explained_by_its_preflight() {
 fn a_refused_preflight_stops_no_program() {
     let mut manifest = shop();
     let token = RouteRequirement { token: true, ..RouteRequirement::default() };
-    let mut tokens = TokenFacts::default();
-    tokens.issuer = Some("https://api.shop.example".to_owned());
-    manifest.app.tokens = Some(tokens);
+    let issuer = Some("https://api.shop.example".to_owned());
+    manifest.app.tokens = Some(TokenFacts { issuer, ..TokenFacts::default() });
     manifest.routes.iter_mut().for_each(|route| route.auth = Auth::Required(token.clone()));
     let fields = [("origin", "https://evil.example"), ("authorization", "Bearer t")];
     let sent = request("PUT", "/orders/1", &fields);
