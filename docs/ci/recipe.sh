@@ -44,10 +44,12 @@ if [ -e "$rules" ] || git cat-file -e "$1:./$rules" 2> /dev/null; then
 fi
 
 # What is allowed still has to be signed, for exactly this policy.
-allowed=
-[ "${ALLOW_NEW_ACCESS:-}" != true ] || allowed=--accepted
 access=0
-cargo-policy policy diff "$old" "$new" --no-new-access $allowed || access=$?
+if [ "${ALLOW_NEW_ACCESS:-}" = true ]; then
+  cargo-policy policy diff "$old" "$new" --no-new-access --accepted || access=$?
+else
+  cargo-policy policy diff "$old" "$new" --no-new-access || access=$?
+fi
 lints=0
 cargo-policy policy lint --from "$new" || lints=$?
 checked=0

@@ -1,6 +1,9 @@
 //! The canonical text of a manifest: equal meaning, equal bytes.
 
-use crate::{Manifest, facets::json, facts::Facts as _, shared_sets::Names};
+use crate::{
+    Manifest,
+    facets::{facts::Facts as _, json, shared_sets::Names},
+};
 
 impl Manifest {
     /// The canonical JSON text, in UTF-8 with a line end at its end. A fact of the app and a facet of a route are one line each,

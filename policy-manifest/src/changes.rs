@@ -8,8 +8,11 @@ use policy_core::path::PathTemplate;
 use crate::{
     Manifest,
     engine::{Engine, EngineError},
-    facets::{self, Direction, ManifestRoute, RouteKind, Side, sample, set, sets},
-    facts::{Facts as _, order},
+    facets::{
+        self, Direction, ManifestRoute, RouteKind, Side,
+        facts::{Facts as _, order},
+        sample, set, sets,
+    },
 };
 
 /// One change of one facet of a route.
@@ -149,7 +152,12 @@ fn of_route(old: Option<Side<'_>>, new: Option<Side<'_>>) -> Vec<Change> {
     let [before, after] = [old.route, new.route];
     if before.kind != after.kind {
         let words = format!("was a {:?}, is a {:?}", before.kind, after.kind).to_lowercase();
-        note("route", Some((Direction::Shifts, words)));
+        let direction = match (before.kind, after.kind) {
+            (RouteKind::NotFound, _) => came(after),
+            (_, RouteKind::NotFound) => Direction::Narrows,
+            _ => Direction::Shifts,
+        };
+        note("route", Some((direction, words)));
     }
     if before.takes_slashes != after.takes_slashes {
         let direction = if after.takes_slashes { Direction::Opens } else { Direction::Narrows };

@@ -25,26 +25,24 @@ pub mod diff;
 pub mod engine;
 mod explain;
 mod facets;
-mod facts;
 mod lints;
 mod lock;
 mod normal;
 mod read;
 pub mod rules;
 mod severity;
-mod shared_sets;
 mod sources;
 
 pub use changes::{Change, changes};
 pub use date::{Date, ParseDateError};
 pub use explain::{Edit, Explanation, GateFinding, Nearest, Unsent, explain};
 pub use facets::{
-    AppScheme, Auth, Cache, Csrf, Dangers, Direction, Headers, Jsonp, ManifestRoute, RouteCors,
-    RouteKind, RouteLimits, RouteOrigins, RouteRate, RouteRequirement, RuntimeOrigins,
-};
-pub use facts::{
     AppFacts, IssuerFacts, OriginListFacts, ServerFacts, SessionFacts, TargetFacts, TlsFacts,
     TokenFacts,
+};
+pub use facets::{
+    AppScheme, Auth, Cache, Csrf, Dangers, Direction, Headers, Jsonp, ManifestRoute, RouteCors,
+    RouteKind, RouteLimits, RouteOrigins, RouteRate, RouteRequirement, RuntimeOrigins,
 };
 pub use lints::{Finding, Linted, Suppression, lint};
 pub use lock::{Acceptance, Lock, Update};
@@ -203,7 +201,7 @@ mod tests {
     }
 
     /// Three routes, two of which share their CORS policy and their limits, with headers for all.
-    fn shared(max_age: u32, body: u64, framing: &str) -> Manifest {
+    fn shared(max_age: i64, body: u64, framing: &str) -> Manifest {
         let mut manifest = Manifest::new();
         let mut fields = Headers::default();
         fields.every.insert("x-frame-options".to_owned(), framing.to_owned());

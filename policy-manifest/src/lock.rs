@@ -98,8 +98,8 @@ impl Lock {
         Ok(Update { changes, to_accept, lock })
     }
 
-    /// Those of these changes to the policy of this file that no line of it accepts, each with the line
-    /// that would accept it.
+    /// The changes that no line of this file accepts, each with the line that would. The changes are ones
+    /// to the policy of this file.
     ///
     /// # Errors
     ///

@@ -11,7 +11,8 @@ use serde::{Deserialize, de};
 
 use crate::{
     Acceptance, AppFacts, FORMAT, Headers, Lock, Manifest, ManifestRoute, RouteCors, RouteLimits,
-    Suppression, facets::WrittenRoute, shared_sets::Sets,
+    Suppression,
+    facets::{WrittenRoute, shared_sets::Sets},
 };
 
 /// Why a text is not a manifest.

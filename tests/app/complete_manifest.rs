@@ -58,6 +58,8 @@ fn names() -> [&'static str; 1] {
 struct Tried {
     setters: BTreeSet<String>,
     types: BTreeSet<&'static str>,
+    /// Those with another effect than expected.
+    others: Vec<String>,
 }
 
 /// The name of a setter, the effect of the call, and the call.
@@ -83,9 +85,11 @@ impl Tried {
                 (false, true) => Narrows,
                 (false, false) => Shifts,
             };
-            assert!(!changes.is_empty(), "{of}::{setter} changes nothing");
-            let words: Vec<_> = changes.iter().map(ToString::to_string).collect();
-            assert_eq!(direction, *expected, "{of}::{setter}: {words:#?}");
+            if direction != *expected || changes.is_empty() {
+                let words: Vec<_> = changes.iter().map(ToString::to_string).collect();
+                let other = format!("{of}::{setter}: {direction:?}: {words:#?}");
+                self.others.push(other);
+            }
             self.setters.insert(format!("{of}::{setter}"));
             // The text has everything, and is read again.
             assert_ne!(before.to_json(), after.to_json(), "{of}::{setter}");
@@ -162,7 +166,7 @@ fn of_targets(tried: &mut Tried) {
             ("csrf", Opens, |mount| mount.csrf(CsrfPolicy::Exempt("why"))),
             ("encoded_slashes", Opens, |mount| mount.encoded_slashes()),
             ("exact_paths", Opens, |mount| mount.exact_paths()),
-            ("methods", OpensAndNarrows, |mount| mount.methods([Method::POST])),
+            ("methods", Narrows, |mount| mount.methods([Method::POST])),
             ("policies", Opens, |mount| mount.policies(Policies::new().cors(SHARED))),
             ("problems", Shifts, |mount| mount.problems()),
             ("public", Opens, |mount| mount.public()),
@@ -183,7 +187,7 @@ fn of_targets(tried: &mut Tried) {
             ("forward_session", Opens, |proxy| proxy.forward_session()),
             ("http2", Shifts, |proxy| proxy.http2()),
             ("idle_timeout", Opens, |proxy| proxy.idle_timeout(minutes(9))),
-            ("methods", OpensAndNarrows, |proxy| proxy.methods([Method::GET])),
+            ("methods", Narrows, |proxy| proxy.methods([Method::GET])),
             ("policies", Opens, |proxy| proxy.policies(Policies::new().cors(SHARED))),
             ("public", Opens, |proxy| proxy.public()),
             ("root_certificates", Opens, |proxy| proxy.root_certificates("/etc/own.pem")),
@@ -369,6 +373,7 @@ fn every_setter_changes_the_manifest_or_is_listed() {
     of_targets(&mut tried);
     of_credentials(&mut tried);
     of_connections(&mut tried);
+    assert!(tried.others.is_empty(), "{}", tried.others.join("\n"));
     let left_out = left_out();
     let mut setters = BTreeSet::new();
     for of in &tried.types {

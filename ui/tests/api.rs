@@ -153,6 +153,7 @@ const COMPLETE: [(&str, &[&str]); 11] = [
     (
         "a decision: the caller acts on each outcome, and one that it does not know would pass",
         &[
+            "policy_manifest::Unsent",
             "policy_core::auth::Authorization",
             "policy_browser::Event",
             "policy_browser::Outcome",
@@ -266,6 +267,8 @@ const COMPLETE: [(&str, &[&str]); 11] = [
     (
         "the table of a facet: each tool shows all of it",
         &[
+            "policy_manifest::rules::CheckedPolicy",
+            "policy_manifest::rules::Place",
             "policy_manifest::facet::Cell",
             "policy_manifest::facet::Column",
             "policy_manifest::facet::Side",

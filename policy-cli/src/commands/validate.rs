@@ -7,7 +7,7 @@ use policy_manifest::{Lock, engine::Engine};
 
 use crate::{escape::printable, failure::Failure, fleet, output::Output};
 
-/// Check that files are manifests or lock files, whoever has written them.
+/// Check that files are manifests or lock files.
 ///
 /// The format is described in docs/manifest.md. A file is valid if every other command can read it, its
 /// policies break no rule, and its acceptances are for the policies that its routes have.

@@ -193,7 +193,7 @@ fn sarif_names_the_lines_that_decide() {
     let level = |level: &str, line: &str| (level.to_owned(), line.to_owned());
     assert_eq!(line_of("https://*.shop.example"), level("error", "src/main.rs:44"));
     assert_eq!(line_of("/admin/refunds/{id}"), level("warning", "src/admin.rs:31"));
-    assert_eq!(line_of("/prices"), level("note", "policy.lock:76"));
+    assert_eq!(line_of("/prices"), level("note", "policy.lock:86"));
     for result in results {
         assert!(rules.contains(&&result["ruleId"]), "{result}");
     }

@@ -70,7 +70,7 @@ fn newer_and_broken_manifests_are_not_shown() {
         ("\"format\": 1", "\"format\": 9", "has format 9"),
         ("\"path\"", "\"pfad\"", "unknown field `pfad`"),
         ("{", "<<<<<<< HEAD\n{", "a merge left both sides"),
-        ("nosniff", "sniff", "changed by hand"),
+        ("\"headers\": \"usual\"", "\"headers\": \"own\"", "the headers `own`, which the manifest"),
     ] {
         assert!(text.contains(from), "{from}");
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -48,6 +48,7 @@ const _: () = {
                 ("layer", ::core::line!()),
             ],
         };
+        const LAYER_NAMES: &'static [&'static str] = &["CompressionLayer::new", "LIMIT"];
         const LAYER: ::core::option::Option<
             fn(__policy::SharedService) -> __policy::SharedService,
         > = ::core::option::Option::Some(|__policy_inner| {

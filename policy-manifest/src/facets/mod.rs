@@ -10,13 +10,15 @@ mod column;
 mod comparison;
 mod cors;
 mod csrf;
+pub(crate) mod facts;
 mod headers;
 mod isolation;
 mod jsonp;
 mod limits;
+pub(crate) mod shared_sets;
 mod words;
 
-pub(crate) use words::{millis_in_words, seconds_in_words};
+use words::{millis_in_words, seconds_in_words};
 
 use policy_core::route::CompiledFacets;
 
@@ -29,6 +31,10 @@ pub(crate) use comparison::{set, sets};
 pub(crate) use cors::reduce;
 pub use cors::{CREDENTIALS, Dangers, ORIGINS, RouteCors, RouteOrigins, RuntimeOrigins};
 pub use csrf::Csrf;
+pub use facts::{
+    AppFacts, IssuerFacts, OriginListFacts, ServerFacts, SessionFacts, TargetFacts, TlsFacts,
+    TokenFacts,
+};
 pub use headers::Headers;
 pub(crate) use headers::is_as_strict;
 pub use jsonp::Jsonp;

@@ -7,11 +7,11 @@ use policy_core::{
 use serde::{Deserialize, Serialize};
 
 use super::{Auth, Cache, Csrf, Headers, Jsonp, RouteCors, RouteLimits, is_default, is_false};
-use crate::{
-    ReadError,
+use super::{
     facts::TargetFacts,
     shared_sets::{Sets, Shared, Written as _},
 };
+use crate::ReadError;
 
 /// The kind of target that serves a route.
 #[derive(

@@ -9,8 +9,8 @@ use std::{
 use policy_core::{Lint, method};
 
 use super::{
-    CallerKind, CheckError, Checked, CheckedPolicy, Exception, Problem, Rule, RuleWitness, Rules,
-    Violation,
+    CallerKind, CheckError, Checked, CheckedPolicy, Exception, PolicyRule, RuleProblem,
+    RuleViolation, RuleWitness, Rules,
     budget::Budget,
     error::plain,
     protections::{faults, too_long},
@@ -55,10 +55,10 @@ pub fn check(
 
 /// A check that is going on.
 struct Run<'r> {
-    rules: &'r [Rule],
+    rules: &'r [PolicyRule],
     subjects: Vec<Subject>,
     budget: Budget,
-    problems: Vec<Problem>,
+    problems: Vec<RuleProblem>,
     units: Vec<Unit>,
 }
 
@@ -134,7 +134,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn rule(&mut self, number: usize, rule: &Rule) -> Result<(), CheckError> {
+    fn rule(&mut self, number: usize, rule: &PolicyRule) -> Result<(), CheckError> {
         self.find_unused(rule)?;
         match &rule.statement {
             Statement::Public => Ok(()),
@@ -159,7 +159,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn never(&mut self, number: usize, rule: &Rule, never: &Never) -> Result<(), CheckError> {
+    fn never(&mut self, number: usize, rule: &PolicyRule, never: &Never) -> Result<(), CheckError> {
         self.find_unknown(rule, never);
         let question = Question::of(never, number);
         let facet = if never.origins.is_some() { "cors" } else { "auth" };
@@ -176,7 +176,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn require(&mut self, number: usize, rule: &Rule, require: &Require) -> Result<(), CheckError> {
+    fn require(
+        &mut self,
+        number: usize,
+        rule: &PolicyRule,
+        require: &Require,
+    ) -> Result<(), CheckError> {
         let all = NameSet::all();
         let everybody = Question { callers: None, roles: &all, scopes: &all, from: From::Anywhere };
         let forged = Question { from: From::Forged, ..everybody };
@@ -276,7 +281,7 @@ impl Run<'_> {
     }
 
     /// The routes that a rule is about.
-    fn selected(&mut self, policy: usize, rule: &Rule) -> Result<Selected, CheckError> {
+    fn selected(&mut self, policy: usize, rule: &PolicyRule) -> Result<Selected, CheckError> {
         let mut selected = Selected::new();
         for selector in &rule.routes {
             self.select(policy, rule, selector, &mut selected)?;
@@ -287,7 +292,7 @@ impl Run<'_> {
     fn select(
         &mut self,
         policy: usize,
-        rule: &Rule,
+        rule: &PolicyRule,
         selector: &Selector,
         selected: &mut Selected,
     ) -> Result<(), CheckError> {
@@ -311,7 +316,7 @@ impl Run<'_> {
     }
 
     /// Reports the entries that select no route of any policy.
-    fn find_unused(&mut self, rule: &Rule) -> Result<(), CheckError> {
+    fn find_unused(&mut self, rule: &PolicyRule) -> Result<(), CheckError> {
         let is_about_existence =
             matches!(&rule.statement, Statement::Never(never) if never.is_of_everybody());
         if rule.is_shared || is_about_existence {
@@ -340,7 +345,7 @@ impl Run<'_> {
     }
 
     /// Reports roles and scopes that no route of any policy requires: no caller would ever have them.
-    fn find_unknown(&mut self, rule: &Rule, never: &Never) {
+    fn find_unknown(&mut self, rule: &PolicyRule, never: &Never) {
         if rule.is_shared {
             return;
         }
@@ -377,9 +382,9 @@ impl Run<'_> {
         }
     }
 
-    fn report(&mut self, rule: &Rule, message: String, help: String) {
+    fn report(&mut self, rule: &PolicyRule, message: String, help: String) {
         let (rule, place) = (rule.id.clone(), rule.place.clone());
-        self.problems.push(Problem { rule, place, message, help, is_error: true });
+        self.problems.push(RuleProblem { rule, place, message, help, is_error: true });
     }
 
     fn finish(mut self, exceptions: &[Exception], today: Date) -> Result<Checked, CheckError> {
@@ -401,7 +406,7 @@ impl Run<'_> {
             .filter_map(|(violation, index)| Some((violation, exceptions.get(index?)?.clone())));
         let excepted = excepted.collect();
         let reports = sorted.reports.into_iter();
-        let reports: Vec<Problem> = reports
+        let reports: Vec<RuleProblem> = reports
             .filter_map(|(line, lint)| self.problem(exceptions.get(index_of(line)?)?, lint))
             .collect();
         self.problems.extend(reports);
@@ -430,7 +435,7 @@ impl Run<'_> {
     }
 
     /// What is wrong with an exception.
-    fn problem(&self, exception: &Exception, lint: Lint) -> Option<Problem> {
+    fn problem(&self, exception: &Exception, lint: Lint) -> Option<RuleProblem> {
         let Exception { line, place, is_shared } = exception;
         let is_known = self.rules.iter().any(|rule| rule.id == line.lint);
         let (message, help) = match lint {
@@ -452,7 +457,7 @@ impl Run<'_> {
             _ => ("an exception states who excepts and why", "write `who` and `why`"),
         };
         let route = line.route.as_deref().map(plain).unwrap_or_default();
-        Some(Problem {
+        Some(RuleProblem {
             rule: line.lint.clone(),
             place: place.clone(),
             message: format!("{message}: `{route}`"),
@@ -466,7 +471,7 @@ impl Run<'_> {
     fn violations(
         &self,
         units: impl Iterator<Item = (Unit, Option<usize>)>,
-    ) -> Vec<(Violation, Option<usize>)> {
+    ) -> Vec<(RuleViolation, Option<usize>)> {
         type Routes = BTreeMap<usize, BTreeSet<String>>;
         type Key = (usize, usize, Rc<str>, Option<usize>);
         let mut groups: BTreeMap<Key, (Unit, Routes)> = BTreeMap::new();
@@ -495,7 +500,7 @@ impl Run<'_> {
             if unit.at.is_none() {
                 routes.push("app".to_owned());
             }
-            let violation = Violation {
+            let violation = RuleViolation {
                 policy: unit.policy,
                 rule: self.rules.get(unit.rule)?.clone(),
                 routes,
@@ -521,7 +526,7 @@ impl Run<'_> {
 
 /// Whether a rule is about routes of this kind. Probes and tunnels have none of the protections that
 /// other routes have.
-fn is_of_kind(route: &ManifestRoute, rule: &Rule) -> bool {
+fn is_of_kind(route: &ManifestRoute, rule: &PolicyRule) -> bool {
     match (&rule.kinds, &rule.statement) {
         (Some(kinds), _) => kinds.contains(&route.kind),
         (None, Statement::Require(_)) => {
@@ -532,7 +537,7 @@ fn is_of_kind(route: &ManifestRoute, rule: &Rule) -> bool {
 }
 
 /// The worst first.
-fn order(violation: &Violation) -> impl Ord + use<> {
-    let Violation { policy, rule, about, routes, .. } = violation;
+fn order(violation: &RuleViolation) -> impl Ord + use<> {
+    let RuleViolation { policy, rule, about, routes, .. } = violation;
     (Reverse(rule.severity), *policy, rule.place.clone(), about.clone(), routes.clone())
 }

@@ -6,7 +6,7 @@ use policy_core::limits::rate_of;
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    CallerKind, Exception, Place, Rule, RulesError,
+    CallerKind, Exception, Place, PolicyRule, RulesError,
     error::plain,
     rule::{Lifetime, Never, Require, Statement, Storers},
     selector::Selector,
@@ -22,7 +22,7 @@ use crate::{
 pub(super) struct Document {
     /// The paths of the documents that it extends.
     pub(super) extends: Vec<(String, Place)>,
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<PolicyRule>,
     pub(super) exceptions: Vec<Exception>,
 }
 
@@ -95,7 +95,7 @@ impl Document {
 type Read = Result<Statement, RulesError>;
 
 /// The longest lifetimes of what the app issues.
-fn lifetimes(fields: &Fields<'_, '_>, is_shared: bool) -> Result<Rule, RulesError> {
+fn lifetimes(fields: &Fields<'_, '_>, is_shared: bool) -> Result<PolicyRule, RulesError> {
     let mut most = BTreeMap::new();
     for (key, lifetime) in Lifetime::ALL {
         let Some((text, at)) = fields.text(key)? else { continue };
@@ -114,7 +114,7 @@ fn lifetimes(fields: &Fields<'_, '_>, is_shared: bool) -> Result<Rule, RulesErro
     let (severity, why) = words(fields)?;
     let (id, place, routes) = ("lifetimes".to_owned(), fields.place(), Vec::new());
     let statement = Statement::Lifetimes(most);
-    Ok(Rule { id, severity, why, place, is_shared, routes, kinds: None, statement })
+    Ok(PolicyRule { id, severity, why, place, is_shared, routes, kinds: None, statement })
 }
 
 /// The seconds of a time such as `12 h`.
@@ -144,7 +144,7 @@ fn base(
     id: String,
     is_shared: bool,
     statement: Statement,
-) -> Result<Rule, RulesError> {
+) -> Result<PolicyRule, RulesError> {
     let help = "write the routes that it is about, such as `routes = [\"GET /orders/**\"]`";
     let (texts, _) = fields.texts("routes")?.ok_or_else(|| fields.missing("routes", help))?;
     let routes = texts.into_iter().map(|(text, at)| {
@@ -154,7 +154,7 @@ fn base(
     let routes = routes.collect::<Result<Vec<_>, _>>()?;
     let (severity, why) = words(fields)?;
     let place = fields.place();
-    Ok(Rule { id, severity, why, place, is_shared, routes, kinds: None, statement })
+    Ok(PolicyRule { id, severity, why, place, is_shared, routes, kinds: None, statement })
 }
 
 fn kinds(fields: &Fields<'_, '_>) -> Result<Option<BTreeSet<RouteKind>>, RulesError> {
@@ -281,7 +281,7 @@ fn require(fields: &Fields<'_, '_>) -> Read {
 }
 
 /// Refuses a rule that holds whatever the policies are.
-fn check_routes(fields: &Fields<'_, '_>, rule: &Rule) -> Result<(), RulesError> {
+fn check_routes(fields: &Fields<'_, '_>, rule: &PolicyRule) -> Result<(), RulesError> {
     let Statement::Require(require) = &rule.statement else { return Ok(()) };
     if require.csrf && rule.routes.iter().all(Selector::is_safe) {
         let message = "`csrf` is required of methods that change nothing, so it always holds";

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Exception, Place, Rule, RulesError, document::Document, error::plain};
+use super::{Exception, Place, PolicyRule, RulesError, document::Document, error::plain};
 
 /// Rules of one or several documents.
 ///
@@ -30,7 +30,7 @@ use super::{Exception, Place, Rule, RulesError, document::Document, error::plain
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    rules: Vec<Rule>,
+    rules: Vec<PolicyRule>,
     exceptions: Vec<Exception>,
 }
 
@@ -75,7 +75,7 @@ impl Rules {
     }
 
     /// The rules, in the order of their places.
-    pub fn rules(&self) -> &[Rule] {
+    pub fn rules(&self) -> &[PolicyRule] {
         &self.rules
     }
 
@@ -84,10 +84,14 @@ impl Rules {
         &self.exceptions
     }
 
-    fn add(&mut self, rules: Vec<Rule>, exceptions: Vec<Exception>) -> Result<(), RulesError> {
+    fn add(
+        &mut self,
+        rules: Vec<PolicyRule>,
+        exceptions: Vec<Exception>,
+    ) -> Result<(), RulesError> {
         self.rules.extend(rules);
         self.exceptions.extend(exceptions);
-        let mut known: BTreeMap<&str, &Rule> = BTreeMap::new();
+        let mut known: BTreeMap<&str, &PolicyRule> = BTreeMap::new();
         for rule in &self.rules {
             let Some(other) = known.insert(&rule.id, rule) else { continue };
             // Each file adds to the list of public routes, and has lifetimes of its own.

@@ -2,7 +2,7 @@
 //! and what every route of a kind needs.
 //!
 //! A document of rules, `policy.rules`, is TOML; `docs/rules.md` of the repository describes it. [`Rules`]
-//! reads it, and [`check`] decides by the engine whether policies keep to it: each [`Violation`] has a
+//! reads it, and [`check`] decides by the engine whether policies keep to it: each [`RuleViolation`] has a
 //! request as a witness.
 
 mod budget;
@@ -24,6 +24,6 @@ pub use check::check;
 pub use error::{CheckError, Place, RulesError};
 pub use files::Rules;
 pub use glob::glob_matches;
-pub use report::{Checked, CheckedPolicy, Problem, RuleWitness, Violation};
+pub use report::{Checked, CheckedPolicy, RuleProblem, RuleViolation, RuleWitness};
 use rule::CallerKind;
-pub use rule::{Exception, Rule};
+pub use rule::{Exception, PolicyRule};

@@ -2,7 +2,7 @@
 
 use http::Request;
 
-use super::{Exception, Place, Rule, error::plain};
+use super::{Exception, Place, PolicyRule, error::plain};
 use crate::{
     FacetSource, FindingSeverity, Sources,
     engine::{Decision, Outcome, RequestCredentials},
@@ -23,21 +23,21 @@ pub struct CheckedPolicy<'a> {
 #[non_exhaustive]
 pub struct Checked {
     /// The violations, the worst first.
-    pub violations: Vec<Violation>,
+    pub violations: Vec<RuleViolation>,
     /// What is wrong with the rules themselves.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<RuleProblem>,
     /// The violations that are excepted, each with its exception.
-    pub excepted: Vec<(Violation, Exception)>,
+    pub excepted: Vec<(RuleViolation, Exception)>,
 }
 
 /// Routes of a policy that violate a rule in the same way.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Violation {
+pub struct RuleViolation {
     /// The index of the policy, in the order in which they were given.
     pub policy: usize,
     /// The rule.
-    pub rule: Rule,
+    pub rule: PolicyRule,
     /// The routes, such as `GET /orders/{id}`, or `app`.
     pub routes: Vec<String>,
     /// The facet that is at fault, as [`Sources`] names it.
@@ -66,7 +66,7 @@ pub struct RuleWitness {
 /// What is wrong with a rule or an exception.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Problem {
+pub struct RuleProblem {
     /// The rule.
     pub rule: String,
     /// The line of the file of rules.
@@ -100,12 +100,12 @@ impl Checked {
     /// assert_eq!(checked.violations[0].routes, ["GET /orders"]);
     /// ```
     pub fn holds(&self) -> bool {
-        !self.violations.iter().any(Violation::is_error)
+        !self.violations.iter().any(RuleViolation::is_error)
             && !self.problems.iter().any(|problem| problem.is_error)
     }
 }
 
-impl Violation {
+impl RuleViolation {
     /// Whether it fails.
     pub fn is_error(&self) -> bool {
         self.rule.severity > FindingSeverity::Info
@@ -118,7 +118,7 @@ impl Violation {
 }
 
 /// The violation in a few lines, as the other findings about a policy.
-impl std::fmt::Display for Violation {
+impl std::fmt::Display for RuleViolation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { rule, routes, about, witness, .. } = self;
         writeln!(f, "{}: {about} ({})", rule.severity, rule.id)?;
@@ -156,7 +156,7 @@ impl std::fmt::Display for RuleWitness {
     }
 }
 
-impl std::fmt::Display for Problem {
+impl std::fmt::Display for RuleProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { rule, place, message, help, .. } = self;
         write!(f, "{place}: {message} ({})\n  help     {help}", plain(rule))

@@ -11,7 +11,7 @@ use crate::{
 /// A rule.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Rule {
+pub struct PolicyRule {
     /// Its name with its kind, such as `never.partner-in-admin`; `public` is the only one without a
     /// name of its own.
     pub id: String,

@@ -47,11 +47,11 @@ use crate::{
 #[derive(Clone, Debug)]
 #[must_use = "files are served by a mount or a fallback"]
 pub struct Files {
-    folder: PathBuf,
-    serves_dotfiles: bool,
-    is_single_page: bool,
+    pub(crate) folder: PathBuf,
+    pub(crate) serves_dotfiles: bool,
+    pub(crate) is_single_page: bool,
     /// The prefixes below which the page does not replace missing files.
-    other: Vec<String>,
+    pub(crate) other: Vec<String>,
 }
 
 impl Files {
@@ -89,16 +89,6 @@ impl Files {
     pub fn not_below<T: Into<String>>(mut self, prefixes: impl IntoIterator<Item = T>) -> Self {
         self.other.extend(prefixes.into_iter().map(Into::into));
         self
-    }
-
-    #[cfg(feature = "manifest")]
-    pub(crate) fn facts(&self) -> policy_manifest::TargetFacts {
-        let mut facts = policy_manifest::TargetFacts::default();
-        facts.folder = Some(crate::build::manifest::of_path(&self.folder));
-        facts.dotfiles = self.serves_dotfiles;
-        facts.single_page = self.is_single_page;
-        facts.not_below.clone_from(&self.other);
-        facts
     }
 
     fn service(self) -> SharedService {

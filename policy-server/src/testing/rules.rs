@@ -5,7 +5,7 @@ use std::{fmt, path::Path, time::SystemTime};
 use policy_core::time::Timestamp;
 use policy_manifest::{
     Date, Manifest, Sources,
-    rules::{self, CheckedPolicy, Problem, Rules, Violation},
+    rules::{self, CheckedPolicy, RuleProblem, RuleViolation, Rules},
 };
 
 use super::lock::{LockError, Subject};
@@ -16,7 +16,7 @@ pub(super) enum RulesTestError {
     /// The rules or the policy cannot be used.
     Unusable(String),
     /// The violations, each with the line that decided, and what is wrong with the rules.
-    Violated(Vec<(Violation, Option<String>)>, Vec<Problem>),
+    Violated(Vec<(RuleViolation, Option<String>)>, Vec<RuleProblem>),
 }
 
 impl fmt::Display for RulesTestError {
@@ -56,7 +56,7 @@ pub(super) fn check(
     let checked = checked.map_err(|error| unusable(error.to_string()))?;
     let holds = checked.holds();
     let (violations, others): (Vec<_>, Vec<_>) =
-        checked.violations.into_iter().partition(Violation::is_error);
+        checked.violations.into_iter().partition(RuleViolation::is_error);
     let (problems, notes): (Vec<_>, Vec<_>) =
         checked.problems.into_iter().partition(|problem| problem.is_error);
     others.iter().for_each(|violation| println!("{violation}\n"));

@@ -82,8 +82,10 @@ fn rejects_unknown_fields() {
 fn objects(value: &Value, at: &str) -> Vec<String> {
     match value {
         Value::Object(fields) => {
-            let inner =
-                fields.iter().flat_map(|(name, value)| objects(value, &format!("{at}/{name}")));
+            // A slash in a name is escaped in a pointer (RFC 6901 3).
+            let pointer =
+                |name: &str| format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+            let inner = fields.iter().flat_map(|(name, value)| objects(value, &pointer(name)));
             inner.chain([at.to_owned()]).collect()
         }
         Value::Array(list) => {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use policy_manifest::rules::{Problem, Violation};
+use policy_manifest::rules::{RuleProblem, RuleViolation};
 
 use super::report::Group;
 use crate::escape::printable;
@@ -26,7 +26,7 @@ fn suite_of_policy(group: &Group, policy: usize) -> String {
     ids.dedup();
     let cases = ids.into_iter().map(|id| {
         let violations = group.checked.violations.iter();
-        let of_rule: Vec<&Violation> = violations
+        let of_rule: Vec<&RuleViolation> = violations
             .filter(|violation| {
                 violation.policy == policy && violation.rule.id == id && violation.is_error()
             })
@@ -45,7 +45,7 @@ fn suite_of_policy(group: &Group, policy: usize) -> String {
 fn suite_of_rules(group: &Group) -> String {
     let problems = group.checked.problems.iter().filter(|problem| problem.is_error);
     let cases: Vec<_> = problems
-        .map(|Problem { rule, place, message, help, .. }| {
+        .map(|RuleProblem { rule, place, message, help, .. }| {
             (rule.clone(), vec![(message.clone(), printable(&format!("{place}: {help}")))])
         })
         .collect();

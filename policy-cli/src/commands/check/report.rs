@@ -4,7 +4,7 @@ use std::{fmt::Write as _, path::Path};
 
 use policy_manifest::{
     FindingSeverity,
-    rules::{Checked, Problem, Rules, Violation},
+    rules::{Checked, RuleProblem, RuleViolation, Rules},
 };
 use serde_json::{Value, json};
 
@@ -30,25 +30,25 @@ pub(super) struct Group {
 }
 
 impl Group {
-    pub(super) fn input(&self, violation: &Violation) -> Option<&Input> {
+    pub(super) fn input(&self, violation: &RuleViolation) -> Option<&Input> {
         self.inputs.get(violation.policy)
     }
 
     /// The source line that decided, else that of the lock file.
-    fn line_of(&self, violation: &Violation) -> Option<SarifLocation> {
+    fn line_of(&self, violation: &RuleViolation) -> Option<SarifLocation> {
         let input = self.input(violation)?;
         let source = input.sources.as_ref().and_then(|sources| violation.source(sources));
         let lines = Lines { sources: input.sources.as_ref(), lock: input.lock.as_ref() };
         lines.find(source, violation.routes.iter().map(String::as_str))
     }
 
-    fn curl(&self, violation: &Violation) -> Option<String> {
+    fn curl(&self, violation: &RuleViolation) -> Option<String> {
         let own = self.input(violation).and_then(|it| it.manifest.app.public_origin.as_deref());
         Some(witness::curl(&violation.witness.as_ref()?.request, own))
     }
 
     /// The facts about a violation, in order.
-    pub(super) fn facts(&self, violation: &Violation) -> Vec<(&'static str, String)> {
+    pub(super) fn facts(&self, violation: &RuleViolation) -> Vec<(&'static str, String)> {
         let shown: Vec<_> =
             violation.routes.iter().take(SHOWN_ROUTES).map(String::as_str).collect();
         let more = violation.routes.len() - shown.len();
@@ -72,7 +72,7 @@ impl Group {
 pub(super) struct Report<'g> {
     groups: &'g [Group],
     /// The violations, the worst first.
-    violations: Vec<(&'g Group, &'g Violation)>,
+    violations: Vec<(&'g Group, &'g RuleViolation)>,
 }
 
 impl<'g> Report<'g> {
@@ -85,7 +85,7 @@ impl<'g> Report<'g> {
         Self { groups, violations }
     }
 
-    fn problems(&self) -> impl Iterator<Item = &'g Problem> {
+    fn problems(&self) -> impl Iterator<Item = &'g RuleProblem> {
         self.groups.iter().flat_map(|group| &group.checked.problems)
     }
 
@@ -101,7 +101,7 @@ impl<'g> Report<'g> {
             text.push('\n');
         }
         for problem in self.problems() {
-            let Problem { rule, place, message, help, .. } = problem;
+            let RuleProblem { rule, place, message, help, .. } = problem;
             let kind = if problem.is_error { "error" } else { "note" };
             let (message, rule) = (printable(message), printable(rule));
             let _ = writeln!(text, "{BOLD}{kind}{BOLD:#}: {message} {DIM}({rule}){DIM:#}");
@@ -124,7 +124,7 @@ impl<'g> Report<'g> {
                 let _ = writeln!(text, "- {name}: {value}");
             }
         }
-        for Problem { rule, place, message, help, .. } in self.problems() {
+        for RuleProblem { rule, place, message, help, .. } in self.problems() {
             let (rule, place) = (code(rule), code(&place.to_string()));
             let _ = write!(text, "\n### {} ({rule})\n\n", with_code(message));
             let _ = writeln!(text, "- rule: {place}\n- help: {}", with_code(help));
@@ -194,22 +194,23 @@ impl<'g> Report<'g> {
     }
 
     pub(super) fn sarif(&self) -> String {
-        let of = |group: &Group, violation: &Violation, suppressed: Option<String>| SarifFinding {
-            rule: violation.rule.id.clone(),
-            level: match violation.rule.severity {
-                FindingSeverity::High => SarifLevel::Error,
-                FindingSeverity::Medium => SarifLevel::Warning,
-                FindingSeverity::Low | FindingSeverity::Info => SarifLevel::Note,
-            },
-            message: message(violation),
-            help: match violation.rule.why.as_str() {
-                "" => "correct the policy of these routes, or except them by name".to_owned(),
-                why => why.to_owned(),
-            },
-            location: group.line_of(violation),
-            routes: violation.routes.clone(),
-            suppressed,
-        };
+        let of =
+            |group: &Group, violation: &RuleViolation, suppressed: Option<String>| SarifFinding {
+                rule: violation.rule.id.clone(),
+                level: match violation.rule.severity {
+                    FindingSeverity::High => SarifLevel::Error,
+                    FindingSeverity::Medium => SarifLevel::Warning,
+                    FindingSeverity::Low | FindingSeverity::Info => SarifLevel::Note,
+                },
+                message: message(violation),
+                help: match violation.rule.why.as_str() {
+                    "" => "correct the policy of these routes, or except them by name".to_owned(),
+                    why => why.to_owned(),
+                },
+                location: group.line_of(violation),
+                routes: violation.routes.clone(),
+                suppressed,
+            };
         let violations =
             self.violations.iter().map(|(group, violation)| of(group, violation, None));
         let excepted = self.groups.iter().flat_map(|group| {
@@ -238,8 +239,8 @@ impl<'g> Report<'g> {
 }
 
 /// What was found, in one line.
-fn message(violation: &Violation) -> String {
-    let Violation { rule, about, routes, witness, .. } = violation;
+fn message(violation: &RuleViolation) -> String {
+    let RuleViolation { rule, about, routes, witness, .. } = violation;
     let example = witness.iter().map(|witness| format!("; for example {witness}"));
     format!("{}: {about}, at {}{}", rule.severity, routes.join("; "), example.collect::<String>())
 }
@@ -254,9 +255,9 @@ fn below_repository(file: &str) -> String {
     below.map_or_else(|| file.to_owned(), |below| below.display().to_string())
 }
 
-fn value(group: &Group, violation: &Violation) -> Value {
+fn value(group: &Group, violation: &RuleViolation) -> Value {
     let line = group.line_of(violation);
-    let Violation { rule, routes, facet, about, witness, .. } = violation;
+    let RuleViolation { rule, routes, facet, about, witness, .. } = violation;
     json!({
         "policy": group.input(violation).map(|input| &input.name),
         "rule": rule.id,

@@ -1,6 +1,8 @@
 //! The facts about an app as a whole, and about what serves its mounts, proxies and tunnels.
 
-use std::{path::Path, time::Duration};
+#[cfg(any(feature = "config_file", feature = "files", feature = "gateway"))]
+use std::path::Path;
+use std::time::Duration;
 
 use policy_core::head::OwnOrigin;
 use policy_manifest::{AppFacts, OriginListFacts, ServerFacts, TargetFacts};
@@ -110,7 +112,14 @@ fn served_by(served_by: &ServedBy) -> TargetFacts {
             facts
         }
         #[cfg(feature = "files")]
-        ServedBy::Files(files) => files.facts(),
+        ServedBy::Files(files) => {
+            let mut facts = TargetFacts::default();
+            facts.folder = Some(of_path(&files.folder));
+            facts.dotfiles = files.serves_dotfiles;
+            facts.single_page = files.is_single_page;
+            facts.not_below.clone_from(&files.other);
+            facts
+        }
     }
 }
 
@@ -150,7 +159,8 @@ fn millis(time: Duration) -> Option<u64> {
 }
 
 /// A path as the code has it, without the folders of the machine: of an absolute one, only its name.
-pub(crate) fn of_path(path: &Path) -> String {
+#[cfg(any(feature = "config_file", feature = "files", feature = "gateway"))]
+fn of_path(path: &Path) -> String {
     match path.file_name().filter(|_| path.is_absolute()) {
         Some(name) => format!("../{}", name.display()),
         None => path.display().to_string(),
@@ -197,6 +207,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(any(feature = "config_file", feature = "files", feature = "gateway"))]
     fn no_folder_of_the_machine_is_in_a_manifest() {
         assert_eq!(of_path(Path::new("dist/assets")), "dist/assets");
         assert_eq!(of_path(Path::new("/home/ada/shop/pages")), "../pages");

@@ -3,9 +3,6 @@
 
 mod facts;
 
-#[cfg(feature = "files")]
-pub(crate) use facts::of_path;
-
 use std::panic::Location;
 
 use policy_core::{

@@ -101,7 +101,7 @@ impl<'a> Path<'a> {
         for (path, is_chosen) in all.iter().zip(&mut is_chosen) {
             let policies = path.routes.iter().map(|route| &*route.effective);
             let new: Vec<_> = policies.filter(|policy| !known.contains(policy)).collect();
-            *is_chosen = path.routes.is_empty() || (!new.is_empty() && known.len() < most);
+            *is_chosen = path.routes.is_empty() || (!new.is_empty() && known.len() + 1 < most);
             known.extend(new);
         }
         let chosen = is_chosen.iter().filter(|it| **it).count();
@@ -451,4 +451,42 @@ pub(super) fn request_cases(path: &Path<'_>, method: &str, url: &str) -> Vec<Req
         }
     }
     request_cases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CorsConfig, app::App, prelude::*};
+
+    #[get("/read")]
+    #[auth(public)]
+    async fn read() {}
+
+    #[post("/write")]
+    #[auth(public)]
+    async fn write() {}
+
+    /// Ten paths with three policies of routes, all of different kinds.
+    fn declared() -> Declared {
+        let app = (0..10).fold(App::new(()), |app: App<()>, number| {
+            let cors = CorsConfig::new([format!("https://app{}.example", number.min(1))]);
+            let policies = Policies::new().cors(cors);
+            let group = Group::new().policies(policies).routes(match number {
+                9 => routes![write],
+                _ => routes![read],
+            });
+            app.group(format!("/area{number}"), group)
+        });
+        Declared::read(&app.parts)
+    }
+
+    #[test]
+    fn a_sample_has_every_policy_and_the_unknown_path() {
+        let declared = declared();
+        let all = Path::all(&declared);
+        assert_eq!((all.len(), Path::sampled(Path::all(&declared), 4).len()), (4, 4));
+        let sample = Path::sampled(all, 3);
+        assert_eq!(sample.len(), 3);
+        assert!(sample.iter().any(|path| path.routes.is_empty()));
+    }
 }

@@ -12,7 +12,10 @@ mod requests;
 mod responses;
 mod writing;
 
-use std::convert::Infallible;
+use std::{
+    convert::Infallible,
+    sync::{Arc, Mutex},
+};
 
 use policy_core::{
     time::Timestamp,
@@ -21,7 +24,7 @@ use policy_core::{
 use policy_server::{
     __private::{Law, prove},
     Request, Response, SharedService,
-    http::{HeaderMap, HeaderName, HeaderValue, request::Parts},
+    http::{Extensions, HeaderMap, HeaderName, HeaderValue, request::Parts},
     prelude::*,
     tokens::SecretKey,
 };
@@ -79,6 +82,33 @@ fn requesting(app: App<()>, edit: fn(&mut Request)) -> App<()> {
     app.layer(MapRequestLayer::new(move |mut request: Request| {
         edit(&mut request);
         request
+    }))
+}
+
+/// The app in a layer that sends some requests with the extensions of another one, which has the
+/// credentials that the other client sent.
+fn replaying(
+    app: App<()>,
+    is_kept: fn(&Parts, StatusCode) -> bool,
+    is_replaced: fn(&Parts) -> bool,
+) -> App<()> {
+    let kept: Arc<Mutex<Option<Extensions>>> = Arc::default();
+    app.layer(layer_fn(move |inner: SharedService| {
+        let kept = Arc::clone(&kept);
+        service_fn(move |request: Request| {
+            let (inner, kept) = (inner.clone(), Arc::clone(&kept));
+            async move {
+                let (mut head, body) = request.into_parts();
+                let other = kept.lock().expect("no panic").clone();
+                head.extensions = other.filter(|_| is_replaced(&head)).unwrap_or(head.extensions);
+                let sent = head.clone();
+                let response = inner.oneshot(Request::from_parts(head, body)).await?;
+                if is_kept(&sent, response.status()) {
+                    kept.lock().expect("no panic").get_or_insert(sent.extensions);
+                }
+                Ok::<_, Infallible>(response)
+            }
+        })
     }))
 }
 

@@ -273,7 +273,7 @@ fn possible(manifest: &Manifest, auth: &Auth) -> Auth {
             required.issuers.retain(|issuer| match issuer.as_str() {
                 "own" => tokens.issuer.is_some(),
                 issuer => tokens.accepts.iter().any(|facts| facts.issuer == issuer),
-            })
+            });
         }
         _ => required.issuers.clear(),
     }

@@ -53,7 +53,7 @@ impl SessionFacts {
 
 /// Sibling hosts, and pages without HTTPS, cannot set a cookie with one of these prefixes (RFC 6265bis
 /// 4.1.3).
-fn cookies(old: &String, new: &String) -> FactChange {
+fn cookies(old: &str, new: &str) -> FactChange {
     let protection = |cookie: &str| match cookie.to_ascii_lowercase() {
         name if name.starts_with("__host-") => 2,
         name if name.starts_with("__secure-") => 1,
@@ -62,7 +62,7 @@ fn cookies(old: &String, new: &String) -> FactChange {
     ranked(old, new, |cookie| -protection(cookie))
 }
 
-fn same_sites(old: &String, new: &String) -> FactChange {
+fn same_sites(old: &str, new: &str) -> FactChange {
     ranked(old, new, |same_site| match same_site {
         "strict" => 0,
         "lax" => 1,

@@ -84,19 +84,19 @@ fn shown(value: &impl serde::Serialize) -> String {
 }
 
 /// A set of which more members admit more.
-pub(crate) fn members(old: &Vec<String>, new: &Vec<String>) -> FactChange {
+pub(crate) fn members(old: &[String], new: &[String]) -> FactChange {
     sets(&set(old), &set(new))
 }
 
 /// A set of requirements: fewer members admit more.
-pub(crate) fn requirements(old: &Vec<String>, new: &Vec<String>) -> FactChange {
+pub(crate) fn requirements(old: &[String], new: &[String]) -> FactChange {
     let (direction, words) = members(old, new)?;
     let direction = Direction::of(direction.narrows(), direction.opens())?;
     Some((direction, words))
 }
 
 /// Networks, each after its format. One inside another of the same format adds nothing.
-pub(crate) fn networks(old: &Vec<String>, new: &Vec<String>) -> FactChange {
+pub(crate) fn networks(old: &[String], new: &[String]) -> FactChange {
     let beyond = |of: &[String], others: &[String]| -> BTreeSet<String> {
         let outside = |text: &&String| !others.iter().any(|other| is_within(text, other));
         of.iter().filter(outside).cloned().collect()

@@ -71,14 +71,14 @@ macro_rules! facts {
             )*
         }
 
-        impl crate::facts::Facts for $Name {
+        impl crate::facets::facts::Facts for $Name {
             fn changes(
                 &self,
                 new: &Self,
             ) -> Vec<(&'static str, crate::facets::Direction, String)> {
                 let mut found = Vec::new();
                 $(
-                    let change: crate::facts::FactChange = $order(&self.$field, &new.$field);
+                    let change: crate::facets::facts::FactChange = $order(&self.$field, &new.$field);
                     if let Some((direction, words)) = change {
                         found.push((stringify!($field), direction, words));
                     }
@@ -100,7 +100,7 @@ macro_rules! facts {
         impl $Name {
             /// The facts in words, such as `idle 15m`; those with their default value are left out.
             pub fn words(&self) -> Vec<String> {
-                crate::facts::words_of(self)
+                crate::facets::facts::words_of(self)
             }
         }
     };
@@ -196,7 +196,7 @@ facts! {
 }
 
 /// More origins open.
-fn regions(old: &Vec<String>, new: &Vec<String>) -> FactChange {
+fn regions(old: &[String], new: &[String]) -> FactChange {
     let region = |patterns: &[String]| -> OriginRegion {
         patterns.iter().filter_map(|pattern| pattern.parse::<OriginRegion>().ok()).collect()
     };
@@ -214,7 +214,7 @@ fn bounds(old: Option<&[String]>, new: Option<&[String]>) -> FactChange {
         (None, None) => None,
         (Some(_), None) => Some((Direction::Opens, "is not stated any more".to_owned())),
         (None, Some(new)) => Some((Direction::Narrows, format!("is {}", new.join(" ")))),
-        (Some(old), Some(new)) => regions(&old.to_vec(), &new.to_vec()),
+        (Some(old), Some(new)) => regions(old, new),
     }
 }
 

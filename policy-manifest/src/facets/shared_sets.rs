@@ -63,7 +63,7 @@ impl Names {
     /// The text of a field of a route: its name, if it is a set with one.
     pub(crate) fn shown(&self, field: &'static str, text: String) -> String {
         let key = (field, text);
-        self.0.get(&key).map_or(key.1, |name| json(name))
+        self.0.get(&key).map_or(key.1, json)
     }
 
     /// The sets of a field, each with its name, in the order of names.

@@ -75,7 +75,7 @@ impl IssuerFacts {
     }
 }
 
-fn issuers(old: &Vec<IssuerFacts>, new: &Vec<IssuerFacts>) -> FactChange {
+fn issuers(old: &[IssuerFacts], new: &[IssuerFacts]) -> FactChange {
     let by_name = |list: &[IssuerFacts]| -> BTreeMap<String, IssuerFacts> {
         list.iter().map(|facts| (facts.issuer.clone(), facts.clone())).collect()
     };
