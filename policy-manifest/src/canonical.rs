@@ -6,9 +6,9 @@ use crate::{
 };
 
 impl Manifest {
-    /// The canonical JSON text, in UTF-8 with a line end at its end. A fact of the app and a facet of a route are one line each,
-    /// so that a change of one is a change of one line. A CORS policy or limits that several routes
-    /// share are written once, with a name, as security headers are.
+    /// The canonical JSON text, in UTF-8 with a line end at its end. A fact of the app and a facet of a
+    /// route are one line each, so that a change of one is a change of one line. A CORS policy or limits
+    /// that several routes share are written once, with a name, as security headers are.
     ///
     /// Equal policies have equal bytes: lists are in a fixed order, default values and entries that
     /// another one covers are left out, and fields are in the order in which they are documented.
@@ -16,22 +16,17 @@ impl Manifest {
         let manifest = self.clone().normal();
         let mut text = format!("{{\n  \"format\": {},\n", manifest.format);
         let facts = manifest.app.fields();
-        let facts: Vec<_> =
-            facts.into_iter().map(|(name, json)| format!("    \"{name}\": {json}")).collect();
+        let facts: Vec<_> = facts.iter().map(|(name, text)| line(name, text)).collect();
         text += &match facts.is_empty() {
             true => "  \"app\": {},\n".to_owned(),
-            false => format!("  \"app\": {{\n{}\n  }},\n", facts.join(",\n")),
+            false => section("app", &facts),
         };
         let names = Names::of(&manifest);
         for field in ["cors", "limits", "headers"] {
-            let sets = names.sets(field).into_iter().map(|(name, set)| {
-                let headers = manifest.headers.iter().find(|(digest, _)| json(digest) == set);
-                let set = headers.map_or_else(|| set.to_owned(), |(_, set)| json(set));
-                format!("    {}: {set}", json(&name))
-            });
-            let sets: Vec<_> = sets.collect();
+            let sets = names.sets(field);
+            let sets: Vec<_> = sets.iter().map(|(name, text)| line(name, text)).collect();
             if !sets.is_empty() {
-                text += &format!("  \"{field}\": {{\n{}\n  }},\n", sets.join(",\n"));
+                text += &section(field, &sets);
             }
         }
         text += "  \"routes\": [";
@@ -48,4 +43,13 @@ impl Manifest {
         text += if manifest.routes.is_empty() { "]\n}\n" } else { "\n  ]\n}\n" };
         text
     }
+}
+
+/// A member of a section.
+fn line(name: &str, text: &str) -> String {
+    format!("    {}: {text}", json(&name))
+}
+
+fn section(name: &str, lines: &[String]) -> String {
+    format!("  \"{name}\": {{\n{}\n  }},\n", lines.join(",\n"))
 }

@@ -61,7 +61,7 @@ pub mod facet {
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sha2::Digest as _;
 
 /// The version of the format that this release writes. It reads this one and older ones.
@@ -77,8 +77,7 @@ pub const FORMAT: u32 = 1;
 /// let text = manifest.to_json();
 /// assert_eq!(Manifest::parse(&text).unwrap().to_json(), text);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Manifest {
     /// The version of the format, see [`FORMAT`].
@@ -86,7 +85,7 @@ pub struct Manifest {
     /// The facts about the app as a whole.
     pub app: AppFacts,
     /// The security headers of the routes, each set once, by the beginning of its digest.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, Headers>,
     /// All routes, in the order of their paths.
     pub routes: Vec<ManifestRoute>,
@@ -249,6 +248,28 @@ mod tests {
         let mixed = text.replace("\"cors\": \"usual\"", "\"cors\": 1");
         let error = Manifest::parse(&mixed).unwrap_err().to_string();
         assert!(error.contains("expected a set, or the name of one at line"), "{error}");
+    }
+
+    /// A path may look like the name of a second set of another path.
+    #[test]
+    fn no_two_sets_have_one_name() {
+        let mut manifest = Manifest::new();
+        for (path, method, body) in [
+            ("/a", "DELETE", 1),
+            ("/a", "GET", 2),
+            ("/a", "POST", 3),
+            ("/a 2", "GET", 4),
+            ("/b", "DELETE", 1),
+            ("/b", "GET", 2),
+            ("/b", "POST", 3),
+            ("/b", "PUT", 4),
+        ] {
+            let mut route = ManifestRoute::handler(path, [method], Auth::Public);
+            route.limits.body = Some(body);
+            manifest.routes.push(route);
+        }
+        let text = manifest.to_json();
+        assert_eq!(Manifest::parse(&text).unwrap(), manifest.normal(), "{text}");
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! Sets that routes share, in the text of a manifest: each is written once, with a name.
 
-use std::{collections::BTreeMap, fmt, marker::PhantomData};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    marker::PhantomData,
+};
 
 use serde::{
     Deserialize, Deserializer,
@@ -15,46 +19,57 @@ use crate::{
 /// The name of the set that most routes have.
 const USUAL: &str = "usual";
 
-/// The names of the sets of a manifest, by the field of a route and its JSON text there.
-pub(crate) struct Names(BTreeMap<(&'static str, String), String>);
+/// The sets of a manifest that have names: by the field of a route and its text there, the name and the
+/// text of the set.
+pub(crate) struct Names(BTreeMap<(&'static str, String), (String, String)>);
+
+/// A set, with what names it.
+struct Use {
+    text: String,
+    routes: usize,
+    /// The first of its routes, and the path of that.
+    first: usize,
+    path: String,
+}
 
 impl Names {
     /// The names of the sets that more than one route has, and of all security headers. A name is that
     /// of the first path with the set, so that it stays when the set changes.
     pub(crate) fn of(manifest: &Manifest) -> Self {
-        /// A set, the number of routes with it, and the first of their paths.
-        type Uses = BTreeMap<String, (usize, usize, String)>;
-
-        let (mut cors, mut limits, mut headers) = (Uses::new(), Uses::new(), Uses::new());
-        for (index, route) in manifest.routes.iter().enumerate() {
-            let count = |uses: &mut Uses, text: String| {
-                uses.entry(text).or_insert_with(|| (0, index, route.path.clone())).0 += 1;
+        let mut uses: BTreeMap<&'static str, BTreeMap<String, Use>> = BTreeMap::new();
+        for (first, route) in manifest.routes.iter().enumerate() {
+            let mut count = |field, key: String, text: String| {
+                let path = route.path.clone();
+                let new = || Use { text, routes: 0, first, path };
+                uses.entry(field).or_default().entry(key).or_insert_with(new).routes += 1;
             };
-            route.cors.iter().for_each(|set| count(&mut cors, json(set)));
-            route.headers.iter().for_each(|name| count(&mut headers, json(name)));
+            if let Some(cors) = route.cors.as_ref().map(json) {
+                count("cors", cors.clone(), cors);
+            }
             if !is_default(&route.limits) {
-                count(&mut limits, json(&route.limits));
+                let limits = json(&route.limits);
+                count("limits", limits.clone(), limits);
+            }
+            if let Some((name, set)) = route.headers.as_ref().zip(manifest.headers_of(route)) {
+                count("headers", json(name), json(set));
             }
         }
         let mut names = BTreeMap::new();
-        for (field, uses, least) in
-            [("cors", cors, 2), ("limits", limits, 2), ("headers", headers, 1)]
-        {
-            let mut sets: Vec<_> = uses.into_iter().collect();
-            sets.retain(|(_, (count, ..))| *count >= least);
-            sets.sort_by_key(|(_, (_, first, _))| *first);
-            let most = sets.iter().map(|(_, (count, ..))| *count).max().unwrap_or_default();
-            let mut taken: BTreeMap<String, usize> = BTreeMap::new();
-            for (text, (count, _, path)) in sets {
-                let is_usual = count == most && !taken.contains_key(USUAL);
-                let name = if is_usual { USUAL } else { &path };
-                let times = taken.entry(name.to_owned()).or_default();
-                *times += 1;
-                let name = match *times {
-                    1 => name.to_owned(),
-                    times => format!("{name} {times}"),
-                };
-                names.insert((field, text), name);
+        for (field, sets) in uses {
+            let least = if field == "headers" { 1 } else { 2 };
+            let mut sets: Vec<_> = sets.into_iter().filter(|(_, it)| it.routes >= least).collect();
+            sets.sort_by_key(|(_, set)| set.first);
+            let most = sets.iter().map(|(_, set)| set.routes).max();
+            let mut taken: BTreeSet<String> = BTreeSet::new();
+            for (key, Use { text, routes, path, .. }) in sets {
+                let is_usual = Some(routes) == most && !taken.contains(USUAL);
+                let mut name = if is_usual { USUAL.to_owned() } else { path.clone() };
+                let mut number = 1;
+                while !taken.insert(name.clone()) {
+                    number += 1;
+                    name = format!("{path} {number}");
+                }
+                names.insert((field, key), (name, text));
             }
         }
         Self(names)
@@ -63,13 +78,13 @@ impl Names {
     /// The text of a field of a route: its name, if it is a set with one.
     pub(crate) fn shown(&self, field: &'static str, text: String) -> String {
         let key = (field, text);
-        self.0.get(&key).map_or(key.1, json)
+        self.0.get(&key).map_or(key.1, |(name, _)| json(name))
     }
 
-    /// The sets of a field, each with its name, in the order of names.
+    /// The names of the sets of a field and their texts, in the order of names.
     pub(crate) fn sets(&self, field: &'static str) -> BTreeMap<&str, &str> {
         let sets = self.0.iter().filter(|((of, _), _)| *of == field);
-        sets.map(|((_, text), name)| (name.as_str(), text.as_str())).collect()
+        sets.map(|(_, (name, text))| (name.as_str(), text.as_str())).collect()
     }
 }
 
