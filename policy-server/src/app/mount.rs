@@ -54,6 +54,7 @@ use crate::{
 #[must_use = "a mount does nothing outside of an app"]
 pub struct Mount {
     pub(crate) service: SharedService,
+    #[cfg_attr(not(feature = "manifest"), expect(dead_code, reason = "for manifests"))]
     pub(crate) served_by: ServedBy,
     pub(crate) converts_problems: bool,
     pub(crate) methods: Vec<Method>,

@@ -33,12 +33,8 @@ impl SentCredentials {
     /// Restores the credentials of a request that has passed the layers. A request that a layer has
     /// made anew has none.
     pub(crate) fn restore<B>(request: &mut Request<B>) {
-        let sent = request.extensions().get::<Self>().cloned();
-        let sent = sent.unwrap_or_else(|| {
-            let none = Self { fields: HeaderMap::new(), query: None };
-            request.extensions_mut().insert(none.clone());
-            none
-        });
+        let none = Self { fields: HeaderMap::new(), query: None };
+        let sent = request.extensions_mut().remove::<Self>().unwrap_or(none);
         for name in FIELDS {
             request.headers_mut().remove(&name);
             for value in sent.fields.get_all(&name) {
@@ -51,6 +47,7 @@ impl SentCredentials {
         {
             *request.uri_mut() = uri;
         }
+        request.extensions_mut().insert(sent);
     }
 }
 

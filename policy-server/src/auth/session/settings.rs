@@ -44,7 +44,6 @@ use crate::store::{
 pub struct SessionSettings {
     place: Place,
     /// The kind of its store, in one word.
-    #[cfg_attr(not(feature = "manifest"), expect(dead_code, reason = "for manifests"))]
     kind: Cow<'static, str>,
     /// The other store, while the app moves from one to the other.
     other: Option<OtherStore>,
