@@ -84,10 +84,11 @@ pub fn changes(old: &Manifest, new: &Manifest) -> Result<Vec<Change>, EngineErro
 
 /// The changes between two manifests in their normal form.
 pub(super) fn between([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> Vec<Change> {
-    let of_app = old.app.changes(&new.app).into_iter();
-    let of_app = of_app.map(|(fact, direction, words)| change(fact, direction, words));
-    let mut found: Vec<_> =
-        of_app.map(|change| Change { path: "app".to_owned(), ..change }).collect();
+    let of_app = old.app.changes(&new.app).into_iter().map(|(fact, direction, words)| Change {
+        path: "app".to_owned(),
+        ..change(fact, direction, words)
+    });
+    let mut found: Vec<_> = of_app.collect();
     let mut subjects: BTreeMap<String, Subject> = BTreeMap::new();
     for route in old.routes.iter().chain(&new.routes) {
         for (template, form) in places(route) {

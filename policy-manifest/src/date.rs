@@ -1,6 +1,6 @@
 //! Days of the calendar.
 
-use std::{error::Error, fmt, str::FromStr};
+use std::{error::Error, fmt, str::FromStr, time::SystemTime};
 
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,12 @@ impl fmt::Display for ParseDateError {
 impl Error for ParseDateError {}
 
 impl Date {
+    /// The present day, by the clock of this machine.
+    pub fn today() -> Self {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Self::of(Timestamp::from_seconds(now.as_secs()))
+    }
+
     /// The day of a point in time. After the year 9999 it is the last day of that.
     pub fn of(time: Timestamp) -> Self {
         let days = u32::try_from(time.seconds() / 86_400).unwrap_or(Self::LAST);

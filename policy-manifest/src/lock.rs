@@ -89,12 +89,13 @@ impl Lock {
     /// One of the two is not a policy that the engine accepts.
     pub fn update(&self, manifest: &Manifest) -> Result<Update, EngineError> {
         let changes = changes(&self.manifest, manifest)?;
-        let lock = Self { manifest: manifest.clone().normal(), ..self.clone() };
-        let stale = lock.stale()?;
-        let accepted = self.accepted.iter().filter(|line| !stale.contains(line));
-        let lock = Self { accepted: accepted.cloned().collect(), ..lock };
+        let manifest = manifest.clone().normal();
+        let engine = Engine::new(&manifest)?;
+        let accepted = self.accepted.iter().filter(|line| line.is_of(&manifest, &engine));
+        let (accepted, suppressed) = (accepted.cloned().collect(), self.suppressed.clone());
+        let lock = Self { manifest, accepted, suppressed };
         let opening = changes.iter().filter(|change| change.direction.opens());
-        let to_accept = lock.unaccepted(opening)?;
+        let to_accept = lock.lines_for(opening, &engine);
         Ok(Update { changes, to_accept, lock })
     }
 
@@ -108,10 +109,17 @@ impl Lock {
         &self,
         changes: impl IntoIterator<Item = &'a Change>,
     ) -> Result<Vec<(Change, Acceptance)>, EngineError> {
-        let engine = Engine::new(&self.manifest)?;
+        Ok(self.lines_for(changes, &Engine::new(&self.manifest)?))
+    }
+
+    fn lines_for<'a>(
+        &self,
+        changes: impl IntoIterator<Item = &'a Change>,
+        engine: &Engine,
+    ) -> Vec<(Change, Acceptance)> {
         let lines = changes.into_iter().filter_map(|change| {
             let route = change.route();
-            let policy = policy_digest(&self.manifest, &engine, &route).unwrap_or_default();
+            let policy = policy_digest(&self.manifest, engine, &route).unwrap_or_default();
             let accepts = |line: &Acceptance| {
                 line.unsigned().is_none() && line.route == route && line.policy == policy
             };
@@ -119,7 +127,7 @@ impl Lock {
             let line = Acceptance { route, policy, who: String::new(), why: String::new() };
             (!is_accepted).then(|| (change.clone(), line))
         });
-        Ok(lines.collect())
+        lines.collect()
     }
 
     /// The acceptances of another policy than their route has: of an earlier one, or in advance.
@@ -129,16 +137,18 @@ impl Lock {
     /// The policy is not one that the engine accepts.
     pub fn stale(&self) -> Result<Vec<&Acceptance>, EngineError> {
         let engine = Engine::new(&self.manifest)?;
-        let is_stale = |line: &&Acceptance| {
-            line.unsigned().is_some()
-                || policy_digest(&self.manifest, &engine, &line.route).as_ref()
-                    != Some(&line.policy)
-        };
-        Ok(self.accepted.iter().filter(is_stale).collect())
+        let lines = self.accepted.iter();
+        Ok(lines.filter(|line| !line.is_of(&self.manifest, &engine)).collect())
     }
 }
 
 impl Acceptance {
+    /// Whether it is signed, and accepts the policy that its route has.
+    fn is_of(&self, manifest: &Manifest, engine: &Engine) -> bool {
+        self.unsigned().is_none()
+            && policy_digest(manifest, engine, &self.route).as_ref() == Some(&self.policy)
+    }
+
     /// The first empty field, of `who` and `why`.
     pub(super) fn unsigned(&self) -> Option<&'static str> {
         let fields = [("who", &self.who), ("why", &self.why)];

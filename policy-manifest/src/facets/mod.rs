@@ -41,7 +41,7 @@ pub use jsonp::Jsonp;
 pub use limits::{RouteLimits, RouteRate};
 pub(crate) use limits::{exceeds, shown_rate};
 pub use route::{ManifestRoute, RouteKind};
-pub(crate) use route::{WrittenRoute, json, sample};
+pub(crate) use route::{WrittenRoute, filled, json, sample};
 
 use crate::Manifest;
 

@@ -53,36 +53,35 @@ macro_rules! define_route {
         $($(#[$doc:meta])* $field:ident: $Type:ty $(as $Text:ty)? $(=> $FacetEntry:path)?,)*
     ) => {
         /// The effective policy of a path, for those of its methods that have the same one.
-        #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-        #[serde(deny_unknown_fields)]
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
         #[non_exhaustive]
         pub struct ManifestRoute {
             /// The template of the path with its prefix; for a mount or a proxy, the prefix.
             pub path: String,
             /// Its methods. HEAD is served as GET is and not listed, unless it has its own policy.
-            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            #[serde(skip_serializing_if = "Vec::is_empty")]
             pub methods: Vec<String>,
             /// The target that serves it.
-            #[serde(default, skip_serializing_if = "is_default")]
+            #[serde(skip_serializing_if = "is_default")]
             pub kind: RouteKind,
             /// Whether a mount or a proxy takes encoded slashes in the paths below it.
-            #[serde(default, skip_serializing_if = "is_false")]
+            #[serde(skip_serializing_if = "is_false")]
             pub takes_slashes: bool,
             /// Where the tunnels of CONNECT may lead.
-            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            #[serde(skip_serializing_if = "Vec::is_empty")]
             pub targets: Vec<String>,
             /// What serves it, and what is passed on.
-            #[serde(default, skip_serializing_if = "is_default")]
+            #[serde(skip_serializing_if = "is_default")]
             pub target: TargetFacts,
             /// The layers around what serves it, the outermost first, each after its level. They run
             /// behind the gates.
-            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            #[serde(skip_serializing_if = "Vec::is_empty")]
             pub layers: Vec<String>,
             $(#[$auth_doc])*
             pub $auth: $Auth,
             $(
                 $(#[$doc])*
-                #[serde(default, skip_serializing_if = "is_default")]
+                #[serde(skip_serializing_if = "is_default")]
                 pub $field: $Type,
             )*
         }
@@ -229,14 +228,19 @@ impl ManifestRoute {
 
 /// A path that a template matches.
 pub(crate) fn sample(template: &str) -> String {
+    filled(template, "1", "policy/sample")
+}
+
+/// A path that a template matches, with these texts for its parameters and its rest.
+pub(crate) fn filled(template: &str, parameter: &str, rest: &str) -> String {
     let Ok(parsed) = PathTemplate::parse(template) else { return template.to_owned() };
     let mut path = String::new();
     for segment in parsed.segments() {
         path.push('/');
         match segment {
             Segment::Fixed(text) => path += text,
-            Segment::Parameter(_) => path.push('1'),
-            Segment::Rest(_) => path += "policy/sample",
+            Segment::Parameter(_) => path += parameter,
+            Segment::Rest(_) => path += rest,
         }
     }
     if path.is_empty() || template.ends_with('/') {

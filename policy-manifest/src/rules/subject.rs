@@ -6,11 +6,7 @@ use std::{
 };
 
 use http::header::{ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN};
-use policy_core::{
-    auth::OWN_ISSUER,
-    method,
-    path::{PathTemplate, Segment},
-};
+use policy_core::{auth::OWN_ISSUER, method};
 
 use super::{
     CallerKind, CheckError,
@@ -27,6 +23,7 @@ use crate::{
         side::Side,
     },
     engine::{CallerFacts, Decision, EngineError, Login, Outcome},
+    facets::filled,
 };
 
 /// A policy, prepared for questions about it.
@@ -172,11 +169,16 @@ impl Subject {
             if is_parameter { fresh } else { segment }
         });
         let plain = plain.collect::<Vec<_>>().join("/").replace('?', "1");
-        let deep = vec![fresh; self.depth + 1].join("/");
+        let deep = self.rest(self.depth + 1);
         // Stars stand for no text, too.
         let rests = ["", fresh, deep.as_str()].map(|rest| plain.replace("**", rest));
         let paths = rests.iter().flat_map(|path| ["", fresh].map(|text| path.replace('*', text)));
         paths.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// This many segments that no route names.
+    fn rest(&self, depth: usize) -> String {
+        vec![self.fresh.as_str(); depth].join("/")
     }
 
     /// A path of a route by which it serves a method.
@@ -192,7 +194,8 @@ impl Subject {
         };
         let paths = templates
             .iter()
-            .flat_map(|template| [1, self.depth + 1].map(|depth| self.filled(template, depth)));
+            .flat_map(|template| [1, self.depth + 1].map(|depth| (template, self.rest(depth))))
+            .map(|(template, rest)| filled(template, &self.fresh, &rest));
         let engine = &self.side.engine;
         let is_served = |path: &String| match engine.path_number(path) {
             None => engine.elsewhere() == Some(index),
@@ -204,23 +207,6 @@ impl Subject {
             }
         };
         paths.into_iter().find(is_served)
-    }
-
-    fn filled(&self, template: &str, depth: usize) -> String {
-        let Ok(parsed) = PathTemplate::parse(template) else { return template.to_owned() };
-        let mut path = String::new();
-        for segment in parsed.segments() {
-            path.push('/');
-            match segment {
-                Segment::Fixed(text) => path += text,
-                Segment::Parameter(_) => path += &self.fresh,
-                Segment::Rest(_) => path += &vec![self.fresh.as_str(); depth].join("/"),
-            }
-        }
-        if path.is_empty() || template.ends_with('/') {
-            path.push('/');
-        }
-        path
     }
 
     /// A request that gets through, of those that a question is about.

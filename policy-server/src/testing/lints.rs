@@ -1,8 +1,7 @@
 //! The lints over an app's policy, with the suppressions of its lock file.
 
-use std::{fmt, path::PathBuf, time::SystemTime};
+use std::{fmt, path::PathBuf};
 
-use policy_core::time::Timestamp;
 use policy_manifest::{Date, Finding, Manifest, Suppression, lint};
 
 use super::lock::{LockError, Subject, lock_file, read_lock};
@@ -45,8 +44,7 @@ impl fmt::Display for LintError {
 pub(super) fn check(manifest: &Manifest, subject: Subject) -> Result<(), LockError> {
     let lock = lock_file(subject);
     let suppressed = read_lock(&lock)?.map(|lock| lock.suppressed).unwrap_or_default();
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let today = Date::of(Timestamp::from_seconds(now.as_secs()));
+    let today = Date::today();
     let findings = lint(manifest, &suppressed, today).findings.into_iter();
     let (errors, others): (Vec<_>, Vec<_>) = findings.partition(Finding::is_error);
     for finding in &others {

@@ -181,12 +181,15 @@ impl LockTest {
         let unreadable = |error: String| LockError::Unreadable(path.to_owned(), error);
         let update = lock.update(&self.manifest).map_err(|error| unreadable(error.to_string()))?;
         let is_same = lock.manifest == update.lock.manifest;
-        let stale: Vec<_> =
-            lock.accepted.iter().filter(|line| !update.lock.accepted.contains(line)).collect();
         match mode {
-            Mode::Check | Mode::Ci if is_same && stale.is_empty() => Ok(()),
             Mode::Check | Mode::Ci if is_same => {
-                Err(LockError::Stale(path.to_owned(), stale.into_iter().cloned().collect()))
+                match &*lock.stale().map_err(|error| unreadable(error.to_string()))? {
+                    [] => Ok(()),
+                    stale => {
+                        let lines = stale.iter().map(|line| (*line).clone());
+                        Err(LockError::Stale(path.to_owned(), lines.collect()))
+                    }
+                }
             }
             Mode::Check | Mode::Ci => Err(LockError::Changed(path.to_owned(), Box::new(update))),
             Mode::Update if !update.to_accept.is_empty() => {

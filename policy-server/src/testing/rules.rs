@@ -1,8 +1,7 @@
 //! The rules about an app's policy, in `policy.rules` beside its lock file.
 
-use std::{fmt, path::Path, time::SystemTime};
+use std::{fmt, path::Path};
 
-use policy_core::time::Timestamp;
 use policy_manifest::{
     Date, Manifest, Sources,
     rules::{self, CheckedPolicy, RuleProblem, RuleViolation, Rules},
@@ -49,8 +48,7 @@ pub(super) fn check(
     }
     let unusable = |message: String| LockError::Rules(RulesTestError::Unusable(message));
     let rules = Rules::read([file]).map_err(|error| unusable(error.to_string()))?;
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let today = Date::of(Timestamp::from_seconds(now.as_secs()));
+    let today = Date::today();
     let policy = CheckedPolicy { name: subject.package, manifest };
     let checked = rules::check(&rules, &[policy], today);
     let checked = checked.map_err(|error| unusable(error.to_string()))?;

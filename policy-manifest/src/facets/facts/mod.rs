@@ -35,12 +35,10 @@ pub(crate) trait Facts: Default + PartialEq {
 
     /// All changes as one.
     fn change(&self, new: &Self) -> FactChange {
-        let changes = self.changes(new);
-        let of = |effect: fn(Direction) -> bool| changes.iter().any(|(_, it, _)| effect(*it));
-        let direction = Direction::of(of(Direction::opens), of(Direction::narrows));
-        let words = changes.iter().map(|(name, _, words)| format!("{} {words}", in_words(name)));
-        let words: Vec<_> = words.collect();
-        (!words.is_empty()).then(|| (direction.unwrap_or(Direction::Shifts), words.join("; ")))
+        let changes = self.changes(new).into_iter();
+        let named = changes
+            .map(|(name, direction, words)| (direction, format!("{} {words}", in_words(name))));
+        order::joined(named)
     }
 }
 

@@ -1,10 +1,7 @@
 //! Orders of facts: which change admits more. A value that has no order counts as opening, and the words
 //! say so.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Debug,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use policy_core::forwarded::IpNetwork;
 
@@ -28,9 +25,7 @@ pub(crate) fn longer_ms(old: &Option<u64>, new: &Option<u64>) -> FactChange {
 
 /// Numbers of which a smaller one admits more; none is none at all.
 pub(crate) fn fewer(old: &Option<u64>, new: &Option<u64>) -> FactChange {
-    let (direction, words) = more(&Some(old.unwrap_or(0)), &Some(new.unwrap_or(0)))?;
-    let opens = direction.narrows();
-    Some((if opens { Direction::Opens } else { Direction::Narrows }, words))
+    reversed(more(&Some(old.unwrap_or(0)), &Some(new.unwrap_or(0))))
 }
 
 fn numbers(old: Option<u64>, new: Option<u64>, words: fn(u64) -> String) -> FactChange {
@@ -44,25 +39,41 @@ fn numbers(old: Option<u64>, new: Option<u64>, words: fn(u64) -> String) -> Fact
 
 /// A flag that admits more.
 pub(crate) fn opening(old: &bool, new: &bool) -> FactChange {
-    let (direction, words) =
-        if *new { (Direction::Opens, "is on") } else { (Direction::Narrows, "is off") };
-    (old != new).then(|| (direction, words.to_owned()))
+    let words = if *new { "is on" } else { "is off" };
+    Direction::of(*new && !old, *old && !new).map(|direction| (direction, words.to_owned()))
 }
 
 /// A flag that protects.
 pub(crate) fn protecting(old: &bool, new: &bool) -> FactChange {
-    let (direction, words) =
-        if *new { (Direction::Narrows, "is on") } else { (Direction::Opens, "is off") };
-    (old != new).then(|| (direction, words.to_owned()))
+    reversed(opening(old, new))
+}
+
+/// The change in an order the other way round.
+fn reversed(change: FactChange) -> FactChange {
+    let (direction, words) = change?;
+    let reversed = Direction::of(direction.narrows(), direction.opens());
+    Some((reversed.unwrap_or(direction), words))
+}
+
+/// Several changes as one.
+pub(super) fn joined(changes: impl IntoIterator<Item = (Direction, String)>) -> FactChange {
+    let (mut opens, mut narrows, mut words) = (false, false, Vec::new());
+    for (direction, change) in changes {
+        opens |= direction.opens();
+        narrows |= direction.narrows();
+        words.push(change);
+    }
+    let direction = Direction::of(opens, narrows).unwrap_or(Direction::Shifts);
+    (!words.is_empty()).then(|| (direction, words.join("; ")))
 }
 
 /// A value that changes responses, and admits nobody.
-pub(crate) fn shifting<T: Debug + PartialEq + serde::Serialize>(old: &T, new: &T) -> FactChange {
+pub(crate) fn shifting<T: PartialEq + serde::Serialize>(old: &T, new: &T) -> FactChange {
     (old != new).then(|| (Direction::Shifts, format!("was {}, is {}", shown(old), shown(new))))
 }
 
 /// A value without an order.
-pub(crate) fn unordered<T: Debug + PartialEq + serde::Serialize>(old: &T, new: &T) -> FactChange {
+pub(crate) fn unordered<T: PartialEq + serde::Serialize>(old: &T, new: &T) -> FactChange {
     (old != new).then(|| {
         let words =
             format!("was {}, is {}: it cannot be shown to be as strict", shown(old), shown(new));
@@ -90,9 +101,7 @@ pub(crate) fn members(old: &[String], new: &[String]) -> FactChange {
 
 /// A set of requirements: fewer members admit more.
 pub(crate) fn requirements(old: &[String], new: &[String]) -> FactChange {
-    let (direction, words) = members(old, new)?;
-    let direction = Direction::of(direction.narrows(), direction.opens())?;
-    Some((direction, words))
+    reversed(members(old, new))
 }
 
 /// Networks, each after its format. One inside another of the same format adds nothing.
@@ -139,21 +148,14 @@ pub(crate) fn by_name<T: Facts>(
     new: &BTreeMap<String, T>,
 ) -> FactChange {
     let names: BTreeSet<_> = old.keys().chain(new.keys()).collect();
-    let (mut opens, mut narrows, mut words) = (false, false, Vec::new());
-    for name in names {
-        match (old.get(name), new.get(name)) {
-            (Some(old), Some(new)) => {
-                let Some((direction, change)) = old.change(new) else { continue };
-                opens |= direction.opens();
-                narrows |= direction.narrows();
-                words.push(format!("`{name}` {change}"));
-            }
-            (None, _) => words.push(format!("`{name}` is new")),
-            (_, None) => words.push(format!("`{name}` is gone")),
-        }
-    }
-    let direction = Direction::of(opens, narrows).unwrap_or(Direction::Shifts);
-    (!words.is_empty()).then(|| (direction, words.join("; ")))
+    joined(names.into_iter().filter_map(|name| {
+        let (direction, words) = match (old.get(name), new.get(name)) {
+            (Some(old), Some(new)) => old.change(new)?,
+            (None, _) => (Direction::Shifts, "is new".to_owned()),
+            (_, None) => (Direction::Shifts, "is gone".to_owned()),
+        };
+        Some((direction, format!("`{name}` {words}")))
+    }))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{FactChange, Facts as _, facts, order};
-use crate::facets::{Direction, sets};
+use crate::facets::sets;
 
 facts! {
     /// The tokens of an app.
@@ -86,9 +86,5 @@ fn issuers(old: &[IssuerFacts], new: &[IssuerFacts]) -> FactChange {
         let (direction, words) = old.change(new.get(name)?)?;
         Some((direction, format!("`{name}` {words}")))
     });
-    let all: Vec<_> = of_names.into_iter().chain(changed).collect();
-    let of = |effect: fn(Direction) -> bool| all.iter().any(|(it, _)| effect(*it));
-    let direction = Direction::of(of(Direction::opens), of(Direction::narrows));
-    let words: Vec<_> = all.into_iter().map(|(_, words)| words).collect();
-    (!words.is_empty()).then(|| (direction.unwrap_or(Direction::Shifts), words.join("; ")))
+    order::joined(of_names.into_iter().chain(changed))
 }
