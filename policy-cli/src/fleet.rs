@@ -14,7 +14,7 @@ use crate::{
     input::{self, Input},
 };
 
-/// Many policies, instead of that of one package.
+/// The policies of many services, in place of one package's.
 #[derive(Debug, Args)]
 pub(crate) struct FleetArguments {
     /// Policies of many services: lock files, folders, in which all lock files are found, and lists of

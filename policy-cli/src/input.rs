@@ -57,10 +57,14 @@ pub(crate) struct LockFile {
     workspace: PathBuf,
 }
 
+/// The root of the repository in which a path is.
+pub(crate) fn repository_of(path: &Path) -> Option<&Path> {
+    path.ancestors().find(|folder| folder.join(".git").exists())
+}
+
 impl LockFile {
     fn new(path: &Path, workspace: &Path, text: String) -> Self {
-        let is_root = |folder: &&Path| folder.join(".git").exists();
-        let root = workspace.ancestors().find(is_root).unwrap_or(workspace);
+        let root = repository_of(workspace).unwrap_or(workspace);
         let from_root = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_owned();
         let path = from_root(path).display().to_string();
         Self { path, text, workspace: from_root(workspace) }
@@ -71,7 +75,7 @@ impl LockFile {
         let name = path.file_name()?.to_str()?;
         let is_lock = name.starts_with("policy.") && name.ends_with(".lock");
         let path = path.canonicalize().ok().filter(|_| is_lock)?;
-        let root = path.ancestors().find(|folder| folder.join(".git").exists())?;
+        let root = repository_of(&path)?;
         Some(Self::new(&path, root, text.to_owned()))
     }
 

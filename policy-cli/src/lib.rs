@@ -16,6 +16,7 @@ mod markdown;
 mod output;
 mod package;
 mod sarif;
+mod shown;
 
 use std::{collections::BTreeMap, env, ffi::OsString, process::ExitCode};
 

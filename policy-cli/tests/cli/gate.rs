@@ -7,7 +7,7 @@ use crate::{
     run::{Ran, folder, run_in},
 };
 
-/// The shop, with these routes open to everybody.
+/// The shop, in which everybody may call these routes.
 fn opened(paths: &[&str]) -> Manifest {
     let mut manifest = shop();
     let routes = manifest.routes.iter_mut().filter(|route| paths.contains(&route.path.as_str()));

@@ -62,7 +62,7 @@ pub(super) enum Purpose {
     Method,
     /// TRACE.
     Trace,
-    /// A path that ends as that of a static file, with a credential and then without one.
+    /// A path with the ending of a static file, with a credential and then without one.
     StaticFile,
     /// The login that the user of the command names. No plan has it.
     Login,

@@ -7,11 +7,9 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     process::ExitCode,
-    time::SystemTime,
 };
 
 use clap::{Args, ValueEnum};
-use policy_core::time::Timestamp;
 use policy_manifest::{
     Date,
     rules::{CheckError, CheckedPolicy, Rules, RulesError, check},
@@ -71,8 +69,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         [] => vec![Input::read_package(&arguments.package, output)?],
         named => fleet::read(named)?,
     };
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let today = Date::of(Timestamp::from_seconds(now.as_secs()));
+    let today = Date::today();
     let mut groups = Vec::new();
     for (rules, inputs) in groups_of(&arguments.rules, inputs)? {
         let policies: Vec<_> = inputs

@@ -11,15 +11,13 @@ use serde_json::{Value, json};
 use crate::{
     commands::diff::witness,
     escape::printable,
-    input::Input,
+    input::{Input, repository_of},
     lines::Lines,
     markdown::{code, with_code, words},
     output::{BOLD, DIM},
     sarif::{self, SarifFinding, SarifLevel, SarifLocation},
+    shown,
 };
-
-/// More routes of one violation are counted in texts.
-const SHOWN_ROUTES: usize = 8;
 
 /// Policies that were checked by the same rules.
 #[derive(Debug)]
@@ -34,7 +32,7 @@ impl Group {
         self.inputs.get(violation.policy)
     }
 
-    /// The source line that decided, else that of the lock file.
+    /// The source line that decided; without one, the line of the lock file.
     fn line_of(&self, violation: &RuleViolation) -> Option<SarifLocation> {
         let input = self.input(violation)?;
         let source = input.sources.as_ref().and_then(|sources| violation.source(sources));
@@ -49,12 +47,8 @@ impl Group {
 
     /// The facts about a violation, in order.
     pub(super) fn facts(&self, violation: &RuleViolation) -> Vec<(&'static str, String)> {
-        let shown: Vec<_> =
-            violation.routes.iter().take(SHOWN_ROUTES).map(String::as_str).collect();
-        let more = violation.routes.len() - shown.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let name = self.input(violation).map(|input| input.name.clone()).unwrap_or_default();
-        let mut facts = vec![("policy", name), ("at", shown.join("; ") + &more)];
+        let mut facts = vec![("policy", name), ("at", shown::routes(&violation.routes))];
         facts.extend(violation.witness.iter().map(|witness| ("witness", witness.to_string())));
         facts.extend(self.curl(violation).map(|line| ("curl", line)));
         if !violation.rule.why.is_empty() {
@@ -248,10 +242,7 @@ fn message(violation: &RuleViolation) -> String {
 /// The path of a file from the root of its repository.
 fn below_repository(file: &str) -> String {
     let path = Path::new(file).canonicalize().ok();
-    let below = path.as_deref().and_then(|path| {
-        let root = path.ancestors().find(|folder| folder.join(".git").exists())?;
-        path.strip_prefix(root).ok()
-    });
+    let below = path.as_deref().and_then(|path| path.strip_prefix(repository_of(path)?).ok());
     below.map_or_else(|| file.to_owned(), |below| below.display().to_string())
 }
 

@@ -96,9 +96,3 @@ impl Cause<'_> {
         }
     }
 }
-
-/// The first entries of a list, and how many more there are.
-pub(super) fn first<T>(list: &[T], most: usize) -> (&[T], usize) {
-    let (shown, rest) = list.split_at_checked(most).unwrap_or((list, &[]));
-    (shown, rest.len())
-}

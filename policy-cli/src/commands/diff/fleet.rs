@@ -13,6 +13,7 @@ use crate::{
     input::Input,
     markdown::words,
     output::{BOLD, Output},
+    shown,
 };
 
 /// More services that differ are counted in texts.
@@ -36,11 +37,9 @@ impl ComparedFleets {
                 Ok(diff) if diff.is_empty() => {}
                 Ok(diff) => differing.push((name, Compared { old, new, diff })),
                 Err(error) => {
-                    let Failure { message, .. } = failure(&error);
-                    problems.push(Failure {
-                        message: format!("`{name}`: {message}"),
-                        ..failure(&error)
-                    });
+                    let failure = failure(&error);
+                    let message = format!("`{name}`: {}", failure.message);
+                    problems.push(Failure { message, ..failure });
                 }
             }
         }
@@ -179,6 +178,6 @@ fn of_service(Input { name, manifest, .. }: &Input) -> String {
 }
 
 fn more(all: usize, before: &str) -> String {
-    let more = all.checked_sub(SHOWN).filter(|more| *more > 0);
-    more.map(|more| format!("{before}and {more} more\n")).unwrap_or_default()
+    let more = shown::more(all, SHOWN);
+    more.map(|more| format!("{before}{more}\n")).unwrap_or_default()
 }

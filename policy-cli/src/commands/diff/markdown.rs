@@ -4,13 +4,14 @@ use policy_manifest::diff::{Axis, Case, PathMethods};
 
 use super::{
     Compared,
-    causes::{Alike, Cause, first},
+    causes::{Alike, Cause},
     text::PLACES,
     witness,
 };
 use crate::{
     escape::printable,
     markdown::{code, words},
+    shown::{first, more},
 };
 
 pub(super) fn render(compared: &Compared, most: usize) -> String {
@@ -66,12 +67,8 @@ fn add_cause(text: &mut String, compared: &Compared, cause: &Cause<'_>) {
 
 /// The first places, and the number of the others.
 fn in_line<'a>(places: impl ExactSizeIterator<Item = &'a PathMethods>) -> String {
-    let more = places.len().saturating_sub(PLACES);
-    let shown: Vec<_> = places.take(PLACES).map(|place| code(&place.words())).collect();
-    match more {
-        0 => shown.join(", "),
-        more => format!("{}, and {more} more", shown.join(", ")),
-    }
+    let more = more(places.len(), PLACES);
+    places.take(PLACES).map(|place| code(&place.words())).chain(more).collect::<Vec<_>>().join(", ")
 }
 
 fn add_case(text: &mut String, compared: &Compared, axis: Axis, case: &Case) {

@@ -6,12 +6,13 @@ use policy_manifest::diff::{Axis, Case, PathMethods};
 
 use super::{
     Compared,
-    causes::{Alike, Cause, first},
+    causes::{Alike, Cause},
     witness,
 };
 use crate::{
     escape::printable,
     output::{BOLD, DIM},
+    shown::{first, more},
 };
 
 /// More places of one finding are counted.
@@ -65,12 +66,12 @@ fn add_cause(text: &mut String, compared: &Compared, cause: &Cause<'_>) {
 }
 
 fn add_places<'a>(text: &mut String, places: impl ExactSizeIterator<Item = &'a PathMethods>) {
-    let more = places.len().saturating_sub(PLACES);
+    let more = more(places.len(), PLACES);
     for place in places.take(PLACES) {
         let _ = writeln!(text, "  {BOLD}{}{BOLD:#}", printable(&place.words()));
     }
-    if more > 0 {
-        let _ = writeln!(text, "  and {more} more");
+    if let Some(more) = more {
+        let _ = writeln!(text, "  {more}");
     }
 }
 

@@ -11,6 +11,7 @@ use crate::{
     markdown::{code, words},
     output::{BOLD, DIM},
     sarif,
+    shown::{self, more},
 };
 
 /// More services with findings are counted in texts.
@@ -52,8 +53,11 @@ impl<'a> FleetReport<'a> {
                 let (lint, severity) = (finding.lint, finding.severity());
                 let (message, code) = (lint.message(), lint.code());
                 let _ = writeln!(text, "  {severity}: {message} {DIM}({code}){DIM:#}");
-                let _ =
-                    writeln!(text, "    {DIM}at{DIM:#} {}", printable(&Report::places(finding)));
+                let _ = writeln!(
+                    text,
+                    "    {DIM}at{DIM:#} {}",
+                    printable(&shown::routes(&finding.routes))
+                );
             }
             if let Some(more) = more(findings.len(), SHOWN_FINDINGS) {
                 let _ = writeln!(text, "  {more}");
@@ -72,7 +76,7 @@ impl<'a> FleetReport<'a> {
             for finding in findings.iter().take(SHOWN_FINDINGS) {
                 let (lint, severity) = (finding.lint, finding.severity());
                 let (message, of) = (words(lint.message()), code(lint.code()));
-                let places = code(&Report::places(finding));
+                let places = code(&shown::routes(&finding.routes));
                 let _ = writeln!(text, "- {severity}: {message} ({of}) at {places}");
             }
             if let Some(more) = more(findings.len(), SHOWN_FINDINGS) {
@@ -142,8 +146,4 @@ impl<'a> FleetReport<'a> {
         }
         summary
     }
-}
-
-fn more(all: usize, shown: usize) -> Option<String> {
-    all.checked_sub(shown).filter(|more| *more > 0).map(|more| format!("and {more} more"))
 }

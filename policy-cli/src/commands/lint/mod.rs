@@ -3,10 +3,9 @@
 mod fleet;
 mod report;
 
-use std::{process::ExitCode, time::SystemTime};
+use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use policy_core::time::Timestamp;
 use policy_manifest::{Date, Finding, FindingSeverity, Linted, Sources, engine::Engine, lint};
 
 use self::{fleet::FleetReport, report::Report};
@@ -20,7 +19,8 @@ use crate::{
 
 /// Find oddities in the policy of an app.
 ///
-/// What it finds is legal, and perhaps more than was meant, or of no use. Each finding has a severity, by who gains what with whose authority, and is sure or a guess. What is
+/// What it finds is legal, and perhaps more than was meant, or of no use. Each finding has a severity, by
+/// who gains what with whose authority, and is sure or a guess. What is
 /// sure and of medium severity or worse fails, as in the tests of `policy_tests!`; so do suppressions
 /// that have ended, suppress nothing or are not signed. A line in `suppressed` of policy.lock suppresses
 /// a finding, with who and why.
@@ -111,8 +111,7 @@ impl Checked {
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let today = Date::of(Timestamp::from_seconds(now.as_secs()));
+    let today = Date::today();
     let deny = arguments.deny.map(Deny::severity);
     let fails = |finding: &Finding| {
         finding.is_error() || deny.is_some_and(|deny| finding.severity() >= deny)

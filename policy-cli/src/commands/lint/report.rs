@@ -12,10 +12,8 @@ use crate::{
     markdown::{code, with_code, words},
     output::{BOLD, DIM},
     sarif::{self, SarifFinding, SarifLevel, SarifLocation},
+    shown,
 };
-
-/// More routes of one finding are counted in texts.
-const SHOWN_ROUTES: usize = 8;
 
 /// What was found.
 #[derive(Debug)]
@@ -69,7 +67,7 @@ impl Report<'_> {
         if !finding.about.is_empty() {
             facts.push(("about", finding.about.clone()));
         }
-        facts.push(("at", Self::places(finding)));
+        facts.push(("at", shown::routes(&finding.routes)));
         facts.extend(finding.gain.map(|gain| ("gain", gain.to_string())));
         facts.extend(finding.witness.clone().map(|witness| ("witness", witness)));
         if finding.lint.confidence() == Confidence::Heuristic {
@@ -84,14 +82,6 @@ impl Report<'_> {
             facts.extend(line.map(|line| ("leave", line.to_string())));
         }
         facts
-    }
-
-    /// The routes of a finding.
-    pub(super) fn places(finding: &Finding) -> String {
-        let shown: Vec<_> = finding.routes.iter().take(SHOWN_ROUTES).map(String::as_str).collect();
-        let more = finding.routes.len() - shown.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        shown.join("; ") + &more
     }
 
     pub(super) fn summary(&self) -> String {

@@ -9,7 +9,7 @@ use policy_manifest::{
 use serde_json::{Value, json};
 
 use super::{filter::Selected, json::render, view::Section};
-use crate::input::Input;
+use crate::{input::Input, shown::more};
 
 /// A service and those of its routes that are shown.
 #[derive(Debug)]
@@ -48,9 +48,9 @@ pub(super) fn sections(fleet: &[Shown<'_>]) -> Vec<Section> {
         calls.entry(relation.from).or_default().push(relation.words());
     }
     let calls = calls.into_iter().map(|(from, mut words)| {
-        let more = words.len().saturating_sub(SHOWN_CALLS);
+        let more = more(words.len(), SHOWN_CALLS);
         words.truncate(SHOWN_CALLS);
-        words.extend((more > 0).then(|| format!("and {more} more")));
+        words.extend(more);
         (from.to_owned(), Cell::list(words))
     });
     let calls = Section { title: "Who may call whom", facts: calls.collect() };

@@ -1,0 +1,37 @@
+//! What texts show of long lists: the first entries, and how many more there are.
+
+/// The routes of a finding that are shown.
+const ROUTES: usize = 8;
+
+/// The first entries of a list, and how many more there are.
+pub(crate) fn first<T>(list: &[T], most: usize) -> (&[T], usize) {
+    let (shown, rest) = list.split_at_checked(most).unwrap_or((list, &[]));
+    (shown, rest.len())
+}
+
+/// Says how many entries are not shown, if there are any.
+pub(crate) fn more(all: usize, shown: usize) -> Option<String> {
+    all.checked_sub(shown).filter(|more| *more > 0).map(|more| format!("and {more} more"))
+}
+
+/// The first routes in one line, and how many more there are.
+pub(crate) fn routes(routes: &[String]) -> String {
+    let (shown, _) = first(routes, ROUTES);
+    let more = more(routes.len(), ROUTES).map(|more| format!(" {more}"));
+    shown.join("; ") + &more.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_shown_is_counted() {
+        let list: Vec<_> = (0..9).map(|number| format!("/{number}")).collect();
+        assert_eq!(first(&list, 9), (&*list, 0));
+        assert_eq!(first(&list, 0).1, 9);
+        assert_eq!((more(8, 8), more(9, 8)), (None, Some("and 1 more".to_owned())));
+        assert_eq!(routes(&list), "/0; /1; /2; /3; /4; /5; /6; /7 and 1 more");
+        assert_eq!(routes(&list[..8]), "/0; /1; /2; /3; /4; /5; /6; /7");
+    }
+}
