@@ -1,6 +1,6 @@
 //! Every setter changes the manifest, or is in the list of `docs/review.md`.
 
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
 
 use policy_core::{secret::SecretKey, token::Key};
 use policy_manifest::{Direction, Manifest, changes};
@@ -12,6 +12,7 @@ use policy_server::{
     store::{LimitPolicy, MemoryStore},
     tokens::{Issuer, OnStale, TokenSettings},
 };
+use policy_tests::public_api::{root, setters};
 
 use super::*;
 
@@ -375,10 +376,9 @@ fn every_setter_changes_the_manifest_or_is_listed() {
     of_connections(&mut tried);
     assert!(tried.others.is_empty(), "{}", tried.others.join("\n"));
     let left_out = left_out();
-    let mut setters = BTreeSet::new();
-    for of in &tried.types {
-        setters.extend(setters_of(of));
-    }
+    let is_of =
+        |setter: &String| setter.split("::").next().is_some_and(|of| tried.types.contains(of));
+    let setters: BTreeSet<_> = setters("policy-server").into_iter().filter(is_of).collect();
     let told: BTreeSet<_> = tried.setters.union(&left_out).cloned().collect();
     let missing: Vec<_> = setters.difference(&told).collect();
     assert!(missing.is_empty(), "neither in a manifest nor left out: {missing:?}");
@@ -397,29 +397,4 @@ fn left_out() -> BTreeSet<String> {
     let rows = rows.take_while(|line| line.starts_with('|')).skip(2);
     let names = rows.flat_map(|row| row.split('|').nth(1).unwrap_or_default().split(", "));
     names.map(|name| name.trim().trim_matches('`').to_owned()).collect()
-}
-
-/// The methods of a type that take and return it, by the list of the public API.
-fn setters_of(of: &str) -> BTreeSet<String> {
-    let text = fs::read_to_string(root().join("ui/api/policy-server.txt")).unwrap();
-    let mut found = BTreeSet::new();
-    for line in text.lines().filter(|line| line.contains("(self") && line.ends_with("-> Self")) {
-        let Some((head, _)) = line.split_once("(self") else { continue };
-        let path = head.split('<').next().unwrap_or_default();
-        let of_generics = head.rsplit_once(">::").map(|(_, name)| name);
-        let Some((kind, name)) = path.rsplit_once("::") else { continue };
-        let (kind, name) = match of_generics {
-            // `App<S>::auth`, and a method with type parameters of its own, `Tunnel::private<T: ..>`.
-            Some(name) if !path.ends_with(name) => (path, name),
-            _ => (kind, name),
-        };
-        if kind.rsplit("::").next() == Some(of) {
-            found.insert(format!("{of}::{name}"));
-        }
-    }
-    found
-}
-
-fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }

@@ -8,6 +8,7 @@
     reason = "what a test cannot do without fails it"
 )]
 
+mod called_setters;
 mod changed_bodies;
 mod complete_manifest;
 mod compositions;

@@ -32,6 +32,7 @@ pub mod port;
 pub mod postgres;
 pub mod process;
 pub mod program;
+pub mod public_api;
 pub mod random;
 pub mod redis;
 pub mod redis_cluster;

@@ -1,13 +1,9 @@
 //! Every public setter is called in a test. That does not prove its effect, but without a call no test
 //! could notice one.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by it")]
+use std::{collections::BTreeSet, fs, path::PathBuf};
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use policy_tests::public_api::{root, setters};
 
 /// Setters that only product code calls, each with a test of its effect there.
 const SHOWN_OTHERWISE: [(&str, &str); 5] = [
@@ -46,34 +42,6 @@ fn every_setter_is_called_in_a_test() {
     assert!(count > 250, "only {count} setters were seen");
 }
 
-/// The methods that take a value and return it changed, as `Type::name`.
-fn setters(package: &str) -> BTreeSet<String> {
-    let text = fs::read_to_string(root().join(format!("ui/api/{package}.txt"))).unwrap();
-    let setters = text.lines().map(without_generics).filter_map(|line| {
-        let (head, rest) = line.split_once("(self")?;
-        let (_, result) = rest.rsplit_once("-> ")?;
-        let mut names = head.split_once("fn ")?.1.rsplit("::");
-        let (name, kind) = (names.next()?, names.next()?);
-        (result.trim() == "Self").then(|| format!("{kind}::{name}"))
-    });
-    setters.collect()
-}
-
-/// A line without the text in angle brackets, except the `Self` of a result.
-fn without_generics(line: &str) -> String {
-    let (mut depth, mut before, mut text) = (0_usize, ' ', String::new());
-    for character in line.replace("core::result::Result<Self,", "Self<").chars() {
-        match character {
-            '<' => depth += 1,
-            '>' if before != '-' => depth = depth.saturating_sub(1),
-            other if depth == 0 => text.push(other),
-            _ => (),
-        }
-        before = character;
-    }
-    text
-}
-
 /// The files of tests, and the part of other files after the first `cfg(test)`.
 fn test_code() -> Vec<String> {
     let mut found = Vec::new();
@@ -102,8 +70,4 @@ fn test_code() -> Vec<String> {
     }
     assert!(found.len() > 300, "only {} files were seen", found.len());
     found
-}
-
-fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
