@@ -103,8 +103,14 @@ pub fn diff(old: &Manifest, new: &Manifest) -> Result<Diff, DiffError> {
         findings.push(group.finding((&sides.0, &sides.1), &changes)?);
         covered.add(group, number);
     }
-    let is_explained =
-        |change: &&Change| findings.iter().any(|finding| finding.changes.contains(change));
+    // What opens is not explained by requests that lose access: JSONP refuses requests without a
+    // callback, and lets every page read the response to those with one.
+    let is_explained = |change: &&Change| {
+        findings.iter().any(|finding: &DiffFinding| {
+            let is_told = finding.axis == Axis::Widened || !change.direction.opens();
+            is_told && finding.changes.contains(change)
+        })
+    };
     let changes = changes.iter().filter(|change| !is_explained(change)).cloned().collect();
     Ok(Diff { findings, changes, sides, covered })
 }

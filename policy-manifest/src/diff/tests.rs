@@ -262,6 +262,23 @@ fn scripts_and_isolation_are_compared() {
     assert!(has("narrowed", "`cb=a.show`") && has("widened", "images, frames"), "{script:?}");
 }
 
+/// Requests without a callback are refused now, which explains nothing about those with one.
+#[test]
+fn a_callback_opens_a_route_that_every_page_may_embed() {
+    let mut route = ManifestRoute::handler("/prices", ["GET"], Auth::Public);
+    let old = app(vec![route.clone()]);
+    route.jsonp = Some(Jsonp { callback: "cb".to_owned(), dotted: false });
+    let new = app(vec![route]);
+    let opening = |old, new| {
+        let changes = diff(old, new).unwrap().changes;
+        changes.iter().filter(|change| change.direction.opens()).map(|it| it.facet).collect()
+    };
+    let found: Vec<_> = opening(&old, &new);
+    assert_eq!(found, ["jsonp"]);
+    let reversed: Vec<_> = opening(&new, &old);
+    assert!(reversed.is_empty(), "{reversed:?}");
+}
+
 #[test]
 fn encoded_slashes_are_compared() {
     let of = |path: &str| app(vec![ManifestRoute::handler(path, ["GET"], Auth::Public)]);
