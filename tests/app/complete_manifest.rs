@@ -190,7 +190,7 @@ fn of_targets(tried: &mut Tried) {
             ("idle_timeout", Opens, |proxy| proxy.idle_timeout(minutes(9))),
             ("methods", Narrows, |proxy| proxy.methods([Method::GET])),
             ("policies", Opens, |proxy| proxy.policies(Policies::new().cors(SHARED))),
-            ("public", Opens, |proxy| proxy.public()),
+            ("public", OpensAndNarrows, |proxy| proxy.public()),
             ("root_certificates", Opens, |proxy| proxy.root_certificates("/etc/own.pem")),
             ("strip_prefix", Opens, |proxy| proxy.strip_prefix()),
             ("new", Opens, |_| ReverseProxy::new("/p", "http://127.0.0.1:9/admin").auth(ADMIN)),

@@ -61,22 +61,18 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     if old.route.csrf == new.route.csrf {
         return None;
     }
-    let laxness = |csrf: &Csrf| match csrf {
-        Csrf::Token => 0,
-        Csrf::OriginElseToken => 1,
-        Csrf::Origin => 2,
-        Csrf::Exempt(_) => 3,
-    };
     let protects = |route: &ManifestRoute| {
         route.is_ambient() && route.methods.iter().any(|method| !is_safe(method))
             || matches!(route.kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback)
     };
-    let direction = match laxness(&new.route.csrf).cmp(&laxness(&old.route.csrf)) {
-        _ if !protects(old.route) && !protects(new.route) => Direction::Shifts,
-        std::cmp::Ordering::Greater => Direction::Opens,
-        std::cmp::Ordering::Less => Direction::Narrows,
-        std::cmp::Ordering::Equal => Direction::Shifts,
-    };
+    let [before, after] = [old, new].map(|side| admits(&side.route.csrf));
+    let gains =
+        |less: [bool; 3], more: [bool; 3]| less.iter().zip(more).any(|(less, more)| more && !less);
+    let direction = match protects(old.route) || protects(new.route) {
+        true => Direction::of(gains(before, after), gains(after, before)),
+        false => None,
+    }
+    .unwrap_or(Direction::Shifts);
     let words = |csrf: &Csrf| match csrf {
         Csrf::Token => "token".to_owned(),
         Csrf::OriginElseToken => "origin_else_token".to_owned(),
@@ -84,6 +80,17 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
         Csrf::Exempt(reason) => format!("exempt = {reason:?}"),
     };
     Some((direction, format!("was `{}`, is `{}`", words(&old.route.csrf), words(&new.route.csrf))))
+}
+
+/// Whether requests with a session are admitted: with a trusted origin and no token, with no origin and a
+/// token, and with another origin.
+fn admits(csrf: &Csrf) -> [bool; 3] {
+    match csrf {
+        Csrf::Token => [false, true, false],
+        Csrf::OriginElseToken => [true, true, false],
+        Csrf::Origin => [true, false, false],
+        Csrf::Exempt(_) => [true, true, true],
+    }
 }
 
 /// The CSRF protection, where browsers send a credential with requests that are not safe.
@@ -108,6 +115,12 @@ fn cell(ShownRoute { route, .. }: ShownRoute<'_>) -> Cell {
 
 #[cfg(test)]
 mod tests {
+    use http::{HeaderValue, Method};
+    use policy_core::{
+        csrf::{OriginFacts, Provenance, TokenVerdict},
+        head::Single,
+    };
+
     use super::{
         super::{Auth, RouteRequirement},
         *,
@@ -115,6 +128,39 @@ mod tests {
 
     fn subject(route: &ManifestRoute) -> ShownRoute<'_> {
         ShownRoute { route, sources: None, header_sets: &[] }
+    }
+
+    /// What each policy admits is what gate 8 admits.
+    #[test]
+    fn the_order_of_policies_is_the_order_of_decisions() {
+        let sent = |origin: Option<&'static str>| {
+            let value = origin.map(HeaderValue::from_static);
+            let facts = OriginFacts {
+                method: &Method::POST,
+                is_upgrade: false,
+                origin: value.as_ref().map_or(Single::Absent, Single::One),
+                sec_fetch_site: Single::Absent,
+                sec_fetch_mode: Single::Absent,
+                referer: Single::Absent,
+            };
+            Provenance::of(&facts, |origin| origin == b"https://own.example", |_| false)
+        };
+        let invalid = Some(TokenVerdict::Invalid);
+        let valid = Some(TokenVerdict::Valid);
+        for policy in [
+            CsrfPolicy::Token,
+            CsrfPolicy::OriginElseToken,
+            CsrfPolicy::Origin,
+            CsrfPolicy::Exempt("a webhook"),
+        ] {
+            let decided = [
+                (Some("https://own.example"), invalid),
+                (None, valid),
+                (Some("https://other.example"), valid),
+            ]
+            .map(|(origin, token)| sent(origin).admit(policy, || token).is_ok());
+            assert_eq!(admits(&Csrf::from(&policy)), decided, "{policy:?}");
+        }
     }
 
     #[test]
