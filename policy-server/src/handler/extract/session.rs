@@ -64,7 +64,8 @@ fn auth(parts: &Parts) -> Result<&RequestAuth, ContextRejection> {
 ///
 /// Unsafe requests with a session must carry it, as the header `x-csrf-token` or the form field
 /// `csrf_token`. Without a session there is no token, and none is needed: then only the origin of
-/// the request is checked. The response is not cached.
+/// the request is checked. The response is not cached. As for [`Session`](crate::Session), a request
+/// that may not use the session is refused.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -100,8 +101,7 @@ impl<S: Send + Sync> FromRequestParts<S> for CsrfToken {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
         let refused = |denied: Denied| ContextRejection::refused(denied.into_problem());
-        let session = auth(parts)?.session(&parts.headers).map_err(refused)?;
-        session.load().await.map_err(|_logged| refused(Denied::unchecked()))?;
+        let session = auth(parts)?.checked_session(&parts.headers).await.map_err(refused)?;
         session.csrf_token().map(Self).map_err(ContextRejection::refused)
     }
 }
