@@ -97,7 +97,7 @@ pub fn explain(
     });
     let decision = engine.decide(request, caller);
     let method = method_of(request);
-    // No policy answers some preflights; they are about the route of the request that they announce.
+    // A request that is refused before it is routed is about the route that would serve it.
     let route = engine.route(&decision).or_else(|| engine.serving(&method, request.uri().path()));
     let place = route.map(|route| (route.path.clone(), route.methods.clone()));
     let gates = Gate::ALL.into_iter().map(|gate| {

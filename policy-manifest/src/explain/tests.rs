@@ -190,6 +190,14 @@ fn a_preflight_that_no_policy_answers_is_about_its_route() {
 }
 
 #[test]
+fn a_request_that_is_refused_before_it_is_routed_is_about_its_route() {
+    let sent = request("PUT", "/orders/1", &[("host", "again.example")]);
+    let found = explained(&sent, &RequestCredentials::default());
+    assert_eq!(found.decision.refusal(), Some(Refusal::HostRepeated));
+    assert_eq!(found.route.unwrap().0, "/orders/{id}");
+}
+
+#[test]
 fn no_page_sends_a_forbidden_method() {
     for origin in [APP, "https://evil.example"] {
         let sent = request("TRACE", "/orders", &[("origin", origin)]);

@@ -86,8 +86,7 @@ fn is_exempt(route: &ManifestRoute, segments: &[String], area: &[String]) -> boo
     is_page || is_found || is_entrance(segments.split_at(area.len()).1)
 }
 
-/// At least this many routes show what is usual, and there are this many times as many of them as of the
-/// others.
+/// Routes show what is usual if there are this many times as many of them as of the others.
 const USUAL: usize = 3;
 
 /// The routes of an area for staff that need less than most of its routes.
@@ -96,7 +95,7 @@ fn outliers(area: &str, routes: &[Sibling<'_>]) -> Vec<Finding> {
         let (guarded, less): (Vec<Sibling<'_>>, Vec<_>) =
             routes.iter().partition(|sibling| sibling.guard >= usual);
         let count = endpoints(&guarded);
-        if count < USUAL || endpoints(&less).saturating_mul(USUAL) > count {
+        if endpoints(&less).saturating_mul(USUAL) > count {
             continue;
         }
         let about = format!("the {count} others below `{area}` need {}", usual.words());
