@@ -36,6 +36,7 @@ mod starts;
 mod streams;
 mod targets;
 mod tokens;
+mod witnesses;
 
 use std::{
     sync::{

@@ -1,0 +1,852 @@
+//! The pairs, by what a change of the policy is about.
+
+use std::convert::Infallible;
+
+use axum::response::Html;
+use policy_server::{
+    CachePolicy, CsrfPolicy, Fallback, HeadersPolicy, Isolation, Limits, Mount, Rate, Request,
+    ReverseProxy, TrailingSlash,
+    http::Method,
+    policy::{
+        Frame,
+        csp::{Directive, Name, Source},
+    },
+    session::{SameSite, days, minutes},
+};
+use tower::service_fn;
+
+use super::{Effect, Effect::*, Pair, token_settings};
+use crate::*;
+
+const USER: AuthRequirement = AuthRequirement::session();
+const ADMIN: AuthRequirement = USER.roles(&["admin"]);
+const PROGRAM: AuthRequirement = AuthRequirement::token();
+const READER: AuthRequirement = PROGRAM.scopes(&["orders:read"]);
+
+const A: CorsPolicy = CorsPolicy::origins(&["https://a.example"]).build();
+const A_AND_B: CorsPolicy =
+    CorsPolicy::origins(&["https://a.example", "https://b.example"]).build();
+const ANY: CorsPolicy = CorsPolicy::origins(&["*"]).build();
+const BOTH_LOGGED_IN: CorsPolicy =
+    CorsPolicy::origins(&["https://a.example", "https://b.example"]).credentials().build();
+const LOGGED_IN: CorsPolicy = CorsPolicy::origins(&["https://a.example"]).credentials().build();
+
+/// A pair that is weaker in one direction only.
+fn pair(
+    name: &'static str,
+    effect: Effect,
+    old: fn(App<()>, &str) -> App<()>,
+    new: fn(App<()>, &str) -> App<()>,
+) -> Pair {
+    Pair { name, effect, is_one_way: true, old, new }
+}
+
+/// A pair of which each side allows something that the other one does not.
+fn both_ways(
+    name: &'static str,
+    effect: Effect,
+    old: fn(App<()>, &str) -> App<()>,
+    new: fn(App<()>, &str) -> App<()>,
+) -> Pair {
+    Pair { is_one_way: false, ..pair(name, effect, old, new) }
+}
+
+/// A service for GET and HEAD.
+fn reads() -> Mount {
+    Mount::new(service_fn(async |_: Request| Ok::<_, Infallible>("reached".into_response())))
+}
+
+/// A service for POST.
+fn writes() -> Mount {
+    reads().methods([Method::POST])
+}
+
+fn policies() -> Policies {
+    Policies::new()
+}
+
+/// A mount for everybody with a CORS policy.
+fn shared(app: App<()>, cors: CorsPolicy) -> App<()> {
+    app.mount("/m", reads().public().policies(policies().cors(cors)))
+}
+
+/// A mount for users that pages of other sites may reach, or not.
+fn isolated(app: App<()>, policies: Policies) -> App<()> {
+    app.mount("/m", reads().auth(USER).policies(policies))
+}
+
+fn protected(app: App<()>, headers: HeadersPolicy) -> App<()> {
+    let page = service_fn(async |_: Request| Ok::<_, Infallible>(Html("reached").into_response()));
+    app.mount("/m", Mount::new(page).public().policies(policies().headers(headers)))
+}
+
+fn cached(app: App<()>, cache: CachePolicy) -> App<()> {
+    app.mount("/m", reads().public().policies(policies().cache(cache)))
+}
+
+fn limited(app: App<()>, limits: Limits) -> App<()> {
+    app.mount("/m", reads().public().policies(policies().limits(limits)))
+}
+
+fn accepting(app: App<()>, limits: Limits) -> App<()> {
+    app.mount("/m", writes().public().policies(policies().limits(limits)))
+}
+
+macro_rules! handlers {
+    ($($name:ident: $(#[$attribute:meta])+;)+) => {
+        $($(#[$attribute])+ async fn $name() -> &'static str { "reached" })+
+    };
+}
+
+handlers! {
+    audit_of_admins: #[get("/audit")] #[auth(session, roles = ["admin"])];
+    audit_of_users: #[get("/audit")] #[auth(session)];
+    audit_of_all: #[get("/audit")] #[auth(public)];
+    save_by_token: #[post("/save")] #[auth(session)] #[csrf(token)];
+    save_by_origin: #[post("/save")] #[auth(session)] #[csrf(origin)];
+    save_exempt: #[post("/save")] #[auth(session)] #[csrf(exempt = "a mistake")];
+    order_private: #[get("/order")] #[auth(session)];
+    order_shared: #[get("/order")] #[auth(session)]
+        #[cors(origins = ["https://a.example"], credentials)];
+    order_of_a: #[get("/order")] #[auth(session)]
+        #[cors(origins = ["https://*.a.example"], credentials)];
+    list_of_a: #[get("/list")] #[auth(public)]
+        #[cors(origins = config("pages", within = ["https://*.a.example"]))];
+    list_of_a_and_b: #[get("/list")] #[auth(public)]
+        #[cors(origins = config("pages", within = ["https://*.a.example", "https://b.example"]))];
+}
+
+#[get("/prices")]
+#[auth(public)]
+async fn plain_prices() -> Json<u32> {
+    Json(7)
+}
+
+#[get("/prices")]
+#[auth(public)]
+#[jsonp(callback = "cb")]
+async fn script_prices() -> Json<u32> {
+    Json(7)
+}
+
+fn callers() -> Vec<Pair> {
+    vec![
+        pair(
+            "a role is gone",
+            Requests,
+            |it, _| it.mount("/m", reads().auth(ADMIN)),
+            |it, _| it.mount("/m", reads().auth(USER)),
+        ),
+        pair(
+            "users to everybody",
+            Requests,
+            |it, _| it.mount("/m", reads().auth(USER)),
+            |it, _| it.mount("/m", reads().public()),
+        ),
+        pair(
+            "users to optional",
+            Requests,
+            |it, _| it.mount("/m", reads().auth(USER)),
+            |it, _| it.mount("/m", reads().auth(USER.optional())),
+        ),
+        both_ways(
+            "tokens, too",
+            Requests,
+            |it, _| it.mount("/m", reads().auth(USER)),
+            |it, _| it.mount("/m", reads().auth(USER.or_token())),
+        ),
+        pair(
+            "tickets, too",
+            Requests,
+            |it, _| it.mount("/m", reads().auth(PROGRAM)),
+            |it, _| it.mount("/m", reads().auth(PROGRAM.or_ticket())),
+        ),
+        pair(
+            "sessions, too",
+            Requests,
+            |it, _| it.mount("/m", reads().auth(PROGRAM)),
+            |it, _| it.mount("/m", reads().auth(PROGRAM.or_session())),
+        ),
+        pair(
+            "a scope is gone",
+            Requests,
+            |it, _| it.mount("/m", reads().auth(READER)),
+            |it, _| it.mount("/m", reads().auth(PROGRAM)),
+        ),
+        pair(
+            "one of two scopes is gone",
+            Requests,
+            |it, _| {
+                let both = PROGRAM.scopes(&["orders:read", "orders:write"]);
+                it.mount("/m", reads().auth(both))
+            },
+            |it, _| it.mount("/m", reads().auth(READER)),
+        ),
+        both_ways(
+            "another role",
+            Requests,
+            |it, _| it.mount("/m", reads().auth(ADMIN)),
+            |it, _| it.mount("/m", reads().auth(USER.roles(&["staff"]))),
+        ),
+        both_ways(
+            "another scope",
+            Requests,
+            |it, _| it.mount("/m", reads().auth(READER)),
+            |it, _| it.mount("/m", reads().auth(PROGRAM.scopes(&["orders:write"]))),
+        ),
+        pair(
+            "older logins",
+            Requests,
+            |it, _| it.mount("/m", reads().auth(USER.fresh(minutes(5)))),
+            |it, _| it.mount("/m", reads().auth(USER.fresh(minutes(10)))),
+        ),
+        pair(
+            "logins of any age",
+            Requests,
+            |it, _| it.mount("/m", reads().auth(USER.fresh(minutes(5)))),
+            |it, _| it.mount("/m", reads().auth(USER)),
+        ),
+        both_ways(
+            "tokens in place of sessions",
+            Requests,
+            |it, _| it.mount("/m", reads().auth(USER)),
+            |it, _| it.mount("/m", reads().auth(PROGRAM)),
+        ),
+        both_ways(
+            "programs with a role in place of users with it",
+            Requests,
+            |it, _| it.mount("/m", reads().auth(ADMIN)),
+            |it, _| it.mount("/m", reads().auth(PROGRAM.roles(&["admin"]))),
+        ),
+        pair(
+            "optional to everybody",
+            Requests,
+            |it, _| it.mount("/m", reads().auth(USER.optional())),
+            |it, _| it.mount("/m", reads().public()),
+        ),
+        pair(
+            "tickets to everybody",
+            Requests,
+            |it, _| it.mount("/m", reads().auth(AuthRequirement::ticket())),
+            |it, _| it.mount("/m", reads().public()),
+        ),
+        pair(
+            "tokens to everybody",
+            Requests,
+            |it, _| it.mount("/m", reads().auth(READER)),
+            |it, _| it.mount("/m", reads().public()),
+        ),
+        pair(
+            "the role of a handler",
+            Requests,
+            |it, _| it.routes(routes![audit_of_admins]),
+            |it, _| it.routes(routes![audit_of_users]),
+        ),
+        pair(
+            "a handler for everybody",
+            Requests,
+            |it, _| it.routes(routes![audit_of_admins]),
+            |it, _| it.routes(routes![audit_of_all]),
+        ),
+        pair(
+            "the default of the app",
+            Requests,
+            |it, _| it.auth(ADMIN).mount("/m", reads()),
+            |it, _| it.auth(USER).mount("/m", reads()),
+        ),
+        pair(
+            "the default of a group",
+            Requests,
+            |it, _| it.group("/g", Group::new().auth(ADMIN).mount("/m", reads())),
+            |it, _| it.group("/g", Group::new().auth(USER).mount("/m", reads())),
+        ),
+        pair(
+            "a public group",
+            Requests,
+            |it, _| it.group("/g", Group::new().auth(ADMIN).mount("/m", reads())),
+            |it, _| it.group("/g", Group::new().public().mount("/m", reads())),
+        ),
+        both_ways(
+            "the fallback",
+            Requests,
+            |it, _| it.fallback(Fallback::handler(async |_| "reached").auth(ADMIN)),
+            |it, _| it.fallback(Fallback::handler(async |_| "reached").public()),
+        ),
+        both_ways(
+            "writes by tokens, too",
+            Requests,
+            |it, _| it.mount("/m", writes().auth(USER)),
+            |it, _| it.mount("/m", writes().auth(USER.or_token())),
+        ),
+    ]
+}
+
+fn forgery() -> Vec<Pair> {
+    let mut pairs = vec![
+        both_ways(
+            "the token of a handler",
+            Requests,
+            |it, _| it.routes(routes![save_by_token]),
+            |it, _| it.routes(routes![save_by_origin]),
+        ),
+        pair(
+            "an exempt handler",
+            Requests,
+            |it, _| it.routes(routes![save_by_token]),
+            |it, _| it.routes(routes![save_exempt]),
+        ),
+        pair(
+            "the default of the app: forgery",
+            Requests,
+            |it, _| it.mount("/m", writes().auth(USER)),
+            |it, _| it.csrf(CsrfPolicy::Exempt("a mistake")).mount("/m", writes().auth(USER)),
+        ),
+        pair(
+            "the default of a group: forgery",
+            Requests,
+            |it, _| it.group("/g", Group::new().mount("/m", writes().auth(USER))),
+            |it, _| {
+                let group = Group::new().csrf(CsrfPolicy::Exempt("a mistake"));
+                it.group("/g", group.mount("/m", writes().auth(USER)))
+            },
+        ),
+        pair(
+            "an exempt login",
+            Requests,
+            |it, _| it.mount("/m", writes().public()),
+            |it, _| it.mount("/m", writes().public().csrf(CsrfPolicy::Exempt("a mistake"))),
+        ),
+        pair(
+            "an exempt fallback",
+            Requests,
+            |it, _| it.fallback(Fallback::handler(async |_| "reached").auth(USER)),
+            |it, _| {
+                let fallback = Fallback::handler(async |_| "reached").auth(USER);
+                it.fallback(fallback.csrf(CsrfPolicy::Exempt("a mistake")))
+            },
+        ),
+        pair(
+            "an exempt proxy",
+            Requests,
+            |it, up| it.proxy(ReverseProxy::new("/p", up).methods([Method::POST]).auth(USER)),
+            |it, up| {
+                let proxy = ReverseProxy::new("/p", up).methods([Method::POST]).auth(USER);
+                it.proxy(proxy.csrf(CsrfPolicy::Exempt("a mistake")))
+            },
+        ),
+    ];
+    fn with(it: App<()>, csrf: CsrfPolicy) -> App<()> {
+        it.mount("/m", writes().auth(USER).csrf(csrf))
+    }
+    use CsrfPolicy as By;
+    pairs.extend([
+        both_ways(
+            "token to origin",
+            Requests,
+            |it, _| with(it, By::Token),
+            |it, _| with(it, By::Origin),
+        ),
+        pair(
+            "token to origin else token",
+            Requests,
+            |it, _| with(it, By::Token),
+            |it, _| with(it, By::OriginElseToken),
+        ),
+        pair(
+            "token to exempt",
+            Requests,
+            |it, _| with(it, By::Token),
+            |it, _| with(it, By::Exempt("a mistake")),
+        ),
+        pair(
+            "origin to exempt",
+            Requests,
+            |it, _| with(it, By::Origin),
+            |it, _| with(it, By::Exempt("a mistake")),
+        ),
+        pair(
+            "origin else token to exempt",
+            Requests,
+            |it, _| with(it, By::OriginElseToken),
+            |it, _| with(it, By::Exempt("a mistake")),
+        ),
+        pair(
+            "origin to origin else token",
+            Requests,
+            |it, _| with(it, By::Origin),
+            |it, _| with(it, By::OriginElseToken),
+        ),
+    ]);
+    pairs
+}
+
+fn pages() -> Vec<Pair> {
+    vec![
+        pair(
+            "a first origin",
+            Requests,
+            |it, _| it.mount("/m", reads().public()),
+            |it, _| shared(it, LOGGED_IN),
+        ),
+        pair("one origin more", Requests, |it, _| shared(it, A), |it, _| shared(it, A_AND_B)),
+        pair(
+            "every origin",
+            Requests,
+            |it, _| it.mount("/m", reads().public().policies(policies().cors(A))),
+            |it, _| it.mount("/m", reads().public().policies(policies().cors(ANY))),
+        ),
+        pair(
+            "a wildcard",
+            Requests,
+            |it, _| shared(it, CorsPolicy::origins(&["https://a.shop.example"]).build()),
+            |it, _| shared(it, CorsPolicy::origins(&["https://*.shop.example"]).build()),
+        ),
+        pair(
+            "a shorter wildcard",
+            Requests,
+            |it, _| shared(it, CorsPolicy::origins(&["https://*.eu.shop.example"]).build()),
+            |it, _| shared(it, CorsPolicy::origins(&["https://*.shop.example"]).build()),
+        ),
+        pair("credentials", Requests, |it, _| shared(it, A), |it, _| shared(it, LOGGED_IN)),
+        pair(
+            "a method more",
+            Requests,
+            |it, _| {
+                let cors = CorsPolicy::origins(&["https://a.example"]).methods(&["GET"]).build();
+                let mount = reads().methods([Method::GET, Method::DELETE]).auth(PROGRAM);
+                it.mount("/m", mount.policies(policies().cors(cors)))
+            },
+            |it, _| {
+                let cors = CorsPolicy::origins(&["https://a.example"]).methods(&["GET", "DELETE"]);
+                let mount = reads().methods([Method::GET, Method::DELETE]).auth(PROGRAM);
+                it.mount("/m", mount.policies(policies().cors(cors.build())))
+            },
+        ),
+        pair(
+            "a request header more",
+            Requests,
+            |it, _| {
+                shared(it, CorsPolicy::origins(&["https://a.example"]).headers(&["x-a"]).build())
+            },
+            |it, _| {
+                let cors = CorsPolicy::origins(&["https://a.example"]).headers(&["x-a", "x-b"]);
+                shared(it, cors.build())
+            },
+        ),
+        pair(
+            "an exposed header",
+            Requests,
+            |it, _| shared(it, A),
+            |it, _| {
+                shared(
+                    it,
+                    CorsPolicy::origins(&["https://a.example"]).expose(&["x-secret"]).build(),
+                )
+            },
+        ),
+        pair(
+            "origins of the app",
+            Requests,
+            |it, _| it.policies(policies().cors(LOGGED_IN)).mount("/m", reads().public()),
+            |it, _| it.policies(policies().cors(BOTH_LOGGED_IN)).mount("/m", reads().public()),
+        ),
+        pair(
+            "a group that inherits again",
+            Requests,
+            |it, _| {
+                let group = Group::new().policies(policies().no_cors());
+                let group = group.mount("/m", reads().public());
+                it.policies(policies().cors(LOGGED_IN)).group("/g", group)
+            },
+            |it, _| {
+                let group = Group::new().mount("/m", reads().public());
+                it.policies(policies().cors(LOGGED_IN)).group("/g", group)
+            },
+        ),
+        pair(
+            "an insecure origin",
+            Requests,
+            |it, _| shared(it, A),
+            |it, _| {
+                let cors = CorsPolicy::origins(&["https://a.example", "http://intranet.example"]);
+                shared(it, cors.dangerous_insecure_origins().build())
+            },
+        ),
+        pair(
+            "origins of a handler",
+            Requests,
+            |it, _| it.routes(routes![order_private]),
+            |it, _| it.routes(routes![order_shared]),
+        ),
+        both_ways(
+            "subdomains in place of a domain",
+            Requests,
+            |it, _| it.routes(routes![order_shared]),
+            |it, _| it.routes(routes![order_of_a]),
+        ),
+        pair(
+            "origins of the fallback",
+            Requests,
+            |it, _| it.fallback(Fallback::handler(async |_| "reached").public()),
+            |it, _| {
+                let fallback = Fallback::handler(async |_| "reached").public();
+                it.fallback(fallback.policies(policies().cors(ANY)))
+            },
+        ),
+        pair(
+            "a wider list in code",
+            Shared("https://y.a.example"),
+            |it, _| it.origins("pages", ["https://x.a.example"]).routes(routes![list_of_a]),
+            |it, _| it.origins("pages", ["https://*.a.example"]).routes(routes![list_of_a]),
+        ),
+        pair(
+            "a wider bound of a list",
+            Requests,
+            |it, _| it.origins("pages", ["https://*.a.example"]).routes(routes![list_of_a]),
+            |it, _| {
+                it.origins("pages", ["https://*.a.example", "https://b.example"])
+                    .routes(routes![list_of_a_and_b])
+            },
+        ),
+        pair(
+            "pages of the same site",
+            Requests,
+            |it, _| isolated(it, policies().isolation(Isolation::SameOrigin)),
+            |it, _| isolated(it, policies().isolation(Isolation::SameSite)),
+        ),
+        pair(
+            "pages of every site",
+            Requests,
+            |it, _| isolated(it, policies().isolation(Isolation::SameSite)),
+            |it, _| isolated(it, policies().no_isolation()),
+        ),
+        pair(
+            "isolation is gone",
+            Requests,
+            |it, _| isolated(it, policies().isolation(Isolation::SameOrigin)),
+            |it, _| isolated(it, policies()),
+        ),
+        pair(
+            "isolation of the app",
+            Requests,
+            |it, _| {
+                let policies = policies().isolation(Isolation::SameOrigin);
+                it.policies(policies).mount("/m", reads().public())
+            },
+            |it, _| it.mount("/m", reads().public()),
+        ),
+        both_ways(
+            "a script for every page",
+            Body("GET /prices?cb=f"),
+            |it, _| it.routes(routes![plain_prices]),
+            |it, _| it.routes(routes![script_prices]),
+        ),
+    ]
+}
+
+fn paths() -> Vec<Pair> {
+    vec![
+        pair(
+            "a method is served",
+            Requests,
+            |it, _| it.mount("/m", reads().public()),
+            |it, _| {
+                let methods = [Method::GET, Method::HEAD, Method::POST];
+                it.mount("/m", reads().methods(methods).public())
+            },
+        ),
+        pair(
+            "all methods are served",
+            Requests,
+            |it, _| it.mount("/m", reads().auth(USER)),
+            |it, _| it.mount("/m", reads().all_methods().auth(USER)),
+        ),
+        pair(
+            "encoded slashes",
+            Requests,
+            |it, _| it.mount("/m", reads().public()),
+            |it, _| it.mount("/m", reads().public().encoded_slashes()),
+        ),
+        both_ways(
+            "another mount",
+            Requests,
+            |it, _| it.mount("/m", reads().public()),
+            |it, _| it.mount("/n", reads().public()),
+        ),
+        pair("a new mount", Requests, |it, _| it, |it, _| it.mount("/m", reads().public())),
+        pair(
+            "a new fallback",
+            Requests,
+            |it, _| it,
+            |it, _| it.fallback(Fallback::handler(async |_| "reached").public()),
+        ),
+        pair(
+            "a laxer mount below",
+            Requests,
+            |it, _| it.mount("/m", reads().auth(ADMIN)),
+            |it, _| it.mount("/m", reads().auth(ADMIN)).mount("/m/open", reads().public()),
+        ),
+        pair(
+            "out of a guarded group",
+            Requests,
+            |it, _| it.group("/g", Group::new().auth(ADMIN).mount("/m", reads())),
+            |it, _| it.mount("/g/m", reads().auth(USER)),
+        ),
+        both_ways(
+            "strict slashes",
+            Requests,
+            |it, _| it.routes(routes![audit_of_all]),
+            |it, _| it.trailing_slash(TrailingSlash::Same).routes(routes![audit_of_all]),
+        ),
+        pair(
+            "TRACE",
+            Body("TRACE /m"),
+            |it, _| it.mount("/m", reads().public()),
+            |it, _| it.trace().mount("/m", reads().public()),
+        ),
+        pair("a probe", Requests, |it, _| it, |it, _| it.health("/health")),
+        pair(
+            "a proxy of more methods",
+            Requests,
+            |it, up| it.proxy(ReverseProxy::new("/p", up).methods([Method::GET]).auth(USER)),
+            |it, up| {
+                let methods = [Method::GET, Method::DELETE];
+                it.proxy(ReverseProxy::new("/p", up).methods(methods).auth(USER))
+            },
+        ),
+        both_ways(
+            "a proxy for everybody",
+            Requests,
+            |it, up| it.proxy(ReverseProxy::new("/p", up).methods([Method::GET]).auth(ADMIN)),
+            |it, up| it.proxy(ReverseProxy::new("/p", up).methods([Method::GET]).public()),
+        ),
+        both_ways(
+            "another base path",
+            Body("GET /p/echo"),
+            |it, up| it.proxy(ReverseProxy::new("/p", up).strip_prefix().public()),
+            |it, up| {
+                let up = format!("{up}/admin");
+                it.proxy(ReverseProxy::new("/p", up).strip_prefix().public())
+            },
+        ),
+        pair(
+            "the session for the upstream",
+            Body("GET /p/echo"),
+            |it, up| it.proxy(ReverseProxy::new("/p", up).auth(USER)),
+            |it, up| it.proxy(ReverseProxy::new("/p", up).auth(USER).forward_session()),
+        ),
+        both_ways(
+            "without its prefix",
+            Body("GET /p/echo"),
+            |it, up| it.proxy(ReverseProxy::new("/p", up).public()),
+            |it, up| it.proxy(ReverseProxy::new("/p", up).public().strip_prefix()),
+        ),
+    ]
+}
+
+fn limits() -> Vec<Pair> {
+    const NONE: Limits = Limits::NONE;
+    const SENT: Effect = AtOnce("GET /m", 60);
+    vec![
+        pair(
+            "no rate",
+            SENT,
+            |it, _| limited(it, NONE.rate(Rate::per_minute(5))),
+            |it, _| limited(it, NONE),
+        ),
+        pair(
+            "a longer burst",
+            SENT,
+            |it, _| limited(it, NONE.rate(Rate::per_minute(5))),
+            |it, _| limited(it, NONE.rate(Rate::per_minute(50))),
+        ),
+        both_ways(
+            "a slower rate with a longer burst",
+            SENT,
+            |it, _| limited(it, NONE.rate(Rate::per_minute(5))),
+            |it, _| limited(it, NONE.rate(Rate::per_day(7000))),
+        ),
+        pair(
+            "the same speed with a longer burst",
+            SENT,
+            |it, _| limited(it, NONE.rate(Rate::per_minute(5))),
+            |it, _| limited(it, NONE.rate(Rate::per_hour(300))),
+        ),
+        pair(
+            "the rate of the app",
+            SENT,
+            |it, _| {
+                it.policies(policies().limits(NONE.rate(Rate::per_minute(5))))
+                    .mount("/m", reads().public())
+            },
+            |it, _| it.mount("/m", reads().public()),
+        ),
+        pair(
+            "longer bodies",
+            Length(64),
+            |it, _| accepting(it, NONE.body(16)),
+            |it, _| accepting(it, NONE.body(64)),
+        ),
+        pair(
+            "bodies of the usual length",
+            Length(64),
+            |it, _| accepting(it, NONE.body(16)),
+            |it, _| accepting(it, NONE),
+        ),
+    ]
+}
+
+fn responses() -> Vec<Pair> {
+    const BARE: HeadersPolicy = HeadersPolicy::builder().build();
+    const OWN: HeadersPolicy =
+        HeadersPolicy::builder().csp(&[Directive(Name::DefaultSrc, &[Source::SelfOrigin])]).build();
+    const OWN_AND_CDN: HeadersPolicy = HeadersPolicy::builder()
+        .csp(&[Directive(
+            Name::DefaultSrc,
+            &[Source::SelfOrigin, Source::Host("https://cdn.example")],
+        )])
+        .build();
+    const ANYTHING: HeadersPolicy = HeadersPolicy::builder()
+        .csp(&[Directive(Name::DefaultSrc, &[Source::Any, Source::DangerousUnsafeInline])])
+        .build();
+    const CSP: Effect = Field("GET /m", "content-security-policy");
+    const CACHE: Effect = Field("GET /m", "cache-control");
+    vec![
+        pair("any scripts", CSP, |it, _| protected(it, OWN), |it, _| protected(it, ANYTHING)),
+        pair("a host more", CSP, |it, _| protected(it, OWN), |it, _| protected(it, OWN_AND_CDN)),
+        both_ways("no CSP", CSP, |it, _| protected(it, OWN), |it, _| protected(it, BARE)),
+        pair(
+            "frames of everybody",
+            CSP,
+            |it, _| protected(it, HeadersPolicy::builder().frame(Frame::Nobody).build()),
+            |it, _| protected(it, HeadersPolicy::builder().frame(Frame::Anybody).build()),
+        ),
+        pair(
+            "frames of the same origin",
+            Field("GET /m", "x-frame-options"),
+            |it, _| protected(it, HeadersPolicy::builder().frame(Frame::Nobody).build()),
+            |it, _| protected(it, HeadersPolicy::builder().frame(Frame::SameOrigin).build()),
+        ),
+        pair(
+            "openers",
+            Field("GET /m", "cross-origin-opener-policy"),
+            |it, _| protected(it, HeadersPolicy::builder().coop("same-origin").build()),
+            |it, _| protected(it, HeadersPolicy::builder().coop("unsafe-none").build()),
+        ),
+        pair(
+            "embedding pages",
+            Field("GET /m", "cross-origin-resource-policy"),
+            |it, _| protected(it, HeadersPolicy::builder().corp("same-origin").build()),
+            |it, _| protected(it, HeadersPolicy::builder().corp("cross-origin").build()),
+        ),
+        pair(
+            "embedded resources",
+            Field("GET /m", "cross-origin-embedder-policy"),
+            |it, _| protected(it, HeadersPolicy::builder().coep("require-corp").build()),
+            |it, _| protected(it, HeadersPolicy::builder().coep("unsafe-none").build()),
+        ),
+        pair(
+            "longer referrers",
+            Field("GET /m", "referrer-policy"),
+            |it, _| protected(it, HeadersPolicy::builder().referrer("no-referrer").build()),
+            |it, _| protected(it, HeadersPolicy::builder().referrer("unsafe-url").build()),
+        ),
+        pair(
+            "a camera",
+            Field("GET /m", "permissions-policy"),
+            |it, _| protected(it, HeadersPolicy::builder().permissions(&["camera=()"]).build()),
+            |it, _| protected(it, HeadersPolicy::builder().permissions(&["camera=(self)"]).build()),
+        ),
+        pair(
+            "no headers at all",
+            Field("GET /m", "x-content-type-options"),
+            |it, _| it.mount("/m", reads().public()),
+            |it, _| it.mount("/m", reads().public().policies(policies().no_headers())),
+        ),
+        pair(
+            "a stored response",
+            CACHE,
+            |it, _| cached(it, CachePolicy::no_store().build()),
+            |it, _| cached(it, CachePolicy::unstated().max_age(600).build()),
+        ),
+        pair(
+            "a response in shared caches",
+            CACHE,
+            |it, _| cached(it, CachePolicy::no_store().build()),
+            |it, _| cached(it, CachePolicy::unstated().s_maxage(600).build()),
+        ),
+        pair(
+            "private to public",
+            CACHE,
+            |it, _| cached(it, CachePolicy::private().max_age(60).build()),
+            |it, _| cached(it, CachePolicy::public().max_age(60).build()),
+        ),
+        pair(
+            "a longer time",
+            CACHE,
+            |it, _| cached(it, CachePolicy::private().max_age(60).build()),
+            |it, _| cached(it, CachePolicy::private().max_age(86_400).build()),
+        ),
+        pair(
+            "without asking again",
+            CACHE,
+            |it, _| cached(it, CachePolicy::private().no_cache().build()),
+            |it, _| cached(it, CachePolicy::private().build()),
+        ),
+        pair(
+            "stale responses",
+            CACHE,
+            |it, _| cached(it, CachePolicy::public().max_age(60).build()),
+            |it, _| cached(it, CachePolicy::public().max_age(60).stale_if_error(600).build()),
+        ),
+        pair(
+            "one response for all tenants",
+            Field("GET /m", "vary"),
+            |it, _| cached(it, CachePolicy::public().max_age(60).vary(&["x-tenant"]).build()),
+            |it, _| cached(it, CachePolicy::public().max_age(60).build()),
+        ),
+    ]
+}
+
+fn lifetimes() -> Vec<Pair> {
+    const MINUTE: u64 = 60;
+    vec![
+        pair(
+            "idle sessions",
+            Alive("GET /me", 20 * MINUTE),
+            |it, _| it,
+            |it, _| it.sessions(Sessions::memory().idle(minutes(30))),
+        ),
+        pair(
+            "sessions in all",
+            Alive("GET /me", 20 * MINUTE),
+            |it, _| it.sessions(Sessions::memory().idle(minutes(15)).absolute(minutes(16))),
+            |it, _| it.sessions(Sessions::memory().idle(days(2)).absolute(days(30))),
+        ),
+        pair(
+            "tokens",
+            Alive("GET /by-token", 50 * MINUTE),
+            |it, _| it.tokens(token_settings().lifetime(minutes(5))),
+            |it, _| it.tokens(token_settings().lifetime(minutes(60))),
+        ),
+        pair(
+            "late tokens",
+            Alive("GET /by-token", 6 * MINUTE),
+            |it, _| it.tokens(token_settings().lifetime(minutes(5)).leeway(minutes(0))),
+            |it, _| it.tokens(token_settings().lifetime(minutes(5)).leeway(minutes(5))),
+        ),
+        pair(
+            "the cookie of other sites",
+            Cookie,
+            |it, _| it.sessions(Sessions::memory().same_site(SameSite::Strict)),
+            |it, _| it.sessions(Sessions::memory().same_site(SameSite::Lax)),
+        ),
+    ]
+}
+
+pub(super) fn all() -> Vec<Pair> {
+    [callers(), forgery(), pages(), paths(), limits(), responses(), lifetimes()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
