@@ -292,9 +292,39 @@ mod tests {
             let error = Manifest::parse(&text.replace(from, to)).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
         }
+        let long = format!("/{}", "a".repeat(100_000));
+        let error = Manifest::parse(&written(false).to_json().replace("\"/", &format!("\"{long}")));
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("has a path of over 4,096 bytes") && error.len() < 200, "{error}");
         let sessions = "\"app\": {\"sessions\": {\"store\": \"memory\", \"cookie\": \"sid\"}}";
         let error =
             Manifest::parse(&text.replace("\"app\": {}", sessions)).unwrap_err().to_string();
         assert!(error.contains("`app.sessions.same_site` is missing"), "{error}");
+    }
+
+    #[test]
+    fn what_would_take_too_long_to_compare_is_not_read() {
+        let file = |cors: &str, routes: &[String]| {
+            format!(
+                "{{\"format\": 1, \"app\": {{}}, \"cors\": {cors}, \"routes\": [{}]}}",
+                routes.join(",")
+            )
+        };
+        let methods = |count: usize| -> Vec<String> {
+            let of =
+                |number| format!(r#"{{"path": "/a", "methods": ["M{number}"], "auth": "public"}}"#);
+            (0..count).map(of).collect()
+        };
+        assert!(Manifest::parse(&file("{}", &methods(256))).is_ok());
+        let error = Manifest::parse(&file("{}", &methods(257))).unwrap_err().to_string();
+        assert!(error.contains("`/a` has over 256 methods"), "{error}");
+        // A set is written once, and each route that names it has a copy.
+        let origins: Vec<_> = (0..50_000).map(|it| format!("\"https://s{it}.example\"")).collect();
+        let set = format!("{{\"large\": {{\"origins\": [{}]}}}}", origins.join(","));
+        let route =
+            |number| format!(r#"{{"path": "/{number}", "auth": "public", "cors": "large"}}"#);
+        let routes: Vec<_> = (0..1_000).map(route).collect();
+        let error = Manifest::parse(&file(&set, &routes)).unwrap_err().to_string();
+        assert!(error.contains("have CORS policies of over 128 MiB in all"), "{error}");
     }
 }

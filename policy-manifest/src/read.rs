@@ -12,7 +12,7 @@ use serde::{Deserialize, de};
 use crate::{
     Acceptance, AppFacts, FORMAT, Headers, Lock, Manifest, ManifestRoute, RouteCors, RouteLimits,
     Suppression,
-    facets::{WrittenRoute, shared_sets::Sets},
+    facets::{WrittenRoute, json, shared_sets::Sets},
 };
 
 /// Why a text is not a manifest.
@@ -40,6 +40,14 @@ pub enum ReadError {
     LabelPairs {
         /// The path of the route.
         path: String,
+    },
+    /// Something is larger than any app needs it: comparing manifests would take too long, or too much
+    /// memory.
+    TooLarge {
+        /// The path of the route.
+        path: String,
+        /// What it has too much of, and the bound.
+        bound: &'static str,
     },
     /// A fact about the app is missing or not a possible value, such as the `SameSite` of its sessions.
     Fact {
@@ -75,6 +83,12 @@ impl fmt::Display for ReadError {
                 "the origins of `{path}` with a `*` inside a label have over {MOST_LABEL_PAIRS} pairs of \
                  what is before and behind it: end them alike, as in `https://*-acme.example.com`"
             ),
+            Self::TooLarge { path, bound } => {
+                // An error is no place for a path without end.
+                let shown: String = path.chars().take(SHOWN_PATH).collect();
+                let dots = if shown.len() < path.len() { ".." } else { "" };
+                write!(f, "the route `{shown}{dots}` {bound}")
+            }
             Self::Fact { place, expected } => {
                 write!(f, "`{place}` is missing or not a possible value: write {expected}")
             }
@@ -100,6 +114,44 @@ impl Error for ReadError {
 /// The maximum number of pairs of a prefix and a suffix of labels below one host: each pair is a
 /// separate set.
 const MOST_LABEL_PAIRS: usize = 65_536;
+
+/// The maximum number of bytes of a path.
+const LONGEST_PATH: usize = 4_096;
+
+/// The maximum number of methods of a path. Each of its policies is compared with the others.
+const MOST_METHODS: usize = 256;
+
+/// The maximum number of bytes of all CORS policies: each route gets a copy of the set that it names.
+const MOST_BYTES_OF_SETS: usize = 128 << 20;
+
+/// The number of characters of a path in an error.
+const SHOWN_PATH: usize = 80;
+
+/// Whether the routes are within the bounds.
+fn check_size(routes: &[WrittenRoute], sets: &Sets) -> Result<(), ReadError> {
+    let sizes: BTreeMap<&str, usize> =
+        sets.cors.iter().map(|(name, set)| (name.as_str(), json(set).len())).collect();
+    let mut methods: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut bytes: usize = 0;
+    for route in routes {
+        let path = route.path();
+        let of_path = methods.entry(path).or_default();
+        *of_path += route.methods().len().max(1);
+        bytes += route.cors_set().and_then(|name| sizes.get(name)).unwrap_or(&0);
+        let bound = if path.len() > LONGEST_PATH {
+            "has a path of over 4,096 bytes"
+        } else if *of_path > MOST_METHODS {
+            "has over 256 methods: leave the methods out if it serves all"
+        } else if bytes > MOST_BYTES_OF_SETS {
+            "and those before it have CORS policies of over 128 MiB in all: use a run-time list for \
+             long lists of origins"
+        } else {
+            continue;
+        };
+        return Err(ReadError::TooLarge { path: path.to_owned(), bound });
+    }
+    Ok(())
+}
 
 fn has_too_many_pairs(cors: &RouteCors) -> bool {
     let mut labels = BTreeMap::<_, [BTreeSet<&str>; 2]>::new();
@@ -219,6 +271,7 @@ impl File {
     fn manifest(self) -> Result<Manifest, ReadError> {
         let Self { format, app, cors, limits, headers, routes, .. } = self;
         let sets = Sets { cors, limits, headers };
+        check_size(&routes, &sets)?;
         let routes = routes.into_iter().map(|route| route.resolve(&sets));
         let routes = routes.collect::<Result<Vec<_>, _>>()?;
         let is_too_many =

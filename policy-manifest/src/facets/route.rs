@@ -111,6 +111,22 @@ macro_rules! define_route {
         }
 
         impl WrittenRoute {
+            pub(crate) fn path(&self) -> &str {
+                &self.path
+            }
+
+            pub(crate) fn methods(&self) -> &[String] {
+                &self.methods
+            }
+
+            /// The name of its CORS policy, if it has one that other routes share.
+            pub(crate) fn cors_set(&self) -> Option<&str> {
+                match &self.cors {
+                    Shared::Name(name) => Some(name),
+                    Shared::Absent | Shared::Set(_) => None,
+                }
+            }
+
             /// The route, with the sets that it names.
             pub(crate) fn resolve(self, sets: &Sets) -> Result<ManifestRoute, ReadError> {
                 Ok(ManifestRoute {
