@@ -14,6 +14,7 @@ use crate::{
     failure::Failure,
     output::Output,
     package::{Package, PackageArguments},
+    route_lines::RouteLines,
 };
 
 /// Which manifest a command reads.
@@ -52,7 +53,7 @@ pub(crate) struct Input {
 pub(crate) struct LockFile {
     /// The path from the root of the repository.
     pub(crate) path: String,
-    pub(crate) text: String,
+    pub(crate) lines: RouteLines,
     /// The workspace in the repository, to which the paths of the compiler are relative.
     workspace: PathBuf,
 }
@@ -63,11 +64,11 @@ pub(crate) fn repository_of(path: &Path) -> Option<&Path> {
 }
 
 impl LockFile {
-    fn new(path: &Path, workspace: &Path, text: String) -> Self {
+    fn new(path: &Path, workspace: &Path, text: &str) -> Self {
         let root = repository_of(workspace).unwrap_or(workspace);
         let from_root = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_owned();
         let path = from_root(path).display().to_string();
-        Self { path, text, workspace: from_root(workspace) }
+        Self { path, lines: RouteLines::of(text), workspace: from_root(workspace) }
     }
 
     /// A file that is named, if it is a lock file of a repository.
@@ -76,7 +77,7 @@ impl LockFile {
         let is_lock = name.starts_with("policy.") && name.ends_with(".lock");
         let path = path.canonicalize().ok().filter(|_| is_lock)?;
         let root = repository_of(&path)?;
-        Some(Self::new(&path, root, text.to_owned()))
+        Some(Self::new(&path, root, text))
     }
 
     /// The path of a source file, from the root of the repository.
@@ -179,7 +180,7 @@ fn read_package(package: &Package, output: &Output) -> Result<Input, Failure> {
         false => None,
     };
     let parsed = locked.as_ref().map(|text| parse(text, &lock.display().to_string()));
-    let lock = locked.map(|text| LockFile::new(&lock, &package.workspace, text));
+    let lock = locked.map(|text| LockFile::new(&lock, &package.workspace, &text));
     if manifest.is_file() {
         let file = package.sources();
         let sources = match file.is_file() {

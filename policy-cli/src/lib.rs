@@ -15,6 +15,7 @@ mod lines;
 mod markdown;
 mod output;
 mod package;
+mod route_lines;
 mod sarif;
 mod shown;
 

@@ -1,5 +1,7 @@
 //! The normal form: one value for each meaning.
 
+use std::{cmp::Ordering, collections::BTreeSet};
+
 use crate::{
     Manifest,
     facets::{self, ManifestRoute, reduce, sort},
@@ -21,11 +23,7 @@ impl Manifest {
         }
         self.app.lists.values_mut().for_each(|list| reduce(&mut list.origins));
         self.routes.iter_mut().for_each(ManifestRoute::normalize);
-        self.routes.sort_by(|a, b| {
-            let key =
-                |route: &ManifestRoute| (route.path.clone(), route.kind, route.methods.clone());
-            key(a).cmp(&key(b))
-        });
+        self.routes.sort_by(in_order);
         let mut routes: Vec<ManifestRoute> = Vec::with_capacity(self.routes.len());
         for route in std::mem::take(&mut self.routes) {
             let same_path = routes.iter_mut().rev().take_while(|known| known.path == route.path);
@@ -37,12 +35,16 @@ impl Manifest {
                 None => routes.push(route),
             }
         }
-        routes.sort_by(|a, b| (&a.path, a.kind, &a.methods).cmp(&(&b.path, b.kind, &b.methods)));
-        self.headers
-            .retain(|name, _| routes.iter().any(|route| route.headers.as_ref() == Some(name)));
+        routes.sort_by(in_order);
+        let used: BTreeSet<&String> = routes.iter().filter_map(|it| it.headers.as_ref()).collect();
+        self.headers.retain(|name, _| used.contains(name));
         self.routes = routes;
         self
     }
+}
+
+fn in_order(one: &ManifestRoute, other: &ManifestRoute) -> Ordering {
+    (&one.path, one.kind, &one.methods).cmp(&(&other.path, other.kind, &other.methods))
 }
 
 impl ManifestRoute {

@@ -24,10 +24,21 @@ pub(super) struct Comparison<'a> {
     /// Whether routes with equal policies are equal.
     is_same_app: bool,
     of_requests: HashMap<String, Rc<Vec<Rc<Sketch>>>>,
-    of_preflights: HashMap<String, Rc<Vec<Rc<Sketch>>>>,
+    /// By the method and the number of the tables.
+    of_preflights: HashMap<(String, usize), Rc<Vec<Rc<Sketch>>>>,
+    /// The number of each text of tables.
+    tables: HashMap<String, usize>,
     /// Keyed by the policies that distinguish them: a list of origins is read once for all methods.
     atoms: HashMap<[BTreeSet<usize>; 2], Rc<Atoms>>,
     groups: BTreeMap<String, Group>,
+}
+
+/// What preflights for a region depend on.
+struct Preflights {
+    /// The number of the text of its tables.
+    tables: usize,
+    /// The origins that its routes distinguish.
+    atoms: Rc<Atoms>,
 }
 
 impl<'a> Comparison<'a> {
@@ -50,6 +61,7 @@ impl<'a> Comparison<'a> {
             is_same_app,
             of_requests: HashMap::new(),
             of_preflights: HashMap::new(),
+            tables: HashMap::new(),
             atoms: HashMap::new(),
             groups: BTreeMap::new(),
         }
@@ -57,8 +69,9 @@ impl<'a> Comparison<'a> {
 
     pub(super) fn run(mut self) -> Vec<Group> {
         for region in places::regions(self.sides.0, self.sides.1) {
+            let preflights = self.preflights(&region);
             for asked in places::methods(&region, self.sides) {
-                self.compare(&region, &asked);
+                self.compare(&region, &asked, preflights.as_ref());
             }
         }
         let tunnel = Region {
@@ -67,7 +80,7 @@ impl<'a> Comparison<'a> {
             template: String::new(),
             has_slash: false,
         };
-        self.compare(&tunnel, &Asked::Method("CONNECT".to_owned()));
+        self.compare(&tunnel, &Asked::Method("CONNECT".to_owned()), None);
         self.groups.into_values().collect()
     }
 
@@ -81,18 +94,13 @@ impl<'a> Comparison<'a> {
         old == new && (self.is_same_app || old.is_none())
     }
 
-    fn compare(&mut self, region: &Region, asked: &Asked) {
+    fn compare(&mut self, region: &Region, asked: &Asked, preflights: Option<&Preflights>) {
         let method = asked.name().to_owned();
         let class = class_of(&method).to_owned();
         let routes = self.served(region, &method);
         let place =
             cells::PathMethods { method: &method, path: &region.path, class: &class, routes };
-        // A redirected path has no route, but differs from a path that no route serves.
-        let number = |side: &Side, found: Option<usize>| {
-            found.filter(|number| side.engine.is_redirected(*number))
-        };
-        let redirected =
-            (number(self.sides.0, region.found.0), number(self.sides.1, region.found.1));
+        let redirected = self.redirected(region);
         let mut sketches: Vec<Rc<Sketch>> = Vec::new();
         if !self.is_same(routes) {
             let key = format!("{class} {:?} {redirected:?}", self.policy(routes));
@@ -102,19 +110,12 @@ impl<'a> Comparison<'a> {
             let found = known.or_insert_with(|| shared(cells::requests(sides, place, &atoms)));
             sketches.extend(found.iter().cloned());
         }
-        let has_preflights = region.found != (None, None) && !region.has_slash;
-        if has_preflights && let Some(key) = self.tables(region) {
-            let key = format!("{method} {key} {redirected:?}");
+        if let Some(Preflights { tables, atoms }) = preflights {
             let sides = self.sides;
-            let all = |side: &Side, path: Option<usize>| -> Vec<usize> {
-                let methods = path.map(|path| side.engine.methods_of(path)).unwrap_or_default();
-                methods.iter().map(|served| served.route).collect()
-            };
-            let atoms = self.atoms(&all(sides.0, region.found.0), &all(sides.1, region.found.1));
-            let known = self.of_preflights.entry(key);
+            let known = self.of_preflights.entry((method.clone(), *tables));
             let routes = located::routes(sides, region.found, &method);
             let place = cells::PathMethods { routes, ..place };
-            let found = known.or_insert_with(|| shared(cells::preflights(sides, place, &atoms)));
+            let found = known.or_insert_with(|| shared(cells::preflights(sides, place, atoms)));
             sketches.extend(found.iter().cloned());
         }
         for axis in Axis::ALL {
@@ -143,13 +144,17 @@ impl<'a> Comparison<'a> {
     /// The origins that some routes of the two apps distinguish.
     fn atoms(&mut self, of_old: &[usize], of_new: &[usize]) -> Rc<Atoms> {
         let (old, new) = self.sides;
-        let numbers = |policies: &[usize], routes: &[usize]| {
-            routes.iter().filter_map(|index| policies.get(*index).copied()).collect()
+        // One route of each policy.
+        let distinct = |policies: &[usize], routes: &[usize]| -> BTreeMap<usize, usize> {
+            routes.iter().filter_map(|index| Some((*policies.get(*index)?, *index))).collect()
         };
-        let key = [numbers(&self.policies.0, of_old), numbers(&self.policies.1, of_new)];
+        let of_old = distinct(&self.policies.0, of_old);
+        let of_new = distinct(&self.policies.1, of_new);
+        let key = [&of_old, &of_new].map(|routes| routes.keys().copied().collect());
         let atoms = self.atoms.entry(key).or_insert_with(|| {
-            let policies = of_old.iter().filter_map(|index| old.cors(Some(*index)));
-            let policies = policies.chain(of_new.iter().filter_map(|index| new.cors(Some(*index))));
+            let policies = of_old.values().filter_map(|index| old.cors(Some(*index)));
+            let policies =
+                policies.chain(of_new.values().filter_map(|index| new.cors(Some(*index))));
             Rc::new(Atoms::of(policies, [&old.identity.origin, &new.identity.origin]))
         });
         Rc::clone(atoms)
@@ -166,6 +171,31 @@ impl<'a> Comparison<'a> {
             side.engine.inspect(&request, &credentials.caller()).route
         };
         (of(old), of(new))
+    }
+
+    /// A redirected path has no route, but differs from a path that no route serves.
+    fn redirected(&self, region: &Region) -> Indices {
+        let number = |side: &Side, found: Option<usize>| {
+            found.filter(|number| side.engine.is_redirected(*number))
+        };
+        (number(self.sides.0, region.found.0), number(self.sides.1, region.found.1))
+    }
+
+    /// What preflights for all methods of a region share; `None` if both apps answer them alike.
+    fn preflights(&mut self, region: &Region) -> Option<Preflights> {
+        if region.found == (None, None) || region.has_slash {
+            return None;
+        }
+        let text = format!("{} {:?}", self.tables(region)?, self.redirected(region));
+        let next = self.tables.len();
+        let tables = *self.tables.entry(text).or_insert(next);
+        let all = |side: &Side, path: Option<usize>| -> Vec<usize> {
+            let methods = path.map(|path| side.engine.methods_of(path)).unwrap_or_default();
+            methods.iter().map(|served| served.route).collect()
+        };
+        let (old, new) = self.sides;
+        let atoms = self.atoms(&all(old, region.found.0), &all(new, region.found.1));
+        Some(Preflights { tables, atoms })
     }
 
     /// All facts on which preflights for a region depend; `None` if they are the same for both.

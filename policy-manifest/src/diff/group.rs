@@ -8,6 +8,7 @@ use std::{
 
 use super::{
     access::Access,
+    causes::Causes,
     cells::Sketch,
     error::DiffError,
     finding::{Axis, Case, DiffFinding, PathMethods, Witness},
@@ -17,9 +18,8 @@ use super::{
     side::Side,
 };
 use crate::{
-    Change, FindingSeverity,
+    FindingSeverity,
     engine::{Decision, Outcome},
-    facets,
 };
 
 /// A place with its differences.
@@ -64,7 +64,7 @@ impl Group {
     pub(super) fn finding(
         &self,
         sides: (&Side, &Side),
-        changes: &[Change],
+        causes: &mut Causes<'_>,
     ) -> Result<DiffFinding, DiffError> {
         let mut places: BTreeMap<(String, bool), PathMethods> = BTreeMap::new();
         for unit in &self.units {
@@ -107,7 +107,7 @@ impl Group {
         let facets: BTreeSet<&'static str> =
             self.sketches().flat_map(|sketch| sketch.facets.iter().copied()).collect();
         let places: Vec<PathMethods> = places.into_values().collect();
-        let changes = because(changes, &places, &facets);
+        let changes = causes.of(self.axis, &places, &facets);
         let facets = facets.into_iter().collect();
         let (axis, severity) = (self.axis, self.severity());
         Ok(DiffFinding { axis, severity, places, cases, facets, changes })
@@ -159,34 +159,5 @@ fn outcome(decision: &Decision) -> String {
     match decision.outcome {
         Outcome::Refused(refusal) => refusal.code().to_owned(),
         outcome => format!("{outcome:?}"),
-    }
-}
-
-/// The changes that cause a finding: the changes of the deciding facets at its places.
-fn because(changes: &[Change], places: &[PathMethods], decisive: &BTreeSet<&str>) -> Vec<Change> {
-    let is_at = |change: &&Change| {
-        places.iter().any(|place| {
-            let paths = [Some(&place.path), place.before.as_ref(), place.after.as_ref()];
-            let is_method = change.methods.is_empty()
-                || place.every_other_method
-                || change.methods.iter().any(|method| place.methods.contains(method));
-            is_method && paths.contains(&Some(&change.path))
-        })
-    };
-    let of_access = |change: &&Change| {
-        let facet = facets::ALL.iter().find(|facet| facet.name == change.facet);
-        facet.is_none_or(|facet| facet.decides_access)
-    };
-    let here: Vec<&Change> = changes.iter().filter(is_at).filter(of_access).collect();
-    let deciding =
-        here.iter().filter(|change| decisive.contains(change.facet) || change.facet == "route");
-    let deciding: Vec<Change> = deciding.map(|change| (*change).clone()).collect();
-    if !deciding.is_empty() {
-        return deciding;
-    }
-    let of_app = changes.iter().filter(|change| change.path == "app");
-    match here.is_empty() {
-        true => of_app.cloned().collect(),
-        false => here.into_iter().cloned().collect(),
     }
 }

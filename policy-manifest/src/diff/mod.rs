@@ -7,6 +7,7 @@
 
 mod access;
 mod callers;
+mod causes;
 mod cells;
 mod comparison;
 mod covered;
@@ -30,6 +31,7 @@ pub use senders::Senders;
 
 use self::{
     access::Access,
+    causes::Causes,
     comparison::Comparison,
     covered::{CaseOf, Covered},
     group::Group,
@@ -98,20 +100,13 @@ pub fn diff(old: &Manifest, new: &Manifest) -> Result<Diff, DiffError> {
     let mut findings = Vec::new();
     let mut covered = Covered::default();
     // Widened access first, then the worst, then by path.
-    found.sort_by_key(Group::order);
+    found.sort_by_cached_key(Group::order);
+    let mut causes = Causes::new(&changes);
     for (number, group) in found.iter().enumerate() {
-        findings.push(group.finding((&sides.0, &sides.1), &changes)?);
+        findings.push(group.finding((&sides.0, &sides.1), &mut causes)?);
         covered.add(group, number);
     }
-    // What opens is not explained by requests that lose access: JSONP refuses requests without a
-    // callback, and lets every page read the response to those with one.
-    let is_explained = |change: &&Change| {
-        findings.iter().any(|finding: &DiffFinding| {
-            let is_told = finding.axis == Axis::Widened || !change.direction.opens();
-            is_told && finding.changes.contains(change)
-        })
-    };
-    let changes = changes.iter().filter(|change| !is_explained(change)).cloned().collect();
+    let changes = causes.unexplained();
     Ok(Diff { findings, changes, sides, covered })
 }
 

@@ -86,21 +86,19 @@ pub(super) fn methods(region: &Region, sides: (&Side, &Side)) -> BTreeSet<Asked>
 /// All regions of the paths of two apps.
 pub(super) fn regions(old: &Side, new: &Side) -> Vec<Region> {
     let (of_old, of_new) = (templates(old), templates(new));
+    let fixed: BTreeSet<&str> = of_old.iter().chain(&of_new).flat_map(Template::fixed).collect();
+    let mut numbers = (1..).map(|number: u32| number.to_string());
     let mut regions = Regions {
         sides: (old, new),
         found: BTreeMap::new(),
-        fixed: of_old.iter().chain(&of_new).flat_map(Template::fixed).collect(),
+        fresh: numbers.find(|text| !fixed.contains(&**text)).unwrap_or_default(),
         depth: of_old.iter().chain(&of_new).map(|known| known.segments.len()).max().unwrap_or(0),
     };
     for template in of_old.iter().chain(&of_new) {
         regions.add(template);
     }
-    for one in &of_old {
-        for other in &of_new {
-            if let Some(both) = one.meet(other) {
-                regions.add(&both);
-            }
-        }
+    for both in meetings(&of_old, &of_new) {
+        regions.add(&both);
     }
     let unserved = [vec![Segment::Any], vec![Segment::Any, Segment::Rest]];
     for segments in unserved {
@@ -114,8 +112,8 @@ pub(super) fn regions(old: &Side, new: &Side) -> Vec<Region> {
 struct Regions<'a> {
     sides: (&'a Side, &'a Side),
     found: BTreeMap<(Option<usize>, Option<usize>), Vec<Region>>,
-    /// The segments that a template names.
-    fixed: BTreeSet<String>,
+    /// A segment that no template names.
+    fresh: String,
     /// The number of segments of the longest template.
     depth: usize,
 }
@@ -160,15 +158,14 @@ impl Regions<'_> {
 
     /// A path of a template, whose parameters have values that no template names.
     fn sample(&self, template: &Template, depth: usize) -> String {
-        let fresh = (1..).map(|number: u32| number.to_string());
-        let fresh = fresh.into_iter().find(|text| !self.fixed.contains(text)).unwrap_or_default();
+        let fresh = self.fresh.as_str();
         let mut path = String::new();
         for segment in &template.segments {
             path.push('/');
             match segment {
                 Segment::Fixed(text) => path.push_str(text),
-                Segment::Any => path.push_str(&fresh),
-                Segment::Rest => path.push_str(&vec![fresh.as_str(); depth].join("/")),
+                Segment::Any => path.push_str(fresh),
+                Segment::Rest => path.push_str(&vec![fresh; depth].join("/")),
             }
         }
         if template.has_slash || path.is_empty() {
@@ -259,9 +256,9 @@ impl Template {
         Self { segments: segments.collect(), has_slash: form.ends_with('/') }
     }
 
-    fn fixed(&self) -> impl Iterator<Item = String> + '_ {
+    fn fixed(&self) -> impl Iterator<Item = &str> {
         self.segments.iter().filter_map(|segment| match segment {
-            Segment::Fixed(text) => Some(text.clone()),
+            Segment::Fixed(text) => Some(text.as_str()),
             Segment::Any | Segment::Rest => None,
         })
     }
@@ -313,9 +310,140 @@ impl Template {
     }
 }
 
+/// The paths that a template of each of two lists matches.
+fn meetings(of_old: &[Template], of_new: &[Template]) -> Vec<Template> {
+    let [old, new] = [of_old, of_new].map(Tree::of);
+    let mut found = BTreeSet::new();
+    old.meet(&new, &mut found);
+    let template = |(one, other): (usize, usize)| of_old.get(one)?.meet(of_new.get(other)?);
+    found.into_iter().filter_map(template).collect()
+}
+
+/// Templates by their segments, so that only those are compared that can match the same paths.
+#[derive(Debug, Default)]
+struct Tree<'t> {
+    /// The numbers of the templates that end here.
+    ends: Vec<usize>,
+    /// The numbers of those that take the rest of the path from here.
+    rests: Vec<usize>,
+    any: Option<Box<Self>>,
+    fixed: BTreeMap<&'t str, Self>,
+}
+
+impl<'t> Tree<'t> {
+    fn of(templates: &'t [Template]) -> Self {
+        let mut root = Self::default();
+        for (number, template) in templates.iter().enumerate() {
+            root.add(&template.segments, number);
+        }
+        root
+    }
+
+    fn add(&mut self, segments: &'t [Segment], number: usize) {
+        match segments.split_first() {
+            None => self.ends.push(number),
+            Some((Segment::Rest, _)) => self.rests.push(number),
+            Some((Segment::Any, behind)) => self.any.get_or_insert_default().add(behind, number),
+            Some((Segment::Fixed(text), behind)) => {
+                self.fixed.entry(text).or_default().add(behind, number);
+            }
+        }
+    }
+
+    fn below(&self) -> impl Iterator<Item = &Self> {
+        self.any.as_deref().into_iter().chain(self.fixed.values())
+    }
+
+    /// The templates with at least one segment more.
+    fn longer(&self) -> Vec<usize> {
+        let mut found = self.rests.clone();
+        let mut left: Vec<&Self> = self.below().collect();
+        while let Some(tree) = left.pop() {
+            found.extend(tree.ends.iter().chain(&tree.rests));
+            left.extend(tree.below());
+        }
+        found
+    }
+
+    /// Finds the pairs of templates of two trees that may match the same paths.
+    fn meet(&self, other: &Self, found: &mut BTreeSet<(usize, usize)>) {
+        let mut pairs = |ones: &[usize], others: &[usize]| {
+            for one in ones {
+                found.extend(others.iter().map(|other| (*one, *other)));
+            }
+        };
+        pairs(&self.ends, &other.ends);
+        if !self.rests.is_empty() {
+            pairs(&self.rests, &other.longer());
+        }
+        if !other.rests.is_empty() {
+            pairs(&self.longer(), &other.rests);
+        }
+        if let (Some(one), Some(other)) = (&self.any, &other.any) {
+            one.meet(other, found);
+        }
+        if let Some(any) = &self.any {
+            other.fixed.values().for_each(|other| any.meet(other, found));
+        }
+        if let Some(any) = &other.any {
+            self.fixed.values().for_each(|one| one.meet(any, found));
+        }
+        let is_less = self.fixed.len() <= other.fixed.len();
+        let (few, many) =
+            if is_less { (&self.fixed, &other.fixed) } else { (&other.fixed, &self.fixed) };
+        for text in few.keys().filter(|text| many.contains_key(*text)) {
+            if let (Some(one), Some(other)) = (self.fixed.get(text), other.fixed.get(text)) {
+                one.meet(other, found);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Every template of up to three segments of an alphabet that has one of each kind and two fixed
+    /// ones.
+    fn every_template() -> Vec<Template> {
+        let mut texts = vec![String::new()];
+        for _ in 0..3 {
+            let longer = texts.iter().flat_map(|text| {
+                ["", "/a", "/b", "/{p}", "/{*p}"].map(|segment| format!("{text}{segment}"))
+            });
+            texts = longer.collect();
+        }
+        let texts = texts.iter().filter(|text| !text.trim_end_matches("/{*p}").contains('*'));
+        let texts: BTreeSet<String> =
+            texts.flat_map(|text| [text.clone(), format!("{text}/")]).collect();
+        texts.iter().map(|text| Template::of(text)).collect()
+    }
+
+    #[test]
+    fn a_tree_finds_the_templates_that_meet() {
+        let all = every_template();
+        let expected: Vec<String> = all
+            .iter()
+            .flat_map(|one| all.iter().filter_map(|other| one.meet(other)))
+            .map(|both| both.text())
+            .collect();
+        let found: Vec<String> = meetings(&all, &all).iter().map(Template::text).collect();
+        assert!(found.len() > 1_000, "{}", found.len());
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn templates_that_do_not_meet_are_not_compared() {
+        let texts = (0..1_000).map(|number| format!("/{number}/{{p}}"));
+        let mut templates: Vec<Template> = texts.map(|text| Template::of(&text)).collect();
+        templates.push(Template::of("/{p}/edit"));
+        templates.push(Template::of("/files/{*p}"));
+        let tree = Tree::of(&templates);
+        let mut found = BTreeSet::new();
+        tree.meet(&tree, &mut found);
+        // Each with itself, and `/{p}/edit` with each of the others.
+        assert_eq!(found.len(), 1_002 + 2 * 1_001);
+    }
 
     #[test]
     fn templates_intersect_in_their_common_paths() {

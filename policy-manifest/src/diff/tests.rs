@@ -373,7 +373,8 @@ fn a_witness_with_another_decision_is_an_error() {
     let axis = groups[0].axis.mirrored();
     let sketches = &mut groups[0].units[0].sketches;
     sketches.iter_mut().for_each(|sketch| std::rc::Rc::make_mut(sketch).axis = axis);
-    let error = groups[0].finding((&sides.0, &sides.1), &[]).unwrap_err();
+    let error =
+        groups[0].finding((&sides.0, &sides.1), &mut Causes::new(&[])).unwrap_err();
     assert!(matches!(error, DiffError::Mismatch { .. }), "{error}");
     assert!(error.to_string().contains("POST /orders"), "{error}");
 }

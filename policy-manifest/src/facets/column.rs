@@ -1,5 +1,7 @@
 //! What `cargo policy show` tells about a facet: columns of a table, and words in their cells.
 
+use std::collections::BTreeMap;
+
 use super::ManifestRoute;
 use crate::Sources;
 
@@ -49,7 +51,7 @@ pub struct ShownRoute<'a> {
     /// The lines that decided, and the present entries of lists that are given at run time.
     pub sources: Option<&'a Sources>,
     /// The sets of security headers that are shown: their names in the manifest, and in the table.
-    pub header_sets: &'a [(&'a str, String)],
+    pub header_sets: &'a BTreeMap<&'a str, String>,
 }
 
 /// The cell of a route.

@@ -115,6 +115,8 @@ fn cell(ShownRoute { route, .. }: ShownRoute<'_>) -> Cell {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use http::{HeaderValue, Method};
     use policy_core::{
         csrf::{OriginFacts, Provenance, TokenVerdict},
@@ -127,7 +129,8 @@ mod tests {
     };
 
     fn subject(route: &ManifestRoute) -> ShownRoute<'_> {
-        ShownRoute { route, sources: None, header_sets: &[] }
+        static NO_SETS: BTreeMap<&str, String> = BTreeMap::new();
+        ShownRoute { route, sources: None, header_sets: &NO_SETS }
     }
 
     /// What each policy admits is what gate 8 admits.

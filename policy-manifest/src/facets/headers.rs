@@ -100,8 +100,8 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     ],
     columns: &[(COLUMN, |subject| {
         let own = subject.route.headers.as_deref();
-        let set = subject.header_sets.iter().find(|(name, _)| Some(*name) == own);
-        set.map_or_else(Cell::nothing, |(_, shown)| Cell::plain(shown))
+        let shown = own.and_then(|own| subject.header_sets.get(own));
+        shown.map_or_else(Cell::nothing, Cell::plain)
     })],
     decides_access: false,
     change,

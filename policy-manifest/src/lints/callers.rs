@@ -101,10 +101,11 @@ fn near_names(manifest: &Manifest, found: &mut Vec<Finding>) {
             let names = required(route).map(names_of).into_iter().flatten();
             names.for_each(|name| uses.entry(name).or_default().push(route));
         }
+        let usual = uses.iter().filter(|(_, routes)| routes.len() > 1).map(|(name, _)| *name);
+        let usual = UsualNames::of(usual);
         for (name, routes) in &uses {
             let [route] = routes.as_slice() else { continue };
-            let mut others = uses.iter().filter(|(_, routes)| routes.len() > 1);
-            if let Some((other, _)) = others.find(|(other, _)| is_near(name, other)) {
+            if let Some(other) = usual.near(name) {
                 let about = format!("`{name}`, and elsewhere `{other}`");
                 let finding = Finding::of(Lint::NameNearlyAnother, route, "auth");
                 found.push(finding.about(about));
@@ -113,8 +114,65 @@ fn near_names(manifest: &Manifest, found: &mut Vec<Finding>) {
     }
 }
 
-/// Whether two names differ by one letter more, less or exchanged, or by two swapped letters. Short
-/// names and numbered ones are intentionally similar.
+/// The most characters of a name that is compared: a longer one is no typing error.
+const LONGEST_NAME: usize = 64;
+
+/// Names, found by others that differ by one letter more, less or exchanged, or by two swapped letters.
+/// Short names and numbered ones are intentionally similar.
+#[derive(Default)]
+struct UsualNames<'a> {
+    names: BTreeSet<&'a str>,
+    /// By the text without one of its letters, and the index of that.
+    shorter: BTreeMap<(String, usize), &'a str>,
+}
+
+impl<'a> UsualNames<'a> {
+    /// Names in ascending order.
+    fn of(names: impl Iterator<Item = &'a str>) -> Self {
+        let mut known = Self::default();
+        for name in names {
+            let letters = letters(name);
+            known.names.insert(name);
+            for (index, letter) in letters.iter().enumerate().skip(1) {
+                if !letter.is_numeric() {
+                    known.shorter.entry((without(&letters, index), index)).or_insert(name);
+                }
+            }
+        }
+        known
+    }
+
+    /// The first name that is near another one.
+    fn near(&self, name: &str) -> Option<&'a str> {
+        let letters = letters(name);
+        let mut found = BTreeSet::new();
+        for index in 1..=letters.len() {
+            let shorter = without(&letters, index);
+            let longer = self.shorter.get(&(name.to_owned(), index));
+            let exchanged = self.shorter.get(&(shorter.clone(), index));
+            let mut swapped = letters.clone();
+            if index + 1 < swapped.len() {
+                swapped.swap(index, index + 1);
+            }
+            let swapped: String = swapped.into_iter().collect();
+            let known = [&*shorter, &*swapped].into_iter().filter_map(|text| self.names.get(text));
+            found.extend(known.chain(longer).chain(exchanged).filter(|near| is_near(name, near)));
+        }
+        found.first().copied()
+    }
+}
+
+/// The letters of a name that is compared.
+fn letters(name: &str) -> Vec<char> {
+    let letters: Vec<char> = name.chars().take(LONGEST_NAME + 1).collect();
+    if letters.len() > LONGEST_NAME { Vec::new() } else { letters }
+}
+
+fn without(letters: &[char], index: usize) -> String {
+    letters.iter().enumerate().filter(|(at, _)| *at != index).map(|(_, letter)| letter).collect()
+}
+
+/// Whether one of two names is an error of typing the other one.
 fn is_near(one: &str, other: &str) -> bool {
     let [one, other] = [one, other].map(|name| name.chars().collect::<Vec<_>>());
     if one == other || one.len().min(other.len()) < 4 || one.first() != other.first() {
@@ -156,4 +214,40 @@ fn forgeable_addresses(manifest: &Manifest) -> Option<Finding> {
     let gain = Gain { who: Gainer::Anybody, what: Effect::Read, authority: Authority::Nobody };
     let finding = Finding::of_app(Lint::AddressForgeable).gain(gain);
     Some(finding.about(quoted(networks)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All names of three to five letters that begin alike.
+    fn every_name() -> Vec<String> {
+        let mut names = vec!["s".to_owned()];
+        let mut found = Vec::new();
+        for length in 2..=5 {
+            let longer =
+                names.iter().flat_map(|name| ["a", "b", "1"].map(|it| format!("{name}{it}")));
+            names = longer.collect();
+            found.extend(names.iter().filter(|_| length > 2).cloned());
+        }
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn a_near_name_is_found_without_a_comparison_with_all() {
+        let all = every_name();
+        let mut count = 0;
+        // Of two in the same bucket, each is once the only one.
+        for step in [1, 2, 3, 5] {
+            let usual: Vec<&str> = all.iter().step_by(step).map(String::as_str).collect();
+            let known = UsualNames::of(usual.iter().copied());
+            for name in all.iter().filter(|name| !usual.contains(&name.as_str())) {
+                let expected = usual.iter().find(|other| is_near(name, other)).copied();
+                assert_eq!(known.near(name), expected, "{name} among {usual:?}");
+                count += usize::from(expected.is_some());
+            }
+        }
+        assert!(count > 50, "{count}");
+    }
 }

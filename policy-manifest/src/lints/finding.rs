@@ -1,6 +1,6 @@
 //! The findings of lints.
 
-use std::{cmp::Reverse, fmt};
+use std::{cmp::Reverse, fmt, hash::Hash};
 
 use policy_core::{Confidence, Lint};
 
@@ -79,12 +79,11 @@ impl Finding {
         (Reverse(self.is_error()), Reverse(self.severity()), parts)
     }
 
-    /// Whether another finding is the same for another route, with a witness that is valid for
-    /// both.
-    pub(super) fn is_alike(&self, other: &Self) -> bool {
+    /// What is equal for findings that are the same at different routes, with a witness that is valid
+    /// for all.
+    pub(super) fn without_routes(&self) -> impl Eq + Hash + use<> {
         let Self { lint, routes: _, facet, gain, about, witness } = self;
-        (lint, facet, gain, about, witness)
-            == (&other.lint, &other.facet, &other.gain, &other.about, &other.witness)
+        (lint.code(), *facet, *gain, about.clone(), witness.clone())
     }
 }
 

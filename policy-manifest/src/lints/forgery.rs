@@ -12,24 +12,29 @@ use crate::{
 };
 
 pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
+    let has_ambient = has_ambient(manifest);
     for route in &manifest.routes {
         found.extend(forgeable(manifest, route));
         found.extend(change_by_get(manifest, route));
-        found.extend(open_framing(manifest, route));
+        found.extend(open_framing(manifest, route).filter(|_| has_ambient));
     }
     found.extend(cookie_of_domain(manifest));
     transport(manifest, found);
 }
 
-fn forgeable(manifest: &Manifest, route: &ManifestRoute) -> Option<Finding> {
+/// Why a route is exempt from CSRF protection whose requests pages of any site can send as their
+/// visitor.
+pub(crate) fn is_forgeable<'r>(manifest: &Manifest, route: &'r ManifestRoute) -> Option<&'r str> {
     let Csrf::Exempt(reason) = &route.csrf else { return None };
     let is_sent =
         has_ambient_scheme(route) || (route.is_ambient() && same_site(manifest) == Some("none"));
     // No page opens a tunnel.
     let is_kept_out = route.kind == RouteKind::Tunnel || route.isolation.is_some();
-    if !is_sent || is_kept_out || effect(route) != Effect::Write {
-        return None;
-    }
+    (is_sent && !is_kept_out && effect(route) == Effect::Write).then_some(reason)
+}
+
+fn forgeable(manifest: &Manifest, route: &ManifestRoute) -> Option<Finding> {
+    let reason = is_forgeable(manifest, route)?;
     let (who, what, authority) = (Gainer::AnySite, Effect::Write, Authority::Ambient);
     let granted = route.cors.as_ref().map(RouteCors::region).unwrap_or_default();
     let finding = Finding::of(Lint::ForgeableFromAnySite, route, "csrf");
@@ -84,7 +89,7 @@ fn open_framing(manifest: &Manifest, route: &ManifestRoute) -> Option<Finding> {
         })
     });
     let is_page = route.serves("GET") || route.methods.is_empty();
-    if !is_own || !is_page || is_ruled || route.jsonp.is_some() || !has_ambient(manifest) {
+    if !is_own || !is_page || is_ruled || route.jsonp.is_some() {
         return None;
     }
     // Browsers send the other cookies into frames of the same site only.

@@ -14,8 +14,11 @@ mod suppressions;
 mod tests;
 mod words;
 
+use std::collections::HashMap;
+
 pub use finding::Finding;
 pub(crate) use finding::{name, source_of};
+pub(crate) use forgery::is_forgeable;
 pub use suppressions::Suppression;
 pub(crate) use suppressions::sort;
 
@@ -75,15 +78,17 @@ pub fn lint(manifest: &Manifest, suppressions: &[Suppression], today: Date) -> L
     siblings::look(&manifest, &mut found);
     operators::look(&manifest, &mut found);
     let (mut findings, suppressed) = suppressions::apply(suppressions, found, today);
-    findings.sort_by_key(Finding::order);
+    findings.sort_by_cached_key(Finding::order);
     Linted { findings: joined(findings), suppressed }
 }
 
 /// Joins equal findings at several routes.
 fn joined(findings: Vec<Finding>) -> Vec<Finding> {
     let mut joined: Vec<Finding> = Vec::new();
+    let mut known: HashMap<_, usize> = HashMap::new();
     for mut finding in findings {
-        match joined.iter_mut().find(|known| known.is_alike(&finding)) {
+        let index = *known.entry(finding.without_routes()).or_insert(joined.len());
+        match joined.get_mut(index) {
             Some(known) => known.routes.append(&mut finding.routes),
             None => joined.push(finding),
         }

@@ -13,10 +13,11 @@ use crate::{
 };
 
 pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
+    let has_ambient = has_ambient(manifest);
     for (route, cors) in shared(manifest) {
         found.extend(exposed_secrets(manifest, route, cors));
         if route.kind == RouteKind::Handler {
-            found.extend(unneeded_credentials(manifest, route, cors));
+            found.extend(unneeded_credentials(has_ambient, route, cors));
             found.extend(withheld_cookie(manifest, route, cors));
             found.extend(unserved_methods(manifest, route, cors));
             found.extend(own_method(route, cors));
@@ -25,11 +26,11 @@ pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
 }
 
 fn unneeded_credentials(
-    manifest: &Manifest,
+    has_ambient: bool,
     route: &ManifestRoute,
     cors: &RouteCors,
 ) -> Option<Finding> {
-    let may_use = route.is_ambient() || (route.auth == Auth::Public && has_ambient(manifest));
+    let may_use = route.is_ambient() || (route.auth == Auth::Public && has_ambient);
     if !cors.credentials || may_use {
         return None;
     }
@@ -73,10 +74,12 @@ fn unserved_methods(
     route: &ManifestRoute,
     cors: &RouteCors,
 ) -> Option<Finding> {
+    // A manifest in its normal form has its routes in the order of their paths.
+    let first = manifest.routes.partition_point(|other| other.path < route.path);
+    let of_path = manifest.routes.iter().skip(first).take_while(|other| other.path == route.path);
     let is_served = |method: &str| {
-        let mut of_path = manifest.routes.iter().filter(|other| other.path == route.path);
         // The server itself responds to OPTIONS.
-        method == "OPTIONS" || of_path.any(|other| other.serves(method))
+        method == "OPTIONS" || of_path.clone().any(|other| other.serves(method))
     };
     let unserved: Vec<_> =
         listed_methods(cors)?.iter().filter(|method| !is_served(method)).collect();

@@ -1,6 +1,6 @@
 //! Suppressions: findings that were reviewed and deliberately left.
 
-use std::fmt;
+use std::{collections::HashMap, fmt};
 
 use policy_core::Lint;
 use serde::{Deserialize, Serialize};
@@ -63,11 +63,6 @@ impl Suppression {
     fn is_expired(&self, today: Date) -> bool {
         self.until.is_some_and(|until| until < today)
     }
-
-    fn covers(&self, finding: &Finding) -> bool {
-        let has_route = |route: &String| finding.routes.contains(route);
-        self.lint == finding.lint.code() && self.route.as_ref().is_none_or(has_route)
-    }
 }
 
 /// The remaining findings, each of one route, with findings about the suppressions; and the
@@ -77,7 +72,17 @@ pub(super) fn apply(
     found: Vec<Finding>,
     today: Date,
 ) -> (Vec<Finding>, Vec<(Finding, Suppression)>) {
-    let sorted = sort(suppressions, found, today, Suppression::covers);
+    let sorted = sort(suppressions, found, today, |in_force| {
+        let mut first: HashMap<(&str, Option<&str>), usize> = HashMap::new();
+        for (index, Suppression { lint, route, .. }) in in_force.iter().enumerate() {
+            first.entry((lint, route.as_deref())).or_insert(index);
+        }
+        move |finding: &Finding| {
+            let routes = finding.routes.iter().map(|route| Some(route.as_str()));
+            let keys = routes.chain([None]).map(|route| (finding.lint.code(), route));
+            keys.filter_map(|key| first.get(&key)).min().copied()
+        }
+    });
     let reports = sorted.reports.into_iter().map(|(suppression, lint)| {
         let route = suppression.route.clone().unwrap_or_else(|| "app".to_owned());
         let finding = Finding::of_text(lint, route, "suppressed");
@@ -99,23 +104,24 @@ pub(crate) struct Sorted<'s, F> {
     pub(crate) reports: Vec<(&'s Suppression, Lint)>,
 }
 
-/// Divides findings by the suppressions that are in force. `covers` tells whether one is about a
-/// finding.
-pub(crate) fn sort<'s, F>(
+/// Divides findings by the suppressions that are in force. `index` gets these, and makes what tells the
+/// index of the first that covers a finding.
+pub(crate) fn sort<'s, F, Covering: Fn(&F) -> Option<usize>>(
     suppressions: &'s [Suppression],
     found: Vec<F>,
     today: Date,
-    covers: impl Fn(&Suppression, &F) -> bool,
+    index: impl FnOnce(Vec<&'s Suppression>) -> Covering,
 ) -> Sorted<'s, F> {
     let in_force: Vec<&Suppression> = suppressions
         .iter()
         .filter(|suppression| suppression.is_signed() && !suppression.is_expired(today))
         .collect();
+    let covering = index(in_force.clone());
     let mut sorted = Sorted { left: Vec::new(), suppressed: Vec::new(), reports: Vec::new() };
     let mut uses = vec![0_usize; in_force.len()];
     for finding in found {
-        let mut covering = in_force.iter().zip(&mut uses);
-        match covering.find(|(suppression, _)| covers(suppression, &finding)) {
+        let covering = covering(&finding);
+        match covering.and_then(|index| in_force.get(index).zip(uses.get_mut(index))) {
             Some((suppression, uses)) => {
                 *uses += 1;
                 sorted.suppressed.push((finding, *suppression));

@@ -45,7 +45,9 @@ pub fn check(
     });
     let subjects = subjects.collect::<Result<Vec<_>, _>>()?;
     let (problems, units) = (Vec::new(), Vec::new());
-    let mut run = Run { rules: rules.rules(), subjects, budget: Budget::new(), problems, units };
+    let (rules_of, names) = (rules.rules(), required_names(&subjects));
+    let budget = Budget::new();
+    let mut run = Run { rules: rules_of, subjects, names, budget, problems, units };
     run.public()?;
     for (number, rule) in rules.rules().iter().enumerate() {
         run.rule(number, rule)?;
@@ -57,6 +59,8 @@ pub fn check(
 struct Run<'r> {
     rules: &'r [PolicyRule],
     subjects: Vec<Subject>,
+    /// The roles and the scopes that some route requires.
+    names: (BTreeSet<String>, BTreeSet<String>),
     budget: Budget,
     problems: Vec<RuleProblem>,
     units: Vec<Unit>,
@@ -353,20 +357,10 @@ impl Run<'_> {
             if set.is_cofinite() {
                 continue;
             }
-            let routes = self.subjects.iter().flat_map(|subject| &subject.side.manifest.routes);
-            let known: BTreeSet<&String> = routes
-                .filter_map(|route| match &route.auth {
-                    Auth::Public => None,
-                    Auth::Required(requirement) => Some(match what {
-                        "role" => &requirement.roles,
-                        _ => &requirement.scopes,
-                    }),
-                })
-                .flatten()
-                .collect();
+            let known = if what == "role" { &self.names.0 } else { &self.names.1 };
             let unknown: Vec<String> =
-                set.names().filter(|name| !known.contains(name)).cloned().collect();
-            let listed = known.into_iter().take(8).map(|name| format!("`{}`", plain(name)));
+                set.names().filter(|name| !known.contains(*name)).cloned().collect();
+            let listed = known.iter().take(8).map(|name| format!("`{}`", plain(name)));
             let listed = listed.collect::<Vec<_>>().join(", ");
             for name in unknown {
                 let message = format!(
@@ -392,12 +386,14 @@ impl Run<'_> {
             exceptions.iter().map(|exception| exception.line.clone()).collect();
         let units = std::mem::take(&mut self.units);
         self.budget.spend(lines.len().saturating_mul(units.len()))?;
-        let covers = |line: &Suppression, unit: &Unit| self.covers(line, unit);
-        let sorted = sort(&lines, units, today, covers);
+        let sorted = sort(&lines, units, today, |in_force| {
+            let run = &self;
+            move |unit: &Unit| in_force.iter().position(|line| run.covers(line, unit))
+        });
         let index_of =
             |line: &Suppression| lines.iter().position(|other| std::ptr::eq(other, line));
         let mut violations = self.violations(sorted.left.into_iter().map(|unit| (unit, None)));
-        violations.sort_by_key(|(one, _)| order(one));
+        violations.sort_by_cached_key(|(one, _)| order(one));
         let violations = violations.into_iter().map(|(violation, _)| violation).collect();
         let suppressed = sorted.suppressed.into_iter();
         let excepted = self.violations(suppressed.map(|(unit, line)| (unit, index_of(line))));
@@ -522,6 +518,18 @@ impl Run<'_> {
         let decision = side.engine.decide(&request, &caller);
         Some(RuleWitness { request, caller, credentials: credentials.words(), decision })
     }
+}
+
+/// The roles and the scopes that some route of some policies requires.
+fn required_names(subjects: &[Subject]) -> (BTreeSet<String>, BTreeSet<String>) {
+    let (mut roles, mut scopes) = (BTreeSet::new(), BTreeSet::new());
+    for route in subjects.iter().flat_map(|subject| &subject.side.manifest.routes) {
+        if let Auth::Required(requirement) = &route.auth {
+            roles.extend(requirement.roles.iter().cloned());
+            scopes.extend(requirement.scopes.iter().cloned());
+        }
+    }
+    (roles, scopes)
 }
 
 /// Whether a rule is about routes of this kind. Probes and tunnels have none of the protections that

@@ -1,7 +1,7 @@
 //! A policy that is checked: which of its routes a rule selects, and whom they let through.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     rc::Rc,
 };
 
@@ -33,10 +33,10 @@ pub(super) struct Subject {
     /// The number of the policy of each route: requests to routes with equal numbers are decided
     /// alike.
     policies: Vec<usize>,
-    /// A segment that no path names.
+    /// A segment that is in no path.
     fresh: String,
-    /// The number of segments of the longest path.
-    depth: usize,
+    /// More such segments than the longest path has.
+    deep: String,
     answers: HashMap<Key, Option<Asked>>,
     selections: HashMap<String, Rc<BTreeMap<usize, Option<String>>>>,
 }
@@ -106,12 +106,11 @@ impl Subject {
             *known.entry(policy_text(route)).or_insert(next)
         });
         let policies = policies.collect();
-        let ones = routes.iter().flat_map(|route| route.path.split(|sign| sign != '1'));
-        let fresh = "1".repeat(ones.map(str::len).max().unwrap_or_default() + 1);
+        let fresh = number_in_no_path(routes);
         let depth = routes.iter().map(|route| route.path.matches('/').count()).max();
-        let depth = depth.unwrap_or_default();
+        let deep = vec![fresh.as_str(); depth.unwrap_or_default() + 1].join("/");
         let (answers, selections) = (HashMap::new(), HashMap::new());
-        Ok(Self { side, policies, fresh, depth, answers, selections })
+        Ok(Self { side, policies, fresh, deep, answers, selections })
     }
 
     pub(super) fn route(&self, index: usize) -> Option<&ManifestRoute> {
@@ -141,6 +140,7 @@ impl Subject {
             }
         }
         for path in self.paths_of(glob) {
+            budget.spend(path.len() / 64)?;
             let number = self.side.engine.path_number(&path);
             let served = match number {
                 Some(number) => self.side.engine.methods_of(number),
@@ -169,16 +169,10 @@ impl Subject {
             if is_parameter { fresh } else { segment }
         });
         let plain = plain.collect::<Vec<_>>().join("/").replace('?', "1");
-        let deep = self.rest(self.depth + 1);
         // Stars stand for no text, too.
-        let rests = ["", fresh, deep.as_str()].map(|rest| plain.replace("**", rest));
+        let rests = ["", fresh, self.deep.as_str()].map(|rest| plain.replace("**", rest));
         let paths = rests.iter().flat_map(|path| ["", fresh].map(|text| path.replace('*', text)));
         paths.collect::<BTreeSet<_>>().into_iter().collect()
-    }
-
-    /// This many segments that no route names.
-    fn rest(&self, depth: usize) -> String {
-        vec![self.fresh.as_str(); depth].join("/")
     }
 
     /// A path of a route by which it serves a method.
@@ -194,8 +188,8 @@ impl Subject {
         };
         let paths = templates
             .iter()
-            .flat_map(|template| [1, self.depth + 1].map(|depth| (template, self.rest(depth))))
-            .map(|(template, rest)| filled(template, &self.fresh, &rest));
+            .flat_map(|template| [&self.fresh, &self.deep].map(|rest| (template, rest)))
+            .map(|(template, rest)| filled(template, &self.fresh, rest));
         let engine = &self.side.engine;
         let is_served = |path: &String| match engine.path_number(path) {
             None => engine.elsewhere() == Some(index),
@@ -369,6 +363,21 @@ impl Subject {
         };
         (is_asked && has_effect).then_some(decision)
     }
+}
+
+/// The first number of the fewest digits that is in no path, not even as a part of a segment.
+fn number_in_no_path(routes: &[ManifestRoute]) -> String {
+    let numbers = (1..=u32::MAX).map(|number| number.to_string());
+    let mut parts: HashSet<&[u8]> = HashSet::new();
+    let mut width = 0;
+    let mut is_new = |number: &String| {
+        if number.len() > width {
+            width = number.len();
+            parts = routes.iter().flat_map(|route| route.path.as_bytes().windows(width)).collect();
+        }
+        !parts.contains(number.as_bytes())
+    };
+    numbers.into_iter().find(|number| is_new(number)).unwrap_or_default()
 }
 
 /// How the app identifies a caller, and whether browsers add the credential themselves. A service

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use policy_core::origin::OriginPattern;
+use policy_core::origin::{HostPattern, OriginPattern};
 use policy_manifest::{
     Auth, ManifestRoute, RouteKind, RouteOrigins, algebra::OriginRegion, facet::Cell,
 };
@@ -173,8 +173,10 @@ fn granted(route: &ManifestRoute) -> BTreeSet<By<'_>> {
 /// The public origins of a fleet, with the services that have them.
 struct Origins<'a> {
     services: BTreeMap<&'a str, Vec<&'a str>>,
-    /// The characters of their hosts backwards, so that those below one name stand together.
-    hosts: BTreeSet<(String, &'a str)>,
+    /// By the characters of their hosts backwards, so that those with one end stand together.
+    ends: BTreeSet<(String, &'a str)>,
+    /// By the host behind the first label, and that label: those with one beginning stand together.
+    beginnings: BTreeSet<(&'a str, &'a str, &'a str)>,
 }
 
 impl<'a> Origins<'a> {
@@ -184,9 +186,15 @@ impl<'a> Origins<'a> {
             let own = input.manifest.app.public_origin.as_ref();
             own.into_iter().for_each(|own| services.entry(own).or_default().push(&input.name));
         }
-        let host = |own: &&'a str| Some((backwards(OriginPattern::parse(own).ok()?.host()), *own));
-        let hosts = services.keys().filter_map(host).collect();
-        Self { services, hosts }
+        let parsed = |own: &&'a str| Some((OriginPattern::parse(own).ok()?.host(), *own));
+        let hosts: Vec<(&'a str, &'a str)> = services.keys().filter_map(parsed).collect();
+        let ends = hosts.iter().map(|(host, own)| (backwards(host), *own)).collect();
+        let beginning = |(host, own): &(&'a str, &'a str)| {
+            let (label, rest) = host.split_once('.')?;
+            Some((rest, label, *own))
+        };
+        let beginnings = hosts.iter().filter_map(beginning).collect();
+        Self { services, ends, beginnings }
     }
 
     /// The services whose pages a pattern grants.
@@ -196,11 +204,25 @@ impl<'a> Origins<'a> {
             return self.services.get(pattern).cloned().unwrap_or_default();
         }
         let region: OriginRegion = [parsed].into_iter().collect();
-        let end = backwards(parsed.host());
-        let below = self.hosts.range((end.clone(), "")..);
-        let below = below.take_while(|(host, _)| host.starts_with(&end));
-        let granted = below.filter(|(_, origin)| region.contains(origin.as_bytes()));
-        granted.filter_map(|(_, origin)| self.services.get(origin)).flatten().copied().collect()
+        let (prefix, suffix) = match parsed.hosts() {
+            HostPattern::Label { prefix, suffix } => (prefix, suffix),
+            _ => ("", ""),
+        };
+        let end = match suffix {
+            "" => backwards(parsed.host()),
+            suffix => backwards(&format!("{suffix}.{}", parsed.host())),
+        };
+        let by_end = self.ends.range((end.clone(), "")..);
+        let by_end = by_end.take_while(|(host, _)| host.starts_with(&end)).map(|(_, own)| *own);
+        let by_beginning = self.beginnings.range((parsed.host(), prefix, "")..);
+        let by_beginning = by_beginning
+            .take_while(|(rest, label, _)| *rest == parsed.host() && label.starts_with(prefix))
+            .map(|(.., own)| *own);
+        // Of the two, the longer text leaves fewer that are compared one by one.
+        let near: Vec<&str> =
+            if prefix.len() > suffix.len() { by_beginning.collect() } else { by_end.collect() };
+        let granted = near.into_iter().filter(|origin| region.contains(origin.as_bytes()));
+        granted.filter_map(|origin| self.services.get(origin)).flatten().copied().collect()
     }
 }
 

@@ -96,7 +96,7 @@ impl View {
                 shown.routes.iter().map(move |row| (row, shown.input, names))
             })
             .collect();
-        type Row<'a> = (&'a Selected<'a>, &'a Input, &'a Vec<(&'a str, String)>);
+        type Row<'a> = (&'a Selected<'a>, &'a Input, &'a SetNames<'a>);
         let mut table = Table::new();
         let mut column = |column: Column, cell: &dyn Fn(&Row<'_>) -> Cell| {
             table.push((column, rows.iter().map(cell).collect()));
@@ -231,7 +231,7 @@ fn count(shown: usize, all: usize) -> String {
 }
 
 /// The names that sets of headers have in a manifest, and in the table.
-type SetNames<'a> = Vec<(&'a str, String)>;
+type SetNames<'a> = BTreeMap<&'a str, String>;
 
 /// The sets of headers that routes refer to, in the order of their first use: for each service their
 /// names, and each set once.
@@ -239,7 +239,7 @@ fn header_names<'a>(fleet: &'a [Shown<'_>]) -> (Vec<SetNames<'a>>, Vec<HeaderSet
     let mut known: BTreeMap<&str, String> = BTreeMap::new();
     let mut sets = Vec::new();
     let names_of = |shown: &'a Shown<'_>| {
-        let mut names: BTreeMap<&str, String> = BTreeMap::new();
+        let mut names = SetNames::new();
         for set in shown.routes.iter().filter_map(|row| row.route.headers.as_deref()) {
             let Some(fields) = shown.input.manifest.headers.get(set) else { continue };
             if names.contains_key(set) {
@@ -252,7 +252,7 @@ fn header_names<'a>(fleet: &'a [Shown<'_>]) -> (Vec<SetNames<'a>>, Vec<HeaderSet
             });
             names.insert(set, name.clone());
         }
-        names.into_iter().collect()
+        names
     };
     let names = fleet.iter().map(names_of).collect();
     (names, sets)

@@ -1,7 +1,10 @@
 //! Orders of facts: which change admits more. A value that has no order counts as opening, and the words
 //! say so.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::IpAddr,
+};
 
 use policy_core::forwarded::IpNetwork;
 
@@ -107,22 +110,47 @@ pub(crate) fn requirements(old: &[String], new: &[String]) -> FactChange {
 /// Networks, each after its format. One inside another of the same format adds nothing.
 pub(crate) fn networks(old: &[String], new: &[String]) -> FactChange {
     let beyond = |of: &[String], others: &[String]| -> BTreeSet<String> {
-        let outside = |text: &&String| !others.iter().any(|other| is_within(text, other));
-        of.iter().filter(outside).cloned().collect()
+        let texts: BTreeSet<&String> = others.iter().collect();
+        let widest = widest(others);
+        let is_inside = |text: &String| {
+            let around = network(text).and_then(|(place, network)| {
+                let ((format, ..), around) = widest.range(..=place).next_back()?;
+                Some(*format == place.0 && network.is_within(around))
+            });
+            texts.contains(text) || around == Some(true)
+        };
+        of.iter().filter(|text| !is_inside(text)).cloned().collect()
     };
     let (gained, lost) = (beyond(new, old), beyond(old, new));
     sets(&lost, &gained)
 }
 
-/// Whether a network is inside another one of the same format.
-fn is_within(text: &str, other: &str) -> bool {
-    let parsed = |text: &str| {
-        let (format, network) = text.rsplit_once(' ')?;
-        Some((format.to_owned(), IpNetwork::parse(network).ok()?))
-    };
-    text == other
-        || matches!((parsed(text), parsed(other)), (Some((format, network)), Some((of, outer)))
-            if format == of && network.is_within(&outer))
+/// Where a network is among the others: by its format, its first address and the length of its prefix.
+type Place<'t> = (&'t str, IpAddr, u8);
+
+/// A network after its format.
+fn network(text: &str) -> Option<(Place<'_>, IpNetwork)> {
+    let (format, network) = text.rsplit_once(' ')?;
+    let network = IpNetwork::parse(network).ok()?;
+    let shown = network.to_string();
+    let (first, length) = shown.split_once('/')?;
+    Some(((format, first.parse().ok()?, length.parse().ok()?), network))
+}
+
+/// The networks that are inside no other one. Two networks are disjoint, or one is inside the other: so
+/// only the last one that begins before an address can contain it.
+fn widest(texts: &[String]) -> BTreeMap<Place<'_>, IpNetwork> {
+    let all: BTreeMap<Place<'_>, IpNetwork> = texts.iter().filter_map(|it| network(it)).collect();
+    let mut widest: BTreeMap<Place<'_>, IpNetwork> = BTreeMap::new();
+    for (place, network) in all {
+        let before = widest.last_key_value();
+        let is_inside =
+            before.is_some_and(|((of, ..), it)| *of == place.0 && network.is_within(it));
+        if !is_inside {
+            widest.insert(place, network);
+        }
+    }
+    widest
 }
 
 /// Facts that may be absent. `coming` is what it does to access if they come.

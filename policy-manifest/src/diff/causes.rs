@@ -1,0 +1,75 @@
+//! The changes that cause findings.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::finding::{Axis, PathMethods};
+use crate::{Change, facets};
+
+/// The changes between two apps, by their paths, and which of them cause findings.
+pub(super) struct Causes<'a> {
+    changes: &'a [Change],
+    /// The indices of the changes of each path.
+    of_path: BTreeMap<&'a str, Vec<usize>>,
+    explained: BTreeSet<usize>,
+}
+
+impl<'a> Causes<'a> {
+    pub(super) fn new(changes: &'a [Change]) -> Self {
+        let mut of_path: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (index, change) in changes.iter().enumerate() {
+            of_path.entry(&change.path).or_default().push(index);
+        }
+        Self { changes, of_path, explained: BTreeSet::new() }
+    }
+
+    /// The changes of the deciding facets at the places of a finding.
+    pub(super) fn of(
+        &mut self,
+        axis: Axis,
+        places: &[PathMethods],
+        decisive: &BTreeSet<&str>,
+    ) -> Vec<Change> {
+        let here: BTreeSet<usize> = places.iter().flat_map(|place| self.at(place)).collect();
+        let decides = |index: &usize| {
+            let facet = self.changes.get(*index).map(|change| change.facet);
+            facet.is_some_and(|facet| decisive.contains(facet) || facet == "route")
+        };
+        let deciding: BTreeSet<usize> = here.iter().copied().filter(decides).collect();
+        let found = match (deciding.is_empty(), here.is_empty()) {
+            (false, _) => deciding,
+            (true, false) => here,
+            (true, true) => self.of_path.get("app").into_iter().flatten().copied().collect(),
+        };
+        // What opens is not explained by requests that lose access: JSONP refuses requests without a
+        // callback, and lets every page read the response to those with one.
+        let is_explained = |index: &&usize| {
+            let opens = self.changes.get(**index).is_some_and(|change| change.direction.opens());
+            axis == Axis::Widened || !opens
+        };
+        self.explained.extend(found.iter().filter(is_explained));
+        found.iter().filter_map(|index| self.changes.get(*index)).cloned().collect()
+    }
+
+    /// The changes at a place by which access can differ.
+    fn at(&self, place: &PathMethods) -> Vec<usize> {
+        let paths = [Some(&place.path), place.before.as_ref(), place.after.as_ref()];
+        let of_paths = paths.into_iter().flatten().filter_map(|path| self.of_path.get(&**path));
+        let is_here = |index: &usize| {
+            self.changes.get(*index).is_some_and(|change| {
+                let is_method = change.methods.is_empty()
+                    || place.every_other_method
+                    || change.methods.iter().any(|method| place.methods.contains(method));
+                let facet = facets::ALL.iter().find(|facet| facet.name == change.facet);
+                is_method && facet.is_none_or(|facet| facet.decides_access)
+            })
+        };
+        of_paths.flatten().copied().filter(is_here).collect()
+    }
+
+    /// The changes that cause no finding.
+    pub(super) fn unexplained(self) -> Vec<Change> {
+        let changes = self.changes.iter().enumerate();
+        let unexplained = changes.filter(|(index, _)| !self.explained.contains(index));
+        unexplained.map(|(_, change)| change.clone()).collect()
+    }
+}
