@@ -13,6 +13,7 @@ use crate::{
         facts::{Facts as _, order},
         sample, set, sets,
     },
+    lints::{is_forgeable, name},
 };
 
 /// One change of one facet of a route.
@@ -84,9 +85,12 @@ pub fn changes(old: &Manifest, new: &Manifest) -> Result<Vec<Change>, EngineErro
 
 /// The changes between two manifests in their normal form.
 pub(super) fn between([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> Vec<Change> {
-    let of_app = old.app.changes(&new.app).into_iter().map(|(fact, direction, words)| Change {
-        path: "app".to_owned(),
-        ..change(fact, direction, words)
+    let of_app = old.app.changes(&new.app).into_iter().map(|(fact, direction, words)| {
+        let words = match fact {
+            "sessions" => words + &forgeable_words(old, new),
+            _ => words,
+        };
+        Change { path: "app".to_owned(), ..change(fact, direction, words) }
     });
     let mut found: Vec<_> = of_app.collect();
     let mut subjects: BTreeMap<String, Subject> = BTreeMap::new();
@@ -135,6 +139,49 @@ pub(super) fn between([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> Vec<
         found.extend(of_path);
     }
     found
+}
+
+/// More routes that become forgeable are counted.
+const SHOWN_FORGEABLE: usize = 8;
+
+/// The routes that a changed session cookie makes forgeable, in words; empty without any.
+fn forgeable_words(old: &Manifest, new: &Manifest) -> String {
+    // The same routes with the old cookie: what changes at a route is said there.
+    let before = Manifest { app: old.app.clone(), ..Manifest::new() };
+    let routes = new.routes.iter().filter(|route| {
+        is_forgeable(new, route).is_some() && is_forgeable(&before, route).is_none()
+    });
+    let names: Vec<String> = routes.map(|route| format!("`{}`", name(route))).collect();
+    let (shown, rest) = names.split_at(names.len().min(SHOWN_FORGEABLE));
+    let more = match rest.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    match shown.is_empty() {
+        true => String::new(),
+        false => format!(
+            "; pages of any site can then send requests of their visitors to {}{more}",
+            shown.join(", ")
+        ),
+    }
+}
+
+/// The paths whose parameters have other names: nothing else tells that the text of a manifest changes,
+/// and not its meaning.
+pub(super) fn renamed(old: &Manifest, new: &Manifest) -> Vec<Change> {
+    let forms = |manifest: &Manifest| -> BTreeMap<String, String> {
+        let pairs = manifest.routes.iter().flat_map(|route| {
+            places(route).into_iter().map(|(_, form)| (form, route.path.clone()))
+        });
+        pairs.collect()
+    };
+    let (old, new) = (forms(old), forms(new));
+    let both = new.into_iter().filter_map(|(form, path)| Some((old.get(&form)?, path)));
+    let renamed = both.filter(|(before, path)| *before != path).map(|(before, path)| {
+        let words = format!("its path was `{before}`");
+        Change { path, ..change("route", Direction::Shifts, words) }
+    });
+    renamed.collect()
 }
 
 /// The changes of the route that serves one method of a path.

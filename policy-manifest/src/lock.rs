@@ -1,11 +1,16 @@
 //! The lock file: the policy of an app as it was reviewed.
 
-use std::fmt;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Change, Manifest, ReadError, Suppression, changes, digest_of,
+    Change, Manifest, ReadError, Suppression, changes,
+    changes::renamed,
+    digest_of,
     engine::{Engine, EngineError},
     facets::sample,
     read,
@@ -88,14 +93,15 @@ impl Lock {
     ///
     /// One of the two is not a policy that the engine accepts.
     pub fn update(&self, manifest: &Manifest) -> Result<Update, EngineError> {
-        let changes = changes(&self.manifest, manifest)?;
+        let mut changes = changes(&self.manifest, manifest)?;
         let manifest = manifest.clone().normal();
-        let engine = Engine::new(&manifest)?;
-        let accepted = self.accepted.iter().filter(|line| line.is_of(&manifest, &engine));
-        let (accepted, suppressed) = (accepted.cloned().collect(), self.suppressed.clone());
-        let lock = Self { manifest, accepted, suppressed };
+        changes.extend(renamed(&self.manifest, &manifest));
+        let mut digests = Digests::new(&manifest)?;
+        let accepted = self.accepted.iter().filter(|line| digests.are_accepted_by(line));
+        let accepted: Vec<Acceptance> = accepted.cloned().collect();
         let opening = changes.iter().filter(|change| change.direction.opens());
-        let to_accept = lock.lines_for(opening, &engine);
+        let to_accept = digests.lines_for(opening, &accepted);
+        let lock = Self { manifest, accepted, suppressed: self.suppressed.clone() };
         Ok(Update { changes, to_accept, lock })
     }
 
@@ -109,25 +115,7 @@ impl Lock {
         &self,
         changes: impl IntoIterator<Item = &'a Change>,
     ) -> Result<Vec<(Change, Acceptance)>, EngineError> {
-        Ok(self.lines_for(changes, &Engine::new(&self.manifest)?))
-    }
-
-    fn lines_for<'a>(
-        &self,
-        changes: impl IntoIterator<Item = &'a Change>,
-        engine: &Engine,
-    ) -> Vec<(Change, Acceptance)> {
-        let lines = changes.into_iter().filter_map(|change| {
-            let route = change.route();
-            let policy = policy_digest(&self.manifest, engine, &route).unwrap_or_default();
-            let accepts = |line: &Acceptance| {
-                line.unsigned().is_none() && line.route == route && line.policy == policy
-            };
-            let is_accepted = self.accepted.iter().any(accepts);
-            let line = Acceptance { route, policy, who: String::new(), why: String::new() };
-            (!is_accepted).then(|| (change.clone(), line))
-        });
-        lines.collect()
+        Ok(Digests::new(&self.manifest)?.lines_for(changes, &self.accepted))
     }
 
     /// The acceptances of another policy than their route has: of an earlier one, or in advance.
@@ -136,19 +124,12 @@ impl Lock {
     ///
     /// The policy is not one that the engine accepts.
     pub fn stale(&self) -> Result<Vec<&Acceptance>, EngineError> {
-        let engine = Engine::new(&self.manifest)?;
-        let lines = self.accepted.iter();
-        Ok(lines.filter(|line| !line.is_of(&self.manifest, &engine)).collect())
+        let mut digests = Digests::new(&self.manifest)?;
+        Ok(self.accepted.iter().filter(|line| !digests.are_accepted_by(line)).collect())
     }
 }
 
 impl Acceptance {
-    /// Whether it is signed, and accepts the policy that its route has.
-    fn is_of(&self, manifest: &Manifest, engine: &Engine) -> bool {
-        self.unsigned().is_none()
-            && policy_digest(manifest, engine, &self.route).as_ref() == Some(&self.policy)
-    }
-
     /// The first empty field, of `who` and `why`.
     pub(super) fn unsigned(&self) -> Option<&'static str> {
         let fields = [("who", &self.who), ("why", &self.why)];
@@ -165,6 +146,52 @@ fn section(name: &str, entries: &[impl Serialize]) -> String {
     match lines.is_empty() {
         true => String::new(),
         false => format!("  \"{name}\": [\n{}\n  ],\n", lines.join(",\n")),
+    }
+}
+
+/// The digests of policies, by route, each computed once.
+struct Digests<'m> {
+    manifest: &'m Manifest,
+    engine: Engine,
+    known: BTreeMap<String, Option<String>>,
+}
+
+impl<'m> Digests<'m> {
+    fn new(manifest: &'m Manifest) -> Result<Self, EngineError> {
+        Ok(Self { manifest, engine: Engine::new(manifest)?, known: BTreeMap::new() })
+    }
+
+    fn of(&mut self, route: &str) -> Option<String> {
+        if let Some(known) = self.known.get(route) {
+            return known.clone();
+        }
+        let digest = policy_digest(self.manifest, &self.engine, route);
+        self.known.insert(route.to_owned(), digest.clone());
+        digest
+    }
+
+    /// Whether a line is signed, and accepts the policy that its route has.
+    fn are_accepted_by(&mut self, line: &Acceptance) -> bool {
+        line.unsigned().is_none() && self.of(&line.route).as_ref() == Some(&line.policy)
+    }
+
+    /// The lines for the changes that none of these accepts.
+    fn lines_for<'c>(
+        &mut self,
+        changes: impl IntoIterator<Item = &'c Change>,
+        accepted: &[Acceptance],
+    ) -> Vec<(Change, Acceptance)> {
+        let signed = accepted.iter().filter(|line| line.unsigned().is_none());
+        let signed: BTreeSet<(&str, &str)> =
+            signed.map(|line| (line.route.as_str(), line.policy.as_str())).collect();
+        let lines = changes.into_iter().filter_map(|change| {
+            let route = change.route();
+            let policy = self.of(&route).unwrap_or_default();
+            let is_accepted = signed.contains(&(&*route, &*policy));
+            let line = Acceptance { route, policy, who: String::new(), why: String::new() };
+            (!is_accepted).then(|| (change.clone(), line))
+        });
+        lines.collect()
     }
 }
 
@@ -223,6 +250,40 @@ mod tests {
         let closed = update.lock.update(&app(staff())).unwrap();
         assert_eq!((closed.to_accept.len(), closed.lock.accepted.len()), (0, 0));
         assert_eq!(closed.lock.update(&app(Auth::Public)).unwrap().to_accept.len(), 1);
+    }
+
+    #[test]
+    fn a_renamed_parameter_is_a_change_of_the_file() {
+        let app = |path: &str| {
+            let mut manifest = Manifest::new();
+            manifest.routes.push(ManifestRoute::handler(path, ["GET"], Auth::Public));
+            manifest
+        };
+        let lock = Lock::new(app("/orders/{id}"));
+        let update = lock.update(&app("/orders/{number}")).unwrap();
+        let words: Vec<_> = update.changes.iter().map(ToString::to_string).collect();
+        assert_eq!(words, ["changes: /orders/{number}: route: its path was `/orders/{id}`"]);
+        assert_eq!(update.to_accept.len(), 0);
+        assert_eq!(lock.update(&app("/orders/{id}")).unwrap().changes, []);
+    }
+
+    #[test]
+    fn a_cookie_for_other_sites_names_the_routes_that_it_makes_forgeable() {
+        let app = |same_site: &str| {
+            let mut manifest = app(staff());
+            manifest.app.sessions = Some(crate::SessionFacts::new("memory", "sid", same_site));
+            let mut pay = ManifestRoute::handler("/pay", ["POST"], staff());
+            manifest.routes.push(ManifestRoute { path: "/guarded".to_owned(), ..pay.clone() });
+            pay.csrf = crate::Csrf::Exempt("a partner posts here".to_owned());
+            manifest.routes.push(pay);
+            manifest
+        };
+        let update = Lock::new(app("lax")).update(&app("none")).unwrap();
+        let [change] = update.changes.as_slice() else { panic!("{:?}", update.changes) };
+        assert!(change.direction.opens());
+        assert!(change.words.ends_with("of their visitors to `POST /pay`"), "{}", change.words);
+        let back = Lock::new(app("none")).update(&app("lax")).unwrap();
+        assert!(!back.changes[0].words.contains("/pay"), "{}", back.changes[0].words);
     }
 
     #[test]
