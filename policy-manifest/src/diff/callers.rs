@@ -215,7 +215,8 @@ impl Credentials {
             Cookie::Absent => 0,
             Cookie::Session(slot) => slot.length(),
             Cookie::Other => 1,
-            Cookie::TooLarge => 4,
+            // No browser sends this, so an invalid session is the better example.
+            Cookie::TooLarge => 7,
         };
         let extra = &self.extra;
         let extras = [extra.query.is_some(), extra.is_part, extra.is_untyped, extra.is_last];

@@ -5,13 +5,13 @@ use std::{
     rc::Rc,
 };
 
-use policy_core::method;
+use policy_core::{Refusal, method};
 
 use super::{
     access::{Access, Gains},
     callers,
     finding::Axis,
-    probe::{self, Credentials, Sender, Stated},
+    probe::{self, Cookie, Credentials, Sender, Stated},
     senders::{Atoms, Senders},
     side::Side,
 };
@@ -71,6 +71,22 @@ struct Row {
 struct Column {
     key: (Option<CallerFacts>, Option<CallerFacts>),
     credentials: Vec<Credentials>,
+}
+
+impl Column {
+    /// The caller as the app identifies it that allows more.
+    fn caller(&self, axis: Axis) -> Option<CallerFacts> {
+        match axis {
+            Axis::Widened => self.key.1,
+            Axis::Narrowed => self.key.0,
+        }
+    }
+
+    /// Whether a header that only programs and scripts add has the credential.
+    fn needs_header(&self, axis: Axis) -> bool {
+        let caller = self.caller(axis);
+        matches!(caller, Some(CallerFacts::Token | CallerFacts::Scheme { is_ambient: false, .. }))
+    }
 }
 
 struct Cell {
@@ -239,37 +255,44 @@ fn sketch(
     columns: &[&Column],
 ) -> Option<Sketch> {
     // The worst case is the witness; among equals, the first.
-    let mut worst: Option<(FindingSeverity, &Sender, &Credentials)> = None;
+    let mut worst: Option<((bool, FindingSeverity), &Sender, &Credentials)> = None;
+    let is_odd = |sender: &Sender, column: &Column| {
+        let is_without_header = sender.is_without_script() && column.needs_header(axis);
+        sender.is_odd(place.method) || is_without_header
+    };
     for row in rows {
         for sender in &row.senders {
             for column in columns {
-                let caller = match axis {
-                    Axis::Widened => column.key.1,
-                    Axis::Narrowed => column.key.0,
-                };
+                let caller = column.caller(axis);
                 let severity = severity(atoms.gainer(sender), &gains, place.method, caller);
                 let credentials = column.credentials.first()?;
-                let is_odd = sender.is_odd(place.method);
-                let severity = if is_odd { FindingSeverity::Info } else { severity };
-                let rank = |sender: &Sender, severity| (!sender.is_odd(place.method), severity);
-                let is_worse = worst
-                    .is_none_or(|(known, other, _)| rank(sender, severity) > rank(other, known));
-                if is_worse {
-                    worst = Some((severity, sender, credentials));
+                let is_odd = is_odd(sender, column);
+                // Without broken credentials, everybody gets as far.
+                let is_nothing = is_odd || credentials.are_broken();
+                let severity = if is_nothing { FindingSeverity::Info } else { severity };
+                let rank = (!is_odd, severity);
+                if worst.is_none_or(|(known, ..)| rank > known) {
+                    worst = Some((rank, sender, credentials));
                 }
             }
         }
     }
-    let (severity, sender, credentials) = worst?;
+    let ((is_usual, severity), sender, credentials) = worst?;
     let (before, after) = decisions(sides, place, sender, credentials);
-    let decided = match axis {
-        Axis::Widened => &before,
-        Axis::Narrowed => &after,
+    let (decided, admitting) = match axis {
+        Axis::Widened => (&before, sides.1),
+        Axis::Narrowed => (&after, sides.0),
+    };
+    let severity = match is_usual && is_for_every_user(decided, admitting, columns) {
+        true => severity.max(FindingSeverity::Medium),
+        false => severity,
     };
     let keys = rows.iter().flat_map(|row| columns.iter().map(|column| (row.key, column.key)));
     Some(Sketch {
         axis,
-        senders: atoms.describe(rows.iter().flat_map(|row| &row.senders), place.method),
+        senders: atoms.describe(rows.iter().flat_map(|row| &row.senders), |sender| {
+            columns.iter().all(|column| is_odd(sender, column))
+        }),
         callers: callers::words(columns.iter().filter_map(|column| column.credentials.first())),
         severity,
         facets: BTreeSet::from([facet(decided)]),
@@ -280,6 +303,19 @@ fn sketch(
         gains,
         has_malformed: false,
     })
+}
+
+/// Whether a caller without any right needed one that is now gone, and anybody may be such a caller: who
+/// may sign up is in no manifest, so everybody may, unless no route of the app starts a session for a
+/// stranger.
+fn is_for_every_user(refused: &Decision, admitting: &Side, columns: &[&Column]) -> bool {
+    let is_by_right = refused.outcome == Outcome::Refused(Refusal::RightsMissing);
+    let is_of_anybody = |credentials: &Credentials| {
+        let may_log_in = admitting.may_log_in || !matches!(credentials.cookie, Cookie::Session(_));
+        may_log_in && credentials.have_no_rights()
+    };
+    let mut credentials = columns.iter().filter_map(|column| column.credentials.first());
+    is_by_right && credentials.any(is_of_anybody)
 }
 
 /// The facet that restricts the access of a request.
@@ -343,7 +379,7 @@ pub(super) fn preflights(
         let facet = if is_refused { facet(decided) } else { "cors" };
         Some(Sketch {
             axis,
-            senders: atoms.describe(&senders, place.method),
+            senders: atoms.describe(&senders, |sender| sender.is_odd(place.method)),
             callers: Vec::new(),
             severity: severity_of(&sender),
             facets: BTreeSet::from([facet]),

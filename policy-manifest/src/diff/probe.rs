@@ -163,7 +163,7 @@ pub(crate) fn request(
         Cookie::Absent => (),
         Cookie::Session(_) => fields.push((header::COOKIE, format!("{}=session", identity.cookie))),
         Cookie::Other => fields.push(owned((header::COOKIE, "theme=dark"))),
-        Cookie::TooLarge => fields.push((header::COOKIE, "a".repeat(TOO_LARGE))),
+        Cookie::TooLarge => fields.push((header::COOKIE, "0".repeat(TOO_LARGE))),
     }
     if credentials.has_csrf {
         fields.push(owned((HeaderName::from_static(csrf::HEADER), "token-of-the-session")));
@@ -229,6 +229,33 @@ impl Credentials {
         let csrf = if self.has_csrf { CsrfTokenState::Valid } else { CsrfTokenState::Absent };
         let [token, ticket, scheme] = [&self.bearer, &self.ticket, &self.scheme].map(Slot::state);
         RequestCredentials { session, token, ticket, scheme, csrf }
+    }
+}
+
+impl Credentials {
+    fn slots(&self) -> [&Slot; 4] {
+        let session = match &self.cookie {
+            Cookie::Session(slot) => slot,
+            Cookie::Absent | Cookie::Other | Cookie::TooLarge => &Slot::Absent,
+        };
+        [session, &self.bearer, &self.ticket, &self.scheme]
+    }
+
+    /// Whether there are credentials, and none of them is valid.
+    pub(super) fn are_broken(&self) -> bool {
+        let is_valid = |slot: &&Slot| matches!(slot, Slot::Valid(_));
+        let is_broken = |slot: &&Slot| !matches!(slot, Slot::Absent | Slot::Valid(_));
+        let slots = self.slots();
+        (self.cookie == Cookie::TooLarge || slots.iter().any(is_broken))
+            && !slots.iter().any(is_valid)
+    }
+
+    /// Whether no credential has a role or a scope.
+    pub(super) fn have_no_rights(&self) -> bool {
+        self.slots().into_iter().all(|slot| match slot {
+            Slot::Valid(login) => login.roles.is_empty() && login.scopes.is_empty(),
+            _ => true,
+        })
     }
 }
 

@@ -128,19 +128,19 @@ impl Atoms {
         }
     }
 
-    /// Describes the senders of requests with a method. Requests that only a hand-written client
-    /// sends are left out if pages or programs are among the senders.
+    /// Describes the senders of requests. Requests that only a hand-written client sends, for which
+    /// `is_odd` holds, are left out if pages or programs are among the senders.
     pub(super) fn describe<'a>(
         &self,
         senders: impl IntoIterator<Item = &'a Sender>,
-        method: &str,
+        is_odd: impl Fn(&Sender) -> bool,
     ) -> Senders {
         let senders: Vec<&Sender> = senders.into_iter().collect();
         let direct: Vec<&Sender> =
             senders.iter().filter(|sender| !sender.is_misdirected).copied().collect();
         let other_host = direct.is_empty();
         let senders = if other_host { senders } else { direct };
-        let usual = senders.iter().filter(|sender| !sender.is_odd(method)).copied();
+        let usual = senders.iter().filter(|sender| !is_odd(sender)).copied();
         let usual: Vec<&Sender> = usual.collect();
         let plain: Vec<&Sender> =
             usual.iter().filter(|sender| !sender.is_upgrade).copied().collect();
@@ -219,6 +219,12 @@ impl Sender {
             (Stated::Other(text, _), Some("same-origin")) => text != "null",
             _ => false,
         }
+    }
+
+    /// Whether a browser sends this for a link, an image, a frame or a form of another site, to which no
+    /// page can add a header.
+    pub(super) fn is_without_script(&self) -> bool {
+        self.origin == Stated::Absent && matches!(self.site, Some("same-site" | "cross-site"))
     }
 
     /// Whether a page of another origin sends this: CORS decides whether it can read the response.

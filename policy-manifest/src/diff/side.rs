@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use policy_core::path::PathTemplate;
 
 use crate::{
-    Manifest, ManifestRoute, RouteKind,
+    Auth, Manifest, ManifestRoute, RouteKind,
     engine::{Engine, EngineError},
     facets::RouteCors,
 };
@@ -16,6 +16,8 @@ pub(crate) struct Side {
     pub(crate) manifest: Manifest,
     pub(crate) engine: Engine,
     pub(crate) identity: Identity,
+    /// Whether a route may start a session for a stranger.
+    pub(crate) may_log_in: bool,
     /// The text of each path template in the manifest, by the number of the path in the engine.
     pub(crate) path_texts: BTreeMap<usize, String>,
 }
@@ -55,7 +57,8 @@ impl Side {
         let path_texts = numbers
             .filter_map(|(form, number)| Some((number, of_form.get(form)?.clone())))
             .collect();
-        Ok(Self { manifest, engine, identity, path_texts })
+        let may_log_in = manifest.routes.iter().any(may_log_in);
+        Ok(Self { manifest, engine, identity, may_log_in, path_texts })
     }
 
     /// Uses the cookie name of the other app if this app has no sessions, so that both get the same
@@ -76,6 +79,19 @@ impl Side {
 
     pub(crate) fn elsewhere_kind(&self) -> Option<RouteKind> {
         self.route(self.engine.elsewhere()).map(|route| route.kind)
+    }
+}
+
+/// Whether a route admits a stranger and gives its target the session, so that it may start one: this is
+/// all that a manifest says about logins.
+fn may_log_in(route: &ManifestRoute) -> bool {
+    let takes_session =
+        route.takes_session || matches!(route.kind, RouteKind::Mount | RouteKind::Fallback);
+    match &route.auth {
+        Auth::Public => takes_session,
+        Auth::Required(requirement) => {
+            requirement.optional && (requirement.session || takes_session)
+        }
     }
 }
 

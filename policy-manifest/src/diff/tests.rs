@@ -373,8 +373,7 @@ fn a_witness_with_another_decision_is_an_error() {
     let axis = groups[0].axis.mirrored();
     let sketches = &mut groups[0].units[0].sketches;
     sketches.iter_mut().for_each(|sketch| std::rc::Rc::make_mut(sketch).axis = axis);
-    let error =
-        groups[0].finding((&sides.0, &sides.1), &mut Causes::new(&[])).unwrap_err();
+    let error = groups[0].finding((&sides.0, &sides.1), &mut Causes::new(&[])).unwrap_err();
     assert!(matches!(error, DiffError::Mismatch { .. }), "{error}");
     assert!(error.to_string().contains("POST /orders"), "{error}");
 }
@@ -386,4 +385,90 @@ fn invalid_manifests_are_an_error() {
     bad.app.public_origin = Some("http://api.example".to_owned());
     assert!(matches!(diff(&bad, &good), Err(DiffError::Old(_))));
     assert!(matches!(diff(&good, &bad), Err(DiffError::New(_))));
+}
+
+fn audit(auth: RouteRequirement) -> ManifestRoute {
+    ManifestRoute::handler("/audit", ["GET"], Auth::Required(auth))
+}
+
+fn with_roles(requirement: RouteRequirement) -> RouteRequirement {
+    RouteRequirement { roles: vec!["auditor".to_owned()], ..requirement }
+}
+
+#[test]
+fn every_user_is_everybody_where_strangers_may_log_in() {
+    let mut login = ManifestRoute::handler("/login", ["POST"], Auth::Public);
+    let mut optional = ManifestRoute::handler("/", ["GET"], Auth::Public);
+    optional.auth = Auth::Required(RouteRequirement { optional: true, ..session() });
+    let files = ManifestRoute::new(RouteKind::Mount, "/files", ["GET"], Auth::Public);
+    let closed = login.clone();
+    login.takes_session = true;
+    let severity = |route: &ManifestRoute, requirement: RouteRequirement| {
+        let [old, new] = [with_roles(requirement.clone()), requirement]
+            .map(|requirement| app(vec![audit(requirement), route.clone()]));
+        let of = |old, new| diff(old, new).unwrap().findings[0].severity;
+        assert_eq!(of(&old, &new), of(&new, &old));
+        of(&old, &new)
+    };
+    for open in [&login, &optional, &files] {
+        assert_eq!(severity(open, session()), FindingSeverity::Medium, "{}", open.path);
+    }
+    // Sessions begin for known callers only.
+    assert_eq!(severity(&closed, session()), FindingSeverity::Low);
+    // Who may have a token is in no manifest.
+    let token = RouteRequirement { token: true, ..RouteRequirement::default() };
+    assert_eq!(severity(&closed, token.clone()), FindingSeverity::Medium);
+    let either = RouteRequirement { session: true, ..token };
+    assert_eq!(severity(&closed, either), FindingSeverity::Medium);
+}
+
+#[test]
+fn a_right_that_some_users_have_is_not_for_everybody() {
+    let roles = |roles: &[&str]| {
+        let roles = roles.iter().map(|role| (*role).to_owned()).collect();
+        let mut login = ManifestRoute::handler("/login", ["POST"], Auth::Public);
+        login.takes_session = true;
+        app(vec![audit(RouteRequirement { roles, ..session() }), login])
+    };
+    let found = diff(&roles(&["auditor"]), &roles(&["auditor", "lead"])).unwrap();
+    assert_eq!(found.findings[0].severity, FindingSeverity::Low);
+}
+
+#[test]
+fn what_cannot_add_a_header_sends_no_token() {
+    let token = || RouteRequirement { token: true, ..RouteRequirement::default() };
+    let orders = |isolation, auth| {
+        let mut route = ManifestRoute::handler("/orders", ["GET", "POST"], Auth::Required(auth));
+        route.isolation = isolation;
+        app(vec![route])
+    };
+    let same_origin = Some(policy_core::isolation::Isolation::SameOrigin);
+    let both = || RouteRequirement { session: true, ..token() };
+    for (old, new) in [
+        (orders(same_origin, token()), orders(None, token())),
+        (orders(None, with_roles(token())), orders(None, token())),
+        (orders(None, session()), orders(None, both())),
+    ] {
+        let lines = described(&old, &new);
+        assert!(!lines.is_empty());
+        for line in lines.iter().filter(|line| !line.contains("session")) {
+            assert!(!line.contains("images") && !line.contains("links"), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_broken_credential_that_is_no_longer_refused_is_for_information() {
+    let optional = Auth::Required(RouteRequirement { optional: true, ..session() });
+    let orders = |auth| app(vec![ManifestRoute::handler("/orders", ["GET"], auth)]);
+    let [old, new] = [orders(optional), orders(Auth::Public)];
+    let lines = described(&old, &new);
+    assert!(!lines.is_empty());
+    let changes = crate::changes(&old, &new).unwrap();
+    let words: Vec<_> = changes.iter().map(ToString::to_string).collect();
+    assert_eq!(words, ["changes: GET /orders: auth: was `session, optional`, is `public`"]);
+    for line in &lines {
+        assert!(line.starts_with("widened info: "), "{line}");
+        assert!(!line.contains("too many cookies"), "{line}");
+    }
 }

@@ -126,21 +126,17 @@ pub(in crate::commands) fn curl(request: &Request<()>, own: Option<&str>) -> Str
     for (name, value) in request.headers() {
         if !is_in_url(name, value) {
             let value = String::from_utf8_lossy(value.as_bytes());
-            let value = shorten(&value);
-            words.push(format!("-H {}", in_shell(&format!("{name}: {value}"))));
+            words.push(match value.len() > LONGEST && value.bytes().all(|byte| byte == b'0') {
+                true => format!("-H \"{name}: $(printf %0{}d 0)\"", value.len()),
+                false => format!("-H {}", in_shell(&format!("{name}: {value}"))),
+            });
         }
     }
     words.join(" ")
 }
 
-/// A value that is no longer than a line; only one with too many cookies is.
-fn shorten(value: &str) -> String {
-    const MOST: usize = 200;
-    match value.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}..", value.get(..end).unwrap_or_default()),
-        None => value.to_owned(),
-    }
-}
+/// The shell repeats the zeros of too many cookies, which are longer than this.
+const LONGEST: usize = 200;
 
 fn value(headers: &HeaderMap, name: &str) -> Option<String> {
     headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
@@ -149,7 +145,7 @@ fn value(headers: &HeaderMap, name: &str) -> Option<String> {
 /// A string of JavaScript.
 fn quote(text: &str) -> String {
     // Every JSON string is a JavaScript string.
-    serde_json::to_string(&shorten(text)).unwrap_or_default()
+    serde_json::to_string(text).unwrap_or_default()
 }
 
 fn in_shell(text: &str) -> String {
