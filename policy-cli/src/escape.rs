@@ -1,5 +1,9 @@
 //! Escapes text from manifests, so that it is harmless in terminals and in CI logs.
 
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
 /// The text with everything that a terminal does not show as itself written as `\u{..}`: control
 /// characters with their escape sequences, marks that change the direction of writing or combine with
 /// other characters, invisible characters. So is the second `#` of two, since `##[` and `##vso[` are
@@ -17,7 +21,28 @@ pub(crate) fn printable(text: &str) -> String {
     printable
 }
 
-/// The same for text of several lines. Each line after the first gets a prefix of `|`, so that no
+/// JSON in which everything that [`printable`] escapes is escaped. It parses to the same value.
+pub(crate) fn printable_json(json: &str) -> String {
+    let mut printable = String::with_capacity(json.len());
+    for character in json.chars() {
+        let is_command = character == '#' && printable.ends_with('#');
+        if (character == '\n' || is_printable(character)) && !is_command {
+            printable.push(character);
+        } else {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _ = write!(printable, "\\u{unit:04x}");
+            }
+        }
+    }
+    printable
+}
+
+/// A value as such JSON, with a line end at its end.
+pub(crate) fn json_text(value: &Value) -> String {
+    printable_json(&serde_json::to_string_pretty(value).unwrap_or_default()) + "\n"
+}
+
+/// [Printable](printable) text of several lines. Each line after the first gets a prefix of `|`, so that no
 /// CI log takes it for a command, such as `::error` of GitHub Actions, and no reader for a message
 /// of this program.
 pub(crate) fn printable_lines(text: &str) -> String {
@@ -102,5 +127,15 @@ mod tests {
     fn printable_characters_stay() {
         let text = r#"/orders/{id} 'a' "b" \ ~ é ß 漢字 €"#;
         assert_eq!(printable(text), text);
+    }
+
+    #[test]
+    fn escapes_are_read_as_the_same_value() {
+        let text = "\u{1b}[0m\n\u{7f}\u{202e}\u{e0041}é漢 ###[error]##vso[a]";
+        let value = serde_json::json!({"\u{9b}a": [text]});
+        let text = json_text(&value);
+        assert!(text.contains("\\u009ba") && text.contains("\\udb40\\udc41é漢"), "{text}");
+        assert!(!text.contains("##") && text.contains("#\\u0023"), "{text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(value));
     }
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use crate::escape::json_text;
+
 /// A finding of any command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SarifFinding {
@@ -69,9 +71,7 @@ pub(crate) fn render(findings: &[SarifFinding]) -> String {
             "results": results,
         }],
     });
-    let mut text = serde_json::to_string_pretty(&log).unwrap_or_default();
-    text.push('\n');
-    text
+    json_text(&log)
 }
 
 fn result(finding: &SarifFinding, index: &BTreeMap<&str, usize>) -> Value {

@@ -118,6 +118,12 @@ fn output_contains_no_commands_for_ci_logs() {
             "explain --from a GET https://api.shop.example/",
             "diff a b",
             "diff b a --format markdown",
+            "show --from a --format json",
+            "lint --from a --format json",
+            "lint --from a --format sarif",
+            "explain --from a --format json GET https://api.shop.example/",
+            "diff b a --format json",
+            "diff b a --format sarif",
             "audit --from a https://api.shop.example",
         ] {
             let arguments: Vec<_> = line.split(' ').collect();

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{codes::Code, judge::Finding, target::Target};
 use crate::{
-    escape::printable,
+    escape::{json_text, printable},
     output::{BOLD, DIM},
 };
 
@@ -139,9 +139,7 @@ impl Report {
             "unseen": self.unseen,
             "notes": self.notes,
         });
-        let mut text = serde_json::to_string_pretty(&report).unwrap_or_default();
-        text.push('\n');
-        text
+        json_text(&report)
     }
 }
 

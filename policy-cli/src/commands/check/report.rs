@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     commands::diff::witness,
-    escape::printable,
+    escape::{json_text, printable},
     input::{Input, repository_of},
     lines::Lines,
     markdown::{code, with_code, words},
@@ -184,7 +184,7 @@ impl<'g> Report<'g> {
             "problems": problems,
             "excepted": excepted,
         });
-        serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
+        json_text(&value)
     }
 
     pub(super) fn sarif(&self) -> String {

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Compared, failure, json, markdown, sarif, text};
 use crate::{
-    escape::printable,
+    escape::{json_text, printable},
     failure::Failure,
     fleet::Fleets,
     input::Input,
@@ -130,7 +130,7 @@ impl ComparedFleets {
             "removed": names(&self.removed),
             "opens": self.opens(),
         });
-        serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
+        json_text(&value)
     }
 
     pub(super) fn sarif(&self) -> String {

@@ -8,12 +8,12 @@ use policy_manifest::{
 };
 use serde_json::{Value, json};
 
+use crate::escape::json_text;
+
 use super::{Compared, witness};
 
 pub(super) fn render(compared: &Compared) -> String {
-    let mut text = serde_json::to_string_pretty(&value(compared)).unwrap_or_default();
-    text.push('\n');
-    text
+    json_text(&value(compared))
 }
 
 pub(super) fn value(compared: &Compared) -> Value {

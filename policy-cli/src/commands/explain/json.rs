@@ -8,6 +8,8 @@ use policy_manifest::{
 };
 use serde_json::{Value, json};
 
+use crate::escape::json_text;
+
 pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String {
     let decision = &explanation.decision;
     let (outcome, code) = match decision.outcome {
@@ -69,9 +71,7 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
         "nearest": nearest,
         "edit": edit,
     });
-    let mut text = serde_json::to_string_pretty(&explanation).unwrap_or_default();
-    text.push('\n');
-    text
+    json_text(&explanation)
 }
 
 fn change(change: &Change) -> Value {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::report::{Report, count};
 use crate::{
-    escape::printable,
+    escape::{json_text, printable},
     markdown::{code, words},
     output::{BOLD, DIM},
     sarif,
@@ -97,7 +97,7 @@ impl<'a> FleetReport<'a> {
         });
         let services: Vec<_> = services.collect();
         let value = json!({ "version": 1, "services": services, "fails": self.fails() });
-        serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
+        json_text(&value)
     }
 
     pub(super) fn sarif(&self, fails: impl Fn(&Finding) -> bool) -> String {

@@ -7,7 +7,7 @@ use policy_manifest::{Finding, FindingSeverity, Linted, Suppression};
 use serde_json::{Value, json};
 
 use crate::{
-    escape::printable,
+    escape::{json_text, printable},
     lines::Lines,
     markdown::{code, with_code, words},
     output::{BOLD, DIM},
@@ -97,7 +97,7 @@ impl Report<'_> {
     }
 
     pub(super) fn json(&self) -> String {
-        serde_json::to_string_pretty(&self.value()).unwrap_or_default() + "\n"
+        json_text(&self.value())
     }
 
     pub(super) fn value(&self) -> Value {

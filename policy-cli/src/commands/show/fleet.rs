@@ -9,7 +9,7 @@ use policy_manifest::{
 use serde_json::{Value, json};
 
 use super::{filter::Selected, json::render, view::Section};
-use crate::{input::Input, shown::more};
+use crate::{escape::printable_json, input::Input, shown::more};
 
 /// A service and those of its routes that are shown.
 #[derive(Debug)]
@@ -240,5 +240,5 @@ pub(super) fn to_json(fleet: &[Shown<'_>]) -> String {
     }
     let relations: Vec<_> = relations(fleet).iter().map(|it| it.value().to_string()).collect();
     text += &format!("\n],\n\"calls\": [\n{}\n]\n}}\n", relations.join(",\n"));
-    super::json::printable_json(&text)
+    printable_json(&text)
 }
