@@ -237,6 +237,14 @@ mod tests {
         // Another format is another statement.
         let other = "forwarded 10.1.0.0/16";
         assert_eq!(direction(&[wide], &[other]), Some(Direction::OpensAndNarrows));
+        let wide_other = "forwarded 10.0.0.0/8";
+        assert_eq!(direction(&[wide_other], &[narrow]), Some(Direction::OpensAndNarrows));
+        // The one around it begins before others.
+        let many =
+            ["x-forwarded 10.0.0.0/8", "x-forwarded 10.0.0.0/24", "x-forwarded ::/0", wide_other];
+        assert_eq!(direction(&many, &[&many[..], &[narrow, "x-forwarded ::1"]].concat()), None);
+        let outside = "x-forwarded 11.0.0.0/8";
+        assert_eq!(direction(&many, &[&many[..], &[outside]].concat()), Some(Direction::Opens));
         assert_eq!(direction(&["forwarded unix"], &["forwarded unix"]), None);
     }
 }
