@@ -197,8 +197,9 @@ fn read_package(package: &Package, output: &Output) -> Result<Input, Failure> {
     }
     if let Some(parsed) = parsed {
         output.note(&format!(
-            "this is {}; `{test}` adds the lines that decided",
-            package.lock_name()
+            "this is {}; `{test}` adds the lines that decided, in {}",
+            package.lock_name(),
+            manifest.parent().unwrap_or(&manifest).display()
         ));
         let signed = parsed?;
         let manifest = signed.manifest.clone();

@@ -206,8 +206,17 @@ impl LockTest {
     }
 
     /// Writes manifest and sources below the target folder.
+    #[expect(clippy::print_stdout, reason = "a test says so what it saw")]
     fn leave(&self, subject: Subject) -> Result<(), LockError> {
-        let Some(target) = target_folder() else { return Ok(()) };
+        let test = env::current_exe().unwrap_or_default();
+        let Some(target) = target_folder(&test) else {
+            println!(
+                "`cargo policy` does not name the lines of this policy: {} is below no target folder \
+                 of cargo",
+                test.display()
+            );
+            return Ok(());
+        };
         let mut folder = target.join("policy").join(subject.package);
         if subject.name != UNNAMED {
             folder.push(subject.name);
@@ -244,10 +253,13 @@ pub(super) fn lock_file(subject: Subject) -> PathBuf {
     }
 }
 
-/// The target folder, above the test that runs; `None` if it runs elsewhere.
-fn target_folder() -> Option<PathBuf> {
-    let exe = env::current_exe().ok()?;
-    exe.ancestors().find(|folder| folder.join("CACHEDIR.TAG").is_file()).map(Path::to_owned)
+/// The target folder above a test; `None` if it runs elsewhere. Cargo tags the folders that it makes,
+/// and describes its compiler in each that it uses, such as a volume that was there before.
+fn target_folder(test: &Path) -> Option<&Path> {
+    let is_target = |folder: &&Path| {
+        ["CACHEDIR.TAG", ".rustc_info.json"].iter().any(|name| folder.join(name).is_file())
+    };
+    test.ancestors().find(is_target)
 }
 
 /// Replaces a file atomically, since other tests may read it.
@@ -301,6 +313,19 @@ mod tests {
 
     fn words(result: Result<(), LockError>) -> String {
         result.unwrap_err().to_string()
+    }
+
+    /// As in a volume that was made before cargo used it.
+    #[test]
+    fn a_target_folder_that_cargo_did_not_make_is_found() {
+        for (name, mark) in [("tagged", "CACHEDIR.TAG"), ("made", ".rustc_info.json")] {
+            let file = Folder::new(name);
+            let target = file.0.parent().unwrap();
+            let test = target.join("debug/deps/laws-1");
+            assert_eq!(target_folder(&test), None, "{mark}");
+            fs::write(target.join(mark), "").unwrap();
+            assert_eq!(target_folder(&test), Some(target), "{mark}");
+        }
     }
 
     #[test]
