@@ -103,7 +103,6 @@ fn every_rule_of_attributes_has_a_failing_case() {
         Rule::HeadersNonceShared,
         Rule::LoopbackShared,
         Rule::RealmInvalid,
-        Rule::SessionRights,
     ];
     let messages: String = files(REFUSED, "stderr").iter().map(|(_, text)| text.as_str()).collect();
     for rule in Rule::ALL {

@@ -69,7 +69,8 @@ entries! {
     TokenInvalid 401 "auth.token-invalid", "The access token is invalid";
     /// RFC 6750 3.1, `invalid_token`: it was valid, and the client may get a new one.
     TokenExpired 401 "auth.token-expired", "The access token expired";
-    /// RFC 6750 3.1, `insufficient_scope`: a scope or role is missing.
+    /// RFC 6750 3.1, `insufficient_scope`: a scope or role is missing. A session has those of its login,
+    /// `Identity::new(user).scopes([..]).roles([..])`.
     RightsMissing 403 "auth.rights-missing", "The caller does not have the required rights";
     /// RFC 9470 3: the login is older than the route allows.
     LoginTooOld 401 "auth.login-too-old", "A recent login is required";

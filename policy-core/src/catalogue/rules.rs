@@ -337,10 +337,6 @@ entries! {
     RequirementRepeated Warning "auth.requirement-repeated",
         "this is listed twice",
         "remove one of them";
-    /// Rights that routes require of sessions. Only logins grant them, at run time.
-    SessionRights Warning "auth.session-rights",
-        "routes require these rights of sessions, and a session has only the rights that its login grants",
-        "log in with `Identity::new(user).scopes([..]).roles([..])`; a session without them gets 403 `auth.rights-missing`";
     /// A maximum age of a login without a known unit.
     FreshMalformed Error "auth.fresh-malformed",
         "this is not a duration: a whole number and a unit, without a space",

@@ -1,7 +1,7 @@
 //! The route table that a server prints when it starts in development.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::HashSet,
     fmt::{self, Write},
 };
 
@@ -116,9 +116,6 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
         }
     }
     notices.extend(guarded_below(app));
-    if !is_deployment {
-        notices.extend(rights_of_sessions(app));
-    }
     #[cfg(feature = "gateway")]
     if app.traces {
         notices.push(StartProblem::without_value(Rule::TraceOn, "App::trace"));
@@ -150,23 +147,6 @@ fn withheld(route: &CompiledRoute, cors: &Cors, own: &Site) -> Option<StartProbl
         StartProblem::new(Rule::SessionWithheld, route.path().to_string(), others.join(" "))
             .of_part(cors::CorsPart::Origins.name())
     })
-}
-
-/// The rights that routes require of sessions. So the author of the first login learns of them at the
-/// start, and not by a 403 after it.
-fn rights_of_sessions(app: &CompiledApp) -> Option<StartProblem> {
-    let mut rights = BTreeSet::new();
-    for route in app.routes() {
-        if let AuthPolicy::Required(policy) = &route.auth.auth
-            && policy.session
-        {
-            rights.extend(policy.scopes.iter().map(|scope| format!("scope {scope}")));
-            rights.extend(policy.roles.iter().map(|role| format!("role {role}")));
-        }
-    }
-    let rights: Vec<_> = rights.into_iter().collect();
-    let problem = || StartProblem::new(Rule::SessionRights, "sessions", rights.join(", "));
-    (!rights.is_empty()).then(problem)
 }
 
 /// Whether the CSRF protection of a route decides about anything.
@@ -234,35 +214,6 @@ mod tests {
             (Rule::TunnelPublic, "App::tunnel"),
         ];
         assert_eq!(noticed, expected.map(|(rule, location)| (rule, location.to_owned())));
-    }
-
-    #[test]
-    fn rights_that_only_a_login_grants_are_noticed_in_development() {
-        #[get("/reports")]
-        #[auth(session | token, scopes = ["reports:read"], roles = ["auditor", "admin"])]
-        async fn reports() {}
-
-        #[get("/prices")]
-        #[auth(token, scopes = ["prices:read"])]
-        async fn prices() {}
-
-        #[get("/me")]
-        #[auth(session)]
-        async fn me() {}
-
-        let noticed = |origin: Option<&str>, routes| {
-            let key = policy_core::secret::SecretKey::drawn([7; 32]);
-            let app = App::new(()).tokens(Tokens::hs256([("k", key)]).unwrap()).routes(routes);
-            let app = app.sessions(Sessions::memory());
-            let app = origin.into_iter().fold(app, App::public_origin);
-            let notices = notices(app.into_service().app());
-            let of_rights = notices.iter().filter(|notice| notice.rule() == Rule::SessionRights);
-            of_rights.map(|it| it.value().unwrap_or_default().to_owned()).collect::<Vec<_>>()
-        };
-        let rights = "role admin, role auditor, scope reports:read";
-        assert_eq!(noticed(None, routes![reports, prices, me]), [rights]);
-        assert_eq!(noticed(Some("https://api.example"), routes![reports]), [""; 0]);
-        assert_eq!(noticed(None, routes![prices, me]), [""; 0]);
     }
 
     #[cfg(feature = "asym")]

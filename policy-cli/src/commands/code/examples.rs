@@ -66,7 +66,7 @@ mod tests {
     /// Rules of these areas that no example shows: those about the app as a whole, values that are
     /// given to it at run time, those of layers in front of other services, and four that are about
     /// a list of routes or take a page to break.
-    const WITHOUT: [&str; 35] = [
+    const WITHOUT: [&str; 34] = [
         "cors.any-origin-at-run-time",
         "cors.bound-unset",
         "cors.bound-unused",
@@ -87,7 +87,6 @@ mod tests {
         "auth.issuer-not-accepted",
         "auth.issuers-missing",
         "auth.issuer-unused",
-        "auth.session-rights",
         "auth.realm-invalid",
         "csrf.exempt-by-default",
         "csrf.token-of-layer",
