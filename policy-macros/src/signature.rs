@@ -1,5 +1,7 @@
 //! The requirements for the signature of a handler, and the source of each argument.
 
+use std::ptr;
+
 use policy_core::{
     Rule,
     route::{MAX_EXTRACTORS, MAX_PARAMETERS},
@@ -50,9 +52,9 @@ impl<'a> Arguments<'a> {
         let is_path_read = diagnostics.error_count() == errors_before;
         let mut fitted = Self::default();
         for name in &names {
-            match arguments.iter().find(|argument| argument.is(name)) {
+            match Argument::taking(name, &arguments) {
                 Some(argument) => fitted.parameters.push(argument.ty),
-                None => missing_argument(name, sig, paths, &arguments, diagnostics),
+                None => missing_argument(name, sig, paths, diagnostics),
             }
         }
         if let (Some(path), true) = (paths.first(), names.len() > MAX_PARAMETERS) {
@@ -69,7 +71,10 @@ impl<'a> Arguments<'a> {
         }
         for argument in &arguments {
             check_type(argument, diagnostics);
-            if let Some(position) = names.iter().position(|name| argument.is(name)) {
+            let is_of = |name: &String| {
+                Argument::taking(name, &arguments).is_some_and(|taking| ptr::eq(taking, argument))
+            };
+            if let Some(position) = names.iter().position(is_of) {
                 fitted.order.push(Source::Parameter(position));
                 continue;
             }
@@ -158,8 +163,12 @@ impl<'a> Argument<'a> {
         Self { tokens, name, ty: &tokens.ty }
     }
 
-    fn is(&self, name: &str) -> bool {
-        self.name.as_deref() == Some(name)
+    /// The argument that takes a parameter of the path: the one of its name, or of its name behind an
+    /// underscore, as Rust has it for what is not used.
+    fn taking<'s>(name: &str, arguments: &'s [Self]) -> Option<&'s Self> {
+        let names = [name.to_owned(), format!("_{name}")];
+        let find = |name: &String| arguments.iter().find(|it| it.name.as_ref() == Some(name));
+        names.iter().find_map(find)
     }
 }
 
@@ -189,7 +198,7 @@ fn parameters(
     arguments: &[Argument<'_>],
     diagnostics: &mut Diagnostics,
 ) -> Vec<String> {
-    let is_argument = |name: &str| arguments.iter().any(|argument| argument.is(name));
+    let is_argument = |name: &str| Argument::taking(name, arguments).is_some();
     let mut shared: Option<Vec<String>> = None;
     for path in paths {
         route::foreign_parameters(path, is_argument, diagnostics);
@@ -216,20 +225,9 @@ fn join_names(names: &[String]) -> String {
     format!("write {}", names.join(", "))
 }
 
-fn missing_argument(
-    name: &str,
-    sig: &Signature,
-    paths: &[LitStr],
-    arguments: &[Argument<'_>],
-    diagnostics: &mut Diagnostics,
-) {
+fn missing_argument(name: &str, sig: &Signature, paths: &[LitStr], diagnostics: &mut Diagnostics) {
     let Some(path) = paths.first() else { return };
-    let unused = format!("_{name}");
-    let help = if arguments.iter().any(|argument| argument.is(&unused)) {
-        format!("name it `{{{unused}}}` in the path, too")
-    } else {
-        format!("add `{name}: <type>` to `{}`", sig.ident)
-    };
+    let help = format_args!("add `{name}: <type>` to `{}`", sig.ident);
     diagnostics.error(path, Rule::ParameterNotTaken, name, help);
 }
 

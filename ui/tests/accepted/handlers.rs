@@ -38,11 +38,15 @@ async fn query(Query(page): Query<Vec<(String, u8)>>, words: String) -> String {
     format!("{words} {page:?}")
 }
 
-#[get("/unused/{_id}")]
+#[get("/unused/{_id}/{part}/{_part}")]
 #[auth(public)]
-async fn unused(_id: u64, route: MatchedRoute) {
-    let _ = route;
+async fn unused(_part: char, _id: u64, route: MatchedRoute, part: u8) {
+    let _ = (route, part);
 }
+
+#[get("/unused/{id}")]
+#[auth(public)]
+async fn without_number(_id: u64) {}
 
 mod nested {
     use super::*;
@@ -78,6 +82,6 @@ pub(crate) fn app() {
 
     let _ = called();
     let _ = App::new(Db("db"))
-        .routes(routes![order, body, file, query, unused, nested::handler, inner])
+        .routes(routes![order, body, file, query, unused, without_number, nested::handler, inner])
         .routes(nested::list());
 }

@@ -10,7 +10,7 @@ async fn missing(id: u64) -> String {
 
 #[get("/users/{id}")]
 #[auth(public)]
-async fn unused(_id: u64) {}
+async fn unused(__id: u64) {}
 
 #[get("/users/{id}")]
 #[auth(public)]
