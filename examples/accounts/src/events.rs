@@ -1,7 +1,7 @@
 //! What happened to an account, for its user to notice a stranger: kept in a file, and sent at once
 //! to the pages that the user has open.
 
-use std::{convert::Infallible, io, sync::Arc};
+use std::{io, sync::Arc};
 
 use axum::response::sse::{Event, KeepAlive, Sse};
 use example_logins::devices::Device;
@@ -22,7 +22,7 @@ const EVENTS: TableDefinition<'_, (&str, u64), Row> = TableDefinition::new("even
 const KEPT: u64 = 50;
 
 /// An event as its user sees it.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub(crate) struct SecurityEvent {
     /// In milliseconds since 1970.
     at: u64,
@@ -34,8 +34,8 @@ pub(crate) struct SecurityEvent {
 #[derive(Clone)]
 pub(crate) struct Events {
     database: Arc<Database>,
-    /// User and text. Without a page that is open, nobody subscribes.
-    news: broadcast::Sender<(String, String)>,
+    /// User and event. Without a page that is open, nobody subscribes.
+    news: broadcast::Sender<(String, SecurityEvent)>,
 }
 
 impl Events {
@@ -59,13 +59,17 @@ impl Events {
         what: &'static str,
         device: &Device,
     ) -> Result<(), Problem> {
-        let (name, address) = (device.name.clone(), device.place());
-        let text = format!("{what}: {name}, {address}");
-        let (events, owner) = (self.clone(), user.to_owned());
-        let written = spawn_blocking(move || events.append(&owner, what, &name, &address));
+        let event = SecurityEvent {
+            at: Clock::system().now().millis(),
+            what: what.to_owned(),
+            device: device.name.clone(),
+            address: device.place(),
+        };
+        let (events, owner, written) = (self.clone(), user.to_owned(), event.clone());
+        let written = spawn_blocking(move || events.append(&owner, &written));
         written.await.map_err(Problem::internal)?.map_err(Problem::internal)?;
         // Sending fails only without a subscriber.
-        let _ = self.news.send((user.to_owned(), text));
+        let _ = self.news.send((user.to_owned(), event));
         Ok(())
     }
 
@@ -81,13 +85,13 @@ impl Events {
     pub(crate) fn stream(
         &self,
         user: &str,
-    ) -> Sse<impl Stream<Item = Result<Event, Infallible>> + use<>> {
+    ) -> Sse<impl Stream<Item = Result<Event, axum::Error>> + use<>> {
         let start = (self.news.subscribe(), user.to_owned());
         let news = stream::unfold(start, async |(mut news, user)| {
             loop {
                 match news.recv().await {
-                    Ok((whose, text)) if whose == user => {
-                        return Some((Ok(Event::default().data(text)), (news, user)));
+                    Ok((whose, event)) if whose == user => {
+                        return Some((Event::default().json_data(event), (news, user)));
                     }
                     Ok(_) | Err(RecvError::Lagged(_)) => (),
                     Err(RecvError::Closed) => return None,
@@ -97,20 +101,14 @@ impl Events {
         Sse::new(news).keep_alive(KeepAlive::default())
     }
 
-    fn append(
-        &self,
-        user: &str,
-        what: &str,
-        device: &str,
-        address: &str,
-    ) -> Result<(), redb::Error> {
-        let now = Clock::system().now().millis();
+    fn append(&self, user: &str, event: &SecurityEvent) -> Result<(), redb::Error> {
+        let SecurityEvent { at, what, device, address } = event;
         let change = self.database.begin_write()?;
         {
             let mut events = change.open_table(EVENTS)?;
             let newest = events.range((user, 0)..=(user, u64::MAX))?.next_back().transpose()?;
             let number = newest.map_or(0, |(key, _)| key.value().1 + 1);
-            events.insert((user, number), (now, what, device, address))?;
+            events.insert((user, number), (*at, &**what, &**device, &**address))?;
             if let Some(oldest) = number.checked_sub(KEPT) {
                 events.remove((user, oldest))?;
             }

@@ -69,7 +69,7 @@ async function showSessions() {
     row.dataset.handle = handle;
     row.dataset.this = is_this;
     row.dataset.new = is_new;
-    const words = element("span", `${named(device)}, ${address}`);
+    const words = element("span", from(device, address));
     if (is_new) words.prepend(element("strong", "New since you were last here: ", "bad"));
     const end = element("button", is_this ? "End (this one)" : "End");
     end.addEventListener("click", () => act(async () => {
@@ -89,12 +89,17 @@ async function showEvents() {
   if (!ok) return;
   byId("events").replaceChildren(...body.map(({ at, what, device, address }) => {
     const row = document.createElement("tr");
-    row.append(cell(moment(at)), cell(what), cell(`${named(device)}, ${address}`, "Device"));
+    row.append(cell(moment(at)), cell(what), cell(from(device, address), "Device"));
     return row;
   }));
 }
 
-const moment = (time) => new Date(time).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
+function moment(time) {
+  const form = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
+  return element("time", new Date(time).toLocaleString([], form));
+}
+
+const from = (device, address) => `${named(device)}, ${address}`;
 
 // Events of the account. `EventSource` sends the cookie only with `withCredentials`.
 function listen(on) {
@@ -105,7 +110,8 @@ function listen(on) {
   if (!on) return;
   stream.onopen = showStream;
   stream.onmessage = ({ data }) => {
-    byId("news").append(element("li", data));
+    const { what, device, address } = JSON.parse(data);
+    byId("news").append(element("li", `${what}: ${from(device, address)}`));
     act(showSessions);
   };
   // The browser reconnects automatically, but the session may have ended, here or elsewhere.
@@ -118,6 +124,8 @@ function showStream() {
 
 function showTokens() {
   const words = (tokens) => (tokens ? `…${tokens.access_token.slice(-8)}` : "no token");
+  // A token outlives the login that gave it out.
+  byId("tokens").hidden = !document.body.dataset.user && !mine && !copy;
   byId("token-mine").textContent = words(mine);
   byId("token-copied").textContent = words(copy);
   for (const id of ["token-use", "token-refresh", "token-drop", "token-logout"]) byId(id).disabled = !mine;

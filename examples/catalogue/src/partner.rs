@@ -50,7 +50,7 @@ Then change an attribute in examples/catalogue/src/main.rs and start again. Ctrl
 }
 
 #[get("/")]
-#[headers(csp = "default-src http://localhost:*; script-src 'nonce' http://localhost:*; style-src 'nonce'", frame = none)]
+#[headers(csp = "default-src http://localhost:*; script-src 'nonce' http://localhost:*; style-src 'nonce'; img-src data: http://localhost:*", frame = none)]
 #[cache(no_store)]
 #[auth(public)]
 async fn page(nonce: CspNonce, State(catalogue): State<Catalogue>) -> impl IntoResponse {

@@ -100,10 +100,11 @@ function limited(response) {
   return `Refused with ${response.status}${wait ? `: ask again in ${wait} s` : ""}.`;
 }
 
-// A change, or a request for more than is granted: its line in the log.
+// A change, or a request for more than is granted: its line in the log. The cache is left out, since it would
+// cut a part out of the file that it has.
 async function attempt(method, path, { body, ...headers } = {}) {
   if (body) headers["content-type"] = "application/json";
-  const response = await fetch(path, { method, headers, body: body && JSON.stringify(body) });
+  const response = await fetch(path, { method, headers, cache: "no-store", body: body && JSON.stringify(body) });
   const text = await response.text();
   const problem = (response.headers.get("content-type") ?? "").startsWith("application/problem+json");
   return { response, text, problem: problem ? JSON.parse(text) : null };
@@ -163,7 +164,7 @@ function tallied(what, attempts) {
 }
 
 // Buttons wait for each other, so that what is counted belongs to one of them.
-async function alone(button, work) {
+async function alone(work) {
   const buttons = document.querySelectorAll("button");
   for (const each of buttons) each.disabled = true;
   try {
@@ -172,11 +173,13 @@ async function alone(button, work) {
     byId("status").textContent = `It failed: ${error.message}`;
   }
   for (const each of buttons) each.disabled = false;
-  button.focus();
 }
 
 function onClick(button, work) {
-  button.addEventListener("click", () => alone(button, work));
+  button.addEventListener("click", async () => {
+    await alone(work);
+    button.focus();
+  });
 }
 
 async function askAll() {
@@ -220,3 +223,4 @@ for (const route of routes) {
 onClick(byId("ask-all"), askAll);
 onClick(byId("ask-stale"), waitAndAsk);
 for (const button of document.querySelectorAll("[data-do]")) onClick(button, actions[button.dataset.do]);
+alone(askAll);

@@ -1,4 +1,5 @@
-//! Rust as HTML: `<s>` is a comment, `<i>` a text, `<b>` the name of an attribute, `<u>` a keyword.
+//! Rust as HTML: `<s>` is a comment, `<i>` a text, `<b>` the name of an attribute, `<u>` a keyword. A chain of
+//! methods may break in front of each.
 
 /// Words that are marked in code.
 const KEYWORDS: [&str; 18] = [
@@ -62,6 +63,9 @@ pub(crate) fn highlighted(code: &str) -> String {
     while !rest.is_empty() {
         let (tag, len) = token(rest, &out);
         let (text, behind) = rest.split_at(len);
+        if rest.starts_with('.') && out.ends_with(')') {
+            out.push_str("<wbr>");
+        }
         match tag {
             "" => out.push_str(&escaped(text)),
             tag => out.push_str(&format!("<{tag}>{}</{tag}>", escaped(text))),

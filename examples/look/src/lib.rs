@@ -11,6 +11,9 @@ use std::{
 /// The style of all pages.
 pub const STYLE: &str = include_str!("look.css");
 
+/// The mark as an icon, the same as in a service that `cargo policy new` makes.
+const ICON: &str = include_str!("../../../templates/spa/web/icon.svg");
+
 /// An example, as its page presents it.
 #[derive(Clone, Copy, Debug)]
 pub struct Example {
@@ -25,12 +28,14 @@ pub struct Example {
 }
 
 impl Example {
-    /// A page, in which `{{look}}` is the style, `{{bar}}` the mark and the name, `{{handlers}}` the
-    /// attributes of each handler for scripts to show, and `{{source}}` the code. The page is complete
-    /// otherwise, so that nothing of the code is taken for a place of its own.
+    /// A page, in which `{{look}}` is the style, `{{icon}}` the address of the mark, `{{bar}}` the mark
+    /// and the name, `{{handlers}}` the attributes of each handler for scripts to show, and `{{source}}`
+    /// the code. The page is complete otherwise, so that nothing of the code is taken for a place of its
+    /// own.
     #[must_use]
     pub fn page(&self, html: &str) -> String {
         html.replace("{{look}}", STYLE)
+            .replace("{{icon}}", &icon())
             .replace("{{bar}}", &self.bar())
             .replace("{{handlers}}", &code::handlers(self.code))
             .replace("{{source}}", &self.source())
@@ -53,6 +58,12 @@ impl Example {
              <pre class=\"code\" tabindex=\"0\">{code}</pre></details>"
         )
     }
+}
+
+/// A `data:` URL, so that no page needs a route for it; its policy permits images of `data:`.
+fn icon() -> String {
+    let coded = ICON.trim().replace('%', "%25").replace('#', "%23").replace('"', "'");
+    format!("data:image/svg+xml,{coded}")
 }
 
 /// The ports in a variable, separated by commas; the usual one in place of each that it does not name.
@@ -94,7 +105,9 @@ mod tests {
 
     #[test]
     fn a_page_has_its_code_and_the_attributes_of_each_handler() {
-        let page = EXAMPLE.page("{{bar}}<main></main>{{handlers}}{{source}}");
+        let page =
+            EXAMPLE.page("<link href=\"{{icon}}\">{{bar}}<main></main>{{handlers}}{{source}}");
+        assert!(page.starts_with("<link href=\"data:image/svg+xml,<svg xmlns='"), "{page}");
         assert!(page.contains("example: a") && page.contains("cargo run -p b"), "{page}");
         let handler = "<template data-handler=\"hi\" data-route=\"GET /hi\"><pre class=\"code\">#[<b>get</b>(\
                        <i>&quot;/hi&quot;</i>)]\n#[<b>auth</b>(public)]</pre></template>";

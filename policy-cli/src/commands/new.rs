@@ -47,7 +47,7 @@ const API: &[(&str, &str)] = files!("api":
 const SPA: &[(&str, &str)] = files!("spa":
     ".dockerignore" ".gitignore" "Cargo.toml.liquid" "Dockerfile" "README.md"
     "src/account.rs" "src/lib.rs" "src/main.rs" "src/notes.rs" "tests/policies.rs"
-    "web/app.css" "web/app.js" "web/index.html"
+    "web/app.css" "web/app.js" "web/icon.svg" "web/index.html"
 );
 
 impl Template {

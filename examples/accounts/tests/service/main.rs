@@ -434,7 +434,12 @@ async fn news_arrive_and_end_with_the_session() {
     assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
     Visitor::of(&accounts).tokens("ada").await;
     let event = news.chunk().await.expect("an event");
-    assert_eq!(event, b"data: Tokens were given out: unknown, 127.0.0.1\n\n");
+    let event = String::from_utf8(event).expect("a text");
+    let mut event: Value = event.strip_prefix("data: ").expect("data").parse().expect("JSON");
+    assert!(event["at"].take().is_u64());
+    let what = "Tokens were given out";
+    let expected = json!({ "at": null, "what": what, "device": "unknown", "address": "127.0.0.1" });
+    assert_eq!(event, expected);
     assert_eq!(phone.get("/profile").await.status, 200);
     ada.post("/logout/everywhere", &Value::Null).await;
     let last = news.chunk().await.expect("a last event");

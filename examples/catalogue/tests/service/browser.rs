@@ -8,10 +8,20 @@ use serde_json::{Value, json};
 
 use super::example::Catalogue;
 
+/// Opens the page, which asks once for everything.
+fn open(browser: &Browser, catalogue: &Catalogue) -> Result<(), Failure> {
+    browser.goto(catalogue.origin())?;
+    is_done(browser)
+}
+
 /// Clicks a button and waits until its work is done.
 fn click(browser: &Browser, selector: &str) -> Result<(), Failure> {
     let click = "document.querySelector(input).click();";
     browser.run(click, &json!(selector))?;
+    is_done(browser)
+}
+
+fn is_done(browser: &Browser) -> Result<(), Failure> {
     browser.wait_for("!document.querySelector('button:disabled')")
 }
 
@@ -40,9 +50,8 @@ fn asked(browser: &Browser) -> Result<Vec<String>, Failure> {
 fn the_page_tells_network_cache_and_revalidated_apart() -> Result<(), Failure> {
     let catalogue = Catalogue::start()?;
     let browser = Browser::start()?;
-    browser.goto(catalogue.origin())?;
+    open(&browser, &catalogue)?;
     assert_eq!(browser.title()?, "Catalogue");
-    click(&browser, "#ask-all")?;
     let first = asked(&browser)?;
     let network = ["list", "product", "file", "static", "search"];
     assert_eq!(first, network.map(|name| format!("{name} network [200]")));
@@ -89,7 +98,7 @@ fn the_page_tells_network_cache_and_revalidated_apart() -> Result<(), Failure> {
 fn the_page_shows_refused_changes_and_limits() -> Result<(), Failure> {
     let catalogue = Catalogue::start()?;
     let browser = Browser::start()?;
-    browser.goto(catalogue.origin())?;
+    open(&browser, &catalogue)?;
     for (action, statuses) in [
         ("raise", "200"),
         ("old", "412"),
@@ -108,7 +117,6 @@ fn the_page_shows_refused_changes_and_limits() -> Result<(), Failure> {
     }
     let often = browser.text_of("#log li:first-child")?;
     assert!(often.contains("ask again in"), "{often}");
-    click(&browser, "#ask-all")?;
     axe::judge(&mut &browser, "catalogue")?;
     Ok(())
 }
