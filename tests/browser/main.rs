@@ -7,5 +7,6 @@
 mod arrivals;
 mod auth;
 mod diff;
+mod guide;
 mod http;
 mod quickstart;

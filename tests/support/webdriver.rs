@@ -164,8 +164,17 @@ impl Browser {
     pub fn resize(&self, width: u32, height: u32) -> Result<(), Failure> {
         let params =
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
-        let command = json!({ "cmd": "Emulation.setDeviceMetricsOverride", "params": params });
-        self.post("goog/cdp/execute", &command).map(drop)
+        self.devtools("Emulation.setDeviceMetricsOverride", &params)
+    }
+
+    /// Delays each response by this, as a distant server would.
+    pub fn slow_down(&self, milliseconds: u32) -> Result<(), Failure> {
+        self.devtools("Network.enable", &json!({}))?;
+        let params = json!({
+            "offline": false, "latency": milliseconds,
+            "downloadThroughput": -1, "uploadThroughput": -1,
+        });
+        self.devtools("Network.emulateNetworkConditions", &params)
     }
 
     /// Saves a screenshot of the window as a PNG file.
@@ -195,6 +204,11 @@ impl Browser {
     pub fn console(&self) -> Result<Vec<String>, Failure> {
         let log = self.post("se/log", &json!({ "type": "browser" }))?;
         log.as_array().ok_or("no log")?.iter().map(|entry| text(&entry["message"])).collect()
+    }
+
+    /// A command of the DevTools protocol.
+    fn devtools(&self, command: &str, params: &Value) -> Result<(), Failure> {
+        self.post("goog/cdp/execute", &json!({ "cmd": command, "params": params })).map(drop)
     }
 
     fn get(&self, command: &str) -> Result<Value, Failure> {

@@ -24,14 +24,19 @@ const CODES: &str = "{{#codes}}\n";
 
 /// Builds both, the API below `api` of the guide.
 pub(crate) fn run() -> Outcome {
-    let own = answers(&mut program("mdbook", &["--version"]));
-    let mut mdbook = if own { program("mdbook", &[]) } else { install("mdbook", MDBOOK)? };
-    command::run(mdbook.args(["build", "docs/guide"]))?;
+    guide()?;
     command::run(&mut documentation())?;
     let guide = project::target().join("guide");
     copy(&project::target().join("doc"), &guide.join("api"))?;
     println!("open {}", guide.join("index.html").display());
     Ok(())
+}
+
+/// Builds the guide alone, below `guide` of the target folder.
+pub(crate) fn guide() -> Outcome {
+    let own = answers(&mut program("mdbook", &["--version"]));
+    let mut mdbook = if own { program("mdbook", &[]) } else { install("mdbook", MDBOOK)? };
+    command::run(mdbook.args(["build", "docs/guide"]))
 }
 
 fn copy(from: &Path, to: &Path) -> Outcome {

@@ -5,11 +5,11 @@ use std::process::Command;
 use crate::{
     Failure, Outcome,
     command::{self, cargo, program},
-    compile_time, faults, project,
+    compile_time, docs, faults, project,
     run::with_env,
     setup::{
-        self, CHROMEDRIVER, CHROMIUM, CURL, FIREFOX, GIT, NGINX, POSTGRES, PYTHON, REDIS,
-        SLOWHTTPTEST, WEBKIT, XVFB,
+        self, CHROMEDRIVER, CHROMIUM, CURL, FIREFOX, GIT, IMG2WEBP, NGINX, NODE, NPM, POSTGRES,
+        PYTHON, REDIS, SLOWHTTPTEST, WEBKIT, XVFB,
     },
     test::clippy,
 };
@@ -106,6 +106,18 @@ const RUNS: &[Long] = &[
         purpose: "new services alone, and the tutorial to the letter, up to a deployed service",
         duration: "10 min",
         run: tutorial,
+    },
+    Long {
+        name: "guide",
+        purpose: "the chapters of the guide with axe, on a screen and a phone, in light and dark",
+        duration: "10 min",
+        run: guide,
+    },
+    Long {
+        name: "recording",
+        purpose: "records the quickstart in a browser for the README: docs/quickstart.webp",
+        duration: "5 min",
+        run: recording,
     },
     Long {
         name: "compile-time",
@@ -375,6 +387,21 @@ fn tutorial(arguments: &[&str]) -> Outcome {
         ["test", "--package", "policy-cli", "--test", "cli", "new_services", "--", "--ignored"];
     command::run(&mut cargo(&new))?;
     command::run(&mut suite("long", &[], &["tutorial::", "--include-ignored", "--nocapture"]))
+}
+
+/// No part of each test run, since mdBook takes minutes to install.
+fn guide(arguments: &[&str]) -> Outcome {
+    no_arguments("guide", arguments)?;
+    setup::require(&[CHROMIUM, CHROMEDRIVER, NODE, NPM, PYTHON])?;
+    setup::peers()?;
+    docs::guide()?;
+    command::run(&mut suite("browser", &[], &["guide::", "--ignored"]))
+}
+
+fn recording(arguments: &[&str]) -> Outcome {
+    no_arguments("recording", arguments)?;
+    setup::require(&[CHROMIUM, CHROMEDRIVER, IMG2WEBP])?;
+    command::run(&mut suite("browser", &[], &["recording::", "--ignored"]))
 }
 
 fn compile_time(arguments: &[&str]) -> Outcome {

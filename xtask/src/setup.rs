@@ -76,6 +76,8 @@ pub(crate) const REDIS: Tool = Tool {
     package: "redis-server",
     purpose: "a store of several instances",
 };
+pub(crate) const IMG2WEBP: Tool =
+    Tool { names: &["img2webp"], package: "webp", purpose: "the recording of the quickstart" };
 pub(crate) const NPM: Tool = Tool { names: &["npm"], package: "npm", purpose: "packages of Node" };
 
 /// The libraries of others that tokens, cookies, caching and HTTP/3 are tested against, and their

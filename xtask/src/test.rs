@@ -135,7 +135,8 @@ fn targets() -> Outcome<Targets> {
 /// All but h2spec, which no distribution has: `cargo xtask long h2spec` takes one that was built; and
 /// WebKit, which `cargo xtask long browser-diff` installs; and small disks, which only root may mount:
 /// `cargo xtask long stores` does; and services that build packages of their own: `cargo xtask long
-/// tutorial` does.
+/// tutorial` does; and the guide, for which `cargo xtask long guide` installs mdBook; and the
+/// recording of the quickstart, which writes a file of the repository.
 fn tests(targets: &Targets) -> [Vec<Command>; 3] {
     let behind = [
         "--",
@@ -146,6 +147,10 @@ fn tests(targets: &Targets) -> [Vec<Command>; 3] {
         "diff::webkit_",
         "--skip",
         "a_full_disk_",
+        "--skip",
+        "guide::",
+        "--skip",
+        "recording::",
         "--skip",
         "a_stranger_gets_from_nothing_",
         "--skip",

@@ -25,6 +25,9 @@ for (const table of document.querySelectorAll(".content table")) {
   }
 }
 
+// A heading that is a link gets another from mdBook, without words.
+for (const link of document.querySelectorAll(".content a.header:empty")) link.remove();
+
 // Code that is wider than a phone can be scrolled by keys, too.
 for (const code of document.querySelectorAll("pre > code")) code.tabIndex = 0;
 

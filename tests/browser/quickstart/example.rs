@@ -20,8 +20,17 @@ pub(crate) struct Quickstart(Example);
 impl Quickstart {
     /// Starts the example on free ports.
     pub(crate) fn start() -> Result<Self, Failure> {
+        Self::on("0,0,0")
+    }
+
+    /// Starts it on the ports that users see, or on free ones in place of those that are taken.
+    pub(crate) fn on_its_ports() -> Result<Self, Failure> {
+        Self::on("")
+    }
+
+    fn on(ports: &str) -> Result<Self, Failure> {
         let mut command = command();
-        command.env("POLICY_QUICKSTART_PORTS", "0,0,0");
+        command.env("POLICY_QUICKSTART_PORTS", ports);
         Ok(Self(Example::start(&mut command, &["granted page", "refused page"])?))
     }
 

@@ -5,6 +5,7 @@
 //! installs them and runs these tests too.
 
 mod example;
+mod recording;
 
 use policy_tests::{
     axe,
