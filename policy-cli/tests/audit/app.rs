@@ -1,7 +1,10 @@
 //! An app with a policy of each kind that a network can break.
 
 use policy_core::secret::SecretKey;
-use policy_server::{http::header, prelude::*};
+use policy_server::{
+    http::{Uri, header},
+    prelude::*,
+};
 
 /// The host of its public origin.
 pub(crate) const HOST: &str = "api.shop.example";
@@ -63,6 +66,21 @@ async fn account(rest: String, who: Principal) -> String {
     format!("{rest} of {}", who.subject())
 }
 
+#[get("/members/{name}")]
+#[auth(session)]
+async fn member(name: String, who: Principal) -> String {
+    format!("{name} for {}", who.subject())
+}
+
+/// A service that everybody may call, and that looks itself who is logged in.
+fn portal() -> Mount {
+    let page = async |session: Session, uri: Uri| {
+        let who = if session.identity().is_some() { "a user" } else { "a guest" };
+        ([(header::CACHE_CONTROL, "private")], format!("{who} at {}", uri.path()))
+    };
+    Mount::new(axum::Router::new().fallback(page)).public()
+}
+
 #[post("/login")]
 #[auth(public)]
 #[csrf(origin)]
@@ -87,5 +105,6 @@ pub(crate) fn app() -> App<()> {
         .public_origin(format!("https://{HOST}"))
         .sessions(Sessions::memory())
         .tokens(Tokens::hs256([("k1", key)]).unwrap())
-        .routes(routes![prices, weather, order, place, visits, page, account, login, token])
+        .routes(routes![prices, weather, order, place, visits, page, account, member, login, token])
+        .mount("/portal", portal())
 }

@@ -13,7 +13,7 @@ use policy_manifest::{
     engine::{Engine, Outcome, RequestCredentials},
 };
 
-pub(super) use self::static_files::STATIC_FILE;
+pub(super) use self::static_files::{OF_NOBODY, STATIC_FILE};
 
 /// What an audit sends.
 #[derive(Debug, Default)]
@@ -62,7 +62,8 @@ pub(super) enum Purpose {
     Method,
     /// TRACE.
     Trace,
-    /// A path with the ending of a static file, with a credential and then without one.
+    /// A path with the ending of a static file, with a credential and then without one. Before them,
+    /// another one without a credential, if only responses show whether the route knows its caller.
     StaticFile,
     /// The login that the user of the command names. No plan has it.
     Login,
@@ -164,23 +165,31 @@ impl Planner<'_> {
 
     /// One route for each distinct policy, or each route.
     fn subjects(&self) -> Vec<Subject<'_>> {
-        let mut known: Vec<ManifestRoute> = Vec::new();
+        let mut known = Vec::new();
         let mut subjects = Vec::new();
         // Routes that are read, and paths without parameters, need no data to respond.
         let mut routes: Vec<_> = self.manifest.routes.iter().collect();
         routes.sort_by_key(|route| (!route.serves("GET"), route.path.matches('{').count()));
         for route in routes {
             let Some(path) = self.served_path(route) else { continue };
-            let mut policy = route.clone();
-            policy.path.clear();
-            policy.methods.retain(|method| method == "GET");
-            policy.takes_slashes = false;
-            if self.options.asks_all_routes || !known.contains(&policy) {
-                known.push(policy);
+            if self.is_new(route, &mut known) {
                 subjects.push(Subject { route, path });
             }
         }
         subjects
+    }
+
+    /// Whether no route before it has the same policy, or each route is asked.
+    fn is_new(&self, route: &ManifestRoute, known: &mut Vec<ManifestRoute>) -> bool {
+        let mut policy = route.clone();
+        policy.path.clear();
+        policy.methods.retain(|method| method == "GET");
+        policy.takes_slashes = false;
+        let is_new = self.options.asks_all_routes || !known.contains(&policy);
+        if is_new {
+            known.push(policy);
+        }
+        is_new
     }
 
     /// A path that a route serves, and no other route that is nearer to it.

@@ -5,7 +5,11 @@ use policy_core::cache::Audience;
 use policy_manifest::Manifest;
 
 use super::{Findings, Judged, headers::nonce, is_inconclusive, outcome};
-use crate::commands::audit::{codes::Code, expected::Caching, plan::Purpose};
+use crate::commands::audit::{
+    codes::Code,
+    expected::Caching,
+    plan::{OF_NOBODY, Purpose},
+};
 
 /// Judges the responses of a trial together. Those that a cache mixed up are not judged alone; this
 /// returns their indices.
@@ -15,6 +19,8 @@ pub(super) fn judge(
     findings: &mut Findings<'_>,
 ) -> Vec<usize> {
     let mut mixed = Vec::new();
+    // A trial that begins without a credential shows first what nobody gets.
+    let nobody = all.first().filter(|first| first.probe.credential.is_none());
     for pair in all.windows(2) {
         let [first, second] = pair else { continue };
         if is_inconclusive(first.response) || is_inconclusive(second.response) {
@@ -29,7 +35,7 @@ pub(super) fn judge(
                 findings.add_for_all(Code::CacheSharesUsers, &[first, second], expected, found);
                 mixed.push(second.index);
             }
-            Purpose::StaticFile if is_kept_for_all(first, second) => {
+            Purpose::StaticFile if is_kept_for_all(nobody, first, second) => {
                 let found =
                     format!("{}, as the request with a credential", outcome(second.response));
                 let expected = second.expected.words();
@@ -125,14 +131,30 @@ fn is_of_other_caller(manifest: &Manifest, first: &Judged<'_>, second: &Judged<'
 }
 
 /// Whether a client without a credential got the response for a user, or a cache had it.
-fn is_kept_for_all(first: &Judged<'_>, second: &Judged<'_>) -> bool {
+fn is_kept_for_all(nobody: Option<&Judged<'_>>, first: &Judged<'_>, second: &Judged<'_>) -> bool {
     let is_served = first.response.status < 300 && second.response.status < 300;
-    let is_personal = first.expected.decision.is_authenticated
-        && !matches!(first.expected.caching(first.response.status), Caching::AtMost(cache)
-            if cache.audience == Audience::Public);
+    let is_personal = match nobody {
+        Some(nobody) => first.probe.credential.is_some() && is_personal(nobody, first),
+        None => {
+            first.expected.decision.is_authenticated
+                && !matches!(first.expected.caching(first.response.status), Caching::AtMost(cache)
+                    if cache.audience == Audience::Public)
+        }
+    };
     let is_copy = !first.response.body.is_empty() && first.response.body == second.response.body;
-    let is_refused = second.expected.refusal().is_some();
+    let is_refused = nobody.is_some() || second.expected.refusal().is_some();
     is_served && is_personal && ((is_copy && is_refused) || second.response.is_from_cache())
+}
+
+/// Whether a public service has another response for its user than for nobody, beside the name of the
+/// file, and does not allow caches to give it to all.
+fn is_personal(nobody: &Judged<'_>, user: &Judged<'_>) -> bool {
+    let body =
+        |judged: &Judged<'_>| String::from_utf8_lossy(&judged.response.body).replace(OF_NOBODY, "");
+    let is_for_all = user.response.words(&header::CACHE_CONTROL).iter().any(|it| it == "public");
+    !is_inconclusive(nobody.response)
+        && !is_for_all
+        && (nobody.response.status != user.response.status || body(nobody) != body(user))
 }
 
 fn same_nonce(first: &Judged<'_>, second: &Judged<'_>, findings: &mut Findings<'_>) {

@@ -4,7 +4,7 @@
 use http::{HeaderValue, header};
 use policy_core::auth::OWN_ISSUER;
 use policy_manifest::{
-    Auth, Manifest, ManifestRoute, RouteRequirement,
+    Auth, ManifestRoute, RouteRequirement,
     engine::{CredentialState, Login, RequestCredentials},
 };
 
@@ -43,21 +43,42 @@ impl Planner<'_> {
         route: &ManifestRoute,
         plain: &Probe,
     ) -> impl Iterator<Item = Probe> {
-        let none = RouteRequirement::default();
-        let requirement = match &route.auth {
-            Auth::Public => &none,
-            Auth::Required(requirement) => requirement,
-        };
-        let login = || CredentialState::Valid(login_of(self.manifest, requirement));
-        let session = (self.options.has_session && takes_session(route)).then(|| {
-            let caller = RequestCredentials { session: login(), ..RequestCredentials::default() };
-            with(plain, caller, Credential::Session)
-        });
+        let session = takes_session(route).then(|| self.with_session(route, plain)).flatten();
         let token = (self.options.has_token && takes_token(route)).then(|| {
-            let caller = RequestCredentials { token: login(), ..RequestCredentials::default() };
+            let token = self.login_of(route);
+            let caller = RequestCredentials { token, ..RequestCredentials::default() };
             with(plain, caller, Credential::Token)
         });
         session.into_iter().chain(token)
+    }
+
+    /// A probe with the session of the user of the command.
+    pub(super) fn with_session(&self, route: &ManifestRoute, plain: &Probe) -> Option<Probe> {
+        self.options.has_session.then(|| {
+            let session = self.login_of(route);
+            let caller = RequestCredentials { session, ..RequestCredentials::default() };
+            with(plain, caller, Credential::Session)
+        })
+    }
+
+    /// A login with every right that a route requires. The actual rights of the credential are not
+    /// known.
+    fn login_of(&self, route: &ManifestRoute) -> CredentialState {
+        let requirement = match &route.auth {
+            Auth::Public => &RouteRequirement::default(),
+            Auth::Required(requirement) => requirement,
+        };
+        let tokens = self.manifest.app.tokens.as_ref();
+        let is_own = tokens.is_some_and(|facts| facts.issuer.is_some());
+        let issuer = match requirement.issuers.first() {
+            Some(issuer) => (issuer != OWN_ISSUER).then(|| issuer.clone()),
+            None if is_own => None,
+            None => {
+                tokens.and_then(|facts| facts.accepts.first()).map(|facts| facts.issuer.clone())
+            }
+        };
+        let (scopes, roles) = (requirement.scopes.clone(), requirement.roles.clone());
+        CredentialState::Valid(Login { scopes, roles, age: Some(0), issuer })
     }
 }
 
@@ -68,20 +89,6 @@ pub(super) fn takes_session(route: &ManifestRoute) -> bool {
 
 pub(super) fn takes_token(route: &ManifestRoute) -> bool {
     matches!(&route.auth, Auth::Required(requirement) if requirement.token)
-}
-
-/// A login with every right that a route requires. The actual rights of the credential are not
-/// known.
-fn login_of(manifest: &Manifest, requirement: &RouteRequirement) -> Login {
-    let tokens = manifest.app.tokens.as_ref();
-    let is_own = tokens.is_some_and(|facts| facts.issuer.is_some());
-    let issuer = match requirement.issuers.first() {
-        Some(issuer) => (issuer != OWN_ISSUER).then(|| issuer.clone()),
-        None if is_own => None,
-        None => tokens.and_then(|facts| facts.accepts.first()).map(|facts| facts.issuer.clone()),
-    };
-    let (scopes, roles) = (requirement.scopes.clone(), requirement.roles.clone());
-    Login { scopes, roles, age: Some(0), issuer }
 }
 
 /// A probe with a credential, which the sender writes in place of the name.

@@ -8,7 +8,7 @@ use super::{
     Planner, Subject,
     callers::{takes_session, takes_token},
     name_of,
-    static_files::takes_any_path,
+    static_files::takes_file_names,
 };
 
 impl Planner<'_> {
@@ -37,8 +37,8 @@ impl Planner<'_> {
             unseen.push("responses to callers with a token: `--token`");
         }
         let is_cached = |route: &ManifestRoute| {
-            takes_any_path(route)
-                && (!options.has_session && takes_session(route)
+            takes_file_names(route)
+                && (!options.has_session && (takes_session(route) || self.may_read_session(route))
                     || !options.has_token && takes_token(route))
         };
         if routes().any(is_cached) {
