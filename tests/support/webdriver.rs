@@ -160,6 +160,17 @@ impl Browser {
         text(&self.get(&format!("element/{id}/text"))?)
     }
 
+    /// Presses keys one after the other, as a user does: characters, and those that WebDriver encodes
+    /// as one.
+    pub fn press(&self, keys: &str) -> Result<(), Failure> {
+        let actions = keys.chars().flat_map(|key| {
+            ["keyDown", "keyUp"].map(|action| json!({ "type": action, "value": key }))
+        });
+        let actions: Vec<_> = actions.collect();
+        let keyboard = json!({ "type": "key", "id": "keyboard", "actions": actions });
+        self.post("actions", &json!({ "actions": [keyboard] })).map(drop)
+    }
+
     /// Sets the size of the page; a phone is narrower than a window may be.
     pub fn resize(&self, width: u32, height: u32) -> Result<(), Failure> {
         let params =

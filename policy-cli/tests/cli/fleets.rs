@@ -20,13 +20,13 @@ fn written(name: &str, files: &[(String, String)]) -> PathBuf {
 }
 
 /// Three services and one without a policy of its own.
-fn few(name: &str) -> PathBuf {
+pub(crate) fn few(name: &str) -> PathBuf {
     let mut files = fleet(3, 4, 0);
     files.push(("team0/target/debug/policy.lock".to_owned(), "broken".to_owned()));
     written(name, &files)
 }
 
-fn ran(folder: &Path, line: &str) -> Ran {
+pub(crate) fn ran(folder: &Path, line: &str) -> Ran {
     run_in(folder, &line.split(' ').collect::<Vec<_>>(), "")
 }
 

@@ -14,6 +14,7 @@ mod lint;
 mod manifests;
 mod manual;
 mod new;
+mod page;
 mod readme;
 mod run;
 mod sarif;

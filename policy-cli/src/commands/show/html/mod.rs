@@ -61,7 +61,9 @@ fn head(page: &mut String, view: &View) {
 
 fn sections(page: &mut String, view: &View) {
     for Section { title, facts } in &view.sections {
-        *page += &format!("<details class=\"section\">\n<summary>{title}</summary>\n<dl>\n");
+        *page += &format!(
+            "<details class=\"section\">\n<summary>{title}</summary>\n<dl tabindex=\"0\">\n"
+        );
         for (name, cell) in facts {
             let (name, items) = (escape(name), items(cell, ALSO));
             *page += &format!("<div><dt>{name}</dt><dd>{items}</dd></div>\n");

@@ -1,0 +1,114 @@
+//! The page of a fleet in a real browser.
+
+use std::fs;
+
+use policy_tests::{
+    axe,
+    webdriver::{Browser, Failure},
+};
+use serde_json::{Value, json};
+
+use crate::fleets::{few, ran};
+
+/// Keys as WebDriver writes them.
+const TAB: &str = "\u{e004}";
+const ENTER: &str = "\u{e007}";
+const DOWN: &str = "\u{e015}";
+
+/// A user without a mouse.
+struct User<'a>(&'a Browser);
+
+impl User<'_> {
+    fn presses(&self, keys: &str) -> Result<(), Failure> {
+        self.0.press(keys)
+    }
+
+    /// Goes on, key by key, to the next element of a selector.
+    fn goes_to(&self, selector: &str) -> Result<(), Failure> {
+        const IS_THERE: &str = "return document.activeElement.matches(input);";
+        for _ in 0..50 {
+            self.presses(TAB)?;
+            if self.0.run(IS_THERE, &json!(selector))? == json!(true) {
+                return Ok(());
+            }
+        }
+        Err(format!("`{selector}` cannot be reached by the keyboard").into())
+    }
+
+    /// The services and the paths of the routes that are seen.
+    fn sees(&self) -> Result<Vec<[String; 2]>, Failure> {
+        const SEEN: &str = "
+            const rows = [...document.querySelectorAll('tbody tr')];
+            const text = (row, part) => row.querySelector(part).innerText.split('\\n')[0];
+            return rows.filter((row) => row.checkVisibility())
+                .map((row) => [text(row, '.service'), text(row, 'th')]);";
+        Ok(serde_json::from_value(self.0.run(SEEN, &Value::Null)?)?)
+    }
+
+    fn counts(&self) -> Result<String, Failure> {
+        self.0.text_of("#count")
+    }
+}
+
+#[test]
+#[ignore = "needs Chromium, chromedriver and axe: `cargo xtask test` runs it"]
+fn the_page_of_a_fleet_is_read_and_filtered_by_keyboard_in_any_size_and_theme()
+-> Result<(), Failure> {
+    let folder = few("fleet-page");
+    let page = folder.join("fleet.html");
+    fs::write(&page, ran(&folder, "show . --format html").out)?;
+    let browser = Browser::start()?;
+    browser.resize(1280, 900)?;
+    browser.goto(&format!("file://{}", page.display()))?;
+    let user = User(&browser);
+    assert_eq!((user.sees()?.len(), &*user.counts()?), (12, "12 routes"));
+
+    user.presses("/v2")?;
+    let all = user.sees()?;
+    let services: Vec<_> = all.iter().map(|[service, _]| service.as_str()).collect();
+    assert_eq!((services, &*user.counts()?), (vec!["s0", "s1", "s2"], "3 of 12 routes"));
+    user.goes_to("#service")?;
+    user.presses(&DOWN.repeat(2))?;
+    assert_eq!(user.sees()?, [all[1].clone()]);
+
+    // Nothing has that method, and a button shows everything again.
+    user.goes_to("#method")?;
+    let method = || browser.run("return document.getElementById('method').value;", &Value::Null);
+    while !user.sees()?.is_empty() {
+        let before = method()?;
+        user.presses(DOWN)?;
+        assert_ne!(method()?, before, "every method is served");
+    }
+    user.goes_to("#nothing button")?;
+    user.presses(ENTER)?;
+    browser.wait_for("document.getElementById('count').textContent === '12 routes'")?;
+
+    user.goes_to("thead th:nth-child(1) button")?;
+    user.presses(ENTER)?;
+    let first = user.sees()?[0].clone();
+    user.presses(ENTER)?;
+    let last = user.sees()?[0].clone();
+    assert_eq!((&*first[0], &*last[0]), ("s0", "s2"), "{first:?}, {last:?}");
+
+    user.goes_to(".section:nth-of-type(2) summary")?;
+    user.presses(ENTER)?;
+    let calls = browser.text_of(".section[open]")?;
+    assert!(calls.contains("s2 with its tokens"), "{calls}");
+    axe::judge(&mut &browser, "fleet")?;
+    let is_wide = "return document.querySelector('[open] dd').clientWidth > innerWidth / 2;";
+    assert_eq!(browser.run(is_wide, &Value::Null)?, true, "words break on a phone");
+    assert_eq!(browser.console()?, [""; 0], "it violates its own policy");
+
+    // The policy is in force: no script is added, whoever wrote it.
+    const ADD: &str = "
+        const refused = new Promise((resolve) =>
+            document.addEventListener('securitypolicyviolation', resolve, { once: true }));
+        const script = document.createElement('script');
+        script.textContent = 'document.title = \"added\"';
+        document.head.append(script);
+        return [(await refused).effectiveDirective, document.title];";
+    let added = browser.run(ADD, &Value::Null)?;
+    assert_eq!(added[0], "script-src-elem");
+    assert_ne!(added[1], "added");
+    Ok(())
+}
