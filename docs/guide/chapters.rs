@@ -30,6 +30,9 @@ chapters! {
     http "how-to/http.md";
     databases "how-to/databases.md";
     lists "how-to/lists.md";
+    errors "how-to/errors.md";
+    logs "how-to/logs.md";
+    troubleshooting "troubleshooting.md";
     operation "how-to/operation.md";
     proxies "how-to/proxies.md";
     axum_words "how-to/axum.md";
