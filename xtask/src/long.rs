@@ -103,8 +103,8 @@ const RUNS: &[Long] = &[
     },
     Long {
         name: "tutorial",
-        purpose: "new services alone, and the tutorial to the letter, up to a deployed service",
-        duration: "10 min",
+        purpose: "README and tutorial to the letter, up to images and a deployed service",
+        duration: "15 min",
         run: tutorial,
     },
     Long {

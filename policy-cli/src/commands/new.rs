@@ -1,6 +1,10 @@
 //! `cargo policy new`: a service from a template.
 
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use clap::{Args, ValueEnum};
 
@@ -13,7 +17,11 @@ use crate::{failure::Failure, output::Output};
 #[command(after_help = "\
 Examples:
   cargo policy new --template api orders
-  cargo policy new --template spa shop/accounts")]
+  cargo policy new --template spa shop/accounts
+  cargo policy new --template api orders --policy-path ../policy
+
+A service depends on the clone of Policy from which this command was built, as long as it exists, and
+otherwise on the release of the same version.")]
 pub(crate) struct Arguments {
     /// The folder to create. Its last part becomes the name of the package.
     #[arg(value_name = "FOLDER")]
@@ -21,6 +29,12 @@ pub(crate) struct Arguments {
     /// The template.
     #[arg(long)]
     template: Template,
+    /// Depend on this clone of Policy.
+    #[arg(long, value_name = "DIR", conflicts_with = "git")]
+    policy_path: Option<PathBuf>,
+    /// Depend on this git repository of Policy.
+    #[arg(long, value_name = "URL")]
+    git: Option<String>,
 }
 
 /// The template.
@@ -50,6 +64,26 @@ const SPA: &[(&str, &str)] = files!("spa":
     "web/app.css" "web/app.js" "web/icon.svg" "web/index.html"
 );
 
+/// Where a service gets Policy from.
+enum Source {
+    Release,
+    Git(String),
+    /// A clone, as an absolute path.
+    Clone(String),
+}
+
+/// How templates depend on the crate.
+const RELEASE: &str = concat!(
+    "version = \"",
+    env!("CARGO_PKG_VERSION_MAJOR"),
+    ".",
+    env!("CARGO_PKG_VERSION_MINOR"),
+    "\""
+);
+/// What images of templates are built from, and the command that builds one.
+const CONTEXT: &str = "WORKDIR /service\n";
+const BUILD: &str = "docker build ";
+
 impl Template {
     fn files(self) -> &'static [(&'static str, &'static str)] {
         match self {
@@ -67,6 +101,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
             "begin with a lower-case letter, followed by lower-case letters, digits, `-` and `_`",
         ));
     }
+    let source = Source::of(arguments)?;
     let written = |error| {
         Failure::new(format!("`{}` cannot be written: {error}", folder.display()))
             .help("name a new folder, in a place where you may write")
@@ -81,14 +116,77 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         if let Some(parent) = file.parent() {
             fs::create_dir_all(parent).map_err(written)?;
         }
-        fs::write(file, fill(text, name)).map_err(written)?;
+        fs::write(file, source.put_into(path, fill(text, name))).map_err(written)?;
     }
+    let folder = folder.display();
     output.write(&format!(
-        "made {}\nnext: read its README.md, then run `cargo test` in it, which takes Rust 1.90 and, the \
-         first time, the network\n",
-        folder.display()
+        "made {folder}, with Policy from {}\n\
+         next, with Rust 1.90 or newer:\n  cd {folder}\n  cargo test\n\
+         then start it as its README.md says\n",
+        source.words()
     ));
     Ok(ExitCode::SUCCESS)
+}
+
+impl Source {
+    fn of(arguments: &Arguments) -> Result<Self, Failure> {
+        if let Some(url) = &arguments.git {
+            return Ok(Self::Git(url.clone()));
+        }
+        let Some(named) = &arguments.policy_path else {
+            // That of an installed release is a package alone.
+            let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
+            return Ok(built_from.and_then(clone_at).map_or(Self::Release, Self::Clone));
+        };
+        let clone = clone_at(named).map(Self::Clone);
+        clone.ok_or_else(|| {
+            Failure::new(format!("`{}` is no clone of Policy", named.display()))
+                .help("name the folder that has `policy-server` in it")
+        })
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Release => format!("its release {}", env!("CARGO_PKG_VERSION")),
+            Self::Git(url) => url.clone(),
+            Self::Clone(path) => path.clone(),
+        }
+    }
+
+    /// A file of a template, with Policy from here. A clone is outside of what images are built from, and
+    /// therefore named to the builder.
+    fn put_into(&self, path: &str, text: String) -> String {
+        match (self, path) {
+            (Self::Git(url), "Cargo.toml.liquid") => {
+                text.replace(RELEASE, &format!("git = {}", quoted(url)))
+            }
+            (Self::Clone(clone), "Cargo.toml.liquid") => {
+                let package = quoted(&format!("{clone}/policy-server"));
+                text.replace(RELEASE, &format!("path = {package}"))
+            }
+            (Self::Clone(clone), "Dockerfile") => {
+                let copy = format!("{CONTEXT}COPY --from=policy [\".\", {}]\n", quoted(clone));
+                text.replacen(CONTEXT, &copy, 1)
+            }
+            (Self::Clone(clone), "README.md") => {
+                text.replace(BUILD, &format!("{BUILD}--build-context policy='{clone}' "))
+            }
+            _ => text,
+        }
+    }
+}
+
+/// The absolute path of a clone, if a folder is one.
+fn clone_at(folder: &Path) -> Option<String> {
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).ok()?;
+    let is_clone = manifest.contains("[workspace]") && folder.join("policy-server").is_dir();
+    let path = is_clone.then(|| fs::canonicalize(folder).ok()).flatten()?;
+    path.into_os_string().into_string().ok()
+}
+
+/// A string of TOML, which takes the escapes of JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
 /// The placeholders of cargo-generate that the templates use.

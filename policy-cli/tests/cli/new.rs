@@ -2,10 +2,14 @@
 
 use std::{
     collections::BTreeSet,
-    env, fs,
+    env,
+    ffi::OsStr,
+    fs,
     path::{Path, PathBuf},
     process::Command,
 };
+
+use policy_tests::{folder::Folder, image::Image, port::Port};
 
 use crate::run::{folder, run_in};
 
@@ -77,37 +81,155 @@ fn nothing_is_overwritten_and_package_names_are_checked() {
     assert!(ran.err.contains("--template <TEMPLATE>"), "{}", ran.err);
 }
 
-/// As a user builds them, but by this tree in place of a registry: with its lock file and profiles,
-/// and in one target folder, so that what the services share is built once.
 #[test]
-#[ignore = "builds the server twice: cargo xtask long tutorial"]
-fn new_services_pass_their_own_tests() {
-    let root = root();
-    let home = folder("new-services", &[]);
+fn a_new_service_depends_on_a_clone_a_repository_or_the_release() {
+    let home = folder("new-source", &[]);
     fs::create_dir_all(&home).unwrap();
-    for template in TEMPLATES {
-        let ran = run_in(&home, &["new", "--template", template, template], "");
-        assert_eq!(ran.code, 0, "{}", ran.err);
+    let clone = fs::canonicalize(root()).unwrap();
+    let clone = clone.to_str().unwrap();
+    let path = format!("policy-server = {{ path = \"{clone}/policy-server\"");
+    for (name, arguments, dependency) in [
+        // This binary was built in a clone, which is still there.
+        ("built", &[][..], &*path),
+        ("path", &["--policy-path", clone], &path),
+        (
+            "git",
+            &["--git", "https://git.example/policy"],
+            "policy-server = { git = \"https://git.example/policy\"",
+        ),
+    ] {
+        let new = [&["new", "--template", "spa", name], arguments].concat();
+        let ran = run_in(&home, &new, "");
+        assert_eq!((ran.code, &*ran.err), (0, ""), "{}", ran.out);
+        let read = |file: &str| fs::read_to_string(home.join(name).join(file)).unwrap();
+        let manifest = read("Cargo.toml");
+        // Of the service, and of its tests.
+        assert_eq!(manifest.matches(dependency).count(), 2, "{manifest}");
+        let copy =
+            format!("\nWORKDIR /service\nCOPY --from=policy [\".\", \"{clone}\"]\nCOPY . .\n");
+        let build = format!("\ndocker build --build-context policy='{clone}' -t {name} .\n");
+        let is_clone = name != "git";
+        assert_eq!(read("Dockerfile").contains(&copy), is_clone);
+        assert_eq!(read("README.md").contains(&build), is_clone);
+        assert!(is_clone || read("README.md").contains("\ndocker build -t git .\n"));
+        assert!(ran.out.contains(&format!("\n  cd {name}\n  cargo test\n")), "{}", ran.out);
     }
-    let manifest = format!(
-        "[workspace]\nmembers = [\"api\", \"spa\"]\nresolver = \"3\"\n\n\
-         [patch.crates-io]\npolicy-server.path = {0:?}\n\n\
-         [profile.dev]\ndebug = false\n",
-        root.join("policy-server"),
-    );
-    fs::write(home.join("Cargo.toml"), manifest).unwrap();
-    fs::copy(root.join("Cargo.lock"), home.join("Cargo.lock")).unwrap();
-    let output = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()))
-        .args(["test", "--workspace", "--quiet", "--target-dir"])
-        .arg(Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-target"))
-        .current_dir(&home)
+    let ran = run_in(&home, &["new", "--template", "api", "x", "--policy-path", "built"], "");
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("`built` is no clone of Policy"), "{}", ran.err);
+}
+
+/// A folder outside of this tree with a clone in it, which is this tree.
+struct Home {
+    folder: Folder,
+    /// Where programs are looked for first.
+    programs: PathBuf,
+}
+
+impl Home {
+    fn new(programs: PathBuf) -> Self {
+        let folder = Folder::new().unwrap();
+        std::os::unix::fs::symlink(root(), folder.path().join("policy")).unwrap();
+        Self { folder, programs }
+    }
+
+    /// The commands by which the README starts a service of a template.
+    fn commands(&self, template: &str) -> String {
+        let readme = fs::read_to_string(root().join("README.md")).unwrap();
+        let (_, rest) = readme.split_once("\n```sh\ngit clone https://").unwrap();
+        let (_, rest) = rest.split_once('\n').unwrap();
+        let commands = rest.split_once("\n```").unwrap().0;
+        let other = commands.replace("--template spa", &format!("--template {template}"));
+        assert_eq!(other == commands, template == "spa", "{commands}");
+        other
+    }
+
+    /// Runs them as they are written.
+    fn runs(&self, commands: &str, variables: &[(&str, &OsStr)]) {
+        let own = env::var_os("PATH").unwrap_or_default();
+        let path = [self.programs.clone()].into_iter().chain(env::split_paths(&own));
+        let mut shell = Command::new("sh");
+        shell.args(["-ec", commands]).current_dir(self.folder.path());
+        shell.env("PATH", env::join_paths(path).unwrap()).envs(variables.iter().copied());
         // It would refuse to write a lock file of policies.
-        .env_remove("CI")
-        .output()
-        .unwrap();
-    let text = [output.stdout, output.stderr].concat();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&text));
-    for template in TEMPLATES {
-        assert!(home.join(template).join("policy.lock").is_file(), "{template}");
+        let output = shell.env_remove("CI").output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        assert!(output.status.success(), "{commands}\n{}", String::from_utf8_lossy(&text));
     }
+}
+
+/// What it takes no compiler to see: the crates of the new service are found, with nothing patched.
+#[test]
+fn the_commands_of_the_readme_make_a_service_whose_crates_are_found() {
+    let programs = Path::new(env!("CARGO_BIN_EXE_cargo-policy")).parent().unwrap().to_owned();
+    for template in TEMPLATES {
+        let home = Home::new(programs.clone());
+        let commands = home.commands(template);
+        let install = "cargo install --path policy/policy-cli\n";
+        assert!(commands.contains(install) && commands.ends_with("\ncargo test"), "{commands}");
+        let commands =
+            commands.replace(install, "").replace("cargo test", "cargo generate-lockfile");
+        home.runs(&commands, &[("CARGO_NET_OFFLINE", OsStr::new("true"))]);
+        let lock = fs::read_to_string(home.folder.path().join("notes/Cargo.lock")).unwrap();
+        let found =
+            lock.split("\n[[package]]\n").find(|package| package.contains("\"policy-server\""));
+        assert!(!found.unwrap().contains("source = "), "it is not that of the clone");
+    }
+}
+
+/// What the README says, to the letter; then the image of the Dockerfile, as the README of the service says.
+#[test]
+#[ignore = "builds the server twice, and needs root: cargo xtask long tutorial"]
+fn new_services_pass_their_own_tests_and_their_images_are_healthy() {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new-target");
+    for template in TEMPLATES {
+        let installed = Folder::new().unwrap();
+        let home = Home::new(installed.path().join("bin"));
+        let variables = [
+            ("CARGO_INSTALL_ROOT", installed.path().as_os_str()),
+            ("CARGO_TARGET_DIR", target.as_os_str()),
+            // It takes minutes, and makes the command faster alone.
+            ("CARGO_PROFILE_RELEASE_LTO", OsStr::new("off")),
+        ];
+        home.runs(&home.commands(template), &variables);
+        let service = home.folder.path().join("notes");
+        assert!(service.join("policy.lock").is_file(), "{template}");
+        is_an_image(&service, &target.join("debug/notes"));
+    }
+}
+
+fn is_an_image(service: &Path, program: &Path) {
+    let read = |file: &str| fs::read_to_string(service.join(file)).unwrap();
+    let (readme, dockerfile) = (read("README.md"), read("Dockerfile"));
+    let image = || Image::build(&dockerfile, service, program);
+    let port = Port::reserve().address.port();
+    let listen = format!("0.0.0.0:{port}");
+
+    // Its secret is made in the first lines of the README, and given to the image by its name alone.
+    let (_, run) = readme.split_once("\ndocker run ").unwrap();
+    let run = run.split_once("\n```").unwrap().0.replace("\\\n", " ");
+    let words: Vec<&str> = run.split_whitespace().collect();
+    let given = words.windows(2).filter(|pair| pair[0] == "-e").map(|pair| pair[1]);
+    let (stated, secret): (Vec<&str>, Vec<&str>) = given.partition(|word| word.contains('='));
+    let made = readme.lines().find(|line| line.starts_with("export ")).unwrap();
+    let show = format!("{made}; printf %s \"${}\"", secret[0]);
+    let value = Command::new("sh").args(["-c", &show]).output().unwrap().stdout;
+    let value = String::from_utf8(value).unwrap();
+    let image = || image().with("LISTEN", &listen).with(secret[0], &value);
+
+    // Without the variables it does not start, and says which they are.
+    let mut known = image();
+    for word in &stated {
+        let (name, value) = word.split_once('=').unwrap();
+        let said = known.start().err().unwrap();
+        assert!(said.contains(&format!("\n- {name}=")), "no `{name}` in: {said}");
+        // The peer is this machine, and no network of Docker.
+        known = known.with(name, if name == "TRUSTED_PROXIES" { "127.0.0.1" } else { value });
+    }
+    let _running = known.start().unwrap();
+    let curl = readme.lines().find(|line| line.starts_with("curl ") && line.contains("Host:"));
+    let curl = curl.unwrap().replace("8080", &port.to_string());
+    let curl = curl.replacen("curl", "curl -sS --fail --max-time 30", 1);
+    let output = Command::new("sh").args(["-c", &curl]).output().unwrap();
+    assert!(output.status.success(), "{curl}: {}", String::from_utf8_lossy(&output.stderr));
 }

@@ -33,7 +33,9 @@ fn commands() -> Vec<String> {
 fn the_commands_of_the_readme_and_of_the_guide_run() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/manifests");
     let mut run = 0;
-    let is_elsewhere = |line: &String| line.starts_with("cargo policy audit ");
+    let is_elsewhere = |line: &String| {
+        ["audit", "new"].iter().any(|name| line.starts_with(&format!("cargo policy {name} ")))
+    };
     for line in commands().iter().filter(|line| !is_elsewhere(line)) {
         let mut words = words(line).split_off(2);
         match &*words[0] {
