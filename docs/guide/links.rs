@@ -56,13 +56,12 @@ fn read(file: &Path) -> String {
                 let included = file.parent().unwrap().join(path);
                 let text = fs::read_to_string(&included)
                     .unwrap_or_else(|error| panic!("{} in {}: {error}", what, file.display()));
-                let is_named =
-                    part.is_empty() || part.starts_with(|first: char| first.is_ascii_digit());
-                assert!(
-                    is_named || text.contains(&format!("// ANCHOR: {part}\n")),
-                    "{what} in {}: there is no such anchor",
-                    file.display()
-                );
+                // Without an anchor all of it: lines by their numbers are code, which is not read.
+                let is_anchor = part.starts_with(|first: char| first.is_ascii_alphabetic());
+                let text = if is_anchor { between_anchors(&text, part) } else { Some(text) };
+                let text = text.unwrap_or_else(|| {
+                    panic!("{what} in {}: there is no such anchor", file.display())
+                });
                 if path.ends_with(".md") {
                     out.push_str(&text);
                 }
@@ -71,6 +70,18 @@ fn read(file: &Path) -> String {
         out.push('\n');
     }
     out
+}
+
+/// The lines between the comments with an anchor and with its end.
+fn between_anchors(text: &str, anchor: &str) -> Option<String> {
+    let is = |line: &str, mark: &str| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        words.windows(2).any(|pair| pair == [mark, anchor])
+    };
+    let mut lines = text.lines().skip_while(|line| !is(line, "ANCHOR:"));
+    lines.next()?;
+    let lines = lines.take_while(|line| !is(line, "ANCHOR_END:"));
+    Some(lines.flat_map(|line| [line, "\n"]).collect())
 }
 
 /// The lines that are no code.

@@ -3,16 +3,16 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     env, fs,
-    path::PathBuf,
-    process::Command,
+    path::{Path, PathBuf},
 };
 
-use policy_tests::{authority::Authority, folder::Folder, program::Program, webdriver::Browser};
+use policy_tests::{
+    authority::Authority, folder::Folder, image::Image, program::Program, webdriver::Browser,
+};
 use serde_json::json;
 
 use super::{
     reader::{self, Reader},
-    service::Service,
     source::{MAIN, Sources},
 };
 
@@ -21,11 +21,11 @@ pub(super) fn check(sources: &Sources) {
     let [main, page, docker, compose, caddy] =
         [MAIN, "web/index.html", "Dockerfile", "compose.yaml", "Caddyfile"]
             .map(|path| sources.get(path));
-    let settings = environment(compose);
+    let settings = settings(docker, compose);
     let read = main.split("setting(\"").skip(1).filter_map(|rest| rest.split('"').next());
     let read: BTreeSet<&str> = read.collect();
     let stated: BTreeSet<&str> = settings.keys().copied().collect();
-    assert_eq!(read, stated, "the settings of the program and of compose.yaml");
+    assert_eq!(read, stated, "the settings of the program, of the Dockerfile and of compose.yaml");
 
     let sites = sites(caddy);
     let (origin, port) = (settings["PUBLIC_ORIGIN"], settings["LISTEN"].rsplit(':').next());
@@ -41,61 +41,53 @@ pub(super) fn check(sources: &Sources) {
     let folder = directives.split("root * ").nth(1).and_then(|rest| rest.split('\n').next());
     assert!(compose.contains(&format!("\"./web:{}:ro\"", folder.expect("a root"))), "{compose}");
 
-    let store = store(settings["SESSION_STORE"]);
-    let folder = store.parent().expect("a folder").display();
+    let store = settings["SESSION_STORE"].strip_prefix("redb:").expect("a store in a file");
+    let folder = Path::new(store).parent().expect("a folder").display();
     assert!(compose.contains(&format!("volumes: [\"sessions:{folder}\"]")), "{compose}");
     assert!(compose.ends_with("\n  sessions:\n"), "{compose}");
-    let user = docker.split("\nUSER ").nth(1).and_then(|rest| rest.split(':').next());
-    let owner = format!("--owner={} ", user.expect("a user"));
-    let prepared = docker.lines().find(|line| line.contains("install --directory"));
-    let prepared = prepared.expect("a folder for the sessions");
-    assert!(prepared.contains(&owner) && prepared.ends_with(&folder.to_string()), "{docker}");
-    assert!(docker.contains("/service/target/release/team-tasks /usr/local/bin/team-tasks\n"));
-    assert!(docker.ends_with("CMD [\"team-tasks\"]\n"), "{docker}");
+    assert!(docker.contains(&format!("\nVOLUME {folder}\n")), "{docker}");
+    // The service depends on `../policy`, as seen from where the image builds it.
+    assert!(docker.contains("\nCOPY --from=policy . /policy\nWORKDIR /service\n"), "{docker}");
+    assert!(compose.contains("additional_contexts: { policy: ../policy }\n"), "{compose}");
 }
 
-/// The program of the Dockerfile with the environment of compose.yaml, behind nginx in place of Caddy,
-/// whose certificates come from the Internet. Only ports, the folder of the volume and the network of
-/// the proxy are of this machine.
+/// The image of the Dockerfile with the environment of compose.yaml, behind nginx in place of Caddy,
+/// whose certificates come from the Internet. Only ports and the network of the proxy are of this machine.
 pub(super) async fn run(reader: &mut Reader) {
     reader.stop();
     reader.write();
-    let docker = reader.sources.get("Dockerfile");
-    let build = docker.lines().find_map(|line| line.strip_prefix("RUN cargo ")).expect("a build");
+    let docker = reader.sources.get("Dockerfile").to_owned();
+    let (_, build) = docker.split_once("\n    cargo ").expect("a build");
+    let build = build.split(" && ").next().unwrap_or_default();
     println!("    $ cargo {build}");
     let built = reader.command(&format!("cargo {build}")).status().expect("cargo");
     assert!(built.success(), "cargo {build}");
 
-    let volume = Folder::new().expect("a folder");
     let compose = reader.sources.get("compose.yaml").to_owned();
-    let settings = environment(&compose);
+    let settings = settings(&docker, &compose);
     let target =
         env::var_os("CARGO_TARGET_DIR").map_or(reader.project().join("target"), PathBuf::from);
-    let mut service = Command::new(target.join("release/team-tasks"));
+    let program = target.join("release/team-tasks");
+    let mut image = Image::build(&docker, &reader.project(), &program);
     for (name, value) in &settings {
         let value = match *name {
             "LISTEN" => reader.here(value),
             "TRUSTED_PROXIES" => "127.0.0.1".to_owned(),
-            "SESSION_STORE" => {
-                let file = store(value);
-                let file = volume.path().join(file.file_name().expect("a file"));
-                format!("redb:{}", file.display())
-            }
             _ => (*value).to_owned(),
         };
         println!("    {name}: {value}");
-        service.env(name, value);
+        image = image.with(name, &value);
     }
-    // It prints to its log and not to a terminal.
-    let _service = Service::start_at(&mut service, reader.port("8080"));
+    let _service = image.start().unwrap_or_else(|said| panic!("{said}"));
 
+    let certificates = Folder::new().expect("a folder");
     let origin = settings["PUBLIC_ORIGIN"];
     let api = origin.strip_prefix("https://").expect("HTTPS");
     let caddy = sites(reader.sources.get("Caddyfile"));
     let page = caddy.keys().find(|name| **name != api).expect("the page");
     let (authority, upstream) = (Authority::new(), reader.port("8080"));
     let issued = authority.issue(&[api, page]);
-    let (certificate, key) = issued.write(volume.path());
+    let (certificate, key) = issued.write(certificates.path());
     // With its issuer, by which the browser trusts it.
     fs::write(&certificate, issued.certificate + &authority.pem()).expect("a file");
     let (certificate, key) = (certificate.display(), key.display());
@@ -138,16 +130,13 @@ pub(super) async fn run(reader: &mut Reader) {
     assert!(text.starts_with("HTTP/1.1 421 "), "{text}");
 }
 
-/// The settings of the service in compose.yaml.
-fn environment(compose: &str) -> BTreeMap<&str, &str> {
+/// The settings of the service: of its image, and of compose.yaml.
+fn settings<'a>(docker: &'a str, compose: &'a str) -> BTreeMap<&'a str, &'a str> {
+    let image = docker.split("\nENV ").skip(1).filter_map(|rest| rest.lines().next());
+    let image = image.flat_map(str::split_whitespace).filter_map(|pair| pair.split_once('='));
     let (_, rest) = compose.split_once("    environment:\n").expect("an environment");
     let lines = rest.lines().take_while(|line| line.starts_with("      "));
-    lines.filter_map(|line| line.trim_start().split_once(": ")).collect()
-}
-
-/// The file of the sessions.
-fn store(url: &str) -> PathBuf {
-    url.strip_prefix("redb:").expect("a store in a file").into()
+    image.chain(lines.filter_map(|line| line.trim_start().split_once(": "))).collect()
 }
 
 /// The directives for each host in the Caddyfile.

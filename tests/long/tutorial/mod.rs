@@ -75,8 +75,19 @@ fn chapters_assemble_to_the_compiled_sources() {
     deployment::check(&sources);
 }
 
+/// What it takes no compiler to see: the commands lead to a project whose crates are found, with nothing
+/// patched.
+#[test]
+fn the_first_commands_find_the_crates() {
+    let reader = Reader::new();
+    reader.begins("hello");
+    let lock = fs::read_to_string(reader.project().join("Cargo.lock")).expect("a lock file");
+    let found = lock.split("\n[[package]]\n").find(|package| package.contains("\"policy-server\""));
+    assert!(!found.expect("the crate").contains("source = "), "it is not that of the clone");
+}
+
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs Chromium, chromedriver, curl, git, nginx and Python, and many minutes"]
+#[ignore = "needs Chromium, chromedriver, curl, git, nginx, Python and root, and many minutes"]
 async fn a_stranger_gets_from_nothing_to_a_deployed_service() {
     let _machine = crate::alone().await;
     let mut reader = Reader::new();

@@ -1,6 +1,6 @@
 //! A reader who does what the chapters say, in a folder of their own.
 
-use std::{fs, path::PathBuf, process::Command, time::Instant};
+use std::{fs, os::unix::fs::symlink, path::PathBuf, process::Command, time::Instant};
 
 use policy_tests::{
     folder::Folder,
@@ -68,6 +68,7 @@ fn free_port() -> Port {
 }
 
 pub(super) struct Reader {
+    /// Outside of the repository, with a clone in it, which is this tree.
     folder: Folder,
     pub(super) sources: Sources,
     service: Option<Service>,
@@ -80,8 +81,10 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn new() -> Self {
+        let folder = Folder::new().expect("a folder");
+        symlink(root(), folder.path().join("policy")).expect("a clone");
         Self {
-            folder: Folder::new().expect("a folder"),
+            folder,
             sources: Sources::default(),
             service: None,
             ports: NAMED.map(|named| (named, free_port())),
@@ -112,6 +115,21 @@ impl Reader {
         command.args(["-c", script]).env_remove("CI");
         command.current_dir(if project.is_dir() { &project } else { self.folder.path() });
         command
+    }
+
+    /// Runs the first commands of a chapter, which make the project, without building it.
+    pub(super) fn begins(&self, name: &str) {
+        let first = chapter::read(&super::chapter(name)).into_iter().find_map(|part| match part {
+            Part::Block(block) if block.language == "sh" => Some(block.text),
+            Part::Block(_) | Part::Prose(_) => None,
+        });
+        let first = first.expect("commands");
+        let lines = first.lines().filter(|line| !line.starts_with("git clone "));
+        let script: String = lines.flat_map(|line| [line, "\n"]).collect();
+        let script = format!("set -e; exec 2>&1; {script}\ncargo generate-lockfile");
+        let mut command = self.command(&script);
+        let output = command.env("CARGO_NET_OFFLINE", "true").output().expect("a shell");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     }
 
     /// Reads a chapter and does what it says.
@@ -153,8 +171,8 @@ impl Reader {
             return;
         }
         match &*block.language {
-            // Neither is the program in a registry nor the service in the Internet.
-            "sh" if block.text.starts_with("cargo install policy-cli\n") => (),
+            // The service is not in the Internet.
+            "sh" if block.text.contains("\ncargo policy audit https://") => (),
             "sh" => self.shell(&block.text),
             "text" => {
                 for line in block.text.lines().filter(|line| *line != "...") {
@@ -177,6 +195,7 @@ impl Reader {
         let mut lines = Vec::new();
         for line in text.lines() {
             match line.strip_prefix("# ") {
+                None if line.starts_with("git clone ") => (),
                 None => lines.push(line),
                 Some(comment) => {
                     self.run(&std::mem::take(&mut lines));
@@ -195,17 +214,6 @@ impl Reader {
         self.write();
         let script = lines.iter().flat_map(|line| [line, "\nprintf '\\n@@@ %s\\n' $?\n"]);
         let script = self.here(&format!("exec 2>&1\n{}", script.collect::<String>()));
-        let script = script
-            .lines()
-            .map(|line| match line.starts_with("cargo add") {
-                true => line.replace(
-                    " policy-server",
-                    &format!(" --path {}", root().join("policy-server").display()),
-                ),
-                false => line.to_owned(),
-            })
-            .collect::<Vec<_>>()
-            .join("\n");
         let output = self.command(&script).output().expect("a shell");
         let output = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut rest = &*output;
