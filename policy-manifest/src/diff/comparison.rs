@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     cells::{self, Sketch},
+    error::DiffError,
     finding::Axis,
     group::{Group, Unit},
     located::{self, Indices},
@@ -67,8 +68,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    pub(super) fn run(mut self) -> Vec<Group> {
-        for region in places::regions(self.sides.0, self.sides.1) {
+    pub(super) fn run(mut self) -> Result<Vec<Group>, DiffError> {
+        for region in places::regions(self.sides.0, self.sides.1)? {
             let preflights = self.preflights(&region);
             for asked in places::methods(&region, self.sides) {
                 self.compare(&region, &asked, preflights.as_ref());
@@ -81,7 +82,7 @@ impl<'a> Comparison<'a> {
             has_slash: false,
         };
         self.compare(&tunnel, &Asked::Method("CONNECT".to_owned()), None);
-        self.groups.into_values().collect()
+        Ok(self.groups.into_values().collect())
     }
 
     fn policy(&self, routes: Indices) -> Indices {

@@ -96,7 +96,7 @@ pub fn diff(old: &Manifest, new: &Manifest) -> Result<Diff, DiffError> {
     let (of_old, of_new) = (&sides.0, &sides.1);
     let engines = [&of_old.engine, &of_new.engine];
     let changes = between([&of_old.manifest, &of_new.manifest], engines);
-    let mut found = Comparison::new((&sides.0, &sides.1)).run();
+    let mut found = Comparison::new((&sides.0, &sides.1)).run()?;
     let mut findings = Vec::new();
     let mut covered = Covered::default();
     // Widened access first, then the worst, then by path.

@@ -7,7 +7,7 @@ use policy_core::{
     path::{PathTemplate, TrailingSlash},
 };
 
-use super::side::Side;
+use super::{error::DiffError, side::Side};
 use crate::RouteKind;
 
 /// Paths that are alike for both apps: each serves all of them by one path of its own, or by none.
@@ -84,7 +84,7 @@ pub(super) fn methods(region: &Region, sides: (&Side, &Side)) -> BTreeSet<Asked>
 }
 
 /// All regions of the paths of two apps.
-pub(super) fn regions(old: &Side, new: &Side) -> Vec<Region> {
+pub(super) fn regions(old: &Side, new: &Side) -> Result<Vec<Region>, DiffError> {
     let (of_old, of_new) = (templates(old), templates(new));
     let fixed: BTreeSet<&str> = of_old.iter().chain(&of_new).flat_map(Template::fixed).collect();
     let mut numbers = (1..).map(|number: u32| number.to_string());
@@ -97,7 +97,7 @@ pub(super) fn regions(old: &Side, new: &Side) -> Vec<Region> {
     for template in of_old.iter().chain(&of_new) {
         regions.add(template);
     }
-    for both in meetings(&of_old, &of_new) {
+    for both in meetings(&of_old, &of_new)? {
         regions.add(&both);
     }
     let unserved = [vec![Segment::Any], vec![Segment::Any, Segment::Rest]];
@@ -106,7 +106,7 @@ pub(super) fn regions(old: &Side, new: &Side) -> Vec<Region> {
     }
     regions.add(&Template { segments: Vec::new(), has_slash: true });
     regions.add_slashes();
-    regions.found.into_values().flatten().collect()
+    Ok(regions.found.into_values().flatten().collect())
 }
 
 struct Regions<'a> {
@@ -310,13 +310,22 @@ impl Template {
     }
 }
 
+/// The most pairs of templates that match the same paths: these, and some for each template. Without a
+/// bound, `/{a}/x1` and its like cross each of `/y1/{b}` and its like.
+const MEETINGS: usize = 65_536;
+const MEETINGS_OF_ONE: usize = 16;
+
 /// The paths that a template of each of two lists matches.
-fn meetings(of_old: &[Template], of_new: &[Template]) -> Vec<Template> {
+fn meetings(of_old: &[Template], of_new: &[Template]) -> Result<Vec<Template>, DiffError> {
+    let most = MEETINGS + MEETINGS_OF_ONE * (of_old.len() + of_new.len());
     let [old, new] = [of_old, of_new].map(Tree::of);
     let mut found = BTreeSet::new();
-    old.meet(&new, &mut found);
+    old.meet(&new, most, &mut found);
+    if found.len() > most {
+        return Err(DiffError::Crossings { most });
+    }
     let template = |(one, other): (usize, usize)| of_old.get(one)?.meet(of_new.get(other)?);
-    found.into_iter().filter_map(template).collect()
+    Ok(found.into_iter().filter_map(template).collect())
 }
 
 /// Templates by their segments, so that only those are compared that can match the same paths.
@@ -365,8 +374,11 @@ impl<'t> Tree<'t> {
         found
     }
 
-    /// Finds the pairs of templates of two trees that may match the same paths.
-    fn meet(&self, other: &Self, found: &mut BTreeSet<(usize, usize)>) {
+    /// Finds the pairs of templates of two trees that may match the same paths, and stops behind `most`.
+    fn meet(&self, other: &Self, most: usize, found: &mut BTreeSet<(usize, usize)>) {
+        if found.len() > most {
+            return;
+        }
         let mut pairs = |ones: &[usize], others: &[usize]| {
             for one in ones {
                 found.extend(others.iter().map(|other| (*one, *other)));
@@ -380,20 +392,20 @@ impl<'t> Tree<'t> {
             pairs(&self.longer(), &other.rests);
         }
         if let (Some(one), Some(other)) = (&self.any, &other.any) {
-            one.meet(other, found);
+            one.meet(other, most, found);
         }
         if let Some(any) = &self.any {
-            other.fixed.values().for_each(|other| any.meet(other, found));
+            other.fixed.values().for_each(|other| any.meet(other, most, found));
         }
         if let Some(any) = &other.any {
-            self.fixed.values().for_each(|one| one.meet(any, found));
+            self.fixed.values().for_each(|one| one.meet(any, most, found));
         }
         let is_less = self.fixed.len() <= other.fixed.len();
         let (few, many) =
             if is_less { (&self.fixed, &other.fixed) } else { (&other.fixed, &self.fixed) };
         for text in few.keys().filter(|text| many.contains_key(*text)) {
             if let (Some(one), Some(other)) = (self.fixed.get(text), other.fixed.get(text)) {
-                one.meet(other, found);
+                one.meet(other, most, found);
             }
         }
     }
@@ -427,7 +439,7 @@ mod tests {
             .flat_map(|one| all.iter().filter_map(|other| one.meet(other)))
             .map(|both| both.text())
             .collect();
-        let found: Vec<String> = meetings(&all, &all).iter().map(Template::text).collect();
+        let found: Vec<String> = meetings(&all, &all).unwrap().iter().map(Template::text).collect();
         assert!(found.len() > 1_000, "{}", found.len());
         assert_eq!(found, expected);
     }
@@ -440,7 +452,7 @@ mod tests {
         templates.push(Template::of("/files/{*p}"));
         let tree = Tree::of(&templates);
         let mut found = BTreeSet::new();
-        tree.meet(&tree, &mut found);
+        tree.meet(&tree, usize::MAX, &mut found);
         // Each with itself, and `/{p}/edit` with each of the others.
         assert_eq!(found.len(), 1_002 + 2 * 1_001);
     }

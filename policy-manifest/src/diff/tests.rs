@@ -369,13 +369,28 @@ fn a_witness_with_another_decision_is_an_error() {
     let old = order(|_| ());
     let new = order(|route| route.auth = Auth::Public);
     let sides = (Side::new(&old).unwrap(), Side::new(&new).unwrap());
-    let mut groups = Comparison::new((&sides.0, &sides.1)).run();
+    let mut groups = Comparison::new((&sides.0, &sides.1)).run().unwrap();
     let axis = groups[0].axis.mirrored();
     let sketches = &mut groups[0].units[0].sketches;
     sketches.iter_mut().for_each(|sketch| std::rc::Rc::make_mut(sketch).axis = axis);
     let error = groups[0].finding((&sides.0, &sides.1), &mut Causes::new(&[])).unwrap_err();
     assert!(matches!(error, DiffError::Mismatch { .. }), "{error}");
     assert!(error.to_string().contains("POST /orders"), "{error}");
+}
+
+/// A stranger's manifest: each path of one app crosses each of the other.
+#[test]
+fn paths_that_all_cross_are_too_many() {
+    let of = |path: &dyn Fn(usize) -> String| {
+        app((0..300)
+            .map(|number| ManifestRoute::handler(path(number), ["GET"], Auth::Public))
+            .collect())
+    };
+    let found = diff(
+        &of(&|number| format!("/{{a}}/x{number}")),
+        &of(&|number| format!("/y{number}/{{b}}")),
+    );
+    assert!(matches!(found, Err(DiffError::Crossings { most: 75_136 })), "{found:?}");
 }
 
 #[test]

@@ -151,6 +151,8 @@ fn run_on_fleets(
 
 fn failure(error: &DiffError) -> Failure {
     match error {
+        DiffError::Crossings { .. } => Failure::new(error.to_string())
+            .help("begin paths with segments of their own, and not with parameters"),
         DiffError::Mismatch { .. } => Failure::internal(error.to_string())
             .help("this is a bug of `cargo policy diff`, not a result: please report it"),
         _ => Failure::new(error.to_string()).help("write the manifest again with `cargo test`"),
