@@ -225,7 +225,12 @@ fn every_shell_line_is_one_that_a_test_runs() {
         let known = [
             "curl ",
             "cargo policy ",
-            "cargo install --path policy-cli",
+            // policy-cli/tests/cli/new.rs
+            "git clone https://",
+            "cargo install --path policy",
+            "cd notes",
+            "cargo test",
+            "cargo add ",
             "cargo run --example quickstart",
             "cargo run -p accounts",
             "cargo run -p catalogue",

@@ -134,7 +134,7 @@ impl Source {
             return Ok(Self::Git(url.clone()));
         }
         let Some(named) = &arguments.policy_path else {
-            // That of an installed release is a package alone.
+            // A release that was installed was built from its package alone.
             let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
             return Ok(built_from.and_then(clone_at).map_or(Self::Release, Self::Clone));
         };

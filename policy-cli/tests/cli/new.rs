@@ -119,6 +119,15 @@ fn a_new_service_depends_on_a_clone_a_repository_or_the_release() {
     assert!(ran.err.contains("`built` is no clone of Policy"), "{}", ran.err);
 }
 
+/// The blocks of commands in the README's chapter about the start.
+fn start_of_readme() -> [String; 2] {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let chapter = readme.split("\n## ").find(|chapter| chapter.starts_with("Start\n")).unwrap();
+    let blocks = chapter.split("\n```sh\n").skip(1);
+    let blocks = blocks.map(|rest| rest.split_once("\n```").unwrap().0.to_owned());
+    blocks.collect::<Vec<_>>().try_into().unwrap()
+}
+
 /// A folder outside of this tree with a clone in it, which is this tree.
 struct Home {
     folder: Folder,
@@ -133,12 +142,11 @@ impl Home {
         Self { folder, programs }
     }
 
-    /// The commands by which the README starts a service of a template.
-    fn commands(&self, template: &str) -> String {
-        let readme = fs::read_to_string(root().join("README.md")).unwrap();
-        let (_, rest) = readme.split_once("\n```sh\ngit clone https://").unwrap();
-        let (_, rest) = rest.split_once('\n').unwrap();
-        let commands = rest.split_once("\n```").unwrap().0;
+    /// The commands by which the README starts a service of a template. The clone is there.
+    fn commands(template: &str) -> String {
+        let [commands, _] = start_of_readme();
+        let (clone, commands) = commands.split_once('\n').unwrap();
+        assert!(clone.starts_with("git clone https://"), "{clone}");
         let other = commands.replace("--template spa", &format!("--template {template}"));
         assert_eq!(other == commands, template == "spa", "{commands}");
         other
@@ -158,21 +166,25 @@ impl Home {
     }
 }
 
-/// What it takes no compiler to see: the crates of the new service are found, with nothing patched.
+/// What it takes no compiler to see: the crates are found, with nothing patched.
 #[test]
-fn the_commands_of_the_readme_make_a_service_whose_crates_are_found() {
-    let programs = Path::new(env!("CARGO_BIN_EXE_cargo-policy")).parent().unwrap().to_owned();
-    for template in TEMPLATES {
-        let home = Home::new(programs.clone());
-        let commands = home.commands(template);
-        let install = "cargo install --path policy/policy-cli\n";
-        assert!(commands.contains(install) && commands.ends_with("\ncargo test"), "{commands}");
-        let commands =
-            commands.replace(install, "").replace("cargo test", "cargo generate-lockfile");
+fn the_commands_of_the_readme_make_services_whose_crates_are_found() {
+    let install = "cargo install --path policy/policy-cli\n";
+    let find = "cargo generate-lockfile";
+    let made = TEMPLATES.map(|template| {
+        let commands = Home::commands(template);
+        assert!(commands.starts_with(install) && commands.ends_with("\ncargo test"), "{commands}");
+        commands.replace(install, "").replace("cargo test", find)
+    });
+    let [_, added] = start_of_readme();
+    let extended = format!("cargo new notes\ncd notes\n{added}\n{find}");
+    for commands in made.into_iter().chain([extended]) {
+        let command = Path::new(env!("CARGO_BIN_EXE_cargo-policy"));
+        let home = Home::new(command.parent().unwrap().to_owned());
         home.runs(&commands, &[("CARGO_NET_OFFLINE", OsStr::new("true"))]);
         let lock = fs::read_to_string(home.folder.path().join("notes/Cargo.lock")).unwrap();
-        let found =
-            lock.split("\n[[package]]\n").find(|package| package.contains("\"policy-server\""));
+        let mut packages = lock.split("\n[[package]]\n");
+        let found = packages.find(|package| package.starts_with("name = \"policy-server\""));
         assert!(!found.unwrap().contains("source = "), "it is not that of the clone");
     }
 }
@@ -191,7 +203,7 @@ fn new_services_pass_their_own_tests_and_their_images_are_healthy() {
             // It takes minutes, and makes the command faster alone.
             ("CARGO_PROFILE_RELEASE_LTO", OsStr::new("off")),
         ];
-        home.runs(&home.commands(template), &variables);
+        home.runs(&Home::commands(template), &variables);
         let service = home.folder.path().join("notes");
         assert!(service.join("policy.lock").is_file(), "{template}");
         is_an_image(&service, &target.join("debug/notes"));
@@ -209,13 +221,14 @@ fn is_an_image(service: &Path, program: &Path) {
     let (_, run) = readme.split_once("\ndocker run ").unwrap();
     let run = run.split_once("\n```").unwrap().0.replace("\\\n", " ");
     let words: Vec<&str> = run.split_whitespace().collect();
-    let given = words.windows(2).filter(|pair| pair[0] == "-e").map(|pair| pair[1]);
+    let given = words.split(|word| *word == "-e").skip(1).filter_map(<[&str]>::first).copied();
     let (stated, secret): (Vec<&str>, Vec<&str>) = given.partition(|word| word.contains('='));
+    let secret = secret.first().unwrap();
     let made = readme.lines().find(|line| line.starts_with("export ")).unwrap();
-    let show = format!("{made}; printf %s \"${}\"", secret[0]);
+    let show = format!("{made}; printf %s \"${secret}\"");
     let value = Command::new("sh").args(["-c", &show]).output().unwrap().stdout;
     let value = String::from_utf8(value).unwrap();
-    let image = || image().with("LISTEN", &listen).with(secret[0], &value);
+    let image = || image().with("LISTEN", &listen).with(secret, &value);
 
     // Without the variables it does not start, and says which they are.
     let mut known = image();

@@ -99,7 +99,7 @@ fn the_page_of_a_fleet_is_read_and_filtered_by_keyboard_in_any_size_and_theme()
     assert_eq!(browser.run(is_wide, &Value::Null)?, true, "words break on a phone");
     assert_eq!(browser.console()?, [""; 0], "it violates its own policy");
 
-    // The policy is in force: no script is added, whoever wrote it.
+    // The policy is in force: a script that is added does not run.
     const ADD: &str = "
         const refused = new Promise((resolve) =>
             document.addEventListener('securitypolicyviolation', resolve, { once: true }));
