@@ -19,10 +19,13 @@ use crate::catalogue::Rule;
 /// assert!(network.contains("10.1.2.3".parse().unwrap()));
 /// assert!(network.contains("::ffff:10.1.2.3".parse().unwrap()));
 /// assert!(!network.contains("11.0.0.0".parse().unwrap()));
+/// assert!(network < IpNetwork::parse("10.0.0.0/24")?);
 /// assert_eq!(IpNetwork::parse("10.0.0.1/8"), Err(Rule::NetworkHostBits));
 /// # Ok::<(), Rule>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+///
+/// Networks are ordered by their first address, and a larger one is before those in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IpNetwork(IpCidr);
 
 impl IpNetwork {

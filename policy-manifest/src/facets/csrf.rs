@@ -66,13 +66,12 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
             || matches!(route.kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback)
     };
     let [before, after] = [old, new].map(|side| admits(&side.route.csrf));
-    let gains =
-        |less: [bool; 3], more: [bool; 3]| less.iter().zip(more).any(|(less, more)| more && !less);
-    let direction = match protects(old.route) || protects(new.route) {
-        true => Direction::of(gains(before, after), gains(after, before)),
-        false => None,
-    }
-    .unwrap_or(Direction::Shifts);
+    let is_protected = protects(old.route) || protects(new.route);
+    let gains = |less: [bool; 3], more: [bool; 3]| {
+        is_protected && less.iter().zip(more).any(|(less, more)| more && !less)
+    };
+    let direction =
+        Direction::of(gains(before, after), gains(after, before)).unwrap_or(Direction::Shifts);
     let words = |csrf: &Csrf| match csrf {
         Csrf::Token => "token".to_owned(),
         Csrf::OriginElseToken => "origin_else_token".to_owned(),

@@ -1,10 +1,7 @@
 //! Orders of facts: which change admits more. A value that has no order counts as opening, and the words
 //! say so.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    net::IpAddr,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use policy_core::forwarded::IpNetwork;
 
@@ -113,11 +110,7 @@ pub(crate) fn networks(old: &[String], new: &[String]) -> FactChange {
         let texts: BTreeSet<&String> = others.iter().collect();
         let widest = widest(others);
         let is_inside = |text: &String| {
-            let around = network(text).and_then(|(place, network)| {
-                let ((format, ..), around) = widest.range(..=place).next_back()?;
-                Some(*format == place.0 && network.is_within(around))
-            });
-            texts.contains(text) || around == Some(true)
+            texts.contains(text) || network(text).is_some_and(|own| is_within(own, &widest))
         };
         of.iter().filter(|text| !is_inside(text)).cloned().collect()
     };
@@ -125,32 +118,28 @@ pub(crate) fn networks(old: &[String], new: &[String]) -> FactChange {
     sets(&lost, &gained)
 }
 
-/// Where a network is among the others: by its format, its first address and the length of its prefix.
-type Place<'t> = (&'t str, IpAddr, u8);
-
 /// A network after its format.
-fn network(text: &str) -> Option<(Place<'_>, IpNetwork)> {
+fn network(text: &str) -> Option<(&str, IpNetwork)> {
     let (format, network) = text.rsplit_once(' ')?;
-    let network = IpNetwork::parse(network).ok()?;
-    let shown = network.to_string();
-    let (first, length) = shown.split_once('/')?;
-    Some(((format, first.parse().ok()?, length.parse().ok()?), network))
+    Some((format, IpNetwork::parse(network).ok()?))
 }
 
-/// The networks that are inside no other one. Two networks are disjoint, or one is inside the other: so
-/// only the last one that begins before an address can contain it.
-fn widest(texts: &[String]) -> BTreeMap<Place<'_>, IpNetwork> {
-    let all: BTreeMap<Place<'_>, IpNetwork> = texts.iter().filter_map(|it| network(it)).collect();
-    let mut widest: BTreeMap<Place<'_>, IpNetwork> = BTreeMap::new();
-    for (place, network) in all {
-        let before = widest.last_key_value();
-        let is_inside =
-            before.is_some_and(|((of, ..), it)| *of == place.0 && network.is_within(it));
-        if !is_inside {
-            widest.insert(place, network);
+/// The networks that are inside no other one.
+fn widest(texts: &[String]) -> BTreeSet<(&str, IpNetwork)> {
+    let all: BTreeSet<_> = texts.iter().filter_map(|text| network(text)).collect();
+    let mut widest = BTreeSet::new();
+    for own in all {
+        if !is_within(own, &widest) {
+            widest.insert(own);
         }
     }
     widest
+}
+
+/// Whether a network is in one of others that do not overlap: only the last one before it can contain it.
+fn is_within(own: (&str, IpNetwork), others: &BTreeSet<(&str, IpNetwork)>) -> bool {
+    let before = others.range(..=own).next_back();
+    before.is_some_and(|(format, network)| *format == own.0 && own.1.is_within(network))
 }
 
 /// Facts that may be absent. `coming` is what it does to access if they come.
