@@ -34,7 +34,7 @@ pub(crate) struct SecurityEvent {
 #[derive(Clone)]
 pub(crate) struct Events {
     database: Arc<Database>,
-    /// User and event. Without a page that is open, nobody subscribes.
+    /// User and event. Without an open page there is no subscriber.
     news: broadcast::Sender<(String, SecurityEvent)>,
 }
 

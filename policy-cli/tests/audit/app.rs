@@ -72,7 +72,7 @@ async fn member(name: String, who: Principal) -> String {
     format!("{name} for {}", who.subject())
 }
 
-/// A service that everybody may call, and that looks itself who is logged in.
+/// A public service that checks the session itself.
 fn portal() -> Mount {
     let page = async |session: Session, uri: Uri| {
         let who = if session.identity().is_some() { "a user" } else { "a guest" };
