@@ -3,7 +3,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{ReturnType, Type, spanned::Spanned};
+use syn::{Ident, ReturnType, Type, spanned::Spanned};
 
 use crate::{
     signature::Arguments,
@@ -14,7 +14,7 @@ use crate::{
 /// here; any other can be checked only in the list of routes.
 pub(crate) fn extractor(ty: &Type) -> TokenStream {
     let of = match known_extractor(ty) {
-        None => return ty.to_token_stream(),
+        None | Some(Known::State(_)) => return ty.to_token_stream(),
         Some(Known::Body) => quote!(OfBody),
         Some(Known::Head) => quote!(OfHead),
     };
@@ -33,17 +33,22 @@ pub(crate) fn statements(arguments: &Arguments<'_>, output: &ReturnType) -> Toke
     for ty in arguments.parameters.iter().filter(|ty| !is_parsed(ty)) {
         state(quote!(Parameter), ty);
     }
-    if let ReturnType::Type(_, ty) = output {
-        for part in returned_types(ty) {
-            let segment = last_segment(part);
-            match segment.map(|segment| segment.ident.to_string()).as_deref() {
-                Some("Json") => state(quote!(ReturnedJson), part),
-                // All of these are responses; `ErrorResponse` is one only as half of a `Result`.
-                Some("Problem" | "String" | "StatusCode" | "Response" | "ErrorResponse") => (),
-                // The call as a whole checks a type that is not a `Result`.
-                Some(_) if !std::ptr::eq(part, &**ty) => state(quote!(Returned), part),
-                _ => (),
-            }
+    for ty in &arguments.extractors {
+        if let Some(Known::State(part)) = known_extractor(ty) {
+            state(quote!(OfState), part);
+        }
+    }
+    let ReturnType::Type(_, ty) = output else { return statements };
+    if is_opaque(ty) {
+        return statements;
+    }
+    let result = last_segment(ty).filter(|segment| segment.ident == "Result");
+    let (value, error) = result.map_or((Some(&**ty), None), first_two_arguments);
+    for part in [value, error].into_iter().flatten() {
+        if word(part).is_some_and(|word| word == "Json") {
+            state(quote!(ReturnedJson), part);
+        } else if result.is_some() && fallible(output).is_none() && !is_response(part) {
+            state(quote!(ReturnedValue), part);
         }
     }
     statements
@@ -58,21 +63,31 @@ pub(crate) fn output(output: &ReturnType) -> TokenStream {
     }
 }
 
+/// The types to report what a `Result` lacks at, its value and its error, unless its error is known
+/// to be a response. An alias of `Result` is recognised by its name.
+pub(crate) fn fallible(output: &ReturnType) -> Option<(&Type, &Type)> {
+    let ReturnType::Type(_, ty) = output else { return None };
+    let segment = last_segment(ty)?;
+    let (value, error) = first_two_arguments(segment);
+    let is_known = segment.ident == "Result" && error.is_some_and(is_response);
+    let is_result = segment.ident.to_string().ends_with("Result") && !is_known;
+    is_result.then(|| (value.unwrap_or(ty), error.unwrap_or(ty)))
+}
+
+/// Whether a type is a response by its name. One without a name is no error type of an app.
+fn is_response(ty: &Type) -> bool {
+    // `ErrorResponse` is one as the error of a `Result`.
+    let known = ["ErrorResponse", "Json", "Problem", "Response", "StatusCode", "String"];
+    word(ty).is_none_or(|word| known.iter().any(|known| word == known))
+}
+
 fn is_opaque(ty: &Type) -> bool {
     mentions(ty.to_token_stream(), &|word| word == "impl")
 }
 
-/// Both halves of a `Result`, or the type itself.
-fn returned_types(ty: &Type) -> Vec<&Type> {
-    if is_opaque(ty) {
-        return Vec::new();
-    }
-    let is_result = last_segment(ty).filter(|segment| segment.ident == "Result");
-    match is_result.map(first_two_arguments) {
-        Some((Some(good), Some(bad))) => [returned_types(good), returned_types(bad)].concat(),
-        Some((Some(good), None)) => returned_types(good),
-        _ => vec![ty],
-    }
+/// The name of a type that has one.
+fn word(ty: &Type) -> Option<&Ident> {
+    last_segment(ty).map(|segment| &segment.ident)
 }
 
 /// The types of most parameters, which need no requirement.

@@ -5,7 +5,7 @@
 use policy_core::Rule;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::{LitStr, ReturnType, Signature, ext::IdentExt, spanned::Spanned};
+use syn::{LitStr, ReturnType, Signature, Type, ext::IdentExt, spanned::Spanned};
 
 use crate::{
     attributes::context::Context,
@@ -85,7 +85,7 @@ impl<'a> Endpoint<'a> {
         let Self { krate, sig, .. } = self;
         let name = &sig.ident;
         quote! {
-            use #krate::__private as __policy;
+            use #krate::codegen as __policy;
             #errors
             #[automatically_derived]
             impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for #name {
@@ -109,7 +109,7 @@ impl<'a> Endpoint<'a> {
             None => quote!(()),
             Some(None) => quote!(__policy::Inferred<__PolicyVia>),
             Some(Some(Known::Body)) => quote!(__policy::FromBody),
-            Some(Some(Known::Head)) => quote!(__policy::Inferred<_>),
+            Some(Some(Known::Head | Known::State(_))) => quote!(__policy::Inferred<_>),
         };
         let bounds = self.bounds();
         let expansion = self.attributes.emit(&self.context());
@@ -117,15 +117,18 @@ impl<'a> Endpoint<'a> {
         let (layer, reads) = (&expansion.layer, self.reads());
         let call = self.call(&way);
         quote! {
-            use #krate::__private as __policy;
+            use #krate::codegen as __policy;
             #items
+            // Outside of the `impl`: where a type in its bounds is misspelt, the compiler would fail
+            // to evaluate it, and report an error of its own.
+            const __POLICY_DESCRIPTION: __policy::Description = #description;
             #[automatically_derived]
             impl #generics __policy::Endpoint<__PolicyState, #via> for #name
             where
                 __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
                 #bounds
             {
-                const DESCRIPTION: __policy::Description = #description;
+                const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
                 #layer
                 #reads
                 #call
@@ -139,18 +142,17 @@ impl<'a> Endpoint<'a> {
     fn bounds(&self) -> TokenStream {
         let arguments = &self.arguments;
         let last = arguments.extractors.len().saturating_sub(1);
-        let extractors = arguments.extractors.iter().enumerate();
-        let extractors =
-            extractors.filter(|(_, ty)| known_extractor(ty).is_none()).map(|(position, ty)| {
-                if position == last {
-                    quote_spanned! {ty.span()=>
-                        #ty: __policy::Extract<__PolicyState, __PolicyVia>,
-                    }
-                } else {
-                    quote_spanned!(ty.span()=> #ty: __policy::ExtractParts<__PolicyState>,)
-                }
-            });
-        extractors.collect()
+        let bound = |(position, ty): (usize, &&Type)| match known_extractor(ty) {
+            Some(Known::Body | Known::Head) => TokenStream::new(),
+            Some(Known::State(part)) => {
+                quote_spanned!(part.span()=> #part: __policy::StatePart<__PolicyState>,)
+            }
+            None if position == last => {
+                quote_spanned!(ty.span()=> #ty: __policy::Extract<__PolicyState, __PolicyVia>,)
+            }
+            None => quote_spanned!(ty.span()=> #ty: __policy::ExtractParts<__PolicyState>,),
+        };
+        arguments.extractors.iter().enumerate().map(bound).collect()
     }
 
     fn description(&self, expansion: &Expansion) -> TokenStream {
@@ -193,7 +195,7 @@ impl<'a> Endpoint<'a> {
             quote! {
                 const READS: ::core::option::Option<&'static ::core::primitive::str> = {
                     #[allow(unused_imports)]
-                    use #krate::__private::ReadsAnyMediaType as _;
+                    use #krate::codegen::ReadsAnyMediaType as _;
                     <__policy::MediaTypeOf<#last>>::MEDIA_TYPE
                 };
             }
@@ -209,8 +211,11 @@ impl<'a> Endpoint<'a> {
             ReturnType::Type(_, ty) => ty.span(),
             ReturnType::Default => sig.ident.span(),
         };
+        let local_at = |name: &str, span: Span| {
+            format_ident!("__policy_{name}", span = span.resolved_at(Span::mixed_site()))
+        };
         let local = |prefix: &str, position: usize| {
-            format_ident!("__policy_{prefix}{position}", span = Span::mixed_site())
+            local_at(&format!("{prefix}{position}"), Span::mixed_site())
         };
         let parameter = |position| local("parameter", position);
         let extractor = |position| local("argument", position);
@@ -223,12 +228,26 @@ impl<'a> Endpoint<'a> {
         let parameter_types = &arguments.parameters;
         let extractor_types = arguments.extractors.iter().map(|ty| checks::extractor(ty));
         let checks = checks::statements(arguments, &sig.output);
-        let output = checks::output(&sig.output);
         let name = &sig.ident;
         let request = Ident::new("__policy_call", Span::mixed_site());
-        let handler = quote_spanned! {span=>
-            |(#(#parameters,)*), (#(#extractors,)*)| #name(#(#values),*)
-        };
+        let mut output = checks::output(&sig.output);
+        let mut future = quote_spanned!(span=> #name(#(#values),*));
+        if let Some((of_value, of_error)) = checks::fallible(&sig.output) {
+            let value = local_at("value", of_value.span());
+            let error = local_at("error", of_error.span());
+            let good = quote_spanned!(of_value.span()=> __policy::respond(#value));
+            let bad = quote_spanned!(of_error.span()=> __policy::Returned(#error).respond());
+            output = quote!(__policy::Response);
+            future = quote_spanned! {span=> async move {
+                #[allow(unused_imports)]
+                use __policy::RespondWithProblem as _;
+                match #future.await {
+                    ::core::result::Result::Ok(#value) => #good,
+                    ::core::result::Result::Err(#error) => #bad,
+                }
+            }};
+        }
+        let handler = quote_spanned!(span=> |(#(#parameters,)*), (#(#extractors,)*)| #future);
         let invoke = quote_spanned! {span.resolved_at(Span::mixed_site())=>
             __policy::invoke::<
                 __PolicyState, #via, (#(#parameter_types,)*), (#(#extractor_types,)*), #output, _, _

@@ -9,8 +9,27 @@ pub(crate) fn help(word: &str, possible: &str) -> String {
     }
 }
 
+/// Words of other frameworks, and ours for the same.
+const SYNONYMS: [(&str, &str); 10] = [
+    ("anonymous", "public"),
+    ("any", "public"),
+    ("bearer", "token"),
+    ("cookie", "session"),
+    ("disabled", "exempt"),
+    ("jwt", "token"),
+    ("login", "session"),
+    ("none", "public"),
+    ("off", "exempt"),
+    ("user", "session"),
+];
+
 /// A third of the letters may differ, as rustc has it, or one word is a part of the other.
 fn nearest<'a>(word: &str, possible: &'a str) -> Option<&'a str> {
+    let synonyms = SYNONYMS.iter().filter(|(other, _)| word.eq_ignore_ascii_case(other));
+    let mut ours = synonyms.filter_map(|(_, ours)| words(possible).find(|known| known == ours));
+    if let Some(ours) = ours.next() {
+        return Some(ours);
+    }
     let is_part = |known: &str| {
         let (short, long) = if word.len() < known.len() { (word, known) } else { (known, word) };
         short.len() > 3 && long.contains(short)

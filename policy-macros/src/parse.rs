@@ -153,13 +153,20 @@ fn read_part<T: Inline>(
     diagnostics: &mut Diagnostics,
 ) -> Result<()> {
     let assigned = input.parse::<Option<Token![=]>>()?.is_some();
-    let is_there = assigned && !input.is_empty() && !input.peek(Token![,]);
-    let value = if is_there { Some(input.parse()?) } else { None };
     let name = key.to_string();
+    let is_end = |input: ParseStream<'_>| input.is_empty() || input.peek(Token![,]);
+    let value = if assigned && !is_end(input) { Some(input.parse()?) } else { None };
+    if value.is_some() && !is_end(input) && T::PARTS.contains(&name.as_str()) {
+        // Such as a unit without quotes.
+        let help = T::example(&name);
+        return Err(input.error(format_args!("expected `,`\nhelp: {help}")));
+    }
     if T::FLAGS.contains(&name.as_str()) {
         if assigned {
             let help = format_args!("write `{key}` alone, or leave it out");
             diagnostics.error(key, Rule::ValueUnwanted, key, help);
+            // What follows from it is not reported as well.
+            inline.flag(key.clone());
         } else if !inline.flag(key.clone()) {
             report_repeated(key, diagnostics);
         }
@@ -223,6 +230,13 @@ fn is_constant(word: &Ident) -> bool {
     word.to_string().contains(|char: char| char.is_ascii_uppercase())
 }
 
+/// Whether a word in a list is a text whose quotes were forgotten: it has the case of no constant,
+/// or is a method.
+fn is_text(word: &Ident) -> bool {
+    let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"];
+    !is_constant(word) || methods.iter().any(|method| word == method)
+}
+
 /// A list of texts: an array, or any constant expression.
 pub(crate) struct List {
     /// The expression, without a `&` in front.
@@ -246,7 +260,15 @@ impl List {
                 let inner = (*reference.expr).clone();
                 Self::read(inner, part, example, diagnostics)
             }
-            Expr::Array(array) => Some(Self { expr: Expr::Array(array.clone()) }),
+            Expr::Array(array) => {
+                let mut bare = array.elems.iter().filter_map(word_of).filter(|word| is_text(word));
+                let Some(word) = bare.next() else {
+                    return Some(Self { expr: Expr::Array(array.clone()) });
+                };
+                let help = format_args!("write it in quotes: `\"{word}\"`");
+                diagnostics.error(word, Rule::StringExpected, word, help);
+                None
+            }
             _ => Some(Self { expr: value }),
         }
     }

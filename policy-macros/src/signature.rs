@@ -7,12 +7,12 @@ use policy_core::{
     route::{MAX_EXTRACTORS, MAX_PARAMETERS},
 };
 use quote::ToTokens;
-use syn::{FnArg, Ident, LitStr, Pat, PatType, Safety, Signature, Type, ext::IdentExt};
+use syn::{FnArg, Ident, LitStr, Pat, PatType, ReturnType, Safety, Signature, Type, ext::IdentExt};
 
 use crate::{
     attributes::route,
     diagnostics::Diagnostics,
-    type_names::{mentions, reads_body, type_text, useless_extractor, word_inside},
+    type_names::{last_segment, mentions, reads_body, type_text, useless_extractor, word_inside},
 };
 
 /// The arguments of a handler, grouped by source.
@@ -39,6 +39,7 @@ impl<'a> Arguments<'a> {
     /// Fits the arguments of a function to the paths of its routes.
     pub(crate) fn fit(sig: &'a Signature, paths: &[LitStr], diagnostics: &mut Diagnostics) -> Self {
         check_shape(sig, diagnostics);
+        check_tuple(&sig.output, diagnostics);
         let arguments: Vec<Argument<'a>> = sig
             .inputs
             .iter()
@@ -51,10 +52,22 @@ impl<'a> Arguments<'a> {
         let names = parameters(paths, &arguments, diagnostics);
         let is_path_read = diagnostics.error_count() == errors_before;
         let mut fitted = Self::default();
+        let is_taking = |argument: &&Argument<'_>| {
+            names.iter().any(|name| {
+                Argument::taking(name, &arguments).is_some_and(|it| ptr::eq(it, *argument))
+            })
+        };
+        let is_free = |argument: &&Argument<'_>| !is_taking(argument) && argument.is_parsed();
+        let mut misnamed = arguments.iter().filter(is_free);
+        let mut is_misnamed = false;
         for name in &names {
             match Argument::taking(name, &arguments) {
                 Some(argument) => fitted.parameters.push(argument.ty),
-                None => missing_argument(name, sig, paths, diagnostics),
+                None => {
+                    let argument = misnamed.next();
+                    is_misnamed |= argument.is_some();
+                    missing_argument(name, argument, sig, paths, diagnostics);
+                }
             }
         }
         if let (Some(path), true) = (paths.first(), names.len() > MAX_PARAMETERS) {
@@ -78,7 +91,7 @@ impl<'a> Arguments<'a> {
                 fitted.order.push(Source::Parameter(position));
                 continue;
             }
-            if is_path_read {
+            if is_path_read && !is_misnamed {
                 check_parsed(argument, paths, diagnostics);
             }
             if fitted.extractors.len() == MAX_EXTRACTORS {
@@ -163,6 +176,15 @@ impl<'a> Argument<'a> {
         Self { tokens, name, ty: &tokens.ty }
     }
 
+    /// Whether its type is one that only a path has.
+    fn is_parsed(&self) -> bool {
+        let parsed = [
+            "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16",
+            "u32", "u64", "u128", "usize",
+        ];
+        word_inside(self.ty).is_some_and(|word| parsed.iter().any(|known| word == known))
+    }
+
     /// The argument that takes a parameter of the path: the one of its name, or of its name behind an
     /// underscore, as Rust has it for what is not used.
     fn taking<'s>(name: &str, arguments: &'s [Self]) -> Option<&'s Self> {
@@ -189,6 +211,21 @@ fn check_shape(sig: &Signature, diagnostics: &mut Diagnostics) {
     }
     if let Some(receiver) = sig.receiver() {
         diagnostics.rule(receiver, Rule::HandlerMethod, "");
+    }
+}
+
+/// Refuses a returned tuple in which something follows the body.
+fn check_tuple(output: &ReturnType, diagnostics: &mut Diagnostics) {
+    let ReturnType::Type(_, ty) = output else { return };
+    let Type::Tuple(tuple) = &**ty else { return };
+    let has_body = |ty: &&Type| {
+        let word = last_segment(ty).map(|segment| &segment.ident);
+        word.is_some_and(|word| word == "Json" || word == "Html" || word == "String")
+    };
+    let before_last = tuple.elems.iter().rev().skip(1);
+    for ty in before_last.filter(has_body) {
+        let help = "what has a body is the last in a tuple, such as `(StatusCode, Json<T>)`";
+        diagnostics.error(ty, Rule::ResponseExpected, type_text(ty), help);
     }
 }
 
@@ -225,9 +262,19 @@ fn join_names(names: &[String]) -> String {
     format!("write {}", names.join(", "))
 }
 
-fn missing_argument(name: &str, sig: &Signature, paths: &[LitStr], diagnostics: &mut Diagnostics) {
+/// `free` is an argument that may have been meant.
+fn missing_argument(
+    name: &str,
+    free: Option<&Argument<'_>>,
+    sig: &Signature,
+    paths: &[LitStr],
+    diagnostics: &mut Diagnostics,
+) {
     let Some(path) = paths.first() else { return };
-    let help = format_args!("add `{name}: <type>` to `{}`", sig.ident);
+    let help = match free.and_then(|argument| argument.name.as_ref()) {
+        Some(free) => format!("write `{{{free}}}`, or name the argument `{name}`"),
+        None => format!("add `{name}: <type>` to `{}`", sig.ident),
+    };
     diagnostics.error(path, Rule::ParameterNotTaken, name, help);
 }
 
@@ -254,15 +301,7 @@ fn check_type(argument: &Argument<'_>, diagnostics: &mut Diagnostics) {
 
 /// Refuses arguments of types such as numbers that no path names: nothing can fill them.
 fn check_parsed(argument: &Argument<'_>, paths: &[LitStr], diagnostics: &mut Diagnostics) {
-    let parsed = [
-        "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16",
-        "u32", "u64", "u128", "usize",
-    ];
-    let Some(word) = word_inside(argument.ty) else { return };
-    let Some(path) = paths.first() else { return };
-    if !parsed.iter().any(|known| word == known) {
-        return;
-    }
+    let Some(path) = paths.first().filter(|_| argument.is_parsed()) else { return };
     let name = argument.name.as_deref().unwrap_or("name");
     let path = path.value();
     let path = path.trim_end_matches('/');

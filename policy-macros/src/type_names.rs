@@ -5,17 +5,22 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{GenericArgument, Ident, PathArguments, PathSegment, Type, ext::IdentExt};
 
-/// An extractor of this crate or of axum, which does not depend on the state of an app.
+/// An extractor of this crate or of axum, whose type says what it extracts.
 #[derive(Clone, Copy)]
-pub(crate) enum Known {
+pub(crate) enum Known<'a> {
     /// From the body.
     Body,
     /// From the head.
     Head,
+    /// This part of the app's state.
+    State(&'a Type),
 }
 
-/// The extractors whose types say what they extract, recognised by name: only these can fail.
-pub(crate) fn known_extractor(ty: &Type) -> Option<Known> {
+/// The extractors that are recognised by name, so that the compiler says what exactly they lack.
+pub(crate) fn known_extractor(ty: &Type) -> Option<Known<'_>> {
+    if let Some(segment) = last_segment(ty).filter(|segment| segment.ident == "State") {
+        return first_argument(segment).map(Known::State);
+    }
     let word = word_inside(ty)?;
     if word == "Json" || word == "Form" {
         Some(Known::Body)

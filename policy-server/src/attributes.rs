@@ -307,6 +307,7 @@ pub use policy_macros::cors;
 ///
 /// ```text
 /// #[auth(public)]                                 everyone, without authentication
+/// #[auth(group)]                                  whom the handler's group admits, else the app
 /// #[auth(session | token, part, ..)]              a caller with one of these credentials
 /// #[auth(scheme = ApiKeys, part, ..)]             a caller that your scheme recognises
 /// ```
@@ -329,6 +330,11 @@ pub use policy_macros::cors;
 /// Credentials can be in any order, joined by `|`, and so can the parts. Each list can also be a
 /// constant expression.
 ///
+/// `group` takes the requirement that [`Group::auth`](crate::Group::auth) states, or else
+/// [`App::auth`](crate::App::auth), so that the role of an area is written once. An app in which
+/// neither states one does not start (`auth.group-missing`), and a handler that states less than its
+/// group is reported at start (`auth.laxer-than-group`).
+///
 /// ```
 /// use policy_server::prelude::*;
 ///
@@ -343,6 +349,17 @@ pub use policy_macros::cors;
 /// #[delete("/account")]
 /// #[auth(session, fresh = "10m")]
 /// async fn close_account() {}
+///
+/// #[get("/users")]
+/// #[auth(group)]
+/// async fn users() {}
+///
+/// let admins = AuthRequirement::session().roles(&["admin"]);
+/// let admin = Group::new().auth(admins).routes(routes![users]);
+/// # let app = App::new(()).sessions(Sessions::memory()).tokens(
+/// #     Tokens::hs256([("k", policy_server::tokens::SecretKey::drawn([7; 32]))]).unwrap(),
+/// # );
+/// # assert!(app.routes(routes![health, orders, close_account]).group("/admin", admin).check().is_ok());
 /// ```
 ///
 /// # Compile errors

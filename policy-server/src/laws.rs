@@ -57,7 +57,7 @@ macro_rules! policy_tests {
 #[macro_export]
 macro_rules! __policy_laws {
     ($name:ident: $app:expr) => {
-        const _: () = $crate::__private::testing_is_off();
+        const _: () = $crate::codegen::testing_is_off();
     };
 }
 

@@ -73,6 +73,7 @@
 //! | word | accepts |
 //! |---|---|
 //! | `public` | everyone, without authentication |
+//! | `group` | whom the group of the handler admits, or else the app |
 //! | `session` | a user who is logged in by a session cookie |
 //! | `token` | a valid `Authorization: Bearer` |
 //! | `ticket` | `?ticket=` with a ticket of [`Tokens::ticket`](Tokens::ticket), once, within 30 seconds |
@@ -225,7 +226,7 @@ pub use auth::{
 };
 pub use axum_core::{
     body::Body,
-    extract::{FromRef, Request},
+    extract::{FromRef, FromRequest, FromRequestParts, Request},
     response::{IntoResponse, Response},
 };
 pub use base::{
@@ -364,9 +365,10 @@ pub mod prelude {
 
 /// For code that the macros generate; not a public API.
 #[doc(hidden)]
-pub mod __private {
+pub mod codegen {
     pub use std::vec;
 
+    pub use axum_core::response::Response;
     pub use http;
     pub use policy_core;
 
@@ -382,16 +384,18 @@ pub mod __private {
         prove::{Law, Proof, prove},
     };
     pub use crate::{
-        app::route::Route,
+        app::route::{Route, Serves},
         auth::scheme::Scheme,
         base::problem::ErrorForClients,
         handler::{
-            BoxFuture, Call, Description, Endpoint, Respond,
-            arguments::{Arguments, Extract, ExtractParts, FromBody, Inferred},
-            checks::{OfBody, OfHead, Parameter, Returned, ReturnedJson},
+            BoxFuture, Call, Description, Endpoint, IntoProblem, Respond, RespondWithProblem,
+            Returned,
+            arguments::{Arguments, Extract, ExtractParts, FromBody, Inferred, StatePart},
+            checks::{OfBody, OfHead, OfState, Parameter, ReturnedJson, ReturnedValue},
             extract::content::media_type::{MediaTypeOf, ReadsAnyMediaType, ReadsMediaType},
             invoke,
             parameters::{FromParam, Parameters},
+            respond,
             service::{RouteLayer, SharedService},
         },
     };

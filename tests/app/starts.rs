@@ -8,8 +8,8 @@ use policy_core::{
     route::{Facet, RoutePolicy},
 };
 use policy_server::{
-    __private::{BoxFuture, Call, Description, Endpoint},
     CsrfPolicy, ReverseProxy, Route,
+    codegen::{BoxFuture, Call, Description, Endpoint},
 };
 
 use super::*;
@@ -202,6 +202,8 @@ impl Endpoint<(), ()> for Unchecked {
             ..RoutePolicy::PUBLIC
         },
         scheme: None,
+        inherits_auth: false,
+        takes_caller: false,
         extracts: false,
         takes_session: false,
         takes_user: false,

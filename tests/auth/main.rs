@@ -20,6 +20,7 @@ mod csrf;
 mod cut_offs;
 mod failing_stores;
 mod gates;
+mod groups;
 mod instances;
 mod interop;
 mod issuers;

@@ -12,7 +12,9 @@ use policy_core::Rule;
 const REFUSED: &str = "tests/ui";
 /// A link to `policy-cli/codes/bad`: trybuild hides the lines of files outside of its package.
 const BAD: &str = "tests/codes";
-const FILES_REFUSED: usize = 50;
+/// What people write in their first week, one function a mistake.
+const MISTAKES: &str = "tests/mistakes";
+const FILES_REFUSED: usize = 51;
 
 #[test]
 fn attributes_refuse() {
@@ -21,6 +23,10 @@ fn attributes_refuse() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail(format!("{REFUSED}/*.rs"));
     cases.compile_fail(format!("{BAD}/*.rs"));
+    cases.compile_fail(format!("{MISTAKES}/*.rs"));
+    let mistakes = files(MISTAKES, "stderr");
+    let mistakes: usize = mistakes.iter().map(|(_, text)| located(text).len()).sum();
+    assert!((80..1_000).contains(&mistakes), "{mistakes} mistakes");
 }
 
 /// The bad examples on the pages of codes: each module has the name of a code, and is refused for
@@ -97,6 +103,8 @@ fn every_rule_of_attributes_has_a_failing_case() {
         Rule::SessionsMissing,
         Rule::TokensMissing,
         Rule::SchemeMissing,
+        Rule::GroupCallersMissing,
+        Rule::LaxerThanGroup,
         Rule::IssuerNotAccepted,
         Rule::IssuersMissing,
         Rule::IssuerUnused,
@@ -104,7 +112,8 @@ fn every_rule_of_attributes_has_a_failing_case() {
         Rule::LoopbackShared,
         Rule::RealmInvalid,
     ];
-    let messages: String = files(REFUSED, "stderr").iter().map(|(_, text)| text.as_str()).collect();
+    let files = [files(REFUSED, "stderr"), files(MISTAKES, "stderr")].concat();
+    let messages: String = files.iter().map(|(_, text)| text.as_str()).collect();
     for rule in Rule::ALL {
         let groups = [
             "auth.", "cache.", "cors.", "csrf.", "handler.", "headers.", "jsonp.", "limit.",
@@ -130,8 +139,10 @@ fn every_error_of_ours_ends_in_a_code() {
         "error: struct `forgotten` is never constructed",
         "error: struct `naked` is never constructed",
         "error[E0015]: cannot call non-const function `load` in constants",
-        "error[E0277]: `?` couldn't convert the error: `std::io::Error: policy_server::__private::ErrorForClients` is not satisfied",
+        "error[E0277]: `?` couldn't convert the error to `ShopError`",
+        "error[E0277]: `?` couldn't convert the error: `std::io::Error: policy_server::codegen::ErrorForClients` is not satisfied",
         "error[E0277]: `Subject<'_>` doesn't implement `std::fmt::Display`",
+        "error[E0277]: the trait bound `NotClone: Clone` is not satisfied",
         "error[E0277]: the trait bound `NotOne: serde::Deserialize<'de>` is not satisfied",
         "error[E0277]: the trait bound `Option<policy_server::prelude::Json<NotOne>>: FromRequest<__PolicyState>` is not satisfied",
         "error[E0277]: the trait bound `Page: serde::Serialize` is not satisfied",
@@ -175,6 +186,7 @@ fn a_mistake_in_an_attribute_has_no_second_error() {
         "layer_types",
         "limit_constants",
         "headers_constants",
+        "own_errors",
         "parameter_types",
         "responses",
         "routes_names",

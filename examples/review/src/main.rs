@@ -6,7 +6,7 @@ mod replay;
 
 use std::{env, fs, io, panic, path::Path, process::ExitCode};
 
-use policy_server::__private::{LockSubject, prove};
+use policy_server::codegen::{LockSubject, prove};
 use replay::Repository;
 
 const DIFF: &str = "cargo policy diff origin/main";

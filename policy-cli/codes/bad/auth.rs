@@ -18,6 +18,14 @@ mod ticket_method {
     async fn orders() {}
 }
 
+mod group_not_alone {
+    use policy_server::prelude::*;
+
+    #[get("/orders")]
+    #[auth(group, roles = ["admin"])]
+    async fn orders() {}
+}
+
 mod public_not_alone {
     use policy_server::prelude::*;
 

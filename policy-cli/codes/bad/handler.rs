@@ -108,6 +108,26 @@ mod not_an_extractor {
     async fn orders(page: u32) {}
 }
 
+mod state_part {
+    use policy_server::prelude::*;
+
+    #[derive(Clone)]
+    struct Shelf;
+
+    #[derive(Clone)]
+    struct Shop {
+        shelf: Shelf,
+    }
+
+    #[get("/orders")]
+    #[auth(public)]
+    async fn orders(shelf: State<Shelf>) {}
+
+    fn app(shop: Shop) -> App<Shop> {
+        App::new(shop).routes(routes![orders])
+    }
+}
+
 mod body_not_last {
     use policy_server::prelude::*;
 
@@ -147,8 +167,8 @@ mod not_a_response {
 
     #[get("/orders")]
     #[auth(public)]
-    async fn orders() -> Result<String, std::io::Error> {
-        std::fs::read_to_string("orders")
+    async fn orders() -> Vec<u64> {
+        vec![1, 2]
     }
 }
 

@@ -16,6 +16,18 @@ mod ticket_method {
     async fn orders() {}
 }
 
+mod group_not_alone {
+    use policy_server::prelude::*;
+
+    #[get("/orders")]
+    #[auth(group)]
+    async fn orders() {}
+
+    fn admin() -> Group<()> {
+        Group::new().auth(AuthRequirement::session().roles(&["admin"])).routes(routes![orders])
+    }
+}
+
 mod public_not_alone {
     use policy_server::prelude::*;
 

@@ -101,6 +101,32 @@ mod not_an_extractor {
     async fn orders(page: u32) {}
 }
 
+mod state_part {
+    use policy_server::prelude::*;
+
+    #[derive(Clone)]
+    struct Shelf;
+
+    #[derive(Clone)]
+    struct Shop {
+        shelf: Shelf,
+    }
+
+    impl FromRef<Shop> for Shelf {
+        fn from_ref(shop: &Shop) -> Self {
+            shop.shelf.clone()
+        }
+    }
+
+    #[get("/orders")]
+    #[auth(public)]
+    async fn orders(shelf: State<Shelf>) {}
+
+    fn app(shop: Shop) -> App<Shop> {
+        App::new(shop).routes(routes![orders])
+    }
+}
+
 mod body_not_last {
     use policy_server::prelude::*;
 
@@ -148,8 +174,8 @@ mod not_a_response {
 
     #[get("/orders")]
     #[auth(public)]
-    async fn orders() -> Result<String, Problem> {
-        std::fs::read_to_string("orders").map_err(Problem::internal)
+    async fn orders() -> Json<Vec<u64>> {
+        Json(vec![1, 2])
     }
 }
 
@@ -159,8 +185,8 @@ mod error_not_a_problem {
     #[get("/orders")]
     #[auth(public)]
     async fn orders() -> Result<String, Problem> {
-        let orders = std::fs::read_to_string("orders");
-        orders.map_err(Problem::internal)
+        let orders = std::fs::read_to_string("orders").or_internal()?;
+        Ok(orders)
     }
 }
 

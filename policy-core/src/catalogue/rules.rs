@@ -293,6 +293,18 @@ entries! {
     PublicNotAlone Error "auth.public-not-alone",
         "`public` admits everybody without credentials, so it cannot be combined with anything else",
         "remove `public`; `optional` also admits callers without a credential";
+    /// `group` beside other words.
+    GroupNotAlone Error "auth.group-not-alone",
+        "`group` takes the requirement of the handler's group as it is, so it cannot be combined with anything else",
+        "remove `group`, or everything beside it";
+    /// A handler that inherits its requirement, where no level states one.
+    GroupCallersMissing Error "auth.group-missing",
+        "`#[auth(group)]` takes the requirement of the group or of the app, and neither states one",
+        "write `.auth(AuthRequirement::session())` or another requirement for the group, or state it here, such as `#[auth(session)]`";
+    /// A handler that requires less of its callers than its group states.
+    LaxerThanGroup Warning "auth.laxer-than-group",
+        "this handler admits callers that its group refuses: the requirement of a group counts for its mounts, proxies and the handlers with `#[auth(group)]`",
+        "write `#[auth(group)]`, require as much here, or list the handler outside of the group";
     /// A type that does not implement `Scheme`.
     SchemeExpected Error "auth.not-a-scheme",
         "this is not an authentication scheme",
@@ -889,6 +901,10 @@ entries! {
     ExtractorExpected Error "handler.not-an-extractor",
         "this is not an extractor",
         "name it in the path, or implement `FromRequestParts` or `FromRequest`";
+    /// A part of the state that the state of the app does not have.
+    StatePart Error "handler.state-part",
+        "the state of this app has no such part",
+        "pass it to `App::new(..)`, or implement `FromRef` of the app's state for it";
     /// An argument that reads the body, before the last one.
     BodyNotLast Error "handler.body-not-last",
         "an argument that reads the body must be the last one",
@@ -908,11 +924,11 @@ entries! {
     /// A return type that is not a response.
     ResponseExpected Error "handler.not-a-response",
         "this cannot be converted to a response",
-        "return a `Response`, `String`, `StatusCode`, `Json<T>` of a `T: Serialize`, a tuple of them, or a `Result` of two of them, such as `Result<T, Problem>`";
+        "return a `Response`, `String`, `StatusCode`, `Json<T>` of a `T: Serialize`, a tuple that ends with one of them, such as `(StatusCode, Json<T>)`, or a `Result` of two of them, such as `Result<T, Problem>`";
     /// An error of others that is returned with `?` as a `Problem`.
     ErrorConvertible Error "handler.error-not-a-problem",
         "this error cannot be converted to a response",
-        "write `.map_err(Problem::internal)?` to log it and respond with 500, or implement `From` of it for `Problem`";
+        "write `.or_internal()?` to log it and respond with 500, or return an error type of your own, and implement `From` of it for `Problem`";
     /// An argument of `#[layer]`, or of a group, that cannot wrap a handler.
     LayerExpected Error "handler.not-a-layer",
         "this is not a layer for a handler",

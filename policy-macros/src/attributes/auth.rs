@@ -22,7 +22,7 @@ use crate::{
 pub(crate) struct Args {
     /// The tokens to underline when the attribute as a whole is wrong.
     tokens: TokenStream,
-    /// `public`, `session`, `token` and `ticket`.
+    /// `public`, `group`, `session`, `token` and `ticket`.
     callers: Vec<Ident>,
     scheme: Option<SchemeType>,
     optional: bool,
@@ -41,9 +41,9 @@ struct SchemeType {
     ty: Type,
 }
 
-const CALLERS: [&str; 4] = ["public", "session", "token", "ticket"];
+const CALLERS: [&str; 5] = ["public", "group", "session", "token", "ticket"];
 
-const POSSIBLE: &str = "possible are `public`, or `session`, `token` and `ticket` with `|` \
+const POSSIBLE: &str = "possible are `public`, or `group`, or `session`, `token` and `ticket` with `|` \
      between, or `scheme = ApiKeys`; then `optional`, `issuers`, `scopes`, `roles` and `fresh`";
 
 impl Attribute for Args {
@@ -71,6 +71,13 @@ impl Attribute for Args {
         if let Some((text, Err(rule))) = &fresh {
             diagnostics.rule(&self.fresh, *rule, text);
         }
+        if self.inherits() {
+            // The other rules are those of the inherited requirement, which the start knows.
+            if !self.is_broken && self.is_combined() {
+                diagnostics.rule(&self.tokens, Rule::GroupNotAlone, "");
+            }
+            return;
+        }
         let csrf = context.attributes.csrf.as_ref();
         let exempt = csrf.and_then(csrf::Args::reason).map(LitStr::value);
         let issuers = texts(self.issuers.as_ref());
@@ -92,7 +99,14 @@ impl Attribute for Args {
             methods: &context.methods,
             ..self.words()
         };
+        let demands = [&self.issuers, &self.scopes, &self.roles].into_iter().any(Option::is_some);
         for AuthViolation { rule, part, index, value, .. } in spec.violations() {
+            if rule == Rule::CallersMissing && (demands || self.fresh.is_some()) {
+                let help = "write the credential that has it in front, such as \
+                            `#[auth(session, roles = [\"admin\"])]`";
+                diagnostics.error(self.tokens_of(part, index, context), rule, value, help);
+                continue;
+            }
             let value = match (part, &fresh) {
                 (AuthPart::Fresh, Some((text, _))) => text,
                 _ => value,
@@ -108,7 +122,12 @@ impl Attribute for Args {
             Some(SchemeType { ty, .. }) => some(&quote!(::core::any::TypeId::of::<#ty>)),
             None => quote!(::core::option::Option::None),
         };
-        expansion.description.extend(quote!(scheme: #scheme,));
+        let (inherits, takes_caller) = (self.inherits(), context.principal.is_some());
+        expansion.description.extend(quote! {
+            scheme: #scheme,
+            inherits_auth: #inherits,
+            takes_caller: #takes_caller,
+        });
         let mut policy = self.policy();
         if self.needs_compiler(context) {
             let ty = quote!(__policy::policy_core::auth::AuthPolicy);
@@ -128,6 +147,21 @@ impl Attribute for Args {
 impl Args {
     fn takes(&self, caller: &str) -> bool {
         self.callers.iter().any(|word| word == caller)
+    }
+
+    /// Whether the requirement is that of the group.
+    fn inherits(&self) -> bool {
+        self.takes("group")
+    }
+
+    /// Whether more than one word is stated.
+    fn is_combined(&self) -> bool {
+        let lists = self.lists().into_iter().any(|(_, list)| list.is_some());
+        self.callers.len() > 1
+            || self.scheme.is_some()
+            || self.optional
+            || lists
+            || self.fresh.is_some()
     }
 
     /// The statements about callers.
@@ -162,6 +196,16 @@ impl Args {
             } else {
                 self.read_part(&word, input, diagnostics)?;
             }
+            let is_joined_otherwise = input.peek(Token![&&])
+                || input.peek(Token![||])
+                || input.peek(Token![&])
+                || input.peek(Ident::peek_any);
+            if is_joined_otherwise {
+                return Err(input.error(
+                    "expected `|`\nhelp: a request has one credential: write `session | token` if \
+                     either is accepted",
+                ));
+            }
             if input.parse::<Option<Token![|]>>()?.is_none() {
                 return Ok(());
             }
@@ -174,9 +218,9 @@ impl Args {
             report_repeated(&word, diagnostics);
             return;
         }
-        let is_public = word == "public" || self.takes("public");
+        let stands_alone = ["public", "group"].iter().any(|it| word == it || self.takes(it));
         match self.callers.last() {
-            Some(other) if !is_joined && !is_public => diagnostics.error(
+            Some(other) if !is_joined && !stands_alone => diagnostics.error(
                 &word,
                 Rule::CallersNotJoined,
                 "",
@@ -257,7 +301,9 @@ impl Args {
         if self.takes("public") {
             return quote!(#core::AuthPolicy::Public);
         }
-        let words = self.callers.iter().map(|word| quote!(#word: true));
+        // `group` alone: nobody is admitted until the start knows the requirement.
+        let words = self.callers.iter().filter(|word| *word != "group");
+        let words = words.map(|word| quote!(#word: true));
         let scheme = self.scheme.as_ref().map(|scheme| {
             let (name, ty) = (scheme.name(), &scheme.ty);
             let scheme = some(&quote! {
@@ -306,9 +352,10 @@ impl Args {
             Some(PolicyArgs::None) | None => (false, false),
         };
         let is_scheme_judged = context.attributes.csrf.is_some() || is_shared || is_inline;
-        self.unseen_lists().next().is_some()
+        let may_differ = self.unseen_lists().next().is_some()
             || (self.scheme.is_some() && is_scheme_judged)
-            || (self.takes("session") && is_shared)
+            || (self.takes("session") && is_shared);
+        may_differ && !self.inherits()
     }
 
     /// A constant whose evaluation applies the same rules. As for a CORS policy, nothing refers to

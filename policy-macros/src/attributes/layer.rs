@@ -38,8 +38,11 @@ impl Attribute for Args {
             quote!(let __policy_inner = #wrap(#layer, __policy_inner);)
         });
         let names = self.layers.iter().map(name_of);
+        expansion.items.extend(quote! {
+            const __POLICY_LAYER_NAMES: &[&::core::primitive::str] = &[#(#names),*];
+        });
         expansion.layer.extend(quote! {
-            const LAYER_NAMES: &'static [&'static str] = &[#(#names),*];
+            const LAYER_NAMES: &'static [&'static ::core::primitive::str] = __POLICY_LAYER_NAMES;
             const LAYER: ::core::option::Option<
                 fn(__policy::SharedService) -> __policy::SharedService,
             > = ::core::option::Option::Some(|__policy_inner| {

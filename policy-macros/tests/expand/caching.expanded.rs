@@ -14,7 +14,7 @@ const _: () = ();
 #[auth(__policy_consumed)]
 const _: () = ();
 const _: () = {
-    use ::policy_server::__private as __policy;
+    use ::policy_server::codegen as __policy;
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for lists
     where
@@ -35,6 +35,8 @@ const _: () = {
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
+            inherits_auth: false,
+            takes_caller: false,
             extracts: false,
             takes_session: false,
             takes_user: false,
@@ -76,7 +78,7 @@ const _: () = ();
 #[auth(__policy_consumed)]
 const _: () = ();
 const _: () = {
-    use ::policy_server::__private as __policy;
+    use ::policy_server::codegen as __policy;
     const cache_policy_of_assets: __policy::policy_core::cache::CachePolicy = shop::ASSETS;
     const cache_agreement_of_assets: () = match (__policy::policy_core::cache::CacheSpec {
         route: __policy::policy_core::route::RouteFacts {
@@ -112,6 +114,8 @@ const _: () = {
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
+            inherits_auth: false,
+            takes_caller: false,
             extracts: false,
             takes_session: false,
             takes_user: false,
@@ -153,7 +157,7 @@ const _: () = ();
 #[auth(__policy_consumed)]
 const _: () = ();
 const _: () = {
-    use ::policy_server::__private as __policy;
+    use ::policy_server::codegen as __policy;
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for live
     where
@@ -167,6 +171,8 @@ const _: () = {
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
+            inherits_auth: false,
+            takes_caller: false,
             extracts: false,
             takes_session: false,
             takes_user: false,

@@ -12,7 +12,7 @@ struct transfer {}
 #[auth(__policy_consumed)]
 const _: () = ();
 const _: () = {
-    use ::policy_server::__private as __policy;
+    use ::policy_server::codegen as __policy;
     #[automatically_derived]
     impl<__PolicyState, __PolicyVia> __policy::Endpoint<__PolicyState, __PolicyVia>
     for transfer
@@ -34,6 +34,8 @@ const _: () = {
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
+            inherits_auth: false,
+            takes_caller: true,
             extracts: true,
             takes_session: true,
             takes_user: true,
@@ -77,7 +79,7 @@ const _: () = ();
 #[csrf(__policy_consumed)]
 const _: () = ();
 const _: () = {
-    use ::policy_server::__private as __policy;
+    use ::policy_server::codegen as __policy;
     #[automatically_derived]
     impl<__PolicyState, __PolicyVia> __policy::Endpoint<__PolicyState, __PolicyVia>
     for callback
@@ -95,6 +97,8 @@ const _: () = {
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
+            inherits_auth: false,
+            takes_caller: false,
             extracts: true,
             takes_session: true,
             takes_user: false,

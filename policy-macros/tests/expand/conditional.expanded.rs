@@ -29,7 +29,7 @@ const _: () = {
 };
 #[cfg(feature = "debug")]
 const _: () = {
-    use ::policy_server::__private as __policy;
+    use ::policy_server::codegen as __policy;
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for debug
     where
@@ -49,6 +49,8 @@ const _: () = {
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
+            inherits_auth: false,
+            takes_caller: false,
             extracts: false,
             takes_session: false,
             takes_user: false,

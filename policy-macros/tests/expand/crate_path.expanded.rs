@@ -12,7 +12,7 @@ struct home {}
 #[auth(__policy_consumed)]
 const _: () = ();
 const _: () = {
-    use my::server::__private as __policy;
+    use my::server::codegen as __policy;
     #[automatically_derived]
     impl<__PolicyState, __PolicyVia> __policy::Endpoint<__PolicyState, __PolicyVia>
     for home
@@ -27,6 +27,8 @@ const _: () = {
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
+            inherits_auth: false,
+            takes_caller: false,
             extracts: true,
             takes_session: false,
             takes_user: false,

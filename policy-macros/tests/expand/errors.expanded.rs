@@ -18,7 +18,7 @@ struct first {}
 const _: () = ();
 #[cfg(unix)]
 const _: () = {
-    use ::policy_server::__private as __policy;
+    use ::policy_server::codegen as __policy;
     ::core::compile_error! {
         "a handler must be `async` (handler.not-async)\nhelp: write `async fn first`\nsee: https://OWNER.github.io/policy/reference/codes/handler.html#handler.not-async"
     }

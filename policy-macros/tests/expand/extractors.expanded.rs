@@ -30,12 +30,12 @@ const _: () = {
     handler_body_of_get
 };
 const _: () = {
-    use ::policy_server::__private as __policy;
+    use ::policy_server::codegen as __policy;
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for order
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
-        State<Db>: __policy::ExtractParts<__PolicyState>,
+        Db: __policy::StatePart<__PolicyState>,
     {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("GET", "/orders/{id}/items/{item}")],
@@ -54,6 +54,8 @@ const _: () = {
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
+            inherits_auth: false,
+            takes_caller: false,
             extracts: true,
             takes_session: false,
             takes_user: false,
@@ -67,6 +69,11 @@ const _: () = {
             ],
         };
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
+            #[allow(
+                clippy::type_complexity,
+                reason = "the type is that of the signature"
+            )]
+            let _: ::core::option::Option<__policy::OfState<Db>> = ::core::option::Option::None;
             #[allow(
                 clippy::type_complexity,
                 reason = "the type is that of the signature"

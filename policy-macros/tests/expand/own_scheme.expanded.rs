@@ -16,7 +16,7 @@ const _: () = ();
 #[csrf(__policy_consumed)]
 const _: () = ();
 const _: () = {
-    use ::policy_server::__private as __policy;
+    use ::policy_server::codegen as __policy;
     const cors_policy_of_hooks: __policy::policy_core::cors::CorsPolicy = PARTNERS;
     const __POLICY_SCOPES: &[&::core::primitive::str] = {
         const __POLICY_VALUE: &[&::core::primitive::str] = &SCOPES;
@@ -78,6 +78,8 @@ const _: () = {
             scheme: ::core::option::Option::Some(
                 ::core::any::TypeId::of::<keys::ApiKeys>,
             ),
+            inherits_auth: false,
+            takes_caller: false,
             extracts: false,
             takes_session: false,
             takes_user: false,

@@ -14,12 +14,12 @@ struct find {}
 #[auth(__policy_consumed)]
 const _: () = ();
 const _: () = {
-    use ::policy_server::__private as __policy;
+    use ::policy_server::codegen as __policy;
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for find
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
-        State<Db>: __policy::ExtractParts<__PolicyState>,
+        Db: __policy::StatePart<__PolicyState>,
     {
         const DESCRIPTION: __policy::Description = __policy::Description {
             routes: &[("QUERY", "/orders")],
@@ -28,6 +28,8 @@ const _: () = {
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
+            inherits_auth: false,
+            takes_caller: false,
             extracts: true,
             takes_session: false,
             takes_user: false,
@@ -38,10 +40,15 @@ const _: () = {
         };
         const READS: ::core::option::Option<&'static ::core::primitive::str> = {
             #[allow(unused_imports)]
-            use ::policy_server::__private::ReadsAnyMediaType as _;
+            use ::policy_server::codegen::ReadsAnyMediaType as _;
             <__policy::MediaTypeOf<Json<Filter>>>::MEDIA_TYPE
         };
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
+            #[allow(
+                clippy::type_complexity,
+                reason = "the type is that of the signature"
+            )]
+            let _: ::core::option::Option<__policy::OfState<Db>> = ::core::option::Option::None;
             #[allow(
                 clippy::type_complexity,
                 reason = "the type is that of the signature"

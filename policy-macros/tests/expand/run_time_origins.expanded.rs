@@ -16,7 +16,7 @@ const _: () = ();
 #[auth(__policy_consumed)]
 const _: () = ();
 const _: () = {
-    use ::policy_server::__private as __policy;
+    use ::policy_server::codegen as __policy;
     const __POLICY_CORS: __policy::policy_core::cors::CorsSpec<'static> = __policy::policy_core::cors::CorsSpec {
         methods: ::core::option::Option::Some({
             const __POLICY_VALUE: &[&::core::primitive::str] = &METHODS;
@@ -78,6 +78,8 @@ const _: () = {
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
+            inherits_auth: false,
+            takes_caller: false,
             extracts: false,
             takes_session: false,
             takes_user: false,

@@ -16,7 +16,7 @@ const _: () = ();
 #[headers(__policy_consumed)]
 const _: () = ();
 const _: () = {
-    use ::policy_server::__private as __policy;
+    use ::policy_server::codegen as __policy;
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for orders
     where
@@ -77,6 +77,8 @@ const _: () = {
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
+            inherits_auth: false,
+            takes_caller: false,
             extracts: false,
             takes_session: false,
             takes_user: false,
@@ -123,7 +125,7 @@ const _: () = ();
 #[headers(__policy_consumed)]
 const _: () = ();
 const _: () = {
-    use ::policy_server::__private as __policy;
+    use ::policy_server::codegen as __policy;
     const cors_policy_of_shared: __policy::policy_core::cors::CorsPolicy = PARTNERS;
     const __POLICY_HEADERS: __policy::policy_core::headers::HeadersPolicy = crate::PAGES;
     const headers_policy_of_shared: () = match (__policy::policy_core::headers::HeadersSpec {
@@ -161,6 +163,8 @@ const _: () = {
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
+            inherits_auth: false,
+            takes_caller: false,
             extracts: false,
             takes_session: false,
             takes_user: false,
@@ -204,7 +208,7 @@ const _: () = ();
 #[headers(__policy_consumed)]
 const _: () = ();
 const _: () = {
-    use ::policy_server::__private as __policy;
+    use ::policy_server::codegen as __policy;
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for bare
     where
@@ -218,6 +222,8 @@ const _: () = {
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
+            inherits_auth: false,
+            takes_caller: false,
             extracts: false,
             takes_session: false,
             takes_user: false,

@@ -14,7 +14,7 @@ const _: () = ();
 #[auth(__policy_consumed)]
 const _: () = ();
 const _: () = {
-    use ::policy_server::__private as __policy;
+    use ::policy_server::codegen as __policy;
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for r#move
     where
@@ -31,6 +31,8 @@ const _: () = {
                 ..__policy::policy_core::route::RoutePolicy::PUBLIC
             },
             scheme: ::core::option::Option::None,
+            inherits_auth: false,
+            takes_caller: false,
             extracts: false,
             takes_session: false,
             takes_user: false,

@@ -8,9 +8,10 @@ use std::{
 use policy_core::{
     auth::{AuthPolicy, AuthSpec, OwnScheme, Requirement},
     csrf::CsrfPolicy,
+    route::Level,
 };
 
-use crate::auth::scheme::Scheme;
+use crate::{auth::scheme::Scheme, handler::Description};
 
 /// The requirements of a mount, a proxy, a fallback or a tunnel for its callers: the value form of
 /// [`#[auth(..)]`](macro@crate::auth).
@@ -150,6 +151,27 @@ pub(crate) struct Access {
 pub(crate) enum Callers {
     Public,
     Required(AuthRequirement),
+}
+
+/// The callers of a handler, and the level that states them.
+pub(crate) struct HandlerCallers {
+    pub(crate) auth: AuthPolicy,
+    pub(crate) scheme: Option<TypeId>,
+    pub(crate) level: Level,
+}
+
+impl HandlerCallers {
+    /// Those of the handler, or of the nearest level outside if it inherits them. `None` if no level
+    /// states any.
+    pub(crate) fn find(handler: &Description, group: Access, app: Access) -> Option<Self> {
+        if !handler.inherits_auth {
+            let (auth, scheme) = (handler.policy.auth, handler.scheme.map(|id| id()));
+            return Some(Self { auth, scheme, level: Level::Route });
+        }
+        let levels = [(Level::Group, group.callers), (Level::App, app.callers)];
+        let (callers, level) = levels.into_iter().find_map(|(level, it)| Some((it?, level)))?;
+        Some(Self { auth: callers.policy(), scheme: callers.scheme(), level })
+    }
 }
 
 impl Access {

@@ -13,7 +13,7 @@ pub struct Route<S> {
 
 /// A handler, independent of the state type of its app.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
     pub(crate) description: Description,
     pub(crate) call: fn(&mut Call) -> BoxFuture,
     pub(crate) layer: Option<fn(SharedService) -> SharedService>,
@@ -25,14 +25,35 @@ pub(crate) struct Entry {
 impl<S> Route<S> {
     /// The route of a handler's marker.
     #[doc(hidden)]
-    pub fn of<Via, E: Endpoint<S, Via>>(_marker: E) -> Self {
-        let entry = Entry {
-            description: E::DESCRIPTION,
-            call: E::call,
-            layer: E::LAYER,
-            layer_names: E::LAYER_NAMES,
-            reads: E::READS,
-        };
-        Self { entry, state: PhantomData }
+    pub fn of<Via, E>(_marker: E) -> Self
+    where
+        S: Serves<E, Via>,
+    {
+        Self { entry: S::ENTRY, state: PhantomData }
     }
+}
+
+/// The state of an app that a handler fits.
+///
+/// It is a trait of the state and not of the handler, so that the compiler knows the app's state
+/// when it checks a handler, and says what this state lacks. Otherwise it would take the state
+/// from the arguments of the handler, and report that two apps differ.
+#[diagnostic::on_unimplemented(
+    message = "`{E}`: this is not a handler for the state of this app, `{Self}` (handler.not-a-handler)",
+    label = "not a handler for this app",
+    note = "an argument takes the state as `State<{Self}>`"
+)]
+pub trait Serves<E, Via> {
+    /// The handler.
+    const ENTRY: Entry;
+}
+
+impl<S, Via, E: Endpoint<S, Via>> Serves<E, Via> for S {
+    const ENTRY: Entry = Entry {
+        description: E::DESCRIPTION,
+        call: E::call,
+        layer: E::LAYER,
+        layer_names: E::LAYER_NAMES,
+        reads: E::READS,
+    };
 }

@@ -37,6 +37,8 @@ use crate::{
 /// An app while it is checked: the problems so far, and the compiled parts.
 pub(super) struct Builder<'a> {
     pub(super) problems: Vec<StartProblem>,
+    /// What the start reports of an app that is right.
+    pub(super) notices: Vec<StartProblem>,
     pub(super) lists: &'a OriginLists,
     /// The compiled form of constant CORS policies: many routes state the same one.
     pub(super) cors: HashMap<CorsPolicy, Arc<Cors>>,
@@ -81,6 +83,7 @@ impl<'a> Builder<'a> {
     ) -> Self {
         Self {
             problems,
+            notices: Vec::new(),
             lists,
             cors: HashMap::new(),
             default: CompiledLevel::default(),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use http::Method;
 use policy_core::{
     Rule, Violation,
-    auth::AuthSpec,
-    route::{RouteFacts, RoutePolicy, check_method},
+    auth::{AuthPolicy, AuthSpec},
+    route::{Level, RouteFacts, check_method},
 };
 
 use super::{
@@ -15,7 +15,11 @@ use super::{
     mount::Outer,
 };
 use crate::{
-    app::{cors_source::CorsSource, group::GroupParts, policies::Policies, route::Entry},
+    app::{
+        access::HandlerCallers, cors_source::CorsSource, group::GroupParts, policies::Policies,
+        route::Entry,
+    },
+    base::error::StartProblem,
     handler::service::{SharedService, Wrap},
     pipeline::{
         compiled_app::{CompiledRoute, Target},
@@ -54,7 +58,7 @@ impl Builder<'_> {
         // A handler with several route attributes has one policy, which is compiled once.
         let location =
             format!("{} ({}:{})", description.handler, description.file, description.line);
-        let RoutePolicy { auth, csrf: stated, .. } = description.policy;
+        let stated = description.policy.csrf;
         let (csrf, csrf_level) = self.csrf(stated, access.csrf);
         let (own, violations) = description.policy.level();
         self.errors(&location, violations.into_iter());
@@ -62,16 +66,28 @@ impl Builder<'_> {
         let routes: Vec<_> =
             description.routes.iter().map(|(method, path)| format!("{method} {path}")).collect();
         let routes = routes.join(", ");
+        let callers = HandlerCallers::find(&description, access, self.access);
+        if callers.is_none() {
+            self.rule(&location, Rule::GroupCallersMissing, &routes);
+        }
+        let inherits = callers.as_ref().is_some_and(|callers| callers.level != Level::Route);
+        let (auth, scheme) =
+            callers.map_or((AuthPolicy::Public, None), |callers| (callers.auth, callers.scheme));
+        if access.callers.is_some_and(|group| !auth.is_as_strict_as(&group.policy())) {
+            self.notices.push(StartProblem::new(Rule::LaxerThanGroup, &location, &*routes));
+        }
         let own = Policies::from(own.map_cors(|cors| cors.map(CorsSource::Policy)));
         let own = self.named_level(&location, &format!("{prefix} {routes}"), own);
         let methods: Vec<_> = description.routes.iter().map(|(method, _)| *method).collect();
         let spec = AuthSpec {
             takes_session: description.takes_session,
+            // The macro has checked the requirement that it saw.
+            principal: inherits && description.takes_caller,
+            takes_user: inherits && description.takes_user,
             ..AuthSpec::of(&auth, stated.as_ref())
         };
         let facts = RouteFacts::of(&spec, &methods, false);
         let (rules, level) = self.rules(&location, [&own, group], facts, &description.policy);
-        let scheme = description.scheme.map(|id| id());
         let guarded = Guarded { auth, csrf, scheme, takes_session: description.takes_session };
         let guard = self.guard(&location, guarded, &routes);
         if description.takes_user && self.takes_only_issuer(&auth) {

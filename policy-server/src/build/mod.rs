@@ -17,7 +17,7 @@ mod stores;
 #[cfg(feature = "gateway")]
 mod tunnel;
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use policy_core::{Rule, head::OwnOrigin, headers::HeadersPolicy, route::Facet};
 
@@ -123,7 +123,8 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     // Preflights for unknown paths use the policy of the responses for these paths.
     let not_found_policy =
         fallback.as_ref().map_or(not_found_policy, |fallback| Arc::clone(&fallback.rules));
-    let unused_issuers = builder.unused_issuers();
+    let mut notices = mem::take(&mut builder.notices);
+    notices.extend(builder.unused_issuers());
     let (router, routes, mut problems) = builder.finish(&named);
     let settings = app.sessions.iter().flat_map(|sessions| sessions.violations(&own_origin));
     problems.extend(settings.map(|(rule, value)| StartProblem::new(rule, "App::sessions", value)));
@@ -163,7 +164,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     let of_keys = app.tokens.iter().flat_map(TokenSettings::notices);
     let auth = AuthService::new(&own_origin, app.clock, RevocationBus::default());
     let assembled = CompiledApp {
-        notices: of_keys.chain(unused_issuers).collect(),
+        notices: of_keys.chain(notices).collect(),
         own_origin,
         cookie_site,
         router: router.finish(),

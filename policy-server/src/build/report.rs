@@ -333,6 +333,45 @@ mod tests {
         assert_eq!(noticed(files().auth(guests)), ["route.guarded-below /files/payroll.csv"]);
     }
 
+    #[test]
+    fn a_handler_that_is_laxer_than_its_group_is_noticed() {
+        #[get("/open")]
+        #[auth(public)]
+        async fn open() {}
+
+        #[get("/staff")]
+        #[auth(session)]
+        async fn staff() {}
+
+        #[get("/recent")]
+        #[auth(session, roles = ["admin"], fresh = "10m")]
+        async fn recent() {}
+
+        #[get("/inherits")]
+        #[auth(group)]
+        async fn inherits() {}
+
+        let noticed = |group: Group<()>| -> Vec<String> {
+            let routes = routes![open, staff, recent, inherits];
+            let app = App::new(())
+                .sessions(Sessions::memory())
+                .auth(AuthRequirement::session().roles(&["owner"]))
+                .group("/admin", group.routes(routes));
+            let notices = notices(app.into_service().app());
+            notices
+                .iter()
+                .map(|notice| format!("{} {}", notice.code(), notice.value().unwrap_or("")))
+                .collect()
+        };
+        let admins = AuthRequirement::session().roles(&["admin"]);
+        assert_eq!(
+            noticed(Group::new().auth(admins)),
+            ["auth.laxer-than-group GET /open", "auth.laxer-than-group GET /staff"]
+        );
+        // A requirement of the app is for mounts and fallbacks, which handlers seldom share.
+        assert_eq!(noticed(Group::new()), [""; 0]);
+    }
+
     #[cfg(feature = "files")]
     #[test]
     fn an_ordinary_single_page_application_starts_without_a_notice() {

@@ -3,7 +3,7 @@
 use std::{any::Any, future::ready, marker::PhantomData, sync::Arc};
 
 use axum_core::{
-    extract::{FromRequest, FromRequestParts, Request},
+    extract::{FromRef, FromRequest, FromRequestParts, Request},
     response::{IntoResponse, Response},
 };
 use policy_core::{Refusal, route::MAX_EXTRACTORS};
@@ -168,8 +168,8 @@ arguments!(A B C D E F G H I J K; L);
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: this is not an extractor (handler.not-an-extractor)",
     label = "an argument of this handler has this type",
-    note = "an argument is either named in the route's path, or implements `FromRequestParts`",
-    note = "an extractor that reads the body (`Json`, `Form`, `Bytes`, ..) must be the last argument"
+    note = "write `Query<{Self}>` for the query, `State<{Self}>` for a part of the app's state, `Json<{Self}>` or `Form<{Self}>` as the last argument for the body, or name the argument in the path",
+    note = "a type of your own is an extractor if it implements `FromRequestParts`"
 )]
 pub trait ExtractParts<S>: FromRequestParts<S> {}
 
@@ -180,9 +180,21 @@ impl<S, T: FromRequestParts<S>> ExtractParts<S> for T {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: this is not an extractor (handler.not-an-extractor)",
     label = "an argument of this handler has this type",
-    note = "an argument is either named in the route's path, or implements `FromRequestParts` or `FromRequest`"
+    note = "write `Json<{Self}>` or `Form<{Self}>` for the body, `Query<{Self}>` for the query, `State<{Self}>` for a part of the app's state, or name the argument in the path",
+    note = "a type of your own is an extractor if it implements `FromRequestParts`, or `FromRequest` to read the body"
 )]
 pub trait Extract<S, Via>: FromRequest<S, Via> {}
 
 #[diagnostic::do_not_recommend]
 impl<S, Via, T: FromRequest<S, Via>> Extract<S, Via> for T {}
+
+/// `FromRef` with this crate's diagnostics: what [`State`](super::extract::State) takes.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}`: the state of this app is `{S}`, which has no such part (handler.state-part)",
+    label = "a handler takes `State<{Self}>`",
+    note = "pass a `{Self}` to `App::new(..)`, or write `impl FromRef<{S}> for {Self}`"
+)]
+pub trait StatePart<S>: FromRef<S> {}
+
+#[diagnostic::do_not_recommend]
+impl<S, T: FromRef<S>> StatePart<S> for T {}

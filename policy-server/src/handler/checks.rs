@@ -38,9 +38,13 @@ impl<S, T: FromRequestParts<S>> OfHead<S> for T {
 #[derive(Debug)]
 pub struct Parameter<T: FromParam>(PhantomData<T>);
 
-/// A half of a returned `Result`.
+/// A part of the app's state: the compiler suggests to derive `Clone`.
 #[derive(Debug)]
-pub struct Returned<T: Respond>(PhantomData<T>);
+pub struct OfState<T: Clone>(PhantomData<T>);
+
+/// The value of a returned `Result`.
+#[derive(Debug)]
+pub struct ReturnedValue<T: Respond>(PhantomData<T>);
 
 /// A returned `Json<T>`: the compiler reports what `T` lacks.
 #[derive(Debug)]

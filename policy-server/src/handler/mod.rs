@@ -25,6 +25,7 @@ use policy_core::{path::PathTemplate, route::RoutePolicy, router::Values};
 
 use crate::{
     auth::{RequestAuth, principal::Principal},
+    base::problem::Problem,
     client::Client,
     handler::{
         arguments::Arguments,
@@ -73,6 +74,11 @@ pub struct Description {
     pub policy: RoutePolicy,
     /// The type in `#[auth(scheme = ..)]`.
     pub scheme: Option<fn() -> TypeId>,
+    /// Whether its callers are those of its group: `#[auth(group)]`.
+    pub inherits_auth: bool,
+    /// Whether one of its arguments is a `Principal` or a `Caller` that has to be there, which its
+    /// macro recognises by name.
+    pub takes_caller: bool,
     /// Whether it takes arguments other than path parameters.
     pub extracts: bool,
     /// Whether one of them is `Session`, `Sessions` or `CsrfToken`, which its macro recognises by
@@ -202,9 +208,57 @@ where
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: this cannot be converted to a response (handler.not-a-response)",
     label = "this does not implement `IntoResponse`",
-    note = "return a `Response`, `String`, `StatusCode`, `Json<T>` of a `T: Serialize`, a tuple of them, or a `Result` of two of them, such as `Result<T, Problem>`"
+    note = "return a `Response`, `String`, `StatusCode`, `Json<T>` of a `T: Serialize`, a tuple that ends with one of them, such as `(StatusCode, Json<T>)`, or a `Result` of two of them, such as `Result<T, Problem>`"
 )]
 pub trait Respond: IntoResponse {}
 
 #[diagnostic::do_not_recommend]
 impl<T: IntoResponse> Respond for T {}
+
+/// The value of a `Result` that a handler returned.
+pub fn respond<T: Respond>(value: T) -> Response {
+    value.into_response()
+}
+
+/// The error of a `Result` that a handler returned: a response, or what converts to a [`Problem`].
+///
+/// Both have a method `respond`. Where an error is both, the compiler takes the one that is not of
+/// a trait: an error that says itself how it responds does so.
+#[derive(Debug)]
+pub struct Returned<E>(pub E);
+
+impl<E: IntoResponse> Returned<E> {
+    /// The response.
+    pub fn respond(self) -> Response {
+        self.0.into_response()
+    }
+}
+
+/// The other method `respond` of [`Returned`].
+pub trait RespondWithProblem<E> {
+    /// The response. The requirement is the method's, so that the compiler reports it.
+    fn respond(self) -> Response
+    where
+        E: IntoProblem;
+}
+
+impl<E> RespondWithProblem<E> for Returned<E> {
+    fn respond(self) -> Response
+    where
+        E: IntoProblem,
+    {
+        self.0.into().into_response()
+    }
+}
+
+/// An error that a handler returns: `Into<Problem>`, with this crate's diagnostics.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}`: this error cannot be converted to a response (handler.error-not-a-problem)",
+    label = "this converts to no `Problem`",
+    note = "for an error type of your own, write `impl From<{Self}> for Problem`",
+    note = "for an error of another crate, return `Result<_, Problem>` and write `.or_internal()?`, or return an error type of your own"
+)]
+pub trait IntoProblem: Into<Problem> {}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<Problem>> IntoProblem for E {}

@@ -84,7 +84,8 @@ impl Wrap {
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: this is not a layer for a handler (handler.not-a-layer)",
     label = "not a layer for a handler",
-    note = "a layer is a `tower::Layer<SharedService>` whose service takes a `Request` and is `Clone + Send + Sync`"
+    note = "a layer is a `tower::Layer<SharedService>` whose service takes a `Request` and is `Clone + Send + Sync`",
+    note = "an `async fn(Request, Next)` becomes one by `axum::middleware::from_fn`"
 )]
 pub trait RouteLayer {
     /// Wraps a service.

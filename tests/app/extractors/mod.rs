@@ -3,6 +3,7 @@
 mod of_axum;
 mod of_axum_extra;
 mod own;
+mod own_errors;
 mod path_parameters;
 mod responses;
 

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use policy_core::session::Record;
 use policy_server::{
-    __private::{Row, Successor, TokenRow},
+    codegen::{Row, Successor, TokenRow},
     store::{Family, Revocation, Ticket},
 };
 

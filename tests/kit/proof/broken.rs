@@ -3,8 +3,8 @@
 use std::{convert::Infallible, env, fs, panic::catch_unwind, path::Path};
 
 use policy_server::{
-    __private::{Law, prove},
     AuthError, IntoResponse, Request, Response, Scheme, SchemeRequest,
+    codegen::{Law, prove},
     http::{HeaderMap, HeaderValue, Method},
     prelude::*,
     testing::every_exchange,

@@ -66,7 +66,7 @@ mod tests {
     /// Rules of these areas that no example shows: those about the app as a whole, values that are
     /// given to it at run time, those of layers in front of other services, and four that are about
     /// a list of routes or take a page to break.
-    const WITHOUT: [&str; 34] = [
+    const WITHOUT: [&str; 36] = [
         "cors.any-origin-at-run-time",
         "cors.bound-unset",
         "cors.bound-unused",
@@ -84,6 +84,8 @@ mod tests {
         "auth.scheme-missing",
         "auth.mount-callers-missing",
         "auth.callers-of-layer",
+        "auth.group-missing",
+        "auth.laxer-than-group",
         "auth.issuer-not-accepted",
         "auth.issuers-missing",
         "auth.issuer-unused",

@@ -117,6 +117,9 @@ pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application
 /// # });
 /// ```
 ///
+/// A handler can also return the error itself: `Result<T, ShopError>` is a response, since `ShopError`
+/// converts into a problem.
+///
 /// # Formats
 ///
 /// A browser that opens a page gets a problem as a small HTML page, and a client that prefers plain
@@ -386,8 +389,8 @@ impl Problem {
 /// shows the label, otherwise the note.
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: this error cannot be converted to a response (handler.error-not-a-problem)",
-    label = "write `.or_internal()?` to log it and respond with 500, or implement `From` of it for `Problem`",
-    note = "write `.or_internal()` to log it and respond with 500, or implement `From` of it for `Problem`"
+    label = "write `.or_internal()?` to log it and respond with 500",
+    note = "to respond with something else, write `.map_err(|error| ..)?`, or return an error type of your own that has `From<{Self}>`, and `impl From` of it for `Problem`"
 )]
 pub trait ErrorForClients {
     /// Its problem.

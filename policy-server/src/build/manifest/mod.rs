@@ -25,8 +25,13 @@ use policy_manifest::{
 use super::origin_lists::NamedLists;
 use crate::{
     app::{
-        AppParts, access::Access, cors_source::CorsSource, group::GroupParts, mount::Mount,
-        policies::Policies, route::Entry,
+        AppParts,
+        access::{Access, HandlerCallers},
+        cors_source::CorsSource,
+        group::GroupParts,
+        mount::Mount,
+        policies::Policies,
+        route::Entry,
     },
     handler::Description,
     route::limits::{BODY, TIMEOUT},
@@ -60,6 +65,8 @@ struct Declared<'a> {
     path: String,
     methods: Vec<String>,
     auth: AuthPolicy,
+    /// The level of a handler's requirement.
+    auth_level: Level,
     /// The CSRF protection, and the level that states it.
     csrf: (CsrfPolicy, Option<Level>),
     policies: LevelPolicy<CorsSource>,
@@ -149,10 +156,14 @@ impl<'a> Reader<'a> {
         let own_layers = entry.layer_names.iter().map(|name| format!("route {name}"));
         let layers: Vec<_> = layers_of(group).chain(own_layers).collect();
         let (own, _) = policy.level();
+        let callers = HandlerCallers::find(description, access_of(group), self.app.access);
+        // An app in which no level states the callers does not start.
+        let (auth, auth_level) = callers
+            .map_or((AuthPolicy::Public, Level::Route), |callers| (callers.auth, callers.level));
         let methods: Vec<_> = description.routes.iter().map(|(method, _)| *method).collect();
         let spec = AuthSpec {
             takes_session: description.takes_session,
-            ..AuthSpec::of(&policy.auth, policy.csrf.as_ref())
+            ..AuthSpec::of(&auth, policy.csrf.as_ref())
         };
         for (method, path) in description.routes {
             let path = match *path {
@@ -165,7 +176,8 @@ impl<'a> Reader<'a> {
             self.sources.places.insert(key, place);
             self.add(&Declared {
                 methods: vec![(*method).to_owned()],
-                auth: policy.auth,
+                auth,
+                auth_level,
                 csrf: self.csrf(levels),
                 policies: own.map_cors(|cors| cors.map(CorsSource::Policy)),
                 facts: RouteFacts::of(&spec, &methods, false),
@@ -330,7 +342,7 @@ impl<'a> Reader<'a> {
         let limits_level = levels.into_iter().find(|(_, policies)| states_limits(*policies));
         let mut decided = self.facets(&mut route, levels, own, facts);
         decided.extend([
-            ("auth", (declared.kind != RouteKind::NotFound).then_some(Level::Route)),
+            ("auth", (declared.kind != RouteKind::NotFound).then_some(declared.auth_level)),
             ("csrf", declared.csrf.1),
             ("cors", cors_level),
             ("limits", limits_level.map(|(level, _)| level)),
@@ -479,6 +491,7 @@ impl<'a> Declared<'a> {
             path,
             methods: Vec::new(),
             auth: AuthPolicy::Public,
+            auth_level: Level::Route,
             csrf: (CsrfPolicy::default(), None),
             policies: LevelPolicy::default(),
             facts: RouteFacts::PUBLIC,

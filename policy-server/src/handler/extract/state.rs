@@ -8,7 +8,8 @@ use http::request::Parts;
 use super::wrapper::wrapper;
 
 /// The state passed to [`App::new`](crate::App::new), or a part of it that
-/// [`FromRef`](crate::FromRef) provides.
+/// [`FromRef`](crate::FromRef) provides. Each request gets a clone of it, so it is `Clone`: large
+/// parts are kept in an `Arc`.
 ///
 /// ```
 /// use policy_server::prelude::*;

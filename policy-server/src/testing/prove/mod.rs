@@ -343,13 +343,13 @@ macro_rules! __policy_laws {
     ($name:ident: $app:expr) => {
         // Outside of the module, so that the path of the app resolves as in the caller's code.
         impl $name::Subject {
-            fn proof() -> $crate::__private::Proof {
-                $crate::__private::AppSource::with_app($app, $crate::__private::prove)
+            fn proof() -> $crate::codegen::Proof {
+                $crate::codegen::AppSource::with_app($app, $crate::codegen::prove)
             }
         }
 
         mod $name {
-            use $crate::__private::{Law, Proof};
+            use $crate::codegen::{Law, Proof};
 
             static PROOF: ::std::sync::OnceLock<Proof> = ::std::sync::OnceLock::new();
 
@@ -359,7 +359,7 @@ macro_rules! __policy_laws {
                 PROOF.get_or_init(Subject::proof).check(law);
             }
 
-            const LOCK: $crate::__private::LockSubject = $crate::__private::LockSubject {
+            const LOCK: $crate::codegen::LockSubject = $crate::codegen::LockSubject {
                 folder: env!("CARGO_MANIFEST_DIR"),
                 package: env!("CARGO_PKG_NAME"),
                 name: stringify!($name),

@@ -22,8 +22,8 @@ use policy_core::{
     token::{Key, KeyRing, NewClaims, RingKey},
 };
 use policy_server::{
-    __private::{Law, prove},
     Request, Response, SharedService,
+    codegen::{Law, prove},
     http::{Extensions, HeaderMap, HeaderName, HeaderValue, request::Parts},
     prelude::*,
     tokens::SecretKey,

@@ -1,0 +1,110 @@
+//! `#[auth(group)]`: the callers of a handler are those of its group, or else of the app.
+//! `targets.rs` compares each requirement with the same one at the handler.
+
+use policy_server::{Error, StartProblem, manifest::Auth};
+
+use super::*;
+
+#[get("/report")]
+#[auth(group)]
+async fn report() -> &'static str {
+    "all of it"
+}
+
+#[get("/user")]
+#[auth(group)]
+async fn user(user: Principal) -> String {
+    user.subject().to_owned()
+}
+
+#[post("/enter/{role}")]
+#[auth(public)]
+async fn enter(role: String, sessions: Sessions) -> Result<(), Problem> {
+    Ok(sessions.login(Identity::new("ada").roles([role])).await?)
+}
+
+fn admins() -> AuthRequirement {
+    AuthRequirement::session().roles(&["admin"])
+}
+
+/// The problems of an app that does not start.
+fn codes(app: App<()>) -> Vec<&'static str> {
+    match app.check() {
+        Err(Error::Start(problems)) => problems.iter().map(StartProblem::code).collect(),
+        Err(other) => panic!("{other}"),
+        Ok(()) => Vec::new(),
+    }
+}
+
+fn app() -> App<()> {
+    App::new(()).public_origin(OWN).sessions(Sessions::memory())
+}
+
+#[tokio::test]
+async fn a_handler_admits_whom_its_group_admits() {
+    let group = Group::new().auth(admins()).routes(routes![report, user]);
+    let client = app().routes(routes![enter]).group("/admin", group).test();
+    let get =
+        async |path: &str, cookie: &str| client.get(path).header("cookie", cookie).send().await;
+    let log_in = async |role: &str| {
+        let response = client.post(&format!("/enter/{role}")).origin(OWN).send().await;
+        let line = response.header("set-cookie").expect("a session");
+        line.split(';').next().expect("a pair").to_owned()
+    };
+    let (admin, clerk) = (log_in("admin").await, log_in("clerk").await);
+    for path in ["/admin/report", "/admin/user"] {
+        assert_problem(&get(path, "theme=dark").await, 401, "auth.credentials-missing");
+        assert_problem(&get(path, &clerk).await, 403, "auth.rights-missing");
+        assert_eq!(get(path, &admin).await.status(), 200, "{path}");
+    }
+    assert_eq!(get("/admin/user", &admin).await.text(), "ada");
+}
+
+#[test]
+fn the_app_decides_where_no_group_does_and_something_has_to() {
+    let of_app = |change: fn(App<()>) -> App<()>| codes(change(app().routes(routes![report])));
+    assert_eq!(of_app(|app| app.auth(admins())), [""; 0]);
+    assert_eq!(of_app(|app| app.public()), [""; 0]);
+    assert_eq!(of_app(|app| app), ["auth.group-missing"]);
+    let in_group = |group: Group<()>| codes(app().group("/a", group.routes(routes![report])));
+    assert_eq!(in_group(Group::new().public()), [""; 0]);
+    assert_eq!(in_group(Group::new()), ["auth.group-missing"]);
+}
+
+/// What a macro refuses where it sees the requirement, the start refuses where it is inherited.
+#[test]
+fn inherited_requirements_follow_the_same_rules() {
+    #[get("/shared")]
+    #[cors(origins = ["https://spa.example"])]
+    #[auth(group)]
+    async fn shared() {}
+
+    #[post("/exempt")]
+    #[csrf(exempt = " ")]
+    #[auth(group)]
+    async fn exempt() {}
+
+    let in_group = |group: Group<()>| codes(app().group("/a", group));
+    let user = || Group::new().routes(routes![user]);
+    assert_eq!(in_group(user().auth(admins())), [""; 0]);
+    assert_eq!(in_group(user().public()), ["auth.principal-of-public"]);
+    assert_eq!(in_group(user().auth(admins().optional())), ["auth.principal-of-optional"]);
+    assert_eq!(in_group(user().auth(AuthRequirement::token())), ["auth.tokens-missing"]);
+    let shared = Group::new().auth(admins()).routes(routes![shared]);
+    assert_eq!(in_group(shared), ["auth.cors-without-credentials"]);
+    let exempt = Group::new().auth(admins()).routes(routes![exempt]);
+    assert_eq!(in_group(exempt), ["csrf.exempt-without-reason"]);
+}
+
+#[test]
+fn a_manifest_states_what_a_handler_inherits_and_where_it_is_written() {
+    let line = line!() + 1;
+    let app = || app().group("/admin", Group::new().auth(admins()).routes(routes![report]));
+    let manifest = app().manifest();
+    let route = manifest.routes.iter().find(|route| route.path == "/admin/report").expect("it");
+    let Auth::Required(requirement) = &route.auth else { panic!("{:?}", route.auth) };
+    assert_eq!(requirement.roles, ["admin"]);
+    let sources = app().sources();
+    let source = sources.of("GET", "/admin/report", "auth").expect("a line");
+    assert_eq!((source.level.name(), source.line), ("group", line));
+}
