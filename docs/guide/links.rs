@@ -149,6 +149,7 @@ fn links_between_pages_lead_somewhere() {
     pages.extend(files(&root.join("policy-server/docs"), false));
     pages.extend(
         [
+            "policy-attributes",
             "policy-browser",
             "policy-core",
             "policy-macros",

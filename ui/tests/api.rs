@@ -19,8 +19,14 @@ use std::{
 
 use public_api::{Builder, PublicApi};
 
-const CRATES: [&str; 5] =
-    ["policy-browser", "policy-core", "policy-macros", "policy-manifest", "policy-server"];
+const CRATES: [&str; 6] = [
+    "policy-attributes",
+    "policy-browser",
+    "policy-core",
+    "policy-macros",
+    "policy-manifest",
+    "policy-server",
+];
 
 #[test]
 #[ignore = "builds the documentation of all crates: `cargo xtask check` runs it"]

@@ -22,9 +22,10 @@ pub(crate) fn target() -> PathBuf {
 }
 
 /// The crates that registries get, each after those that it depends on.
-pub(crate) const PUBLISHED: [&str; 6] = [
+pub(crate) const PUBLISHED: [&str; 7] = [
     "policy-browser",
     "policy-core",
+    "policy-attributes",
     "policy-macros",
     "policy-manifest",
     "policy-server",

@@ -183,7 +183,7 @@ fn is_catalogue(path: &Path) -> bool {
 
 /// The sources of the crates that use the catalogue, without their tests and without the catalogue.
 fn product_files() -> impl Iterator<Item = PathBuf> {
-    let crates = ["policy-core", "policy-macros", "policy-manifest", "policy-server"];
+    let crates = ["policy-core", "policy-attributes", "policy-manifest", "policy-server"];
     let files = crates.map(|name| files(&workspace().join(name).join("src"), &["rs"]));
     let files = files.into_iter().flatten();
     files.filter(|path| !is_catalogue(path) && !is_test(path))
@@ -259,7 +259,7 @@ fn test_texts() -> Vec<String> {
     let all = files(&workspace.join("tests"), &["rs", "json"])
         .into_iter()
         .chain(files(&workspace.join("ui/tests"), &["rs", "stderr"]));
-    let of_crates = ["policy-core", "policy-macros", "policy-manifest", "policy-server"]
+    let of_crates = ["policy-core", "policy-attributes", "policy-manifest", "policy-server"]
         .into_iter()
         .flat_map(|name| {
             let folder = workspace.join(name);

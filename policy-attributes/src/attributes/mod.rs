@@ -18,7 +18,7 @@ use self::context::Context;
 use crate::{
     collect::Collected,
     diagnostics::Diagnostics,
-    directive::{Directive, ParsedAttribute, all_attributes},
+    directive::{Directive, ParsedAttribute},
     emit::Expansion,
 };
 
@@ -64,7 +64,7 @@ macro_rules! define {
     };
 }
 
-all_attributes!(define);
+crate::all_attributes!(define);
 
 /// The arguments of a policy attribute.
 pub(crate) trait Attribute: Sized {

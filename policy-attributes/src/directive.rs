@@ -6,6 +6,8 @@ use syn::{Path, ext::IdentExt};
 
 /// The list of all attributes: those of routes, and those of policies in the order in which they
 /// are read and checked.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! all_attributes {
     ($callback:ident) => {
         $callback! {
@@ -36,16 +38,15 @@ macro_rules! all_attributes {
     };
 }
 
-pub(crate) use all_attributes;
-
 macro_rules! define {
     (
         routes: { $($route_name:ident $Route:ident,)* }
         policies: { $($name:ident $Policy:ident,)* }
     ) => {
         /// An attribute of Policy.
-        #[derive(Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum Directive {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "each has the name of its attribute")]
+        pub enum Directive {
             $($Route,)*
             $($Policy,)*
         }
@@ -53,7 +54,8 @@ macro_rules! define {
         impl Directive {
             const ALL: &[Self] = &[$(Self::$Route,)* $(Self::$Policy,)*];
 
-            pub(crate) const fn name(self) -> &'static str {
+            /// Its name, as it is written.
+            pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$Route => stringify!($route_name),)*
                     $(Self::$Policy => stringify!($name),)*

@@ -11,8 +11,8 @@ use crate::{
     parse::{read_entries, strip_groups},
 };
 
-/// Expands the list; each error of the compiler points at one handler.
-pub(crate) fn expand(input: TokenStream) -> TokenStream {
+/// Expands the list of `routes!`; each error of the compiler points at one handler.
+pub fn expand(input: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::default();
     let (mut handlers, mut krate) = (Vec::<Path>::new(), None);
     read_entries(input, &mut diagnostics, |input, diagnostics| {

@@ -16,8 +16,8 @@ use crate::{
     signature::Arguments,
 };
 
-/// Expands one attribute of Policy.
-pub(crate) fn attribute(directive: Directive, args: TokenStream, item: TokenStream) -> TokenStream {
+/// Expands one attribute of Policy on an item.
+pub fn attribute(directive: Directive, args: TokenStream, item: TokenStream) -> TokenStream {
     if collect::is_use_marker(&args, &item) {
         return TokenStream::new();
     }
