@@ -43,7 +43,7 @@ pub(crate) enum PolicyArgs<T> {
     /// Part by part, for this route alone.
     Inline(T),
     /// As the value of an expression.
-    Shared(Expr),
+    Shared(Box<Expr>),
     /// `none`: no policy, regardless of the outer levels.
     None,
 }
@@ -100,7 +100,7 @@ impl<T: Inline> PolicyArgs<T> {
             if !peek_word(input) {
                 let shared: Expr = input.parse()?;
                 if T::is_shared(strip_groups(&shared)) {
-                    whole.push((shared.to_token_stream(), Self::Shared(shared)));
+                    whole.push((shared.to_token_stream(), Self::Shared(Box::new(shared))));
                 } else {
                     diagnostics.error(shared, Rule::PolicyNameExpected, "", T::POSSIBLE);
                 }
@@ -116,7 +116,7 @@ impl<T: Inline> PolicyArgs<T> {
                 whole.push((word.to_token_stream(), Self::None));
             } else if is_constant(&word) {
                 let shared = syn::parse_quote!(#word);
-                whole.push((word.to_token_stream(), Self::Shared(shared)));
+                whole.push((word.to_token_stream(), Self::Shared(Box::new(shared))));
             } else {
                 diagnostics.unknown(&word, Rule::UnknownWord, &word, T::POSSIBLE);
             }

@@ -13,6 +13,29 @@ struct transfer {}
 const _: () = ();
 const _: () = {
     use ::policy_server::codegen as __policy;
+    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
+        routes: &[("POST", "/transfer")],
+        policy: __policy::policy_core::route::RoutePolicy {
+            auth: __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
+                token: true,
+                session: true,
+                roles: &["clerk", "admin"],
+                fresh: ::core::option::Option::Some(600u32),
+                ..__policy::policy_core::auth::Requirement::NONE
+            }),
+            ..__policy::policy_core::route::RoutePolicy::PUBLIC
+        },
+        scheme: ::core::option::Option::None,
+        inherits_auth: false,
+        takes_caller: true,
+        extracts: true,
+        takes_session: true,
+        takes_user: true,
+        handler: ::core::concat!(::core::module_path!(), "::transfer"),
+        file: ::core::file!(),
+        line: ::core::line!(),
+        attributes: &[("auth", ::core::line!()), ("post", ::core::line!())],
+    };
     #[automatically_derived]
     impl<__PolicyState, __PolicyVia> __policy::Endpoint<__PolicyState, __PolicyVia>
     for transfer
@@ -21,29 +44,7 @@ const _: () = {
         Principal: __policy::ExtractParts<__PolicyState>,
         Session: __policy::Extract<__PolicyState, __PolicyVia>,
     {
-        const DESCRIPTION: __policy::Description = __policy::Description {
-            routes: &[("POST", "/transfer")],
-            policy: __policy::policy_core::route::RoutePolicy {
-                auth: __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
-                    token: true,
-                    session: true,
-                    roles: &["clerk", "admin"],
-                    fresh: ::core::option::Option::Some(600u32),
-                    ..__policy::policy_core::auth::Requirement::NONE
-                }),
-                ..__policy::policy_core::route::RoutePolicy::PUBLIC
-            },
-            scheme: ::core::option::Option::None,
-            inherits_auth: false,
-            takes_caller: true,
-            extracts: true,
-            takes_session: true,
-            takes_user: true,
-            handler: ::core::concat!(::core::module_path!(), "::transfer"),
-            file: ::core::file!(),
-            line: ::core::line!(),
-            attributes: &[("auth", ::core::line!()), ("post", ::core::line!())],
-        };
+        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
@@ -80,6 +81,30 @@ const _: () = ();
 const _: () = ();
 const _: () = {
     use ::policy_server::codegen as __policy;
+    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
+        routes: &[("POST", "/callback")],
+        policy: __policy::policy_core::route::RoutePolicy {
+            auth: __policy::policy_core::auth::AuthPolicy::Public,
+            csrf: ::core::option::Option::Some(
+                __policy::policy_core::csrf::CsrfPolicy::Exempt("state checked"),
+            ),
+            ..__policy::policy_core::route::RoutePolicy::PUBLIC
+        },
+        scheme: ::core::option::Option::None,
+        inherits_auth: false,
+        takes_caller: false,
+        extracts: true,
+        takes_session: true,
+        takes_user: false,
+        handler: ::core::concat!(::core::module_path!(), "::callback"),
+        file: ::core::file!(),
+        line: ::core::line!(),
+        attributes: &[
+            ("auth", ::core::line!()),
+            ("csrf", ::core::line!()),
+            ("post", ::core::line!()),
+        ],
+    };
     #[automatically_derived]
     impl<__PolicyState, __PolicyVia> __policy::Endpoint<__PolicyState, __PolicyVia>
     for callback
@@ -87,30 +112,7 @@ const _: () = {
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
         Sessions: __policy::Extract<__PolicyState, __PolicyVia>,
     {
-        const DESCRIPTION: __policy::Description = __policy::Description {
-            routes: &[("POST", "/callback")],
-            policy: __policy::policy_core::route::RoutePolicy {
-                auth: __policy::policy_core::auth::AuthPolicy::Public,
-                csrf: ::core::option::Option::Some(
-                    __policy::policy_core::csrf::CsrfPolicy::Exempt("state checked"),
-                ),
-                ..__policy::policy_core::route::RoutePolicy::PUBLIC
-            },
-            scheme: ::core::option::Option::None,
-            inherits_auth: false,
-            takes_caller: false,
-            extracts: true,
-            takes_session: true,
-            takes_user: false,
-            handler: ::core::concat!(::core::module_path!(), "::callback"),
-            file: ::core::file!(),
-            line: ::core::line!(),
-            attributes: &[
-                ("auth", ::core::line!()),
-                ("csrf", ::core::line!()),
-                ("post", ::core::line!()),
-            ],
-        };
+        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,

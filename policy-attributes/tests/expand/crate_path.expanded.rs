@@ -13,6 +13,23 @@ struct home {}
 const _: () = ();
 const _: () = {
     use my::server::codegen as __policy;
+    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
+        routes: &[("GET", "/")],
+        policy: __policy::policy_core::route::RoutePolicy {
+            auth: __policy::policy_core::auth::AuthPolicy::Public,
+            ..__policy::policy_core::route::RoutePolicy::PUBLIC
+        },
+        scheme: ::core::option::Option::None,
+        inherits_auth: false,
+        takes_caller: false,
+        extracts: true,
+        takes_session: false,
+        takes_user: false,
+        handler: ::core::concat!(::core::module_path!(), "::home"),
+        file: ::core::file!(),
+        line: ::core::line!(),
+        attributes: &[("auth", ::core::line!()), ("get", ::core::line!())],
+    };
     #[automatically_derived]
     impl<__PolicyState, __PolicyVia> __policy::Endpoint<__PolicyState, __PolicyVia>
     for home
@@ -20,23 +37,7 @@ const _: () = {
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
         Method: __policy::Extract<__PolicyState, __PolicyVia>,
     {
-        const DESCRIPTION: __policy::Description = __policy::Description {
-            routes: &[("GET", "/")],
-            policy: __policy::policy_core::route::RoutePolicy {
-                auth: __policy::policy_core::auth::AuthPolicy::Public,
-                ..__policy::policy_core::route::RoutePolicy::PUBLIC
-            },
-            scheme: ::core::option::Option::None,
-            inherits_auth: false,
-            takes_caller: false,
-            extracts: true,
-            takes_session: false,
-            takes_user: false,
-            handler: ::core::concat!(::core::module_path!(), "::home"),
-            file: ::core::file!(),
-            line: ::core::line!(),
-            attributes: &[("auth", ::core::line!()), ("get", ::core::line!())],
-        };
+        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,

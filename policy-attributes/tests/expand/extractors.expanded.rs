@@ -31,43 +31,44 @@ const _: () = {
 };
 const _: () = {
     use ::policy_server::codegen as __policy;
+    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
+        routes: &[("GET", "/orders/{id}/items/{item}")],
+        policy: __policy::policy_core::route::RoutePolicy {
+            cors: __policy::policy_core::route::Facet::Set(__policy::policy_core::cors::CorsSpec {
+                credentials: true,
+                expose: &["etag"],
+                max_age: ::core::option::Option::Some(600),
+                ..__policy::policy_core::cors::CorsSpec::new(
+                    __policy::policy_core::cors::Origins::Listed(
+                        &["https://app.shop.example"],
+                    ),
+                )
+            }),
+            auth: __policy::policy_core::auth::AuthPolicy::Public,
+            ..__policy::policy_core::route::RoutePolicy::PUBLIC
+        },
+        scheme: ::core::option::Option::None,
+        inherits_auth: false,
+        takes_caller: false,
+        extracts: true,
+        takes_session: false,
+        takes_user: false,
+        handler: ::core::concat!(::core::module_path!(), "::order"),
+        file: ::core::file!(),
+        line: ::core::line!(),
+        attributes: &[
+            ("auth", ::core::line!()),
+            ("cors", ::core::line!()),
+            ("get", ::core::line!()),
+        ],
+    };
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for order
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
         Db: __policy::StatePart<__PolicyState>,
     {
-        const DESCRIPTION: __policy::Description = __policy::Description {
-            routes: &[("GET", "/orders/{id}/items/{item}")],
-            policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Set(__policy::policy_core::cors::CorsSpec {
-                    credentials: true,
-                    expose: &["etag"],
-                    max_age: ::core::option::Option::Some(600),
-                    ..__policy::policy_core::cors::CorsSpec::new(
-                        __policy::policy_core::cors::Origins::Listed(
-                            &["https://app.shop.example"],
-                        ),
-                    )
-                }),
-                auth: __policy::policy_core::auth::AuthPolicy::Public,
-                ..__policy::policy_core::route::RoutePolicy::PUBLIC
-            },
-            scheme: ::core::option::Option::None,
-            inherits_auth: false,
-            takes_caller: false,
-            extracts: true,
-            takes_session: false,
-            takes_user: false,
-            handler: ::core::concat!(::core::module_path!(), "::order"),
-            file: ::core::file!(),
-            line: ::core::line!(),
-            attributes: &[
-                ("auth", ::core::line!()),
-                ("cors", ::core::line!()),
-                ("get", ::core::line!()),
-            ],
-        };
+        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             #[allow(
                 clippy::type_complexity,

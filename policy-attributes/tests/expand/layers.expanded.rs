@@ -17,40 +17,45 @@ const _: () = ();
 const _: () = ();
 const _: () = {
     use ::policy_server::codegen as __policy;
+    const __POLICY_LAYER_NAMES: &[&::core::primitive::str] = &[
+        "CompressionLayer::new",
+        "LIMIT",
+    ];
+    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
+        routes: &[
+            ("GET", "/orders/{id}"),
+            ("POST", "/orders/{id}"),
+            ("PUT", "/orders/{id}"),
+            ("PATCH", "/orders/{id}"),
+            ("DELETE", "/orders/{id}"),
+            ("QUERY", "/orders/{id}"),
+        ],
+        policy: __policy::policy_core::route::RoutePolicy {
+            auth: __policy::policy_core::auth::AuthPolicy::Public,
+            ..__policy::policy_core::route::RoutePolicy::PUBLIC
+        },
+        scheme: ::core::option::Option::None,
+        inherits_auth: false,
+        takes_caller: false,
+        extracts: false,
+        takes_session: false,
+        takes_user: false,
+        handler: ::core::concat!(::core::module_path!(), "::order"),
+        file: ::core::file!(),
+        line: ::core::line!(),
+        attributes: &[
+            ("any", ::core::line!()),
+            ("auth", ::core::line!()),
+            ("layer", ::core::line!()),
+        ],
+    };
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for order
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
     {
-        const DESCRIPTION: __policy::Description = __policy::Description {
-            routes: &[
-                ("GET", "/orders/{id}"),
-                ("POST", "/orders/{id}"),
-                ("PUT", "/orders/{id}"),
-                ("PATCH", "/orders/{id}"),
-                ("DELETE", "/orders/{id}"),
-                ("QUERY", "/orders/{id}"),
-            ],
-            policy: __policy::policy_core::route::RoutePolicy {
-                auth: __policy::policy_core::auth::AuthPolicy::Public,
-                ..__policy::policy_core::route::RoutePolicy::PUBLIC
-            },
-            scheme: ::core::option::Option::None,
-            inherits_auth: false,
-            takes_caller: false,
-            extracts: false,
-            takes_session: false,
-            takes_user: false,
-            handler: ::core::concat!(::core::module_path!(), "::order"),
-            file: ::core::file!(),
-            line: ::core::line!(),
-            attributes: &[
-                ("any", ::core::line!()),
-                ("auth", ::core::line!()),
-                ("layer", ::core::line!()),
-            ],
-        };
-        const LAYER_NAMES: &'static [&'static str] = &["CompressionLayer::new", "LIMIT"];
+        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
+        const LAYER_NAMES: &'static [&'static ::core::primitive::str] = __POLICY_LAYER_NAMES;
         const LAYER: ::core::option::Option<
             fn(__policy::SharedService) -> __policy::SharedService,
         > = ::core::option::Option::Some(|__policy_inner| {

@@ -58,41 +58,38 @@ const _: () = {
             }
         }
     };
+    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
+        routes: &[("GET", "/hooks")],
+        policy: __policy::policy_core::route::RoutePolicy {
+            cors: __policy::policy_core::route::Facet::Set(*cors_policy_of_hooks.spec()),
+            auth: __POLICY_AUTH,
+            csrf: ::core::option::Option::Some(
+                __policy::policy_core::csrf::CsrfPolicy::Origin,
+            ),
+            ..__policy::policy_core::route::RoutePolicy::PUBLIC
+        },
+        scheme: ::core::option::Option::Some(::core::any::TypeId::of::<keys::ApiKeys>),
+        inherits_auth: false,
+        takes_caller: false,
+        extracts: false,
+        takes_session: false,
+        takes_user: false,
+        handler: ::core::concat!(::core::module_path!(), "::hooks"),
+        file: ::core::file!(),
+        line: ::core::line!(),
+        attributes: &[
+            ("auth", ::core::line!()),
+            ("cors", ::core::line!()),
+            ("csrf", ::core::line!()),
+            ("get", ::core::line!()),
+        ],
+    };
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for hooks
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
     {
-        const DESCRIPTION: __policy::Description = __policy::Description {
-            routes: &[("GET", "/hooks")],
-            policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Set(
-                    *cors_policy_of_hooks.spec(),
-                ),
-                auth: __POLICY_AUTH,
-                csrf: ::core::option::Option::Some(
-                    __policy::policy_core::csrf::CsrfPolicy::Origin,
-                ),
-                ..__policy::policy_core::route::RoutePolicy::PUBLIC
-            },
-            scheme: ::core::option::Option::Some(
-                ::core::any::TypeId::of::<keys::ApiKeys>,
-            ),
-            inherits_auth: false,
-            takes_caller: false,
-            extracts: false,
-            takes_session: false,
-            takes_user: false,
-            handler: ::core::concat!(::core::module_path!(), "::hooks"),
-            file: ::core::file!(),
-            line: ::core::line!(),
-            attributes: &[
-                ("auth", ::core::line!()),
-                ("cors", ::core::line!()),
-                ("csrf", ::core::line!()),
-                ("get", ::core::line!()),
-            ],
-        };
+        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,

@@ -15,29 +15,30 @@ struct find {}
 const _: () = ();
 const _: () = {
     use ::policy_server::codegen as __policy;
+    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
+        routes: &[("QUERY", "/orders")],
+        policy: __policy::policy_core::route::RoutePolicy {
+            auth: __policy::policy_core::auth::AuthPolicy::Public,
+            ..__policy::policy_core::route::RoutePolicy::PUBLIC
+        },
+        scheme: ::core::option::Option::None,
+        inherits_auth: false,
+        takes_caller: false,
+        extracts: true,
+        takes_session: false,
+        takes_user: false,
+        handler: ::core::concat!(::core::module_path!(), "::find"),
+        file: ::core::file!(),
+        line: ::core::line!(),
+        attributes: &[("auth", ::core::line!()), ("query", ::core::line!())],
+    };
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for find
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
         Db: __policy::StatePart<__PolicyState>,
     {
-        const DESCRIPTION: __policy::Description = __policy::Description {
-            routes: &[("QUERY", "/orders")],
-            policy: __policy::policy_core::route::RoutePolicy {
-                auth: __policy::policy_core::auth::AuthPolicy::Public,
-                ..__policy::policy_core::route::RoutePolicy::PUBLIC
-            },
-            scheme: ::core::option::Option::None,
-            inherits_auth: false,
-            takes_caller: false,
-            extracts: true,
-            takes_session: false,
-            takes_user: false,
-            handler: ::core::concat!(::core::module_path!(), "::find"),
-            file: ::core::file!(),
-            line: ::core::line!(),
-            attributes: &[("auth", ::core::line!()), ("query", ::core::line!())],
-        };
+        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
         const READS: ::core::option::Option<&'static ::core::primitive::str> = {
             #[allow(unused_imports)]
             use ::policy_server::codegen::ReadsAnyMediaType as _;

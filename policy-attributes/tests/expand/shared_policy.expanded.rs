@@ -16,35 +16,36 @@ const _: () = ();
 const _: () = {
     use ::policy_server::codegen as __policy;
     const cors_policy_of_shared: __policy::policy_core::cors::CorsPolicy = PARTNERS;
+    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
+        routes: &[("GET", "/shared")],
+        policy: __policy::policy_core::route::RoutePolicy {
+            cors: __policy::policy_core::route::Facet::Set(
+                *cors_policy_of_shared.spec(),
+            ),
+            auth: __policy::policy_core::auth::AuthPolicy::Public,
+            ..__policy::policy_core::route::RoutePolicy::PUBLIC
+        },
+        scheme: ::core::option::Option::None,
+        inherits_auth: false,
+        takes_caller: false,
+        extracts: false,
+        takes_session: false,
+        takes_user: false,
+        handler: ::core::concat!(::core::module_path!(), "::shared"),
+        file: ::core::file!(),
+        line: ::core::line!(),
+        attributes: &[
+            ("auth", ::core::line!()),
+            ("cors", ::core::line!()),
+            ("get", ::core::line!()),
+        ],
+    };
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for shared
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
     {
-        const DESCRIPTION: __policy::Description = __policy::Description {
-            routes: &[("GET", "/shared")],
-            policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::Set(
-                    *cors_policy_of_shared.spec(),
-                ),
-                auth: __policy::policy_core::auth::AuthPolicy::Public,
-                ..__policy::policy_core::route::RoutePolicy::PUBLIC
-            },
-            scheme: ::core::option::Option::None,
-            inherits_auth: false,
-            takes_caller: false,
-            extracts: false,
-            takes_session: false,
-            takes_user: false,
-            handler: ::core::concat!(::core::module_path!(), "::shared"),
-            file: ::core::file!(),
-            line: ::core::line!(),
-            attributes: &[
-                ("auth", ::core::line!()),
-                ("cors", ::core::line!()),
-                ("get", ::core::line!()),
-            ],
-        };
+        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
@@ -75,33 +76,34 @@ const _: () = ();
 const _: () = ();
 const _: () = {
     use ::policy_server::codegen as __policy;
+    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
+        routes: &[("GET", "/nobody")],
+        policy: __policy::policy_core::route::RoutePolicy {
+            cors: __policy::policy_core::route::Facet::None,
+            auth: __policy::policy_core::auth::AuthPolicy::Public,
+            ..__policy::policy_core::route::RoutePolicy::PUBLIC
+        },
+        scheme: ::core::option::Option::None,
+        inherits_auth: false,
+        takes_caller: false,
+        extracts: false,
+        takes_session: false,
+        takes_user: false,
+        handler: ::core::concat!(::core::module_path!(), "::nobody"),
+        file: ::core::file!(),
+        line: ::core::line!(),
+        attributes: &[
+            ("auth", ::core::line!()),
+            ("cors", ::core::line!()),
+            ("get", ::core::line!()),
+        ],
+    };
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for nobody
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
     {
-        const DESCRIPTION: __policy::Description = __policy::Description {
-            routes: &[("GET", "/nobody")],
-            policy: __policy::policy_core::route::RoutePolicy {
-                cors: __policy::policy_core::route::Facet::None,
-                auth: __policy::policy_core::auth::AuthPolicy::Public,
-                ..__policy::policy_core::route::RoutePolicy::PUBLIC
-            },
-            scheme: ::core::option::Option::None,
-            inherits_auth: false,
-            takes_caller: false,
-            extracts: false,
-            takes_session: false,
-            takes_user: false,
-            handler: ::core::concat!(::core::module_path!(), "::nobody"),
-            file: ::core::file!(),
-            line: ::core::line!(),
-            attributes: &[
-                ("auth", ::core::line!()),
-                ("cors", ::core::line!()),
-                ("get", ::core::line!()),
-            ],
-        };
+        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
