@@ -1,7 +1,9 @@
 //! What the server prints when it starts.
 
+use policy_core::Rule;
 use policy_server::ServerSettings;
 use policy_tests::{
+    http::Connection,
     log::Log,
     process::{ServerProcess, again, again_with_files, role, succeeds},
 };
@@ -80,4 +82,81 @@ async fn launch_logs_say_that_files_are_fewer_than_connections() {
         let named = |line: &String| line.contains("max_connections(401)") && line.contains("400");
         assert!(notices.iter().all(named), "{notices:?}");
     }
+}
+
+/// The error ends with a forged line.
+#[get("/motd")]
+#[auth(public)]
+async fn motd() -> Result<String, Problem> {
+    Err(Problem::internal("no such file\nlistening on http://192.0.2.1"))
+}
+
+/// What a process prints after its launch report, while it responds to one request.
+async fn printed(test: &str, role: &str, host: &str) -> String {
+    let process = ServerProcess::start(&mut again(test, role));
+    let mut connection = Connection::open(process.address).await;
+    connection.send(format!("GET /motd HTTP/1.1\r\nhost: {host}\r\n\r\n")).await;
+    let response = connection.response().await;
+    assert_eq!(response.problem(), (500, "handler.failed".to_owned()));
+    drop(connection);
+    process.terminate();
+    let (succeeded, rest) = process.ended();
+    assert!(succeeded, "{rest}");
+    rest
+}
+
+#[tokio::test]
+async fn errors_are_printed_in_development_if_the_program_has_no_subscriber() {
+    const NAME: &str =
+        "launch_reports::errors_are_printed_in_development_if_the_program_has_no_subscriber";
+    const EVENT: &str = "no such file\\nlistening on http://192.0.2.1";
+    if let Some(role) = role() {
+        if role == "subscriber" {
+            policy_tests::log::print("handler.");
+        }
+        return App::new(())
+            .routes(routes![motd])
+            .serve("127.0.0.1:0")
+            .await
+            .expect("an app that serves");
+    }
+    let alone = printed(NAME, "alone", "localhost").await;
+    let (_report, events) = alone.split_once('\n').expect("the line of the route");
+    let (time, event) = events.split_once("Z ").expect("a time");
+    assert_eq!(time.len(), "08:30:00".len(), "{time}");
+    let page = policy_core::Event::HandlerError.page();
+    assert_eq!(
+        event,
+        format!("ERROR handler.error: the handler returned an error see={page} error={EVENT}\n")
+    );
+    let subscribed = printed(NAME, "subscriber", "localhost").await;
+    assert_eq!(subscribed.matches(EVENT).count(), 1, "{subscribed}");
+    assert!(subscribed.contains("\nERROR message="), "{subscribed}");
+}
+
+#[tokio::test]
+async fn a_deployment_without_a_subscriber_prints_one_notice_and_no_error() {
+    const NAME: &str =
+        "launch_reports::a_deployment_without_a_subscriber_prints_one_notice_and_no_error";
+    if let Some(role) = role() {
+        if role == "subscriber" {
+            policy_tests::log::print("handler.");
+        }
+        let app = App::new(()).public_origin("https://shop.example").routes(routes![motd]);
+        let server = app.bind("127.0.0.1:0").await.expect("an app that starts");
+        eprintln!("http://{}", server.local_addr());
+        return server.run().await.expect("a server that runs");
+    }
+    assert_eq!(
+        printed(NAME, "alone", "shop.example").await,
+        format!(
+            "notice: main: {} (app.subscriber-missing)\n  help: {}\n  see: {}\n",
+            Rule::SubscriberMissing.message(),
+            Rule::SubscriberMissing.help(),
+            Rule::SubscriberMissing.page(),
+        )
+    );
+    let subscribed = printed(NAME, "subscriber", "shop.example").await;
+    assert!(subscribed.starts_with("ERROR message="), "{subscribed}");
+    assert_eq!(subscribed.lines().count(), 1, "{subscribed}");
 }

@@ -1303,6 +1303,10 @@ entries! {
     OpenFiles Warning "app.open-files",
         "the process may open fewer files than the server takes connections, so further connections wait until others end",
         "raise the limit (`ulimit -n`, or `LimitNOFILE=` of a systemd unit), or lower `ServerSettings::max_connections`";
+    /// A program that receives none of its events.
+    SubscriberMissing Warning "app.subscriber-missing",
+        "the program has no `tracing` subscriber, so that nothing is logged, not even the error behind a 500",
+        "run `cargo add tracing-subscriber`, and make `tracing_subscriber::fmt::init();` the first line of `main`";
     /// TRACE is enabled.
     TraceOn Warning "app.trace-on",
         "TRACE is enabled, and its responses show clients the fields that proxies add to a request",

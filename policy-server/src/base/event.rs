@@ -16,7 +16,7 @@ macro_rules! log {
     (@ $event:ident, { $($field:tt)* }, $($text:tt)+) => {{
         const LEVEL: ::tracing::Level =
             $crate::base::event::level(::policy_core::Event::$event.level());
-        ::tracing::event!(
+        $crate::base::terminal::emit(|| ::tracing::event!(
             LEVEL,
             {
                 code = ::policy_core::Event::$event.code(),
@@ -24,7 +24,7 @@ macro_rules! log {
                 $($field)*
             },
             $($text)+
-        )
+        ))
     }};
 }
 pub(crate) use log;

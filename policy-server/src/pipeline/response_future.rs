@@ -21,7 +21,7 @@ use tracing::Span;
 use super::{dispatch::Started, gates::body::BodyProgress, respond::ResponsePolicy};
 use crate::{
     auth::{Commit, RequestAuth, Settled, session::HandlerOutcome},
-    base::{event::log, kept_timer::KeptTimer, problem::Problem, task},
+    base::{event::log, kept_timer::KeptTimer, problem::Problem, task, terminal::emit},
     handler::BoxFuture,
     observe::observation::Observation,
 };
@@ -328,7 +328,7 @@ impl Running {
         let refusal =
             if self.body.is_pending() { Refusal::BodyTimedOut } else { Refusal::HandlerTimedOut };
         self.span.record("code", refusal.code());
-        tracing::warn!(code = refusal.code(), "{}", refusal.title());
+        emit(|| tracing::warn!(code = refusal.code(), "{}", refusal.title()));
         Problem::from(refusal).into_response()
     }
 }

@@ -27,19 +27,21 @@ use std::{
     time::Duration,
 };
 
-use policy_core::{Event, head::OwnOrigin};
+use policy_core::{Event, Rule, head::OwnOrigin};
 use tokio::{
     runtime::Handle,
     sync::{Semaphore, mpsc},
     task::JoinSet,
     time::sleep,
 };
+use tracing::dispatcher::has_been_set;
 
 use crate::{
     auth::revocation_events::RevocationEvent,
     base::{
         error::{Error, StartProblem},
         event::log,
+        terminal,
     },
     build::report::{notices, report},
     pipeline::service::AppService,
@@ -217,6 +219,9 @@ impl Server {
         if app.own_origin == OwnOrigin::Development {
             // For the developer at the terminal; production uses the log.
             eprint!("{}", report(app, &self.listening(), &self.notices).unwrap_or_default());
+            terminal::print_events();
+        } else if !has_been_set() {
+            eprintln!("notice: {}", StartProblem::without_value(Rule::SubscriberMissing, "main"));
         }
         for line in self.listening() {
             tracing::info!(code = Event::Listening.code(), "{line}");

@@ -22,6 +22,7 @@ use super::{
     connection::Usage,
     pool::{Lease, Pool, SendError},
 };
+use crate::base::terminal::emit;
 
 /// A request as it is sent to the upstream.
 #[derive(Clone)]
@@ -192,13 +193,15 @@ impl Gateway {
 
     pub(super) fn failed(&self, refusal: Refusal, cause: &dyn fmt::Display, fate: Fate) -> Failure {
         let cause = cause.to_string();
-        tracing::warn!(
-            code = refusal.code(),
-            upstream = %self.mapping.upstream().authority(),
-            cause = %cause.escape_debug(),
-            "{}",
-            refusal.title()
-        );
+        emit(|| {
+            tracing::warn!(
+                code = refusal.code(),
+                upstream = %self.mapping.upstream().authority(),
+                cause = %cause.escape_debug(),
+                "{}",
+                refusal.title()
+            );
+        });
         Failure { refusal, fate }
     }
 }

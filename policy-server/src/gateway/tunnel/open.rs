@@ -29,7 +29,7 @@ use tokio::{
 
 use super::OpenTunnels;
 use crate::{
-    base::{problem::Problem, relay::relay, task},
+    base::{problem::Problem, relay::relay, task, terminal::emit},
     handler::upgrade::OpenStream,
     route::limits::Permit,
 };
@@ -140,6 +140,6 @@ impl OpenTunnels {
 
 fn unreachable(target: &TunnelTarget, error: &io::Error) -> Refusal {
     let refusal = Refusal::TunnelUnreachable;
-    tracing::warn!(code = refusal.code(), %target, %error, "{}", refusal.title());
+    emit(|| tracing::warn!(code = refusal.code(), %target, %error, "{}", refusal.title()));
     refusal
 }

@@ -25,7 +25,7 @@ use super::{
     pair::{Files, LOCATION, covers, in_file},
 };
 use crate::app::tls::Source;
-use crate::base::{error::StartProblem, event::log, timers};
+use crate::base::{error::StartProblem, event::log, terminal::emit, timers};
 
 /// How long reading the files may take until it is reported.
 const LONGEST_LOOK: Duration = Duration::from_secs(10);
@@ -151,7 +151,7 @@ impl Certificates {
                 self.reported.store(0, Ordering::Relaxed);
                 log!(CertificateReplaced);
                 for notice in notices {
-                    tracing::warn!(code = notice.code(), "{notice}");
+                    emit(|| tracing::warn!(code = notice.code(), "{notice}"));
                 }
             }
             Err(problems) => {
