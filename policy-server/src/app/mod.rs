@@ -478,6 +478,7 @@ impl<S> App<S> {
     /// | `route` | the path template of the route; absent without a route |
     /// | `status` | of the response; absent if the client was gone before there was one |
     /// | `code` | of a [`Problem`](crate::Problem): why the request failed |
+    /// | `cause`, `detail`, `origin` | of a refused request: the exact reason, and its `Origin` |
     /// | `bytes` | bytes of the response body that the connection took |
     /// | `duration_us` | from the request head to the end of the response |
     /// | `client` | its address, as rate limits see it |

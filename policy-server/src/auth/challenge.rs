@@ -12,7 +12,13 @@ use policy_core::{Refusal, head::Single, token::TokenError};
 use super::AuthService;
 use crate::{
     auth::session::CommitError,
-    base::{body::BodyRejection, escape::printable, event::log, log::Why, problem::Problem},
+    base::{
+        body::BodyRejection,
+        escape::printable,
+        event::log,
+        log::{Refused, Why},
+        problem::Problem,
+    },
 };
 
 /// Why a request is refused, and what the response states.
@@ -98,8 +104,8 @@ impl AuthService {
         headers: &HeaderMap,
         mut denied: Denied,
     ) -> Response {
-        self.note_denied(method, path, headers, &mut denied);
-        denied.into_response()
+        let refused = self.note_denied(method, path, headers, &mut denied);
+        Refused::note(refused, denied.into_response())
     }
 
     /// Logs the refusal and builds the problem, for a gate that redirects and challenges no client.
@@ -110,23 +116,30 @@ impl AuthService {
         headers: &HeaderMap,
         mut denied: Denied,
     ) -> Problem {
-        self.note_denied(method, path, headers, &mut denied);
-        denied.into_problem()
+        let refused = self.note_denied(method, path, headers, &mut denied);
+        denied.into_problem().refused(refused)
     }
 
-    fn note_denied(&self, method: &Method, path: &str, headers: &HeaderMap, denied: &mut Denied) {
+    fn note_denied(
+        &self,
+        method: &Method,
+        path: &str,
+        headers: &HeaderMap,
+        denied: &mut Denied,
+    ) -> Option<Refused> {
         let origin = Single::of(headers, &ORIGIN);
         let why = match denied.cause {
             Some(cause) => Why { cause: Some(cause.event()), detail: Some(cause.detail()) },
             None => Why { cause: None, detail: denied.explanation.as_deref().map(AsRef::as_ref) },
         };
-        self.refusals.refused(denied.refusal, why, method, path, origin);
+        let refused = self.refusals.refused(denied.refusal, why, method, path, origin);
         if self.is_development && denied.problem.is_none() {
             let explanation = denied.explanation.take().map(|explanation| *explanation);
             let explanation = explanation.or_else(|| denied.cause.map(TokenError::explanation));
             denied.problem = explanation
                 .map(|explanation| Box::new(Problem::from(denied.refusal).detail(explanation)));
         }
+        refused
     }
 }
 

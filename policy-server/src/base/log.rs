@@ -5,16 +5,25 @@ use std::{
     time::{Duration, Instant},
 };
 
+use axum_core::response::Response;
 use http::Method;
 use policy_core::{Event, Refusal, head::Single};
-use tracing::{Span, level_filters::LevelFilter};
+use tracing::{Level, Span, level_filters::LevelFilter};
+
+/// The target of the access log, by which operators filter.
+pub(crate) const ACCESS: &str = "policy::access";
 
 /// Logs refused requests, at most [`PER_SECOND`](LineLimit::PER_SECOND) a second. Text from clients is
 /// escaped.
 #[derive(Debug, Default)]
-pub(crate) struct RefusalLog(LineLimit);
+pub(crate) struct RefusalLog {
+    limit: LineLimit,
+    /// Whether the app has an access log, whose entries name refusals.
+    pub(crate) has_access_log: bool,
+}
 
 impl RefusalLog {
+    /// Logs a refusal, or returns it for the entry of its response in the access log.
     pub(crate) fn refused(
         &self,
         refusal: Refusal,
@@ -22,12 +31,22 @@ impl RefusalLog {
         method: &Method,
         path: &str,
         origin: Single<'_>,
-    ) {
+    ) -> Option<Refused> {
         if LevelFilter::current() < LevelFilter::INFO {
-            return;
+            return None;
         }
         Span::current().record("code", refusal.code());
-        let Some(suppressed) = self.0.admit(Instant::now()) else { return };
+        let origin = origin_text(origin);
+        let origin = cut(&origin);
+        if self.has_access_log && tracing::enabled!(target: ACCESS, Level::INFO) {
+            return Some(Refused {
+                refusal,
+                cause: why.cause,
+                detail: why.detail.map(Into::into),
+                origin: origin.into(),
+            });
+        }
+        let suppressed = self.limit.admit(Instant::now())?;
         tracing::info!(
             code = refusal.code(),
             status = refusal.status(),
@@ -35,10 +54,30 @@ impl RefusalLog {
             detail = why.detail,
             %method,
             path = %cut(path).escape_debug(),
-            origin = %cut(&origin_text(origin)),
+            %origin,
             suppressed,
             "request refused"
         );
+        None
+    }
+}
+
+/// A refusal in the extensions of its response, for the access log.
+#[derive(Clone, Debug)]
+pub(crate) struct Refused {
+    pub(crate) refusal: Refusal,
+    pub(crate) cause: Option<Event>,
+    pub(crate) detail: Option<Box<str>>,
+    pub(crate) origin: Box<str>,
+}
+
+impl Refused {
+    /// The response with the refusal, if there is one.
+    pub(crate) fn note(refused: Option<Self>, mut response: Response) -> Response {
+        if let Some(refused) = refused {
+            response.extensions_mut().insert(refused);
+        }
+        response
     }
 }
 

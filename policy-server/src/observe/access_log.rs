@@ -11,19 +11,17 @@ use std::{
 use axum_core::{body::Body, response::Response};
 use http::{Method, Request, StatusCode, Version};
 use http_body::Body as HttpBody;
+use policy_core::Event;
 use tracing::Level;
 
 use crate::{
     base::{
         body::{BodyObserver, ObservedBody, Polled},
-        log::cut,
+        log::{ACCESS, Refused, cut},
         problem,
     },
     observe::request_id::RequestId,
 };
-
-/// The target that operators filter by.
-const TARGET: &str = "policy::access";
 
 /// The entry of a response. It is written on drop: the response is then complete, or never will be.
 #[derive(Debug)]
@@ -37,6 +35,7 @@ pub(crate) struct Line {
     route: Option<Arc<str>>,
     status: Option<StatusCode>,
     code: Option<Cow<'static, str>>,
+    refused: Option<Refused>,
     bytes: u64,
     is_complete: bool,
 }
@@ -48,7 +47,7 @@ impl Line {
         client: Option<IpAddr>,
         id: Option<RequestId>,
     ) -> Option<Self> {
-        if !tracing::enabled!(target: TARGET, Level::INFO) {
+        if !tracing::enabled!(target: ACCESS, Level::INFO) {
             return None;
         }
         Some(Self {
@@ -61,6 +60,7 @@ impl Line {
             route: None,
             status: None,
             code: None,
+            refused: None,
             bytes: 0,
             is_complete: false,
         })
@@ -73,20 +73,27 @@ impl Line {
     /// Records the response and follows its body to the end.
     pub(crate) fn answered(mut self, response: Response) -> Response {
         self.status = Some(response.status());
-        self.code = problem::code(&response);
+        self.refused = response.extensions().get().cloned();
+        // A redirect to the login page shows no problem.
+        let refused = self.refused.as_ref().map(|refused| refused.refusal.code().into());
+        self.code = problem::code(&response).or(refused);
         response.map(|body| Body::new(ObservedBody::new(body, self)))
     }
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
+        let refused = self.refused.as_ref();
         tracing::info!(
-            target: TARGET,
+            target: ACCESS,
             method = %self.method,
             path = %self.path.escape_debug(),
             route = self.route.as_deref(),
             status = self.status.map(|status| status.as_u16()),
             code = self.code.as_deref(),
+            cause = refused.and_then(|refused| refused.cause).map(Event::code),
+            detail = refused.and_then(|refused| refused.detail.as_deref()),
+            origin = refused.map(|refused| tracing::field::display(&refused.origin)),
             bytes = self.bytes,
             duration_us = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX),
             client = self.client.map(tracing::field::display),

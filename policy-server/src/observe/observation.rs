@@ -64,6 +64,10 @@ impl Observing {
         Self { decisions, candidate, is_wanted, ..self }
     }
 
+    pub(crate) fn has_access_log(&self) -> bool {
+        self.access_log
+    }
+
     /// Whether there is anything to observe. This is checked for each request.
     pub(crate) fn is_wanted(&self) -> bool {
         self.is_wanted

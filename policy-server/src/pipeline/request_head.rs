@@ -8,7 +8,10 @@ use policy_core::{Refusal, cache::ResponseFacts, cors::OriginDecision, head::Hea
 
 use super::{compiled_app::CompiledApp, respond::ResponsePolicy};
 use crate::{
-    base::{log::Why, problem::Problem},
+    base::{
+        log::{Refused, Why},
+        problem::Problem,
+    },
     client::Client,
     route::compiled_policy::CompiledRoutePolicy,
 };
@@ -42,8 +45,10 @@ impl RequestHead<'_> {
     /// The response of a refusal, which is logged.
     pub(crate) fn problem(&self, refusal: Refusal) -> Response {
         let Self { app, head, .. } = *self;
-        app.auth.refusals.refused(refusal, Why::default(), head.method, head.path, head.origin);
-        Problem::from(refusal).into_response()
+        let refusals = &app.auth.refusals;
+        let refused =
+            refusals.refused(refusal, Why::default(), head.method, head.path, head.origin);
+        Refused::note(refused, Problem::from(refusal).into_response())
     }
 
     pub(crate) fn response_policy(

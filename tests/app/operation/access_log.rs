@@ -1,5 +1,6 @@
 //! One line for each response.
 
+use policy_server::tokens::SecretKey;
 use policy_tests::log::Log;
 
 use super::*;
@@ -73,6 +74,70 @@ async fn the_access_log_distinguishes_disconnected_and_served_clients() {
     assert_eq!(server.response(get("/stream")).await.text(), "begunrest");
     let line = lines(&log, 3).await.remove(2);
     assert_parts(&line, &["bytes=9", "is_complete=true"]);
+}
+
+#[get("/by-token")]
+#[auth(token)]
+async fn by_token() {}
+
+#[get("/by-session")]
+#[auth(session)]
+async fn by_session() {}
+
+/// The route is public, so that its extractor checks the request.
+#[post("/login")]
+#[auth(public)]
+async fn login(_sessions: Sessions) {}
+
+/// Where the access log is not recorded, the event of the refusal is.
+#[tokio::test]
+async fn a_refused_request_is_one_event_with_its_reason() {
+    const FOREIGN: &str = "origin: https://evil.example";
+    for (target, has_entries) in [("", true), ("policy_server", false)] {
+        let (log, _guard) = Log::of(target);
+        let tokens = Tokens::hs256([("k", SecretKey::drawn([7; 32]))]).expect("a key");
+        let app = App::new(())
+            .sessions(Sessions::memory().login_page("/sign-in"))
+            .tokens(tokens)
+            .routes(routes![by_token, by_session, login])
+            .access_log();
+        let server = Running::start(app).await;
+        let cases: &[(String, u16, &[&str])] = &[
+            (
+                request("GET /nowhere", &[FOREIGN]),
+                404,
+                &["code=\"route.not-found\"", "origin=https://evil.example"],
+            ),
+            (
+                request("GET /by-token", &["authorization: Bearer x"]),
+                401,
+                &["code=\"auth.token-invalid\"", "cause=\"token.malformed\"", "origin=none"],
+            ),
+            (
+                request("GET /by-session", &["sec-fetch-mode: navigate"]),
+                303,
+                &["code=\"auth.credentials-missing\""],
+            ),
+            (
+                request("POST /login", &[FOREIGN]),
+                403,
+                &["code=\"csrf.origin\"", "origin=https://evil.example"],
+            ),
+        ];
+        for (index, (bytes, status, parts)) in cases.iter().enumerate() {
+            assert_eq!(server.response(bytes).await.status, *status, "{bytes}");
+            let events = |log: &Log| {
+                let mut events = log.with("INFO ");
+                events.retain(|line| !line.contains("server.listening"));
+                Some(events).filter(|events| events.len() > index)
+            };
+            let events = log.until(events).await;
+            assert_eq!(events.len(), index + 1, "{events:?}");
+            let event = &events[index];
+            assert_parts(event, parts);
+            assert_eq!(event.contains(" is_complete="), has_entries, "{event}");
+        }
+    }
 }
 
 #[tokio::test]

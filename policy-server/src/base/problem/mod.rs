@@ -27,7 +27,7 @@ use serde::Serialize;
 
 pub(crate) use rejection::{is_text, of_text, rejection, unsupported};
 
-use crate::base::{escape::printable, event::log};
+use crate::base::{escape::printable, event::log, log::Refused};
 
 pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
 
@@ -342,6 +342,14 @@ impl Problem {
         }
     }
 
+    /// The problem of a refusal that the access log names.
+    pub(crate) fn refused(self, refused: Option<Refused>) -> Self {
+        match refused {
+            Some(refused) => self.change(|own| own.refused = Some(refused)),
+            None => self,
+        }
+    }
+
     /// The status of the response.
     pub fn status(&self) -> StatusCode {
         match &self.0 {
@@ -434,8 +442,12 @@ impl IntoResponse for Problem {
         if matches!(&self.0, Kind::Own(own) if own.is_uncacheable) {
             forbid_storing(headers);
         }
+        let refused = match &self.0 {
+            Kind::Listed(_) => None,
+            Kind::Own(own) => own.refused.clone(),
+        };
         response.extensions_mut().insert(Shown(self));
-        response
+        Refused::note(refused, response)
     }
 }
 

@@ -8,6 +8,8 @@ use policy_core::Refusal;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Map, Value};
 
+use crate::base::log::Refused;
+
 /// The members that have their own method (RFC 9457 3.1, and `code`).
 pub(super) const RESERVED: [&str; 6] = ["type", "title", "status", "code", "detail", "instance"];
 
@@ -27,6 +29,8 @@ pub(super) struct Own {
     pub(super) retry_after: Option<u64>,
     /// Whether no cache may store it, since it depends on what a shared cache does not know.
     pub(super) is_uncacheable: bool,
+    /// For the access log, if a gate found the problem.
+    pub(super) refused: Option<Refused>,
 }
 
 impl Own {
@@ -41,6 +45,7 @@ impl Own {
             is_uncacheable: false,
             members: Map::new(),
             retry_after: None,
+            refused: None,
         }
     }
 
