@@ -19,7 +19,16 @@ macro_rules! chapters {
 
 chapters! {
     index "index.md";
+    extractors "how-to/extractors.md";
+    responses "how-to/responses.md";
+    errors "how-to/errors.md";
+    state "how-to/state.md";
+    modules "how-to/modules.md";
+    middleware "how-to/middleware.md";
+    background "how-to/background.md";
+    html "how-to/html.md";
     login "how-to/login.md";
+    passwords "how-to/passwords.md";
     pages "how-to/pages.md";
     single_page "how-to/single-page.md";
     machines "how-to/machines.md";
@@ -30,9 +39,9 @@ chapters! {
     http "how-to/http.md";
     databases "how-to/databases.md";
     lists "how-to/lists.md";
-    errors "how-to/errors.md";
     logs "how-to/logs.md";
     troubleshooting "troubleshooting.md";
+    skill "../skills/policy/SKILL.md";
     operation "how-to/operation.md";
     proxies "how-to/proxies.md";
     axum_words "how-to/axum.md";

@@ -194,6 +194,15 @@ fn links_between_pages_lead_somewhere() {
     assert!(seen > 100, "only {seen} links were seen");
 }
 
+/// The list of chapters for programs has the chapters of the summary, by the names of their pages.
+#[test]
+fn the_list_for_programs_has_every_chapter() {
+    let of = |name: &str| fs::read_to_string(chapters().join(name)).unwrap();
+    let of_summary = of("SUMMARY.md").replace(".md)", ".html)");
+    let linked = |text: &str| -> Vec<String> { targets(text).map(str::to_owned).collect() };
+    assert_eq!(linked(&of("llms.txt")), linked(&of_summary));
+}
+
 /// CONTRIBUTING.md has the command that changes the address everywhere.
 #[test]
 fn pages_name_the_addresses_of_the_manifest() {
