@@ -56,6 +56,11 @@ async fn unreadable_responses_are_not_shown() {
     let script = page.fetch(&net, Fetch::script("https://api.shop.example/prices?cb=a")).await;
     let expected = "the page got no response but a script, which ran: ask for `script()`";
     assert_eq!(words(|| script.status()), expected);
+    let hidden = Fetch::get("https://api.shop.example/catalogue").mode(Mode::NoCors);
+    let hidden = page.fetch(&net, hidden).await;
+    let expected = "the browser hides the status from the page, which sees 0: ask for \
+                    `response().status`";
+    assert_eq!(words(|| hidden.status()), expected);
     let lamps = page.fetch(&net, Fetch::get("https://api.shop.example/catalogue")).await;
     assert_eq!(words(|| lamps.tab()), "the page got no document but a response of status 200");
     let found = words(|| lamps.json::<u8>());

@@ -30,5 +30,5 @@ async fn no_cors_responses_are_opaque() {
     let lamps = Fetch::get("https://api.shop.example/catalogue").mode(Mode::NoCors);
     let opaque = page.fetch(&net, lamps).await;
     assert_eq!(opaque.response().kind, ResponseType::Opaque);
-    assert_eq!((opaque.status(), opaque.text()), (0, ""));
+    assert_eq!((opaque.response().status, opaque.text()), (0, ""));
 }

@@ -1,6 +1,6 @@
 //! The result of a load.
 
-use http::{HeaderMap, header::SET_COOKIE};
+use http::{HeaderMap, StatusCode, header::SET_COOKIE};
 use policy_browser::{Blocked, Outcome, Response, Sent, ServerResponse, State, WithheldCookie};
 use serde::de::DeserializeOwned;
 
@@ -66,15 +66,22 @@ impl Fetched {
         Self { browser, outcome, last }
     }
 
-    /// The status code; 0 if the browser hides it: for another origin in mode `no-cors`, and for a
-    /// redirect that is not followed.
+    /// The status code.
     ///
     /// # Panics
     ///
-    /// As [`response`](Self::response).
+    /// As [`response`](Self::response), and if the browser hides it, so that the page sees 0: for
+    /// another origin in mode `no-cors`, and for a redirect that is not followed.
     #[track_caller]
-    pub fn status(&self) -> u16 {
-        self.response().status
+    #[expect(clippy::panic, reason = "a panic shows the response to the test")]
+    pub fn status(&self) -> StatusCode {
+        match StatusCode::from_u16(self.response().status) {
+            Ok(status) => status,
+            Err(_) => panic!(
+                "the browser hides the status from the page, which sees 0: ask for \
+                 `response().status`"
+            ),
+        }
     }
 
     /// The first field of that name that the page may read and that is visible ASCII.

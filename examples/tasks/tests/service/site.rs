@@ -77,7 +77,7 @@ pub(crate) fn path(of: &str, value: &Value) -> String {
 /// Status and code of a refusal.
 pub(crate) fn refused(response: &Fetched) -> (u16, String) {
     let problem: Value = response.json();
-    (response.status(), problem["code"].as_str().unwrap_or_default().to_owned())
+    (response.status().as_u16(), problem["code"].as_str().unwrap_or_default().to_owned())
 }
 
 /// The result of `refused` for this status and code.

@@ -101,7 +101,9 @@ pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt:
     let read =
         if exchange.is_readable() { "the page reads it" } else { "the page does not read it" };
     match exchange.status() {
-        Some(status) => writeln!(f, "  got       status {status}, {ran}, {read}")?,
+        Some(status) => {
+            writeln!(f, "  got       status {}, {ran}, {read}", status.as_u16())?;
+        }
         None => writeln!(f, "  got       no response: the request was not sent")?,
     }
     let sent = exchange.sent.as_ref().and_then(|(node, _)| node.sent());

@@ -2,7 +2,7 @@
 
 use std::{fmt, rc::Rc};
 
-use http::{HeaderMap, header::COOKIE};
+use http::{HeaderMap, StatusCode, header::COOKIE};
 use policy_browser::{Blocked, Fetch, Mode, Reason};
 use policy_manifest::engine::Engine;
 
@@ -98,8 +98,8 @@ impl Exchange<'_> {
     }
 
     /// The status of the response, whether or not the page may see it.
-    pub fn status(&self) -> Option<u16> {
-        Some(self.reply()?.status)
+    pub fn status(&self) -> Option<StatusCode> {
+        StatusCode::from_u16(self.reply()?.status).ok()
     }
 
     /// The headers of the response, whether or not the page may see them.

@@ -40,7 +40,7 @@ fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
         return Verdict::Silent;
     }
     let is_refused =
-        !exchange.handler_ran() && exchange.status().is_none_or(|status| status >= 400);
+        !exchange.handler_ran() && exchange.status().is_none_or(|status| status.as_u16() >= 400);
     Verdict::unless(!is_refused, || Fault {
         expected: "a refusal: the route is isolated, and nothing lets this page load it".to_owned(),
         seen: match exchange.handler_ran() {

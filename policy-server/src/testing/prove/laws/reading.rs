@@ -83,7 +83,7 @@ fn sound(exchange: &Exchange<'_>) -> Verdict {
 
 /// Granted responses can be read, if they succeed.
 fn complete(exchange: &Exchange<'_>) -> Verdict {
-    if exchange.status().is_some_and(|status| status >= 400) {
+    if exchange.status().is_some_and(|status| status.as_u16() >= 400) {
         return Verdict::Silent;
     }
     readable(exchange)
@@ -91,7 +91,7 @@ fn complete(exchange: &Exchange<'_>) -> Verdict {
 
 /// Granted responses can be read, if they fail.
 fn errors(exchange: &Exchange<'_>) -> Verdict {
-    if exchange.status().is_none_or(|status| status < 400) {
+    if exchange.status().is_none_or(|status| status.as_u16() < 400) {
         return Verdict::Silent;
     }
     readable(exchange)
@@ -104,7 +104,8 @@ fn readable(exchange: &Exchange<'_>) -> Verdict {
     if !is_shared || is_mixed {
         return Verdict::Silent;
     }
-    let status = exchange.status().map_or_else(String::new, |status| format!(" (status {status})"));
+    let status = exchange.status().map(|status| format!(" (status {})", status.as_u16()));
+    let status = status.unwrap_or_default();
     let End::Readable(fields) = exchange.end() else {
         return Verdict::Broken(Fault {
             expected: format!("the page reads the response{status}: {}", granted(exchange)),
