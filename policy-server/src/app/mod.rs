@@ -147,6 +147,8 @@ pub(crate) struct AppParts {
     pub(crate) clock: Clock,
     pub(crate) random: Random,
     pub(crate) proxies: Option<TrustedProxies>,
+    /// Whether a test runs the app, whose keys may end with the process.
+    pub(crate) is_tested: bool,
 }
 
 impl AppParts {
@@ -192,6 +194,7 @@ impl<S: Send + Sync + 'static> App<S> {
             clock: Clock::system(),
             random: Random::system(),
             proxies: None,
+            is_tested: false,
         };
         Self { parts, state: PhantomData }
     }

@@ -131,6 +131,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     problems.extend(app.tokens.iter().flat_map(|tokens| tokens.problems(own_text(&own_origin))));
     if let OwnOrigin::Public(origin) = &own_origin
         && !origin.is_loopback()
+        && !app.is_tested
         && app.tokens.as_ref().is_some_and(TokenSettings::has_keys_of_development)
     {
         problems.push(StartProblem::without_value(Rule::KeysOfDevelopment, "App::tokens"));

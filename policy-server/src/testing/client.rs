@@ -83,7 +83,8 @@ impl<S> App<S> {
     /// If the app has problems, with all of them.
     #[track_caller]
     #[expect(clippy::panic, reason = "a test stops with the words of the errors")]
-    pub fn into_service(self) -> AppService {
+    pub fn into_service(mut self) -> AppService {
+        self.parts.is_tested = true;
         match build::compile(self.parts).and_then(Plan::in_memory) {
             Ok(service) => service,
             Err(error) => panic!("{error}"),

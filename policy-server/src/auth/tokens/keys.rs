@@ -163,7 +163,7 @@ impl TokenKeys {
 
     /// A key that is drawn now and ends with the process, for development: no file is needed, and no
     /// token outlives a restart. An app with a public origin does not start with it, except on loopback
-    /// (`token.keys-of-development`).
+    /// (`token.keys-of-development`); in tests it does.
     ///
     /// ```
     /// use policy_server::{App, Tokens, tokens::TokenKeys};

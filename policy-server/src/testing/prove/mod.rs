@@ -269,6 +269,7 @@ fn prepared(app: AppParts) -> (Declared, AppService) {
 }
 
 fn probed(mut app: AppParts) -> Result<AppService, Error> {
+    app.is_tested = true;
     app.clock = Clock::at(NOW);
     app.sessions = app.sessions.map(crate::auth::session::SessionSettings::forgetful);
     app.tokens = app.tokens.map(crate::auth::tokens::TokenSettings::forgetful);

@@ -211,17 +211,18 @@ fn a_line_that_is_none_is_named_and_not_quoted() {
     assert!(text.contains("tokens: /no/such/file: "), "{text}");
 }
 
-/// Apps with such keys start in development and on loopback, and not where others could get the
-/// tokens.
+/// Apps with such keys start in development, on loopback and in tests, and not where others could get
+/// the tokens.
 #[test]
 fn keys_of_development_are_for_development() {
-    let start = |origin: Option<&str>| {
+    let app = |origin: Option<&str>| {
         let keys = TokenKeys::development().unwrap();
         let app = crate::App::new(()).tokens(crate::Tokens::signed_with(keys));
-        origin.into_iter().fold(app, crate::App::public_origin).check()
+        origin.into_iter().fold(app, crate::App::public_origin)
     };
-    assert!(start(None).is_ok());
-    assert!(start(Some("https://localhost:8443")).is_ok());
-    let refused = start(Some("https://api.example")).unwrap_err().to_string();
+    assert!(app(None).check().is_ok());
+    assert!(app(Some("https://localhost:8443")).check().is_ok());
+    let refused = app(Some("https://api.example")).check().unwrap_err().to_string();
     assert!(refused.contains("(token.keys-of-development)"), "{refused}");
+    drop(app(Some("https://api.example")).test());
 }
