@@ -201,7 +201,7 @@ impl Invalid {
         self
     }
 
-    /// Adds the errors to a problem.
+    /// Adds the errors to a problem, whose title says what they have in common.
     pub(crate) fn list_in(&self, problem: Problem) -> Problem {
         let problem = problem.with("errors", &self.faults);
         match self.unlisted {

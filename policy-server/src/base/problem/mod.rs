@@ -480,6 +480,12 @@ impl fmt::Display for Problem {
         if let Some(detail) = &own.detail {
             write!(f, ": {}", printable(detail))?;
         }
+        for (place, detail) in render::faults(own) {
+            match place {
+                "" => write!(f, ": {}", printable(detail))?,
+                place => write!(f, ": `{}` {}", printable(place), printable(detail))?,
+            }
+        }
         Ok(())
     }
 }

@@ -96,7 +96,7 @@ fn append(text: &mut String, more: fmt::Arguments<'_>) {
 }
 
 /// The entries of `errors` (RFC 9457 3): location and detail.
-fn faults(problem: &Own) -> impl Iterator<Item = (&str, &str)> {
+pub(super) fn faults(problem: &Own) -> impl Iterator<Item = (&str, &str)> {
     let errors = problem.members.get("errors").and_then(Value::as_array);
     errors.into_iter().flatten().filter_map(|fault| {
         let member = |name| fault.get(name).and_then(Value::as_str);

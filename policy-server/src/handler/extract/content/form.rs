@@ -84,8 +84,7 @@ impl FormRejection {
             Self::MediaType => Problem::from(Refusal::MediaType)
                 .detail("expected a body with content-type `application/x-www-form-urlencoded`"),
             Self::Mismatch(mismatch) => {
-                let problem = Problem::from(Refusal::FormInvalid).detail(mismatch.to_string());
-                mismatch.fault().in_fields().list_in(problem)
+                mismatch.fault().in_fields().list_in(Problem::from(Refusal::FormInvalid))
             }
             Self::Body(rejection) => rejection.problem(),
         }
@@ -194,7 +193,7 @@ mod tests {
         let shown = extract(Method::POST, "/", "text/plain", "page=3").await;
         assert!(shown.starts_with("415") && shown.contains("request.media-type"), "{shown}");
         let shown = extract(Method::POST, "/", FORM, "page=x").await;
-        let wanted = "(request.form-invalid): `page`: invalid digit found in string";
+        let wanted = "(request.form-invalid): `page` invalid digit found in string";
         assert!(shown.starts_with("422") && shown.ends_with(wanted), "{shown}");
     }
 

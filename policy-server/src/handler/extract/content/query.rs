@@ -67,8 +67,7 @@ impl QueryRejection {
     }
 
     pub(super) fn problem(&self) -> Problem {
-        let problem = Problem::from(Refusal::QueryInvalid).detail(self.0.to_string());
-        self.0.fault().in_fields().list_in(problem)
+        self.0.fault().in_fields().list_in(Problem::from(Refusal::QueryInvalid))
     }
 }
 
