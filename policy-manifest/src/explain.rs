@@ -32,7 +32,8 @@ pub struct Explanation {
     pub page: Option<&'static str>,
     /// The most similar request that is let through, if this one, or its preflight, is not.
     pub nearest: Option<Nearest>,
-    /// The smallest edit of the policy by which this request and its preflight are let through.
+    /// The smallest edit of the policy by which this request and its preflight are let through; `None`
+    /// if the request only has to present a credential.
     pub edit: Option<Edit>,
 }
 
@@ -114,13 +115,14 @@ pub fn explain(
     let gates = gates.collect();
     let is_let_through =
         decision.refusal().is_none() && !matches!(unsent, Some(Unsent::PreflightRefused(_)));
-    let (nearest, edit) = match is_let_through {
-        true => (None, None),
-        false => (
-            nearest::of(manifest, &engine, request, caller),
-            edit::of(manifest, sources, request, caller),
-        ),
-    };
+    let (mut nearest, mut edit) = (None, None);
+    if !is_let_through {
+        nearest = nearest::of(manifest, &engine, request, caller);
+        // An edit would open the route to callers without that credential.
+        if !nearest.as_ref().is_some_and(|nearest| nearest.needs_credential) {
+            edit = edit::of(manifest, sources, request, caller);
+        }
+    }
     let page = seen_by_page(request, own, &decision, unsent);
     Ok(Explanation { decision, unsent, route: place, gates, page, nearest, edit })
 }

@@ -19,6 +19,8 @@ pub struct Nearest {
     pub request: Request<()>,
     /// The sender of the request.
     pub caller: RequestCredentials,
+    /// Whether it lacks a valid credential, or nothing but its CSRF token.
+    pub(super) needs_credential: bool,
 }
 
 /// Changes the parts that the gates refuse, one after the other. The engine confirms the result.
@@ -29,12 +31,23 @@ pub(super) fn of(
     caller: &RequestCredentials,
 ) -> Option<Nearest> {
     let own = manifest.app.public_origin.as_deref();
-    let mut near = Nearest { steps: Vec::new(), request: request.clone(), caller: caller.clone() };
+    let mut near = Nearest {
+        steps: Vec::new(),
+        request: request.clone(),
+        caller: caller.clone(),
+        needs_credential: false,
+    };
+    let mut refusals = Vec::new();
     // More steps than there are gates would be a cycle.
     for _ in 0..12 {
         match is_let_through(engine, own, &near.request, &near.caller) {
-            Ok(()) => return (!near.steps.is_empty()).then_some(near),
+            Ok(()) => {
+                near.needs_credential = refusals.iter().any(|refusal| is_of_credential(*refusal))
+                    || refusals == [Refusal::CsrfToken];
+                return (!near.steps.is_empty()).then_some(near);
+            }
             Err(refusal) => {
+                refusals.push(refusal);
                 let step = near.mend(manifest, engine, refusal)?;
                 if near.steps.contains(&step) {
                     return None;
@@ -91,13 +104,7 @@ impl Nearest {
                 self.set(HeaderName::from_static(csrf::HEADER), "token-of-the-session")?;
                 Some("send the CSRF token of the session in `X-CSRF-Token`".to_owned())
             }
-            Refusal::CredentialsMissing
-            | Refusal::TokenInvalid
-            | Refusal::TokenExpired
-            | Refusal::TicketInvalid
-            | Refusal::CredentialInvalid
-            | Refusal::AuthorizationMalformed
-            | Refusal::CredentialsUnchecked => self.log_in(manifest, &route?),
+            refusal if is_of_credential(refusal) => self.log_in(manifest, &route?),
             Refusal::RightsMissing => self.add_rights(&route?),
             Refusal::LoginTooOld => {
                 let login = self.login()?;
@@ -193,6 +200,20 @@ impl Nearest {
             _ => None,
         })
     }
+}
+
+/// Whether a request is refused for lack of a valid credential.
+fn is_of_credential(refusal: Refusal) -> bool {
+    matches!(
+        refusal,
+        Refusal::CredentialsMissing
+            | Refusal::TokenInvalid
+            | Refusal::TokenExpired
+            | Refusal::TicketInvalid
+            | Refusal::CredentialInvalid
+            | Refusal::AuthorizationMalformed
+            | Refusal::CredentialsUnchecked
+    )
 }
 
 /// An origin that the policy of a route grants, with credentials if the request depends on the

@@ -125,6 +125,7 @@ fn missing_credentials_are_named_in_order() {
     let found =
         explained(&request("POST", "/orders", &[("origin", APP)]), &RequestCredentials::default());
     let steps = found.nearest.unwrap().steps;
+    assert!(found.edit.is_none(), "{:?}", found.edit);
     assert_eq!(
         steps,
         [
@@ -135,6 +136,24 @@ fn missing_credentials_are_named_in_order() {
     let asked: Vec<_> =
         found.gates.iter().filter(|gate| gate.verdict.is_some()).map(|gate| gate.gate).collect();
     assert!(asked.contains(&Gate::Authorize) && !asked.contains(&Gate::Limits), "{asked:?}");
+}
+
+/// An edit would open the route to everybody, or to pages without the token.
+#[test]
+fn no_edit_takes_the_place_of_a_credential() {
+    let nobody = RequestCredentials::default();
+    for (fields, caller) in [
+        (vec![], nobody.clone()),
+        (vec![("origin", "https://evil.example")], nobody),
+        (vec![("origin", APP), COOKIE], user(&["staff"], 0)),
+    ] {
+        let found = explained(&request("POST", "/orders", &fields), &caller);
+        assert!(found.nearest.is_some() && found.edit.is_none(), "{fields:?}: {:?}", found.edit);
+    }
+    // What the credential lacks may be missing in the policy.
+    let found = explained(&request("POST", "/orders", &[("origin", APP), COOKIE]), &user(&[], 0));
+    let steps = found.edit.unwrap().steps;
+    assert_eq!(steps, ["csrf: `origin`, which asks for no token", "auth: without roles"]);
 }
 
 #[test]
@@ -303,9 +322,8 @@ fn an_edit_for_head_leaves_a_policy_of_get_alone() {
                 of_staff.clone(),
             ));
         }
-        let sent = request("HEAD", "/page", &[]);
-        let found =
-            explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default()).unwrap();
+        let sent = request("HEAD", "/page", &[COOKIE]);
+        let found = explain(&manifest, &Sources::default(), &sent, &user(&[], 0)).unwrap();
         let changes = found.edit.unwrap().changes;
         changes.into_iter().flat_map(|change| change.methods).collect::<Vec<_>>()
     };

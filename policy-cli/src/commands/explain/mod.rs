@@ -23,7 +23,7 @@ use crate::{failure::Failure, input::InputArguments, output::Output};
 /// The request goes through the gates of the policy, and nowhere else: nothing is sent. The output says
 /// which gate decided and where it is written, which gates were not reached, what the page sees, the
 /// most similar request that is let through, and the smallest edit that would let this one through,
-/// with everything else that this edit opens.
+/// with everything else that this edit opens. It names no edit for a request that lacks a credential.
 ///
 /// A browser sends a preflight before some requests of pages, and programs do not: if only a browser
 /// would not send the request, the output has both decisions.
