@@ -12,7 +12,8 @@
 //!
 //! [`Page`] is a page of a list. With the feature `sse`, the module `sse` has streams of events.
 //!
-//! [`Json::etag`](crate::handler::extract::Json::etag) derives the tag from the bytes of the JSON.
+//! [`Json::etag`](crate::handler::extract::Json::etag) and [`Page::etag`] derive the tag from the bytes
+//! of the JSON.
 
 mod byte_ranges;
 mod page;

@@ -4,6 +4,7 @@ use axum_core::response::{IntoResponse, Response};
 use http::{HeaderValue, header::LINK};
 use serde::Serialize;
 
+use super::ETag;
 use crate::{base::problem::Problem, handler::extract::json_answer};
 
 /// A page of a list, made by [`PageQuery::of`](crate::extract::PageQuery::of).
@@ -17,6 +18,7 @@ pub struct Page<T> {
     items: Vec<T>,
     next: Option<String>,
     link: Option<HeaderValue>,
+    has_etag: bool,
 }
 
 impl<T> Page<T> {
@@ -26,7 +28,33 @@ impl<T> Page<T> {
             let and = if query.is_empty() { "" } else { "&" };
             HeaderValue::try_from(format!("<?{query}{and}cursor={cursor}>; rel=\"next\"")).ok()
         });
-        Self { items, next, link }
+        Self { items, next, link, has_etag: false }
+    }
+
+    /// Adds a strong [`ETag`] of its JSON to the response, as
+    /// [`Json::etag`](crate::handler::extract::Json::etag) does. A client that already has the page
+    /// gets 304.
+    ///
+    /// ```
+    /// use policy_server::{extract::PageQuery, prelude::*, response::Page};
+    ///
+    /// #[get("/orders")]
+    /// #[auth(public)]
+    /// async fn orders(page: PageQuery<u64>) -> Result<Page<u64>, Problem> {
+    ///     Ok(page.of(vec![1, 2], |order| *order)?.etag())
+    /// }
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// let client = App::new(()).routes(routes![orders]).test();
+    /// let first = client.get("/orders").send().await;
+    /// let etag = first.header("etag").unwrap();
+    /// let again = client.get("/orders").header("if-none-match", etag).send().await;
+    /// assert_eq!(again.status(), 304);
+    /// # });
+    /// ```
+    #[must_use]
+    pub fn etag(self) -> Self {
+        Self { has_etag: true, ..self }
     }
 
     /// The rows.
@@ -50,7 +78,11 @@ impl<T: Serialize> IntoResponse for Page<T> {
     fn into_response(self) -> Response {
         let body = Body { items: &self.items, next: self.next.as_deref() };
         match serde_json::to_vec(&body) {
-            Ok(body) => (self.link.map(|link| [(LINK, link)]), json_answer(body)).into_response(),
+            Ok(body) => {
+                let etag = self.has_etag.then(|| ETag::of_content(&body));
+                let link = self.link.map(|link| [(LINK, link)]);
+                (etag, link, json_answer(body)).into_response()
+            }
             Err(error) => Problem::internal(error).into_response(),
         }
     }
