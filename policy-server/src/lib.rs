@@ -317,7 +317,7 @@ pub mod policy {
 /// Sessions: their settings, and the session of a request. Handlers use [`Session`]
 /// and [`Sessions`].
 pub mod session {
-    pub use policy_core::session::DataError;
+    pub use policy_core::session::{DataError, Names};
 
     pub use crate::{
         auth::session::{Handle, SameSite, SessionSettings, days, hours, minutes},

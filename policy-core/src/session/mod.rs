@@ -12,6 +12,6 @@ pub use commit::{CommitPlan, Draft, Row, plan};
 pub use data::{Data, DataChange, DataError};
 pub use effects::{Effects, HandlerOutcome, PrivilegeChange};
 pub use id::{Handle, HandleError, SessionId, SessionKey};
-pub use record::{Identity, Record};
+pub use record::{Identity, Names, Record};
 pub use successor::SuccessorKey;
 pub use timings::{Lifetime, Renewal, Timings};

@@ -33,16 +33,42 @@ impl Identity {
 
     /// Sets the roles.
     #[must_use]
-    pub fn roles<T: Into<Box<str>>>(mut self, roles: impl IntoIterator<Item = T>) -> Self {
-        self.roles = roles.into_iter().map(Into::into).collect();
+    pub fn roles(mut self, roles: impl Names) -> Self {
+        self.roles = roles.into_names();
         self
     }
 
     /// Sets the scopes.
     #[must_use]
-    pub fn scopes<T: Into<Box<str>>>(mut self, scopes: impl IntoIterator<Item = T>) -> Self {
-        self.scopes = scopes.into_iter().map(Into::into).collect();
+    pub fn scopes(mut self, scopes: impl Names) -> Self {
+        self.scopes = scopes.into_names();
         self
+    }
+}
+
+/// Names of roles or scopes: anything that iterates over texts.
+///
+/// ```
+/// use policy_core::session::Identity;
+///
+/// let of_user = vec!["admin".to_owned()];
+/// let ada = Identity::new("ada").roles(&of_user);
+/// assert_eq!(ada, Identity::new("ada").roles(["admin"]));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a list of names",
+    label = "write a list, such as `[\"admin\"]`"
+)]
+pub trait Names {
+    /// The names, in their order.
+    fn into_names(self) -> Box<[Box<str>]>;
+}
+
+// Otherwise the compiler would advise to write `"admin".chars()`.
+#[diagnostic::do_not_recommend]
+impl<I: IntoIterator<Item: AsRef<str>>> Names for I {
+    fn into_names(self) -> Box<[Box<str>]> {
+        self.into_iter().map(|name| name.as_ref().into()).collect()
     }
 }
 

@@ -21,6 +21,12 @@ async fn maybe(me: Option<Principal>) {}
 #[auth(session | token, optional)]
 async fn optional(method: Method, me: Principal) {}
 
+#[post("/login")]
+#[auth(public)]
+async fn login(sessions: Sessions) -> Result<(), Problem> {
+    Ok(sessions.login(Identity::new("ada").roles("admin")).await?)
+}
+
 fn main() {
-    let _ = App::new(()).routes(routes![public, tuple, maybe, optional]);
+    let _ = App::new(()).routes(routes![public, tuple, maybe, optional, login]);
 }

@@ -70,9 +70,7 @@ impl Verified {
             return Identity::clone(identity);
         }
         let claims = self.claims();
-        Identity::new(claims.subject())
-            .scopes(claims.scopes())
-            .roles(claims.roles().map(Cow::into_owned))
+        Identity::new(claims.subject()).scopes(claims.scopes()).roles(claims.roles())
     }
 
     /// A name in the token, in the form that revocations use.
