@@ -10,6 +10,7 @@ async fn hello(name: String) -> String {
 
 #[tokio::main]
 async fn main() -> Result<(), Report> {
+    tracing_subscriber::fmt::init();
     App::new(()).routes(routes![hello]).serve("127.0.0.1:8080").await?;
     Ok(())
 }

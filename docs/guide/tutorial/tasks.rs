@@ -63,6 +63,7 @@ fn app() -> App<Tasks> {
 
 #[tokio::main]
 async fn main() -> Result<(), Report> {
+    tracing_subscriber::fmt::init();
     app().serve("127.0.0.1:8080").await?;
     Ok(())
 }

@@ -131,6 +131,7 @@ fn app(sessions: SessionSettings) -> App<Tasks> {
 // ANCHOR: main
 #[tokio::main]
 async fn main() -> Result<(), Report> {
+    tracing_subscriber::fmt::init();
     let setting = |name| std::env::var(name).ok();
     let store = setting("SESSION_STORE").unwrap_or("redb:sessions.redb".to_owned());
     let mut app = app(Sessions::from_url(store));
