@@ -210,8 +210,8 @@ macro_rules! access_methods {
         $crate::app::access::access_methods!($($parts)?, $of; csrf: $of);
     };
     ($($parts:ident)?, $of:literal; csrf: $of_csrf:literal) => {
-        #[doc = concat!("Who may call ", $of, ": callers that meet this requirement, through the")]
-        /// same gates as for a handler with the [attribute](macro@crate::auth).
+        #[doc = concat!("Admits the callers that meet this requirement to ", $of, ".")]
+        /// The gates are those of a handler with the [attribute](macro@crate::auth).
         #[track_caller]
         pub fn auth(mut self, requirement: $crate::AuthRequirement) -> Self {
             self.$($parts.)?policies.note("auth");
@@ -219,7 +219,7 @@ macro_rules! access_methods {
             self
         }
 
-        #[doc = concat!("Lets everybody call ", $of, ", without credentials.")]
+        #[doc = concat!("Admits everybody, without credentials, to ", $of, ".")]
         #[track_caller]
         pub fn public(mut self) -> Self {
             self.$($parts.)?policies.note("auth");
@@ -227,8 +227,8 @@ macro_rules! access_methods {
             self
         }
 
-        #[doc = concat!("The CSRF protection of ", $of_csrf, ", in place of the default, which is")]
-        /// strict; the value form of the [attribute](macro@crate::csrf).
+        #[doc = concat!("The CSRF protection of ", $of_csrf, ", in place of the strict default.")]
+        /// It is the value form of the [attribute](macro@crate::csrf).
         ///
         /// By default a request with an unsafe method and a session needs a page of this origin or of
         /// one that CORS grants with credentials, and the session's CSRF token.

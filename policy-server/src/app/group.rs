@@ -17,9 +17,9 @@ use crate::{
 /// A group of routes below one prefix.
 ///
 /// Its policy is the default of its routes. A route's own attribute replaces the group's policy
-/// completely, and the group's policy replaces that of the app; policies are never merged. The
-/// callers are a default of its mounts and proxies only: every handler states its own. CSRF
-/// protection is a default of handlers, too.
+/// completely, and the group's policy replaces that of the app; policies are never merged. Every
+/// handler states its callers: `#[auth(group)]` takes those of the group, which are also a default of
+/// its mounts and proxies. CSRF protection is a default of handlers, too.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -83,8 +83,8 @@ impl<S> Group<S> {
     }
     access_methods!(
         parts,
-        "its mounts and proxies that do not state their own; handlers always do";
-        csrf: "its handlers, mounts and proxies that do not state their own"
+        "its mounts and proxies, unless they state their own, and to its handlers with `#[auth(group)]`";
+        csrf: "its handlers, mounts and proxies, unless they state their own"
     );
 
     /// Adds handlers. A path `/` is the prefix itself.

@@ -267,8 +267,8 @@ impl<S> App<S> {
     }
     access_methods!(
         parts,
-        "the mounts, the proxies and the fallback that do not state their own; handlers always do";
-        csrf: "handlers, mounts, proxies and the fallback that do not state their own"
+        "mounts, proxies and the fallback, unless they state their own, and to handlers with `#[auth(group)]` whose group states none";
+        csrf: "handlers, mounts, proxies and the fallback, unless they state their own"
     );
 
     /// Enables sessions: routes can use `#[auth(session)]`, and handlers can take
