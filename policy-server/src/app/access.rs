@@ -161,8 +161,8 @@ pub(crate) struct HandlerCallers {
 }
 
 impl HandlerCallers {
-    /// Those of the handler, or of the nearest level outside if it inherits them. `None` if no level
-    /// states any.
+    /// What the handler states, or else, if it inherits, the nearest level outside of it. `None` if no
+    /// level states any.
     pub(crate) fn find(handler: &Description, group: Access, app: Access) -> Option<Self> {
         if !handler.inherits_auth {
             let (auth, scheme) = (handler.policy.auth, handler.scheme.map(|id| id()));

@@ -39,8 +39,8 @@ impl<S> Route<S> {
 /// when it checks a handler, and says what this state lacks. Otherwise it would take the state
 /// from the arguments of the handler, and report that two apps differ.
 #[diagnostic::on_unimplemented(
-    message = "`{E}`: this is not a handler for the state of this app, `{Self}` (handler.not-a-handler)",
-    label = "not a handler for this app",
+    message = "`{E}`: this is not a handler for the state of this app (handler.not-a-handler)",
+    label = "not a handler for an app with the state `{Self}`",
     note = "an argument takes the state as `State<{Self}>`"
 )]
 pub trait Serves<E, Via> {

@@ -18,7 +18,6 @@ pub(crate) mod sent_target;
 pub(crate) mod slot;
 pub(crate) mod stream_end;
 pub(crate) mod task;
-pub(crate) mod terminal;
 pub(crate) mod timers;
 #[cfg(any(feature = "asym", feature = "gateway", feature = "postgres", feature = "redis"))]
 pub(crate) mod tls_roots;

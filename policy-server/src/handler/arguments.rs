@@ -190,8 +190,8 @@ impl<S, Via, T: FromRequest<S, Via>> Extract<S, Via> for T {}
 
 /// `FromRef` with this crate's diagnostics: what [`State`](super::extract::State) takes.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}`: the state of this app is `{S}`, which has no such part (handler.state-part)",
-    label = "a handler takes `State<{Self}>`",
+    message = "`{Self}`: the state of this app has no such part (handler.state-part)",
+    label = "a handler takes `State<{Self}>`, and the state is `{S}`",
     note = "pass a `{Self}` to `App::new(..)`, or write `impl FromRef<{S}> for {Self}`"
 )]
 pub trait StatePart<S>: FromRef<S> {}

@@ -21,7 +21,12 @@ use tracing::Span;
 use super::{dispatch::Started, gates::body::BodyProgress, respond::ResponsePolicy};
 use crate::{
     auth::{Commit, RequestAuth, Settled, session::HandlerOutcome},
-    base::{event::log, kept_timer::KeptTimer, problem::Problem, task, terminal::emit},
+    base::{
+        event::{log, terminal::emit},
+        kept_timer::KeptTimer,
+        problem::Problem,
+        task,
+    },
     handler::BoxFuture,
     observe::observation::Observation,
 };

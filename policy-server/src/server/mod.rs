@@ -40,8 +40,7 @@ use crate::{
     auth::revocation_events::RevocationEvent,
     base::{
         error::{Error, StartProblem},
-        event::log,
-        terminal,
+        event::{log, terminal},
     },
     build::report::{notices, report},
     pipeline::service::AppService,

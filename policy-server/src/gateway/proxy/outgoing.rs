@@ -22,7 +22,7 @@ use super::{
     connection::Usage,
     pool::{Lease, Pool, SendError},
 };
-use crate::base::terminal::emit;
+use crate::base::event::terminal::emit;
 
 /// A request as it is sent to the upstream.
 #[derive(Clone)]

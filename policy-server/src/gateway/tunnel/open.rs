@@ -29,7 +29,7 @@ use tokio::{
 
 use super::OpenTunnels;
 use crate::{
-    base::{problem::Problem, relay::relay, task, terminal::emit},
+    base::{event::terminal::emit, problem::Problem, relay::relay, task},
     handler::upgrade::OpenStream,
     route::limits::Permit,
 };

@@ -25,7 +25,11 @@ use super::{
     pair::{Files, LOCATION, covers, in_file},
 };
 use crate::app::tls::Source;
-use crate::base::{error::StartProblem, event::log, terminal::emit, timers};
+use crate::base::{
+    error::StartProblem,
+    event::{log, terminal::emit},
+    timers,
+};
 
 /// How long reading the files may take until it is reported.
 const LONGEST_LOOK: Duration = Duration::from_secs(10);

@@ -1,5 +1,7 @@
 //! Log events of the catalogue.
 
+pub(crate) mod terminal;
+
 use policy_core::{CodePage, EventLevel};
 use tracing::field::{DisplayValue, display};
 
@@ -16,7 +18,7 @@ macro_rules! log {
     (@ $event:ident, { $($field:tt)* }, $($text:tt)+) => {{
         const LEVEL: ::tracing::Level =
             $crate::base::event::level(::policy_core::Event::$event.level());
-        $crate::base::terminal::emit(|| ::tracing::event!(
+        $crate::base::event::terminal::emit(|| ::tracing::event!(
             LEVEL,
             {
                 code = ::policy_core::Event::$event.code(),
