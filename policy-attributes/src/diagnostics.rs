@@ -12,7 +12,7 @@ use crate::nearest;
 /// Collects all errors, so that a user sees every mistake at once.
 #[derive(Default)]
 pub(crate) struct Diagnostics {
-    errors: Vec<Error>,
+    errors: Vec<(Rule, Error)>,
     warnings: Vec<Warning>,
 }
 
@@ -33,7 +33,7 @@ impl Diagnostics {
         value: impl Display,
         help: impl Display,
     ) {
-        self.errors.push(Error::new_spanned(at, text(rule, value, help)));
+        self.errors.push((rule, Error::new_spanned(at, text(rule, value, help))));
     }
 
     /// A word that an attribute does not accept; `possible` lists the accepted ones.
@@ -57,7 +57,7 @@ impl Diagnostics {
         value: impl Display,
         help: impl Display,
     ) {
-        self.errors.push(Error::new(at, text(rule, value, help)));
+        self.errors.push((rule, Error::new(at, text(rule, value, help))));
     }
 
     /// A syntax error of `syn`, optionally with a help text.
@@ -70,10 +70,8 @@ impl Diagnostics {
                 None => (&*found, Rule::Malformed.help()),
             };
             let page = Rule::Malformed.page();
-            Error::new(
-                error.span(),
-                format!("{message}: {found} ({code})\nhelp: {help}\nsee: {page}"),
-            )
+            let text = format!("{message}: {found} ({code})\nhelp: {help}\nsee: {page}");
+            (Rule::Malformed, Error::new(error.span(), text))
         }));
     }
 
@@ -82,7 +80,7 @@ impl Diagnostics {
     pub(crate) fn rule(&mut self, at: impl ToTokens, rule: Rule, value: &str) {
         let text = text(rule, value, rule.help());
         match rule.severity() {
-            Severity::Error => self.errors.push(Error::new_spanned(at, text)),
+            Severity::Error => self.errors.push((rule, Error::new_spanned(at, text))),
             Severity::Warning => {
                 let span = at.to_token_stream().span();
                 self.warnings.push(Warning { rule, text, span });
@@ -99,7 +97,7 @@ impl Diagnostics {
         help: &str,
     ) {
         let help = format!("{}\nhelp: {help}", rule.help());
-        self.errors.push(Error::new_spanned(at, text(rule, value, help)));
+        self.errors.push((rule, Error::new_spanned(at, text(rule, value, help))));
     }
 
     pub(crate) fn error_count(&self) -> usize {
@@ -108,7 +106,17 @@ impl Diagnostics {
 
     /// The errors as items.
     pub(crate) fn errors(&self) -> TokenStream {
-        self.errors.iter().map(Error::to_compile_error).collect()
+        self.errors.iter().map(|(_, error)| error.to_compile_error()).collect()
+    }
+
+    /// The rule, the text and the span of each error and warning.
+    #[cfg(feature = "manifest")]
+    pub(crate) fn found(self) -> impl Iterator<Item = (Rule, String, Span)> {
+        let errors =
+            self.errors.into_iter().map(|(rule, error)| (rule, error.to_string(), error.span()));
+        let warnings =
+            self.warnings.into_iter().map(|Warning { rule, text, span }| (rule, text, span));
+        errors.chain(warnings)
     }
 
     /// The warnings as items, below the conditions and `allow`s of the function they are about.

@@ -62,6 +62,44 @@ impl<'a> Endpoint<'a> {
         endpoint
     }
 
+    /// Adds its routes to a manifest and says where their policies are written. Returns the values
+    /// that are no literals.
+    #[cfg(feature = "manifest")]
+    pub(crate) fn declare(
+        &self,
+        manifest: &mut policy_manifest::Manifest,
+        sources: &mut policy_manifest::Sources,
+    ) -> Vec<TokenStream> {
+        use policy_core::{headers::HeadersPolicy, route::Level};
+        use policy_manifest::{
+            Auth, FacetSource, ManifestRoute, SourceLine, facet::FromPolicy as _,
+        };
+
+        let context = self.context();
+        let mut policy = ManifestRoute::handler("", [] as [&str; 0], Auth::Public);
+        policy.takes_session = context.takes_session;
+        policy.headers = Some(String::from_policy(&HeadersPolicy::DEFAULT, manifest));
+        let unseen = self.attributes.declare(&context, &mut policy, manifest);
+        let line_of = |span: Span| u32::try_from(span.start().line).unwrap_or(u32::MAX);
+        let decided = self.spans.iter().map(|(name, span)| {
+            let facet = if *name == "limit" { "limits" } else { name };
+            let (level, file) = (Level::Route, String::new());
+            (facet.to_owned(), FacetSource { level, file, line: line_of(*span) })
+        });
+        let decided: std::collections::BTreeMap<_, _> = decided.collect();
+        for (method, path) in &self.routes {
+            let key = format!("{method} {}", path.value());
+            let place = SourceLine { file: String::new(), line: line_of(self.sig.ident.span()) };
+            sources.handlers.insert(key.clone(), self.sig.ident.unraw().to_string());
+            sources.places.insert(key.clone(), place);
+            sources.decided.insert(key, decided.clone());
+            let mut route = policy.clone();
+            (route.path, route.methods) = (path.value(), vec![method.clone()]);
+            manifest.routes.push(route);
+        }
+        unseen
+    }
+
     fn context(&self) -> Context<'_> {
         let mut methods = Vec::new();
         for (method, _) in &self.routes {

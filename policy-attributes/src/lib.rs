@@ -26,8 +26,12 @@ mod nearest;
 mod parse;
 mod routes;
 mod signature;
+#[cfg(feature = "manifest")]
+mod text;
 mod type_names;
 
 pub use directive::Directive;
 pub use expand::attribute;
 pub use routes::expand as routes;
+#[cfg(feature = "manifest")]
+pub use text::{Report, read};

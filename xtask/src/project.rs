@@ -25,9 +25,9 @@ pub(crate) fn target() -> PathBuf {
 pub(crate) const PUBLISHED: [&str; 7] = [
     "policy-browser",
     "policy-core",
+    "policy-manifest",
     "policy-attributes",
     "policy-macros",
-    "policy-manifest",
     "policy-server",
     "policy-cli",
 ];

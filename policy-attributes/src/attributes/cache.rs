@@ -89,25 +89,11 @@ impl Attribute for Args {
 
     fn check(&self, context: &Context<'_>, diagnostics: &mut Diagnostics) {
         let Some(inline) = self.inline() else { return };
-        let vary = texts(inline.vary.as_ref());
-        let seconds = |key| inline.age(key).map(|age| age.seconds);
-        let spec = CacheSpec {
-            no_store: inline.has("no_store"),
-            no_cache: inline.has("no_cache"),
-            audience: inline.audience(),
-            is_twofold: inline.has("private") && inline.has("public"),
-            max_age: seconds("max_age"),
-            s_maxage: seconds("s_maxage"),
-            stale_while_revalidate: seconds("stale_while_revalidate"),
-            stale_if_error: seconds("stale_if_error"),
-            must_revalidate: inline.has("must_revalidate"),
-            immutable: inline.has("immutable"),
-            vary: &strs(&vary),
-            route: context.facts(),
-        };
-        for CacheViolation { rule, part, index, value, .. } in spec.violations() {
-            diagnostics.rule(inline.tokens_of(part, index), rule, value);
-        }
+        inline.with_spec(context, |spec| {
+            for CacheViolation { rule, part, index, value, .. } in spec.violations() {
+                diagnostics.rule(inline.tokens_of(part, index), rule, value);
+            }
+        });
     }
 
     fn emit(&self, context: &Context<'_>, expansion: &mut Expansion) {
@@ -153,6 +139,26 @@ impl InlineCache {
         }
     }
 
+    /// Calls a function with the spec.
+    fn with_spec<T>(&self, context: &Context<'_>, call: impl FnOnce(CacheSpec<'_>) -> T) -> T {
+        let vary = texts(self.vary.as_ref());
+        let seconds = |key| self.age(key).map(|age| age.seconds);
+        call(CacheSpec {
+            no_store: self.has("no_store"),
+            no_cache: self.has("no_cache"),
+            audience: self.audience(),
+            is_twofold: self.has("private") && self.has("public"),
+            max_age: seconds("max_age"),
+            s_maxage: seconds("s_maxage"),
+            stale_while_revalidate: seconds("stale_while_revalidate"),
+            stale_if_error: seconds("stale_if_error"),
+            must_revalidate: self.has("must_revalidate"),
+            immutable: self.has("immutable"),
+            vary: &strs(&vary),
+            route: context.facts(),
+        })
+    }
+
     /// The spec, which was checked, as an expression.
     fn emit(&self) -> TokenStream {
         let cache = quote!(__policy::policy_core::cache);
@@ -179,5 +185,24 @@ impl InlineCache {
             .or(age)
             .or_else(|| entry.map(|list| list.tokens_of(index)))
             .unwrap_or_else(|| self.tokens.clone())
+    }
+}
+
+#[cfg(feature = "manifest")]
+impl super::Declare for Args {
+    fn declare(
+        &self,
+        context: &Context<'_>,
+        route: &mut policy_manifest::ManifestRoute,
+        _: &mut policy_manifest::Manifest,
+    ) -> super::Declared {
+        match self {
+            Self::Inline(inline) => {
+                route.cache = Some(inline.with_spec(context, |spec| (&spec).into()));
+            }
+            Self::Shared(expr) => return Err(expr.to_token_stream()),
+            Self::None => (),
+        }
+        Ok(())
     }
 }

@@ -244,12 +244,25 @@ impl InlineCors {
         if self.extends() {
             self.check_extension(diagnostics);
         }
+        self.with_spec(|spec| {
+            let extension = CorsExtension { headers: spec.headers, expose: spec.expose };
+            let spec = if self.extends() { extension.spec() } else { spec };
+            for CorsViolation { rule, part, index, value, .. } in spec.violations() {
+                if self.is_visible(part) {
+                    diagnostics.rule(self.tokens_of(part, index), rule, value);
+                }
+            }
+        });
+    }
+
+    /// Calls a function with the spec of the visible values.
+    fn with_spec<T>(&self, call: impl FnOnce(CorsSpec<'_>) -> T) -> T {
         let texts_of = |part| texts(self.list(part));
         let (origins, within) = (texts_of(CorsPart::Origins), texts_of(CorsPart::Within));
         let (methods, headers) = (texts_of(CorsPart::Methods), texts_of(CorsPart::Headers));
         let expose = texts_of(CorsPart::Expose);
         let (origins, within, methods) = (strs(&origins), strs(&within), strs(&methods));
-        let spec = CorsSpec {
+        call(CorsSpec {
             origins: match &self.origins {
                 Some(OriginsArg::AtRunTime { within: bound, .. }) => Origins::AtRunTime {
                     name: "",
@@ -266,14 +279,7 @@ impl InlineCors {
             dangerous_insecure_origins: self.has("dangerous_insecure_origins"),
             dangerous_public_suffix: self.has("dangerous_public_suffix"),
             dangerous_configured_bound: self.has("dangerous_configured_bound"),
-        };
-        let extension = CorsExtension { headers: spec.headers, expose: spec.expose };
-        let spec = if self.extends() { extension.spec() } else { spec };
-        for CorsViolation { rule, part, index, value, .. } in spec.violations() {
-            if self.is_visible(part) {
-                diagnostics.rule(self.tokens_of(part, index), rule, value);
-            }
-        }
+        })
     }
 
     /// The list of a part.
@@ -412,5 +418,32 @@ impl InlineCors {
                 _ => #otherwise,
             }
         }
+    }
+}
+
+#[cfg(feature = "manifest")]
+impl super::Declare for Args {
+    fn declare(
+        &self,
+        _: &Context<'_>,
+        route: &mut policy_manifest::ManifestRoute,
+        _: &mut policy_manifest::Manifest,
+    ) -> super::Declared {
+        let inline = match self {
+            Self::Inline(inline) => inline,
+            Self::Shared(expr) => return Err(expr.to_token_stream()),
+            Self::None => return Ok(()),
+        };
+        // The engine has no lists of a running app, and the text no outer level to extend.
+        let is_at_run_time = matches!(inline.origins, Some(OriginsArg::AtRunTime { .. }));
+        let unseen = CorsPart::ALL.iter().find(|&&part| !inline.is_visible(part));
+        match unseen {
+            Some(&part) => return Err(inline.tokens_of(part, 0)),
+            None if is_at_run_time => return Err(inline.tokens_of(CorsPart::Origins, 0)),
+            None if inline.extends() => return Err(inline.tokens.clone()),
+            None => (),
+        }
+        route.cors = Some(inline.with_spec(|spec| (&spec).into()));
+        Ok(())
     }
 }

@@ -114,3 +114,21 @@ impl Attribute for Args {
         expansion.state("csrf", &some(&self.policy()));
     }
 }
+
+#[cfg(feature = "manifest")]
+impl super::Declare for Args {
+    fn declare(
+        &self,
+        _: &Context<'_>,
+        route: &mut policy_manifest::ManifestRoute,
+        _: &mut policy_manifest::Manifest,
+    ) -> super::Declared {
+        route.csrf = match &self.protection {
+            Protection::Token => policy_manifest::Csrf::Token,
+            Protection::OriginElseToken => policy_manifest::Csrf::OriginElseToken,
+            Protection::Origin => policy_manifest::Csrf::Origin,
+            Protection::Exempt(reason) => policy_manifest::Csrf::Exempt(reason.value()),
+        };
+        Ok(())
+    }
+}

@@ -170,23 +170,36 @@ impl InlineHeaders {
     }
 
     fn check(&self, context: &Context<'_>, diagnostics: &mut Diagnostics) {
-        let text = |part: HeadersPart| self.text(part.name()).map(LitStr::value);
-        let csp_text = text(HeadersPart::Csp);
+        let csp_text = self.text("csp").map(LitStr::value);
         let parsed = csp_text.as_deref().map(csp::parse);
         let unread = parsed.iter().flat_map(|parsed| &parsed.violations);
         for (rule, word) in unread {
             diagnostics.rule(self.tokens_of(HeadersPart::Csp, 0), *rule, word);
         }
+        self.with_spec(context, parsed.as_ref(), |spec| {
+            for HeadersViolation { rule, part, index, value, .. } in spec.violations() {
+                diagnostics.rule(self.tokens_of(part, index), rule, value);
+            }
+        });
+    }
+
+    /// Calls a function with the spec, of which the content security policy is read already.
+    fn with_spec<T>(
+        &self,
+        context: &Context<'_>,
+        csp: Option<&Parsed<'_>>,
+        call: impl FnOnce(HeadersSpec<'_>) -> T,
+    ) -> T {
+        let text = |part: HeadersPart| self.text(part.name()).map(LitStr::value);
         // If nothing could be read, do not also report the policy as empty.
-        let directives = parsed
-            .as_ref()
+        let directives = csp
             .filter(|parsed| parsed.violations.is_empty() || !parsed.directives.is_empty())
             .map(Parsed::borrowed);
         let (referrer, coop) = (text(HeadersPart::Referrer), text(HeadersPart::Coop));
         let (coep, corp) = (text(HeadersPart::Coep), text(HeadersPart::Corp));
         let (origins, permissions) = (texts(self.origins()), texts(self.permissions.as_ref()));
         let (origins, permissions) = (strs(&origins), strs(&permissions));
-        let spec = HeadersSpec {
+        call(HeadersSpec {
             csp: directives.as_deref(),
             frame: self.frame.as_ref().map(|frame| match frame {
                 FrameArg::Listed(_) => Frame::Listed(&origins),
@@ -204,10 +217,7 @@ impl InlineHeaders {
             preload: self.has("preload"),
             every_response: self.has("every_response"),
             route: context.facts(),
-        };
-        for HeadersViolation { rule, part, index, value, .. } in spec.violations() {
-            diagnostics.rule(self.tokens_of(part, index), rule, value);
-        }
+        })
     }
 
     /// The policy, which was checked, as an expression.
@@ -284,4 +294,28 @@ fn directives(text: &str, headers: &TokenStream) -> TokenStream {
         quote!(#headers::csp::Directive(#headers::csp::Name::#name, &[#(#sources),*]))
     });
     quote!(&[#(#directives),*])
+}
+
+#[cfg(feature = "manifest")]
+impl super::Declare for Args {
+    fn declare(
+        &self,
+        context: &Context<'_>,
+        route: &mut policy_manifest::ManifestRoute,
+        manifest: &mut policy_manifest::Manifest,
+    ) -> super::Declared {
+        match self {
+            Self::Inline(inline) => {
+                let csp = inline.text("csp").map(LitStr::value);
+                let csp = csp.as_deref().map(csp::parse);
+                let headers = inline.with_spec(context, csp.as_ref(), |spec| {
+                    policy_core::headers::SecurityHeaders::of(&spec)
+                });
+                route.headers = Some(manifest.add_security_headers(headers));
+            }
+            Self::Shared(expr) => return Err(expr.to_token_stream()),
+            Self::None => route.headers = None,
+        }
+        Ok(())
+    }
 }

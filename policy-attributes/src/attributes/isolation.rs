@@ -61,3 +61,20 @@ impl Attribute for Args {
         }
     }
 }
+
+#[cfg(feature = "manifest")]
+impl super::Declare for Args {
+    fn declare(
+        &self,
+        _: &Context<'_>,
+        route: &mut policy_manifest::ManifestRoute,
+        _: &mut policy_manifest::Manifest,
+    ) -> super::Declared {
+        route.isolation = match self {
+            Self::SameOrigin => Some(policy_core::isolation::Isolation::SameOrigin),
+            Self::SameSite => Some(policy_core::isolation::Isolation::SameSite),
+            Self::None => None,
+        };
+        Ok(())
+    }
+}

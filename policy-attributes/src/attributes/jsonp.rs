@@ -117,3 +117,23 @@ impl Args {
         found.unwrap_or_else(|| self.tokens.clone())
     }
 }
+
+#[cfg(feature = "manifest")]
+impl super::Declare for Args {
+    fn declare(
+        &self,
+        _: &Context<'_>,
+        route: &mut policy_manifest::ManifestRoute,
+        _: &mut policy_manifest::Manifest,
+    ) -> super::Declared {
+        match &self.policy {
+            PolicyArgs::Inline(InlineJsonp { callback: Some(callback), dotted, .. }) => {
+                let (callback, dotted) = (callback.value(), *dotted);
+                route.jsonp = Some(policy_manifest::Jsonp { callback, dotted });
+            }
+            PolicyArgs::Shared(expr) => return Err(expr.to_token_stream()),
+            PolicyArgs::Inline(_) | PolicyArgs::None => (),
+        }
+        Ok(())
+    }
+}

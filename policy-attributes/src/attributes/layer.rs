@@ -66,3 +66,17 @@ fn name_of(layer: &Expr) -> String {
         _ => "an expression".to_owned(),
     }
 }
+
+#[cfg(feature = "manifest")]
+impl super::Declare for Args {
+    fn declare(
+        &self,
+        _: &Context<'_>,
+        route: &mut policy_manifest::ManifestRoute,
+        _: &mut policy_manifest::Manifest,
+    ) -> super::Declared {
+        route.layers =
+            self.layers.iter().map(|layer| format!("route {}", name_of(layer))).collect();
+        Ok(())
+    }
+}

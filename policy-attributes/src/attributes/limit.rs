@@ -224,3 +224,20 @@ impl InlineLimits {
         }
     }
 }
+
+#[cfg(feature = "manifest")]
+impl super::Declare for Args {
+    fn declare(
+        &self,
+        _: &Context<'_>,
+        route: &mut policy_manifest::ManifestRoute,
+        _: &mut policy_manifest::Manifest,
+    ) -> super::Declared {
+        match self {
+            Self::Inline(inline) => route.limits = (&inline.limits(|_, _| ())).into(),
+            Self::Shared(expr) => return Err(expr.to_token_stream()),
+            Self::None => (),
+        }
+        Ok(())
+    }
+}

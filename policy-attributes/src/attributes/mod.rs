@@ -51,6 +51,22 @@ macro_rules! define {
                 )*
             }
 
+            /// States the policies in a route of a manifest. Returns the values that are no literals.
+            #[cfg(feature = "manifest")]
+            pub(crate) fn declare(
+                &self,
+                context: &Context<'_>,
+                route: &mut policy_manifest::ManifestRoute,
+                manifest: &mut policy_manifest::Manifest,
+            ) -> Vec<proc_macro2::TokenStream> {
+                let mut unseen = Vec::new();
+                $(
+                    let stated = self.$name.as_ref().map(|args| args.declare(context, route, manifest));
+                    unseen.extend(stated.and_then(Result::err));
+                )*
+                unseen
+            }
+
             pub(crate) fn emit(&self, context: &Context<'_>) -> Expansion {
                 let mut expansion = Expansion::default();
                 $(
@@ -65,6 +81,22 @@ macro_rules! define {
 }
 
 crate::all_attributes!(define);
+
+/// A policy attribute whose values are literals, as data.
+#[cfg(feature = "manifest")]
+pub(crate) trait Declare {
+    /// States the policy in a route of a manifest.
+    fn declare(
+        &self,
+        context: &Context<'_>,
+        route: &mut policy_manifest::ManifestRoute,
+        manifest: &mut policy_manifest::Manifest,
+    ) -> Declared;
+}
+
+/// Fails with the tokens of a value that is no literal.
+#[cfg(feature = "manifest")]
+pub(crate) type Declared = Result<(), proc_macro2::TokenStream>;
 
 /// The arguments of a policy attribute.
 pub(crate) trait Attribute: Sized {

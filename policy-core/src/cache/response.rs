@@ -6,7 +6,7 @@ use http::{
 };
 
 use super::{
-    CachePolicy,
+    CachePolicy, CacheSpec,
     directives::{Directives, NO_STORE},
 };
 use crate::{method, vary};
@@ -78,12 +78,17 @@ struct Control {
 impl Caching {
     /// The fields of a policy.
     pub fn new(policy: &CachePolicy) -> Self {
-        let control = Directives::new(policy.spec()).map(|declared| Control {
+        Self::of(policy.spec())
+    }
+
+    /// The same for a spec without violations, which need not live in a constant.
+    pub fn of(spec: &CacheSpec<'_>) -> Self {
+        let control = Directives::new(spec).map(|declared| Control {
             declared,
             value: declared.value(),
             personal: declared.personal().value(),
         });
-        Self { control, vary: vary::VaryNames::new(policy.spec().vary) }
+        Self { control, vary: vary::VaryNames::new(spec.vary) }
     }
 }
 

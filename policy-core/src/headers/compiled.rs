@@ -49,7 +49,11 @@ type Fields = Box<[(HeaderName, HeaderValue)]>;
 impl SecurityHeaders {
     /// Computes the fields.
     pub fn new(policy: &HeadersPolicy) -> Self {
-        let spec = policy.spec();
+        Self::of(policy.spec())
+    }
+
+    /// The same for a spec without violations, which need not live in a constant.
+    pub fn of(spec: &HeadersSpec<'_>) -> Self {
         let mut everywhere = vec![];
         everywhere.extend(spec.corp.map(|corp| (CORP, corp.to_owned())));
 
@@ -183,7 +187,7 @@ fn hsts(spec: &HeadersSpec<'_>) -> String {
 }
 
 /// The directives of a policy, and the one about its frames.
-fn directives(spec: &HeadersSpec<'static>) -> Vec<(Name, Vec<Source<'static>>)> {
+fn directives<'a>(spec: &HeadersSpec<'a>) -> Vec<(Name, Vec<Source<'a>>)> {
     let stated = spec.csp.unwrap_or_default();
     let has = |name| super::csp::has(stated, name);
     let mut all: Vec<_> =

@@ -1,6 +1,6 @@
 //! `#[cache]`: which caches may keep responses.
 
-use policy_core::cache::{Audience, CachePolicy};
+use policy_core::cache::{Audience, CachePolicy, CacheSpec, Caching};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -75,7 +75,32 @@ impl Cache {
 
 impl From<&CachePolicy> for Cache {
     fn from(policy: &CachePolicy) -> Self {
-        let spec = policy.spec();
+        policy.spec().into()
+    }
+}
+
+impl Cache {
+    /// What writes it onto responses.
+    pub fn compile(&self) -> Caching {
+        let vary: Vec<_> = self.vary.iter().map(String::as_str).collect();
+        Caching::of(&CacheSpec {
+            no_store: self.no_store,
+            no_cache: self.no_cache,
+            audience: self.audience,
+            max_age: self.max_age,
+            s_maxage: self.s_maxage,
+            stale_while_revalidate: self.stale_while_revalidate,
+            stale_if_error: self.stale_if_error,
+            must_revalidate: self.must_revalidate,
+            immutable: self.immutable,
+            vary: &vary,
+            ..CacheSpec::NOTHING
+        })
+    }
+}
+
+impl From<&CacheSpec<'_>> for Cache {
+    fn from(spec: &CacheSpec<'_>) -> Self {
         Self {
             no_store: spec.no_store,
             no_cache: spec.no_cache,

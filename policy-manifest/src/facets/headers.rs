@@ -66,14 +66,20 @@ impl From<&SecurityHeaders> for Headers {
 /// transport.
 impl FromPolicy<HeadersPolicy> for String {
     fn from_policy(policy: &HeadersPolicy, manifest: &mut Manifest) -> Self {
-        let own = manifest.app.public_origin.as_deref();
+        manifest.add_security_headers(SecurityHeaders::new(policy))
+    }
+}
+
+impl Manifest {
+    /// Adds the security headers of a policy, and returns the name by which routes refer to them.
+    pub fn add_security_headers(&mut self, headers: SecurityHeaders) -> String {
+        let own = self.app.public_origin.as_deref();
         let own = own.and_then(|text| PublicOrigin::parse(text).ok());
-        let headers = SecurityHeaders::new(policy);
         let headers = match own.is_some_and(|own| !own.is_loopback()) {
             true => headers,
             false => headers.without_transport(),
         };
-        manifest.add_headers((&headers).into())
+        self.add_headers((&headers).into())
     }
 }
 
