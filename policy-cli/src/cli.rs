@@ -6,6 +6,8 @@ use clap::{CommandFactory as _, Parser, Subcommand, builder::styling};
 
 #[cfg(feature = "audit")]
 use crate::commands::audit;
+#[cfg(feature = "play")]
+use crate::commands::play;
 use crate::{
     commands::{check, code, completions, diff, explain, lint, man, new, show, validate},
     failure::Failure,
@@ -47,6 +49,8 @@ pub(crate) enum Command {
     Diff(diff::Arguments),
     #[cfg(feature = "audit")]
     Audit(audit::Arguments),
+    #[cfg(feature = "play")]
+    Play(play::Arguments),
     Validate(validate::Arguments),
     Code(code::Arguments),
     New(new::Arguments),
@@ -65,6 +69,8 @@ impl Command {
             Self::Diff(arguments) => diff::run(arguments, output),
             #[cfg(feature = "audit")]
             Self::Audit(arguments) => audit::run(arguments, output),
+            #[cfg(feature = "play")]
+            Self::Play(arguments) => play::run(arguments, output),
             Self::Validate(arguments) => validate::run(arguments, output),
             Self::Code(arguments) => code::run(arguments, output),
             Self::New(arguments) => new::run(arguments, output),

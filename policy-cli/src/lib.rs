@@ -45,6 +45,17 @@ pub fn code_pages() -> BTreeMap<String, String> {
     commands::code::pages()
 }
 
+/// The answer of the playground to a question, both as JSON, for tests.
+///
+/// # Errors
+///
+/// The text is no question.
+#[cfg(feature = "play")]
+#[doc(hidden)]
+pub fn played(question: &str) -> Result<String, serde_json::Error> {
+    commands::play::played(question)
+}
+
 /// The parsers of pasted input, for fuzzing.
 #[doc(hidden)]
 pub mod fuzzed {

@@ -15,6 +15,7 @@ mod manifests;
 mod manual;
 mod new;
 mod page;
+mod play;
 mod readme;
 mod run;
 mod sarif;

@@ -1,0 +1,288 @@
+//! The playground: its answers are those of a server, its command serves its page alone, and the page
+//! works in browsers.
+
+mod browsers;
+mod served;
+
+use policy_cli::played;
+use policy_server::{
+    prelude::*,
+    session::SameSite,
+    testing::{TestClient, TestResponse},
+    tokens::SecretKey,
+};
+use proptest::prelude::{Strategy, any, prop, prop_oneof};
+use serde_json::{Value, json};
+
+mod app {
+    use policy_server::prelude::*;
+
+    include!("app.rs");
+
+    pub(super) fn routes() -> Vec<policy_server::Route<()>> {
+        routes![prices, order, add, transfer, remove, reports, me, quotes, note]
+    }
+}
+
+const ORIGIN: &str = "https://api.shop.example";
+
+/// The credentials that the playground shows, and those that the app knows.
+struct Known {
+    cookie: String,
+    csrf: String,
+    token: String,
+}
+
+#[post("/login/{who}")]
+#[auth(public)]
+async fn login(who: String, sessions: Sessions, tokens: Tokens) -> Result<String, Problem> {
+    let identity = Identity::new(&*who);
+    let identity = match &*who {
+        "ada" => identity.roles(["clerk"]).scopes(["reports:read"]),
+        _ => identity,
+    };
+    sessions.login(identity.clone()).await?;
+    Ok(tokens.issue(&identity)?.access_token)
+}
+
+#[get("/csrf")]
+#[auth(session)]
+async fn csrf(token: CsrfToken) -> CsrfToken {
+    token
+}
+
+fn server(same_site: SameSite) -> App<()> {
+    App::new(())
+        .public_origin(ORIGIN)
+        .sessions(Sessions::memory().same_site(same_site))
+        .tokens(Tokens::hs256(SecretKey::drawn([7; 32])).unwrap())
+        .routes(app::routes())
+}
+
+async fn log_in(client: &TestClient, who: &str) -> Known {
+    let login = client.post(&format!("/login/{who}")).origin(ORIGIN).send().await;
+    assert_eq!(login.status(), 200, "{}", login.text());
+    let cookie = login.header("set-cookie").and_then(|it| it.split(';').next()).unwrap().to_owned();
+    let token = login.text();
+    let response = client.get("/csrf").header("cookie", &cookie).send().await;
+    let csrf: std::collections::BTreeMap<String, String> = response.json();
+    Known { cookie, csrf: csrf.into_values().collect(), token }
+}
+
+fn ask(source: &str, same_site: &str, attacker: &str, route: usize) -> Value {
+    let question = json!({
+        "source": source, "origin": ORIGIN, "same_site": same_site, "attacker": attacker, "route": route,
+    });
+    serde_json::from_str(&played(&question.to_string()).unwrap()).unwrap()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// Sends a request of the playground to the app.
+async fn replay(client: &TestClient, exchange: &Value, known: &Known) -> TestResponse {
+    let (method, target) = text(&exchange["request"]).split_once(' ').unwrap();
+    let mut request = client.request(method.parse().unwrap(), target);
+    for field in list(&exchange["sent"]) {
+        let (name, value) = (text(&field[0]), text(&field[1]));
+        let value = match name {
+            "host" => continue,
+            "cookie" => &known.cookie,
+            "x-csrf-token" => &known.csrf,
+            "authorization" => &format!("Bearer {}", known.token),
+            _ => value,
+        };
+        request = request.header(name, value);
+    }
+    let has_content = ["POST", "PUT"].contains(&method);
+    if has_content { request.body("{}") } else { request }.send().await
+}
+
+/// The headers that are about policies.
+fn written(response: &TestResponse) -> Vec<[String; 2]> {
+    let text = |value: &http::HeaderValue| value.to_str().unwrap().to_owned();
+    let all = response.headers().iter().map(|(name, value)| [name.to_string(), text(value)]);
+    let mut all: Vec<_> = all
+        .filter(|[name, value]| {
+            // The page about a refusal has a policy of its own.
+            let is_of_page = name == "content-security-policy" && value.contains("sha256-");
+            name != "content-length" && !is_of_page
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+#[tokio::test]
+async fn every_answer_is_that_of_a_server() {
+    let source = include_str!("app.rs");
+    let mut seen = std::collections::BTreeSet::new();
+    for (name, same_site) in
+        [("lax", SameSite::Lax), ("strict", SameSite::Strict), ("none", SameSite::None)]
+    {
+        let client = server(same_site).routes(routes![login, csrf]).test();
+        let (ada, bob) = (log_in(&client, "ada").await, log_in(&client, "bob").await);
+        for attacker in ["https://evil.test", "https://a.shop.example", "null"] {
+            for route in 0..app::routes().len() {
+                let answer = ask(source, name, attacker, route);
+                assert_eq!((&answer["problems"], &answer["reports"]), (&json!([]), &json!([])));
+                for actor in list(&answer["cast"]) {
+                    let is_program = actor["who"] == "program";
+                    for exchange in
+                        list(&actor["asks"]).iter().flat_map(|it| list(&it["exchanges"]))
+                    {
+                        let known = if is_program { &bob } else { &ada };
+                        let response = replay(&client, exchange, known).await;
+                        // Only the playground's user logged in yesterday.
+                        let is_fresh = is_program && exchange["request"] == "DELETE /orders/1";
+                        let shown = (exchange["status"].clone(), exchange["written"].clone());
+                        let real = (json!(response.status().as_u16()), json!(written(&response)));
+                        assert!(
+                            shown == real || is_fresh,
+                            "{}, {}: {shown:?}, {real:?}",
+                            exchange["request"],
+                            exchange["sent"]
+                        );
+                        seen.insert((route, response.status().as_u16()));
+                    }
+                }
+            }
+        }
+    }
+    let statuses: std::collections::BTreeSet<_> = seen.iter().map(|(_, status)| *status).collect();
+    assert_eq!(Vec::from_iter(statuses), [200, 204, 401, 403], "{seen:?}");
+}
+
+#[test]
+fn the_policy_that_is_read_is_that_of_the_macros() {
+    let answer = ask(include_str!("app.rs"), "lax", "https://evil.test", 0);
+    let manifest = server(SameSite::Lax).manifest();
+    let mut read: Vec<_> = list(&answer["routes"])
+        .iter()
+        .map(|route| format!("{} {}", text(&route["method"]), text(&route["path"])))
+        .collect();
+    read.sort();
+    let stated = manifest.routes.iter().flat_map(|route| {
+        route.methods.iter().map(move |method| format!("{method} {}", route.path))
+    });
+    let mut stated: Vec<_> = stated.collect();
+    stated.sort();
+    assert_eq!(read, stated);
+}
+
+#[test]
+fn mistakes_in_the_form_are_named() {
+    let fine = "#[get(\"/\")] #[auth(public)] async fn f() {}";
+    let of = |source: &str, origin: &str, attacker: &str| -> Value {
+        let question = json!({
+            "source": source, "origin": origin, "same_site": "lax", "attacker": attacker, "route": 9,
+        });
+        serde_json::from_str(&played(&question.to_string()).unwrap()).unwrap()
+    };
+    let good = of(fine, ORIGIN, "null");
+    assert_eq!(
+        (list(&good["problems"]).len(), list(&good["cast"]).len(), &good["route"]),
+        (0, 5, &json!(0))
+    );
+    for (source, origin, attacker, fields) in [
+        (fine, "", "null", vec!["origin"]),
+        (fine, "http://shop.example", "x", vec!["origin", "attacker"]),
+        (fine, ORIGIN, "file:///a", vec!["attacker"]),
+        (&"a".repeat(17_000), ORIGIN, "null", vec!["source"]),
+        (&fine.repeat(2), ORIGIN, "null", vec!["source"]),
+        (
+            &(0..17).map(|it| fine.replace("\"/\"", &format!("\"/{it}\""))).collect::<String>(),
+            ORIGIN,
+            "null",
+            vec!["source"],
+        ),
+    ] {
+        let answer = of(source, origin, attacker);
+        let found: Vec<_> = list(&answer["problems"]).iter().map(|it| text(&it["field"])).collect();
+        assert_eq!(found, fields, "{answer}");
+        assert_eq!(answer["cast"], json!([]));
+    }
+    assert!(played("{}").is_err());
+    // One mistake is enough: nothing of it runs.
+    let broken = of(&format!("{fine} #[get(\"/b\")] async fn g() {{}}"), ORIGIN, "null");
+    assert_eq!((list(&broken["reports"]).len(), list(&broken["routes"]).len()), (1, 1));
+    assert_eq!(broken["cast"], json!([]));
+}
+
+/// Texts of pieces that attributes are made of, in any order.
+fn any_source() -> impl Strategy<Value = String> {
+    let pieces = prop::sample::select(vec![
+        "#[",
+        "]",
+        "(",
+        ")",
+        "{",
+        "}",
+        "get",
+        "post",
+        "cors",
+        "auth",
+        "csrf",
+        "cache",
+        "jsonp",
+        "limit",
+        "headers",
+        "isolation",
+        "layer",
+        "origins",
+        "=",
+        "[",
+        "\"https://*.example\"",
+        "\"*\"",
+        "\"null\"",
+        "\"/a/{id}\"",
+        ",",
+        "credentials",
+        "session",
+        "token",
+        "public",
+        "optional",
+        "scopes",
+        "async fn f",
+        "(id: u64)",
+        "-",
+        "!",
+        "é",
+        "'",
+        "r#",
+        "0",
+        "max_age",
+        "csp",
+        "\"default-src 'self'\"",
+        "|",
+        "&",
+        "return",
+        "<",
+        ">",
+        "\n",
+        "body",
+        "\"1 MiB\"",
+        "callback",
+        "config",
+        "exempt",
+        "#[get(\"/\")] #[auth(public)] async fn f() {}",
+    ]);
+    prop_oneof![
+        prop::collection::vec(pieces, 0..60).prop_map(|pieces| pieces.join(" ")),
+        prop::collection::vec(any::<char>(), 0..80).prop_map(String::from_iter),
+    ]
+}
+
+proptest::proptest! {
+    /// Whatever is written, there is an answer.
+    #[test]
+    fn no_text_panics(source in any_source(), attacker in ".{0,20}", route in 0..3_usize) {
+        let answer = ask(&source, "none", &attacker, route);
+        assert!(answer["cast"].is_array());
+    }
+}
