@@ -25,6 +25,8 @@ pub(crate) enum Gets {
     Nothing,
     /// What the policy is for.
     Served,
+    /// What every user gets.
+    Users,
     /// What anybody gets.
     Open,
     /// What belongs to a user.
@@ -358,7 +360,7 @@ impl<'a> Stage<'a> {
                     (Gets::Nothing, format!("Nothing: {}, {}.", refusal.status(), refusal.code()))
                 }
                 (None, Some(_)) => {
-                    (Gets::Open, "Gets the response: every user may call this.".to_owned())
+                    (Gets::Users, "Gets the response: every user may call this.".to_owned())
                 }
                 (None, None) => {
                     (Gets::Open, "Gets the response: everybody may call this.".to_owned())

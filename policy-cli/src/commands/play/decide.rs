@@ -62,7 +62,7 @@ impl Problem {
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    is_error: bool,
+    pub(super) kind: Kind,
     pub(crate) code: Option<&'static str>,
     pub(crate) text: String,
     /// Line, from 1, and column, from 0 in characters.
@@ -70,10 +70,34 @@ pub(crate) struct Report {
     end: (usize, usize),
 }
 
+/// Who reports something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    /// The compiler, or the start of the app: nothing runs.
+    Error,
+    /// The compiler.
+    Warning,
+    /// `cargo policy lint`.
+    Lint,
+}
+
+impl Report {
+    /// A report about a whole line.
+    pub(super) fn of_line(kind: Kind, code: &'static str, text: String, line: u32) -> Self {
+        let line = line as usize;
+        Self { kind, code: Some(code), text, start: (line, 0), end: (line, usize::MAX) }
+    }
+}
+
 impl From<policy_attributes::Report> for Report {
     fn from(report: policy_attributes::Report) -> Self {
         let policy_attributes::Report { code, text, start, end, .. } = report;
-        Self { is_error: report.severity == Severity::Error, code, text, start, end }
+        let kind = match report.severity {
+            Severity::Error => Kind::Error,
+            Severity::Warning => Kind::Warning,
+        };
+        Self { kind, code, text, start, end }
     }
 }
 
@@ -144,12 +168,17 @@ fn try_to_decide(question: &Question, answer: &mut Answer) -> Result<(), Vec<Pro
         })
     });
     answer.routes = routes.collect();
-    if answer.reports.iter().any(|report| report.is_error) || answer.routes.is_empty() {
+    let has_errors = |reports: &[Report]| reports.iter().any(|report| report.kind == Kind::Error);
+    if has_errors(&answer.reports) || answer.routes.is_empty() {
         return Ok(());
     }
     answer.route = (*route).min(answer.routes.len() - 1);
     let world = World::new(app, manifest, sources)
         .map_err(|error| vec![Problem::new("source", error.to_string())])?;
-    answer.cast = cast::play(&world, answer.route, &page);
+    answer.reports.extend(world.start_errors());
+    if !has_errors(&answer.reports) {
+        answer.reports.extend(world.lints());
+        answer.cast = cast::play(&world, answer.route, &page);
+    }
     Ok(())
 }

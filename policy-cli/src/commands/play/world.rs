@@ -13,18 +13,23 @@ use policy_core::{
     auth::Challenges,
     cache::{self, CacheExchange, ResponseFacts},
     cookie::{self, CookieSpec},
+    cors::{Cors, CorsConfig, PolicyError},
     head::PublicOrigin,
     headers::HeadersPolicy,
-    jsonp, vary,
+    jsonp,
+    origin::{OriginPattern, Site},
+    time::Timestamp,
+    vary,
 };
 use policy_manifest::{
-    AppFacts, Auth, Cache, Manifest, ManifestRoute, SessionFacts, Sources, TokenFacts,
+    AppFacts, Auth, Cache, Date, Manifest, ManifestRoute, RouteOrigins, SessionFacts, Sources,
+    TokenFacts,
     engine::{Decision, Engine, EngineError, Gate, Outcome, RequestCredentials, Verdict},
     facet::FromPolicy as _,
 };
 use serde::{Deserialize, Serialize};
 
-use super::decide::Problem;
+use super::decide::{Kind, Problem, Report};
 
 /// The name of the cookie, which policy-server chooses for an app with a public origin, too.
 const COOKIE_NAME: &str = "__Host-sid";
@@ -146,6 +151,65 @@ impl World {
         let engine = Engine::new(&manifest)?;
         let default_headers = String::from_policy(&HeadersPolicy::DEFAULT, &mut manifest);
         Ok(Self { app, manifest, sources, engine, default_headers })
+    }
+
+    /// What keeps the app from starting: no page of another site can send the cookie that a route
+    /// needs.
+    pub(super) fn start_errors(&self) -> Vec<Report> {
+        let own = self.app.origin.origin().ascii_serialization();
+        let own = OriginPattern::parse(&own).map(|own| Site::of(&own));
+        let (Ok(own), SameSite::Lax | SameSite::Strict) = (own, self.app.same_site) else {
+            return Vec::new();
+        };
+        let of_route = |route: &ManifestRoute| {
+            let cors = route.cors.as_ref().filter(|_| needs_session(route))?;
+            let RouteOrigins::Listed(origins) = &cors.origins else { return None };
+            let mut config = CorsConfig::new(origins);
+            config.credentials = cors.credentials;
+            config.dangerous_insecure_origins = cors.dangers.insecure_origins;
+            config.dangerous_public_suffix = cors.dangers.public_suffix;
+            let errors = Cors::from_config("", &config).ok()?.require_site("", &own).err()?;
+            let line = self.line_of(&name_of(route), "cors");
+            let report = move |error: PolicyError| {
+                let (rule, value) = (error.rule(), error.value().to_owned());
+                let text = format!(
+                    "the app does not start: `{value}`: {} ({})\nhelp: {}",
+                    rule.message(),
+                    rule.code(),
+                    rule.help()
+                );
+                Report::of_line(Kind::Error, rule.code(), text, line)
+            };
+            Some(errors.into_iter().map(report))
+        };
+        self.manifest.routes.iter().filter_map(of_route).flatten().collect()
+    }
+
+    /// What is legal and odd about the routes.
+    pub(super) fn lints(&self) -> Vec<Report> {
+        // Nothing is suppressed until some day.
+        let day = Date::of(Timestamp::from_seconds(0));
+        let linted = policy_manifest::lint(&self.manifest, &[], day);
+        let of_routes = linted.findings.into_iter().filter(|finding| finding.facet != "app");
+        let reports = of_routes.map(|finding| {
+            let (lint, about) = (finding.lint, &finding.about);
+            let about = if about.is_empty() { String::new() } else { format!("{about}: ") };
+            let text =
+                format!("{about}{} ({})\nhelp: {}", lint.message(), lint.code(), lint.help());
+            let route = finding.routes.first().map(String::as_str).unwrap_or_default();
+            Report::of_line(Kind::Lint, lint.code(), text, self.line_of(route, finding.facet))
+        });
+        reports.collect()
+    }
+
+    /// The line of a facet of a route, such as `GET,POST /orders`; of its function, if it states none.
+    fn line_of(&self, route: &str, facet: &str) -> u32 {
+        let (methods, path) = route.split_once(' ').unwrap_or_default();
+        let method = methods.split(',').next().unwrap_or_default();
+        let route = &format!("{method} {path}");
+        let stated = self.sources.decided.get(route).and_then(|facets| facets.get(facet));
+        let line = stated.map(|source| source.line);
+        line.or_else(|| Some(self.sources.places.get(route)?.line)).unwrap_or(1)
     }
 
     /// The origin of the app.
@@ -301,6 +365,18 @@ fn challenge(route: Option<&ManifestRoute>, decision: &Decision, headers: &mut H
     if let Some(challenge) = challenges.as_ref().zip(refusal).and_then(|(all, it)| all.of(it)) {
         headers.insert(WWW_AUTHENTICATE, challenge.clone());
     }
+}
+
+/// The method and the path of a route.
+fn name_of(route: &ManifestRoute) -> String {
+    format!("{} {}", route.methods.join(","), route.path)
+}
+
+/// Whether a route refuses everybody without a session.
+fn needs_session(route: &ManifestRoute) -> bool {
+    let Auth::Required(requirement) = &route.auth else { return false };
+    let takes_others = requirement.token || requirement.ticket || requirement.optional;
+    requirement.session && !takes_others
 }
 
 /// What decides how caches may treat the response.

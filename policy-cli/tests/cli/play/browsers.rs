@@ -77,7 +77,7 @@ fn the_page_is_used_by_keyboard_in_any_size_and_theme() -> Result<(), Failure> {
     let underlined = "return [...document.querySelectorAll('#paint .error')].map((it) => it.textContent).join('');";
     assert_eq!(browser.run(underlined, &Value::Null)?, json!("\"*\""));
     assert!(browser.text_of("#reports")?.contains("cors.any-origin-with-credentials"));
-    assert!(browser.text_of("#empty")?.contains("does not compile"));
+    assert!(browser.text_of("#empty")?.contains("does not compile or start"));
     axe::judge(&mut &browser, "play-error")?;
     browser.resize(1280, 900)?;
     assert_eq!(browser.console()?, [""; 0], "it violates its own policy");

@@ -5,6 +5,7 @@ mod browsers;
 mod served;
 
 use policy_cli::played;
+use policy_manifest::{Manifest, RouteKind, Sources};
 use policy_server::{
     prelude::*,
     session::SameSite,
@@ -130,7 +131,9 @@ async fn every_answer_is_that_of_a_server() {
         for attacker in ["https://evil.test", "https://a.shop.example", "null"] {
             for route in 0..app::routes().len() {
                 let answer = ask(source, name, attacker, route);
-                assert_eq!((&answer["problems"], &answer["reports"]), (&json!([]), &json!([])));
+                let reports = list(&answer["reports"]).iter();
+                assert_eq!(answer["problems"], json!([]));
+                assert_eq!(reports.filter(|it| it["kind"] != "lint").count(), 0, "{answer}");
                 for actor in list(&answer["cast"]) {
                     let is_program = actor["who"] == "program";
                     for exchange in
@@ -160,19 +163,54 @@ async fn every_answer_is_that_of_a_server() {
 
 #[test]
 fn the_policy_that_is_read_is_that_of_the_macros() {
-    let answer = ask(include_str!("app.rs"), "lax", "https://evil.test", 0);
-    let manifest = server(SameSite::Lax).manifest();
-    let mut read: Vec<_> = list(&answer["routes"])
-        .iter()
-        .map(|route| format!("{} {}", text(&route["method"]), text(&route["path"])))
-        .collect();
-    read.sort();
-    let stated = manifest.routes.iter().flat_map(|route| {
-        route.methods.iter().map(move |method| format!("{method} {}", route.path))
+    let stated = server(SameSite::Lax).manifest();
+    let mut read = Manifest::new();
+    read.app = stated.app.clone();
+    let mut sources = Sources::default();
+    assert_eq!(policy_attributes::read(include_str!("app.rs"), &mut read, &mut sources), []);
+    let handlers = stated.routes.into_iter().filter(|route| route.kind == RouteKind::Handler);
+    let stated = handlers.map(|mut route| {
+        // A server limits what no attribute does.
+        route.limits.timeout_ms = None;
+        route.limits.body = route.limits.body.filter(|size| *size == 16 * 1024);
+        route
     });
-    let mut stated: Vec<_> = stated.collect();
-    stated.sort();
-    assert_eq!(read, stated);
+    assert_eq!(read.normal().routes, Vec::from_iter(stated));
+}
+
+#[test]
+fn what_keeps_an_app_from_starting_is_an_error() {
+    let of = |origin: &str, same_site: &str| {
+        let source = format!(
+            "#[get(\"/\")]\n#[cors(origins = [\"{origin}\"], credentials)]\n#[auth(session)]\n\
+             async fn f() {{}}"
+        );
+        ask(&source, same_site, "null", 0)
+    };
+    let errors = |answer: &Value| {
+        let all = list(&answer["reports"]).iter().filter(|it| it["kind"] == "error");
+        all.map(|it| (text(&it["code"]).to_owned(), it["start"][0].clone())).collect::<Vec<_>>()
+    };
+    let refused = of("https://app.partner.example", "lax");
+    assert_eq!(errors(&refused), [("session.same-site".to_owned(), json!(2))], "{refused}");
+    assert_eq!(refused["cast"], json!([]));
+    for (origin, same_site) in
+        [("https://app.partner.example", "none"), ("https://app.shop.example", "strict")]
+    {
+        let answer = of(origin, same_site);
+        assert_eq!((errors(&answer), list(&answer["cast"]).len()), (Vec::new(), 5), "{answer}");
+    }
+}
+
+#[test]
+fn what_is_odd_is_said_and_served() {
+    let source = "#[get(\"/\")]\n#[cors(origins = [\"https://*.github.io\"], \
+                  dangerous_public_suffix)]\n#[auth(public)]\nasync fn f() {}";
+    let answer = ask(source, "lax", "null", 0);
+    let reports = list(&answer["reports"]);
+    let lint = reports.iter().find(|it| it["kind"] == "lint").unwrap();
+    assert_eq!(lint["start"], json!([2, 0]), "{lint}");
+    assert_eq!(list(&answer["cast"]).len(), 5);
 }
 
 #[test]

@@ -120,10 +120,10 @@ function repaint(line = 0) {
   const starts = lines.reduce((all, it) => [...all, all.at(-1) + it.length + 1], [0]);
   const offset = ([row, column]) =>
     (starts[row - 1] ?? text.length) + Array.from(lines[row - 1] ?? "").slice(0, column).join("").length;
-  for (const { start, end, is_error: isError } of latest?.reports ?? []) {
+  for (const { kind, start, end } of latest?.reports ?? []) {
     const [from, to] = [offset(start), offset(end)];
     for (let at = from; at < Math.max(to, from + 1) && at < text.length; at += 1) {
-      kinds[at] += isError ? " error" : " warning";
+      kinds[at] += ` ${kind}`;
     }
   }
   for (let at = starts[line - 1] ?? 0; line > 0 && at < starts[line] - 1; at += 1) kinds[at] += " deciding";
@@ -197,9 +197,8 @@ function showProblems(problems) {
 }
 
 function showReports(all) {
-  reports.replaceChildren(...all.map(({ is_error: isError, text, start }) =>
-    make("li", { class: isError ? "error" : "warning" },
-      make("b", {}, isError ? "error" : "warning"), `: line ${start[0]}: ${text}`)));
+  reports.replaceChildren(...all.map(({ kind, text, start }) =>
+    make("li", { class: kind }, make("b", {}, kind), `: line ${start[0]}: ${text}`)));
 }
 
 function showRoutes({ routes, route: chosen }) {
@@ -211,16 +210,17 @@ function showRoutes({ routes, route: chosen }) {
 
 const BADGES = {
   friend: { served: "works", nothing: "nothing" },
-  stranger: { nothing: "nothing", open: "open", harm: "harm", served: "public" },
+  stranger: { nothing: "nothing", served: "public", users: "every user", open: "open", harm: "harm" },
 };
 
 function showCast({ cast: actors, problems, reports: found, routes }) {
   const open = new Set([...cast.querySelectorAll("details.actor[open]")].map((it) => it.dataset.who));
   const isFirst = cast.childElementCount === 0;
-  const refused = found.filter((report) => report.is_error).length;
+  const refused = found.filter(({ kind }) => kind === "error").length;
   empty.hidden = actors.length > 0;
+  part("legend").hidden = actors.length === 0;
   if (refused > 0) {
-    empty.textContent = "It does not compile, so nobody gets anything.";
+    empty.textContent = "It does not compile or start, so nobody gets anything.";
   } else if (problems.length > 0) {
     empty.textContent = "Nobody can ask yet: see the message on the form.";
   } else if (routes.length === 0) {
