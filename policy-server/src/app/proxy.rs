@@ -27,8 +27,7 @@ use super::{
 /// A request for `/api/orders?page=2` goes to `http://127.0.0.1:9000/orders?page=2`. The proxy
 /// connects on the first request.
 ///
-/// Like a [`Mount`](crate::Mount), a proxy has to state its callers, or its group or its app has
-/// to.
+/// As for a [`Mount`](crate::Mount), the proxy, its group or its app has to state who may call it.
 ///
 /// # What is forwarded
 ///
@@ -110,8 +109,9 @@ impl ReverseProxy {
     /// Forwards everything below `prefix`, such as `/api`, to `upstream`, such as
     /// `http://127.0.0.1:9000` or `https://api.internal/v1`, with its whole path.
     ///
-    /// Over `https` the upstream is spoken to in HTTP/2 if it likes that, and its certificate has
-    /// to be of an authority that browsers trust, or of [`root_certificates`](Self::root_certificates).
+    /// Over `https` it uses HTTP/2 if the upstream supports that. The certificate of the upstream has to
+    /// be issued by an authority that browsers trust, or by one of
+    /// [`root_certificates`](Self::root_certificates).
     pub fn new(prefix: impl Into<String>, upstream: impl Into<String>) -> Self {
         Self {
             prefix: prefix.into(),

@@ -35,7 +35,7 @@ use super::access::AuthRequirement;
 /// [`private`](Self::private) lists them, so that an attacker who controls the DNS zone cannot direct
 /// the tunnel into the internal network. The connection goes to the address that was checked.
 ///
-/// # AuthRequirement
+/// # Callers
 ///
 /// [`Tunnel::to`] gives [`Targets`], which become a tunnel once its callers are declared. A client
 /// sends its credential as to a proxy, in `Proxy-Authorization`; the server asks for it by 407 and
