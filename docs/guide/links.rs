@@ -194,13 +194,40 @@ fn links_between_pages_lead_somewhere() {
     assert!(seen > 100, "only {seen} links were seen");
 }
 
-/// The list of chapters for programs has the chapters of the summary, by the names of their pages.
+/// The entries of the summary: title and file.
+fn listed() -> Vec<(String, String)> {
+    let summary = fs::read_to_string(chapters().join("SUMMARY.md")).unwrap();
+    let entry = |line: &str| {
+        let (title, file) = line.trim_start_matches([' ', '-', '[']).split_once("](")?;
+        Some((title.to_owned(), file.strip_suffix(')')?.to_owned()))
+    };
+    summary.lines().filter_map(entry).collect()
+}
+
+/// In the form of llmstxt.org: a link to the page of each chapter, and what is in it.
 #[test]
 fn the_list_for_programs_has_every_chapter() {
-    let of = |name: &str| fs::read_to_string(chapters().join(name)).unwrap();
-    let of_summary = of("SUMMARY.md").replace(".md)", ".html)");
-    let linked = |text: &str| -> Vec<String> { targets(text).map(str::to_owned).collect() };
-    assert_eq!(linked(&of("llms.txt")), linked(&of_summary));
+    let list = fs::read_to_string(chapters().join("llms.txt")).unwrap();
+    let lines: Vec<&str> = list.lines().filter(|line| line.starts_with("- ")).collect();
+    let chapters = listed();
+    assert_eq!(lines.len(), chapters.len());
+    for (line, (title, file)) in lines.iter().zip(chapters) {
+        let link = format!("- [{title}]({}): ", file.replace(".md", ".html"));
+        assert!(line.strip_prefix(&*link).is_some_and(|rest| !rest.is_empty()), "{line}, {link}");
+    }
+}
+
+/// The search of mdBook ranks titles first.
+#[test]
+fn the_words_of_a_newcomer_are_in_titles() {
+    let titles = listed().into_iter().map(|(title, _)| title.to_lowercase());
+    let titles = titles.collect::<Vec<_>>().join("\n");
+    let words = "admin, background, cache, cookie, cors, database, docker, error, extractor, form, \
+                 health, log, middleware, password, rate limit, redirect, state, template, test, \
+                 upload, websocket";
+    for word in words.split(", ") {
+        assert!(titles.contains(word), "no title has `{word}`");
+    }
 }
 
 /// CONTRIBUTING.md has the command that changes the address everywhere.
