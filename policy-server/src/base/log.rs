@@ -36,14 +36,12 @@ impl RefusalLog {
             return None;
         }
         Span::current().record("code", refusal.code());
-        let origin = origin_text(origin);
-        let origin = cut(&origin);
         if self.has_access_log && tracing::enabled!(target: ACCESS, Level::INFO) {
             return Some(Refused {
                 refusal,
                 cause: why.cause,
                 detail: why.detail.map(Into::into),
-                origin: origin.into(),
+                origin: cut(&origin_text(origin)).into(),
             });
         }
         let suppressed = self.limit.admit(Instant::now())?;
@@ -54,7 +52,7 @@ impl RefusalLog {
             detail = why.detail,
             %method,
             path = %cut(path).escape_debug(),
-            %origin,
+            origin = %cut(&origin_text(origin)),
             suppressed,
             "request refused"
         );
