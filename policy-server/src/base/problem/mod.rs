@@ -125,7 +125,11 @@ pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application
 /// A browser that opens a page gets a problem as a small HTML page, and a client that prefers plain
 /// text by `Accept` gets that. All others get JSON.
 #[derive(Clone, Debug)]
-pub struct Problem(Kind);
+pub struct Problem {
+    kind: Kind,
+    /// For the access log, if a gate found the problem.
+    refused: Option<Box<Refused>>,
+}
 
 /// Most problems are refusals of the catalogue without additions: they allocate nothing, and their
 /// bodies are built once.
@@ -190,7 +194,7 @@ impl Problem {
     /// assert_eq!(problem.to_string(), "410 Gone");
     /// ```
     pub fn new(status: StatusCode) -> Self {
-        Self(Kind::Own(Box::new(Own::new(status))))
+        Self { kind: Kind::Own(Box::new(Own::new(status))), refused: None }
     }
 
     /// 400: the request is malformed.
@@ -344,22 +348,19 @@ impl Problem {
 
     /// The problem of a refusal that the access log names.
     pub(crate) fn refused(self, refused: Option<Refused>) -> Self {
-        match refused {
-            Some(refused) => self.change(|own| own.refused = Some(refused)),
-            None => self,
-        }
+        Self { refused: refused.map(Box::new), ..self }
     }
 
     /// The status of the response.
     pub fn status(&self) -> StatusCode {
-        match &self.0 {
+        match &self.kind {
             Kind::Listed(refusal) => status_of(*refusal),
             Kind::Own(own) => own.status,
         }
     }
 
     fn own_code(&self) -> Option<Code> {
-        match &self.0 {
+        match &self.kind {
             Kind::Listed(refusal) => Some(Code::Listed(*refusal)),
             Kind::Own(own) => own.code.clone().map(Code::Own),
         }
@@ -367,7 +368,7 @@ impl Problem {
 
     /// The same problem with the address of its page, if it has a code and states no address.
     fn typed(&self, types: &str) -> Option<Self> {
-        let code = match &self.0 {
+        let code = match &self.kind {
             Kind::Listed(refusal) => refusal.code(),
             Kind::Own(own) if own.type_uri != own::NO_TYPE => return None,
             Kind::Own(own) => own.code.as_deref()?,
@@ -376,19 +377,19 @@ impl Problem {
     }
 
     fn into_members(self) -> Own {
-        match self.0 {
+        match self.kind {
             Kind::Listed(refusal) => Own::from(refusal),
             Kind::Own(own) => *own,
         }
     }
 
     fn change(self, change: impl FnOnce(&mut Own)) -> Self {
-        let mut own = match self.0 {
+        let mut own = match self.kind {
             Kind::Listed(refusal) => Box::new(Own::from(refusal)),
             Kind::Own(own) => own,
         };
         change(&mut own);
-        Self(Kind::Own(own))
+        Self { kind: Kind::Own(own), ..self }
     }
 }
 
@@ -413,13 +414,13 @@ impl<E: ErrorForClients> From<E> for Problem {
 
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
-        Self(Kind::Listed(refusal))
+        Self { kind: Kind::Listed(refusal), refused: None }
     }
 }
 
 impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
-        let body = match &self.0 {
+    fn into_response(mut self) -> Response {
+        let body = match &self.kind {
             Kind::Listed(refusal) => listed_body(*refusal),
             Kind::Own(own) => own.body(),
         };
@@ -427,11 +428,11 @@ impl IntoResponse for Problem {
         *response.status_mut() = self.status();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, MEDIA_TYPE);
-        if let Kind::Listed(Refusal::ContentCoding) = self.0 {
+        if let Kind::Listed(Refusal::ContentCoding) = self.kind {
             // RFC 9110 12.5.3: the coding that would have been accepted.
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         }
-        let retry_after = match &self.0 {
+        let retry_after = match &self.kind {
             Kind::Listed(refusal) => refusal.retry_after().map(u64::from),
             Kind::Own(own) => own.retry_after,
         };
@@ -439,15 +440,12 @@ impl IntoResponse for Problem {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         // For a listed refusal, the policy of the response does this.
-        if matches!(&self.0, Kind::Own(own) if own.is_uncacheable) {
+        if matches!(&self.kind, Kind::Own(own) if own.is_uncacheable) {
             forbid_storing(headers);
         }
-        let refused = match &self.0 {
-            Kind::Listed(_) => None,
-            Kind::Own(own) => own.refused.clone(),
-        };
+        let refused = self.refused.take();
         response.extensions_mut().insert(Shown(self));
-        Refused::note(refused, response)
+        Refused::note(refused.map(|refused| *refused), response)
     }
 }
 
@@ -457,7 +455,7 @@ pub(crate) fn refusal_of(response: &Response) -> Option<Refusal> {
         return None;
     }
     match response.extensions().get()? {
-        Shown(Problem(Kind::Listed(refusal))) => Some(*refusal),
+        Shown(Problem { kind: Kind::Listed(refusal), .. }) => Some(*refusal),
         Shown(_) => None,
     }
 }
@@ -466,7 +464,7 @@ pub(crate) fn refusal_of(response: &Response) -> Option<Refusal> {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let listed;
-        let own = match &self.0 {
+        let own = match &self.kind {
             Kind::Listed(refusal) => {
                 listed = Own::from(*refusal);
                 &listed
@@ -571,6 +569,16 @@ mod tests {
                 serde_json::json!({"type": "about:blank", "title": "Forbidden", "status": 403});
             assert_eq!(body, plain, "{member}");
         }
+    }
+
+    /// The access log changes no response.
+    #[test]
+    fn a_problem_for_the_access_log_stays_a_refusal() {
+        let refusal = Refusal::CsrfOrigin;
+        let refused = Refused { refusal, cause: None, detail: None, origin: "none".into() };
+        let response = Problem::from(refusal).refused(Some(refused)).into_response();
+        assert_eq!(refusal_of(&response), Some(refusal));
+        assert!(response.extensions().get::<Refused>().is_some());
     }
 
     #[tokio::test]

@@ -8,8 +8,6 @@ use policy_core::Refusal;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Map, Value};
 
-use crate::base::log::Refused;
-
 /// The members that have their own method (RFC 9457 3.1, and `code`).
 pub(super) const RESERVED: [&str; 6] = ["type", "title", "status", "code", "detail", "instance"];
 
@@ -29,8 +27,6 @@ pub(super) struct Own {
     pub(super) retry_after: Option<u64>,
     /// Whether no cache may store it, since it depends on what a shared cache does not know.
     pub(super) is_uncacheable: bool,
-    /// For the access log, if a gate found the problem.
-    pub(super) refused: Option<Refused>,
 }
 
 impl Own {
@@ -45,7 +41,6 @@ impl Own {
             is_uncacheable: false,
             members: Map::new(),
             retry_after: None,
-            refused: None,
         }
     }
 
