@@ -115,7 +115,7 @@ async fn cut(
         "others" => sessions.revoke_others().await?,
         "everyone" => sessions.revoke_everyone().await?,
         "everyone-by-tokens" => tokens.revoke_everyone().await?,
-        "rights" => sessions.set_rights(user).await?,
+        "rights" => sessions.set_rights(Identity::new(user)).await?,
         other => panic!("{other}"),
     };
     Ok(ended.to_string())

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, ops::ControlFlow};
 
 use http::{
-    HeaderMap,
+    HeaderMap, Method,
     header::{
         ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, CONTENT_TYPE, COOKIE, PROXY_AUTHORIZATION,
     },
@@ -125,6 +125,8 @@ pub(super) fn decide<'c>(
     headers: &HeaderMap,
     caller: impl FnOnce(&ManifestRoute) -> Cow<'c, RequestCredentials>,
 ) -> Decision {
+    let navigates = *head.method == Method::GET
+        && headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate");
     with_view(engine, head, headers, |request| {
         let mut steps = Recorded(Vec::with_capacity(Gate::ALL.len()));
         match gates::check_head(&GatedEngine(engine), &request, &mut steps) {
@@ -133,7 +135,12 @@ pub(super) fn decide<'c>(
                 let caller = caller(&compiled.route);
                 let run = CallerGates::new(engine, compiled, &request, &admitted.grant, &caller);
                 let (is_authenticated, ended) = run.check(&mut steps);
-                decision(engine, compiled, admitted.grant, steps, is_authenticated, ended)
+                let mut decision =
+                    decision(engine, compiled, admitted.grant, steps, is_authenticated, ended);
+                if navigates && is_sent_to_login(engine, compiled, &decision) {
+                    decision.status = Some(303);
+                }
+                decision
             }
             ControlFlow::Break(end) => ended_early(engine, end, steps),
         }
@@ -457,6 +464,18 @@ fn decision(
     let (route, cors) = (Some(compiled.index), cors_headers(Some(compiled), grant));
     let if_listed = assumed_list(Some(compiled), &cors);
     Decision { outcome, status, route, steps: steps.0, is_authenticated, cors, if_listed }
+}
+
+/// Whether a navigation that is refused gets the address of the login page instead.
+fn is_sent_to_login(engine: &Engine, compiled: &CompiledRoute, decision: &Decision) -> bool {
+    let takes_session = match &compiled.route.auth {
+        Auth::Required(requirement) => requirement.session,
+        Auth::Public => false,
+    };
+    engine.has_login_page
+        && takes_session
+        && decision.refusal() == Some(Refusal::CredentialsMissing)
+        && decision.steps.last().is_some_and(|step| step.gate == Gate::Authorize)
 }
 
 /// The CORS headers of a response.

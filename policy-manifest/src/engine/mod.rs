@@ -52,6 +52,7 @@ use super::{
 pub struct Engine {
     own: OwnOrigin,
     has_sessions: bool,
+    has_login_page: bool,
     knows_callers: bool,
     signs_tokens: bool,
     /// The name of the cookie of sessions.
@@ -163,6 +164,7 @@ impl Engine {
         let mut engine = Self {
             own,
             has_sessions: app.sessions.is_some(),
+            has_login_page: app.sessions.as_ref().is_some_and(|facts| facts.login_page.is_some()),
             knows_callers: app.sessions.is_some() || app.tokens.is_some(),
             signs_tokens: app.tokens.as_ref().is_some_and(|facts| facts.issuer.is_some()),
             cookie: app.sessions.as_ref().map(|facts| facts.cookie.clone()).unwrap_or_default(),

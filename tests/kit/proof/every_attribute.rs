@@ -148,7 +148,7 @@ pub(crate) fn app() -> App<()> {
     App::new(())
         .request_ids()
         .public_origin("https://api.shop.example")
-        .sessions(Sessions::memory())
+        .sessions(Sessions::memory().login_page("/login"))
         .tokens(Tokens::hs256([("k1", secret)]).expect("a key").accept(partner))
         .scheme(ApiKeys)
         .origins("partners", &partners)

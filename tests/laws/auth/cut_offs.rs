@@ -93,7 +93,7 @@ async fn cut_off(sessions: &Sessions, tokens: &Tokens, way: &str) -> Result<(), 
         "Tokens" => tokens.revoke_user("ada").await?,
         "Others" => sessions.revoke_others().await?,
         "Everyone" => sessions.revoke_everyone().await?,
-        "Rights" => sessions.set_rights("ada").await?,
+        "Rights" => sessions.set_rights(Identity::new("ada")).await?,
         _ => 0,
     };
     Ok(())
@@ -127,7 +127,7 @@ async fn cut(way: String, user: String, sessions: Sessions, tokens: Tokens) -> R
     match (&*way, &*user) {
         (_, "ada") => cut_off(&sessions, &tokens, &way).await,
         ("Tokens", _) => Ok(tokens.revoke_user(&user).await.map(drop)?),
-        ("Rights", _) => Ok(sessions.set_rights(user).await.map(drop)?),
+        ("Rights", _) => Ok(sessions.set_rights(Identity::new(user)).await.map(drop)?),
         _ => Ok(sessions.revoke_user(&user).await.map(drop)?),
     }
 }

@@ -187,15 +187,17 @@ impl Sessions {
     /// their access and refresh tokens, tickets and open streams. Returns how many sessions there
     /// were.
     ///
-    /// All other rights are gone with the next request of the user. Logins, elevations and issues of
+    /// The identity is written out, such as `Identity::new("ada").roles(["admin"])`, and not just a
+    /// name: one without roles and scopes takes all of them away. All other rights are gone with the
+    /// next request of the user. Logins, elevations and issues of
     /// tokens in flight are refused as by [`revoke_user`](Self::revoke_user), since they may have
     /// read the old rights.
     ///
     /// # Errors
     ///
     /// The store failed; then it is tried once more after the handler.
-    pub async fn set_rights(&self, identity: impl Into<Identity>) -> Result<u64, CredentialError> {
-        self.end(Ending::Rights(identity.into())).await
+    pub async fn set_rights(&self, identity: Identity) -> Result<u64, CredentialError> {
+        self.end(Ending::Rights(identity)).await
     }
 
     async fn end(&self, ending: Ending) -> Result<u64, CredentialError> {

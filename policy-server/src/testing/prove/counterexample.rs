@@ -57,7 +57,7 @@ fn by(path: &Path<'_>, method: &str, attribute: &str) -> String {
         (None, "cors", Some(said_by)) => {
             format!("{said_by}, which holds for {}", at(own))
         }
-        _ => format!("{}, which has no #[{attribute}]", at(own)),
+        _ => format!("{}, which states no #[{attribute}] of its own", at(own)),
     }
 }
 
