@@ -82,6 +82,17 @@ impl Caching {
     }
 
     /// The same for a spec without violations, which need not live in a constant.
+    ///
+    /// ```
+    /// use http::{HeaderMap, Method, StatusCode, header::CACHE_CONTROL};
+    /// use policy_core::cache::{CacheExchange, CacheSpec, Caching, ResponseFacts, apply};
+    ///
+    /// let caching = Caching::of(&CacheSpec { no_store: true, ..CacheSpec::NOTHING });
+    /// let (method, facts) = (&Method::GET, ResponseFacts::default());
+    /// let mut headers = HeaderMap::new();
+    /// apply(Some(&caching), CacheExchange { method, status: StatusCode::OK, facts }, &mut headers);
+    /// assert_eq!(headers[CACHE_CONTROL], "no-store");
+    /// ```
     pub fn of(spec: &CacheSpec<'_>) -> Self {
         let control = Directives::new(spec).map(|declared| Control {
             declared,

@@ -53,6 +53,15 @@ impl SecurityHeaders {
     }
 
     /// The same for a spec without violations, which need not live in a constant.
+    ///
+    /// ```
+    /// use policy_core::headers::{HeadersSpec, SecurityHeaders};
+    ///
+    /// let corp = "same-site".to_owned();
+    /// let spec = HeadersSpec { corp: Some(&corp), ..HeadersSpec::NOTHING };
+    /// let [every, _] = SecurityHeaders::of(&spec).texts();
+    /// assert_eq!(every["cross-origin-resource-policy"], "same-site");
+    /// ```
     pub fn of(spec: &HeadersSpec<'_>) -> Self {
         let mut everywhere = vec![];
         everywhere.extend(spec.corp.map(|corp| (CORP, corp.to_owned())));

@@ -80,7 +80,19 @@ impl From<&CachePolicy> for Cache {
 }
 
 impl Cache {
-    /// What writes it onto responses.
+    /// The compiled form, which writes it onto responses.
+    ///
+    /// ```
+    /// use http::{HeaderMap, Method, StatusCode, header::CACHE_CONTROL};
+    /// use policy_core::cache::{CacheExchange, ResponseFacts, apply};
+    /// use policy_manifest::Cache;
+    ///
+    /// let caching = Cache { no_store: true, ..Cache::default() }.compile();
+    /// let (method, facts) = (&Method::GET, ResponseFacts::default());
+    /// let mut headers = HeaderMap::new();
+    /// apply(Some(&caching), CacheExchange { method, status: StatusCode::OK, facts }, &mut headers);
+    /// assert_eq!(headers[CACHE_CONTROL], "no-store");
+    /// ```
     pub fn compile(&self) -> Caching {
         let vary: Vec<_> = self.vary.iter().map(String::as_str).collect();
         Caching::of(&CacheSpec {

@@ -72,6 +72,16 @@ impl FromPolicy<HeadersPolicy> for String {
 
 impl Manifest {
     /// Adds the security headers of a policy, and returns the name by which routes refer to them.
+    /// Those about the transport are left out without a public origin.
+    ///
+    /// ```
+    /// use policy_core::headers::{HeadersPolicy, SecurityHeaders};
+    /// use policy_manifest::Manifest;
+    ///
+    /// let mut manifest = Manifest::new();
+    /// let name = manifest.add_security_headers(SecurityHeaders::new(&HeadersPolicy::DEFAULT));
+    /// assert_eq!(manifest.headers[&name].every["x-content-type-options"], "nosniff");
+    /// ```
     pub fn add_security_headers(&mut self, headers: SecurityHeaders) -> String {
         let own = self.app.public_origin.as_deref();
         let own = own.and_then(|text| PublicOrigin::parse(text).ok());
