@@ -285,8 +285,12 @@ struct Other { a: u8 }
             assert_eq!((reports[0].code, reports[0].start), (None, (1, column)), "{attribute}");
             assert!(reports[0].text.contains("reads literals"), "{}", reports[0].text);
         }
-        let (_, _, reports) = read_all("#[auth(scheme = Keys)] #[get(\"/\")] async fn f() {}");
-        assert!(reports[0].text.contains("reads literals"), "{reports:?}");
+        for requirement in ["scheme = Keys", "group", "token, scopes = SCOPES"] {
+            let text = format!("#[auth({requirement})] #[get(\"/\")] async fn f() {{}}");
+            let (_, _, reports) = read_all(&text);
+            assert_eq!(reports.len(), 1, "{requirement}: {reports:?}");
+            assert!(reports[0].text.contains("reads literals"), "{reports:?}");
+        }
     }
 
     /// Each of these overflows a stack if it is parsed as it is.

@@ -490,7 +490,9 @@ impl super::Declare for Args {
     ) -> super::Declared {
         let list = self.unseen_lists().next().map(|(_, list)| list.expr.to_token_stream());
         let scheme = || self.scheme.as_ref().map(|scheme| scheme.ty.to_token_stream());
-        if let Some(unseen) = list.or_else(scheme) {
+        let group = || self.callers.iter().find(|word| *word == "group");
+        let group = || group().map(ToTokens::to_token_stream);
+        if let Some(unseen) = list.or_else(scheme).or_else(group) {
             return Err(unseen);
         }
         route.auth = match self.takes("public") {
