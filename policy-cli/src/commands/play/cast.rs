@@ -104,7 +104,7 @@ struct Stage<'a> {
     requirement: Option<&'a RouteRequirement>,
 }
 
-/// Who looks at a result.
+/// The side from which a result is judged.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum View {
     Friend,
@@ -216,6 +216,10 @@ impl<'a> Stage<'a> {
         let mut asks = Vec::new();
         match self.method.as_str() {
             "GET" => {
+                if self.requirement.is_none() {
+                    let plain = fetch.clone().credentials(Credentials::Omit);
+                    asks.push(ask("fetch() without credentials", plain));
+                }
                 asks.push(ask("fetch() with credentials", fetch));
                 asks.push(ask("a <script> with this address", Fetch::script(&self.address)));
             }

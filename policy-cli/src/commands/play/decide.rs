@@ -70,7 +70,7 @@ pub(crate) struct Report {
     end: (usize, usize),
 }
 
-/// Who reports something.
+/// The source of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {

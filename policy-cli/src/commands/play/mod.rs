@@ -1,4 +1,4 @@
-//! `cargo policy play`: a page that shows what a policy does, for whoever asks.
+//! `cargo policy play`: a page that shows what each kind of caller gets from a policy.
 
 mod cast;
 mod decide;

@@ -18,8 +18,9 @@ pub(crate) struct Scene {
     attacker: &'static str,
     pub(crate) before: &'static str,
     pub(crate) after: &'static str,
-    /// Who shows it: an actor; the code of the compiler's error, if it does not compile here.
+    /// The actor that shows it.
     pub(crate) shows: &'static str,
+    /// The code of the compiler's error; `None` if it compiles.
     pub(crate) refused: Option<&'static str>,
 }
 
@@ -134,8 +135,8 @@ async fn messages(user: Principal) -> Json<Vec<Message>> {}
     Scene {
         name: "http",
         title: "A page without HTTPS is trusted",
-        story: "The old page of the shop has no HTTPS. Whoever is in the same café network can write into that \
-                page, and it reads the accounts of everybody there.",
+        story: "The old page of the shop has no HTTPS. Anyone in the same café network can write into that page, \
+                and it then reads the accounts of everybody there.",
         same_site: SameSite::None,
         attacker: "http://www.shop.example",
         before: r#"#[get("/account")]
@@ -301,7 +302,7 @@ mod tests {
                     mended.push(scene.name);
                 }
             }
-            // Whoever it is for still gets it.
+            // Your own page is still served.
             let own = after.cast.iter().find(|actor| actor.who == "own").expect("an actor");
             assert_eq!(own.gets, Gets::Served, "{}: {}", scene.name, own.says);
         }

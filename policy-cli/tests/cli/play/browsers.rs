@@ -80,6 +80,11 @@ fn the_page_is_used_by_keyboard_in_any_size_and_theme() -> Result<(), Failure> {
     assert!(browser.text_of("#empty")?.contains("does not compile or start"));
     axe::judge(&mut &browser, "play-error")?;
     browser.resize(1280, 900)?;
+
+    // A link to a scene opens the caller who shows it.
+    browser.goto(&format!("{}#scene=role&side=before", playground.url))?;
+    browser.wait_for("document.querySelector('[data-who=program]')?.open")?;
+    assert_eq!(says(&browser, "program")?, "Gets the response: every user may call this.");
     assert_eq!(browser.console()?, [""; 0], "it violates its own policy");
     Ok(())
 }

@@ -179,6 +179,71 @@ fn the_policy_that_is_read_is_that_of_the_macros() {
 }
 
 #[test]
+fn each_caller_gets_what_the_policy_says() {
+    let cors = "#[cors(origins = [\"https://app.shop.example\"], credentials)]";
+    let cases = [
+        (
+            "#[get(\"/\")] #[cors(origins = [\"*\"])] #[auth(public)] #[cache(public, max_age = 60)]",
+            "lax",
+            ["served", "served", "open", "open", "served"],
+        ),
+        (
+            &format!("#[get(\"/\")] {cors} #[auth(session)]"),
+            "lax",
+            ["served", "served", "nothing", "users", "nothing"],
+        ),
+        (
+            &format!("#[post(\"/\")] {cors} #[auth(session)]"),
+            "none",
+            ["served", "served", "nothing", "users", "nothing"],
+        ),
+        (
+            "#[post(\"/\")] #[auth(session)] #[csrf(exempt = \"why\")]",
+            "none",
+            ["served", "nothing", "harm", "users", "nothing"],
+        ),
+        (
+            "#[post(\"/\")] #[auth(session)] #[csrf(exempt = \"why\")]",
+            "lax",
+            ["served", "nothing", "nothing", "users", "nothing"],
+        ),
+        (
+            "#[get(\"/\")] #[auth(token, scopes = [\"a\"])]",
+            "lax",
+            ["served", "nothing", "nothing", "nothing", "nothing"],
+        ),
+        (
+            "#[get(\"/\")] #[auth(session, fresh = \"10m\")]",
+            "lax",
+            ["served", "nothing", "nothing", "nothing", "nothing"],
+        ),
+        ("#[post(\"/\")] #[auth(public)]", "lax", ["served", "nothing", "open", "open", "nothing"]),
+        (
+            "#[get(\"/\")] #[jsonp(callback = \"call\")] #[auth(public)]",
+            "lax",
+            ["served", "nothing", "open", "open", "served"],
+        ),
+        (
+            "#[get(\"/\")] #[isolation(same_site)] #[auth(public)]",
+            "lax",
+            ["served", "nothing", "nothing", "open", "served"],
+        ),
+    ];
+    for (attributes, same_site, expected) in cases {
+        let source = format!("{attributes} async fn f() {{}}");
+        let answer = ask(&source, same_site, "https://evil.test", 0);
+        let cast = list(&answer["cast"]);
+        let found: Vec<_> = cast.iter().map(|actor| text(&actor["gets"])).collect();
+        assert_eq!(found, expected, "{attributes}: {answer}");
+    }
+    // Copies of a response that names one origin are kept apart.
+    let listed = "#[get(\"/\")] #[cors(origins = [\"https://a.example\", \"https://b.example\"])] \
+                  #[auth(public)] #[cache(public, max_age = 60)] async fn f() {}";
+    let says = &ask(listed, "lax", "null", 0)["cast"][4]["says"];
+    assert_eq!(says, "Keeps the public response for 60 seconds, one copy for each Origin.");
+}
+
+#[test]
 fn what_keeps_an_app_from_starting_is_an_error() {
     let of = |origin: &str, same_site: &str| {
         let source = format!(

@@ -42,6 +42,8 @@ async fn prices() -> Json<Vec<Price>> {}
 const start = { source: OWN, origin: "https://api.shop.example", same_site: "lax", attacker: "https://evil.test", route: 0 };
 let scenes = [];
 let latest = null;
+/** The caller whose details are opened by themselves; none once that is done. */
+let featured = "attacker";
 
 // The state, and its links.
 
@@ -98,6 +100,7 @@ function show(chosen, version = "before") {
   scene.value = chosen?.name ?? "";
   sides.hidden = story.hidden = !chosen;
   if (!chosen) return;
+  featured = chosen.shows;
   sides.querySelector(`[value=${version}]`).checked = true;
   story.textContent = chosen.story;
   set({ ...start, ...chosen, source: chosen[version], route: 0 });
@@ -215,7 +218,11 @@ const BADGES = {
 
 function showCast({ cast: actors, problems, reports: found, routes }) {
   const open = new Set([...cast.querySelectorAll("details.actor[open]")].map((it) => it.dataset.who));
-  const isFirst = cast.childElementCount === 0;
+  if (featured && actors.length > 0) {
+    open.clear();
+    open.add(featured);
+    featured = null;
+  }
   const refused = found.filter(({ kind }) => kind === "error").length;
   empty.hidden = actors.length > 0;
   part("legend").hidden = actors.length === 0;
@@ -226,7 +233,7 @@ function showCast({ cast: actors, problems, reports: found, routes }) {
   } else if (routes.length === 0) {
     empty.textContent = "There is no route: write a function with an attribute such as #[get(\"/\")].";
   }
-  cast.replaceChildren(...actors.map((actor) => make("li", {}, actorOf(actor, open, isFirst))));
+  cast.replaceChildren(...actors.map((actor) => make("li", {}, actorOf(actor, open.has(actor.who)))));
   status.textContent = actors.length > 0
     ? actors.map((actor) => `${actor.name}: ${badgeOf(actor)}.`).join(" ")
     : empty.textContent;
@@ -236,10 +243,9 @@ function badgeOf({ who, gets }) {
   return BADGES[who === "own" || who === "granted" ? "friend" : "stranger"][gets];
 }
 
-function actorOf(actor, open, isFirst) {
+function actorOf(actor, isOpen) {
   const { who, name, origin: from, gets, says, asks } = actor;
   const tone = badgeOf(actor) === "nothing" && who !== "own" && who !== "granted" ? "safe" : gets;
-  const isOpen = open.has(who) || (isFirst && who === "attacker");
   return make("details", { class: `actor ${tone}`, "data-who": who, open: isOpen ? "" : null },
     make("summary", {}, picture(who),
       make("div", {}, make("h3", {}, name), from ? make("code", {}, from) : null,
