@@ -84,6 +84,16 @@ fn inherited_requirements_follow_the_same_rules() {
     #[auth(group)]
     async fn exempt() {}
 
+    #[get("/cached")]
+    #[cache(public, max_age = 60)]
+    #[auth(group)]
+    async fn cached() {}
+
+    #[get("/counted")]
+    #[limit(rate = "10/min per principal")]
+    #[auth(group)]
+    async fn counted() {}
+
     let in_group = |group: Group<()>| codes(app().group("/a", group));
     let user = || Group::new().routes(routes![user]);
     assert_eq!(in_group(user().auth(admins())), [""; 0]);
@@ -94,6 +104,12 @@ fn inherited_requirements_follow_the_same_rules() {
     assert_eq!(in_group(shared), ["auth.cors-without-credentials"]);
     let exempt = Group::new().auth(admins()).routes(routes![exempt]);
     assert_eq!(in_group(exempt), ["csrf.exempt-without-reason"]);
+    let cached = || Group::new().routes(routes![cached]);
+    assert_eq!(in_group(cached().public()), [""; 0]);
+    assert_eq!(in_group(cached().auth(admins())), ["cache.personal-and-shared"]);
+    let counted = || Group::new().routes(routes![counted]);
+    assert_eq!(in_group(counted().auth(admins())), [""; 0]);
+    assert_eq!(in_group(counted().public()), ["limit.rate-of-nobody"]);
 }
 
 #[test]

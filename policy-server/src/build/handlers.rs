@@ -6,6 +6,7 @@ use http::Method;
 use policy_core::{
     Rule, Violation,
     auth::{AuthPolicy, AuthSpec},
+    limits::LimitSpec,
     route::{Level, RouteFacts, check_method},
 };
 
@@ -87,6 +88,10 @@ impl Builder<'_> {
             ..AuthSpec::of(&auth, stated.as_ref())
         };
         let facts = RouteFacts::of(&spec, &methods, false);
+        if inherits {
+            let limits = LimitSpec { limits: description.policy.limits, route: facts };
+            self.errors(&location, limits.violations().map(Violation::named));
+        }
         let (rules, level) = self.rules(&location, [&own, group], facts, &description.policy);
         let guarded = Guarded { auth, csrf, scheme, takes_session: description.takes_session };
         let guard = self.guard(&location, guarded, &routes);
