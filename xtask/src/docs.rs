@@ -191,7 +191,7 @@ fn item(target: &str) -> Option<&str> {
     let path = target.split('#').next()?;
     let path = path.split_once('@').map_or(path, |(_kind, path)| path);
     let is_item = path.starts_with("crate::") || (path.contains("::") && !path.contains('/'));
-    is_item.then(|| path.trim_start_matches("crate::"))
+    is_item.then(|| path.trim_start_matches("crate::").trim_start_matches("policy_server::"))
 }
 
 #[cfg(test)]
@@ -206,8 +206,8 @@ mod tests {
         for (written, link) in [
             ("[`Tls::files`] does", format!("[`Tls::files`]({}) does", search("Tls::files"))),
             (
-                "a [list](crate::App::origins), [x](#x)",
-                format!("a [list]({}), [x](#x)", search("App::origins")),
+                "a [list](crate::App::origins), [x](policy_server::Tls), [y](#y)",
+                format!("a [list]({}), [x]({}), [y](#y)", search("App::origins"), search("Tls")),
             ),
             (
                 "[`limit`](macro@crate::limit) and [p](crate::guide::operation#probes)",
