@@ -114,8 +114,10 @@ fn inherited_requirements_follow_the_same_rules() {
 
 #[test]
 fn a_manifest_states_what_a_handler_inherits_and_where_it_is_written() {
+    let owners = AuthRequirement::session().roles(&["owner"]);
     let line = line!() + 1;
-    let app = || app().group("/admin", Group::new().auth(admins()).routes(routes![report]));
+    let group = || Group::new().auth(admins()).routes(routes![report]);
+    let app = || app().auth(owners).group("/admin", group());
     let manifest = app().manifest();
     let route = manifest.routes.iter().find(|route| route.path == "/admin/report").expect("it");
     let Auth::Required(requirement) = &route.auth else { panic!("{:?}", route.auth) };
