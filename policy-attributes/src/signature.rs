@@ -52,12 +52,13 @@ impl<'a> Arguments<'a> {
         let names = parameters(paths, &arguments, diagnostics);
         let is_path_read = diagnostics.error_count() == errors_before;
         let mut fitted = Self::default();
-        let is_taking = |argument: &&Argument<'_>| {
-            names.iter().any(|name| {
-                Argument::taking(name, &arguments).is_some_and(|it| ptr::eq(it, *argument))
-            })
+        // The parameter of the path that an argument takes.
+        let parameter_of = |argument: &Argument<'_>| {
+            let takes = |name: &String| Argument::taking(name, &arguments);
+            names.iter().position(|name| takes(name).is_some_and(|it| ptr::eq(it, argument)))
         };
-        let is_free = |argument: &&Argument<'_>| !is_taking(argument) && argument.is_parsed();
+        let is_free =
+            |argument: &&Argument<'_>| parameter_of(argument).is_none() && argument.is_parsed();
         let mut misnamed = arguments.iter().filter(is_free);
         let mut is_misnamed = false;
         for name in &names {
@@ -84,10 +85,7 @@ impl<'a> Arguments<'a> {
         }
         for argument in &arguments {
             check_type(argument, diagnostics);
-            let is_of = |name: &String| {
-                Argument::taking(name, &arguments).is_some_and(|taking| ptr::eq(taking, argument))
-            };
-            if let Some(position) = names.iter().position(is_of) {
+            if let Some(position) = parameter_of(argument) {
                 fitted.order.push(Source::Parameter(position));
                 continue;
             }
