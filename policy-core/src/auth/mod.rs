@@ -30,7 +30,7 @@ pub use bearer::{Authorization, authorization};
 #[cfg(feature = "engine")]
 pub use challenge::{ChallengeError, Challenges};
 #[cfg(feature = "engine")]
-pub use next::local_path;
+pub use next::{is_page_load, local_path};
 
 /// How a route identifies its callers, and which of them it admits.
 ///

@@ -1,4 +1,8 @@
-//! Where a login leads back to.
+//! What is sent to the login page, and where the login leads back to.
+
+use http::{HeaderMap, Method};
+
+use crate::isolation::SEC_FETCH_MODE;
 
 /// Validates a redirect target within this service that came from a client: a path that begins with
 /// exactly one `/`, and optionally a query and a fragment. `None` for everything that a browser
@@ -21,6 +25,23 @@ pub fn local_path(text: &str) -> Option<&str> {
         && !path.contains("//")
         && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
     valid.then_some(text)
+}
+
+/// Whether a browser asks for a page, in a window or a frame: without a session, it is sent to the
+/// login page (Fetch Metadata 2.2).
+///
+/// ```
+/// use http::{HeaderMap, HeaderValue, Method};
+/// use policy_core::auth::is_page_load;
+///
+/// let headers = |mode| HeaderMap::from_iter([("sec-fetch-mode".parse().unwrap(), HeaderValue::from_static(mode))]);
+/// assert!(is_page_load(&Method::GET, &headers("navigate")));
+/// assert!(!is_page_load(&Method::POST, &headers("navigate")));
+/// assert!(!is_page_load(&Method::GET, &headers("cors")));
+/// ```
+pub fn is_page_load(method: &Method, headers: &HeaderMap) -> bool {
+    let mode = headers.get(SEC_FETCH_MODE);
+    *method == Method::GET && mode.is_some_and(|mode| mode == "navigate")
 }
 
 /// The longest `Location` that every server and proxy accepts.

@@ -3,14 +3,14 @@
 use std::{borrow::Cow, ops::ControlFlow};
 
 use http::{
-    HeaderMap, Method,
+    HeaderMap,
     header::{
         ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, CONTENT_TYPE, COOKIE, PROXY_AUTHORIZATION,
     },
 };
 use policy_core::{
     Refusal,
-    auth::OWN_ISSUER,
+    auth::{OWN_ISSUER, is_page_load},
     cookie::{Presented, presented},
     cors::{Cors, OriginDecision},
     csrf::TokenVerdict,
@@ -125,8 +125,7 @@ pub(super) fn decide<'c>(
     headers: &HeaderMap,
     caller: impl FnOnce(&ManifestRoute) -> Cow<'c, RequestCredentials>,
 ) -> Decision {
-    let navigates = *head.method == Method::GET
-        && headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate");
+    let loads_page = is_page_load(head.method, headers);
     with_view(engine, head, headers, |request| {
         let mut steps = Recorded(Vec::with_capacity(Gate::ALL.len()));
         match gates::check_head(&GatedEngine(engine), &request, &mut steps) {
@@ -137,7 +136,7 @@ pub(super) fn decide<'c>(
                 let (is_authenticated, ended) = run.check(&mut steps);
                 let mut decision =
                     decision(engine, compiled, admitted.grant, steps, is_authenticated, ended);
-                if navigates && is_sent_to_login(engine, compiled, &decision) {
+                if loads_page && is_sent_to_login(engine, compiled, &decision) {
                     decision.status = Some(303);
                 }
                 decision

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use http::{HeaderValue, Method};
+use http::HeaderValue;
 use policy_core::{
     Refusal,
-    auth::{Requirement, local_path},
+    auth::{Requirement, is_page_load, local_path},
     cookie::{Presented, SameSite, presented},
     method::is_safe,
 };
@@ -73,8 +73,7 @@ const SITE_STRICT: &str = "cookie withheld: SameSite=Strict, cross-site; the pag
 /// The login page for a navigation without a session.
 fn login_page(auth: &RequestAuth, view: AuthView<'_>) -> Option<HeaderValue> {
     let page = auth.guard().sessions.as_ref()?.login_page()?;
-    let navigates = view.headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate");
-    if !navigates || *view.method != Method::GET {
+    if !is_page_load(view.method, view.headers) {
         return None;
     }
     let next = view.uri.path_and_query().and_then(|next| local_path(next.as_str()));
