@@ -20,6 +20,7 @@
 //! - `tunnel`: where a CONNECT may lead
 //! - `head`: the head of a request as the gates read it, and the names under which a server serves
 //! - `router`: which route serves a path and a method
+//! - `outcome`: the refusals that a request can meet, by what its handler takes
 //! - `gates`: the gates of a request in their order, for servers, layers and manifests
 //! - `reverse_proxy`: how a gateway changes the messages that it forwards
 //! - `testing` (feature `proptest`): generated cases
@@ -57,6 +58,8 @@ pub mod method;
 #[cfg(feature = "engine")]
 pub mod negotiate;
 pub mod origin;
+#[cfg(feature = "engine")]
+pub mod outcome;
 pub mod path;
 #[cfg(feature = "engine")]
 mod percent;

@@ -213,6 +213,7 @@ fn of_route(old: Option<Side<'_>>, new: Option<Side<'_>>) -> Vec<Change> {
     }
     note("route", sets(&set(&before.targets), &set(&after.targets)));
     note("target", before.target.change(&after.target));
+    note("handler", before.handler.change(&after.handler));
     note("layers", order::unordered_list(&before.layers, &after.layers));
     for facet in facets::ALL {
         note(facet.name, (facet.change)(old, new));

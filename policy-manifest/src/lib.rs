@@ -11,6 +11,7 @@
 //!   the two decide differently, with witnesses
 //! - [`engine`]: decides about a request by a manifest alone; [`explain()`]: the reasons for a
 //!   decision, and the change that would let the request through
+//! - [`Outcomes`]: with what a route can respond in place of serving a request
 //! - [`lint`]: oddities in a policy; [`rules`]: what a policy must and must not allow
 //! - [`algebra`]: sets of what policies grant
 //!
@@ -28,6 +29,7 @@ mod facets;
 mod lints;
 mod lock;
 mod normal;
+mod outcomes;
 mod read;
 pub mod rules;
 mod severity;
@@ -37,8 +39,8 @@ pub use changes::{Change, changes};
 pub use date::{Date, ParseDateError};
 pub use explain::{Edit, Explanation, GateFinding, Nearest, Unsent, explain};
 pub use facets::{
-    AppFacts, IssuerFacts, OriginListFacts, ServerFacts, SessionFacts, TargetFacts, TlsFacts,
-    TokenFacts,
+    AppFacts, HandlerFacts, IssuerFacts, OriginListFacts, OwnProblem, ServerFacts, SessionFacts,
+    TargetFacts, TlsFacts, TokenFacts,
 };
 pub use facets::{
     AppScheme, Auth, Cache, Csrf, Dangers, Direction, Headers, Jsonp, ManifestRoute, RouteCors,
@@ -46,6 +48,7 @@ pub use facets::{
 };
 pub use lints::{Finding, Linted, Suppression, lint};
 pub use lock::{Acceptance, Lock, Update};
+pub use outcomes::Outcomes;
 pub use read::ReadError;
 pub use severity::{Authority, Effect, FindingSeverity, Gain, Gainer};
 pub use sources::{FacetSource, SourceLine, Sources};

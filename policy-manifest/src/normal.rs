@@ -51,6 +51,10 @@ impl ManifestRoute {
     fn normalize(&mut self) {
         sort(&mut self.methods);
         sort(&mut self.targets);
+        self.handler.takes.sort_unstable();
+        self.handler.takes.dedup();
+        self.handler.problems.sort_unstable();
+        self.handler.problems.dedup();
         if self.methods.iter().any(|method| method == "GET") {
             self.methods.retain(|method| method != "HEAD");
         }

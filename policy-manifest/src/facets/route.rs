@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Auth, Cache, Csrf, Headers, Jsonp, RouteCors, RouteLimits, is_default, is_false};
 use super::{
-    facts::TargetFacts,
+    facts::{HandlerFacts, TargetFacts},
     shared_sets::{Sets, Shared, Written as _},
 };
 use crate::ReadError;
@@ -73,6 +73,9 @@ macro_rules! define_route {
             /// What serves it, and what is passed on.
             #[serde(skip_serializing_if = "is_default")]
             pub target: TargetFacts,
+            /// What its handler takes from requests, and the problems with which it responds.
+            #[serde(skip_serializing_if = "is_default")]
+            pub handler: HandlerFacts,
             /// The layers around what serves it, the outermost first, each after its level. They run
             /// behind the gates.
             #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -101,6 +104,8 @@ macro_rules! define_route {
             targets: Vec<String>,
             #[serde(default)]
             target: TargetFacts,
+            #[serde(default)]
+            handler: HandlerFacts,
             #[serde(default)]
             layers: Vec<String>,
             $auth: $Auth,
@@ -137,6 +142,7 @@ macro_rules! define_route {
                     takes_slashes: self.takes_slashes,
                     targets: self.targets,
                     target: self.target,
+                    handler: self.handler,
                     layers: self.layers,
                     $auth: self.$auth,
                 })
@@ -158,6 +164,7 @@ macro_rules! define_route {
                     takes_slashes: false,
                     targets: Vec::new(),
                     target: TargetFacts::default(),
+                    handler: HandlerFacts::default(),
                     layers: Vec::new(),
                     auth,
                     $($field: <$Type>::default(),)*
@@ -173,6 +180,7 @@ macro_rules! define_route {
                 for_stated("takes_slashes", &self.takes_slashes, &mut call);
                 for_stated("targets", &self.targets, &mut call);
                 for_stated("target", &self.target, &mut call);
+                for_stated("handler", &self.handler, &mut call);
                 for_stated("layers", &self.layers, &mut call);
                 call(stringify!($auth), json(&self.$auth));
                 $(for_stated(stringify!($field), &self.$field, &mut call);)*

@@ -1,6 +1,7 @@
 //! The facts about an app as a whole and about the targets of its routes: a type for each, and an order
 //! for each of its fields.
 
+mod handler;
 pub(crate) mod order;
 mod server;
 mod sessions;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use policy_core::path::TrailingSlash;
 use serde_json::Value;
 
+pub use handler::{HandlerFacts, OwnProblem};
 pub use server::{ServerFacts, TlsFacts};
 pub use sessions::SessionFacts;
 pub use target::TargetFacts;

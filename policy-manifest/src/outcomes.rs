@@ -1,0 +1,263 @@
+//! With what a route can respond in place of serving a request. Documents, tables and laws read this
+//! and have no list of their own.
+
+use std::collections::BTreeMap;
+
+use policy_core::{
+    Refusal,
+    method::is_safe,
+    outcome::{EVERY_REQUEST, Taken},
+};
+
+use crate::{Auth, Csrf, Manifest, ManifestRoute, OwnProblem, RouteKind, RouteRequirement};
+
+/// With what a route can respond in place of serving a request of one method.
+///
+/// What every request can meet is not listed: see [`Outcomes::of_every_request`].
+///
+/// ```
+/// use policy_manifest::{Auth, Manifest, ManifestRoute, RouteRequirement};
+///
+/// let requirement = RouteRequirement { token: true, ..RouteRequirement::default() };
+/// let mut manifest = Manifest::new();
+/// let route = ManifestRoute::handler("/orders", ["GET"], Auth::Required(requirement));
+/// let outcomes = manifest.outcomes(&route, "GET");
+/// assert_eq!(outcomes.by_status().into_keys().collect::<Vec<_>>(), [400, 401, 500, 503]);
+/// assert!(outcomes.by_status()[&401].contains(&Some("auth.token-expired")));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Outcomes {
+    /// The refusals of gates and of arguments, by status and code.
+    pub refusals: Vec<Refusal>,
+    /// The problems that the handler declares.
+    pub problems: Vec<OwnProblem>,
+    /// Whether what serves the route may respond with errors that it does not declare.
+    pub is_open: bool,
+    /// Whether a navigation without a session is redirected to the login page (303).
+    pub has_login_page: bool,
+}
+
+impl Outcomes {
+    /// What a request to any route can meet, whatever its policy: its syntax, its host, its transport.
+    pub const fn of_every_request() -> &'static [Refusal] {
+        EVERY_REQUEST
+    }
+
+    /// The codes of each status, in their order; `None` is a problem without a code.
+    pub fn by_status(&self) -> BTreeMap<u16, Vec<Option<&str>>> {
+        let refusals = self.refusals.iter().map(|it| (it.status(), Some(it.code())));
+        let problems = self.problems.iter().map(|it| (it.status, it.code.as_deref()));
+        let mut found: BTreeMap<u16, Vec<Option<&str>>> = BTreeMap::new();
+        for (status, code) in refusals.chain(problems) {
+            found.entry(status).or_default().push(code);
+        }
+        for codes in found.values_mut() {
+            codes.sort_unstable();
+            codes.dedup();
+        }
+        found
+    }
+
+    /// Whether a response with this status and code is one of these, or one that every request can
+    /// meet. A problem that the handler need not declare is one of these if the route is open.
+    pub fn include(&self, status: u16, code: Option<&str>) -> bool {
+        let is = |refusal: &Refusal| refusal.status() == status && Some(refusal.code()) == code;
+        let is_listed = self.refusals.iter().chain(EVERY_REQUEST).any(is)
+            // An extractor of another crate has a status of its own.
+            || (code == Some(Refusal::Rejected.code())
+                && self.refusals.contains(&Refusal::Rejected));
+        let is_own =
+            self.problems.iter().any(|own| own.status == status && own.code.as_deref() == code);
+        is_listed || is_own || self.is_open || (self.has_login_page && status == 303)
+    }
+}
+
+impl Manifest {
+    /// With what a route can respond in place of serving a request of this method.
+    pub fn outcomes(&self, route: &ManifestRoute, method: &str) -> Outcomes {
+        let mut found = Found { manifest: self, route, method, refusals: Vec::new() };
+        found.of_kind();
+        found.of_auth();
+        found.of_csrf();
+        found.of_limits();
+        if route.isolation.is_some() {
+            found.add([Refusal::CrossSite]);
+        }
+        if route.jsonp.is_some() {
+            found.add([Refusal::CallbackInvalid]);
+        }
+        let mut refusals = found.refusals;
+        refusals.sort_unstable_by_key(|refusal| (refusal.status(), refusal.code()));
+        refusals.dedup();
+        let requires_session = matches!(
+            &route.auth,
+            Auth::Required(RouteRequirement { session: true, optional: false, .. })
+        );
+        let is_foreign =
+            matches!(route.kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback);
+        Outcomes {
+            refusals,
+            problems: route.handler.problems.clone(),
+            is_open: is_foreign || route.handler.open || !route.layers.is_empty(),
+            has_login_page: requires_session
+                && method == "GET"
+                && self.app.sessions.as_ref().is_some_and(|facts| facts.login_page.is_some()),
+        }
+    }
+}
+
+/// The refusals of one route that are found so far.
+struct Found<'a> {
+    manifest: &'a Manifest,
+    route: &'a ManifestRoute,
+    method: &'a str,
+    refusals: Vec<Refusal>,
+}
+
+impl Found<'_> {
+    fn add(&mut self, refusals: impl IntoIterator<Item = Refusal>) {
+        self.refusals.extend(refusals);
+    }
+
+    /// The refusals of what serves the route.
+    fn of_kind(&mut self) {
+        match self.route.kind {
+            RouteKind::Handler => self.of_handler(),
+            RouteKind::Proxy => self.add([
+                Refusal::ProxyPath,
+                Refusal::UpstreamUnreachable,
+                Refusal::UpstreamAnswer,
+                Refusal::UpstreamTimedOut,
+            ]),
+            RouteKind::Tunnel => self.add([
+                Refusal::TunnelOrigin,
+                Refusal::TunnelTarget,
+                Refusal::TunnelAddress,
+                Refusal::TunnelUnreachable,
+                Refusal::TunnelTimedOut,
+                Refusal::ConcurrencyExceeded,
+            ]),
+            RouteKind::Probe => {
+                self.add([
+                    Refusal::ServerStopping,
+                    Refusal::StoredListOutdated,
+                    Refusal::SessionStore,
+                    Refusal::TokenStoreUnavailable,
+                ]);
+            }
+            RouteKind::NotFound => self.add([Refusal::RouteNotFound]),
+            RouteKind::Mount | RouteKind::Fallback => (),
+        }
+        if !matches!(self.route.kind, RouteKind::Probe | RouteKind::NotFound) {
+            self.add([Refusal::Internal]);
+        }
+    }
+
+    fn of_handler(&mut self) {
+        let is_read = matches!(self.method, "GET" | "HEAD");
+        for taken in &self.route.handler.takes {
+            match taken {
+                // As in HTML, a form is in the query of a GET.
+                Taken::Form if is_read => self.add([Refusal::QueryInvalid]),
+                Taken::Session | Taken::Sessions if is_safe(self.method) => {
+                    self.add(taken.refusals().iter().copied());
+                    self.add([Refusal::LoginNavigation]);
+                }
+                Taken::User if !self.takes_foreign_tokens() => (),
+                Taken::ReadConditions | Taken::Range if !is_read => (),
+                taken => self.add(taken.refusals().iter().copied()),
+            }
+        }
+        match self.method {
+            "PUT" => self.add([Refusal::ContentRange]),
+            "QUERY" => self.add([Refusal::MediaType]),
+            _ => (),
+        }
+    }
+
+    /// Whether its callers may be users of another issuer.
+    fn takes_foreign_tokens(&self) -> bool {
+        let Auth::Required(requirement) = &self.route.auth else { return false };
+        let accepts = self.manifest.app.tokens.as_ref().is_some_and(|it| !it.accepts.is_empty());
+        (requirement.token || requirement.ticket) && accepts
+    }
+
+    fn of_auth(&mut self) {
+        let takes_session = self.route.takes_session
+            || matches!(&self.route.auth, Auth::Required(requirement) if requirement.session);
+        if takes_session {
+            self.add([Refusal::CookiesTooLarge, Refusal::CredentialsUnchecked]);
+        }
+        let Auth::Required(requirement) = &self.route.auth else { return };
+        if self.route.kind == RouteKind::Tunnel {
+            self.add([Refusal::TunnelCredentials]);
+        } else {
+            self.of_credentials(requirement);
+        }
+        if requirement.token || requirement.ticket || requirement.scheme.is_some() {
+            self.add([Refusal::CredentialsUnchecked]);
+        }
+        if requirement.token {
+            self.add([Refusal::AuthorizationMalformed]);
+        }
+        if !(requirement.scopes.is_empty() && requirement.roles.is_empty()) {
+            self.add([Refusal::RightsMissing]);
+        }
+    }
+
+    /// The refusals with 401, which are 407 for a tunnel.
+    fn of_credentials(&mut self, requirement: &RouteRequirement) {
+        if !requirement.optional {
+            self.add([Refusal::CredentialsMissing]);
+        }
+        if requirement.token {
+            self.add([Refusal::TokenInvalid, Refusal::TokenExpired]);
+        }
+        // No other method takes a ticket.
+        if requirement.ticket && matches!(self.method, "GET" | "CONNECT") {
+            self.add([Refusal::TicketInvalid]);
+        }
+        if requirement.scheme.is_some() {
+            self.add([Refusal::CredentialInvalid]);
+        }
+        if requirement.fresh.is_some() {
+            self.add([Refusal::LoginTooOld]);
+        }
+    }
+
+    fn of_csrf(&mut self) {
+        if matches!(self.route.csrf, Csrf::Exempt(_)) || self.route.kind == RouteKind::Tunnel {
+            return;
+        }
+        let is_service =
+            matches!(self.route.kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback);
+        let takes_ticket =
+            matches!(&self.route.auth, Auth::Required(requirement) if requirement.ticket);
+        if takes_ticket && self.method == "GET" {
+            self.add([Refusal::CsrfOrigin]);
+        }
+        if is_safe(self.method) {
+            return;
+        }
+        if self.route.is_ambient() || is_service {
+            self.add([Refusal::CsrfOrigin]);
+        }
+        if self.route.is_ambient() && self.route.csrf != Csrf::Origin {
+            self.add([Refusal::CsrfToken]);
+        }
+    }
+
+    fn of_limits(&mut self) {
+        let limits = &self.route.limits;
+        if limits.rate.is_some() {
+            self.add([Refusal::RateExceeded]);
+        }
+        if limits.concurrency.is_some() {
+            self.add([Refusal::ConcurrencyExceeded]);
+        }
+        if limits.timeout_ms.is_some() {
+            self.add([Refusal::HandlerTimedOut]);
+        }
+    }
+}
