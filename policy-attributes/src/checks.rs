@@ -56,10 +56,14 @@ pub(crate) fn statements(arguments: &Arguments<'_>, output: &ReturnType) -> Toke
 
 /// The return type of a handler, if it can be written elsewhere; otherwise it is inferred.
 pub(crate) fn output(output: &ReturnType) -> TokenStream {
+    named_output(output).unwrap_or_else(|| quote!(_))
+}
+
+/// The return type of a handler, if it can be written elsewhere.
+pub(crate) fn named_output(output: &ReturnType) -> Option<TokenStream> {
     match output {
-        ReturnType::Default => quote!(()),
-        ReturnType::Type(_, ty) if is_opaque(ty) => quote!(_),
-        ReturnType::Type(_, ty) => ty.to_token_stream(),
+        ReturnType::Default => Some(quote!(())),
+        ReturnType::Type(_, ty) => (!is_opaque(ty)).then(|| ty.to_token_stream()),
     }
 }
 

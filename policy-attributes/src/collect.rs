@@ -7,12 +7,13 @@
 use policy_core::Rule;
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{Attribute, Ident, Meta, Path, spanned::Spanned};
+use syn::{Attribute, Ident, LitStr, Meta, Path, spanned::Spanned};
 
 use crate::{
     diagnostics::Diagnostics,
     directive::{Directive, ParsedAttribute},
     item::Annotated,
+    parse::string_of,
 };
 
 /// The one argument of an attribute that has been taken, see [`Collected::use_markers`].
@@ -102,6 +103,16 @@ impl Collected {
     pub(crate) fn policy(&mut self, directive: Directive) -> Option<ParsedAttribute> {
         let index = self.policies.iter().position(|parsed| parsed.directive == directive)?;
         Some(self.policies.swap_remove(index))
+    }
+
+    /// The lines of the function's documentation.
+    pub(crate) fn docs(&self) -> Vec<LitStr> {
+        let docs = self.others.iter().filter(|attr| attr.path().is_ident("doc"));
+        let lines = docs.filter_map(|attr| match &attr.meta {
+            Meta::NameValue(pair) => string_of(&pair.value).cloned(),
+            Meta::Path(_) | Meta::List(_) => None,
+        });
+        lines.collect()
     }
 
     /// The conditions of the function, which every generated item shares. (rustc decides and

@@ -4,12 +4,15 @@
 
 use policy_core::Rule;
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{LitStr, ReturnType, Signature, Type, ext::IdentExt, spanned::Spanned};
 
 use crate::{
     attributes::context::Context,
-    attributes::{Attributes, route},
+    attributes::{
+        Attributes,
+        route::{self, Served},
+    },
     checks,
     collect::Collected,
     diagnostics::Diagnostics,
@@ -25,7 +28,9 @@ pub(crate) struct Endpoint<'a> {
     sig: &'a Signature,
     /// The spans of its attributes.
     spans: Vec<(&'static str, Span)>,
-    routes: Vec<(String, LitStr)>,
+    routes: Vec<Served>,
+    /// The lines of its documentation.
+    docs: Vec<LitStr>,
     arguments: Arguments<'a>,
     attributes: Attributes,
 }
@@ -50,7 +55,8 @@ impl<'a> Endpoint<'a> {
         if attributes.auth.is_none() && !collected.broken_auth {
             diagnostics.rule(&sig.ident, Rule::CallersMissing, "");
         }
-        let endpoint = Self { krate, sig, spans, routes, arguments, attributes };
+        let docs = collected.docs();
+        let endpoint = Self { krate, sig, spans, routes, docs, arguments, attributes };
         let methods = endpoint.context().methods;
         let only_gets = methods.iter().all(|method| matches!(*method, "GET" | "HEAD"));
         // After an error, the argument may be a misspelt parameter of the path.
@@ -87,7 +93,7 @@ impl<'a> Endpoint<'a> {
             (facet.to_owned(), FacetSource { level, file, line: line_of(*span) })
         });
         let decided: std::collections::BTreeMap<_, _> = decided.collect();
-        for (method, path) in &self.routes {
+        for Served { method, path, .. } in &self.routes {
             let key = format!("{method} {}", path.value());
             let place = SourceLine { file: String::new(), line: line_of(self.sig.ident.span()) };
             sources.handlers.insert(key.clone(), self.sig.ident.unraw().to_string());
@@ -102,7 +108,7 @@ impl<'a> Endpoint<'a> {
 
     fn context(&self) -> Context<'_> {
         let mut methods = Vec::new();
-        for (method, _) in &self.routes {
+        for Served { method, .. } in &self.routes {
             if !methods.contains(&method.as_str()) {
                 methods.push(method);
             }
@@ -128,6 +134,7 @@ impl<'a> Endpoint<'a> {
             #[automatically_derived]
             impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for #name {
                 const DESCRIPTION: __policy::Description = ::core::unreachable!();
+                fn describe(_: &mut __policy::Signature) {}
                 fn call(_: &mut __policy::Call) -> __policy::BoxFuture {
                     ::core::unreachable!()
                 }
@@ -152,7 +159,7 @@ impl<'a> Endpoint<'a> {
         let bounds = self.bounds();
         let expansion = self.attributes.emit(&self.context());
         let (items, description) = (&expansion.items, self.description(&expansion));
-        let (layer, reads) = (&expansion.layer, self.reads());
+        let (layer, describe) = (&expansion.layer, self.describe());
         let call = self.call(&way);
         quote! {
             use #krate::codegen as __policy;
@@ -168,7 +175,7 @@ impl<'a> Endpoint<'a> {
             {
                 const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
                 #layer
-                #reads
+                #describe
                 #call
             }
         }
@@ -198,7 +205,7 @@ impl<'a> Endpoint<'a> {
         let Expansion { policy, description, .. } = expansion;
         let attributes =
             spans.iter().map(|(name, span)| quote_spanned!(*span=> (#name, ::core::line!())));
-        let routes = routes.iter().map(|(method, path)| quote!((#method, #path)));
+        let routes = routes.iter().map(|Served { method, path, .. }| quote!((#method, #path)));
         let (extracts, takes_session) =
             (!arguments.extractors.is_empty(), arguments.takes_session());
         let takes_user = arguments.user().is_some();
@@ -225,19 +232,44 @@ impl<'a> Endpoint<'a> {
         }
     }
 
-    /// The media type of the queries that the handler reads.
-    fn reads(&self) -> Option<TokenStream> {
-        let krate = &self.krate;
-        let last = self.arguments.extractors.last()?;
-        self.routes.iter().any(|(method, _)| method == "QUERY").then(|| {
-            quote! {
-                const READS: ::core::option::Option<&'static ::core::primitive::str> = {
-                    #[allow(unused_imports)]
-                    use #krate::codegen::ReadsAnyMediaType as _;
-                    <__policy::MediaTypeOf<#last>>::MEDIA_TYPE
-                };
+    /// The types of the signature, as calls that the compiler resolves by what it knows of them:
+    /// see `policy-server/src/handler/describe/mod.rs`.
+    fn describe(&self) -> TokenStream {
+        let Self { sig, routes, arguments, docs, .. } = self;
+        let signature = Ident::new("__policy_signature", Span::mixed_site());
+        let of =
+            |ty: &dyn ToTokens, span: Span| quote_spanned!(span=> (&&&&__policy::Of::<#ty>::NEW));
+        let names = arguments.names.iter().zip(&arguments.parameters);
+        let parameters = names.map(|(name, ty)| {
+            let of = of(ty, Span::mixed_site());
+            quote!(#of.parse(#signature); #of.schema(#signature, #name);)
+        });
+        let extractors = arguments.extractors.iter().map(|ty| {
+            let of = of(ty, Span::mixed_site());
+            quote!(#of.take(#signature);)
+        });
+        let answer = match checks::named_output(&sig.output) {
+            Some(ty) => {
+                let of = of(&ty, Span::mixed_site());
+                quote!(#of.respond(#signature);)
             }
-        })
+            None => quote!(#signature.opaque();),
+        };
+        let ids = routes.iter().map(|route| match &route.id {
+            Some(id) => quote!(::core::option::Option::Some(#id)),
+            None => quote!(::core::option::Option::None),
+        });
+        quote! {
+            #[allow(clippy::type_complexity, reason = "the types are those of the signature")]
+            fn describe(#signature: &mut __policy::Signature) {
+                #[allow(unused_imports)]
+                use __policy::describing::*;
+                #(#parameters)*
+                #(#extractors)*
+                #answer
+                #signature.document(&[#(#docs),*], &[#(#ids),*]);
+            }
+        }
     }
 
     /// The one call: the library extracts the arguments and calls the handler. It is spanned at the

@@ -20,6 +20,8 @@ use crate::{
 pub(crate) struct Arguments<'a> {
     /// The types of the path parameters, in the order of the path.
     pub(crate) parameters: Vec<&'a Type>,
+    /// Their names.
+    pub(crate) names: Vec<String>,
     /// The types of all other arguments, in the order of the handler.
     pub(crate) extractors: Vec<&'a Type>,
     /// Every argument, in the order of the handler.
@@ -63,7 +65,10 @@ impl<'a> Arguments<'a> {
         let mut is_misnamed = false;
         for name in &names {
             match Argument::taking(name, &arguments) {
-                Some(argument) => fitted.parameters.push(argument.ty),
+                Some(argument) => {
+                    fitted.parameters.push(argument.ty);
+                    fitted.names.push(name.clone());
+                }
                 None => {
                     let argument = misnamed.next();
                     is_misnamed |= argument.is_some();

@@ -193,6 +193,8 @@ mod gateway;
 mod handler;
 mod laws;
 mod observe;
+#[cfg(feature = "openapi")]
+mod openapi;
 mod pipeline;
 mod route;
 mod run;
@@ -201,6 +203,8 @@ pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+#[cfg(feature = "openapi")]
+pub use crate::{app::openapi_settings::OpenApiSettings, openapi::OpenApi};
 #[cfg(feature = "files")]
 pub use app::files::Files;
 #[cfg(feature = "tls")]
@@ -234,7 +238,7 @@ pub use base::{
     error::{Error, StartProblem},
     exit::Report,
     message_body::MessageBody,
-    problem::{Invalid, OrInternal, OrNotFound, Problem},
+    problem::{DeclaredProblem, Invalid, OrInternal, OrNotFound, Problem, Problems},
 };
 pub use client::trusted_proxies::TrustedProxies;
 pub use handler::{
@@ -263,6 +267,8 @@ pub use policy_core::{Confidence, Lint};
 #[doc(inline)]
 pub use policy_manifest as manifest;
 pub use route::{rate_limiter::RateLimiter, shared_limits::SharedLimits};
+#[cfg(feature = "openapi")]
+pub use schemars;
 pub use server::{ListenAddress, Server};
 pub use store::stored_origins::{StoredOrigins, StoredOriginsError};
 
@@ -372,6 +378,8 @@ pub mod codegen {
     pub use http;
     pub use policy_core;
 
+    #[cfg(feature = "openapi")]
+    pub use crate::handler::describe::{Input, Schemas, Side, TypedContent, TypedTakes, Types};
     #[cfg(not(feature = "testing"))]
     pub use crate::laws::testing_is_off;
     /// The rows of the embedded store, for fuzz targets.
@@ -383,6 +391,19 @@ pub mod codegen {
         lock::Subject as LockSubject,
         prove::{Law, Proof, prove},
     };
+    /// The methods of `Of`. They have no names here, so that they hide no name of the user's.
+    pub mod describing {
+        pub use crate::handler::describe::{
+            KnownAnswer as _, KnownArgument as _, KnownValue as _, KnownValueOnly as _,
+            ParsedParameter as _, TextParameter as _, UnknownAnswer as _, UnknownArgument as _,
+            UntypedParameter as _,
+        };
+        #[cfg(feature = "openapi")]
+        pub use crate::handler::describe::{
+            TypedAnswer as _, TypedArgument as _, TypedParameter as _, TypedValue as _,
+            TypedValueOnly as _,
+        };
+    }
     pub use crate::{
         app::route::{Route, Serves},
         auth::scheme::Scheme,
@@ -392,7 +413,7 @@ pub mod codegen {
             Returned,
             arguments::{Arguments, Extract, ExtractParts, FromBody, Inferred, StatePart},
             checks::{OfBody, OfHead, OfState, Parameter, ReturnedJson, ReturnedValue},
-            extract::content::media_type::{MediaTypeOf, ReadsAnyMediaType, ReadsMediaType},
+            describe::{Answer, Of, Reply, Signature, Takes},
             invoke,
             parameters::{FromParam, Parameters},
             respond,

@@ -48,6 +48,50 @@ impl<S> App<S> {
         build::manifest::read(&self.parts).1
     }
 
+    /// The OpenAPI document of the app (feature `openapi`), derived from its types and its policies.
+    ///
+    /// # Errors
+    ///
+    /// Two types or two operations have one name (`openapi.schema-names`, `openapi.operation-ids`).
+    #[cfg(feature = "openapi")]
+    pub fn openapi(&self) -> Result<crate::openapi::OpenApi, Error> {
+        crate::openapi::read(&self.parts, &|_| true)
+    }
+
+    /// The part of the [document](Self::openapi) that is for one audience: the routes that `is_shown`
+    /// selects by their policy, with the schemas that they need.
+    ///
+    /// ```
+    /// use policy_server::{manifest::Auth, prelude::*};
+    ///
+    /// #[get("/news")]
+    /// #[auth(public)]
+    /// async fn news() -> &'static str {
+    ///     "none"
+    /// }
+    ///
+    /// #[get("/audit")]
+    /// #[auth(session, roles = ["admin"])]
+    /// async fn audit() -> &'static str {
+    ///     "nothing"
+    /// }
+    ///
+    /// let app = App::new(()).sessions(Sessions::memory()).routes(routes![news, audit]);
+    /// let public = app.openapi_for(|route| route.auth == Auth::Public).unwrap();
+    /// assert!(!public.to_json().contains("audit"));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`openapi`](Self::openapi).
+    #[cfg(feature = "openapi")]
+    pub fn openapi_for(
+        &self,
+        is_shown: impl Fn(&policy_manifest::ManifestRoute) -> bool,
+    ) -> Result<crate::openapi::OpenApi, Error> {
+        crate::openapi::read(&self.parts, &is_shown)
+    }
+
     /// Checks everything, opens the stores, and returns the app as a `tower::Service` for a server
     /// other than [`serve`](Self::serve).
     ///

@@ -21,6 +21,15 @@ pub(crate) struct Args {
     methods: Vec<Method>,
     pub(crate) path: Option<LitStr>,
     pub(crate) krate: Option<Path>,
+    id: Option<LitStr>,
+}
+
+/// One route of a handler.
+pub(crate) struct Served {
+    pub(crate) method: String,
+    pub(crate) path: LitStr,
+    /// The id of its operation in documents.
+    pub(crate) id: Option<LitStr>,
 }
 
 /// A method, with the tokens that name it.
@@ -32,7 +41,7 @@ struct Method {
 impl Args {
     pub(crate) fn read(taken: ParsedAttribute, diagnostics: &mut Diagnostics) -> Self {
         let ParsedAttribute { directive, tokens, args } = taken;
-        let (mut values, mut krate) = (Vec::<Expr>::new(), None);
+        let (mut values, mut krate, mut id) = (Vec::<Expr>::new(), None, None);
         read_entries(args, diagnostics, |input, diagnostics| {
             if !peek_assignment(input) {
                 values.push(input.parse()?);
@@ -42,14 +51,16 @@ impl Args {
             input.parse::<Token![=]>()?;
             if key == "crate" {
                 krate = Some(input.call(Path::parse_mod_style)?);
+            } else if key == "id" {
+                id = operation_id(&input.parse()?, diagnostics);
             } else {
                 input.parse::<Expr>()?;
                 diagnostics.error(
                     &key,
                     Rule::UnknownArgument,
                     &key,
-                    "besides the path there is `crate = path::to::policy_server` only; policies \
-                     are attributes of their own",
+                    "besides the path there are `id = \"..\"` and `crate = path::to::policy_server`; \
+                     policies are attributes of their own",
                 );
             }
             Ok(())
@@ -83,8 +94,18 @@ impl Args {
             }
             literal
         });
-        Self { methods, path, krate }
+        Self { methods, path, krate, id }
     }
+}
+
+/// The id of an operation, which generators of clients make a name of.
+fn operation_id(value: &Expr, diagnostics: &mut Diagnostics) -> Option<LitStr> {
+    let id = string_of(value).cloned();
+    let is_name = |id: &LitStr| syn::parse_str::<Ident>(&id.value()).is_ok();
+    if !id.as_ref().is_some_and(is_name) {
+        diagnostics.rule(value, Rule::OperationId, "");
+    }
+    id
 }
 
 /// A word, upper case as the methods of the standard are, or a string for a method that is no
@@ -120,19 +141,19 @@ fn usage(directive: Directive) -> String {
 }
 
 /// Every route of one handler: its method and its path, once each.
-pub(crate) fn routes(all: &[Args], diagnostics: &mut Diagnostics) -> Vec<(String, LitStr)> {
-    let mut routes = Vec::<(String, LitStr)>::new();
-    for Args { methods, path, .. } in all {
+pub(crate) fn routes(all: &[Args], diagnostics: &mut Diagnostics) -> Vec<Served> {
+    let mut routes = Vec::<Served>::new();
+    for Args { methods, path, id, .. } in all {
         for Method { name, tokens } in methods {
             if let Err(rule) = check_method(name) {
                 diagnostics.rule(tokens, rule, name);
             }
             let Some(path) = path else { continue };
             let value = path.value();
-            if routes.iter().any(|(method, other)| method == name && other.value() == value) {
+            if routes.iter().any(|other| other.method == *name && other.path.value() == value) {
                 diagnostics.rule(tokens, Rule::RouteConflict, &format!("{name} {value}"));
             }
-            routes.push((name.clone(), path.clone()));
+            routes.push(Served { method: name.clone(), path: path.clone(), id: id.clone() });
         }
     }
     routes

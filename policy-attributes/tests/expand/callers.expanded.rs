@@ -45,6 +45,18 @@ const _: () = {
         Session: __policy::Extract<__PolicyState, __PolicyVia>,
     {
         const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
+        #[allow(
+            clippy::type_complexity,
+            reason = "the types are those of the signature"
+        )]
+        fn describe(__policy_signature: &mut __policy::Signature) {
+            #[allow(unused_imports)]
+            use __policy::describing::*;
+            (&&&&__policy::Of::<Principal>::NEW).take(__policy_signature);
+            (&&&&__policy::Of::<Session>::NEW).take(__policy_signature);
+            (&&&&__policy::Of::<()>::NEW).respond(__policy_signature);
+            __policy_signature.document(&[], &[::core::option::Option::None]);
+        }
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
@@ -113,6 +125,17 @@ const _: () = {
         Sessions: __policy::Extract<__PolicyState, __PolicyVia>,
     {
         const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
+        #[allow(
+            clippy::type_complexity,
+            reason = "the types are those of the signature"
+        )]
+        fn describe(__policy_signature: &mut __policy::Signature) {
+            #[allow(unused_imports)]
+            use __policy::describing::*;
+            (&&&&__policy::Of::<Sessions>::NEW).take(__policy_signature);
+            (&&&&__policy::Of::<()>::NEW).respond(__policy_signature);
+            __policy_signature.document(&[], &[::core::option::Option::None]);
+        }
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,

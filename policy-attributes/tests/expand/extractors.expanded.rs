@@ -69,6 +69,24 @@ const _: () = {
         Db: __policy::StatePart<__PolicyState>,
     {
         const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
+        #[allow(
+            clippy::type_complexity,
+            reason = "the types are those of the signature"
+        )]
+        fn describe(__policy_signature: &mut __policy::Signature) {
+            #[allow(unused_imports)]
+            use __policy::describing::*;
+            (&&&&__policy::Of::<u64>::NEW).parse(__policy_signature);
+            (&&&&__policy::Of::<u64>::NEW).schema(__policy_signature, "id");
+            (&&&&__policy::Of::<u32>::NEW).parse(__policy_signature);
+            (&&&&__policy::Of::<u32>::NEW).schema(__policy_signature, "item");
+            (&&&&__policy::Of::<State<Db>>::NEW).take(__policy_signature);
+            (&&&&__policy::Of::<Json<Patch>>::NEW).take(__policy_signature);
+            (&&&&__policy::Of::<Result<Json<Order>, Problem>>::NEW)
+                .respond(__policy_signature);
+            __policy_signature
+                .document(&[" Documented."], &[::core::option::Option::None]);
+        }
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             #[allow(
                 clippy::type_complexity,

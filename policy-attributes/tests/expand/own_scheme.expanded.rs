@@ -90,6 +90,16 @@ const _: () = {
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
     {
         const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
+        #[allow(
+            clippy::type_complexity,
+            reason = "the types are those of the signature"
+        )]
+        fn describe(__policy_signature: &mut __policy::Signature) {
+            #[allow(unused_imports)]
+            use __policy::describing::*;
+            (&&&&__policy::Of::<()>::NEW).respond(__policy_signature);
+            __policy_signature.document(&[], &[::core::option::Option::None]);
+        }
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,

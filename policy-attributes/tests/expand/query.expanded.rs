@@ -39,11 +39,18 @@ const _: () = {
         Db: __policy::StatePart<__PolicyState>,
     {
         const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
-        const READS: ::core::option::Option<&'static ::core::primitive::str> = {
+        #[allow(
+            clippy::type_complexity,
+            reason = "the types are those of the signature"
+        )]
+        fn describe(__policy_signature: &mut __policy::Signature) {
             #[allow(unused_imports)]
-            use ::policy_server::codegen::ReadsAnyMediaType as _;
-            <__policy::MediaTypeOf<Json<Filter>>>::MEDIA_TYPE
-        };
+            use __policy::describing::*;
+            (&&&&__policy::Of::<State<Db>>::NEW).take(__policy_signature);
+            (&&&&__policy::Of::<Json<Filter>>::NEW).take(__policy_signature);
+            (&&&&__policy::Of::<Json<Vec<Order>>>::NEW).respond(__policy_signature);
+            __policy_signature.document(&[], &[::core::option::Option::None]);
+        }
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             #[allow(
                 clippy::type_complexity,

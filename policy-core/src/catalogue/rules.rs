@@ -779,6 +779,10 @@ entries! {
     PathRepeated Error "syntax.path-repeated",
         "a route attribute has one path",
         "write a second attribute for the second path";
+    /// An id of an operation that generators of clients cannot make a name of.
+    OperationId Error "syntax.operation-id",
+        "the id of an operation is a name",
+        "write a name such as `id = \"list_orders\"`, of letters, digits and underscores";
     /// `#[route]` without a method.
     MethodMissing Error "syntax.method-missing",
         "a route needs a method",
@@ -1307,6 +1311,26 @@ entries! {
     SubscriberMissing Warning "app.subscriber-missing",
         "the program has no `tracing` subscriber, so that nothing is logged, not even the error behind a 500",
         "run `cargo add tracing-subscriber`, and make `tracing_subscriber::fmt::init();` the first line of `main`";
+    /// Two types of one name in the schemas of a document.
+    SchemaNames Error "openapi.schema-names",
+        "two types have this name in the OpenAPI document",
+        "write `#[schemars(rename = \"..\")]` at one of them";
+    /// Two operations of one id in a document.
+    OperationIds Error "openapi.operation-ids",
+        "two operations have this id in the OpenAPI document",
+        "state another one, such as `#[get(\"/path\", id = \"list_orders\")]`";
+    /// An argument of which a document cannot say what it takes.
+    RequestUnknown Warning "openapi.request-unknown",
+        "the OpenAPI document cannot say what an argument of this type takes from requests",
+        "derive `schemars::JsonSchema` for the type that the request is read into, or implement `policy_server::extract::Rejects` for an extractor of your own";
+    /// A response of which a document cannot state the form.
+    ResponseUnknown Warning "openapi.response-unknown",
+        "the OpenAPI document cannot state the form of a response of this type",
+        "return a type such as `Json<T>`, `Created<Json<T>>` or `NoContent`, alone or in a `Result`, and derive `schemars::JsonSchema` for `T`";
+    /// A method that documents have no operation for.
+    MethodUndocumented Warning "openapi.method-unknown",
+        "OpenAPI has no operation for this method",
+        "nothing: the document leaves the route out";
     /// TRACE is enabled.
     TraceOn Warning "app.trace-on",
         "TRACE is enabled, and its responses show clients the fields that proxies add to a request",

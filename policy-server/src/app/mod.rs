@@ -10,6 +10,8 @@ pub(crate) mod gateway;
 pub(crate) mod group;
 pub(crate) mod mount;
 pub(crate) mod mounted_paths;
+#[cfg(feature = "openapi")]
+pub(crate) mod openapi_settings;
 pub(crate) mod origin_list;
 pub(crate) mod policies;
 pub(crate) mod policy_layer;
@@ -30,6 +32,8 @@ use policy_core::{limits::RateCapacity, path::TrailingSlash};
 
 #[cfg(feature = "gateway")]
 use crate::app::gateway::GatewayParts;
+#[cfg(feature = "openapi")]
+use crate::app::openapi_settings::OpenApiSettings;
 #[cfg(feature = "config_file")]
 use crate::app::origin_list::OriginSource;
 #[cfg(feature = "tls")]
@@ -138,6 +142,8 @@ pub(crate) struct AppParts {
     pub(crate) decision_records: Option<DecisionRecords>,
     #[cfg(feature = "manifest")]
     pub(crate) candidate: Option<Candidate>,
+    #[cfg(feature = "openapi")]
+    pub(crate) openapi: OpenApiSettings,
     pub(crate) layers: Vec<Wrap>,
     pub(crate) sessions: Option<SessionSettings>,
     pub(crate) tokens: Option<TokenSettings>,
@@ -185,6 +191,8 @@ impl<S: Send + Sync + 'static> App<S> {
             decision_records: None,
             #[cfg(feature = "manifest")]
             candidate: None,
+            #[cfg(feature = "openapi")]
+            openapi: OpenApiSettings::default(),
             layers: Vec::new(),
             sessions: None,
             tokens: None,
@@ -512,6 +520,14 @@ impl<S> App<S> {
     #[cfg(feature = "manifest")]
     pub fn decision_records(mut self, records: DecisionRecords) -> Self {
         self.parts.decision_records = Some(records);
+        self
+    }
+
+    /// Sets the title, the version and the description of the [OpenAPI document](Self::openapi) (feature
+    /// `openapi`); by default `API` and `0.0.0`.
+    #[cfg(feature = "openapi")]
+    pub fn openapi_settings(mut self, settings: OpenApiSettings) -> Self {
+        self.parts.openapi = settings;
         self
     }
 

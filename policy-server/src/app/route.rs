@@ -2,7 +2,9 @@
 
 use std::marker::PhantomData;
 
-use crate::handler::{BoxFuture, Call, Description, Endpoint, service::SharedService};
+use crate::handler::{
+    BoxFuture, Call, Description, Endpoint, describe::Signature, service::SharedService,
+};
 
 /// One annotated handler, as [`routes!`](crate::routes) lists it.
 #[derive(Debug)]
@@ -19,7 +21,7 @@ pub struct Entry {
     pub(crate) layer: Option<fn(SharedService) -> SharedService>,
     #[cfg_attr(not(feature = "manifest"), expect(dead_code, reason = "for manifests"))]
     pub(crate) layer_names: &'static [&'static str],
-    pub(crate) reads: Option<&'static str>,
+    pub(crate) describe: fn(&mut Signature),
 }
 
 impl<S> Route<S> {
@@ -54,6 +56,6 @@ impl<S, Via, E: Endpoint<S, Via>> Serves<E, Via> for S {
         call: E::call,
         layer: E::LAYER,
         layer_names: E::LAYER_NAMES,
-        reads: E::READS,
+        describe: E::describe,
     };
 }

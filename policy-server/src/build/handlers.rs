@@ -21,7 +21,10 @@ use crate::{
         route::Entry,
     },
     base::error::StartProblem,
-    handler::service::{SharedService, Wrap},
+    handler::{
+        describe::Signature,
+        service::{SharedService, Wrap},
+    },
     pipeline::{
         compiled_app::{CompiledRoute, Target},
         gates::target,
@@ -52,7 +55,7 @@ impl Builder<'_> {
     }
 
     pub(super) fn handler(&mut self, entry: Entry, outer: &Outer<'_>) {
-        let Entry { description, call, layer, reads, .. } = entry;
+        let Entry { description, call, layer, describe, .. } = entry;
         let &Outer { prefix, level: ref group, access, .. } = outer;
         let own = layer.map(|wrap| wrap(target::behind_layers()));
         let layers: Vec<_> = outer.layer.iter().cloned().chain(own).collect();
@@ -128,7 +131,7 @@ impl Builder<'_> {
                 csrf_level,
                 asks_caller,
                 layers: layers.clone(),
-                reads,
+                reads: Signature::of(describe).reads,
                 ..CompiledRoute::new(info, Arc::clone(&rules), guard.clone(), target)
             };
             self.add(&location, route, [path], by_credentials, |_| route_text.clone());

@@ -3,6 +3,7 @@
 pub(crate) mod arguments;
 pub(crate) mod checks;
 pub(crate) mod csrf_route;
+pub(crate) mod describe;
 pub mod extract;
 pub(crate) mod parameters;
 pub mod response;
@@ -29,6 +30,7 @@ use crate::{
     client::Client,
     handler::{
         arguments::Arguments,
+        describe::Signature,
         extract::{Context, Reach},
         parameters::Parameters,
         service::SharedService,
@@ -58,8 +60,8 @@ pub trait Endpoint<S, Via>: 'static {
     /// The calls that make these layers, the outermost first.
     const LAYER_NAMES: &[&str] = &[];
 
-    /// The media type that its last argument reads, if it is known. It is stated for QUERY only.
-    const READS: Option<&'static str> = None;
+    /// Describes the types of its signature.
+    fn describe(signature: &mut Signature);
 
     /// Extracts the arguments and runs the function.
     fn call(call: &mut Call) -> BoxFuture;

@@ -1,5 +1,6 @@
 //! Problem details: error responses in the format of RFC 9457.
 
+mod declared;
 mod from_others;
 mod invalid;
 mod negotiate;
@@ -13,6 +14,7 @@ use axum_core::{
     body::Body,
     response::{IntoResponse, Response},
 };
+pub use declared::{DeclaredProblem, Problems};
 pub use from_others::{OrInternal, OrNotFound};
 use http::{
     HeaderName, HeaderValue, StatusCode,

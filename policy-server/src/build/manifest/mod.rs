@@ -18,8 +18,8 @@ use policy_core::{
     },
 };
 use policy_manifest::{
-    Csrf, FacetSource, Manifest, RouteCors, RouteKind, SourceLine, Sources, TargetFacts,
-    facet::FromPolicy,
+    Csrf, FacetSource, HandlerFacts, Manifest, OwnProblem, RouteCors, RouteKind, SourceLine,
+    Sources, TargetFacts, facet::FromPolicy,
 };
 
 use super::origin_lists::NamedLists;
@@ -33,7 +33,7 @@ use crate::{
         policies::Policies,
         route::Entry,
     },
-    handler::Description,
+    handler::{Description, describe::Signature},
     route::limits::{BODY, TIMEOUT},
 };
 
@@ -73,6 +73,7 @@ struct Declared<'a> {
     facts: RouteFacts<'a>,
     takes_session: bool,
     target: TargetFacts,
+    handler: HandlerFacts,
     layers: Vec<String>,
     /// The source of the level itself: a handler, or the calls of a mount.
     written: Written<'a>,
@@ -151,6 +152,7 @@ impl<'a> Reader<'a> {
 
     fn handler(&mut self, entry: &'a Entry, prefix: &str, group: Option<&'a GroupParts>) {
         let description = &entry.description;
+        let signature = of_signature(&Signature::of(entry.describe));
         let policy = &description.policy;
         let levels = [(Level::Route, policy.csrf), (Level::Group, access_of(group).csrf)];
         let own_layers = entry.layer_names.iter().map(|name| format!("route {name}"));
@@ -182,6 +184,7 @@ impl<'a> Reader<'a> {
                 policies: own.map_cors(|cors| cors.map(CorsSource::Policy)),
                 facts: RouteFacts::of(&spec, &methods, false),
                 takes_session: description.takes_session,
+                handler: signature.clone(),
                 layers: layers.clone(),
                 written: Written::Handler(description),
                 group: group.map(|group| &group.policies),
@@ -333,6 +336,7 @@ impl<'a> Reader<'a> {
         route.csrf = Csrf::from(&declared.csrf.0);
         route.takes_session = declared.takes_session;
         route.target = declared.target.clone();
+        route.handler = declared.handler.clone();
         route.layers.clone_from(&declared.layers);
         route.cors = cors;
         let limits_of = |policies: Option<&LevelPolicy<_>>| policies.map(|of| of.limits);
@@ -497,11 +501,23 @@ impl<'a> Declared<'a> {
             facts: RouteFacts::PUBLIC,
             takes_session: false,
             target: TargetFacts::default(),
+            handler: HandlerFacts::default(),
             layers: Vec::new(),
             written: Written::Nowhere,
             group: None,
         }
     }
+}
+
+fn of_signature(signature: &Signature) -> HandlerFacts {
+    let mut facts = HandlerFacts::default();
+    facts.takes.clone_from(&signature.takes);
+    let problems = signature.problems.iter();
+    facts.problems = problems
+        .map(|problem| OwnProblem { status: problem.status, code: problem.code.map(str::to_owned) })
+        .collect();
+    facts.open = signature.is_open;
+    facts
 }
 
 fn cors_of(source: &CorsSource, extension: Option<&CorsExtension<'_>>) -> RouteCors {

@@ -47,6 +47,7 @@ mod tokens;
 mod wrapper;
 
 pub use crate::base::{body::BodyRejection, sent_target::SentTarget};
+pub use crate::handler::describe::Rejects;
 pub use accept::{Accept, Chosen};
 pub use client_addr::ClientAddr;
 #[cfg(feature = "decompression")]

@@ -10,17 +10,20 @@
 //! | [`ByteRanges`] | that ranges may be requested |
 //! | [`Chosen`](crate::handler::extract::Chosen) | the chosen media type |
 //!
-//! [`Page`] is a page of a list. With the feature `sse`, the module `sse` has streams of events.
+//! [`Created`] and [`NoContent`] are responses whose type states their status, and [`Page`] is a page of a
+//! list. With the feature `sse`, the module `sse` has streams of events.
 //!
 //! [`Json::etag`](crate::handler::extract::Json::etag) and [`Page::etag`] derive the tag from the bytes
 //! of the JSON.
 
 mod byte_ranges;
+mod created;
 mod page;
 mod tagged_json;
 mod validators;
 
 pub use byte_ranges::ByteRanges;
+pub use created::{Created, NoContent};
 pub use page::Page;
 pub use tagged_json::TaggedJson;
 pub use validators::{ETag, LastModified};

@@ -16,10 +16,7 @@ use http::{
 use policy_core::Refusal;
 use tokio::task::yield_now;
 
-use super::{
-    body::{codings, take},
-    media_type::ReadsMediaType,
-};
+use super::body::{codings, take};
 use crate::{
     base::{body::BodyRejection, problem::Problem},
     handler::extract::context::Context,
@@ -95,10 +92,6 @@ impl<E> Deref for Decoded<E> {
     fn deref(&self) -> &E {
         &self.0
     }
-}
-
-impl<E: ReadsMediaType> ReadsMediaType for Decoded<E> {
-    const MEDIA_TYPE: &'static str = E::MEDIA_TYPE;
 }
 
 /// Why [`Decoded`] refuses a request.

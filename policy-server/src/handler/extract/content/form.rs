@@ -13,7 +13,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::{
     body,
-    media_type::{FORM, ReadsMediaType, is_form},
+    media_type::{FORM, is_form},
     mismatch::Mismatch,
     query::{QueryRejection, parse_pairs, parse_query},
 };
@@ -92,10 +92,6 @@ impl FormRejection {
 }
 
 rejection!(FormRejection, MediaType => FORM);
-
-impl<T> ReadsMediaType for Form<T> {
-    const MEDIA_TYPE: &'static str = FORM;
-}
 
 impl<T, S> FromRequest<S> for Form<T>
 where

@@ -14,7 +14,7 @@ use serde_json::error::Category;
 
 use super::{
     body,
-    media_type::{JSON, ReadsMediaType, is_json},
+    media_type::{JSON, is_json},
     mismatch::Mismatch,
 };
 use crate::{
@@ -95,10 +95,6 @@ impl JsonRejection {
 }
 
 rejection!(JsonRejection, MediaType => JSON);
-
-impl<T> ReadsMediaType for Json<T> {
-    const MEDIA_TYPE: &'static str = JSON;
-}
 
 impl<T, S> FromRequest<S> for Json<T>
 where

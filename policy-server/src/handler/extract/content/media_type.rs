@@ -1,46 +1,10 @@
 //! The media type of a request body.
 
-use std::marker::PhantomData;
-
 use http::{HeaderMap, header::CONTENT_TYPE};
 use policy_core::{head::Single, is_token};
 
-pub(super) const JSON: &str = "application/json";
-pub(super) const FORM: &str = "application/x-www-form-urlencoded";
-
-/// An extractor whose bodies have one media type, which QUERY routes state to their clients.
-#[doc(hidden)]
-pub trait ReadsMediaType {
-    /// The media type, without parameters.
-    const MEDIA_TYPE: &'static str;
-}
-
-impl<T: ReadsMediaType> ReadsMediaType for Option<T> {
-    const MEDIA_TYPE: &'static str = T::MEDIA_TYPE;
-}
-
-impl<T: ReadsMediaType, E> ReadsMediaType for Result<T, E> {
-    const MEDIA_TYPE: &'static str = T::MEDIA_TYPE;
-}
-
-/// The media type of an extractor, for generated code, which cannot determine whether a type
-/// implements [`ReadsMediaType`]. If it does, the compiler uses the constant of this type, otherwise
-/// that of [`ReadsAnyMediaType`].
-#[derive(Clone, Copy, Debug)]
-pub struct MediaTypeOf<T>(PhantomData<T>);
-
-impl<T: ReadsMediaType> MediaTypeOf<T> {
-    /// The media type of the extractor.
-    pub const MEDIA_TYPE: Option<&'static str> = Some(T::MEDIA_TYPE);
-}
-
-/// The constant of all other extractors.
-pub trait ReadsAnyMediaType {
-    /// Unknown.
-    const MEDIA_TYPE: Option<&'static str> = None;
-}
-
-impl<T> ReadsAnyMediaType for MediaTypeOf<T> {}
+pub(crate) const JSON: &str = "application/json";
+pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Whether the body is JSON: `application/json`, or another type that ends with `+json` (RFC 6839
 /// 3.1).

@@ -8,7 +8,7 @@ use axum_core::{
 };
 use http::request::Parts;
 
-use super::media_type::{ReadsMediaType, is_json};
+use super::media_type::is_json;
 use crate::base::problem::{Invalid, Problem};
 
 /// A type whose values must satisfy rules that the type itself does not express.
@@ -86,13 +86,6 @@ impl<E> Deref for Valid<E> {
     fn deref(&self) -> &E {
         &self.0
     }
-}
-
-impl<E> ReadsMediaType for Valid<E>
-where
-    E: ReadsMediaType + Deref<Target: Validate>,
-{
-    const MEDIA_TYPE: &'static str = E::MEDIA_TYPE;
 }
 
 /// Why there is no valid value.

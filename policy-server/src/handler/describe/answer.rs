@@ -1,0 +1,239 @@
+//! With what handlers respond.
+
+use http::{
+    HeaderMap, HeaderName, StatusCode,
+    header::{ACCEPT_RANGES, ETAG, LAST_MODIFIED, LINK, LOCATION},
+};
+use policy_core::outcome::Taken;
+
+use super::{Of, Signature};
+use crate::{
+    base::problem::Problems,
+    extract::{Chosen, CsrfToken, Form, Json},
+    response::{ByteRanges, Created, ETag, LastModified, NoContent, Page, TaggedJson},
+    tokens::Issued,
+};
+
+/// The response of a handler that serves a request, as far as its type says it.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// Its status; `None` if the handler chooses one at run time.
+    pub(crate) status: Option<u16>,
+    /// The media type of its content; `None` without content, or if the handler chooses one.
+    pub(crate) media_type: Option<&'static str>,
+    /// The fields that it states.
+    pub(crate) fields: Vec<HeaderName>,
+    /// The schema of its content.
+    #[cfg(feature = "openapi")]
+    pub(crate) schema: Option<serde_json::Value>,
+}
+
+impl Default for Reply {
+    fn default() -> Self {
+        Self {
+            status: Some(200),
+            media_type: None,
+            fields: Vec::new(),
+            #[cfg(feature = "openapi")]
+            schema: None,
+        }
+    }
+}
+
+/// A response of a known form, which is no problem unless its status is chosen at run time.
+pub trait Answer {
+    /// Describes it.
+    fn describe(reply: &mut Reply);
+}
+
+/// A part of a response in front of its content.
+pub trait AnswerPart {
+    /// Describes it.
+    fn describe(reply: &mut Reply);
+}
+
+/// A response whose form is known.
+pub trait KnownAnswer {
+    /// Describes it.
+    fn respond(&self, signature: &mut Signature);
+}
+
+impl<T: Answer> KnownAnswer for &&Of<T> {
+    fn respond(&self, signature: &mut Signature) {
+        signature.untyped_reply::<T>();
+    }
+}
+
+/// A `Result` whose forms are known.
+pub trait KnownValue {
+    /// Describes it.
+    fn respond(&self, signature: &mut Signature);
+}
+
+impl<T: Answer, E: Problems> KnownValue for &&Of<Result<T, E>> {
+    fn respond(&self, signature: &mut Signature) {
+        signature.untyped_reply::<T>();
+        signature.problems::<E>();
+    }
+}
+
+/// A `Result` whose error has an unknown form.
+pub trait KnownValueOnly {
+    /// Describes it.
+    fn respond(&self, signature: &mut Signature);
+}
+
+impl<T: Answer, E> KnownValueOnly for &Of<Result<T, E>> {
+    fn respond(&self, signature: &mut Signature) {
+        signature.untyped_reply::<T>();
+        signature.is_open = true;
+    }
+}
+
+/// A response of any other type.
+pub trait UnknownAnswer {
+    /// Describes it.
+    fn respond(&self, signature: &mut Signature);
+}
+
+impl<T> UnknownAnswer for Of<T> {
+    fn respond(&self, signature: &mut Signature) {
+        signature.is_open = true;
+        #[cfg(feature = "openapi")]
+        signature.unknown::<T>(super::Side::Response);
+    }
+}
+
+impl Signature {
+    pub(super) fn reply<T: Answer>(&mut self) -> &mut Reply {
+        let mut reply = Reply::default();
+        T::describe(&mut reply);
+        // It may be the status of an error.
+        self.is_open |= reply.status.is_none();
+        if reply.fields.iter().any(|field| *field == ETAG || *field == LAST_MODIFIED) {
+            self.take([Taken::ReadConditions]);
+        }
+        if reply.fields.contains(&ACCEPT_RANGES) {
+            self.take([Taken::Range]);
+        }
+        self.reply.insert(reply)
+    }
+
+    fn untyped_reply<T: Answer>(&mut self) {
+        self.reply::<T>();
+        #[cfg(feature = "openapi")]
+        self.unknown::<T>(super::Side::Response);
+    }
+}
+
+macro_rules! answers {
+    ($([$($generic:tt)*] $Type:ty => $media_type:literal $($field:ident)*;)*) => {$(
+        impl<$($generic)*> Answer for $Type {
+            fn describe(reply: &mut Reply) {
+                reply.media_type = Some($media_type);
+                reply.fields.extend([$($field),*]);
+            }
+        }
+    )*};
+}
+
+answers! {
+    [T] Json<T> => "application/json";
+    [T] TaggedJson<T> => "application/json" ETAG;
+    [T] Page<T> => "application/json" LINK;
+    [T] Form<T> => "application/x-www-form-urlencoded";
+    [] Issued => "application/json";
+    [] CsrfToken => "text/plain";
+    [] String => "text/plain";
+    [] &'static str => "text/plain";
+    [] bytes::Bytes => "application/octet-stream";
+    [] Vec<u8> => "application/octet-stream";
+}
+
+#[cfg(feature = "sse")]
+impl<S> Answer for crate::response::sse::Sse<S> {
+    fn describe(reply: &mut Reply) {
+        reply.media_type = Some("text/event-stream");
+    }
+}
+
+#[cfg(feature = "sse")]
+impl<S> Answer for axum::response::sse::KeepAliveStream<S> {
+    fn describe(reply: &mut Reply) {
+        reply.media_type = Some("text/event-stream");
+    }
+}
+
+impl Answer for () {
+    fn describe(_: &mut Reply) {}
+}
+
+impl Answer for NoContent {
+    fn describe(reply: &mut Reply) {
+        reply.status = Some(204);
+    }
+}
+
+impl Answer for StatusCode {
+    fn describe(reply: &mut Reply) {
+        reply.status = None;
+    }
+}
+
+impl<T: Answer> Answer for Created<T> {
+    fn describe(reply: &mut Reply) {
+        T::describe(reply);
+        reply.status = Some(201);
+        reply.fields.push(LOCATION);
+    }
+}
+
+impl<T: Answer> Answer for (StatusCode, T) {
+    fn describe(reply: &mut Reply) {
+        T::describe(reply);
+        reply.status = None;
+    }
+}
+
+impl<P: AnswerPart, T: Answer> Answer for (P, T) {
+    fn describe(reply: &mut Reply) {
+        T::describe(reply);
+        P::describe(reply);
+    }
+}
+
+impl<P: AnswerPart, Q: AnswerPart, T: Answer> Answer for (P, Q, T) {
+    fn describe(reply: &mut Reply) {
+        <(Q, T)>::describe(reply);
+        P::describe(reply);
+    }
+}
+
+impl<P: AnswerPart, T: Answer> Answer for (StatusCode, P, T) {
+    fn describe(reply: &mut Reply) {
+        <(P, T)>::describe(reply);
+        reply.status = None;
+    }
+}
+
+macro_rules! parts {
+    ($($Type:ty => $($field:ident)*;)*) => {$(
+        impl AnswerPart for $Type {
+            #[allow(unused_variables, reason = "some state no field of a known name")]
+            fn describe(reply: &mut Reply) {
+                $(reply.fields.push($field);)*
+            }
+        }
+    )*};
+}
+
+parts! {
+    ETag => ETAG;
+    LastModified => LAST_MODIFIED;
+    ByteRanges => ACCEPT_RANGES;
+    Chosen => ;
+    HeaderMap => ;
+}
+
+#[cfg(feature = "cookies")]
+parts! { crate::extract::cookie::CookieJar => ; }

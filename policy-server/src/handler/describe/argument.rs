@@ -1,0 +1,214 @@
+//! What arguments take from requests.
+
+use policy_core::outcome::Taken;
+
+use super::{Of, Signature};
+use crate::{
+    Caller, Principal, RequestId, Session, Sessions, Tokens,
+    base::problem::Problems,
+    extract::{
+        Accept, ClientAddr, CspNonce, CsrfToken, Form, Json, MatchedRoute, PageQuery, PeerAddr,
+        Preconditions, Query, SentTarget, State, Valid,
+        content::media_type::{FORM, JSON},
+    },
+};
+
+/// An extractor of which this crate knows what it takes.
+pub trait Takes {
+    /// Describes it.
+    fn describe(signature: &mut Signature);
+}
+
+/// An extractor of an app's own, with the problems by which it rejects requests. Without this, a document
+/// of the app (feature `openapi`) says that its routes may respond with any problem.
+///
+/// It is for an extractor that takes its value from the head of a request, and from nothing that
+/// clients have to be told of.
+///
+/// ```
+/// use policy_server::{Problem, Problems, extract::Rejects, http::request::Parts, prelude::*};
+/// use std::convert::Infallible;
+///
+/// /// The languages that the client prefers.
+/// struct Languages(String);
+///
+/// impl<S: Sync> policy_server::FromRequestParts<S> for Languages {
+///     type Rejection = Infallible;
+///
+///     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+///         let value = parts.headers.get("accept-language");
+///         Ok(Self(value.and_then(|value| value.to_str().ok()).unwrap_or("en").to_owned()))
+///     }
+/// }
+///
+/// impl Rejects for Languages {
+///     type Problems = Infallible;
+/// }
+/// ```
+pub trait Rejects {
+    /// The problems.
+    type Problems: Problems;
+}
+
+impl<T: Rejects> Takes for T {
+    fn describe(signature: &mut Signature) {
+        signature.problems::<T::Problems>();
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl<T: Rejects> super::TypedTakes for T {
+    fn describe(_: &mut Signature) {}
+}
+
+/// An argument of a known type.
+pub trait KnownArgument {
+    /// Describes it.
+    fn take(&self, signature: &mut Signature);
+}
+
+impl<T: Takes> KnownArgument for &Of<T> {
+    fn take(&self, signature: &mut Signature) {
+        T::describe(signature);
+        #[cfg(feature = "openapi")]
+        signature.unknown::<T>(super::Side::Request);
+    }
+}
+
+/// An argument of any other type.
+pub trait UnknownArgument {
+    /// Describes it.
+    fn take(&self, signature: &mut Signature);
+}
+
+impl<T> UnknownArgument for Of<T> {
+    fn take(&self, signature: &mut Signature) {
+        signature.take([Taken::Other]);
+        signature.is_open = true;
+        #[cfg(feature = "openapi")]
+        signature.unknown::<T>(super::Side::Request);
+    }
+}
+
+/// Extractors that take something without a schema of the user's.
+macro_rules! takes {
+    ($($(#[$attribute:meta])* [$($generic:tt)*] $Type:ty => $($taken:ident)*;)*) => {$(
+        $(#[$attribute])*
+        impl<$($generic)*> Takes for $Type {
+            fn describe(signature: &mut Signature) {
+                signature.take([$(Taken::$taken)*]);
+            }
+        }
+
+        $(#[$attribute])*
+        #[cfg(feature = "openapi")]
+        impl<$($generic)*> super::TypedTakes for $Type {
+            #[allow(unused_variables, reason = "some take nothing")]
+            fn describe(signature: &mut Signature) {
+                $(signature.content_of(Taken::$taken);)*
+            }
+        }
+    )*};
+}
+
+takes! {
+    [T] State<T> => ;
+    [] MatchedRoute => ;
+    [] ClientAddr => ;
+    [] PeerAddr => ;
+    [] SentTarget => ;
+    [] RequestId => ;
+    [] CspNonce => ;
+    [] Tokens => ;
+    [] Principal => User;
+    [] Option<Principal> => User;
+    [] Caller => ;
+    [] Option<Caller> => ;
+    [] Session => Session;
+    [] Sessions => Sessions;
+    [] CsrfToken => CsrfToken;
+    [] Accept => Accept;
+    [] Preconditions => Preconditions;
+    [] http::Method => ;
+    [] http::Uri => ;
+    [] http::Version => ;
+    [] http::HeaderMap => ;
+    [] http::Extensions => ;
+    [] axum_core::extract::Request => ;
+    [] axum_core::body::Body => ;
+    [] bytes::Bytes => Body;
+    [] String => Body;
+    #[cfg(feature = "multipart")]
+    [] crate::extract::multipart::Multipart => Multipart;
+    #[cfg(feature = "ws")]
+    [] crate::extract::ws::WebSocketUpgrade => WebSocket;
+    #[cfg(feature = "cookies")]
+    [] crate::extract::cookie::CookieJar => ;
+}
+
+/// Extractors of a value of the user's type.
+macro_rules! takes_value {
+    ($($Type:ident => $taken:ident $(, $reads:expr)?;)*) => {$(
+        impl<T> Takes for $Type<T> {
+            fn describe(signature: &mut Signature) {
+                signature.take([Taken::$taken]);
+                $(signature.reads = Some($reads);)?
+            }
+        }
+    )*};
+}
+
+takes_value! {
+    Json => Json, JSON;
+    Form => Form, FORM;
+    Query => Query;
+}
+
+impl<C, const MAX: usize> Takes for PageQuery<C, MAX> {
+    fn describe(signature: &mut Signature) {
+        signature.take([Taken::Query]);
+    }
+}
+
+impl<T> Takes for Option<Json<T>> {
+    fn describe(signature: &mut Signature) {
+        Json::<T>::describe(signature);
+    }
+}
+
+impl<T> Takes for Option<Query<T>> {
+    fn describe(signature: &mut Signature) {
+        Query::<T>::describe(signature);
+    }
+}
+
+/// The handler responds to the failure itself.
+impl<E: Takes, R> Takes for Result<E, R> {
+    fn describe(signature: &mut Signature) {
+        let mut inner = Signature::default();
+        E::describe(&mut inner);
+        signature.reads = inner.reads.or(signature.reads);
+    }
+}
+
+impl<E: Takes> Takes for Valid<E> {
+    fn describe(signature: &mut Signature) {
+        E::describe(signature);
+        signature.take([Taken::Valid]);
+    }
+}
+
+#[cfg(feature = "decompression")]
+impl<E: Takes> Takes for crate::extract::Decoded<E> {
+    fn describe(signature: &mut Signature) {
+        E::describe(signature);
+        signature.take([Taken::Decoded]);
+    }
+}
+
+impl<A: Takes, B: Takes> Takes for (A, B) {
+    fn describe(signature: &mut Signature) {
+        A::describe(signature);
+        B::describe(signature);
+    }
+}

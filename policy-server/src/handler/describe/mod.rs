@@ -1,0 +1,134 @@
+//! What the types of a handler's signature say: what it takes from requests, and with what it responds.
+//!
+//! A macro sees names and not types. So the code that it generates calls a method of a probe for each
+//! type, and the compiler takes the implementation that needs the fewest references: the one for types
+//! that this crate knows before the one for all others. A trait with a default could not tell them
+//! apart, since Rust has no specialization.
+
+mod answer;
+mod argument;
+#[cfg(feature = "openapi")]
+mod schemas;
+#[cfg(feature = "openapi")]
+mod types;
+
+use std::{convert::Infallible, marker::PhantomData, str::FromStr};
+
+use policy_core::outcome::Taken;
+
+pub use answer::{Answer, KnownAnswer, KnownValue, KnownValueOnly, Reply, UnknownAnswer};
+pub use argument::{KnownArgument, Rejects, Takes, UnknownArgument};
+#[cfg(feature = "openapi")]
+pub use schemas::{Schemas, Side};
+#[cfg(feature = "openapi")]
+pub use types::{
+    Input, TypedAnswer, TypedArgument, TypedContent, TypedParameter, TypedTakes, TypedValue,
+    TypedValueOnly, Types,
+};
+
+use crate::base::problem::{DeclaredProblem, Problems};
+
+/// A type of a signature; its methods describe it.
+#[derive(Debug)]
+pub struct Of<T>(PhantomData<fn() -> T>);
+
+impl<T> Of<T> {
+    /// The probe of this type.
+    pub const NEW: Self = Self(PhantomData);
+}
+
+/// What the signature of a handler says, as far as its types are known.
+#[derive(Debug, Default)]
+pub struct Signature {
+    /// What its arguments take from requests.
+    pub(crate) takes: Vec<Taken>,
+    /// The media type of its body, if it takes one of a known type.
+    pub(crate) reads: Option<&'static str>,
+    /// The problems that its type of errors declares.
+    pub(crate) problems: Vec<DeclaredProblem>,
+    /// Whether it may respond with problems that it does not declare.
+    pub(crate) is_open: bool,
+    /// Its response to a request that it serves, if its form is known.
+    pub(crate) reply: Option<Reply>,
+    /// What a document needs beyond that.
+    #[cfg(feature = "openapi")]
+    pub(crate) types: Option<Box<Types>>,
+}
+
+impl Signature {
+    /// The signature of a handler.
+    pub(crate) fn of(describe: fn(&mut Self)) -> Self {
+        let mut signature = Self::default();
+        describe(&mut signature);
+        signature
+    }
+
+    fn take(&mut self, taken: impl IntoIterator<Item = Taken>) {
+        self.takes.extend(taken);
+    }
+
+    /// Its documentation, and the ids of its routes.
+    #[cfg_attr(not(feature = "openapi"), expect(unused_variables, reason = "for documents"))]
+    pub fn document(
+        &mut self,
+        docs: &'static [&'static str],
+        ids: &'static [Option<&'static str>],
+    ) {
+        #[cfg(feature = "openapi")]
+        if let Some(types) = &mut self.types {
+            (types.docs, types.ids) = (docs, ids);
+        }
+    }
+
+    /// It returns a type without a name.
+    pub fn opaque(&mut self) {
+        self.is_open = true;
+        #[cfg(feature = "openapi")]
+        if let Some(types) = &mut self.types {
+            types.unknown.push((Side::Response, "impl IntoResponse"));
+        }
+    }
+
+    fn problems<E: Problems>(&mut self) {
+        self.problems.extend(E::PROBLEMS);
+        self.is_open |= E::IS_OPEN;
+    }
+}
+
+/// A parameter of the path whose type can refuse a text.
+pub trait ParsedParameter {
+    /// Describes it.
+    fn parse(&self, signature: &mut Signature);
+}
+
+impl<T> ParsedParameter for Of<T> {
+    fn parse(&self, signature: &mut Signature) {
+        signature.take([Taken::Parameter]);
+    }
+}
+
+/// A parameter of the path whose type takes any text.
+pub trait TextParameter {
+    /// Describes it.
+    fn parse(&self, signature: &mut Signature);
+}
+
+impl<T: FromStr<Err = Infallible>> TextParameter for &Of<T> {
+    fn parse(&self, _: &mut Signature) {}
+}
+
+/// A parameter of the path whose schema is unknown.
+pub trait UntypedParameter {
+    /// Describes it.
+    fn schema(&self, signature: &mut Signature, name: &'static str);
+}
+
+impl<T> UntypedParameter for Of<T> {
+    #[cfg_attr(not(feature = "openapi"), expect(unused_variables, reason = "for documents"))]
+    fn schema(&self, signature: &mut Signature, name: &'static str) {
+        #[cfg(feature = "openapi")]
+        if let Some(types) = &mut signature.types {
+            types.parameters.push((name, None));
+        }
+    }
+}

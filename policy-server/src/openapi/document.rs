@@ -1,0 +1,300 @@
+//! The whole of a document: its operations, under ids that are unique.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use policy_core::{
+    Refusal, Rule,
+    outcome::EVERY_REQUEST,
+    path::{PathTemplate, Segment},
+};
+use policy_manifest::{Manifest, ManifestRoute};
+use serde_json::{Map, Value, json};
+
+use super::{
+    OpenApi, component, gap,
+    operation::{Described, operation, share},
+    security::Schemes,
+    set,
+};
+use crate::{
+    app::{AppParts, openapi_settings::OpenApiSettings, route::Entry},
+    base::error::{Error, StartProblem},
+    build::manifest,
+    handler::describe::{Schemas, Side, Signature, Types},
+};
+
+/// The methods that OpenAPI 3.1 has operations for, without those that the server answers itself.
+const METHODS: [&str; 6] = ["GET", "PUT", "POST", "DELETE", "PATCH", "TRACE"];
+
+/// What OpenAPI 3.2 adds to them.
+const QUERY: &str = "QUERY";
+
+/// Reads the document of an app. `is_shown` tells which of its routes are in it.
+pub(crate) fn read(
+    app: &AppParts,
+    is_shown: &dyn Fn(&ManifestRoute) -> bool,
+) -> Result<OpenApi, Error> {
+    let (manifest, _) = manifest::read(app);
+    let mut reader = Reader {
+        manifest: &manifest,
+        is_shown,
+        schemas: Schemas::default(),
+        schemes: Schemes::default(),
+        found: Vec::new(),
+        gaps: Vec::new(),
+    };
+    for entry in &app.routes {
+        reader.handler(entry, "");
+    }
+    for (prefix, group) in &app.groups {
+        for entry in &group.routes {
+            reader.handler(entry, prefix);
+        }
+    }
+    reader.document(&app.openapi, manifest.app.public_origin.as_deref())
+}
+
+/// An operation under its path and method.
+struct Found {
+    path: String,
+    method: &'static str,
+    handler: &'static str,
+    /// The id that the route states.
+    id: Option<&'static str>,
+    operation: Map<String, Value>,
+}
+
+struct Reader<'a> {
+    manifest: &'a Manifest,
+    is_shown: &'a dyn Fn(&ManifestRoute) -> bool,
+    schemas: Schemas,
+    schemes: Schemes,
+    found: Vec<Found>,
+    gaps: Vec<StartProblem>,
+}
+
+impl Reader<'_> {
+    fn handler(&mut self, entry: &Entry, prefix: &str) {
+        let description = &entry.description;
+        let routes = description.routes.iter().enumerate();
+        let mut shown = Vec::new();
+        for (index, (method, path)) in routes {
+            let path = match *path {
+                "/" if !prefix.is_empty() => prefix.to_owned(),
+                path => format!("{prefix}{path}"),
+            };
+            match self.manifest.route(method, &path) {
+                Some(route) if (self.is_shown)(route) => shown.push((index, *method, path, route)),
+                _ => (),
+            }
+        }
+        if shown.is_empty() {
+            return;
+        }
+        let types = Types { schemas: std::mem::take(&mut self.schemas), ..Types::default() };
+        let mut signature = Signature { types: Some(Box::new(types)), ..Signature::default() };
+        (entry.describe)(&mut signature);
+        let Some(mut types) = signature.types.take() else { return };
+        self.schemas = std::mem::take(&mut types.schemas);
+        for (side, of) in &types.unknown {
+            let rule = match side {
+                Side::Request => Rule::RequestUnknown,
+                Side::Response => Rule::ResponseUnknown,
+            };
+            self.gaps.push(gap(rule, description.handler, of));
+        }
+        for (index, method, path, route) in shown {
+            let Some(method) = METHODS.iter().chain([&QUERY]).find(|known| **known == method)
+            else {
+                self.gaps.push(gap(Rule::MethodUndocumented, description.handler, method));
+                continue;
+            };
+            let described = Described {
+                manifest: self.manifest,
+                route,
+                method,
+                signature: &signature,
+                types: &types,
+                schemas: &self.schemas,
+            };
+            let operation = operation(&described, &mut self.schemes);
+            self.found.push(Found {
+                path,
+                method,
+                handler: description.handler,
+                id: types.ids.get(index).copied().flatten(),
+                operation,
+            });
+        }
+    }
+
+    fn document(
+        mut self,
+        settings: &OpenApiSettings,
+        origin: Option<&str>,
+    ) -> Result<OpenApi, Error> {
+        self.found.sort_by(|one, other| (&one.path, one.method).cmp(&(&other.path, other.method)));
+        let (ids, mut problems) = operation_ids(&self.found);
+        let operations =
+            self.found.iter_mut().flat_map(|found| found.operation.get_mut("responses"));
+        let all = operations.filter_map(Value::as_object_mut).flat_map(|it| it.values_mut());
+        let mut responses = share(all);
+        responses.insert("EveryRequest".to_owned(), every_request());
+        let has_query = self.found.iter().any(|found| found.method == QUERY);
+        let mut paths = Map::new();
+        for (found, id) in self.found.into_iter().zip(ids) {
+            let Found { path, method, mut operation, .. } = found;
+            operation.insert("operationId".to_owned(), Value::from(id));
+            if let Some(tag) = tag_of(&path) {
+                operation.insert("tags".to_owned(), json!([tag]));
+            }
+            let item = paths.entry(as_path(&path)).or_insert_with(|| json!({}));
+            item.as_object_mut().and_then(|item| {
+                item.insert(method.to_ascii_lowercase(), Value::Object(operation))
+            });
+        }
+        let mut info = Map::new();
+        info.insert("title".to_owned(), Value::from(&*settings.title));
+        info.insert("version".to_owned(), Value::from(&*settings.version));
+        set(&mut info, "description", Value::from(settings.description.as_deref().unwrap_or("")));
+        let mut document = Map::new();
+        // Only 3.2 has QUERY, and some generators of clients do not read it.
+        let version = if has_query { "3.2.0" } else { "3.1.1" };
+        document.insert("openapi".to_owned(), Value::from(version));
+        document.insert("info".to_owned(), Value::Object(info));
+        if let Some(origin) = origin {
+            document.insert("servers".to_owned(), json!([{ "url": origin }]));
+        }
+        let mut paths = Value::Object(paths);
+        let (mut schemas, collisions) = self.schemas.complete(&mut paths);
+        if schemas.insert("Problem".to_owned(), problem()).is_some() {
+            problems.push(StartProblem::new(Rule::SchemaNames, "App::openapi", "Problem"));
+        }
+        let collisions = collisions.into_iter();
+        problems.extend(
+            collisions.map(|name| StartProblem::new(Rule::SchemaNames, "App::openapi", name)),
+        );
+        let mut components = Map::new();
+        components.insert("schemas".to_owned(), json!(schemas));
+        components.insert("responses".to_owned(), json!(responses));
+        set(&mut components, "securitySchemes", json!(self.schemes.0));
+        document.insert("components".to_owned(), Value::Object(components));
+        document.insert("paths".to_owned(), paths);
+        match problems.is_empty() {
+            true => Ok(OpenApi { document: Value::Object(document), gaps: self.gaps }),
+            false => Err(Error::Start(problems)),
+        }
+    }
+}
+
+/// The id of each operation: the one that its route states, or the name of its handler, after its
+/// module and method only where names would be equal.
+fn operation_ids(found: &[Found]) -> (Vec<String>, Vec<StartProblem>) {
+    let of = |found: &Found, depth: usize| match found.id {
+        Some(id) => id.to_owned(),
+        None => {
+            let names: Vec<_> = found.handler.split("::").collect();
+            let modules = if depth > 0 { 1 } else { 0 };
+            let from = names.len().saturating_sub(1 + modules);
+            let name = names.get(from..).unwrap_or_default().join("_");
+            let method = found.method.to_ascii_lowercase();
+            if depth > 1 { format!("{name}_{method}") } else { name }
+        }
+    };
+    let mut ids: Vec<String> = found.iter().map(|found| of(found, 0)).collect();
+    for depth in [1, 2] {
+        let again = repeated(&ids);
+        for (id, found) in ids.iter_mut().zip(found) {
+            if again.contains(id) {
+                *id = of(found, depth);
+            }
+        }
+    }
+    let problems = repeated(&ids)
+        .into_iter()
+        .map(|id| StartProblem::new(Rule::OperationIds, "App::openapi", id))
+        .collect();
+    (ids, problems)
+}
+
+fn repeated(ids: &[String]) -> BTreeSet<String> {
+    let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
+    ids.iter().for_each(|id| *counts.entry(id).or_default() += 1);
+    counts.into_iter().filter(|(_, count)| *count > 1).map(|(id, _)| id.clone()).collect()
+}
+
+/// The path as OpenAPI has it: a parameter for the rest of a path has no other form there.
+fn as_path(template: &str) -> String {
+    let Ok(parsed) = PathTemplate::parse(template) else { return template.to_owned() };
+    let mut path = String::new();
+    for segment in parsed.segments() {
+        path.push('/');
+        match segment {
+            Segment::Fixed(text) => path += text,
+            Segment::Parameter(parameter) | Segment::Rest(parameter) => {
+                path += &format!("{{{}}}", parameter.name);
+            }
+        }
+    }
+    if path.is_empty() || template.ends_with('/') {
+        path.push('/');
+    }
+    path
+}
+
+/// The first fixed segment of a path, by which viewers group operations.
+fn tag_of(path: &str) -> Option<&str> {
+    path.split('/').find(|segment| !segment.is_empty() && !segment.starts_with('{'))
+}
+
+/// Problem details (RFC 9457), as the server writes them.
+fn problem() -> Value {
+    json!({
+        "type": "object",
+        "description": "Problem details (RFC 9457). Clients distinguish problems by `code`.",
+        "required": ["type", "title", "status"],
+        "properties": {
+            "type": { "type": "string", "format": "uri-reference" },
+            "title": { "type": "string" },
+            "status": { "type": "integer", "minimum": 400, "maximum": 599 },
+            "code": { "type": "string" },
+            "detail": { "type": "string" },
+            "instance": { "type": "string", "format": "uri-reference" },
+            "errors": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["detail"],
+                    "properties": {
+                        "detail": { "type": "string" },
+                        "pointer": { "type": "string" },
+                        "field": { "type": "string" },
+                    },
+                },
+            },
+        },
+    })
+}
+
+/// What every request can meet, once for all operations.
+fn every_request() -> Value {
+    let mut codes: Vec<_> = EVERY_REQUEST.iter().map(|refusal| refusal.code()).collect();
+    codes.sort_unstable();
+    json!({
+        "description": "The request cannot be served by any route: by its syntax, its host or its \
+                        transport.",
+        "content": { "application/problem+json": { "schema": {
+            "allOf": [
+                component("schemas", "Problem"),
+                { "properties": { "code": { "type": "string", "enum": codes } } },
+            ],
+        } } },
+    })
+}
+
+/// The words for the refusals of one status.
+pub(super) fn words(refusals: &[Refusal]) -> String {
+    let mut titles: Vec<_> = refusals.iter().map(|refusal| refusal.title()).collect();
+    titles.dedup();
+    titles.iter().map(|title| format!("{title}.")).collect::<Vec<_>>().join(" ")
+}

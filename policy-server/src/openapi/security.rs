@@ -1,0 +1,129 @@
+//! Who may call, as security requirements (OpenAPI 3.1.1 4.8.30).
+
+use std::collections::BTreeMap;
+
+use policy_core::{auth::OWN_ISSUER, csrf, method::is_safe};
+use policy_manifest::{Auth, Csrf, Manifest, ManifestRoute, RouteRequirement};
+use serde_json::{Value, json};
+
+use super::object;
+
+/// The security schemes that the operations of a document need, by name.
+#[derive(Default)]
+pub(super) struct Schemes(pub(super) BTreeMap<String, Value>);
+
+const SESSION: &str = "session";
+const CSRF_TOKEN: &str = "csrfToken";
+const TOKEN: &str = "token";
+const TICKET: &str = "ticket";
+
+impl Schemes {
+    /// The alternatives of a route: what is needed together is one object. A public route has none.
+    pub(super) fn of(&mut self, manifest: &Manifest, route: &ManifestRoute, method: &str) -> Value {
+        let Auth::Required(requirement) = &route.auth else { return json!([]) };
+        let mut alternatives = Vec::new();
+        if requirement.session {
+            alternatives.extend(self.session(manifest, route, method));
+        }
+        if requirement.token {
+            alternatives.extend(self.tokens(manifest, requirement));
+        }
+        // No other method takes a ticket.
+        if requirement.ticket && method == "GET" {
+            self.0.insert(
+                TICKET.to_owned(),
+                json!({
+                    "type": "apiKey", "in": "query", "name": "ticket",
+                    "description": "A ticket, which can be used once.",
+                }),
+            );
+            alternatives.push(json!({ TICKET: [] }));
+        }
+        if let Some(scheme) = &requirement.scheme {
+            self.0.insert(
+                scheme.name.clone(),
+                json!({
+                    "type": "http", "scheme": scheme.name,
+                    "description": "A scheme of this service.",
+                }),
+            );
+            alternatives.push(object([(&scheme.name, json!([]))]));
+        }
+        if requirement.optional {
+            alternatives.push(json!({}));
+        }
+        Value::Array(alternatives)
+    }
+
+    /// The cookie; with a method that changes something, also the CSRF token, where the policy of the
+    /// route asks for it.
+    fn session(&mut self, manifest: &Manifest, route: &ManifestRoute, method: &str) -> Vec<Value> {
+        let cookie = manifest.app.sessions.as_ref().map_or("", |sessions| &sessions.cookie);
+        self.0.insert(
+            SESSION.to_owned(),
+            json!({
+                "type": "apiKey", "in": "cookie", "name": cookie,
+                "description": "The session. A client that is no browser also sends `Origin`.",
+            }),
+        );
+        let alone = json!({ SESSION: [] });
+        if is_safe(method) {
+            return vec![alone];
+        }
+        let with_token = json!({ SESSION: [], CSRF_TOKEN: [] });
+        let alternatives = match route.csrf {
+            Csrf::Token => vec![with_token],
+            // The origin that browsers state is enough.
+            Csrf::OriginElseToken => vec![alone, with_token],
+            Csrf::Origin | Csrf::Exempt(_) => return vec![alone],
+        };
+        self.0.insert(
+            CSRF_TOKEN.to_owned(),
+            json!({
+                "type": "apiKey", "in": "header", "name": csrf::HEADER,
+                "description": "The CSRF token of the session.",
+            }),
+        );
+        alternatives
+    }
+
+    fn tokens(&mut self, manifest: &Manifest, requirement: &RouteRequirement) -> Vec<Value> {
+        let facts = manifest.app.tokens.as_ref();
+        let accepts = facts.map(|facts| &*facts.accepts).unwrap_or_default();
+        // Without any named, those of the app itself, or of its only issuer.
+        let own = facts.is_none_or(|facts| facts.issuer.is_some() || accepts.is_empty());
+        let named: Vec<&str> = match (&*requirement.issuers, own) {
+            ([], true) => vec![OWN_ISSUER],
+            ([], false) => accepts.iter().map(|issuer| &*issuer.issuer).collect(),
+            (issuers, _) => issuers.iter().map(String::as_str).collect(),
+        };
+        let mut alternatives = Vec::new();
+        for issuer in named {
+            let (name, scheme) = match issuer {
+                OWN_ISSUER => (
+                    TOKEN.to_owned(),
+                    json!({
+                        "type": "http", "scheme": "bearer", "bearerFormat": "JWT",
+                        "description": "An access token of this service.",
+                    }),
+                ),
+                issuer => {
+                    let base = issuer.trim_end_matches('/');
+                    let name = base.trim_start_matches("https://");
+                    let name = name.replace(|it: char| !it.is_ascii_alphanumeric(), "-");
+                    (
+                        format!("{TOKEN}-{name}"),
+                        json!({
+                            "type": "openIdConnect",
+                            "openIdConnectUrl": format!("{base}/.well-known/openid-configuration"),
+                            "description": format!("An access token of {issuer}."),
+                        }),
+                    )
+                }
+            };
+            alternatives.push(object([(&name, json!(requirement.scopes))]));
+            self.0.insert(name, scheme);
+        }
+        alternatives
+    }
+}

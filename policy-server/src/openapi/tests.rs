@@ -1,0 +1,243 @@
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{
+    OpenApi,
+    extract::PageQuery,
+    prelude::*,
+    response::{Created, NoContent, Page},
+    schemars::{self, JsonSchema},
+    tokens::SecretKey,
+};
+
+/// A lamp.
+#[derive(Deserialize, JsonSchema, Serialize)]
+struct Lamp {
+    /// How much it takes.
+    watts: u32,
+    #[serde(default)]
+    note: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "its schema is read")]
+struct Filter {
+    /// The first letters of the name.
+    name: Option<String>,
+    watts: u32,
+}
+
+/// Lists the lamps.
+///
+/// They are sorted by name.
+#[get("/lamps")]
+#[auth(session | token, scopes = ["lamps:read"])]
+async fn list(_query: Query<Filter>) -> Json<Vec<Lamp>> {
+    Json(Vec::new())
+}
+
+#[get("/pages")]
+#[auth(public)]
+async fn pages(page: PageQuery<u64>) -> Result<Page<Lamp>, Problem> {
+    page.of(Vec::new(), |_| 0)
+}
+
+#[post("/lamps")]
+#[auth(session | token, scopes = ["lamps:write"])]
+#[limit(rate = "5/min")]
+async fn create(Json(lamp): Json<Lamp>) -> Created<Json<Lamp>> {
+    Created::at("/lamps/1", Json(lamp))
+}
+
+#[get("/lamps/{id}")]
+#[auth(public)]
+async fn read(id: u64) -> Result<(ETag, Json<Lamp>), Problem> {
+    Err(Problem::not_found().code("lamps.unknown").with("id", id))
+}
+
+#[delete("/lamps/{id}", id = "remove_lamp")]
+#[auth(session, roles = ["owner"], fresh = "5m")]
+async fn delete(id: u64, _user: Principal) -> NoContent {
+    let _ = id;
+    NoContent
+}
+
+#[get("/opaque/{name}")]
+#[auth(public)]
+async fn opaque(name: String) -> impl IntoResponse {
+    name
+}
+
+fn app() -> App<()> {
+    App::new(())
+        .public_origin("https://lamps.example")
+        .sessions(Sessions::memory())
+        .tokens(Tokens::hs256(SecretKey::drawn([7; 32])).unwrap())
+        .routes(routes![list, pages, create, read, delete, opaque])
+}
+
+fn document() -> OpenApi {
+    app().openapi().unwrap()
+}
+
+/// A member of the document.
+fn at(document: &OpenApi, pointer: &str) -> Value {
+    let found = document.as_json().pointer(pointer);
+    found.unwrap_or_else(|| panic!("{pointer} is not in {document}")).clone()
+}
+
+/// The statuses of an operation.
+fn statuses(document: &OpenApi, path: &str, method: &str) -> Vec<String> {
+    let responses = &document.as_json()["paths"][path][method]["responses"];
+    responses.as_object().unwrap().keys().cloned().collect()
+}
+
+#[test]
+fn a_route_lists_the_refusals_that_it_can_meet_and_no_others() {
+    let document = document();
+    for (path, method, expected) in [
+        ("/lamps", "get", &["200", "400", "401", "403", "500", "503", "default"][..]),
+        (
+            "/lamps",
+            "post",
+            &[
+                "201", "400", "401", "403", "408", "413", "415", "422", "429", "500", "503",
+                "default",
+            ],
+        ),
+        ("/lamps/{id}", "delete", &["204", "400", "401", "403", "500", "503", "default"]),
+        // A handler that returns `Problem` may choose any.
+        ("/pages", "get", &["200", "400", "4XX", "500", "503", "default"]),
+        ("/lamps/{id}", "get", &["200", "304", "400", "412", "4XX", "500", "503", "default"]),
+        ("/opaque/{name}", "get", &["2XX", "3XX", "4XX", "500", "503", "default"]),
+    ] {
+        assert_eq!(statuses(&document, path, method), expected, "{method} {path}");
+    }
+    let name = at(&document, "/paths/~1lamps~1{id}/delete/responses/401/$ref");
+    let name = name.as_str().unwrap().trim_start_matches('#');
+    let codes = at(&document, &format!("{name}/content/application~1problem+json/schema/allOf/1"));
+    let expected = json!(["auth.credentials-missing", "auth.login-too-old"]);
+    assert_eq!(codes["properties"]["code"]["enum"], expected);
+}
+
+#[test]
+fn alternatives_are_separate_and_what_is_needed_together_is_one() {
+    let document = document();
+    for (operation, expected) in [
+        ("~1lamps/get", json!([{ "session": [] }, { "token": ["lamps:read"] }])),
+        ("~1lamps/post", json!([{ "session": [], "csrfToken": [] }, { "token": ["lamps:write"] }])),
+        ("~1pages/get", json!([])),
+    ] {
+        assert_eq!(at(&document, &format!("/paths/{operation}/security")), expected);
+    }
+    let cookie = at(&document, "/components/securitySchemes/session/name");
+    assert_eq!(cookie, "__Host-sid");
+}
+
+#[test]
+fn parameters_and_bodies_are_those_of_the_types() {
+    let document = document();
+    let parameters = at(&document, "/paths/~1lamps/get/parameters");
+    assert_eq!(
+        parameters,
+        json!([
+            {
+                "name": "name", "in": "query", "description": "The first letters of the name.",
+                "schema": { "type": "string" },
+            },
+            {
+                "name": "watts", "in": "query", "required": true,
+                "schema": { "type": "integer", "format": "uint32", "minimum": 0 },
+            },
+        ])
+    );
+    let body = at(&document, "/paths/~1lamps/post/requestBody");
+    assert_eq!(body["required"], true);
+    let schema = &body["content"]["application/json"]["schema"];
+    assert_eq!(schema, &json!({ "$ref": "#/components/schemas/LampInput" }));
+    let required = |name: &str| at(&document, &format!("/components/schemas/{name}/required"));
+    assert_eq!(
+        (required("Lamp"), required("LampInput")),
+        (json!(["watts", "note"]), json!(["watts"]))
+    );
+    let headers = at(&document, "/paths/~1lamps/post/responses/201/headers");
+    let names: Vec<_> = headers.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["Location", "RateLimit", "RateLimit-Policy"]);
+}
+
+#[test]
+fn texts_are_those_of_the_documentation() {
+    let list = at(&document(), "/paths/~1lamps/get");
+    assert_eq!(list["summary"], "Lists the lamps.");
+    assert_eq!(list["description"], "They are sorted by name.");
+    assert_eq!(list["operationId"], "list");
+    assert_eq!(at(&document(), "/paths/~1lamps~1{id}/delete/operationId"), "remove_lamp");
+}
+
+#[test]
+fn what_is_unknown_is_a_gap() {
+    let gaps = document().gaps().to_vec();
+    let found: Vec<_> = gaps.iter().map(|gap| (gap.code(), gap.value().unwrap())).collect();
+    assert_eq!(found, [("openapi.response-unknown", "impl IntoResponse")]);
+    let error = document().complete().unwrap_err().to_string();
+    assert!(error.contains("tests::opaque"), "{error}");
+}
+
+#[test]
+fn the_order_of_routes_changes_nothing() {
+    let turned = App::new(())
+        .public_origin("https://lamps.example")
+        .sessions(Sessions::memory())
+        .tokens(Tokens::hs256(SecretKey::drawn([7; 32])).unwrap())
+        .routes(routes![opaque, delete, read, create, pages, list]);
+    assert_eq!(turned.openapi().unwrap().to_json(), document().to_json());
+}
+
+mod other {
+    use super::*;
+
+    #[derive(JsonSchema, Serialize)]
+    pub(crate) struct Lamp(u8);
+
+    #[get("/others")]
+    #[auth(public)]
+    pub(crate) async fn list() -> Json<Lamp> {
+        Json(Lamp(1))
+    }
+}
+
+/// Both are found at once.
+#[test]
+fn two_types_and_two_operations_of_one_name_are_errors() {
+    #[get("/twice", id = "list")]
+    #[auth(public)]
+    async fn twice() -> NoContent {
+        NoContent
+    }
+
+    let named = app().routes(routes![other::list]);
+    let error = named.openapi().unwrap_err().to_string();
+    assert!(error.contains("`Lamp`") && error.contains("openapi.schema-names"), "{error}");
+    assert!(!error.contains("openapi.operation-ids"), "modules tell them apart: {error}");
+    let error = app().routes(routes![twice]).openapi();
+    // The other one has no stated id, and gets another name.
+    assert!(error.is_ok());
+    #[get("/thrice", id = "list")]
+    #[auth(public)]
+    async fn thrice() -> NoContent {
+        NoContent
+    }
+    let error = app().routes(routes![twice, thrice]).openapi().unwrap_err().to_string();
+    assert!(error.contains("`list`") && error.contains("openapi.operation-ids"), "{error}");
+}
+
+#[test]
+fn a_view_has_what_its_routes_need() {
+    let view = app().openapi_for(|route| route.path == "/lamps/{id}").unwrap();
+    let paths: Vec<_> = view.as_json()["paths"].as_object().unwrap().keys().collect();
+    assert_eq!(paths, ["/lamps/{id}"]);
+    let schemas: Vec<_> =
+        view.as_json()["components"]["schemas"].as_object().unwrap().keys().collect();
+    assert_eq!(schemas, ["Lamp", "Problem"]);
+    assert!(!view.to_json().contains("\"token\""), "no route of it takes tokens");
+}
