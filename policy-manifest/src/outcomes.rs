@@ -59,17 +59,13 @@ impl Outcomes {
         found
     }
 
-    /// Whether a response with this status and code is one of these, or one that every request can
-    /// meet. A problem that the handler need not declare is one of these if the route is open.
-    pub fn include(&self, status: u16, code: Option<&str>) -> bool {
-        let is = |refusal: &Refusal| refusal.status() == status && Some(refusal.code()) == code;
-        let is_listed = self.refusals.iter().chain(EVERY_REQUEST).any(is)
-            // An extractor of another crate has a status of its own.
-            || (code == Some(Refusal::Rejected.code())
-                && self.refusals.contains(&Refusal::Rejected));
-        let is_own =
-            self.problems.iter().any(|own| own.status == status && own.code.as_deref() == code);
-        is_listed || is_own || self.is_open || (self.has_login_page && status == 303)
+    /// Whether a request that does not reach what serves the route can get a response of this status and
+    /// code; `None` is any code.
+    pub fn refuse(&self, status: u16, code: Option<&str>) -> bool {
+        let is = |refusal: &Refusal| {
+            refusal.status() == status && code.is_none_or(|code| refusal.code() == code)
+        };
+        self.refusals.iter().chain(EVERY_REQUEST).any(is) || (self.has_login_page && status == 303)
     }
 }
 

@@ -69,7 +69,7 @@ pub(super) struct Issuer {
 }
 
 /// The kind of a credential.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum CredentialKind {
     Session,
     Token,

@@ -9,8 +9,8 @@ use std::{
 use http::Method;
 use policy_core::{csrf, route::Level};
 use policy_manifest::{
-    AppFacts, Auth, Csrf, Manifest, ManifestRoute, RouteKind, RouteRequirement, SourceLine,
-    Sources, engine::Engine,
+    AppFacts, Auth, Csrf, Manifest, ManifestRoute, Outcomes, RouteKind, RouteRequirement,
+    SourceLine, Sources, engine::Engine,
 };
 
 use super::sharing::Sharing;
@@ -46,6 +46,8 @@ pub(super) struct Declared {
 pub(super) struct Declaration {
     pub(super) method: Method,
     pub(super) route: Arc<ManifestRoute>,
+    /// With what it can respond in place of serving a request.
+    pub(super) outcomes: Arc<Outcomes>,
     pub(super) sharing: Option<Arc<Sharing>>,
     /// The facets that a level states, even if it states that there is none.
     pub(super) decided: BTreeSet<String>,
@@ -95,7 +97,8 @@ impl Declared {
         let runs_code =
             |route: &&ManifestRoute| matches!(route.kind, RouteKind::Handler | RouteKind::Mount);
         let routes = manifest.routes.iter().filter(runs_code);
-        let routes = routes.flat_map(|route| declarations(route, &sources, &extracting)).collect();
+        let routes =
+            routes.flat_map(|it| declarations(&manifest, it, &sources, &extracting)).collect();
         Self {
             cookie_attributes: cookie_attributes(&manifest.app),
             own: manifest.app.public_origin.unwrap_or_else(|| DEVELOPMENT.to_owned()),
@@ -184,6 +187,7 @@ fn extracting(app: &AppParts) -> HashSet<&'static str> {
 
 /// The methods of a route.
 fn declarations(
+    manifest: &Manifest,
     route: &ManifestRoute,
     sources: &Sources,
     extracting: &HashSet<&'static str>,
@@ -205,6 +209,7 @@ fn declarations(
         Some(Declaration {
             method,
             route: Arc::clone(&shared),
+            outcomes: Arc::new(manifest.outcomes(route, name)),
             sharing,
             decided: sources
                 .decided

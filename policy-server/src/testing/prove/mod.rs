@@ -331,8 +331,10 @@ fn explore_path<'a>(explorer: &mut AppExplorer<'a>, index: usize, path: &Path<'a
     path_explorer.is_pure = tallies.of(Law::PreflightPurity).broken == 0;
     path_explorer.exchanges(|exchange| {
         tallies.combinations += 1;
+        tallies.seen.note(exchange);
         laws::judge(exchange, &mut tallies);
     });
+    laws::outcomes::occurred(&path_explorer, &mut tallies);
     laws::responses::arrived(&mut path_explorer, &mut tallies);
     tallies
 }

@@ -4,7 +4,7 @@ use super::{
     counterexample,
     equivalence_classes::Path,
     exchange::Exchange,
-    laws::{Law, Verdict},
+    laws::{Law, Verdict, outcomes::Seen},
     server::ProbeRequest,
 };
 
@@ -13,6 +13,8 @@ use super::{
 pub(super) struct Tallies {
     own: String,
     tallies: Vec<Tally>,
+    /// What the path of these results responded.
+    pub(super) seen: Seen,
     /// How many cases were judged.
     pub(super) combinations: u64,
 }
@@ -30,7 +32,7 @@ pub(super) struct Tally {
 impl Tallies {
     pub(super) fn new(own: &str) -> Self {
         let tallies = vec![Tally::default(); Law::ALL.len()];
-        Self { own: own.to_owned(), tallies, combinations: 0 }
+        Self { own: own.to_owned(), tallies, seen: Seen::default(), combinations: 0 }
     }
 
     pub(super) fn of(&self, law: Law) -> Tally {

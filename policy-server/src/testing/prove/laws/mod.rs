@@ -7,6 +7,7 @@ mod cookies;
 mod isolation;
 mod manifest;
 mod origins;
+pub(super) mod outcomes;
 mod preflights;
 mod reading;
 mod recipients;
@@ -46,6 +47,7 @@ macro_rules! __laws {
             Isolation isolation::LAW isolated_routes_keep_pages_out,
             ResponseIntegrity responses::INTEGRITY responses_leave_as_the_policy_wrote_them,
             ManifestFidelity manifest::LAW the_app_decides_as_its_manifest_says,
+            DocumentedOutcomes outcomes::LAW routes_refuse_as_they_are_documented,
         }
     };
 }

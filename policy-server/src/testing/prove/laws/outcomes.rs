@@ -1,0 +1,139 @@
+//! Outcomes: what a route is said to respond to a request that it refuses, it responds, and nothing else.
+//! Documents and tables of an app say what [`Outcomes`](policy_manifest::Outcomes) says.
+
+use std::collections::BTreeSet;
+
+use policy_core::Refusal;
+use policy_manifest::{Auth, RouteRequirement};
+
+use super::{Fault, Law, LawSpec, Verdict};
+use crate::testing::prove::{
+    caller::{CredentialKind, CredentialState},
+    declared::Declaration,
+    exchange::Exchange,
+    explorer::PathExplorer,
+    server::Reply,
+    tally::Tallies,
+};
+
+pub(super) const LAW: LawSpec = LawSpec {
+    text: "a route refuses as it is documented, and admits whom it is documented for",
+    help: "please report this: what a route can respond is derived from its policy",
+    silence: |app| app.has_layers.then_some("layers are around the app, which may respond"),
+    of_exchange,
+    ..LawSpec::NONE
+};
+
+/// The refusals that every proof of a route that can meet them brings about. The others need a store that
+/// fails, a full rate, a clock or an argument, and probes are in place of handlers.
+const BROUGHT_ABOUT: [Refusal; 9] = [
+    Refusal::CredentialsMissing,
+    Refusal::TokenInvalid,
+    Refusal::TokenExpired,
+    Refusal::CredentialInvalid,
+    Refusal::RightsMissing,
+    Refusal::LoginTooOld,
+    Refusal::CsrfOrigin,
+    Refusal::CsrfToken,
+    Refusal::CrossSite,
+];
+
+/// What one path responded to its exchanges.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(in crate::testing::prove) struct Seen {
+    /// The methods with the codes of their refusals.
+    refusals: BTreeSet<(String, String)>,
+    /// The methods with the credentials by which requests passed the gates; `None` is none.
+    admitted: BTreeSet<(String, Option<CredentialKind>)>,
+}
+
+impl Seen {
+    /// Notes the result of an exchange.
+    pub(in crate::testing::prove) fn note(&mut self, exchange: &Exchange<'_>) {
+        let Some(reply) = exchange.reply() else { return };
+        let method = exchange.method().to_owned();
+        if reply.is_reached {
+            let credential = match &exchange.caller.state {
+                CredentialState::Known(facts) if exchange.principal().is_some() => Some(facts.kind),
+                _ => None,
+            };
+            self.admitted.insert((method, credential));
+        } else if let Some(code) = code(reply) {
+            self.refusals.insert((method, code));
+        }
+    }
+}
+
+/// The code of a problem in JSON.
+fn code(reply: &Reply) -> Option<String> {
+    let problem: serde_json::Value = serde_json::from_slice(&reply.body).ok()?;
+    Some(problem.get("code")?.as_str()?.to_owned())
+}
+
+/// A refusal is one that the route is said to respond.
+fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+    let (Some(route), Some(reply)) = (exchange.route(), exchange.reply()) else {
+        return Verdict::Silent;
+    };
+    if reply.is_reached || reply.status < 300 {
+        return Verdict::Silent;
+    }
+    // A page shows a problem in another form.
+    let code = code(reply);
+    let is_said = route.outcomes.refuse(reply.status, code.as_deref());
+    Verdict::unless(!is_said, || Fault {
+        expected: format!("one of {:?}", route.outcomes.by_status()),
+        seen: format!("{} {}", reply.status, code.as_deref().unwrap_or("without a code")),
+        attribute: "auth",
+    })
+}
+
+/// Each refusal of a gate that a route is said to respond occurred, and each credential that it is said
+/// to take was admitted.
+pub(in crate::testing::prove) fn occurred(explorer: &PathExplorer<'_, '_>, tallies: &mut Tallies) {
+    if explorer.app.declared.has_layers {
+        return;
+    }
+    for route in &explorer.path.routes {
+        let method = route.method.as_str();
+        let seen = &tallies.seen;
+        let refused =
+            |refusal: &Refusal| seen.refusals.contains(&(method.to_owned(), refusal.code().into()));
+        let missing = route.outcomes.refusals.iter().filter(|it| BROUGHT_ABOUT.contains(it));
+        let never = missing.filter(|it| !refused(it)).map(|refusal| Fault {
+            expected: format!("some request is refused with {}", refusal.code()),
+            seen: "none is".to_owned(),
+            attribute: "auth",
+        });
+        let admitted = |kind| seen.admitted.contains(&(method.to_owned(), kind));
+        let locked_out = credentials(route).into_iter().filter(|kind| !admitted(*kind));
+        let locked_out = locked_out.map(|kind| Fault {
+            expected: format!("a caller with {kind:?} is admitted"),
+            seen: "none is".to_owned(),
+            attribute: "auth",
+        });
+        let faults: Vec<_> = never.chain(locked_out).collect();
+        for fault in faults {
+            let verdict = Verdict::Broken(fault);
+            tallies.requests(Law::DocumentedOutcomes, explorer.path, method, &[], verdict);
+        }
+    }
+}
+
+/// The credentials that a route is said to take.
+fn credentials(route: &Declaration) -> Vec<Option<CredentialKind>> {
+    let RouteRequirement { session, token, ticket, scheme, optional, .. } = match &route.route.auth
+    {
+        Auth::Public => return vec![None],
+        Auth::Required(requirement) => requirement,
+    };
+    let takes_ticket = *ticket && route.method == http::Method::GET;
+    let named = [
+        (*session, Some(CredentialKind::Session)),
+        (*token, Some(CredentialKind::Token)),
+        (takes_ticket, Some(CredentialKind::Ticket)),
+        (scheme.is_some(), Some(CredentialKind::Own)),
+        (*optional, None),
+    ];
+    named.into_iter().filter_map(|(is_taken, kind)| is_taken.then_some(kind)).collect()
+}
