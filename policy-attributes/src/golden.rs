@@ -7,7 +7,9 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{Item, Meta, parse2};
 
-use crate::{collect::is_use_marker, directive::Directive, expand, item::Annotated, routes};
+use crate::{
+    collect::is_use_marker, directive::Directive, expand, item::Annotated, problems, routes,
+};
 
 /// Expands the attributes of Policy as the compiler does, from top to bottom, until none is left;
 /// use markers stay visible.
@@ -28,12 +30,20 @@ fn expand_item(item: TokenStream) -> Vec<Item> {
         (!is_use_marker(&args, &rest)).then_some((position, directive, args))
     });
     match first {
+        None if annotated.attrs.iter().any(is_derive_of_problems) => {
+            let derived = expand_all(problems::expand(item.clone()));
+            [vec![parse2(item).unwrap()], derived].concat()
+        }
         None => vec![parse2(item).unwrap()],
         Some((position, directive, args)) => {
             annotated.attrs.remove(position);
             expand_all(expand::attribute(directive, args, annotated.into_token_stream()))
         }
     }
+}
+
+fn is_derive_of_problems(attr: &syn::Attribute) -> bool {
+    attr.path().is_ident("derive") && attr.to_token_stream().to_string().contains("Problems")
 }
 
 fn pretty(items: Vec<Item>) -> String {
@@ -63,7 +73,7 @@ fn expansions_are_the_golden_ones() {
         let wanted = fs::read_to_string(&golden).unwrap_or_default();
         assert_eq!(found, wanted, "{name}: `UPDATE_GOLDEN=1 cargo test` writes it anew");
     }
-    assert_eq!(count, 17);
+    assert_eq!(count, 18);
 }
 
 /// Removes the use markers, which depend on the position of an attribute.

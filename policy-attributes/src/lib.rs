@@ -24,6 +24,7 @@ mod golden;
 mod item;
 mod nearest;
 mod parse;
+mod problems;
 mod routes;
 mod signature;
 #[cfg(feature = "manifest")]
@@ -32,6 +33,7 @@ mod type_names;
 
 pub use directive::Directive;
 pub use expand::attribute;
+pub use problems::expand as problems;
 pub use routes::expand as routes;
 #[cfg(feature = "manifest")]
 pub use text::{Report, read};

@@ -74,7 +74,9 @@ pub(crate) trait Inline: Sized {
 
     /// The arguments that can still be checked after an error: a part that seems missing or
     /// contradictory may be the one that could not be read.
-    fn after_error(self) -> Option<Self>;
+    fn after_error(self) -> Option<Self> {
+        Some(self)
+    }
 
     /// Whether an expression can be a shared policy.
     fn is_shared(expr: &Expr) -> bool {
@@ -146,7 +148,8 @@ impl<T: Inline> PolicyArgs<T> {
     }
 }
 
-fn read_part<T: Inline>(
+/// Reads what follows the name of a flag or part.
+pub(crate) fn read_part<T: Inline>(
     inline: &mut T,
     key: &Ident,
     input: ParseStream<'_>,
@@ -212,7 +215,7 @@ pub(crate) fn set<T>(part: &mut Option<T>, value: Option<T>) -> bool {
 }
 
 /// Whether the next argument begins with a name: a word alone, or before `=`.
-fn peek_word(input: ParseStream<'_>) -> bool {
+pub(crate) fn peek_word(input: ParseStream<'_>) -> bool {
     let alone = input.peek(Ident::peek_any) && {
         let ahead = input.fork();
         ahead.call(Ident::parse_any).is_ok() && (ahead.is_empty() || ahead.peek(Token![,]))

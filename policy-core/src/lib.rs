@@ -15,6 +15,7 @@
 //! - [`headers`], [`isolation`]: security headers of responses, and which sites may load them
 //! - [`time`] and `secret`: points in time and keys, which the caller passes in
 //! - [`path`]: the paths of routes
+//! - [`problem`]: the problems as which the errors of an app are sent
 //! - [`route`]: the facets of one route, how levels compose, and the facts that rules use
 //! - `forwarded`: the statements of proxies about their clients
 //! - `tunnel`: where a CONNECT may lead
@@ -63,6 +64,7 @@ pub mod outcome;
 pub mod path;
 #[cfg(feature = "engine")]
 mod percent;
+pub mod problem;
 #[cfg(feature = "engine")]
 pub mod reverse_proxy;
 pub mod route;

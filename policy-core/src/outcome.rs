@@ -111,18 +111,6 @@ impl Taken {
     }
 }
 
-/// A problem that a type of errors declares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct DeclaredProblem {
-    /// The status code of the response.
-    pub status: u16,
-    /// Its code, if it has one.
-    pub code: Option<&'static str>,
-    /// Its title; by default, the reason phrase of the status.
-    pub title: Option<&'static str>,
-}
-
 /// The refusals that a request to any route can meet: by its syntax, its host, its transport, and by
 /// what no client sends on purpose. No route lists them.
 pub const EVERY_REQUEST: &[Refusal] = &[

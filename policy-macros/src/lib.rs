@@ -34,6 +34,11 @@ pub fn routes(input: TokenStream) -> TokenStream {
     print_if_debugging("routes", policy_attributes::routes(input.into()))
 }
 
+#[proc_macro_derive(Problems, attributes(problem))]
+pub fn problems(item: TokenStream) -> TokenStream {
+    print_if_debugging("Problems", policy_attributes::problems(item.into()))
+}
+
 fn expand(directive: Directive, args: TokenStream, item: TokenStream) -> TokenStream {
     let expansion = policy_attributes::attribute(directive, args.into(), item.into());
     print_if_debugging(directive.name(), expansion)

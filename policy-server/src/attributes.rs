@@ -836,3 +836,99 @@ pub use policy_macros::layer;
 /// let app = App::new(()).routes(routes![plain]);
 /// ```
 pub use policy_macros::routes;
+
+/// Makes an enum the errors of an app: each variant states as which [`Problem`] it is sent.
+///
+/// It implements `From` of the enum for [`Problem`](crate::Problem), so that `?` converts it and
+/// `Result<T, OrderError>` is a response, and the trait [`Problems`](trait@crate::Problems), which
+/// lists the problems for documentation.
+///
+/// # Grammar
+///
+/// ```text
+/// #[problem(404)]
+/// #[problem(409, code = "orders.closed", title = "The order is closed", from)]
+/// #[problem(internal, from)]
+/// #[problem(transparent, from)]
+/// ```
+///
+/// Each variant has one of these:
+///
+/// | words | the response |
+/// |---|---|
+/// | a status from 400 to 599 | this status, with `code` and `title`. Without a title it has the reason phrase of the status |
+/// | `internal` | 500, and the error, the one field of the variant, is logged like that of [`Problem::internal`](crate::Problem::internal) |
+/// | `transparent` | what the error, the one field of the variant, is itself sent as. Its type has to declare its problems, too: another enum with this derive, or [`Invalid`](crate::Invalid) |
+///
+/// With `from`, `?` converts the one field of the variant to it. Leave it out if another derive does
+/// so, such as `#[from]` of thiserror.
+///
+/// A code is an area, a dot, and words with hyphens, as those of the framework are, whose own codes
+/// are not free. Within an enum, and those that it sends, a code has one status and one title.
+///
+/// Clients see no field of a variant, unless the field is a member of the problem (RFC 9457 3.2):
+/// `#[problem(member)]` has the name of the field, `#[problem(member = "name")]` another. Its type
+/// implements `Serialize`. Doc comments are for developers, and not sent either.
+///
+/// ```
+/// use std::io;
+/// use policy_server::prelude::*;
+///
+/// #[derive(Problems)]
+/// enum OrderError {
+///     #[problem(404)]
+///     Missing,
+///     #[problem(409, code = "orders.closed", title = "The order is closed")]
+///     Closed {
+///         #[problem(member)]
+///         order: u64,
+///     },
+///     #[problem(internal, from)]
+///     Storage(io::Error),
+/// }
+///
+/// fn close(order: u64) -> io::Result<bool> {
+///     if order == 3 { Err(io::Error::other("disk 3 is gone")) } else { Ok(order == 2) }
+/// }
+///
+/// #[post("/orders/{id}/close")]
+/// #[auth(public)]
+/// async fn closed(id: u64) -> Result<StatusCode, OrderError> {
+///     match id {
+///         0 => Err(OrderError::Missing),
+///         order if close(order)? => Err(OrderError::Closed { order }),
+///         _ => Ok(StatusCode::NO_CONTENT),
+///     }
+/// }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).routes(routes![closed]).test();
+/// let response = client.post("/orders/2/close").send().await;
+/// assert_eq!(
+///     response.text(),
+///     r#"{"type":"about:blank","title":"The order is closed","status":409,"code":"orders.closed","order":2}"#
+/// );
+/// let response = client.post("/orders/3/close").send().await;
+/// assert_eq!(response.status(), 500);
+/// assert!(!response.text().contains("disk"));
+/// # });
+/// ```
+///
+/// `#[problem(crate = path::to::policy_server)]` on the enum is needed if `policy_server` is renamed.
+///
+/// # Compile errors
+///
+/// - a variant without a status, or with one that is not the status of an error:
+///
+///   ```compile_fail
+///   # use policy_server::prelude::*;
+///   #[derive(Problems)]
+///   enum OrderError {
+///       #[problem(200)]
+///       Missing,
+///   }
+///   ```
+/// - a code in another form, or with two meanings; a member with the name of another one
+/// - `internal`, `transparent` or `from` on a variant that has not exactly one field, and more than
+///   `from` beside the first two
+pub use policy_macros::Problems;

@@ -238,7 +238,7 @@ pub use base::{
     error::{Error, StartProblem},
     exit::Report,
     message_body::MessageBody,
-    problem::{DeclaredProblem, Invalid, OrInternal, OrNotFound, Problem, Problems},
+    problem::{Invalid, OrInternal, OrNotFound, Problem, Problems},
 };
 pub use client::trusted_proxies::TrustedProxies;
 pub use handler::{
@@ -258,6 +258,7 @@ pub use policy_core::{
     csrf::CsrfPolicy,
     limits::RateCapacity,
     path::TrailingSlash,
+    problem::DeclaredProblem,
     session::Identity,
     time::Timestamp,
 };
@@ -357,7 +358,7 @@ pub mod prelude {
     pub use crate::{
         App, AuthRequirement, Caller, CredentialError, Error, Fallback, FromParam, FromRef, Group,
         Identity, IntoResponse, Invalid, Mount, OrInternal, OrNotFound, Policies, Principal,
-        Problem, Report, Response, Session, Sessions, Tokens,
+        Problem, Problems, Report, Response, Session, Sessions, Tokens,
         attributes::*,
         extract::{
             Accept, ClientAddr, CspNonce, CsrfToken, Form, Json, MatchedRoute, PeerAddr,
@@ -376,7 +377,10 @@ pub mod codegen {
 
     pub use axum_core::response::Response;
     pub use http;
-    pub use policy_core;
+    pub use policy_core::{
+        self,
+        problem::{DeclaredProblem, JoinedProblems},
+    };
 
     #[cfg(feature = "openapi")]
     pub use crate::handler::describe::{Input, Schemas, Side, TypedContent, TypedTakes, Types};
@@ -407,14 +411,14 @@ pub mod codegen {
     pub use crate::{
         app::route::{Route, Serves},
         auth::scheme::Scheme,
-        base::problem::ErrorForClients,
+        base::problem::{ErrorForClients, Problem, Problems},
         handler::{
             BoxFuture, Call, Description, Endpoint, IntoProblem, Respond, RespondWithProblem,
             Returned,
             arguments::{Arguments, Extract, ExtractParts, FromBody, Inferred, StatePart},
             checks::{OfBody, OfHead, OfState, Parameter, ReturnedJson, ReturnedValue},
             describe::{Answer, Of, Reply, Signature, Takes},
-            invoke,
+            into_problem, invoke,
             parameters::{FromParam, Parameters},
             respond,
             service::{RouteLayer, SharedService},

@@ -23,6 +23,7 @@ mod mounts;
 mod operation;
 mod policies;
 mod preflights;
+mod problems;
 mod route_layers;
 mod semantics;
 mod serving;

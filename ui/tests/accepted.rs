@@ -20,6 +20,7 @@ mod accepted {
     pub(super) mod names;
     pub(super) mod no_imports;
     pub(super) mod policies;
+    pub(super) mod problems;
 }
 
 /// The good examples on the pages of codes.
@@ -34,7 +35,7 @@ mod codes {
         };
     }
 
-    areas! { auth cache cors csrf handler headers jsonp limit route syntax }
+    areas! { auth cache cors csrf handler headers jsonp limit problem route syntax }
 }
 
 #[test]
@@ -51,4 +52,5 @@ fn attributes_accept() {
     accepted::names::app();
     accepted::no_imports::app();
     accepted::policies::app();
+    accepted::problems::app();
 }

@@ -14,7 +14,7 @@ const REFUSED: &str = "tests/ui";
 const BAD: &str = "tests/codes";
 /// What people write in their first week, one function a mistake.
 const MISTAKES: &str = "tests/mistakes";
-const FILES_REFUSED: usize = 51;
+const FILES_REFUSED: usize = 53;
 
 #[test]
 fn attributes_refuse() {
@@ -117,7 +117,7 @@ fn every_rule_of_attributes_has_a_failing_case() {
     for rule in Rule::ALL {
         let groups = [
             "auth.", "cache.", "cors.", "csrf.", "handler.", "headers.", "jsonp.", "limit.",
-            "route.", "syntax.",
+            "problem.", "route.", "syntax.",
         ];
         let of_attribute = groups.iter().any(|group| rule.code().starts_with(group));
         if of_attribute {
@@ -147,6 +147,8 @@ fn every_error_of_ours_ends_in_a_code() {
         "error[E0277]: the trait bound `NotOne: serde::Deserialize<'de>` is not satisfied",
         "error[E0277]: the trait bound `Option<policy_server::prelude::Json<NotOne>>: FromRequest<__PolicyState>` is not satisfied",
         "error[E0277]: the trait bound `Page: serde::Serialize` is not satisfied",
+        "error[E0277]: the trait bound `Silent: Into<Box<(dyn std::error::Error + Send + Sync + 'static)>>` is not satisfied",
+        "error[E0277]: the trait bound `Silent: serde::Serialize` is not satisfied",
         "error[E0277]: the trait bound `Subject<'_>: Into<policy_server::Identity>` is not satisfied",
         "error[E0277]: the trait bound `Subject<'_>: ToString` is not satisfied",
         "error[E0308]: mismatched types",
@@ -190,6 +192,7 @@ fn a_mistake_in_an_attribute_has_no_second_error() {
         "own_errors",
         "parameter_types",
         "principals",
+        "problem_types",
         "responses",
         "routes_names",
         "routes_unknown",

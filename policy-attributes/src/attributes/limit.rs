@@ -92,10 +92,6 @@ impl Inline for InlineLimits {
         }
         .to_owned()
     }
-
-    fn after_error(self) -> Option<Self> {
-        Some(self)
-    }
 }
 
 fn read_number(value: &Expr, part: &str, diagnostics: &mut Diagnostics) -> Option<Number> {

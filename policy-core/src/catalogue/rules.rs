@@ -946,6 +946,49 @@ entries! {
         "this type cannot be validated",
         "implement `policy_server::extract::Validate`, or take the extractor without `Valid`";
 
+    // `derive(Problems)`: the errors of an app.
+
+    /// A struct or a union, or an enum with type parameters or lifetimes.
+    ProblemsEnum Error "problem.not-an-enum",
+        "`Problems` can be derived for an enum without parameters only",
+        "write an enum with a variant for each error, or implement `From` of the type for `Problem`";
+    /// A variant that does not say as which problem it is sent.
+    ProblemMissing Error "problem.status-missing",
+        "this variant has no status",
+        "write `#[problem(404)]`, `#[problem(internal)]` to log its error and respond with 500, or `#[problem(transparent)]` to send its error as its own type says";
+    /// A status that is not the status of an error (RFC 9110 15).
+    ProblemStatus Error "problem.status-invalid",
+        "the status of a problem is a number from 400 to 599",
+        "write the status of an error, such as `409`";
+    /// A code of another form than those of the framework.
+    ProblemCode Error "problem.code-invalid",
+        "a code is an area, a dot, and words with hyphens, in lower case",
+        "write a code such as `orders.sold-out`";
+    /// A code of the framework's own, which clients would take for its refusal.
+    ProblemCodeTaken Error "problem.code-taken",
+        "this is a code of the framework",
+        "write a code whose first word is an area of your service, or the framework's own error in a variant with `#[problem(transparent)]`";
+    /// One code for two problems: clients decide by the code.
+    ProblemCodeRepeated Error "problem.code-repeated",
+        "this code already stands for a problem with another status or title",
+        "write the same status and title, or another code";
+    /// A variant whose one field would be the error, with no field or several.
+    ProblemField Error "problem.field-expected",
+        "this needs a variant with exactly one field: the error",
+        "write a variant such as `Storage(std::io::Error)`";
+    /// A status, code, title or member of a problem that something else decides.
+    ProblemDecided Error "problem.decided",
+        "the framework, or the type of its error, decides as which problem this variant is sent",
+        "remove it, or state the status of the variant instead";
+    /// A member without a name, or with a name that has another meaning (RFC 9457 3.1).
+    ProblemMember Error "problem.member-name",
+        "a member needs a name of its own, and not `type`, `title`, `status`, `code`, `detail` or `instance`",
+        "name the field, or write the name, such as `#[problem(member = \"order\")]`";
+    /// An error in a `transparent` variant whose type does not list its problems.
+    ProblemsUndeclared Error "problem.undeclared",
+        "this type does not declare its problems",
+        "write `#[derive(Problems)]` on it, or `#[problem(internal)]` to log the error and respond with 500";
+
     // Sessions and cookies.
 
     /// A time of the session settings that is zero.

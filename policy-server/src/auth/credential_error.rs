@@ -2,13 +2,13 @@
 
 use std::{error::Error, fmt};
 
-use policy_core::{Refusal, session::DataError};
+use policy_core::{Refusal, problem::DeclaredProblem, session::DataError};
 
 use crate::{
     base::{
         escape::printable,
         event::log,
-        problem::{Problem, rejection},
+        problem::{Problem, Problems, rejection},
     },
     store::StoreError,
 };
@@ -90,6 +90,20 @@ impl CredentialError {
 
 rejection!(CredentialError);
 
+impl Problems for CredentialError {
+    const PROBLEMS: &'static [DeclaredProblem] = &[
+        DeclaredProblem::of(Refusal::SessionStore),
+        DeclaredProblem::of(Refusal::TokenStoreUnavailable),
+        DeclaredProblem::of(Refusal::SessionAnonymous),
+        // `Self::NoCaller` has no code.
+        DeclaredProblem::new(401, None, None),
+        DeclaredProblem::of(Refusal::RefreshRefused),
+        DeclaredProblem::of(Refusal::LoginNavigation),
+        DeclaredProblem::of(Refusal::SessionEnded),
+        DeclaredProblem::of(Refusal::Internal),
+    ];
+}
+
 impl fmt::Display for CredentialError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -127,5 +141,33 @@ impl From<DataError> for CredentialError {
 impl From<serde_json::Error> for CredentialError {
     fn from(error: serde_json::Error) -> Self {
         Self::invalid(format_args!("a value of the session: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_problem_is_declared() {
+        let errors = [
+            CredentialError::SessionStore,
+            CredentialError::TokenStore,
+            CredentialError::Anonymous,
+            CredentialError::NoCaller,
+            CredentialError::RefreshRefused,
+            CredentialError::Navigation,
+            CredentialError::Ended,
+            CredentialError::OtherUser,
+            CredentialError::Invalid("why".into()),
+        ];
+        for error in errors {
+            let text = error.clone().problem().to_string();
+            let is = |declared: &DeclaredProblem| {
+                text.starts_with(&declared.status.to_string())
+                    && declared.code.is_none_or(|code| text.contains(code))
+            };
+            assert!(CredentialError::PROBLEMS.iter().any(is), "{error:?}: {text}");
+        }
     }
 }

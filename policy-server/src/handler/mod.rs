@@ -264,3 +264,8 @@ pub trait IntoProblem: Into<Problem> {}
 
 #[diagnostic::do_not_recommend]
 impl<E: Into<Problem>> IntoProblem for E {}
+
+/// The problem of an error in another one.
+pub fn into_problem(error: impl IntoProblem) -> Problem {
+    error.into()
+}

@@ -6,15 +6,13 @@ use policy_core::{
     Refusal,
     outcome::Taken,
     path::{PathTemplate, Segment},
+    problem::DeclaredProblem,
 };
 use policy_manifest::{Auth, Manifest, ManifestRoute, Outcomes};
 use serde_json::{Map, Value, json};
 
 use super::{component, describe, document::words, object, policy, security::Schemes, set};
-use crate::{
-    base::problem::DeclaredProblem,
-    handler::describe::{Input, Reply, Schemas, Signature, Types},
-};
+use crate::handler::describe::{Input, Reply, Schemas, Signature, Types};
 
 /// A route with what its types say.
 pub(super) struct Described<'a> {

@@ -131,6 +131,19 @@ const AREAS: &[Area] = &[
     .gate(&[(2, "own_origin")])
     .links(&[RFC_9110]),
     Area::new(
+        "problem",
+        "`derive(Problems)`: the errors of an app",
+        "Clients decide by the status and the code of a problem, so each means one thing, and \
+         shows nothing that its author did not name.",
+    )
+    .links(&[
+        ("RFC 9457, Problem Details", "https://www.rfc-editor.org/rfc/rfc9457"),
+        (
+            "`derive(Problems)`",
+            "https://docs.rs/policy-server/latest/policy_server/derive.Problems.html",
+        ),
+    ]),
+    Area::new(
         "proxies",
         "`App::behind`: trusted proxies in front of the app",
         "Anybody who can write forwarding headers can pretend to be any client. So only \

@@ -32,7 +32,7 @@ macro_rules! areas {
 }
 
 areas! {
-    "auth" "cache" "cors" "csrf" "handler" "headers" "jsonp" "limit" "route" "syntax"
+    "auth" "cache" "cors" "csrf" "handler" "headers" "jsonp" "limit" "problem" "route" "syntax"
 }
 
 /// The contents of a module, without the import that all of them have.
@@ -114,7 +114,7 @@ mod tests {
             of_attributes.partition(|entry| Example::find(*entry).is_some());
         let without: Vec<_> = without.into_iter().map(Entry::code).collect();
         assert_eq!(without, WITHOUT);
-        assert_eq!(with.len(), 180);
+        assert_eq!(with.len(), 190);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use axum_core::{
     body::Body,
     response::{IntoResponse, Response},
 };
-pub use declared::{DeclaredProblem, Problems};
+pub use declared::Problems;
 pub use from_others::{OrInternal, OrNotFound};
 use http::{
     HeaderName, HeaderValue, StatusCode,
@@ -23,8 +23,8 @@ use http::{
 pub use invalid::Invalid;
 pub(crate) use invalid::escaped;
 pub(crate) use negotiate::{formats, negotiate};
-use own::{Own, RESERVED, listed_body, status_of};
-use policy_core::{Refusal, cache::forbid_storing};
+use own::{Own, listed_body, status_of};
+use policy_core::{Refusal, cache::forbid_storing, problem::RESERVED_MEMBERS};
 use serde::Serialize;
 
 pub(crate) use rejection::{is_text, of_text, rejection, unsupported};
@@ -334,7 +334,7 @@ impl Problem {
     #[must_use]
     pub fn with(self, member: &str, value: impl Serialize) -> Self {
         match serde_json::to_value(value) {
-            Ok(value) if !RESERVED.contains(&member) => self.change(|own| {
+            Ok(value) if !RESERVED_MEMBERS.contains(&member) => self.change(|own| {
                 own.members.insert(member.to_owned(), value);
             }),
             Ok(_) => {
@@ -565,7 +565,7 @@ mod tests {
 
     #[tokio::test]
     async fn reserved_members_cannot_be_overwritten() {
-        for member in RESERVED {
+        for member in RESERVED_MEMBERS {
             let (_, body) = sent(Problem::forbidden().with(member, "forged")).await;
             let plain =
                 serde_json::json!({"type": "about:blank", "title": "Forbidden", "status": 403});

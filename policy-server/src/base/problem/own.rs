@@ -8,9 +8,6 @@ use policy_core::Refusal;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Map, Value};
 
-/// The members that have their own method (RFC 9457 3.1, and `code`).
-pub(super) const RESERVED: [&str; 6] = ["type", "title", "status", "code", "detail", "instance"];
-
 /// The type of a problem about which there is no page.
 pub(super) const NO_TYPE: &str = "about:blank";
 

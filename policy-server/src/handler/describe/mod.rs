@@ -26,7 +26,9 @@ pub use types::{
     TypedValueOnly, Types,
 };
 
-use crate::base::problem::{DeclaredProblem, Problems};
+use policy_core::problem::DeclaredProblem;
+
+use crate::base::problem::Problems;
 
 /// A type of a signature; its methods describe it.
 #[derive(Debug)]
