@@ -37,6 +37,7 @@ chapters! {
     streams "how-to/streams.md";
     files "how-to/files.md";
     http "how-to/http.md";
+    openapi "how-to/openapi.md";
     databases "how-to/databases.md";
     lists "how-to/lists.md";
     logs "how-to/logs.md";

@@ -135,9 +135,12 @@ pub const EVERY_REQUEST: &[Refusal] = &[
     Refusal::PlainHttp,
     Refusal::ForwardedMalformed,
     Refusal::TooEarly,
+    // Requests that would open a WebSocket, on a route that opens none.
     Refusal::WebSocketOrigin,
+    Refusal::CsrfOrigin,
     Refusal::ProtocolUnknown,
     Refusal::ProtocolNotServed,
+    // Bodies that nothing reads.
     Refusal::BodyTooLarge,
     Refusal::BodyIncomplete,
     Refusal::BodyTimedOut,

@@ -230,7 +230,9 @@ impl Found<'_> {
             matches!(self.route.kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback);
         let takes_ticket =
             matches!(&self.route.auth, Auth::Required(requirement) if requirement.ticket);
-        if takes_ticket && self.method == "GET" {
+        // The request that opens a WebSocket acts for its caller, though its method is safe.
+        let opens_socket = self.route.handler.takes.contains(&Taken::WebSocket);
+        if opens_socket && (takes_ticket || self.route.is_ambient()) {
             self.add([Refusal::CsrfOrigin]);
         }
         if is_safe(self.method) {

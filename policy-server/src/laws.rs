@@ -28,6 +28,10 @@
 ///
 /// If the feature is off in tests, they do not compile (`syntax.testing-off`).
 ///
+/// With the feature `openapi`, another test compares the document of the app with `openapi.json` in the
+/// same folder, if there is one (`openapi.shop.json` for an app with a name): `POLICY_OPENAPI=update cargo
+/// test` writes it.
+///
 /// One of the tests compares the policy of the app with `policy.lock` beside the `Cargo.toml` of the
 /// package, `policy.shop.lock` for an app with a name. The first run writes the file, for the
 /// repository; if `CI` is set, it fails instead. After that the test fails with a description of the

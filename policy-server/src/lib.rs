@@ -193,8 +193,6 @@ mod gateway;
 mod handler;
 mod laws;
 mod observe;
-#[cfg(feature = "openapi")]
-mod openapi;
 mod pipeline;
 mod route;
 mod run;
@@ -204,7 +202,7 @@ pub mod store;
 pub mod testing;
 
 #[cfg(feature = "openapi")]
-pub use crate::{app::openapi_settings::OpenApiSettings, openapi::OpenApi};
+pub use crate::{app::openapi::OpenApiSettings, build::openapi::OpenApi};
 #[cfg(feature = "files")]
 pub use app::files::Files;
 #[cfg(feature = "tls")]

@@ -54,8 +54,8 @@ impl<S> App<S> {
     ///
     /// Two types or two operations have one name (`openapi.schema-names`, `openapi.operation-ids`).
     #[cfg(feature = "openapi")]
-    pub fn openapi(&self) -> Result<crate::openapi::OpenApi, Error> {
-        crate::openapi::read(&self.parts, &|_| true)
+    pub fn openapi(&self) -> Result<build::openapi::OpenApi, Error> {
+        build::openapi::read(&self.parts, &|_| true)
     }
 
     /// The part of the [document](Self::openapi) that is for one audience: the routes that `is_shown`
@@ -88,8 +88,8 @@ impl<S> App<S> {
     pub fn openapi_for(
         &self,
         is_shown: impl Fn(&policy_manifest::ManifestRoute) -> bool,
-    ) -> Result<crate::openapi::OpenApi, Error> {
-        crate::openapi::read(&self.parts, &is_shown)
+    ) -> Result<build::openapi::OpenApi, Error> {
+        build::openapi::read(&self.parts, &is_shown)
     }
 
     /// Checks everything, opens the stores, and returns the app as a `tower::Service` for a server

@@ -11,7 +11,7 @@ pub(crate) mod group;
 pub(crate) mod mount;
 pub(crate) mod mounted_paths;
 #[cfg(feature = "openapi")]
-pub(crate) mod openapi_settings;
+pub(crate) mod openapi;
 pub(crate) mod origin_list;
 pub(crate) mod policies;
 pub(crate) mod policy_layer;
@@ -33,7 +33,7 @@ use policy_core::{limits::RateCapacity, path::TrailingSlash};
 #[cfg(feature = "gateway")]
 use crate::app::gateway::GatewayParts;
 #[cfg(feature = "openapi")]
-use crate::app::openapi_settings::OpenApiSettings;
+use crate::app::openapi::OpenApiSettings;
 #[cfg(feature = "config_file")]
 use crate::app::origin_list::OriginSource;
 #[cfg(feature = "tls")]

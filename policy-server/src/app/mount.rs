@@ -7,6 +7,8 @@ use policy_core::method::EVERY;
 
 #[cfg(feature = "files")]
 use crate::app::files::Files;
+#[cfg(feature = "openapi")]
+use crate::app::openapi::ServedDocument;
 use crate::{
     app::{
         access::{Access, access_methods},
@@ -72,6 +74,9 @@ pub(crate) enum ServedBy {
     Service(&'static str),
     #[cfg(feature = "files")]
     Files(Files),
+    /// The OpenAPI document of the app.
+    #[cfg(feature = "openapi")]
+    OpenApi(ServedDocument),
 }
 
 impl Mount {

@@ -10,6 +10,8 @@ mod layer;
 #[cfg(feature = "manifest")]
 pub(crate) mod manifest;
 mod mount;
+#[cfg(feature = "openapi")]
+pub(crate) mod openapi;
 pub(crate) mod origin_lists;
 pub(crate) mod report;
 mod route_policy;
@@ -54,6 +56,8 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         .decision_records
         .map(|records| Arc::new(Decisions::new(manifest::read(&app).0.digest(), records)));
     let mut problems = Vec::new();
+    #[cfg(feature = "openapi")]
+    openapi::write(&app, &mut problems);
     let named = NamedLists::read(app.origins, &mut problems);
     let available = Available {
         sessions: app.sessions.is_some(),

@@ -145,7 +145,7 @@ impl SharedService {
         Self(Arc::new(move |mut request| {
             let prefix = prefix_of(request.uri().path(), segments).to_owned();
             if let Some(uri) = without_prefix(request.uri(), &prefix) {
-                #[cfg(feature = "files")]
+                #[cfg(any(feature = "files", feature = "openapi_page"))]
                 {
                     let is_whole_path = request.uri().path() == prefix;
                     let prefix = StrippedPrefix { text: prefix, is_whole_path };
@@ -163,7 +163,7 @@ impl SharedService {
 }
 
 /// The part of a path that a service does not see; an extension of its requests.
-#[cfg(feature = "files")]
+#[cfg(any(feature = "files", feature = "openapi_page"))]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StrippedPrefix {
     pub(crate) text: String,

@@ -7,6 +7,8 @@ use std::{
 
 use policy_manifest::{Acceptance, Lock, Manifest, Sources, Update};
 
+#[cfg(feature = "openapi")]
+use super::document;
 use super::{
     lints::{self, LintError},
     rules::{self, RulesTestError},
@@ -104,6 +106,8 @@ impl std::error::Error for LockError {}
 pub(crate) struct LockTest {
     pub(super) manifest: Manifest,
     pub(super) sources: Sources,
+    #[cfg(feature = "openapi")]
+    document: Result<String, String>,
 }
 
 /// How to treat a lock file, according to the environment.
@@ -120,7 +124,12 @@ enum Mode {
 impl LockTest {
     pub(crate) fn new(app: &AppParts) -> Self {
         let (manifest, sources) = build::manifest::read(app);
-        Self { manifest, sources }
+        Self {
+            manifest,
+            sources,
+            #[cfg(feature = "openapi")]
+            document: document::text(app),
+        }
     }
 
     /// Compares the policy with the lock file, and writes it below the target folder for
@@ -167,6 +176,24 @@ impl LockTest {
         if let Err(error) = rules::check(&self.manifest, &self.sources, subject) {
             panic!("{error}");
         }
+    }
+
+    /// Compares the OpenAPI document of the app with `openapi.json` beside the lock file, if there is
+    /// one.
+    ///
+    /// # Panics
+    ///
+    /// If they differ.
+    #[track_caller]
+    #[cfg_attr(feature = "openapi", expect(clippy::panic, reason = "a test fails so"))]
+    #[cfg_attr(not(feature = "openapi"), expect(clippy::print_stdout, reason = "a test says so"))]
+    pub(crate) fn check_document(&self, subject: Subject) {
+        #[cfg(feature = "openapi")]
+        if let Err(error) = document::check(&self.document, subject) {
+            panic!("{error}");
+        }
+        #[cfg(not(feature = "openapi"))]
+        println!("not applicable: {} has no OpenAPI document without its feature", subject.package);
     }
 
     fn compare(&self, path: &Path, mode: Mode) -> Result<(), LockError> {
@@ -230,7 +257,7 @@ impl LockTest {
 }
 
 /// The name of the tests of a package's only app.
-const UNNAMED: &str = "policy_laws";
+pub(super) const UNNAMED: &str = "policy_laws";
 
 /// The lock file of an app, if there is one.
 pub(super) fn read_lock(path: &Path) -> Result<Option<Lock>, LockError> {
@@ -263,7 +290,7 @@ fn target_folder(test: &Path) -> Option<&Path> {
 }
 
 /// Replaces a file atomically, since other tests may read it.
-fn write(path: &Path, text: &str) -> Result<(), LockError> {
+pub(super) fn write(path: &Path, text: &str) -> Result<(), LockError> {
     let mut new = path.as_os_str().to_owned();
     new.push(format!(".{}.new", std::process::id()));
     let new = PathBuf::from(new);

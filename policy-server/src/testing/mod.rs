@@ -5,6 +5,8 @@ pub(crate) mod app_source;
 mod browser;
 mod client;
 mod console;
+#[cfg(feature = "openapi")]
+mod document;
 mod faulty_store;
 mod fetched;
 #[cfg(feature = "proptest")]

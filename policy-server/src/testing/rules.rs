@@ -84,7 +84,7 @@ mod tests {
     /// Checks the app by these rules.
     fn checked(name: &str, rules: Option<&str>) -> String {
         let app = App::new(()).sessions(Sessions::memory()).routes(routes![users]);
-        let LockTest { manifest, sources } = LockTest::new(&app.parts);
+        let LockTest { manifest, sources, .. } = LockTest::new(&app.parts);
         let folder: PathBuf =
             env::temp_dir().join(format!("policy-rules-test-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();

@@ -111,6 +111,12 @@ fn served_by(served_by: &ServedBy) -> TargetFacts {
             facts.service = Some(short(name));
             facts
         }
+        #[cfg(feature = "openapi")]
+        ServedBy::OpenApi(_) => {
+            let mut facts = TargetFacts::default();
+            facts.service = Some("OpenAPI document".to_owned());
+            facts
+        }
         #[cfg(feature = "files")]
         ServedBy::Files(files) => {
             let mut facts = TargetFacts::default();

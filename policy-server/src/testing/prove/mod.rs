@@ -160,6 +160,17 @@ impl Proof {
         self.lock.check_rules(subject);
     }
 
+    /// Asserts that the OpenAPI document of the app is the one in `openapi.json` beside the lock file, if
+    /// there is one (feature `openapi`).
+    ///
+    /// # Panics
+    ///
+    /// If it is not.
+    #[track_caller]
+    pub fn check_document(&self, subject: Subject) {
+        self.lock.check_document(subject);
+    }
+
     /// The text of the violation; empty if the law holds.
     pub fn refutation(&self, law: Law) -> String {
         let tally = self.tallies.of(law);
@@ -381,6 +392,11 @@ macro_rules! __policy_laws {
             #[test]
             fn the_rules_hold() {
                 PROOF.get_or_init(Subject::proof).check_rules(LOCK);
+            }
+
+            #[test]
+            fn the_document_is_the_one_in_openapi_json() {
+                PROOF.get_or_init(Subject::proof).check_document(LOCK);
             }
 
             $crate::__laws!([$crate::__law_tests]);

@@ -8,7 +8,7 @@ use policy_manifest::{Auth, RouteRequirement};
 
 use super::{Fault, Law, LawSpec, Verdict};
 use crate::testing::prove::{
-    caller::{CredentialKind, CredentialState},
+    caller::{Admitted, Caller, CredentialKind, CredentialState},
     declared::Declaration,
     exchange::Exchange,
     explorer::PathExplorer,
@@ -26,14 +26,11 @@ pub(super) const LAW: LawSpec = LawSpec {
 
 /// The refusals that every proof of a route that can meet them brings about. The others need a store that
 /// fails, a full rate, a clock or an argument, and probes are in place of handlers.
-const BROUGHT_ABOUT: [Refusal; 9] = [
+const BROUGHT_ABOUT: [Refusal; 6] = [
     Refusal::CredentialsMissing,
     Refusal::TokenInvalid,
-    Refusal::TokenExpired,
     Refusal::CredentialInvalid,
-    Refusal::RightsMissing,
     Refusal::LoginTooOld,
-    Refusal::CsrfOrigin,
     Refusal::CsrfToken,
     Refusal::CrossSite,
 ];
@@ -75,7 +72,7 @@ fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     let (Some(route), Some(reply)) = (exchange.route(), exchange.reply()) else {
         return Verdict::Silent;
     };
-    if reply.is_reached || reply.status < 300 {
+    if reply.is_layered || reply.is_reached || reply.status < 300 {
         return Verdict::Silent;
     }
     // A page shows a problem in another form.
@@ -99,7 +96,19 @@ pub(in crate::testing::prove) fn occurred(explorer: &PathExplorer<'_, '_>, talli
         let seen = &tallies.seen;
         let refused =
             |refusal: &Refusal| seen.refusals.contains(&(method.to_owned(), refusal.code().into()));
-        let missing = route.outcomes.refusals.iter().filter(|it| BROUGHT_ABOUT.contains(it));
+        let lacks_rights = |caller: &Caller| {
+            let requirement = route.requirement();
+            let admitted = requirement.map(|it| caller.admitted(it, method, true));
+            caller.facts().is_some() && admitted == Some(Admitted::No)
+        };
+        let is_sent = |refusal: &&Refusal| match refusal {
+            // Browsers announce other methods of others' pages in preflights, which end before.
+            Refusal::CsrfOrigin => method == "POST",
+            // The tokens of other issuers have all rights in a proof.
+            Refusal::RightsMissing => explorer.callers.iter().any(lacks_rights),
+            refusal => BROUGHT_ABOUT.contains(refusal),
+        };
+        let missing = route.outcomes.refusals.iter().filter(is_sent);
         let never = missing.filter(|it| !refused(it)).map(|refusal| Fault {
             expected: format!("some request is refused with {}", refusal.code()),
             seen: "none is".to_owned(),

@@ -17,7 +17,7 @@ use super::{
     set,
 };
 use crate::{
-    app::{AppParts, openapi_settings::OpenApiSettings, route::Entry},
+    app::{AppParts, mount::ServedBy, openapi::OpenApiSettings, route::Entry},
     base::error::{Error, StartProblem},
     build::manifest,
     handler::describe::{Schemas, Side, Signature, Types},
@@ -52,6 +52,19 @@ pub(crate) fn read(
         }
     }
     reader.document(&app.openapi, manifest.app.public_origin.as_deref())
+}
+
+/// Reads the documents that mounts of the app serve.
+pub(crate) fn write(app: &AppParts, problems: &mut Vec<StartProblem>) {
+    let of_groups = app.groups.iter().flat_map(|(_, group)| &group.mounts);
+    for (_, mount) in app.mounts.iter().chain(of_groups) {
+        let ServedBy::OpenApi(served) = &mount.served_by else { continue };
+        match read(app, &*served.is_shown) {
+            Ok(document) => drop(served.text.set(document.to_json().into())),
+            Err(Error::Start(found)) => problems.extend(found),
+            Err(Error::Io(_)) => (),
+        }
+    }
 }
 
 /// An operation under its path and method.

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::base::error::{Error, StartProblem};
 
-pub(crate) use document::read;
+pub(crate) use document::{read, write};
 
 /// The OpenAPI document of an app, as [`App::openapi`](crate::App::openapi) reads it.
 ///
