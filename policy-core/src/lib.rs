@@ -24,6 +24,7 @@
 //! - `outcome`: the refusals that a request can meet, by what its handler takes
 //! - `gates`: the gates of a request in their order, for servers, layers and manifests
 //! - `reverse_proxy`: how a gateway changes the messages that it forwards
+//! - `trace`: which trace a request belongs to, and what of a query a trace may contain
 //! - `testing` (feature `proptest`): generated cases
 //! - [`Rule`], [`Refusal`], [`Event`] and [`Lint`]: the one catalogue of codes and messages; [`Entry`]
 //!   finds one by its code
@@ -79,6 +80,8 @@ pub mod testing;
 pub mod time;
 #[cfg(feature = "engine")]
 pub mod token;
+#[cfg(feature = "engine")]
+pub mod trace;
 #[cfg(feature = "engine")]
 pub mod tunnel;
 mod validator;

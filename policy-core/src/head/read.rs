@@ -75,6 +75,9 @@ pub struct Head<'a> {
     /// Whether there is a field that states where the request came from
     /// ([`is_about_sender`](crate::headers::groups::is_about_sender)).
     pub is_forwarded: bool,
+    /// Whether there is a field that states which trace the request belongs to
+    /// ([`is_trace_field`](crate::trace::is_trace_field)).
+    pub is_traced: bool,
     /// Whether there is an `Early-Data` header: the request may be a replay (RFC 8470 5.1).
     pub is_early: bool,
     /// The host that the client requested, as stated by a trusted proxy. [`Head::read`] leaves it
@@ -108,6 +111,7 @@ impl<'a> Head<'a> {
             is_secure: false,
             is_connection_secure: None,
             is_forwarded: false,
+            is_traced: false,
             is_early: false,
             forwarded_host: None,
             protocol: None,
@@ -142,6 +146,7 @@ impl<'a> Head<'a> {
                 | b"if-range"
                 | b"range" => head.is_conditional = true,
                 b"forwarded" => head.is_forwarded = true,
+                b"traceparent" | b"tracestate" | b"baggage" => head.is_traced = true,
                 b"early-data" => head.is_early = true,
                 b"keep-alive" | b"proxy-connection" => head.has_connection_field = true,
                 _ => head.is_forwarded |= is_about_sender(name.as_str()),

@@ -83,10 +83,11 @@ pub const HOP_BY_HOP: [&str; 10] = [
     "upgrade",
 ];
 
-/// Headers that control caches, browsers and intermediaries, or override the method, next to those
-/// whose name begins with one of [`CONTROL_PREFIXES`].
-pub const CONTROL: [&str; 35] = [
+/// Headers that control caches, browsers and intermediaries, override the method, or name a trace,
+/// next to those whose name begins with one of [`CONTROL_PREFIXES`].
+pub const CONTROL: [&str; 38] = [
     "alt-svc",
+    "baggage",
     "cache-control",
     "cdn-cache-control",
     "clear-site-data",
@@ -111,6 +112,8 @@ pub const CONTROL: [&str; 35] = [
     "strict-transport-security",
     "surrogate-control",
     "timing-allow-origin",
+    "traceparent",
+    "tracestate",
     "via",
     "warning",
     "x-content-type-options",

@@ -11,6 +11,7 @@ use crate::{
     grammar::is_length,
     head::Single,
     headers::groups::{is_about_sender, is_hop_by_hop, may_be_trailer},
+    trace::is_trace_field,
 };
 
 /// The fields that `Connection` names, without `Keep-Alive`, which is always connection-specific
@@ -37,7 +38,8 @@ pub fn end_to_end(mut headers: HeaderMap) -> HeaderMap {
         !is_said_anew
             && !is_hop_by_hop(name.as_str())
             && !is_about_sender(name.as_str())
-            && !named.contains(name)
+            // Those of this server's own trace, which a client must not remove.
+            && (!named.contains(name) || is_trace_field(name.as_str()))
     });
     if takes_trailers {
         headers.insert(TE, HeaderValue::from_static("trailers"));
@@ -185,6 +187,14 @@ mod tests {
     }
 
     #[test]
+    fn a_client_does_not_remove_the_trace_of_this_server() {
+        let trace = [("traceparent", "00-1-2-01"), ("tracestate", "a=1"), ("baggage", "a=1")];
+        let mut received = headers(&trace);
+        received.extend(headers(&[("connection", "traceparent, tracestate, baggage, close")]));
+        assert_eq!(end_to_end(received), headers(&trace));
+    }
+
+    #[test]
     fn te_trailers_is_passed_on() {
         let kept = end_to_end(headers(&[("te", "gzip, Trailers"), ("connection", "te, close")]));
         assert_eq!(kept, headers(&[("te", "trailers")]));
@@ -209,6 +219,7 @@ mod tests {
             ("content-length", "0"),
             ("transfer-encoding", "chunked"),
             ("x-forwarded-for", "6.6.6.6"),
+            ("traceparent", "00-1-2-01"),
             ("authorization", "Bearer x"),
             ("set-cookie", "a=1"),
             ("access-control-allow-origin", "*"),

@@ -14,6 +14,7 @@ mod headers;
 mod http;
 mod limits;
 mod tables;
+mod traces;
 
 use policy_core_tests::law::{Precondition, holds};
 use proptest::strategy::Strategy;
