@@ -41,6 +41,30 @@ impl Timestamp {
         self.0 / 1000
     }
 
+    /// In the form of RFC 3339, with milliseconds and `Z`.
+    ///
+    /// ```
+    /// use policy_core::time::Timestamp;
+    ///
+    /// let written = Timestamp::from_millis(1_800_000_000_042).rfc3339();
+    /// assert_eq!(written, "2027-01-15T08:00:00.042Z");
+    /// ```
+    pub fn rfc3339(self) -> String {
+        let (days, of_day) = (self.seconds() / 86_400, self.seconds() % 86_400);
+        // The civil calendar, in eras of 400 years of which each begins on a first of March.
+        let days = days + 719_468;
+        let (era, of_era) = (days / 146_097, days % 146_097);
+        let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let shifted = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * shifted + 2) / 5 + 1;
+        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+        let year = era * 400 + year_of_era + u64::from(month <= 2);
+        let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+        let millis = self.0 % 1000;
+        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+    }
+
     /// This much later, or [`MAX`](Self::MAX).
     #[must_use]
     pub const fn after(self, duration: Duration) -> Self {

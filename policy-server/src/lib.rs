@@ -277,6 +277,13 @@ pub mod candidate {
     pub use crate::observe::candidate::{Candidate, Counts, Difference};
 }
 
+/// Which traces the spans of requests belong to, and what they record: [`App::tracing`].
+pub mod traces {
+    pub use policy_core::trace::TraceContext;
+
+    pub use crate::observe::traces::{RemoteTrace, TraceParents, Tracing};
+}
+
 /// Chapters about the whole of an app. They have no items.
 pub mod guide {
     // The chapters link to these.

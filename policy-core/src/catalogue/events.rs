@@ -216,6 +216,8 @@ entries! {
     ShuttingDown Info "server.shutting-down", "shutting down";
     /// The time for requests in flight is over.
     RequestsCutOff Warn "server.requests-cut-off", "requests in flight were cut off";
+    /// The output of the access log returned an error, such as that of a full disk.
+    AccessLogFailed Error "server.access-log-failed", "a line of the access log could not be written";
     /// The candidate of `App::report_only` would have decided differently about a request.
     CandidateDiffers Info "candidate.differs", "the candidate policy decides differently";
 }

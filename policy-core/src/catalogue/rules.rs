@@ -1318,6 +1318,10 @@ entries! {
     ProblemTypes Error "app.problem-types",
         "this is not an address to which the codes of problems can be added",
         "write a URI reference, such as `https://docs.example/errors/` or `/errors/`";
+    /// A parameter of queries that carries a credential, and is to be recorded in traces.
+    TracedCredential Error "app.traced-credential",
+        "a parameter with this name may carry a credential, which traces must not contain",
+        "remove it from `Tracing::queries`, or give the parameter another name";
     /// A configuration file that cannot be read.
     ConfigFile Error "app.config-file",
         "this configuration file cannot be read",

@@ -14,8 +14,12 @@ pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 /// The header with what tracing systems add to it (W3C Trace Context 3.3).
 pub const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// Whether a header, in lower case, states which trace a request belongs to, or travels with it
-/// ([W3C Baggage](https://www.w3.org/TR/baggage/)).
+/// The header with values that travel with a trace ([W3C
+/// Baggage](https://www.w3.org/TR/baggage/)).
+pub const BAGGAGE: HeaderName = HeaderName::from_static("baggage");
+
+/// Whether a header, in lower case, states which trace a request belongs to, or travels with it:
+/// one of these three.
 pub const fn is_trace_field(name: &str) -> bool {
     matches!(name.as_bytes(), b"traceparent" | b"tracestate" | b"baggage")
 }
@@ -97,10 +101,15 @@ impl TraceContext {
         Some(Self { state: state.unwrap_or_default(), ..context })
     }
 
-    /// Writes it into the headers of a request, in place of another.
-    pub fn write(&self, headers: &mut HeaderMap) {
+    /// Removes `traceparent` and `tracestate` from the headers of a request.
+    pub fn remove(headers: &mut HeaderMap) {
         headers.remove(TRACEPARENT);
         headers.remove(TRACESTATE);
+    }
+
+    /// Writes it into the headers of a request, in place of another.
+    pub fn write(&self, headers: &mut HeaderMap) {
+        Self::remove(headers);
         // Both are visible ASCII.
         if let Ok(parent) = HeaderValue::try_from(self.to_string()) {
             headers.insert(TRACEPARENT, parent);
@@ -108,6 +117,16 @@ impl TraceContext {
         if let Some(state) = HeaderValue::from_str(&self.state).ok().filter(|it| !it.is_empty()) {
             headers.insert(TRACESTATE, state);
         }
+    }
+
+    /// The id of the trace as lower-case hexadecimal digits, as logs have it.
+    pub fn trace_id_hex(&self) -> impl fmt::Display {
+        HexDisplay(&self.trace_id)
+    }
+
+    /// The id of the span, likewise.
+    pub fn span_id_hex(&self) -> impl fmt::Display {
+        HexDisplay(&self.span_id)
     }
 
     /// The id of the trace; never zero.

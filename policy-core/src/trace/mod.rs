@@ -9,5 +9,5 @@ mod context;
 mod query;
 mod state;
 
-pub use context::{TRACEPARENT, TRACESTATE, TraceContext, is_trace_field};
+pub use context::{BAGGAGE, TRACEPARENT, TRACESTATE, TraceContext, is_trace_field};
 pub use query::{is_credential_parameter, recorded_query};

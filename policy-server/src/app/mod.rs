@@ -26,7 +26,7 @@ pub(crate) mod tunnel;
 
 #[cfg(feature = "config_file")]
 use std::path::PathBuf;
-use std::{any::Any, fmt, marker::PhantomData};
+use std::{any::Any, fmt, io, marker::PhantomData};
 
 use policy_core::{limits::RateCapacity, path::TrailingSlash};
 
@@ -56,10 +56,14 @@ use crate::{
         session::SessionSettings,
         tokens::TokenSettings,
     },
-    base::clock::{Clock, Random},
+    base::{
+        clock::{Clock, Random},
+        event::json_lines::JsonLines,
+        log::{ACCESS, AccessLog},
+    },
     client::trusted_proxies::TrustedProxies,
     handler::service::{RouteLayer, Wrap},
-    observe::health::Probe,
+    observe::{health::Probe, traces::Tracing},
     route::shared_limits::SharedLimits,
 };
 
@@ -102,7 +106,8 @@ use crate::{
 ///   [`settings`](Self::settings); with the feature `tls` also `tls`.
 /// - Operation: [`health`](Self::health), [`readiness`](Self::readiness),
 ///   [`problem_types`](Self::problem_types),
-///   [`request_ids`](Self::request_ids), [`access_log`](Self::access_log);
+///   [`request_ids`](Self::request_ids), [`access_log`](Self::access_log),
+///   [`access_log_json`](Self::access_log_json), [`tracing`](Self::tracing);
 ///   with the feature `manifest` also `decision_records` and `report_only`.
 /// - Tests, with the feature `testing`: `test`, `into_service`, `clock`, `random`.
 /// - Start: [`serve`](Self::serve), [`bind`](Self::bind), [`open`](Self::open); before one,
@@ -137,7 +142,8 @@ pub(crate) struct AppParts {
     pub(crate) shared_limits: Option<SharedLimits>,
     pub(crate) probes: Vec<(String, Probe)>,
     pub(crate) request_ids: bool,
-    pub(crate) access_log: bool,
+    pub(crate) access_log: AccessLog,
+    pub(crate) tracing: Tracing,
     #[cfg(feature = "manifest")]
     pub(crate) decision_records: Option<DecisionRecords>,
     #[cfg(feature = "manifest")]
@@ -186,7 +192,8 @@ impl<S: Send + Sync + 'static> App<S> {
             shared_limits: None,
             probes: Vec::new(),
             request_ids: false,
-            access_log: false,
+            access_log: AccessLog::default(),
+            tracing: Tracing::new(),
             #[cfg(feature = "manifest")]
             decision_records: None,
             #[cfg(feature = "manifest")]
@@ -481,27 +488,75 @@ impl<S> App<S> {
     }
 
     /// Writes one `tracing` event of level INFO and target `policy::access` for every response,
-    /// when its last byte is handed to the connection or the client is gone:
+    /// when its last byte is handed to the connection or the client is gone. Fields that others have
+    /// too are those of the [semantic conventions](https://opentelemetry.io/docs/specs/semconv/http/)
+    /// of OpenTelemetry:
     ///
     /// | field | value |
     /// |---|---|
-    /// | `method`, `path` | of the request; the path is escaped, cut to 256 characters, and has no query |
-    /// | `route` | the path template of the route; absent without a route |
-    /// | `status` | of the response; absent if the client was gone before there was one |
-    /// | `code` | of a [`Problem`](crate::Problem): why the request failed |
-    /// | `cause`, `detail`, `origin` | of a refused request: the exact reason, and its `Origin` |
-    /// | `bytes` | bytes of the response body that the connection took |
-    /// | `duration_us` | from the request head to the end of the response |
-    /// | `client` | its address, as rate limits see it |
-    /// | `protocol` | such as `HTTP/1.1` or `HTTP/2.0` |
-    /// | `request_id` | if [ids](Self::request_ids) are on |
-    /// | `is_complete` | whether the client took the whole response, according to the connection |
+    /// | `http.request.method` | of the request; `_OTHER` if no standard defines it, which is then in `http.request.method_original` |
+    /// | `url.path` | of the request, escaped, cut to 256 characters, without query |
+    /// | `http.route` | the path template of the route; absent without a route |
+    /// | `http.response.status_code` | absent if the client was gone before there was a response |
+    /// | `http.response.body.size` | bytes of the response body that the connection took |
+    /// | `http.server.request.duration` | seconds from the request head to the end of the response |
+    /// | `error.type` | of a response of 500 or above: `policy.code`, or else the status |
+    /// | `client.address` | as rate limits see it |
+    /// | `network.protocol.version` | `1.0`, `1.1`, `2` or `3` |
+    /// | `trace_id`, `span_id` | of the span of the request, if a [tracer](crate::traces::Tracing::tracer) gave it one, or of an accepted parent |
+    /// | `policy.request_id` | if [ids](Self::request_ids) are on |
+    /// | `policy.code` | of a [`Problem`](crate::Problem): why the request failed |
+    /// | `policy.cause`, `policy.detail`, `policy.origin` | of a refused request: the exact reason, and its `Origin` |
+    /// | `policy.is_complete` | whether the client took the whole response, according to the connection |
     ///
     /// The event contains no header, query or body of a request or response, and so no credential
     /// from these. It does contain the path: a secret in a path ends up in this log, as in those of
     /// all servers on its way.
     pub fn access_log(mut self) -> Self {
-        self.parts.access_log = true;
+        self.parts.access_log.has_events = true;
+        self
+    }
+
+    /// Writes the [access log](Self::access_log) as lines of JSON, to standard output or a file. Each
+    /// line is an object with the fields of the event, beside `timestamp` (RFC 3339, in UTC); the
+    /// schema is `docs/schema/access-1.json` of the repository. It needs no subscriber of `tracing`,
+    /// and is independent of the events.
+    ///
+    /// ```no_run
+    /// use policy_server::prelude::*;
+    ///
+    /// let app = App::new(()).access_log_json(std::io::stdout());
+    /// ```
+    ///
+    /// Lines are written by the thread that has sent the response, each by one call of `write_all`:
+    /// give it an output that does not wait long. An error is logged (`server.access-log-failed`), and
+    /// the line is lost.
+    pub fn access_log_json(mut self, output: impl io::Write + Send + 'static) -> Self {
+        self.parts.access_log.json = Some(JsonLines::new(ACCESS, output));
+        self
+    }
+
+    /// What the span of each request records, and which trace it belongs to.
+    ///
+    /// Every request has a span `request` of level INFO, by the [semantic
+    /// conventions](https://opentelemetry.io/docs/specs/semconv/http/http-spans/) of OpenTelemetry; with
+    /// no subscriber it costs one comparison:
+    ///
+    /// | field | value |
+    /// |---|---|
+    /// | `otel.name`, `otel.kind` | the method and the route, as `GET /orders/{id}`, or else the method; `server` |
+    /// | `http.request.method`, `url.path`, `http.route`, `client.address`, `network.protocol.version` | as in the [access log](Self::access_log) |
+    /// | `url.scheme` | `https` or `http`, as the client uses it |
+    /// | `url.query` | the [parameters](Tracing::queries) that the app names; by default absent |
+    /// | `http.response.status_code`, `error.type` | as in the access log, once there is the head of a response |
+    /// | `otel.status_code` | `ERROR` for a status of 500 or above, else absent |
+    /// | `policy.request_id`, `policy.code` | as in the access log; the code is that of a refusal |
+    ///
+    /// Spans contain no header, body or credential of a request. `traceparent`, `tracestate` and
+    /// `baggage` of strangers are removed before a handler, a mounted service or an upstream sees them:
+    /// see [`TraceParents`](crate::traces::TraceParents).
+    pub fn tracing(mut self, tracing: Tracing) -> Self {
+        self.parts.tracing = tracing;
         self
     }
 

@@ -10,16 +10,48 @@ use http::Method;
 use policy_core::{Event, Refusal, head::Single};
 use tracing::{Level, Span, level_filters::LevelFilter};
 
+use super::event::{conventions, json_lines::JsonLines};
+
 /// The target of the access log, by which operators filter.
 pub(crate) const ACCESS: &str = "policy::access";
+
+/// Where the entries of the access log go.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AccessLog {
+    /// To a subscriber, as events.
+    pub(crate) has_events: bool,
+    pub(crate) json: Option<JsonLines>,
+}
+
+impl AccessLog {
+    /// Whether the app has one.
+    pub(crate) fn is_on(&self) -> bool {
+        self.has_events || self.json.is_some()
+    }
+
+    /// Whether somebody is interested.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.json.is_some() || self.has_events && tracing::enabled!(target: ACCESS, Level::INFO)
+    }
+
+    /// Writes an entry, which `emit` emits once.
+    pub(crate) fn write(&self, emit: impl Fn()) {
+        if let Some(json) = &self.json {
+            json.write(&emit);
+        }
+        if self.has_events {
+            emit();
+        }
+    }
+}
 
 /// Logs refused requests, at most [`PER_SECOND`](LineLimit::PER_SECOND) a second. Text from clients is
 /// escaped.
 #[derive(Debug, Default)]
 pub(crate) struct RefusalLog {
     limit: LineLimit,
-    /// Whether the app has an access log, whose entries name refusals.
-    pub(crate) has_access_log: bool,
+    /// Where the app has an access log, whose entries name refusals.
+    pub(crate) access_log: AccessLog,
 }
 
 impl RefusalLog {
@@ -35,8 +67,8 @@ impl RefusalLog {
         if LevelFilter::current() < LevelFilter::INFO {
             return None;
         }
-        Span::current().record("code", refusal.code());
-        if self.has_access_log && tracing::enabled!(target: ACCESS, Level::INFO) {
+        Span::current().record("policy.code", refusal.code());
+        if self.access_log.is_wanted() {
             return Some(Refused {
                 refusal,
                 cause: why.cause,
@@ -45,14 +77,16 @@ impl RefusalLog {
             });
         }
         let suppressed = self.limit.admit(Instant::now())?;
+        let (method, original) = conventions::method(method);
         tracing::info!(
-            code = refusal.code(),
-            status = refusal.status(),
-            cause = why.cause.map(Event::code),
-            detail = why.detail,
-            %method,
-            path = %cut(path).escape_debug(),
-            origin = %cut(&origin_text(origin)),
+            policy.code = refusal.code(),
+            http.response.status_code = refusal.status(),
+            policy.cause = why.cause.map(Event::code),
+            policy.detail = why.detail,
+            http.request.method = method,
+            http.request.method_original = original,
+            url.path = %cut(path).escape_debug(),
+            policy.origin = %cut(&origin_text(origin)),
             suppressed,
             "request refused"
         );

@@ -146,6 +146,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     {
         problems.push(StartProblem::without_value(Rule::TokensOfMoving, "App::tokens"));
     }
+    problems.extend(app.tracing.problems());
     let proxies = app.proxies.and_then(|proxies| {
         let checked = proxies.check();
         checked.map_err(|found| problems.extend(found)).ok()
@@ -182,6 +183,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         settings: app.settings,
         readiness,
         observing,
+        tracing: app.tracing,
         auth: Arc::new(auth),
         proxies,
         tunnel,

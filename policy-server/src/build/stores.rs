@@ -105,7 +105,7 @@ impl Plan {
         let values = with_sessions.or(values);
         let mut guard =
             AuthService::new(&assembled.own_origin, clock.clone(), revocation_bus.clone());
-        guard.refusals.has_access_log = assembled.observing.has_access_log();
+        guard.refusals.access_log = assembled.observing.access_log().clone();
         if let Some(sessions) = sessions {
             let own = &assembled.own_origin;
             let (clock, random, revocation_bus) =

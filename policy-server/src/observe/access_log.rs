@@ -5,19 +5,20 @@ use std::{
     net::IpAddr,
     sync::Arc,
     task::{Context, Poll},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use axum_core::{body::Body, response::Response};
 use http::{Method, Request, StatusCode, Version};
 use http_body::Body as HttpBody;
-use policy_core::Event;
+use policy_core::{Event, trace::TraceContext};
 use tracing::Level;
 
 use crate::{
     base::{
         body::{BodyObserver, ObservedBody, Polled},
-        log::{ACCESS, Refused, cut},
+        event::conventions::{error_type, method, protocol},
+        log::{ACCESS, AccessLog, Refused, cut},
         problem,
     },
     observe::request_id::RequestId,
@@ -26,6 +27,7 @@ use crate::{
 /// The entry of a response. It is written on drop: the response is then complete, or never will be.
 #[derive(Debug)]
 pub(crate) struct Line {
+    log: AccessLog,
     begun: Instant,
     method: Method,
     path: Box<str>,
@@ -33,7 +35,9 @@ pub(crate) struct Line {
     client: Option<IpAddr>,
     id: Option<RequestId>,
     route: Option<Arc<str>>,
+    trace: Option<TraceContext>,
     status: Option<StatusCode>,
+    error: Option<Cow<'static, str>>,
     code: Option<Cow<'static, str>>,
     refused: Option<Refused>,
     bytes: u64,
@@ -41,16 +45,15 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// `None` if no subscriber is interested.
+    /// `None` if nobody is interested.
     pub(crate) fn begin<B>(
+        log: &AccessLog,
         request: &Request<B>,
         client: Option<IpAddr>,
         id: Option<RequestId>,
     ) -> Option<Self> {
-        if !tracing::enabled!(target: ACCESS, Level::INFO) {
-            return None;
-        }
-        Some(Self {
+        log.is_wanted().then(|| Self {
+            log: log.clone(),
             begun: Instant::now(),
             method: request.method().clone(),
             path: cut(request.uri().path()).into(),
@@ -58,7 +61,9 @@ impl Line {
             client,
             id,
             route: None,
+            trace: None,
             status: None,
+            error: None,
             code: None,
             refused: None,
             bytes: 0,
@@ -70,37 +75,51 @@ impl Line {
         self.route = Some(Arc::clone(path));
     }
 
+    pub(crate) fn traced(&mut self, trace: &TraceContext) {
+        self.trace = Some(trace.clone());
+    }
+
     /// Records the response and follows its body to the end.
     pub(crate) fn answered(mut self, response: Response) -> Response {
         self.status = Some(response.status());
+        self.error = error_type(&response);
         self.refused = response.extensions().get().cloned();
         // A redirect to the login page shows no problem.
         let refused = self.refused.as_ref().map(|refused| refused.refusal.code().into());
         self.code = problem::code(&response).or(refused);
         response.map(|body| Body::new(ObservedBody::new(body, self)))
     }
+
+    fn emit(&self, duration: Duration) {
+        let refused = self.refused.as_ref();
+        let (method, original) = method(&self.method);
+        tracing::event!(target: ACCESS, Level::INFO, {
+            http.request.method = method,
+            http.request.method_original = original,
+            url.path = %self.path.escape_debug(),
+            http.route = self.route.as_deref(),
+            http.response.status_code = self.status.map(|status| status.as_u16()),
+            http.response.body.size = self.bytes,
+            http.server.request.duration = duration.as_secs_f64(),
+            "error.type" = self.error.as_deref(),
+            client.address = self.client.map(tracing::field::display),
+            network.protocol.version = protocol(self.version),
+            trace_id = self.trace.as_ref().map(|trace| tracing::field::display(trace.trace_id_hex())),
+            span_id = self.trace.as_ref().map(|trace| tracing::field::display(trace.span_id_hex())),
+            policy.request_id = self.id.as_ref().map(RequestId::as_str),
+            policy.code = self.code.as_deref(),
+            policy.cause = refused.and_then(|refused| refused.cause).map(Event::code),
+            policy.detail = refused.and_then(|refused| refused.detail.as_deref()),
+            policy.origin = refused.map(|refused| tracing::field::display(&refused.origin)),
+            policy.is_complete = self.is_complete,
+        });
+    }
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
-        let refused = self.refused.as_ref();
-        tracing::info!(
-            target: ACCESS,
-            method = %self.method,
-            path = %self.path.escape_debug(),
-            route = self.route.as_deref(),
-            status = self.status.map(|status| status.as_u16()),
-            code = self.code.as_deref(),
-            cause = refused.and_then(|refused| refused.cause).map(Event::code),
-            detail = refused.and_then(|refused| refused.detail.as_deref()),
-            origin = refused.map(|refused| tracing::field::display(&refused.origin)),
-            bytes = self.bytes,
-            duration_us = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX),
-            client = self.client.map(tracing::field::display),
-            protocol = ?self.version,
-            request_id = self.id.as_ref().map(RequestId::as_str),
-            is_complete = self.is_complete,
-        );
+        let duration = self.begun.elapsed();
+        self.log.write(|| self.emit(duration));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Observability: spans, the access log, decision records, the decisions of a candidate policy,
+//! Observability: spans and traces, the access log, decision records, the decisions of a candidate policy,
 //! request ids and health probes.
 
 pub(crate) mod access_log;
@@ -10,3 +10,4 @@ pub(crate) mod health;
 pub(crate) mod observation;
 pub(crate) mod request_id;
 pub(crate) mod span;
+pub(crate) mod traces;

@@ -7,6 +7,7 @@ use axum_core::response::Response;
 #[cfg(feature = "manifest")]
 use http::HeaderMap;
 use http::Request;
+use policy_core::trace::TraceContext;
 
 #[cfg(feature = "manifest")]
 use policy_core::head::Head;
@@ -22,7 +23,7 @@ use crate::{
     },
 };
 use crate::{
-    base::clock::Random,
+    base::{clock::Random, log::AccessLog},
     observe::{
         access_log::Line,
         request_id::{FIELD, RequestId},
@@ -33,7 +34,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Observing {
     request_ids: bool,
-    access_log: bool,
+    access_log: AccessLog,
     #[cfg(feature = "manifest")]
     decisions: Option<Arc<Decisions>>,
     #[cfg(feature = "manifest")]
@@ -42,7 +43,8 @@ pub(crate) struct Observing {
 }
 
 impl Observing {
-    pub(crate) fn new(request_ids: bool, access_log: bool) -> Self {
+    pub(crate) fn new(request_ids: bool, access_log: AccessLog) -> Self {
+        let is_wanted = request_ids || access_log.is_on();
         Self {
             request_ids,
             access_log,
@@ -50,7 +52,7 @@ impl Observing {
             decisions: None,
             #[cfg(feature = "manifest")]
             candidate: None,
-            is_wanted: request_ids || access_log,
+            is_wanted,
         }
     }
 
@@ -64,8 +66,8 @@ impl Observing {
         Self { decisions, candidate, is_wanted, ..self }
     }
 
-    pub(crate) fn has_access_log(&self) -> bool {
-        self.access_log
+    pub(crate) fn access_log(&self) -> &AccessLog {
+        &self.access_log
     }
 
     /// Whether there is anything to observe. This is checked for each request.
@@ -101,8 +103,7 @@ impl Observation {
                 request.extensions_mut().insert(id.clone());
             }
         }
-        let line =
-            if observing.access_log { Line::begin(request, client, id.clone()) } else { None };
+        let line = Line::begin(&observing.access_log, request, client, id.clone());
         #[cfg(feature = "manifest")]
         let record = observing.decisions.as_ref();
         #[cfg(feature = "manifest")]
@@ -140,6 +141,13 @@ impl Observation {
     ) {
         if let Some(comparison) = &mut self.comparison {
             comparison.admitted(route, handler, has_callback, auth);
+        }
+    }
+
+    /// Notes the trace of the request.
+    pub(crate) fn traced(&mut self, trace: &TraceContext) {
+        if let Some(line) = &mut self.line {
+            line.traced(trace);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::{
     base::{clock::Random, error::StartProblem},
     client::trusted_proxies::CompiledProxies,
     handler::{BoxFuture, Call, Description, RouteInfo, service::SharedService},
-    observe::{health::Readiness, observation::Observing},
+    observe::{health::Readiness, observation::Observing, traces::Tracing},
     route::compiled_policy::CompiledRoutePolicy,
 };
 
@@ -36,6 +36,7 @@ pub(crate) struct CompiledApp {
     pub(crate) settings: ServerSettings,
     pub(crate) readiness: Readiness,
     pub(crate) observing: Observing,
+    pub(crate) tracing: Tracing,
     pub(crate) auth: Arc<AuthService>,
     pub(crate) proxies: Option<CompiledProxies>,
     /// What is odd about its files.

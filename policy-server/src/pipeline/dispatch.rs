@@ -80,8 +80,17 @@ where
     }
     let path = normalize(&mut request);
     let mut head = Head::read(&request);
-    if client.needs_forwarded(&head) {
-        client.resolve_forwarded(request.headers_mut(), app.proxies.as_ref());
+    let (needs_forwarded, is_traced) = (client.needs_forwarded(&head), head.is_traced);
+    let mut remote = None;
+    if needs_forwarded || is_traced {
+        let proxies = app.proxies.as_ref();
+        let headers = request.headers_mut();
+        if needs_forwarded {
+            client.resolve_forwarded(headers, proxies);
+        }
+        if is_traced {
+            remote = app.tracing.take(headers, client.is_proxied(proxies));
+        }
         head = Head::read(&request);
     }
     client.note(&mut head, &app.own_origin);
@@ -92,7 +101,11 @@ where
         head.protocol = request.extensions().get::<Protocol>().map(Protocol::as_str);
     }
     let id = observation.as_ref().and_then(|observation| observation.id());
-    let span = span::span(&head, &client, id);
+    let span = span::begin(&head, &client, id, &app.tracing);
+    let trace = app.tracing.begin(&span, remote);
+    if let (Some(observation), Some(trace)) = (&mut observation, &trace) {
+        observation.traced(trace);
+    }
     let _entered = span.enter();
     let headers = request.headers();
     #[cfg(feature = "manifest")]
@@ -104,6 +117,7 @@ where
         head: &head,
         headers,
         client: &client,
+        span: &span,
         path,
         #[cfg(feature = "gateway")]
         has_content,
@@ -111,12 +125,12 @@ where
     let Admitted { route, values, mut policy, mut auth } = match gates::check_head(&received) {
         ControlFlow::Continue(admitted) => admitted,
         ControlFlow::Break(response) => {
-            span.record("status", response.status().as_u16());
+            span::responded(&span, &response);
             return ResponseFuture::ready(response);
         }
     };
     if (!span.is_disabled() || observation.is_some()) && route.is_listed() {
-        span.record("route", tracing::field::display(route.path()));
+        span::routed(&span, &head, route.path());
         if let Some(observation) = &mut observation {
             observation.routed(route.path());
         }
@@ -125,6 +139,9 @@ where
         policy.state_route(&route.info);
     }
     let (mut parts, body) = request.into_parts();
+    if let Some(trace) = &trace {
+        trace.write(&mut parts.headers);
+    }
     if let Err(error) = policy.draw_nonce(&app.random, &mut parts.extensions) {
         let response = Problem::internal(error).into_response();
         return ResponseFuture::ready(policy.apply(response, ResponseFacts::default()));

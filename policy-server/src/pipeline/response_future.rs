@@ -28,7 +28,7 @@ use crate::{
         task,
     },
     handler::BoxFuture,
-    observe::observation::Observation,
+    observe::{observation::Observation, span},
 };
 
 /// The response of an app, as a future. The response of a gate is ready at once; a handler is run,
@@ -225,7 +225,7 @@ fn finished(
         Some(policy) => policy.apply(response, facts),
         None => response,
     };
-    span.record("status", response.status().as_u16());
+    span::responded(span, &response);
     response
 }
 

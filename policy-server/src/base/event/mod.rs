@@ -1,5 +1,8 @@
 //! Log events of the catalogue.
 
+pub(crate) mod conventions;
+pub(crate) mod json_lines;
+mod sink;
 pub(crate) mod terminal;
 
 use policy_core::{CodePage, EventLevel};

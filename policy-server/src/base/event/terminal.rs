@@ -8,14 +8,14 @@ use std::{
 };
 
 use tracing::{
-    Dispatch, Event, Metadata, Subscriber,
+    Dispatch, Event,
     dispatcher::{get_default, has_been_set, with_default},
     field::{Field, Visit},
     level_filters::LevelFilter,
-    span::{Attributes, Id, Record},
     subscriber::NoSubscriber,
 };
 
+use super::sink::EventSink;
 use crate::base::escape::printable;
 
 static TERMINAL: OnceLock<Dispatch> = OnceLock::new();
@@ -23,7 +23,8 @@ static TERMINAL: OnceLock<Dispatch> = OnceLock::new();
 /// From now on, errors and warnings are printed to stderr, unless the program has a subscriber.
 pub(crate) fn print_events() {
     if !has_been_set() {
-        TERMINAL.get_or_init(|| Dispatch::new(Terminal));
+        let sink = EventSink { level: LevelFilter::WARN, target: None, take: print };
+        TERMINAL.get_or_init(|| Dispatch::new(sink));
     }
 }
 
@@ -37,44 +38,20 @@ pub(crate) fn emit(event: impl FnOnce()) {
     }
 }
 
-/// Prints each event on one line: time, level, code, message, other fields.
-struct Terminal;
-
-impl Subscriber for Terminal {
-    fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(LevelFilter::WARN)
-    }
-
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event() && *metadata.level() <= LevelFilter::WARN
-    }
-
-    fn event(&self, event: &Event<'_>) {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let seconds = since.as_secs() % (24 * 60 * 60);
-        let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-        let mut line = Line::default();
-        event.record(&mut line);
-        let Line { code, message, fields } = line;
-        let level = event.metadata().level();
-        // Nobody can be told that stderr is closed.
-        let _ = writeln!(
-            io::stderr(),
-            "{hour:02}:{minute:02}:{second:02}Z {level} {code}: {message}{fields}"
-        );
-    }
-
-    fn new_span(&self, _span: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _span: &Id, _values: &Record<'_>) {}
-
-    fn record_follows_from(&self, _span: &Id, _follows: &Id) {}
-
-    fn enter(&self, _span: &Id) {}
-
-    fn exit(&self, _span: &Id) {}
+/// Prints an event on one line: time, level, code, message, other fields.
+fn print(event: &Event<'_>) {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let seconds = since.as_secs() % (24 * 60 * 60);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let mut line = Line::default();
+    event.record(&mut line);
+    let Line { code, message, fields } = line;
+    let level = event.metadata().level();
+    // Nobody can be told that stderr is closed.
+    let _ = writeln!(
+        io::stderr(),
+        "{hour:02}:{minute:02}:{second:02}Z {level} {code}: {message}{fields}"
+    );
 }
 
 #[derive(Default)]
