@@ -61,8 +61,8 @@ async fn answer(connection: &mut Connection, target: &str, fields: &[&str]) -> (
     (response.status, response.text().to_owned())
 }
 
-/// The trace and the span that the warehouse was called with.
-fn called_with(shown: &str) -> (&str, &str) {
+/// The trace and the span that the warehouse shows: those that it would call others with.
+fn ids_in(shown: &str) -> (&str, &str) {
     let mut fields = shown.trim_end().split('-').skip(1);
     fields.next().zip(fields.next()).unwrap_or_else(|| panic!("no trace: {shown}"))
 }
@@ -86,7 +86,7 @@ async fn a_collector_gets_the_traces_of_requests() {
     let mut proxy = Connection::open(example.address("shop")).await;
     let mut stranger = stranger(&example).await;
     let (status, of_proxy) = answer(&mut proxy, "/stock/lamps", &fields).await;
-    assert_eq!((status, called_with(&of_proxy).0), (200, TRACE));
+    assert_eq!((status, ids_in(&of_proxy).0), (200, TRACE));
     let fields =
         [&*hidden, "tracestate: front=1", "authorization: Bearer s3cr3t", "cookie: a=s3cr3t"];
     let (status, of_stranger) = answer(&mut stranger, "/stock/lamps?ticket=s3cr3t", &fields).await;
@@ -115,9 +115,9 @@ async fn a_collector_gets_the_traces_of_requests() {
     // The proxy's span is the parent of the shop's, and that is the warehouse's.
     let shop = named("GET /stock/{*path}", Some(CALLER));
     assert_eq!((hex(&shop.trace_id).as_str(), &*shop.trace_state), (TRACE, "front=1"));
-    assert_eq!(called_with(&of_proxy), (TRACE, &*hex(&shop.span_id)));
     let warehouse = named("GET /lamps", Some(&hex(&shop.span_id)));
     assert_eq!((&warehouse.trace_id, &*warehouse.trace_state), (&shop.trace_id, "front=1"));
+    assert_eq!(ids_in(&of_proxy), (TRACE, &*hex(&warehouse.span_id)));
     assert!(shop.links.is_empty() && warehouse.links.is_empty());
 
     // The stranger's is linked, and decides neither the trace nor whether it is recorded.
@@ -125,8 +125,9 @@ async fn a_collector_gets_the_traces_of_requests() {
     assert_ne!(hex(&shop.trace_id), TRACE);
     let [link] = &*shop.links else { panic!("{shop:#?}") };
     assert_eq!((hex(&link.trace_id), hex(&link.span_id)), (TRACE.to_owned(), CALLER.to_owned()));
-    assert_eq!(called_with(&of_stranger), (&*hex(&shop.trace_id), &*hex(&shop.span_id)));
-    named("GET /lamps", Some(&hex(&shop.span_id)));
+    let warehouse = named("GET /lamps", Some(&hex(&shop.span_id)));
+    assert_eq!((&warehouse.trace_id, &*warehouse.trace_state), (&shop.trace_id, ""));
+    assert_eq!(ids_in(&of_stranger), (&*hex(&shop.trace_id), &*hex(&warehouse.span_id)));
 
     for (name, status, code, attributes) in [
         (

@@ -1,33 +1,42 @@
 //! The span of one request, by the semantic conventions of OpenTelemetry.
 
+use std::borrow::Cow;
+
 use axum_core::response::Response;
 use policy_core::head::Head;
 use tracing::{Span, field::Empty, level_filters::LevelFilter};
 
 use crate::{
     base::{
-        event::conventions::{OTHER_METHOD, error_type, method, protocol},
+        event::conventions::{error_type, method, protocol},
         log::cut,
     },
     client::Client,
     observe::{request_id::RequestId, traces::Tracing},
 };
 
-/// The span of one request. Without a subscriber it costs one comparison.
-pub(crate) fn begin(
+/// The span of one request. Without a subscriber it costs one comparison, and `route` is not asked.
+///
+/// Its name has the route from the beginning: samplers decide by it, and tracing systems do not rename
+/// a span that was entered.
+pub(crate) fn begin<'a>(
     head: &Head<'_>,
     client: &Client,
     id: Option<&RequestId>,
     tracing: &Tracing,
+    route: impl FnOnce() -> Option<&'a str>,
 ) -> Span {
     if LevelFilter::current() < LevelFilter::INFO {
         return Span::none();
     }
     let (method, original) = method(head.method);
+    let named = if original.is_some() { "HTTP" } else { method };
+    let route = route();
+    let name = route.map_or(Cow::Borrowed(named), |route| format!("{named} {route}").into());
     let query = head.uri.query().and_then(|query| tracing.query(query));
     tracing::info_span!(
         "request",
-        otel.name = name(method),
+        otel.name = &*name,
         otel.kind = "server",
         http.request.method = method,
         http.request.method_original = original,
@@ -38,19 +47,11 @@ pub(crate) fn begin(
         client.address = client.address().map(tracing::field::display),
         policy.request_id = id.map(RequestId::as_str),
         policy.code = Empty,
-        http.route = Empty,
+        http.route = route,
         http.response.status_code = Empty,
         "error.type" = Empty,
         otel.status_code = Empty,
     )
-}
-
-/// Records the route of the request, by which its span is named.
-pub(crate) fn routed(span: &Span, head: &Head<'_>, route: &str) {
-    if !span.is_disabled() {
-        span.record("otel.name", format!("{} {route}", name(method(head.method).0)));
-        span.record("http.route", route);
-    }
 }
 
 /// Records the response to the request. That of a client's error leaves the status unset.
@@ -63,9 +64,4 @@ pub(crate) fn responded(span: &Span, response: &Response) {
         span.record("error.type", &*error);
         span.record("otel.status_code", "ERROR");
     }
-}
-
-/// How the name of a span begins.
-fn name(method: &str) -> &str {
-    if method == OTHER_METHOD { "HTTP" } else { method }
 }

@@ -13,7 +13,12 @@ use http::Method;
 use http::Request;
 #[cfg(feature = "http2")]
 use hyper::ext::Protocol;
-use policy_core::{Refusal, cache::ResponseFacts, head::Head};
+use policy_core::{
+    Refusal,
+    cache::ResponseFacts,
+    gates::lookup_method,
+    head::{Head, Single},
+};
 
 #[cfg(feature = "gateway")]
 use super::compiled_app::Target;
@@ -101,7 +106,8 @@ where
         head.protocol = request.extensions().get::<Protocol>().map(Protocol::as_str);
     }
     let id = observation.as_ref().and_then(|observation| observation.id());
-    let span = span::begin(&head, &client, id, &app.tracing);
+    let route = || traced_route(app, &head).filter(|_| path.is_ok());
+    let span = span::begin(&head, &client, id, &app.tracing, route);
     let trace = app.tracing.begin(&span, remote);
     if let (Some(observation), Some(trace)) = (&mut observation, &trace) {
         observation.traced(trace);
@@ -117,7 +123,6 @@ where
         head: &head,
         headers,
         client: &client,
-        span: &span,
         path,
         #[cfg(feature = "gateway")]
         has_content,
@@ -129,11 +134,10 @@ where
             return ResponseFuture::ready(response);
         }
     };
-    if (!span.is_disabled() || observation.is_some()) && route.is_listed() {
-        span::routed(&span, &head, route.path());
-        if let Some(observation) = &mut observation {
-            observation.routed(route.path());
-        }
+    if let Some(observation) = &mut observation
+        && route.is_listed()
+    {
+        observation.routed(route.path());
     }
     if app.is_layered && route.is_listed() {
         policy.state_route(&route.info);
@@ -174,6 +178,18 @@ where
         observation.admitted(&route.auth, route.description(), has_callback, auth.as_ref());
     }
     ResponseFuture::begun(begun, policy, auth, progress, route.rules.timeout, &span)
+}
+
+/// The route that the span of a request names: a request that the gates refuse has one, too, and so
+/// does a preflight.
+fn traced_route<'a>(app: &'a CompiledApp, head: &Head<'_>) -> Option<&'a str> {
+    let (path, _values) = app.router.find(head.path)?;
+    let served = match head.request_method {
+        Single::One(asked) if head.is_preflight() => path.asked(asked.as_bytes()),
+        _ => path.served(lookup_method(head)),
+    };
+    let route = app.route(served?.route).filter(|route| route.is_listed())?;
+    Some(route.path())
 }
 
 /// The response future of a target, or the response of a gate that refused.

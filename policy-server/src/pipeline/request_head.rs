@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum_core::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, Version, header::CONNECTION};
 use policy_core::{Refusal, cache::ResponseFacts, cors::OriginDecision, head::Head};
-use tracing::Span;
 
 use super::{compiled_app::CompiledApp, respond::ResponsePolicy};
 use crate::{
@@ -24,7 +23,6 @@ pub(crate) struct RequestHead<'a> {
     pub(crate) head: &'a Head<'a>,
     pub(crate) headers: &'a HeaderMap,
     pub(crate) client: &'a Client,
-    pub(crate) span: &'a Span,
     /// Whether the path has encoded slashes, or why it has no normal form.
     pub(crate) path: Result<bool, Refusal>,
     /// Whether a TRACE has content, which RFC 9110 9.3.8 forbids.

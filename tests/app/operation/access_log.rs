@@ -18,14 +18,58 @@ async fn the_access_log_states_the_outcome_of_a_request() {
     let server = Running::start(app().access_log().request_ids()).await;
     let foreign = "GET /hello HTTP/1.1\r\nhost: evil.example\r\n\r\n".to_owned();
     let cases: &[(String, &[&str])] = &[
-        (get("/hello?token=secret"), &["path=/hello", "route=\"/hello\"", "status=200", "bytes=5"]),
-        (get("/users/7"), &["path=/users/7", "route=\"/users/{id}\"", "status=200", "bytes=1"]),
-        (get("/missing"), &["status=404", "code=\"lamps.missing\""]),
-        (get("/nowhere"), &["path=/nowhere", "status=404", "code=\"route.not-found\""]),
-        (foreign, &["status=421", "code=\"origin.host-not-loopback\""]),
-        (get("/panic"), &["route=\"/panic\"", "status=500", "code=\"handler.failed\""]),
-        (request("HEAD /hello", &[]), &["method=HEAD", "status=200", "bytes=0"]),
-        (get("/a%0ab%1b"), &["path=/a%0ab%1b", "status=400", "code=\"wire.path-encoding\""]),
+        (
+            get("/hello?token=secret"),
+            &[
+                "url.path=/hello",
+                "http.route=\"/hello\"",
+                "http.response.status_code=200",
+                "http.response.body.size=5",
+            ],
+        ),
+        (
+            get("/users/7"),
+            &[
+                "url.path=/users/7",
+                "http.route=\"/users/{id}\"",
+                "http.response.status_code=200",
+                "http.response.body.size=1",
+            ],
+        ),
+        (get("/missing"), &["http.response.status_code=404", "policy.code=\"lamps.missing\""]),
+        (
+            get("/nowhere"),
+            &[
+                "url.path=/nowhere",
+                "http.response.status_code=404",
+                "policy.code=\"route.not-found\"",
+            ],
+        ),
+        (foreign, &["http.response.status_code=421", "policy.code=\"origin.host-not-loopback\""]),
+        (
+            get("/panic"),
+            &[
+                "http.route=\"/panic\"",
+                "http.response.status_code=500",
+                "policy.code=\"handler.failed\"",
+            ],
+        ),
+        (
+            request("HEAD /hello", &[]),
+            &[
+                "http.request.method=\"HEAD\"",
+                "http.response.status_code=200",
+                "http.response.body.size=0",
+            ],
+        ),
+        (
+            get("/a%0ab%1b"),
+            &[
+                "url.path=/a%0ab%1b",
+                "http.response.status_code=400",
+                "policy.code=\"wire.path-encoding\"",
+            ],
+        ),
     ];
     for (index, (bytes, parts)) in cases.iter().enumerate() {
         let mut connection = server.connect().await;
@@ -33,10 +77,17 @@ async fn the_access_log_states_the_outcome_of_a_request() {
         let response = connection.head().await;
         let line = lines(&log, index + 1).await.remove(index);
         assert_parts(&line, parts);
-        let id = format!("request_id=\"{}\"", response.header("x-request-id").expect("an id"));
-        let client = "client=127.0.0.1";
-        assert_parts(&line, &["protocol=HTTP/1.1", client, "is_complete=true", &id]);
-        assert!(line.contains(" duration_us=") && !line.contains("secret"), "{line}");
+        let id =
+            format!("policy.request_id=\"{}\"", response.header("x-request-id").expect("an id"));
+        let client = "client.address=127.0.0.1";
+        assert_parts(
+            &line,
+            &["network.protocol.version=\"1.1\"", client, "policy.is_complete=true", &id],
+        );
+        assert!(
+            line.contains(" http.server.request.duration=") && !line.contains("secret"),
+            "{line}"
+        );
     }
 }
 
@@ -47,7 +98,15 @@ async fn the_access_log_names_the_upgraded_protocol() {
     let client = connect_h2(&server).await;
     h2_response(&client, "/hello", "date").await;
     let line = lines(&log, 1).await.remove(0);
-    assert_parts(&line, &["protocol=HTTP/2.0", "status=200", "bytes=5", "is_complete=true"]);
+    assert_parts(
+        &line,
+        &[
+            "network.protocol.version=\"2\"",
+            "http.response.status_code=200",
+            "http.response.body.size=5",
+            "policy.is_complete=true",
+        ],
+    );
 }
 
 #[tokio::test]
@@ -59,8 +118,16 @@ async fn the_access_log_distinguishes_disconnected_and_served_clients() {
     before_the_head.send(get("/wait")).await;
     drop(before_the_head);
     let line = lines(&log, 1).await.remove(0);
-    assert_parts(&line, &["path=/wait", "route=\"/wait\"", "bytes=0", "is_complete=false"]);
-    assert!(!line.contains("status="), "{line}");
+    assert_parts(
+        &line,
+        &[
+            "url.path=/wait",
+            "http.route=\"/wait\"",
+            "http.response.body.size=0",
+            "policy.is_complete=false",
+        ],
+    );
+    assert!(!line.contains("http.response.status_code="), "{line}");
 
     let mut within_the_body = server.connect().await;
     within_the_body.send(get("/stream")).await;
@@ -68,12 +135,20 @@ async fn the_access_log_distinguishes_disconnected_and_served_clients() {
     assert_eq!(within_the_body.chunk().await.as_deref(), Some(&b"begun"[..]));
     drop(within_the_body);
     let line = lines(&log, 2).await.remove(1);
-    assert_parts(&line, &["path=/stream", "status=200", "bytes=5", "is_complete=false"]);
+    assert_parts(
+        &line,
+        &[
+            "url.path=/stream",
+            "http.response.status_code=200",
+            "http.response.body.size=5",
+            "policy.is_complete=false",
+        ],
+    );
 
     gate.add_permits(1);
     assert_eq!(server.response(get("/stream")).await.text(), "begunrest");
     let line = lines(&log, 3).await.remove(2);
-    assert_parts(&line, &["bytes=9", "is_complete=true"]);
+    assert_parts(&line, &["http.response.body.size=9", "policy.is_complete=true"]);
 }
 
 #[get("/by-token")]
@@ -106,22 +181,26 @@ async fn a_refused_request_is_one_event_with_its_reason() {
             (
                 request("GET /nowhere", &[FOREIGN]),
                 404,
-                &["code=\"route.not-found\"", "origin=https://evil.example"],
+                &["policy.code=\"route.not-found\"", "policy.origin=https://evil.example"],
             ),
             (
                 request("GET /by-token", &["authorization: Bearer x"]),
                 401,
-                &["code=\"auth.token-invalid\"", "cause=\"token.malformed\"", "origin=none"],
+                &[
+                    "policy.code=\"auth.token-invalid\"",
+                    "policy.cause=\"token.malformed\"",
+                    "policy.origin=none",
+                ],
             ),
             (
                 request("GET /by-session", &["sec-fetch-mode: navigate"]),
                 303,
-                &["code=\"auth.credentials-missing\""],
+                &["policy.code=\"auth.credentials-missing\""],
             ),
             (
                 request("POST /login", &[FOREIGN]),
                 403,
-                &["code=\"csrf.origin\"", "origin=https://evil.example"],
+                &["policy.code=\"csrf.origin\"", "policy.origin=https://evil.example"],
             ),
         ];
         for (index, (bytes, status, parts)) in cases.iter().enumerate() {
@@ -135,7 +214,7 @@ async fn a_refused_request_is_one_event_with_its_reason() {
             assert_eq!(events.len(), index + 1, "{events:?}");
             let event = &events[index];
             assert_parts(event, parts);
-            assert_eq!(event.contains(" is_complete="), has_entries, "{event}");
+            assert_eq!(event.contains(" policy.is_complete="), has_entries, "{event}");
         }
     }
 }

@@ -67,8 +67,8 @@ async fn a_proxy_of_the_apps_brings_its_own_request_id() {
     let response = server.response(sent).await;
     assert_eq!((response.status, response.text()), (200, "front-17"));
     assert_eq!(response.header("x-request-id"), Some("front-17"));
-    let line = log.until(|log| log.with("status=200").pop()).await;
-    for part in ["client=203.0.113.7", "request_id=\"front-17\""] {
+    let line = log.until(|log| log.with("status_code=200").pop()).await;
+    for part in ["client.address=203.0.113.7", "policy.request_id=\"front-17\""] {
         assert!(line.contains(part), "no `{part}` in `{line}`");
     }
     let malformed = sent.replace("front-17", "two words");

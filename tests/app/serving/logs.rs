@@ -16,11 +16,11 @@ async fn logs_name_refused_requests_escaped() {
     assert_eq!(lines.len(), 1, "{lines:?}");
     for part in [
         "INFO ",
-        "code=\"cors.origin-not-granted\"",
-        "status=403",
-        "method=OPTIONS",
-        "path=/hello",
-        "origin=https://evil.example\\xff\\t\\\"",
+        "policy.code=\"cors.origin-not-granted\"",
+        "http.response.status_code=403",
+        "http.request.method=\"OPTIONS\"",
+        "url.path=/hello",
+        "policy.origin=https://evil.example\\xff\\t\\\"",
     ] {
         assert!(lines[0].contains(part), "{part} {lines:?}");
     }
@@ -68,20 +68,80 @@ async fn logs_have_a_span_for_every_request_with_its_outcome() {
         request("OPTIONS /hello", &fields)
     };
     for (bytes, parts) in [
-        (get("/hello?secret=1"), &["method=GET", "path=/hello ", "route=/hello", "status=200"][..]),
-        (get("/panic"), &["route=/panic", "status=500", "code=\"handler.failed\""]),
-        (get("/never"), &["route=/never", "status=503", "code=\"handler.timed-out\""]),
-        (get("/nowhere"), &["path=/nowhere", "status=404", "code=\"route.not-found\""]),
-        (preflight("https://shop.example"), &["method=OPTIONS", "status=204"]),
-        (preflight("https://evil.example"), &["status=403", "code=\"cors.origin-not-granted\""]),
+        (
+            get("/hello?secret=1"),
+            &[
+                "otel.name=\"GET /hello\"",
+                "otel.kind=\"server\"",
+                "http.request.method=\"GET\"",
+                "url.scheme=\"http\"",
+                "url.path=/hello",
+                "http.route=\"/hello\"",
+                "network.protocol.version=\"1.1\"",
+                "client.address=127.0.0.1",
+                "http.response.status_code=200",
+            ][..],
+        ),
+        (
+            get("/panic"),
+            &[
+                "http.route=\"/panic\"",
+                "http.response.status_code=500",
+                "error.type=\"handler.failed\"",
+                "otel.status_code=\"ERROR\"",
+            ],
+        ),
+        (
+            get("/never"),
+            &[
+                "http.response.status_code=503",
+                "policy.code=\"handler.timed-out\"",
+                "error.type=\"handler.timed-out\"",
+            ],
+        ),
+        (
+            get("/nowhere"),
+            &[
+                "otel.name=\"GET\"",
+                "url.path=/nowhere",
+                "http.response.status_code=404",
+                "policy.code=\"route.not-found\"",
+            ],
+        ),
+        (
+            request("BREW /hello", &[]),
+            &[
+                "otel.name=\"HTTP\"",
+                "http.request.method=\"_OTHER\"",
+                "http.request.method_original=\"BREW\"",
+                "error.type=\"route.method-unknown\"",
+            ],
+        ),
+        (
+            preflight("https://shop.example"),
+            &["otel.name=\"OPTIONS /hello\"", "http.response.status_code=204"],
+        ),
+        (
+            preflight("https://evil.example"),
+            &[
+                "http.route=\"/hello\"",
+                "http.response.status_code=403",
+                "policy.code=\"cors.origin-not-granted\"",
+            ],
+        ),
     ] {
         server.response(&bytes).await;
-        let spans = log.with("request method=");
+        let spans = log.with("request otel.name=");
         let span = spans.last().expect("a span");
         for part in parts {
-            assert!(span.contains(part), "no `{part}` for {bytes}: {span}");
+            let is_there = format!("{span} ").contains(&format!(" {part} "));
+            assert!(is_there, "no `{part}` for {bytes}: {span}");
         }
-        assert!(!span.contains("secret"), "{span}");
+        let is_failed = span.contains("status_code=5");
+        for part in ["otel.status_code=", "error.type="] {
+            assert_eq!(span.contains(part), is_failed, "{part} in {span}");
+        }
+        assert!(!span.contains("secret") && !span.contains("url.query"), "{span}");
     }
 }
 

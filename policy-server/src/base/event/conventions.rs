@@ -8,13 +8,11 @@ use policy_core::method::is_known;
 
 use crate::base::{log::cut, problem};
 
-/// Stands for the methods that no standard defines, of which clients may send any number.
-pub(crate) const OTHER_METHOD: &str = "_OTHER";
-
-/// `http.request.method`, and `http.request.method_original` where no standard defines the method.
+/// `http.request.method`, and `http.request.method_original` where no standard defines it: clients may
+/// send any number of such methods.
 pub(crate) fn method(method: &Method) -> (&str, Option<&str>) {
     let name = method.as_str();
-    if is_known(name) { (name, None) } else { (OTHER_METHOD, Some(cut(name))) }
+    if is_known(name) { (name, None) } else { ("_OTHER", Some(cut(name))) }
 }
 
 /// `network.protocol.version`

@@ -22,13 +22,10 @@ use policy_core::{
 
 #[cfg(feature = "gateway")]
 use crate::gateway::trace;
-use crate::{
-    observe::span,
-    pipeline::{
-        compiled_app::{CompiledApp, CompiledRoute, Target},
-        request_head::RequestHead,
-        respond::{ACCEPT_QUERY, head::without_content},
-    },
+use crate::pipeline::{
+    compiled_app::{CompiledApp, CompiledRoute, Target},
+    request_head::RequestHead,
+    respond::{ACCEPT_QUERY, head::without_content},
 };
 
 /// A route that the tasks of its requests share.
@@ -151,12 +148,7 @@ pub(super) fn respond<'a>(request: &RequestHead<'a>, end: EndOf<'a, RequestHead<
     let policy = match end.policy {
         PolicyOf::NoRoute => &app.no_route_policy,
         PolicyOf::NotFound => &app.not_found_policy,
-        PolicyOf::Route(SharedRoute(route)) => {
-            if route.is_listed() {
-                span::routed(request.span, head, route.path());
-            }
-            &route.rules
-        }
+        PolicyOf::Route(SharedRoute(route)) => &route.rules,
     };
     let facts = ResponseFacts::default();
     let response = match end.response {
