@@ -41,6 +41,7 @@ chapters! {
     databases "how-to/databases.md";
     lists "how-to/lists.md";
     logs "how-to/logs.md";
+    traces "how-to/traces.md";
     troubleshooting "troubleshooting.md";
     skill "../skills/policy/SKILL.md";
     operation "how-to/operation.md";

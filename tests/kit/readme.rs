@@ -239,6 +239,7 @@ fn every_shell_line_is_one_that_a_test_runs() {
             "cargo run -p protocols",
             "cargo run -p dev-proxy",
             "cargo run -p gateway",
+            "cargo run -p operate",
             "cargo run -p review",
             "cargo run -p migration",
         ];
