@@ -332,7 +332,7 @@ impl Running {
     fn timed_out(&self) -> Response {
         let refusal =
             if self.body.is_pending() { Refusal::BodyTimedOut } else { Refusal::HandlerTimedOut };
-        self.span.record("code", refusal.code());
+        self.span.record("policy.code", refusal.code());
         emit(|| tracing::warn!(code = refusal.code(), "{}", refusal.title()));
         Problem::from(refusal).into_response()
     }
@@ -363,7 +363,7 @@ impl Drop for Running {
 
 /// The response in place of a handler that panicked.
 pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Response {
-    Span::current().record("code", Refusal::Internal.code());
+    Span::current().record("policy.code", Refusal::Internal.code());
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     log!(HandlerPanicked, panic = %text.unwrap_or("no message").escape_debug());

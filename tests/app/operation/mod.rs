@@ -9,6 +9,7 @@ mod development;
 mod probes;
 mod request_ids;
 mod secrets;
+mod traces;
 
 use std::{convert::Infallible, sync::Arc, thread, time::Duration};
 
