@@ -248,6 +248,8 @@ pub use handler::{
 pub use http;
 #[cfg(feature = "manifest")]
 pub use observe::decision_record::DecisionRecords;
+#[cfg(feature = "metrics")]
+pub use observe::metrics::{GlobalRecorder, Metrics, MetricsTarget};
 pub use observe::request_id::RequestId;
 pub use pipeline::{layer::PolicyLayer, response_future::ResponseFuture, service::AppService};
 pub use policy_core::{

@@ -1378,6 +1378,14 @@ entries! {
     MethodUndocumented Warning "openapi.method-unknown",
         "OpenAPI has no operation for this method",
         "nothing: the document leaves the route out";
+    /// A label of the metrics that no series can have.
+    MetricsLabel Error "app.metrics-label",
+        "this label of the metrics has an invalid name, or the name of another label",
+        "write a name of ASCII letters, digits and `_` that begins with a letter, such as `region`; `le` and the names of attributes are taken";
+    /// Metrics that anybody can read.
+    MetricsPublic Warning "app.metrics-public",
+        "anybody who can reach this address can read the metrics: routes, numbers of users and logins, and which limits are reached",
+        "let `Metrics::listen` use an address of this machine, such as `127.0.0.1`, or give the mount callers: `Mount::metrics(&metrics).auth(AuthRequirement::token().scopes(&[\"metrics\"]))`";
     /// TRACE is enabled.
     TraceOn Warning "app.trace-on",
         "TRACE is enabled, and its responses show clients the fields that proxies add to a request",

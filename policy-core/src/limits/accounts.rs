@@ -121,6 +121,18 @@ impl Accounts {
     }
 }
 
+impl Accounts {
+    /// The share of the cells that are in use, from 0 to 1, by those of one shard: hashes spread clients
+    /// evenly.
+    pub(super) fn utilization(&self, now: u64) -> f64 {
+        let Some(shard) = self.shards.first() else { return 0.0 };
+        let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+        let (sets, cells) = (shard.sets.len(), shard.size * WAYS);
+        let free: usize = (0..sets).map(|set| shard.free_cells(set, now)).sum();
+        (sets * WAYS - free) as f64 / cells as f64
+    }
+}
+
 impl Shard {
     /// A set in which a client may have a cell.
     fn set_of(&self, hash: u64, bits: u32) -> usize {

@@ -82,6 +82,24 @@ impl RateTable {
         })
     }
 
+    /// How full the table is, from 0 to 1: the share of separate accounts that are in use. It is
+    /// estimated by a part of them. From 1 on, further clients share accounts.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use policy_core::limits::{Rate, RateCapacity, RateTable};
+    ///
+    /// let (rate, now) = (Rate::per_hour(9), Duration::from_secs(7));
+    /// let table = RateTable::new(rate, RateCapacity::DEFAULT.clients(8), [1, 2]);
+    /// assert_eq!(table.utilization(now), 0.0);
+    /// let _granted = [table.take(b"ada", now), table.take(b"eve", now)];
+    /// assert_eq!(table.utilization(now), 0.25);
+    /// assert_eq!(table.utilization(now + Duration::from_secs(3600)), 0.0);
+    /// ```
+    pub fn utilization(&self, now: Duration) -> f64 {
+        self.clients.utilization(nanos(now))
+    }
+
     /// Counts a stretch of the client with this address in its network. It is for a client whose
     /// requests are counted in another account.
     ///

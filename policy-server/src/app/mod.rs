@@ -38,6 +38,8 @@ use crate::app::openapi::OpenApiSettings;
 use crate::app::origin_list::OriginSource;
 #[cfg(feature = "tls")]
 use crate::app::tls::Tls;
+#[cfg(feature = "metrics")]
+use crate::observe::metrics::MetricsTarget;
 #[cfg(feature = "manifest")]
 use crate::observe::{candidate::Candidate, decision_record::DecisionRecords};
 use crate::{
@@ -108,7 +110,8 @@ use crate::{
 ///   [`problem_types`](Self::problem_types),
 ///   [`request_ids`](Self::request_ids), [`access_log`](Self::access_log),
 ///   [`access_log_json`](Self::access_log_json), [`tracing`](Self::tracing);
-///   with the feature `manifest` also `decision_records` and `report_only`.
+///   with the feature `manifest` also `decision_records` and `report_only`;
+///   with the feature `metrics` also `metrics`.
 /// - Tests, with the feature `testing`: `test`, `into_service`, `clock`, `random`.
 /// - Start: [`serve`](Self::serve), [`bind`](Self::bind), [`open`](Self::open); before one,
 ///   [`check`](Self::check).
@@ -144,6 +147,8 @@ pub(crate) struct AppParts {
     pub(crate) request_ids: bool,
     pub(crate) access_log: AccessLog,
     pub(crate) tracing: Tracing,
+    #[cfg(feature = "metrics")]
+    pub(crate) metrics: Option<MetricsTarget>,
     #[cfg(feature = "manifest")]
     pub(crate) decision_records: Option<DecisionRecords>,
     #[cfg(feature = "manifest")]
@@ -194,6 +199,8 @@ impl<S: Send + Sync + 'static> App<S> {
             request_ids: false,
             access_log: AccessLog::default(),
             tracing: Tracing::new(),
+            #[cfg(feature = "metrics")]
+            metrics: None,
             #[cfg(feature = "manifest")]
             decision_records: None,
             #[cfg(feature = "manifest")]
@@ -557,6 +564,62 @@ impl<S> App<S> {
     /// see [`TraceParents`](crate::traces::TraceParents).
     pub fn tracing(mut self, tracing: Tracing) -> Self {
         self.parts.tracing = tracing;
+        self
+    }
+
+    /// Counts what the app does, in [`Metrics`](crate::Metrics) or by the
+    /// [recorder](crate::GlobalRecorder) that the program has installed (feature `metrics`). Nothing that
+    /// clients send becomes a value of an attribute, so their number is fixed.
+    ///
+    /// | name | kind | attributes |
+    /// |---|---|---|
+    /// | `http.server.request.duration` | histogram, seconds | `http.request.method`, `http.route`, `http.response.status_code`, `error.type`, `url.scheme`, `network.protocol.version` |
+    /// | `http.server.request.body.size`, `http.server.response.body.size` | histograms, bytes | the same |
+    /// | `http.server.active_requests` | gauge | `http.request.method`, `url.scheme` |
+    /// | `policy.refusals` | counter | `policy.code`, `http.route` |
+    /// | `policy.cors.preflights` | counter | `policy.outcome`: `granted`, `refused` |
+    /// | `policy.logins` | counter | `policy.credential`: `session`, `token` |
+    /// | `policy.session.renewals` | counter | |
+    /// | `policy.session.count` | gauge | |
+    /// | `policy.token.refreshes` | counter | `policy.outcome`: `granted`, `repeated`, `reused`, `refused` |
+    /// | `policy.revocations` | counter | `policy.object`: `session`, `sessions_of_user`, `all_sessions`, `token`, `tokens_of_user`, `all_tokens` |
+    /// | `policy.rate.requests` | counter | `policy.outcome`: `granted`, `refused` |
+    /// | `policy.rate.utilization` | gauge, 0 to 1 | |
+    /// | `policy.store.call.duration` | histogram, seconds | `policy.store`: `postgres`, `redis`; `error.type` |
+    /// | `policy.store.circuit.open` | gauge, 0 or 1 | `policy.store` |
+    /// | `policy.reloads` | counter | `policy.object`: `certificate`, `token_keys`, `origins`; `policy.outcome`: `applied`, `kept` |
+    /// | `policy.events` | counter | `policy.code`: that of an event in the log |
+    /// | `policy.server.connections` | counter | `network.protocol.version`: `1`, `2`, `3` |
+    /// | `policy.server.connections.open` | gauge | the same |
+    /// | `policy.server.requests.abandoned` | counter | |
+    /// | `policy.tls.handshake.failures` | counter | |
+    ///
+    /// - A request counts once, when its response is complete, or when its client is gone: then it has no
+    ///   status, and `error.type` is `abandoned`. One that a [layer](Self::layer) around the app answers
+    ///   itself is not counted.
+    /// - `http.route` is the path template, and absent without a route. An unknown method is `_OTHER`.
+    /// - `error.type` of a 5xx is the code of its problem, `_OTHER` for codes that are not in the
+    ///   catalogue, and the status itself where there is none. `policy.code` is `_OTHER` for these codes
+    ///   as well.
+    /// - The size of a request is what it states; bodies without content are not recorded.
+    /// - What sessions, tokens, stores and the log count is counted for the whole process.
+    ///
+    /// ```
+    /// use policy_server::{Metrics, prelude::*};
+    ///
+    /// let metrics = Metrics::new();
+    /// let app = App::new(())
+    ///     .metrics(&metrics)
+    ///     .mount("/metrics", Mount::metrics(&metrics).public());
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    /// # runtime.block_on(async {
+    /// let response = app.test().get("/metrics").send().await;
+    /// assert!(response.text().contains("# TYPE http_server_active_requests gauge"));
+    /// # });
+    /// ```
+    #[cfg(feature = "metrics")]
+    pub fn metrics(mut self, target: impl Into<MetricsTarget>) -> Self {
+        self.parts.metrics = Some(target.into());
         self
     }
 

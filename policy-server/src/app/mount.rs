@@ -9,6 +9,8 @@ use policy_core::method::EVERY;
 use crate::app::files::Files;
 #[cfg(feature = "openapi")]
 use crate::app::openapi::ServedDocument;
+#[cfg(feature = "metrics")]
+use crate::observe::metrics::{Metrics, service};
 use crate::{
     app::{
         access::{Access, access_methods},
@@ -56,7 +58,10 @@ use crate::{
 #[must_use = "a mount does nothing outside of an app"]
 pub struct Mount {
     pub(crate) service: SharedService,
-    #[cfg_attr(not(feature = "manifest"), expect(dead_code, reason = "for manifests"))]
+    #[cfg_attr(
+        not(any(feature = "manifest", feature = "metrics")),
+        expect(dead_code, reason = "for manifests and notices")
+    )]
     pub(crate) served_by: ServedBy,
     pub(crate) converts_problems: bool,
     pub(crate) methods: Vec<Method>,
@@ -77,12 +82,30 @@ pub(crate) enum ServedBy {
     /// The OpenAPI document of the app.
     #[cfg(feature = "openapi")]
     OpenApi(ServedDocument),
+    #[cfg(feature = "metrics")]
+    Metrics,
 }
 
 impl Mount {
     /// Mounts a service for GET and HEAD.
     pub fn new<S: HttpService>(service: S) -> Self {
         Self::of(SharedService::new(service), ServedBy::Service(type_name::<S>()))
+    }
+
+    /// The text of these [metrics](Metrics), for a Prometheus that calls the app by its public origin
+    /// and has a credential (feature `metrics`). If it is public, the start has a notice
+    /// (`app.metrics-public`).
+    ///
+    /// ```
+    /// use policy_server::{AuthRequirement, Metrics, prelude::*};
+    ///
+    /// let metrics = Metrics::new();
+    /// let scraped = Mount::metrics(&metrics).auth(AuthRequirement::token().scopes(&["metrics"]));
+    /// let app = App::new(()).metrics(&metrics).mount("/metrics", scraped);
+    /// ```
+    #[cfg(feature = "metrics")]
+    pub fn metrics(metrics: &Metrics) -> Self {
+        Self::of(service(metrics), ServedBy::Metrics)
     }
 
     pub(crate) fn of(service: SharedService, served_by: ServedBy) -> Self {

@@ -6,6 +6,8 @@ use std::{sync::Arc, time::Duration};
 use tokio::runtime::Handle;
 
 use super::AuthService;
+#[cfg(feature = "metrics")]
+use crate::base::count::{Count, count};
 use crate::{
     auth::session::SessionService,
     base::{event::log, task::BackgroundTask, timers},
@@ -82,6 +84,10 @@ async fn purge(sessions: Arc<SessionService>) {
                     break;
                 }
             }
+        }
+        #[cfg(feature = "metrics")]
+        if let Ok(Some(alive)) = sessions.store().count(clock.steady()).await {
+            count(Count::Sessions(alive));
         }
     }
 }

@@ -183,12 +183,16 @@ impl<'a> Builder<'a> {
     pub(super) fn add(
         &mut self,
         location: &str,
-        route: CompiledRoute,
+        #[cfg_attr(not(feature = "metrics"), expect(unused_mut, reason = "for metrics"))] mut route: CompiledRoute,
         paths: impl IntoIterator<Item = String>,
         by_credentials: &'static [&'static str],
         name: impl Fn(&str) -> String,
     ) {
         let index = self.routes.len();
+        #[cfg(feature = "metrics")]
+        {
+            route.index = index;
+        }
         let sharing =
             Sharing { cors: route.rules.cors.clone(), by_credentials: by_credentials.to_vec() };
         let added = paths.into_iter().try_for_each(|path| {

@@ -25,6 +25,8 @@ use policy_core::{Rule, head::OwnOrigin, headers::HeadersPolicy, route::Facet};
 
 #[cfg(feature = "manifest")]
 use crate::observe::decision_record::Decisions;
+#[cfg(feature = "metrics")]
+use crate::observe::metrics::{Meter, MetricsTarget, Target};
 use crate::{
     app::AppParts,
     auth::{AuthService, revocation_events::RevocationBus, tokens::TokenSettings},
@@ -160,10 +162,22 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         });
         compiled.ok().map(Arc::new)
     });
+    #[cfg(feature = "metrics")]
+    if let Some(MetricsTarget(Target::Own(metrics))) = &app.metrics {
+        let invalid = metrics.invalid_labels();
+        problems.extend(
+            invalid.map(|name| StartProblem::new(Rule::MetricsLabel, "App::metrics", name)),
+        );
+    }
     if !problems.is_empty() {
         return Err(Error::Start(problems));
     }
 
+    #[cfg(feature = "metrics")]
+    let meter = app.metrics.map(|MetricsTarget(target)| {
+        let paths = routes.iter().map(|route| Arc::clone(route.path()));
+        Arc::new(Meter::new(&target, paths))
+    });
     let observing = Observing::new(app.request_ids, app.access_log);
     #[cfg(feature = "manifest")]
     let observing = observing.with_policies(decisions, candidate);
@@ -184,6 +198,8 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         readiness,
         observing,
         tracing: app.tracing,
+        #[cfg(feature = "metrics")]
+        meter,
         auth: Arc::new(auth),
         proxies,
         tunnel,

@@ -17,6 +17,8 @@ use super::{
     handlers::wrapped,
     route_policy::CompiledLevel,
 };
+#[cfg(feature = "metrics")]
+use crate::{app::mount::ServedBy, base::error::StartProblem};
 #[cfg(feature = "gateway")]
 use crate::{app::proxy::ReverseProxy, gateway::proxy::Gateway};
 use crate::{
@@ -72,6 +74,8 @@ struct Resolved {
 
 impl Builder<'_> {
     pub(super) fn mounted(&mut self, prefix: &str, mount: Mount, outer: &Outer<'_>) {
+        #[cfg(feature = "metrics")]
+        let is_metrics = matches!(mount.served_by, ServedBy::Metrics);
         let Mount { service, methods, strips_prefix, paths, access, policies, .. } = mount;
         let prefix = format!("{}{prefix}", outer.prefix);
         let segments = prefix.matches('/').count();
@@ -84,7 +88,13 @@ impl Builder<'_> {
             target: Target::Service(service),
             stated: Stated { policies, access, extracts: true },
         };
+        #[cfg(feature = "metrics")]
+        let location = format!("mount {}", mounted.prefix);
         self.mount(mounted, outer);
+        #[cfg(feature = "metrics")]
+        if is_metrics && self.routes.last().is_some_and(|it| it.auth.auth == AuthPolicy::Public) {
+            self.notices.push(StartProblem::without_value(Rule::MetricsPublic, location));
+        }
     }
 
     #[cfg(feature = "gateway")]

@@ -173,6 +173,12 @@ impl Opened {
                 self.guard.background_tasks.push(BackgroundTask::spawn(&runtime, following));
             }
         }
+        #[cfg(feature = "metrics")]
+        if let (Some(meter), Ok(runtime)) = (&self.assembled.meter, Handle::try_current()) {
+            let following =
+                Arc::clone(meter).follow_rates(self.assembled.rates(), self.guard.clock.clone());
+            self.guard.background_tasks.push(BackgroundTask::spawn(&runtime, following));
+        }
         let auth = Arc::new(self.guard);
         self.assembled.readiness.watch(Arc::clone(&auth), self.origins);
         self.assembled.auth = auth;

@@ -16,6 +16,8 @@ use crate::{
     observe::{health::Readiness, observation::Observing, traces::Tracing},
     route::compiled_policy::CompiledRoutePolicy,
 };
+#[cfg(feature = "metrics")]
+use crate::{observe::metrics::Meter, route::limits::RateLimit};
 
 /// An app that passed every check.
 pub(crate) struct CompiledApp {
@@ -37,6 +39,8 @@ pub(crate) struct CompiledApp {
     pub(crate) readiness: Readiness,
     pub(crate) observing: Observing,
     pub(crate) tracing: Tracing,
+    #[cfg(feature = "metrics")]
+    pub(crate) meter: Option<Arc<Meter>>,
     pub(crate) auth: Arc<AuthService>,
     pub(crate) proxies: Option<CompiledProxies>,
     /// What is odd about its files.
@@ -51,6 +55,9 @@ pub(crate) struct CompiledApp {
 /// One route of an app that passed every check.
 pub(crate) struct CompiledRoute {
     pub(crate) info: Arc<RouteInfo>,
+    /// Its index among the routes of the app; no index for other targets.
+    #[cfg(feature = "metrics")]
+    pub(crate) index: usize,
     pub(crate) methods: Vec<Method>,
     pub(crate) rules: Arc<CompiledRoutePolicy>,
     /// The level that declared the CORS policy in `rules`: route, group or app.
@@ -85,6 +92,15 @@ pub(crate) enum Target {
 impl CompiledApp {
     pub(crate) fn route(&self, index: usize) -> Option<&Arc<CompiledRoute>> {
         self.routes.get(index)
+    }
+
+    /// The rates of all routes, each once.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn rates(&self) -> Vec<Arc<RateLimit>> {
+        let mut rates: Vec<_> = self.routes.iter().filter_map(|it| it.rules.rate.clone()).collect();
+        rates.sort_by_key(|rate| Arc::as_ptr(rate).addr());
+        rates.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        rates
     }
 
     pub(crate) fn routes(&self) -> &[Arc<CompiledRoute>] {
@@ -125,6 +141,8 @@ impl CompiledRoute {
     ) -> Self {
         Self {
             info,
+            #[cfg(feature = "metrics")]
+            index: usize::MAX,
             methods: Vec::new(),
             rules,
             level: None,

@@ -36,6 +36,8 @@ use super::{
 };
 #[cfg(feature = "gateway")]
 use crate::gateway::tunnel;
+#[cfg(feature = "metrics")]
+use crate::observe::metrics::Measured;
 use crate::{
     auth::{Denied, LastCredential, RequestAuth, websocket_protocol},
     base::{message_body::MessageBody, problem::Problem},
@@ -105,6 +107,11 @@ where
     if *head.method == Method::CONNECT {
         head.protocol = request.extensions().get::<Protocol>().map(Protocol::as_str);
     }
+    #[cfg(feature = "metrics")]
+    let measured = app.meter.as_ref().map(|meter| {
+        let size = request.body().size_hint().exact();
+        Measured::begin(meter, &head, request.headers(), size)
+    });
     let id = observation.as_ref().and_then(|observation| observation.id());
     let route = || traced_route(app, &head).filter(|_| path.is_ok());
     let span = span::begin(&head, &client, id, &app.tracing, route);
@@ -129,9 +136,12 @@ where
     };
     let Admitted { route, values, mut policy, mut auth } = match gates::check_head(&received) {
         ControlFlow::Continue(admitted) => admitted,
-        ControlFlow::Break(response) => {
-            span::responded(&span, &response);
-            return ResponseFuture::ready(response);
+        ControlFlow::Break(ended) => {
+            span::responded(&span, &ended.response);
+            let future = ResponseFuture::ready(ended.response);
+            #[cfg(feature = "metrics")]
+            let future = future.measured(measured, ended.route);
+            return future;
         }
     };
     if let Some(observation) = &mut observation
@@ -148,7 +158,10 @@ where
     }
     if let Err(error) = policy.draw_nonce(&app.random, &mut parts.extensions) {
         let response = Problem::internal(error).into_response();
-        return ResponseFuture::ready(policy.apply(response, ResponseFacts::default()));
+        let future = ResponseFuture::ready(policy.apply(response, ResponseFacts::default()));
+        #[cfg(feature = "metrics")]
+        let future = future.measured(measured, route.index);
+        return future;
     }
     #[cfg(feature = "gateway")]
     if matches!(route.target, Target::Tunnel(_)) {
@@ -177,7 +190,10 @@ where
         let has_callback = route.rules.jsonp.is_some();
         observation.admitted(&route.auth, route.description(), has_callback, auth.as_ref());
     }
-    ResponseFuture::begun(begun, policy, auth, progress, route.rules.timeout, &span)
+    let future = ResponseFuture::begun(begun, policy, auth, progress, route.rules.timeout, &span);
+    #[cfg(feature = "metrics")]
+    let future = future.measured(measured, route.index);
+    future
 }
 
 /// The route that the span of a request names: a request that the gates refuse has one, too, and so

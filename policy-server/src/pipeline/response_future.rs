@@ -19,6 +19,8 @@ use tokio::runtime::Handle;
 use tracing::Span;
 
 use super::{dispatch::Started, gates::body::BodyProgress, respond::ResponsePolicy};
+#[cfg(feature = "metrics")]
+use crate::observe::metrics::Measured;
 use crate::{
     auth::{Commit, RequestAuth, Settled, session::HandlerOutcome},
     base::{
@@ -107,6 +109,24 @@ impl ResponseFuture {
         }
     }
 
+    /// Measures the request by the metrics of the app, if it has any: a response that is ready at once,
+    /// and the others when they are.
+    #[cfg(feature = "metrics")]
+    #[inline(always)]
+    pub(crate) fn measured(mut self, measured: Option<Measured>, route: usize) -> Self {
+        if let Some(mut measured) = measured {
+            measured.routed(route);
+            match &mut self.0 {
+                Stage::Ready(response) => {
+                    *response = response.take().map(|response| measured.answered(response));
+                }
+                Stage::Running(running) => running.measured = Some(measured),
+                Stage::Layered(_) | Stage::Observed(_) => (),
+            }
+        }
+        self
+    }
+
     pub(crate) fn observed(self, observation: Observation) -> Self {
         Self(Stage::Observed(Box::new((self, Some(observation)))))
     }
@@ -151,6 +171,8 @@ struct Running {
     /// Whether the timer is set: when the handler first waits, since most handlers never do.
     has_deadline: bool,
     span: Span,
+    #[cfg(feature = "metrics")]
+    measured: Option<Measured>,
 }
 
 /// How far a request got without waiting.
@@ -248,6 +270,8 @@ impl Running {
             timer: KeptTimer::default(),
             has_deadline: false,
             span,
+            #[cfg(feature = "metrics")]
+            measured: None,
         }
     }
 
@@ -259,7 +283,7 @@ impl Running {
             self.stage = Work::Done;
             match settle(self.auth.take(), done) {
                 Settled::Ready(response, facts) => {
-                    return Poll::Ready(finished(self.policy.take(), response, facts, &span));
+                    return Poll::Ready(self.finish(response, facts));
                 }
                 Settled::Later(commit) => self.stage = Work::Committing(commit),
             }
@@ -271,7 +295,17 @@ impl Running {
                 Err(panic) => (panicked(&*panic), ResponseFacts::default()),
             };
         self.stage = Work::Done;
-        Poll::Ready(finished(self.policy.take(), response, facts, &span))
+        Poll::Ready(self.finish(response, facts))
+    }
+
+    fn finish(&mut self, response: Response, facts: ResponseFacts) -> Response {
+        let response = finished(self.policy.take(), response, facts, &self.span);
+        #[cfg(feature = "metrics")]
+        let response = match self.measured.take() {
+            Some(measured) => measured.answered(response),
+            None => response,
+        };
+        response
     }
 
     /// The response of the target, or an error response after a panic or the deadline.

@@ -52,6 +52,12 @@ impl RateLimit {
         Self { shared: Some(shared), ..self }
     }
 
+    /// How full its table is, from 0 to 1.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn utilization(&self) -> f64 {
+        self.table.utilization(self.clock.monotonic())
+    }
+
     pub(crate) fn is_shared(&self) -> bool {
         self.shared.is_some()
     }

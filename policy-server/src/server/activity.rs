@@ -10,7 +10,13 @@ use std::{
 };
 
 use super::unsent::{Unsent, UnsentBudget};
-use crate::{base::kept_timer::KeptTimer, route::limits::Permit};
+use crate::{
+    base::{
+        count::{Count, count},
+        kept_timer::KeptTimer,
+    },
+    route::limits::Permit,
+};
 
 /// A connection with this many more cancelled than completed requests is closed. The number of
 /// concurrent requests is limited by the streams; this limits how fast they come and go: each may
@@ -137,6 +143,7 @@ impl Activity {
 
     /// The client cancelled a request.
     pub(super) fn gave_up(&self) {
+        count(Count::Abandoned);
         self.given_up.fetch_add(1, Relaxed);
     }
 

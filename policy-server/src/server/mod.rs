@@ -207,7 +207,7 @@ impl Server {
         let roles = self.listeners.iter().map(|(_, role)| role);
         let certificates = roles.filter_map(|role| match role {
             Role::Tls { certificates, .. } => Some(Arc::clone(certificates)),
-            Role::Plain | Role::Redirect(_) => None,
+            _ => None,
         });
         certificates.map(Certificates::keep_fresh).collect()
     }

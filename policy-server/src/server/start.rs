@@ -23,6 +23,8 @@ use super::{
 use super::{redirect::Redirect, tls::Certificates};
 #[cfg(feature = "tls")]
 use crate::app::tls::Tls;
+#[cfg(feature = "metrics")]
+use crate::observe::metrics::{Metrics, MetricsTarget, Target};
 use crate::{
     app::AppParts,
     app::settings::ServerSettings,
@@ -53,6 +55,13 @@ impl Server {
         };
         #[cfg(not(feature = "tls"))]
         let listeners = start.plain(address).await;
+        #[cfg(feature = "metrics")]
+        let listeners = match &app.metrics {
+            Some(MetricsTarget(Target::Own(metrics))) => {
+                start.with_metrics(metrics, listeners).await
+            }
+            _ => listeners,
+        };
         #[cfg(feature = "http3")]
         let http3 = start.http3.take();
         let Start { mut problems, notices, .. } = start;
@@ -168,6 +177,23 @@ impl Start {
             self.problem(Rule::PlainCredentials, &named);
         }
         vec![(listener, Role::Plain)]
+    }
+
+    /// Listens for those who read the metrics, if they have an address of their own.
+    #[cfg(feature = "metrics")]
+    async fn with_metrics(&mut self, metrics: &Metrics, mut listeners: Listeners) -> Listeners {
+        let Some(address) = metrics.listener() else { return listeners };
+        match Listener::open(address.into(), Metrics::PORT, &self.settings).await {
+            Ok(listener) => {
+                if !listener.address.is_of_this_machine() {
+                    let notice = StartProblem::new(Rule::MetricsPublic, "listener", address);
+                    self.notices.push(notice);
+                }
+                listeners.push((listener, Role::Metrics(metrics.clone())));
+            }
+            Err(problem) => self.problems.push(problem),
+        }
+        listeners
     }
 
     #[cfg(feature = "tls")]

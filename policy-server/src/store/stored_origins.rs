@@ -16,7 +16,13 @@ use policy_core::{
 use tokio::sync::Mutex;
 
 use super::{News, StoreError, StoredValue, ValueStore, news::Hints};
-use crate::base::{clock::Clock, error::StartProblem, event::log, problem::Problem};
+use crate::base::{
+    clock::Clock,
+    count::{Count, count},
+    error::StartProblem,
+    event::log,
+    problem::Problem,
+};
 
 /// How often the store is polled for changes.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -250,6 +256,7 @@ impl StoredOrigins {
         (state.version, state.seen) = (version, value);
         let applied = self.0.list.replace(origins);
         self.0.is_refused.store(applied.is_err(), Ordering::Release);
+        count(Count::Reload { of: "origins", is_applied: applied.is_ok() });
         applied
     }
 
@@ -338,6 +345,7 @@ impl StoredOrigins {
             Err(error) => {
                 (state.version, state.seen) = (stored.version, stored.value);
                 self.0.is_refused.store(true, Ordering::Release);
+                count(Count::Reload { of: "origins", is_applied: false });
                 Err(error)
             }
         };

@@ -16,9 +16,14 @@ use super::{
 };
 use crate::{
     auth::{revocation_events::RevocationEvent, store_era::EndedSessions},
-    base::event::log,
+    base::{
+        count::{Count, count},
+        event::log,
+    },
     store::{Cas, CreateSession, Created, RotateSession, TouchSession, UpdateSession},
 };
+
+const LOGIN: Count = Count::Login("session");
 
 /// How often a commit is tried before the session is reported as busy.
 const TRIES: usize = 3;
@@ -165,6 +170,7 @@ impl RequestSession {
                     );
                     match rotated.await? {
                         Cas::Done { evicted, .. } => {
+                            count(if draft.is_login() { LOGIN } else { Count::Renewal });
                             let replaced = (old.handle != record.handle).then_some(old.handle);
                             let evicted = evicted.into_iter();
                             self.ended(record.user(), evicted).await?;
@@ -201,6 +207,9 @@ impl RequestSession {
         let request = CreateSession::new(key, record.clone(), now).limit(limit).began(began);
         match service.store.create(request).await? {
             Created::Done { evicted } => {
+                if draft.is_login() {
+                    count(LOGIN);
+                }
                 self.ended(record.user(), evicted).await?;
                 Ok(Some(Cookie::Set(id, Arc::new(record))))
             }

@@ -18,6 +18,7 @@ use tokio::task::spawn_blocking;
 use super::key_file::{self, FileDigest, KeyFileError, KeyFileReason};
 use crate::base::{
     clock::{Clock, Random},
+    count::{Count, count},
     error::{Error, StartProblem},
     event::log,
 };
@@ -221,6 +222,7 @@ impl TokenKeys {
         *seen = digest;
         let changed = file.and_then(|file| self.take(path, file.keys, &file.revoked));
         let path = path.display();
+        count(Count::Reload { of: "token_keys", is_applied: changed.is_ok() });
         match changed {
             Ok(()) => log!(TokenKeysReplaced, %path),
             Err(error) => log!(TokenKeysKept, %path, %error),

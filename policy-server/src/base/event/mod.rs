@@ -8,7 +8,7 @@ pub(crate) mod terminal;
 use policy_core::{CodePage, EventLevel};
 use tracing::field::{DisplayValue, display};
 
-/// Logs an event with its code, its text and these fields; `text: value` is appended to the text.
+/// Logs and counts an event with its code, its text and these fields; `text: value` is appended to the text.
 macro_rules! log {
     ($event:ident, text: $text:expr $(,)?) => {
         $crate::base::event::log!(@ $event, {}, "{}: {}", ::policy_core::Event::$event.message(), $text)
@@ -21,6 +21,7 @@ macro_rules! log {
     (@ $event:ident, { $($field:tt)* }, $($text:tt)+) => {{
         const LEVEL: ::tracing::Level =
             $crate::base::event::level(::policy_core::Event::$event.level());
+        $crate::base::count::count($crate::base::count::Count::Event(::policy_core::Event::$event));
         $crate::base::event::terminal::emit(|| ::tracing::event!(
             LEVEL,
             {

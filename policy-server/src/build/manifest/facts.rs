@@ -117,6 +117,12 @@ fn served_by(served_by: &ServedBy) -> TargetFacts {
             facts.service = Some("OpenAPI document".to_owned());
             facts
         }
+        #[cfg(feature = "metrics")]
+        ServedBy::Metrics => {
+            let mut facts = TargetFacts::default();
+            facts.service = Some("Metrics".to_owned());
+            facts
+        }
         #[cfg(feature = "files")]
         ServedBy::Files(files) => {
             let mut facts = TargetFacts::default();

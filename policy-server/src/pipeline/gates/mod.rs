@@ -27,6 +27,8 @@ use std::{ops::ControlFlow, sync::Arc};
 
 use axum_core::{body::Body, response::Response};
 use http::{Request, request::Parts};
+#[cfg(feature = "metrics")]
+use policy_core::gates::PolicyOf;
 use policy_core::{
     auth::{AuthPolicy, Requirement},
     gates::{self, Gate, RequestView, Rights, Sender},
@@ -52,13 +54,32 @@ pub(crate) struct Admitted {
     pub(crate) auth: Option<Arc<RequestAuth>>,
 }
 
+/// The response to a request that ended at a gate of its head.
+pub(crate) struct Ended {
+    pub(crate) response: Response,
+    /// The index of its route, if it has one.
+    #[cfg(feature = "metrics")]
+    pub(crate) route: usize,
+}
+
 /// Runs gates 1 to 6, and gate 11 for a declared length.
-pub(crate) fn check_head(request: &RequestHead<'_>) -> ControlFlow<Response, Admitted> {
+pub(crate) fn check_head(request: &RequestHead<'_>) -> ControlFlow<Ended, Admitted> {
     let RequestHead { app, head, headers, path, .. } = *request;
     let view = RequestView { head, headers, path };
     let admitted = match gates::check_head(request, &view, &mut ()) {
         ControlFlow::Continue(admitted) => admitted,
-        ControlFlow::Break(end) => return ControlFlow::Break(head::respond(request, end)),
+        ControlFlow::Break(end) => {
+            #[cfg(feature = "metrics")]
+            let route = match end.policy {
+                PolicyOf::Route(SharedRoute(route)) => route.index,
+                PolicyOf::NoRoute | PolicyOf::NotFound => usize::MAX,
+            };
+            return ControlFlow::Break(Ended {
+                response: head::respond(request, end),
+                #[cfg(feature = "metrics")]
+                route,
+            });
+        }
     };
     let gates::Admitted { route: SharedRoute(route), values, grant, rate } = admitted;
     let checks_anonymous = || route.auth.checks_anonymous && !is_safe(head.method.as_str());

@@ -23,6 +23,7 @@ use crate::{
     auth::AuthService,
     base::{
         clock::{Random, RandomError},
+        count::{Count, count},
         problem::{self, Problem},
     },
     handler::{RouteInfo, extract::MatchedRoute},
@@ -149,7 +150,8 @@ impl ResponsePolicy {
 
     /// States the remaining quota of a rate.
     pub(crate) fn note_rate(&mut self, rate: Option<Result<Granted, Refused>>) {
-        if rate.is_some() {
+        if let Some(decision) = &rate {
+            count(Count::Rate { is_granted: decision.is_ok() });
             self.taken.rate = rate;
         }
     }

@@ -14,6 +14,17 @@ pub(in crate::server) enum Protocol {
     Http2,
 }
 
+#[cfg(feature = "metrics")]
+impl Protocol {
+    /// The version of its first request, if that is not HTTP/1.0.
+    pub(super) fn version(self) -> http::Version {
+        match self {
+            Self::Http1 => http::Version::HTTP_11,
+            Self::Http2 => http::Version::HTTP_2,
+        }
+    }
+}
+
 /// Chooses the protocol by the first bytes. They stay unread, unless they are only the beginning of
 /// the preface: readiness for more can be awaited only once they are read.
 pub(super) async fn by_first_bytes(mut stream: Stream) -> Option<(Stream, Protocol)> {

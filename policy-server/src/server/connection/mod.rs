@@ -63,6 +63,8 @@ pub(super) async fn serve_connection(
         () = shutdown.ends_unused() => None,
     };
     let Some(Established { client, socket, protocol }) = established else { return };
+    #[cfg(feature = "metrics")]
+    let _open = app.meter.as_ref().and_then(|meter| meter.connections.opened(protocol.version()));
     let peer = Peer { address, client, is_tls: socket.is_tls() };
     let activity = Arc::new(Activity::new(&unsent));
     let service = ConnectionService {

@@ -22,6 +22,8 @@ use hyper::{
 };
 use tokio::sync::mpsc;
 
+#[cfg(feature = "metrics")]
+use crate::observe::metrics;
 use crate::{
     auth::{LastCredential, end_with_service},
     base::body::{BodyObserver, ObservedBody, Polled},
@@ -76,6 +78,8 @@ impl Service<Request<Incoming>> for ConnectionService {
         let mut response = match &*self.role {
             #[cfg(feature = "tls")]
             Role::Redirect(redirect) => ResponseFuture::ready(redirect.response(&request)),
+            #[cfg(feature = "metrics")]
+            Role::Metrics(metrics) => ResponseFuture::ready(metrics::response(metrics, &request)),
             _ => self.app.respond(request, Some(self.peer), Some(&self.last), first_poll),
         };
         if let Some(timer) = response.timer() {

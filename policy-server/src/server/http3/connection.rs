@@ -11,6 +11,8 @@ use std::{
 
 use bytes::Bytes;
 use h3::error::Code;
+#[cfg(feature = "metrics")]
+use http::Version;
 use tokio::{sync::OwnedSemaphorePermit, task::JoinSet, time::timeout};
 
 use super::{
@@ -19,6 +21,7 @@ use super::{
 };
 use crate::{
     auth::LastCredential,
+    base::count::{Count, count},
     server::{Serving, activity::Activity, connection::Timer, shutdown::Phase},
 };
 
@@ -51,7 +54,7 @@ pub(super) async fn serve(
 ) {
     // A returning client may send requests in its first packets.
     let Ok(Ok((quic, confirmed))) = incoming.accept().map(quinn::Connecting::into_0rtt) else {
-        return;
+        return count(Count::HandshakeFailed);
     };
     let settings = serving.service.app().settings.clone();
     let transport = Transport::new(quic.clone(), settings.header_limit);
@@ -63,6 +66,10 @@ pub(super) async fn serve(
         quic.close(code(Code::H3_NO_ERROR), b"");
         return;
     };
+    #[cfg(feature = "metrics")]
+    let meter = serving.service.app().meter.clone();
+    #[cfg(feature = "metrics")]
+    let _open = meter.and_then(|meter| meter.connections.opened(Version::HTTP_3));
     let activity = Arc::new(Activity::new(&serving.unsent));
     let mut timer = Timer::new(&settings, None);
     let shutdown = serving.shutdown.clone();
@@ -110,6 +117,7 @@ pub(super) async fn serve(
             in_time = &mut confirmed, if handshake.is_some() => {
                 handshake = None;
                 if in_time.is_err() {
+                    count(Count::HandshakeFailed);
                     break;
                 }
             }

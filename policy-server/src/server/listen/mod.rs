@@ -32,6 +32,8 @@ use super::threads;
 use super::{Serving, connection::serve_connection, shutdown::Phase, stream::Stream};
 #[cfg(feature = "tls")]
 use super::{redirect::Redirect, tls::Certificates};
+#[cfg(feature = "metrics")]
+use crate::observe::metrics::Metrics;
 use crate::{
     app::settings::ServerSettings,
     base::{error::StartProblem, event::log},
@@ -67,6 +69,9 @@ pub(super) enum Role {
     /// Redirects every request to `https`.
     #[cfg(feature = "tls")]
     Redirect(Redirect),
+    /// Serves the metrics.
+    #[cfg(feature = "metrics")]
+    Metrics(Metrics),
 }
 
 impl Role {
@@ -95,7 +100,7 @@ impl Role {
     pub(super) fn alternative(&self) -> Option<&HeaderValue> {
         match self {
             Self::Tls { alternative, .. } => alternative.as_ref(),
-            Self::Plain | Self::Redirect(_) => None,
+            _ => None,
         }
     }
 
@@ -118,6 +123,8 @@ impl Role {
             Self::Redirect(redirect) => {
                 format!("redirecting {} to {}", with("http"), redirect.target())
             }
+            #[cfg(feature = "metrics")]
+            Self::Metrics(_) => format!("metrics at {}/metrics", with("http")),
         }
     }
 }

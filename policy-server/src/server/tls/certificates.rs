@@ -26,6 +26,7 @@ use super::{
 };
 use crate::app::tls::Source;
 use crate::base::{
+    count::{Count, count},
     error::StartProblem,
     event::{log, terminal::emit},
     timers,
@@ -154,6 +155,7 @@ impl Certificates {
                 self.in_use.store(digest, Ordering::Relaxed);
                 self.reported.store(0, Ordering::Relaxed);
                 log!(CertificateReplaced);
+                count(Count::Reload { of: "certificate", is_applied: true });
                 for notice in notices {
                     emit(|| tracing::warn!(code = notice.code(), "{notice}"));
                 }
@@ -165,6 +167,7 @@ impl Certificates {
                 if self.reported.swap(report, Ordering::Relaxed) == report {
                     return;
                 }
+                count(Count::Reload { of: "certificate", is_applied: false });
                 for problem in problems {
                     log!(CertificateKept, text: problem);
                 }

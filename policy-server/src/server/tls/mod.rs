@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use tokio_rustls::TlsAcceptor;
 
 use super::{connection::Protocol, socket::Socket, stream::Stream};
-use crate::app::tls::Source;
+use crate::{
+    app::tls::Source,
+    base::count::{Count, count},
+};
 
 pub(super) use certificates::Certificates;
 
@@ -50,6 +53,7 @@ pub(super) async fn handshake(
         }
         Err(error) => {
             tracing::debug!(%error, "handshake failed");
+            count(Count::HandshakeFailed);
             None
         }
     }

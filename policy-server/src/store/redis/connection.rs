@@ -169,7 +169,7 @@ impl Database {
     pub(super) fn new(address: Address) -> Self {
         Self {
             address: Arc::new(address),
-            circuit: Circuit::default(),
+            circuit: Circuit::of("redis"),
             connection: Connection::default(),
             confirmed: Connection::default(),
             last: ArcSwapOption::empty(),

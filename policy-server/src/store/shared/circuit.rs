@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::base::event::log;
+use crate::base::{
+    count::{Count, count},
+    event::log,
+};
 
 /// Consecutive failures that open the circuit. A single one may be a broken connection.
 const FAILURES: u32 = 3;
@@ -22,6 +25,8 @@ const MAX_PAUSE: Duration = Duration::from_secs(2);
 /// time. The jitter keeps instances from trying at the same moment.
 #[derive(Debug, Default)]
 pub(in crate::store) struct Circuit {
+    /// The kind of the server, as a value of an attribute of metrics.
+    store: &'static str,
     /// How often the circuit opened or closed. It is open if this is odd.
     changes: AtomicU64,
     /// Consecutive failures while the circuit is closed.
@@ -39,17 +44,24 @@ struct Attempts {
 /// A call that was admitted. Its outcome counts only if the circuit has not opened or closed since: when a
 /// server goes away, all pending calls fail, some of them after it is back.
 #[derive(Debug)]
-pub(in crate::store) struct Admission(u64);
+pub(in crate::store) struct Admission {
+    changes: u64,
+    begun: Instant,
+}
 
 impl Admission {
     /// Whether other calls are refused.
     #[cfg(feature = "postgres")]
     pub(in crate::store) fn is_attempt(&self) -> bool {
-        is_open(self.0)
+        is_open(self.changes)
     }
 }
 
 impl Circuit {
+    pub(in crate::store) fn of(store: &'static str) -> Self {
+        Self { store, ..Self::default() }
+    }
+
     /// Whether calls are refused.
     pub(in crate::store) fn is_open(&self) -> bool {
         is_open(self.changes.load(Ordering::Acquire))
@@ -64,28 +76,33 @@ impl Circuit {
     fn admits_at(&self, now: Instant, random: f64) -> Option<Admission> {
         let changes = self.changes.load(Ordering::Acquire);
         if !is_open(changes) {
-            return Some(Admission(changes));
+            return Some(Admission { changes, begun: now });
         }
         let mut attempts = self.lock();
         if attempts.next.is_some_and(|next| now < next) {
             return None;
         }
         attempts.pause_from(now, random);
-        Some(Admission(changes))
+        Some(Admission { changes, begun: now })
     }
 
-    /// Records the outcome of a call; `failure` if the server failed. Logs when the server goes away and when it
+    /// Records and counts the outcome of a call; `failure` if the server failed. Logs when the server goes away and when it
     /// is back.
     pub(in crate::store) fn record(&self, admission: &Admission, failure: Option<&dyn Display>) {
+        let Self { store, .. } = *self;
+        let is_failed = failure.is_some();
+        count(Count::StoreCall { store, begun: admission.begun, is_failed });
         match failure {
             Some(error) => {
                 if self.record_failure(admission, Instant::now(), random()) {
                     log!(StoreAway, %error);
+                    count(Count::Circuit { store, is_open: true });
                 }
             }
             None => {
                 if self.record_success() {
                     log!(StoreBack);
+                    count(Count::Circuit { store, is_open: false });
                 }
             }
         }
@@ -111,7 +128,7 @@ impl Circuit {
 
     /// Records a failure. Returns whether this opened the circuit.
     fn record_failure(&self, admission: &Admission, now: Instant, random: f64) -> bool {
-        let Admission(changes) = *admission;
+        let Admission { changes, .. } = *admission;
         let mut attempts = self.lock();
         if is_open(changes) || changes != self.changes.load(Ordering::Acquire) {
             return false;

@@ -14,9 +14,23 @@ use crate::{
         CredentialError,
         tokens::{Issued, scoped},
     },
-    base::{escape::printable, event::log},
+    base::{
+        count::{Count, count},
+        escape::printable,
+        event::log,
+    },
     store::{CreateFamily, Family, Refresh, Refreshed, Revocation, TokenHash},
 };
+
+/// The outcome of a refresh, as a value of an attribute of metrics.
+fn name_of(outcome: &Refreshed) -> &'static str {
+    match outcome {
+        Refreshed::Done(_) => "granted",
+        Refreshed::Again { .. } => "repeated",
+        Refreshed::Reused(_) => "reused",
+        Refreshed::Overtaken | Refreshed::Dead | Refreshed::Unknown => "refused",
+    }
+}
 
 /// The contents of an access token besides its issuer and dates.
 #[derive(Clone, Copy, Default)]
@@ -138,6 +152,9 @@ impl TokenService {
         let request = CreateFamily::new(family, TokenHash(token.hash()), cut_offs);
         let is_granted =
             self.store.create_family(request).await.map_err(CredentialError::token_store)?;
+        if is_granted {
+            count(Count::Login("token"));
+        }
         Ok(is_granted.then_some(response))
     }
 
@@ -150,13 +167,18 @@ impl TokenService {
         let key = self.refresh_key().await.map_err(CredentialError::token_store)?;
         self.era.check().map_err(CredentialError::token_store)?;
         let token = OpaqueToken::parse(OpaqueKind::Refresh, text);
-        let token = token.ok_or(CredentialError::RefreshRefused)?;
+        let Some(token) = token else {
+            count(Count::Refresh("refused"));
+            return Err(CredentialError::RefreshRefused);
+        };
         let mut valid = key.successor(&token);
         let now = self.clock.now();
         let hashes = (TokenHash(token.hash()), TokenHash(valid.hash()));
         let request = Refresh::new(hashes.0, hashes.1, self.refresh_grace, now);
         let outcome = self.store.refresh(request.limit(self.refreshes)).await;
-        let family = match outcome.map_err(CredentialError::token_store)? {
+        let outcome = outcome.map_err(CredentialError::token_store)?;
+        count(Count::Refresh(name_of(&outcome)));
+        let family = match outcome {
             Refreshed::Done(family) => family,
             Refreshed::Again { family, steps } => {
                 // A faster tab may have used the successor already.

@@ -1,0 +1,120 @@
+//! How requests end: the statuses, and the codes of server errors, that have series of their own. They are
+//! known before the first request.
+
+use std::collections::HashMap;
+
+use http::StatusCode;
+use policy_core::Refusal;
+
+use super::names::OTHER;
+
+/// The end of a request, as an index.
+pub(super) type Outcome = usize;
+
+/// The end of a request without a response: its client is gone.
+pub(super) const NO_RESPONSE: Outcome = 0;
+
+/// The error type of a request without a response.
+const ABANDONED: &str = "abandoned";
+
+const STATUSES: usize = 600;
+
+/// All ends that have series.
+#[derive(Debug)]
+pub(super) struct Outcomes {
+    /// Status and error type, empty if there is none.
+    all: Vec<(String, String)>,
+    by_status: [u8; STATUSES],
+    /// Server errors, by status and code. A status without a code is its own error type.
+    by_code: HashMap<(u16, &'static str), Outcome>,
+}
+
+impl Outcomes {
+    pub(super) fn new() -> Self {
+        let mut outcomes =
+            Self { all: Vec::new(), by_status: [0; STATUSES], by_code: HashMap::new() };
+        outcomes.add("", ABANDONED);
+        let other = outcomes.add(OTHER, "");
+        for status in (0_u16..).zip(0..STATUSES).map(|(status, _)| status) {
+            let is_known = StatusCode::from_u16(status)
+                .is_ok_and(|status| status.canonical_reason().is_some());
+            let text = status.to_string();
+            let outcome = match status {
+                _ if !is_known => other,
+                ..500 => outcomes.add(&text, ""),
+                _ => {
+                    let unknown = outcomes.add(&text, OTHER);
+                    outcomes.by_code.insert((status, OTHER), unknown);
+                    outcomes.add(&text, &text)
+                }
+            };
+            if let (Some(of_status), Ok(outcome)) =
+                (outcomes.by_status.get_mut(usize::from(status)), u8::try_from(outcome))
+            {
+                *of_status = outcome;
+            }
+        }
+        for refusal in Refusal::ALL.iter().filter(|refusal| refusal.status() >= 500) {
+            let outcome = outcomes.add(&refusal.status().to_string(), refusal.code());
+            outcomes.by_code.insert((refusal.status(), refusal.code()), outcome);
+        }
+        outcomes
+    }
+
+    fn add(&mut self, status: &str, error: &str) -> Outcome {
+        self.all.push((status.to_owned(), error.to_owned()));
+        self.all.len() - 1
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Status and error type.
+    pub(super) fn attributes(&self, outcome: Outcome) -> (&str, &str) {
+        self.all.get(outcome).map_or((OTHER, ""), |(status, error)| (status, error))
+    }
+
+    /// The end of a request with this response, and the code of its problem.
+    pub(super) fn of(&self, status: StatusCode, code: Option<&str>) -> Outcome {
+        let number = status.as_u16();
+        if number >= 500
+            && let Some(code) = code
+        {
+            let known = |code| self.by_code.get(&(number, code)).copied();
+            if let Some(outcome) = known(code).or_else(|| known(OTHER)) {
+                return outcome;
+            }
+        }
+        // Also the end of statuses that are out of range.
+        let other = self.by_status.first().copied().unwrap_or_default();
+        let outcome = self.by_status.get(usize::from(number)).copied();
+        usize::from(outcome.unwrap_or(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_error_has_the_code_of_its_problem_as_its_type() {
+        let outcomes = Outcomes::new();
+        let of = |status, code| {
+            let status = StatusCode::from_u16(status).unwrap();
+            outcomes.attributes(outcomes.of(status, code))
+        };
+        assert_eq!(of(200, None), ("200", ""));
+        assert_eq!(of(404, Some("route.not-found")), ("404", ""));
+        assert_eq!(of(500, None), ("500", "500"));
+        assert_eq!(of(500, Some("handler.failed")), ("500", "handler.failed"));
+        assert_eq!(of(500, Some("of.my-own")), ("500", OTHER));
+        assert_eq!(of(503, Some("handler.failed")), ("503", OTHER), "the code of another status");
+        for status in [299, 499, 599, 600, 999] {
+            assert_eq!(of(status, None), (OTHER, ""), "{status}");
+            assert_eq!(of(status, Some("of.my-own")), (OTHER, ""), "{status}");
+        }
+        assert_eq!(outcomes.attributes(NO_RESPONSE), ("", ABANDONED));
+        assert!(outcomes.len() < 256, "an index is a byte");
+    }
+}

@@ -1,0 +1,137 @@
+//! What the process counts beside requests.
+
+use metrics::{Counter, Gauge, Histogram, Recorder};
+use policy_core::Event;
+
+use super::names::{self, OTHER};
+use crate::base::count::{Count, Counts};
+
+/// Handles by a value of one attribute, which are few.
+struct By<T>(Vec<(&'static str, T)>);
+
+impl<T> By<T> {
+    fn new(values: &[&'static str], handle: impl Fn(&'static str) -> T) -> Self {
+        Self(values.iter().map(|value| (*value, handle(value))).collect())
+    }
+
+    /// The handle of a value; all values are known.
+    fn of(&self, value: &str, then: impl FnOnce(&T)) {
+        if let Some((_, handle)) = self.0.iter().find(|(one, _)| *one == value) {
+            then(handle);
+        }
+    }
+}
+
+/// Handles for both outcomes of one thing.
+type Both<T> = By<[T; 2]>;
+
+pub(crate) struct Process {
+    events: Vec<Counter>,
+    logins: By<Counter>,
+    renewals: Counter,
+    sessions: Gauge,
+    revocations: By<Counter>,
+    refreshes: By<Counter>,
+    rates: By<Counter>,
+    /// The share of the fullest rate table.
+    pub(super) rate_fill: Gauge,
+    reloads: Both<Counter>,
+    /// Calls that succeeded, and those that failed.
+    store_calls: Both<Histogram>,
+    circuits: By<Gauge>,
+    handshakes: Counter,
+    abandoned: Counter,
+}
+
+/// The databases that a process may call.
+const STORES: &[&str] = &[
+    #[cfg(feature = "postgres")]
+    "postgres",
+    #[cfg(feature = "redis")]
+    "redis",
+];
+const DECISIONS: [&str; 2] = ["granted", "refused"];
+
+impl Process {
+    pub(super) fn new(to: &dyn Recorder) -> Self {
+        Self {
+            events: Event::ALL
+                .iter()
+                .map(|event| names::EVENTS.counter(to, &[(names::CODE, event.code())]))
+                .collect(),
+            logins: By::new(&["session", "token"], |credential| {
+                names::LOGINS.counter(to, &[(names::CREDENTIAL, credential)])
+            }),
+            renewals: names::RENEWALS.counter(to, &[]),
+            sessions: names::SESSIONS.gauge(to, &[]),
+            revocations: By::new(
+                &[
+                    "session",
+                    "sessions_of_user",
+                    "all_sessions",
+                    "token",
+                    "tokens_of_user",
+                    "all_tokens",
+                ],
+                |object| names::REVOCATIONS.counter(to, &[(names::OBJECT, object)]),
+            ),
+            refreshes: By::new(&["granted", "repeated", "reused", "refused"], |outcome| {
+                names::REFRESHES.counter(to, &[(names::OUTCOME, outcome)])
+            }),
+            rates: By::new(&DECISIONS, |outcome| {
+                names::RATES.counter(to, &[(names::OUTCOME, outcome)])
+            }),
+            rate_fill: names::RATE_FILL.gauge(to, &[]),
+            reloads: By::new(&["certificate", "origins", "token_keys"], |object| {
+                ["applied", "kept"].map(|outcome| {
+                    let attributes = [(names::OBJECT, object), (names::OUTCOME, outcome)];
+                    names::RELOADS.counter(to, &attributes)
+                })
+            }),
+            store_calls: By::new(STORES, |store| {
+                ["", OTHER].map(|error| {
+                    let attributes = [(names::STORE, store), (names::ERROR, error)];
+                    names::STORE_CALLS.histogram(to, &attributes)
+                })
+            }),
+            circuits: By::new(STORES, |store| names::CIRCUIT.gauge(to, &[(names::STORE, store)])),
+            handshakes: names::HANDSHAKES.counter(to, &[]),
+            abandoned: names::ABANDONED.counter(to, &[]),
+        }
+    }
+}
+
+impl Counts for Process {
+    fn count(&self, count: &Count) {
+        match *count {
+            Count::Event(event) => {
+                if let Some(counter) = self.events.get(event as usize) {
+                    counter.increment(1);
+                }
+            }
+            Count::Login(credential) => self.logins.of(credential, |all| all.increment(1)),
+            Count::Renewal => self.renewals.increment(1),
+            Count::Revocation(object) => self.revocations.of(object, |all| all.increment(1)),
+            Count::Refresh(outcome) => self.refreshes.of(outcome, |all| all.increment(1)),
+            Count::Rate { is_granted } => {
+                let [granted, refused] = DECISIONS;
+                let outcome = if is_granted { granted } else { refused };
+                self.rates.of(outcome, |all| all.increment(1));
+            }
+            Count::Reload { of, is_applied } => self.reloads.of(of, |[applied, kept]| {
+                if is_applied { applied } else { kept }.increment(1);
+            }),
+            Count::StoreCall { store, begun, is_failed } => {
+                self.store_calls.of(store, |[done, failed]| {
+                    if is_failed { failed } else { done }.record(begun.elapsed().as_secs_f64());
+                });
+            }
+            Count::Circuit { store, is_open } => {
+                self.circuits.of(store, |all| all.set(f64::from(u8::from(is_open))));
+            }
+            Count::Sessions(count) => self.sessions.set(count as f64),
+            Count::HandshakeFailed => self.handshakes.increment(1),
+            Count::Abandoned => self.abandoned.increment(1),
+        }
+    }
+}
