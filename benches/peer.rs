@@ -306,6 +306,12 @@ fn main() -> Result<(), Error> {
         } else {
             app
         };
+        #[cfg(feature = "metrics")]
+        let app = if arguments.iter().any(|argument| argument == "--metrics") {
+            app.metrics(policy_server::Metrics::new())
+        } else {
+            app
+        };
         let server = app.bind(format!("127.0.0.1:{port}")).await?;
         // On a worker's own thread, like the peers.
         match tokio::spawn(server.run()).await {

@@ -85,10 +85,10 @@ def dump_of(server, sent, folder):
     return os.path.join(folder, dump)
 
 
-def of_report_only(program, rows):
-    """What `App::report_only` adds to a request: the same program decides by one policy, and by itself as the candidate too."""
+def of_option(program, flag, without, with_it, rows):
+    """What an option adds to a request: the same program without and with it, and the names of both."""
     found = []
-    for name, flags in (("one policy", []), ("and a candidate", ["--report-only"])):
+    for name, flags in ((without, []), (with_it, [flag])):
         server = Server("policy", {"policy": program})
         server.flags = flags
         counts = of_server(server, rows)
@@ -97,7 +97,7 @@ def of_report_only(program, rows):
         print("\nInstructions per request" + ", with the header fields of a browser" * is_browser + ":\n")
         names = dict.fromkeys(one["server"] for one in found)
         cells = lambda name: [number(one["instructions"], 0) for one in found if (one["server"], one["browser"]) == (name, is_browser)]
-        print(table(["decides by", *rows], ([name, *cells(name)] for name in names)), flush=True)
+        print(table(["server", *rows], ([name, *cells(name)] for name in names)), flush=True)
     return found
 
 

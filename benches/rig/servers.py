@@ -42,9 +42,9 @@ def build_server(program):
     return build("--manifest-path", PEERS, "--target-dir", os.path.join(TARGET, "peers"), "--package", program + "-peer")
 
 
-def build_report_only():
-    """The program of mode `report-only`: by itself, since the others have no manifests in them."""
-    return build("--package", "policy-benches", "--bin", "peer", "--features", "http2,per_core,report_only")
+def build_with(feature):
+    """The program of mode `report-only` or `metrics`: by itself, since the others have no such code in them."""
+    return build("--package", "policy-benches", "--bin", "peer", "--features", "http2,per_core," + feature)
 
 
 def build_held(program):

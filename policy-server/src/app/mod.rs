@@ -582,7 +582,7 @@ impl<S> App<S> {
     /// | `policy.session.renewals` | counter | |
     /// | `policy.session.count` | gauge | |
     /// | `policy.token.refreshes` | counter | `policy.outcome`: `granted`, `repeated`, `reused`, `refused` |
-    /// | `policy.revocations` | counter | `policy.object`: `session`, `sessions_of_user`, `all_sessions`, `token`, `tokens_of_user`, `all_tokens` |
+    /// | `policy.revocations` | counter | `policy.object`: `session`, `sessions_of_user`, `all_sessions`, `token`, `tokens_of_session`, `tokens_of_user`, `all_tokens` |
     /// | `policy.rate.requests` | counter | `policy.outcome`: `granted`, `refused` |
     /// | `policy.rate.utilization` | gauge, 0 to 1 | |
     /// | `policy.store.call.duration` | histogram, seconds | `policy.store`: `postgres`, `redis`; `error.type` |
@@ -597,6 +597,8 @@ impl<S> App<S> {
     /// - A request counts once, when its response is complete, or when its client is gone: then it has no
     ///   status, and `error.type` is `abandoned`. One that a [layer](Self::layer) around the app answers
     ///   itself is not counted.
+    /// - A request is active while its handler waits, and while a response of unknown length is sent. One
+    ///   that is answered without waiting never is.
     /// - `http.route` is the path template, and absent without a route. An unknown method is `_OTHER`.
     /// - `error.type` of a 5xx is the code of its problem, `_OTHER` for codes that are not in the
     ///   catalogue, and the status itself where there is none. `policy.code` is `_OTHER` for these codes

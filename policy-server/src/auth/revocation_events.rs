@@ -3,8 +3,6 @@
 use policy_core::{session::Handle, token::Cut};
 use tokio::sync::broadcast;
 
-use crate::base::count::{Count, count};
-
 /// A credential, or a group of them, that is no longer valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RevocationEvent {
@@ -29,30 +27,12 @@ pub(crate) enum RevocationEvent {
     Service,
 }
 
-impl RevocationEvent {
-    /// What ended, as a value of an attribute of metrics.
-    fn object(&self) -> Option<&'static str> {
-        match self {
-            Self::Session(_) => Some("session"),
-            Self::SessionsOf { .. } => Some("sessions_of_user"),
-            Self::AllSessions => Some("all_sessions"),
-            Self::Token(_) => Some("token"),
-            Self::TokensOf { .. } => Some("tokens_of_user"),
-            Self::AllTokens { .. } => Some("all_tokens"),
-            Self::Hint(_) | Self::Missed | Self::Service => None,
-        }
-    }
-}
-
 /// Notifies open streams of this process of ended credentials.
 #[derive(Clone, Debug)]
 pub(crate) struct RevocationBus(broadcast::Sender<RevocationEvent>);
 
 impl RevocationBus {
     pub(crate) fn publish(&self, ended: RevocationEvent) {
-        if let Some(object) = ended.object() {
-            count(Count::Revocation(object));
-        }
         // Sending fails only without a receiver.
         let _ = self.0.send(ended);
     }

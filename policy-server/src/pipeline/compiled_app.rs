@@ -3,6 +3,8 @@
 use std::{fmt, sync::Arc};
 
 use http::Method;
+#[cfg(feature = "metrics")]
+use policy_core::head::Head;
 use policy_core::{head::OwnOrigin, origin::Site, route::Level, router::Router};
 
 #[cfg(feature = "gateway")]
@@ -160,6 +162,14 @@ impl CompiledRoute {
     /// The path template, prefix included.
     pub(crate) fn path(&self) -> &Arc<str> {
         &self.info.path
+    }
+
+    /// Whether the route serves the method of a request, or its preflight.
+    #[cfg(feature = "metrics")]
+    pub(crate) fn takes(&self, head: &Head<'_>) -> bool {
+        let serves = |method| self.methods.contains(method);
+        let is_head = *head.method == Method::HEAD && serves(&Method::GET);
+        serves(head.method) || is_head || head.is_preflight()
     }
 
     /// Whether the app lists this route; the fallback and the tunnel have no path.

@@ -37,7 +37,7 @@ use super::{
 #[cfg(feature = "gateway")]
 use crate::gateway::tunnel;
 #[cfg(feature = "metrics")]
-use crate::observe::metrics::Measured;
+use crate::observe::metrics::ReceivedRequest;
 use crate::{
     auth::{Denied, LastCredential, RequestAuth, websocket_protocol},
     base::{message_body::MessageBody, problem::Problem},
@@ -109,8 +109,7 @@ where
     }
     #[cfg(feature = "metrics")]
     let measured = app.meter.as_ref().map(|meter| {
-        let size = request.body().size_hint().exact();
-        Measured::begin(meter, &head, request.headers(), size)
+        (meter, ReceivedRequest::new(&head, request.headers(), request.body().size_hint().exact()))
     });
     let id = observation.as_ref().and_then(|observation| observation.id());
     let route = || traced_route(app, &head).filter(|_| path.is_ok());

@@ -20,7 +20,7 @@ use tracing::Span;
 
 use super::{dispatch::Started, gates::body::BodyProgress, respond::ResponsePolicy};
 #[cfg(feature = "metrics")]
-use crate::observe::metrics::Measured;
+use crate::observe::metrics::{Measured, Meter, ReceivedRequest};
 use crate::{
     auth::{Commit, RequestAuth, Settled, session::HandlerOutcome},
     base::{
@@ -109,19 +109,22 @@ impl ResponseFuture {
         }
     }
 
-    /// Measures the request by the metrics of the app, if it has any: a response that is ready at once,
-    /// and the others when they are.
+    /// Measures the request by the metrics of the app, if it has any: now if its response is ready, else
+    /// when it is.
     #[cfg(feature = "metrics")]
     #[inline(always)]
-    pub(crate) fn measured(mut self, measured: Option<Measured>, route: usize) -> Self {
-        if let Some(mut measured) = measured {
-            measured.routed(route);
+    pub(crate) fn measured(
+        mut self,
+        request: Option<(&Arc<Meter>, ReceivedRequest)>,
+        route: usize,
+    ) -> Self {
+        if let Some((meter, request)) = request {
             match &mut self.0 {
-                Stage::Ready(response) => {
-                    *response = response.take().map(|response| measured.answered(response));
+                Stage::Ready(Some(response)) => meter.answered(request.on(route), response),
+                Stage::Running(running) => {
+                    running.measured = Some(Measured::waiting(meter, request.on(route)));
                 }
-                Stage::Running(running) => running.measured = Some(measured),
-                Stage::Layered(_) | Stage::Observed(_) => (),
+                Stage::Ready(None) | Stage::Layered(_) | Stage::Observed(_) => (),
             }
         }
         self
@@ -299,12 +302,12 @@ impl Running {
     }
 
     fn finish(&mut self, response: Response, facts: ResponseFacts) -> Response {
-        let response = finished(self.policy.take(), response, facts, &self.span);
+        #[cfg_attr(not(feature = "metrics"), expect(unused_mut, reason = "for metrics"))]
+        let mut response = finished(self.policy.take(), response, facts, &self.span);
         #[cfg(feature = "metrics")]
-        let response = match self.measured.take() {
-            Some(measured) => measured.answered(response),
-            None => response,
-        };
+        if let Some(measured) = self.measured.take() {
+            measured.answered(&mut response);
+        }
         response
     }
 

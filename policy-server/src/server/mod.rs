@@ -88,6 +88,14 @@ impl Server {
         redirect.and_then(|(listener, _)| listener.address.tcp())
     }
 
+    /// The address at which [metrics](crate::Metrics::listen) are read, with the port that was chosen for
+    /// port 0 (feature `metrics`).
+    #[cfg(feature = "metrics")]
+    pub fn metrics_addr(&self) -> Option<SocketAddr> {
+        let metrics = self.listeners.iter().find(|(_, role)| matches!(role, Role::Metrics(_)));
+        metrics.and_then(|(listener, _)| listener.address.tcp())
+    }
+
     /// Serves until ctrl-c or SIGTERM, then completes the requests in flight. In development, without a
     /// public origin, ctrl-c ends the server at once.
     ///

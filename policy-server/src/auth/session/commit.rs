@@ -259,6 +259,7 @@ impl RequestSession {
             && let Some(user) = record.user()
         {
             service.remember(EndedSessions::One { user: user.into(), handle: record.handle });
+            count(Count::Revocation("session"));
         }
         let lived = service.store.delete(key).await;
         if let (Err(_), Some(live)) = (&lived, live) {

@@ -28,6 +28,7 @@ use crate::{
     },
     base::{
         clock::{Clock, Random, RandomError},
+        count::{Count, count},
         error::StartProblem,
     },
     store::{CutOff, Limit, Loaded, News, RevokeUser, SessionStore, StoreError, StoreFuture},
@@ -273,6 +274,7 @@ impl SessionService {
     pub(crate) async fn end(&self, user: &str, handle: Handle) -> Result<bool, StoreError> {
         self.remember(EndedSessions::One { user: user.into(), handle });
         let lived = self.store.delete_by_handle(user, handle).await;
+        count(Count::Revocation("session"));
         // Streams end even if this failed: a client can open a stream again.
         self.revocation_bus.publish(RevocationEvent::Session(handle));
         lived
@@ -288,6 +290,7 @@ impl SessionService {
         self.remember(EndedSessions::OfUser { user: user.into(), keep: key });
         let request = RevokeUser::new(user, self.clock.steady()).keep(key);
         let cut = self.store.revoke_user(request).await;
+        count(Count::Revocation("sessions_of_user"));
         let keep = keep.map(|(_, handle)| *handle);
         self.revocation_bus.publish(RevocationEvent::SessionsOf { user: user.into(), keep });
         cut.map(|cut| self.made(cut))
@@ -297,6 +300,7 @@ impl SessionService {
     pub(crate) async fn cut_everyone_off(&self) -> Result<CutOff, StoreError> {
         self.remember(EndedSessions::All);
         let cut = self.store.revoke_everyone(self.clock.steady()).await;
+        count(Count::Revocation("all_sessions"));
         self.revocation_bus.publish(RevocationEvent::AllSessions);
         cut.map(|cut| self.made(cut))
     }

@@ -18,7 +18,7 @@ use metrics::{
 
 pub(crate) use self::{
     endpoint::{response, service},
-    requests::{Measured, Meter},
+    requests::{Measured, Meter, ReceivedRequest},
 };
 use self::{
     process::Process,

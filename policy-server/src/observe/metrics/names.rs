@@ -61,7 +61,7 @@ pub(super) const RENEWALS: Name =
 pub(super) const SESSIONS: Name =
     of("policy.session.count", Unit::Count, "Sessions in the store, counted once a minute.");
 pub(super) const REVOCATIONS: Name =
-    of("policy.revocations", Unit::Count, "Ends of credentials that this process learned of.");
+    of("policy.revocations", Unit::Count, "Ends of credentials before their time, by what ended.");
 pub(super) const REFRESHES: Name =
     of("policy.token.refreshes", Unit::Count, "Refresh tokens, by what became of them.");
 pub(super) const RATES: Name =

@@ -70,6 +70,7 @@ impl Process {
                     "sessions_of_user",
                     "all_sessions",
                     "token",
+                    "tokens_of_session",
                     "tokens_of_user",
                     "all_tokens",
                 ],

@@ -1,7 +1,7 @@
 //! The series of requests: a table of fixed size, in which each series is found by indexes.
 
 use std::{
-    fmt,
+    fmt, mem,
     sync::{Arc, OnceLock},
     task::{Context, Poll},
     time::{Duration, Instant},
@@ -69,6 +69,9 @@ fn index_of_version(version: Version) -> usize {
     }
 }
 
+/// The combinations of method, version and scheme.
+const KINDS: usize = METHODS.len() * VERSIONS.len() * SCHEMES.len();
+
 /// The metrics of one app.
 pub(crate) struct Meter {
     target: Target,
@@ -77,25 +80,20 @@ pub(crate) struct Meter {
     outcomes: Outcomes,
     /// For each route, and once for requests without one.
     series: Box<[RouteSeries]>,
-    /// By method and scheme.
-    active: [[Gauge; SCHEMES.len()]; METHODS.len()],
+    /// By kind of request; the versions share gauges.
+    active: Box<[Gauge]>,
     /// Granted and refused.
     preflights: [Counter; 2],
     pub(crate) connections: Connections,
     process: Arc<Process>,
 }
 
-#[derive(Default)]
 struct RouteSeries {
-    /// By method.
-    methods: [ByVersion; METHODS.len()],
+    /// By kind of request, then by outcome.
+    kinds: Slots<Slots<Box<Series>>>,
     /// By refusal, and last all codes of the application.
-    codes: OnceLock<Box<[OnceLock<Counter>]>>,
+    codes: OnceLock<Slots<Counter>>,
 }
-
-/// By version of the protocol, scheme, and outcome.
-type ByVersion =
-    OnceLock<Box<[[OnceLock<Box<[OnceLock<Box<Series>>]>>; SCHEMES.len()]; VERSIONS.len()]>>;
 
 /// The series of the requests that end alike.
 struct Series {
@@ -104,7 +102,10 @@ struct Series {
     response_size: Histogram,
 }
 
-fn slots<T>(count: usize) -> Box<[OnceLock<T>]> {
+/// Places of things that are made at their first use.
+type Slots<T> = Box<[OnceLock<T>]>;
+
+fn slots<T>(count: usize) -> Slots<T> {
     (0..count).map(|_| OnceLock::new()).collect()
 }
 
@@ -115,12 +116,15 @@ impl Meter {
         target.with(|to| Self {
             target: target.clone(),
             outcomes: Outcomes::new(),
-            series: (0..=routes.len()).map(|_| RouteSeries::default()).collect(),
-            active: METHODS.map(|method| {
-                SCHEMES.map(|scheme| {
+            series: (0..=routes.len())
+                .map(|_| RouteSeries { kinds: slots(KINDS), codes: OnceLock::new() })
+                .collect(),
+            active: (0..KINDS)
+                .map(|kind| {
+                    let (method, _, scheme) = names_of(kind);
                     names::ACTIVE.gauge(to, &[(names::METHOD, method), (names::SCHEME, scheme)])
                 })
-            }),
+                .collect(),
             preflights: ["granted", "refused"]
                 .map(|outcome| names::PREFLIGHTS.counter(to, &[(names::OUTCOME, outcome)])),
             connections: Connections::new(to),
@@ -138,24 +142,55 @@ impl Meter {
         }
     }
 
-    fn series_of(&self, request: &Measured) -> Option<&Series> {
-        let Measured { method, version, is_secure, outcome, .. } = *request;
-        let series = self.series.get(request.route).or(self.series.last())?;
-        let versions = series.methods.get(method)?.get_or_init(Box::default);
-        let outcomes = versions.get(version)?.get(usize::from(is_secure))?;
+    /// Records a response of known length, and follows another one to its end.
+    pub(crate) fn answered(self: &Arc<Self>, request: ReceivedRequest, response: &mut Response) {
+        match response.body().size_hint().exact() {
+            Some(size) => {
+                let outcome = self.outcome(&request, response);
+                self.record(&request, outcome, size);
+            }
+            None => Measured::waiting(self, request).answered(response),
+        }
+    }
+
+    /// The end of a request with this response, whose problem is counted.
+    fn outcome(&self, request: &ReceivedRequest, response: &Response) -> Outcome {
+        if request.is_preflight {
+            let [granted, refused] = &self.preflights;
+            if response.status().is_success() { granted } else { refused }.increment(1);
+        }
+        // Most responses have no extensions.
+        let code = (!response.extensions().is_empty()).then(|| problem::code(response)).flatten();
+        if let Some(code) = &code {
+            self.count_code(request.route, code);
+        }
+        self.outcomes.of(response.status(), code.as_deref())
+    }
+
+    fn record(&self, request: &ReceivedRequest, outcome: Outcome, response_size: u64) {
+        let Some(of_route) = self.series.get(request.route).or(self.series.last()) else { return };
+        let Some(outcomes) = of_route.kinds.get(request.kind) else { return };
         let outcomes = outcomes.get_or_init(|| slots(self.outcomes.len()));
-        Some(outcomes.get(outcome)?.get_or_init(|| self.new_series(request)))
+        let Some(series) = outcomes.get(outcome) else { return };
+        let series = series.get_or_init(|| self.new_series(request, outcome));
+        series.duration.record(request.begun.elapsed().as_secs_f64());
+        if request.size > 0 {
+            series.request_size.record(request.size as f64);
+        }
+        if response_size > 0 {
+            series.response_size.record(response_size as f64);
+        }
     }
 
     #[cold]
-    fn new_series(&self, request: &Measured) -> Box<Series> {
-        let (status, error) = self.outcomes.attributes(request.outcome);
-        let text = |all: &[&'static str], index: usize| all.get(index).copied().unwrap_or(OTHER);
+    fn new_series(&self, request: &ReceivedRequest, outcome: Outcome) -> Box<Series> {
+        let (status, error) = self.outcomes.attributes(outcome);
+        let (method, version, scheme) = names_of(request.kind);
         let attributes = [
-            (names::METHOD, text(&METHODS, request.method)),
+            (names::METHOD, method),
             (names::ROUTE, self.routes.get(request.route).map_or("", |path| path)),
-            (names::SCHEME, text(&SCHEMES, usize::from(request.is_secure))),
-            (names::VERSION, text(&VERSIONS, request.version)),
+            (names::SCHEME, scheme),
+            (names::VERSION, version),
             (names::STATUS, status),
             (names::ERROR, error),
         ];
@@ -190,78 +225,79 @@ impl fmt::Debug for Meter {
     }
 }
 
-/// A request in flight. It is recorded on drop: its response is then complete, or never will be.
+/// A request that was received.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReceivedRequest {
+    begun: Instant,
+    /// The index of its route in the app.
+    route: usize,
+    kind: usize,
+    is_preflight: bool,
+    /// The stated length.
+    size: u64,
+}
+
+impl ReceivedRequest {
+    pub(crate) fn new(head: &Head<'_>, headers: &HeaderMap, size: Option<u64>) -> Self {
+        let kind = index_of(head.method) * VERSIONS.len() + index_of_version(head.version);
+        Self {
+            begun: Instant::now(),
+            route: usize::MAX,
+            kind: kind * SCHEMES.len() + usize::from(head.is_secure),
+            is_preflight: *head.method == Method::OPTIONS
+                && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+                && headers.contains_key(ORIGIN),
+            size: size.unwrap_or(0),
+        }
+    }
+
+    /// The request with its route.
+    pub(crate) fn on(self, route: usize) -> Self {
+        Self { route, ..self }
+    }
+}
+
+/// Method, version and scheme of a kind of request.
+fn names_of(kind: usize) -> (&'static str, &'static str, &'static str) {
+    let of = |all: &[&'static str], index: usize| all.get(index).copied().unwrap_or(OTHER);
+    let (rest, scheme) = (kind / SCHEMES.len(), kind % SCHEMES.len());
+    let (method, version) = (rest / VERSIONS.len(), rest % VERSIONS.len());
+    (of(&METHODS, method), of(&VERSIONS, version), of(&SCHEMES, scheme))
+}
+
+/// A request that waits, or whose response does. It is recorded on drop: its response is then complete, or
+/// never will be.
 #[derive(Debug)]
 pub(crate) struct Measured {
     meter: Arc<Meter>,
-    begun: Instant,
-    route: usize,
-    method: usize,
-    version: usize,
-    is_secure: bool,
-    is_preflight: bool,
+    request: ReceivedRequest,
     outcome: Outcome,
-    /// The stated length of the request.
-    request_size: u64,
     response_size: u64,
 }
 
 impl Measured {
-    pub(crate) fn begin(
-        meter: &Arc<Meter>,
-        head: &Head<'_>,
-        headers: &HeaderMap,
-        request_size: Option<u64>,
-    ) -> Self {
-        let method = index_of(head.method);
-        let measured = Self {
-            meter: Arc::clone(meter),
-            begun: Instant::now(),
-            route: usize::MAX,
-            method,
-            version: index_of_version(head.version),
-            is_secure: head.is_secure,
-            is_preflight: *head.method == Method::OPTIONS
-                && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
-                && headers.contains_key(ORIGIN),
-            outcome: NO_RESPONSE,
-            request_size: request_size.unwrap_or(0),
-            response_size: 0,
-        };
+    pub(crate) fn waiting(meter: &Arc<Meter>, request: ReceivedRequest) -> Self {
+        let meter = Arc::clone(meter);
+        let measured = Self { meter, request, outcome: NO_RESPONSE, response_size: 0 };
         measured.active(|gauge| gauge.increment(1.0));
         measured
     }
 
     fn active(&self, change: impl FnOnce(&Gauge)) {
-        let of_method = self.meter.active.get(self.method);
-        if let Some(gauge) = of_method.and_then(|all| all.get(usize::from(self.is_secure))) {
+        if let Some(gauge) = self.meter.active.get(self.request.kind) {
             change(gauge);
         }
     }
 
-    /// Notes the route, by its index in the app.
-    pub(crate) fn routed(&mut self, route: usize) {
-        self.route = route;
-    }
-
-    /// Notes the response. One of known length is complete at once; another one is followed to its end.
-    pub(crate) fn answered(mut self, response: Response) -> Response {
-        // Most responses have no extensions.
-        let code = (!response.extensions().is_empty()).then(|| problem::code(&response)).flatten();
-        self.outcome = self.meter.outcomes.of(response.status(), code.as_deref());
-        if let Some(code) = code {
-            self.meter.count_code(self.route, &code);
-        }
-        if self.is_preflight {
-            let [granted, refused] = &self.meter.preflights;
-            if response.status().is_success() { granted } else { refused }.increment(1);
-        }
+    /// Notes the response. One of known length is complete at once.
+    pub(crate) fn answered(mut self, response: &mut Response) {
+        self.outcome = self.meter.outcome(&self.request, response);
         match response.body().size_hint().exact() {
-            Some(size) => {
-                self.response_size = size;
-                response
+            Some(size) => self.response_size = size,
+            None => {
+                let body = mem::take(response.body_mut());
+                *response.body_mut() = Body::new(ObservedBody::new(body, self));
             }
-            None => response.map(|body| Body::new(ObservedBody::new(body, self))),
         }
     }
 }
@@ -269,15 +305,7 @@ impl Measured {
 impl Drop for Measured {
     fn drop(&mut self) {
         self.active(|gauge| gauge.decrement(1.0));
-        let Some(series) = self.meter.series_of(self) else { return };
-        series.duration.record(self.begun.elapsed().as_secs_f64());
-        for (histogram, size) in
-            [(&series.request_size, self.request_size), (&series.response_size, self.response_size)]
-        {
-            if size > 0 {
-                histogram.record(size as f64);
-            }
-        }
+        self.meter.record(&self.request, self.outcome, self.response_size);
     }
 }
 

@@ -57,7 +57,7 @@ pub(crate) struct Admitted {
 /// The response to a request that ended at a gate of its head.
 pub(crate) struct Ended {
     pub(crate) response: Response,
-    /// The index of its route, if it has one.
+    /// The index of its route, if that serves its method.
     #[cfg(feature = "metrics")]
     pub(crate) route: usize,
 }
@@ -71,8 +71,8 @@ pub(crate) fn check_head(request: &RequestHead<'_>) -> ControlFlow<Ended, Admitt
         ControlFlow::Break(end) => {
             #[cfg(feature = "metrics")]
             let route = match end.policy {
-                PolicyOf::Route(SharedRoute(route)) => route.index,
-                PolicyOf::NoRoute | PolicyOf::NotFound => usize::MAX,
+                PolicyOf::Route(SharedRoute(route)) if route.takes(head) => route.index,
+                _ => usize::MAX,
             };
             return ControlFlow::Break(Ended {
                 response: head::respond(request, end),

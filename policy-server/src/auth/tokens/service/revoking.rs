@@ -5,8 +5,19 @@ use policy_core::{session::Handle, time::Timestamp};
 use super::TokenService;
 use crate::{
     auth::{CredentialError, tokens::scoped},
+    base::count::{Count, count},
     store::{Revocation, Revoked, StoreError},
 };
+
+/// What a revocation ends, as a value of an attribute of metrics.
+fn name_of(revocation: &Revocation) -> &'static str {
+    match revocation {
+        Revocation::Token { .. } => "token",
+        Revocation::Session { .. } => "tokens_of_session",
+        Revocation::User { .. } => "tokens_of_user",
+        Revocation::Everyone { .. } | Revocation::All { .. } => "all_tokens",
+    }
+}
 
 impl TokenService {
     /// The position of the newest revocation that this process knows.
@@ -84,6 +95,7 @@ impl TokenService {
     /// Revokes in the store first, then in this process, even if the store fails: a credential that
     /// should lose its rights loses them at least here.
     pub(super) async fn revoke(&self, revocation: Revocation) -> Result<Revoked, StoreError> {
+        count(Count::Revocation(name_of(&revocation)));
         let stored = match self.refresh_key().await {
             Ok(_) => self.store.revoke(revocation.clone()).await,
             Err(error) => Err(error),

@@ -1,0 +1,111 @@
+//! Where the metrics are read, and the notice where anybody can read them.
+
+use std::net::SocketAddr;
+
+use policy_server::{AuthRequirement, Metrics, prelude::*, tokens::SecretKey};
+use policy_tests::{
+    http::{Connection, Running, exchange, request},
+    log::Log,
+};
+
+use crate::Exposition;
+
+#[get("/hello")]
+#[auth(public)]
+async fn hello() {}
+
+#[post("/token")]
+#[auth(public)]
+async fn token(tokens: Tokens) -> Result<String, Problem> {
+    let scraper = Identity::new("prometheus").scopes(["metrics"]);
+    Ok(tokens.issue(&scraper)?.access_token.clone())
+}
+
+const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+#[tokio::test]
+async fn a_listener_of_its_own_serves_the_metrics_and_nothing_else() {
+    let metrics = Metrics::new().listen("127.0.0.1:0");
+    let app = App::new(()).metrics(&metrics).routes(routes![hello]);
+    // No host is checked: Prometheus calls an instance by its address.
+    let app = app.public_origin("https://api.shop.example");
+    let server = app.bind("127.0.0.1:0").await.unwrap();
+    let address = server.metrics_addr().expect("a second address");
+    let running = tokio::spawn(server.run_until(std::future::pending()));
+    let ask = async |what: &str| {
+        let mut connection = Connection::open(address).await;
+        connection.send(request(what, &[])).await;
+        connection.head().await
+    };
+    let mut connection = Connection::open(address).await;
+    connection.send(request("GET /metrics", &[])).await;
+    let response = connection.response().await;
+    assert_eq!(response.status, 200);
+    assert_eq!(response.header("content-type"), Some(MEDIA_TYPE));
+    assert_eq!(response.header("cache-control"), Some("no-store"));
+    Exposition::parse(response.text());
+    assert_eq!(ask("HEAD /metrics").await.status, 200);
+    assert_eq!(ask("GET /metrics?x=y").await.status, 200);
+    for path in ["GET /hello", "GET /", "GET /metrics/"] {
+        assert_eq!(ask(path).await.status, 404, "{path}");
+    }
+    let refused = ask("POST /metrics").await;
+    assert_eq!((refused.status, refused.header("allow")), (405, Some("GET, HEAD")));
+    let malformed = exchange(address, b"nonsense\r\n\r\n").await;
+    assert!(String::from_utf8_lossy(&malformed.bytes).starts_with("HTTP/1.1 400"));
+    let name = "http_server_request_duration_seconds_count";
+    assert_eq!(crate::read(&metrics).sum(name, &[]), 0.0, "reading them is no request of the app");
+    running.abort();
+}
+
+#[tokio::test]
+async fn a_mount_serves_them_to_its_callers_only() {
+    let metrics = Metrics::new();
+    let scraped = Mount::metrics(&metrics).auth(AuthRequirement::token().scopes(&["metrics"]));
+    let client = App::new(())
+        .metrics(&metrics)
+        .tokens(Tokens::hs256([("k", SecretKey::drawn([7; 32]))]).unwrap())
+        .mount("/metrics", scraped)
+        .routes(routes![token])
+        .test();
+    assert_eq!(client.get("/metrics").send().await.status(), 401);
+    let bearer = format!("Bearer {}", client.post("/token").send().await.text());
+    let response = client.get("/metrics").header("authorization", bearer).send().await;
+    assert_eq!(response.header("content-type"), Some(MEDIA_TYPE));
+    let read = Exposition::parse(&response.text());
+    let refused = [("policy_code", "auth.credentials-missing"), ("http_route", "/metrics/{*path}")];
+    assert_eq!(read.sum("policy_refusals_total", &refused), 1.0);
+}
+
+/// Whether the start has the notice.
+async fn has_notice(app: App<()>) -> bool {
+    let (log, _guard) = Log::of("");
+    let _running = Running::start(app).await;
+    tokio::task::yield_now().await;
+    log.until(|log| (!log.of_code("server.listening").is_empty()).then_some(())).await;
+    !log.of_code("app.metrics-public").is_empty()
+}
+
+#[tokio::test]
+async fn the_start_says_that_anybody_can_read_the_metrics() {
+    let metrics = || Metrics::new().listen("127.0.0.1:0");
+    let app = |metrics: Metrics| App::new(()).metrics(metrics);
+    let public = Mount::metrics(&Metrics::new()).public();
+    let closed = Mount::metrics(&Metrics::new()).auth(AuthRequirement::token());
+    let tokens = || Tokens::hs256([("k", SecretKey::drawn([7; 32]))]).unwrap();
+    assert!(!has_notice(app(metrics())).await);
+    assert!(has_notice(app(metrics().listen("0.0.0.0:0"))).await);
+    assert!(has_notice(app(metrics()).mount("/metrics", public.clone())).await);
+    assert!(!has_notice(app(metrics()).tokens(tokens()).mount("/metrics", closed)).await);
+    let group = Group::new().mount("/metrics", public);
+    assert!(has_notice(app(metrics()).group("/ops", group)).await);
+}
+
+#[tokio::test]
+async fn an_address_in_use_stops_the_start() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address: SocketAddr = taken.local_addr().unwrap();
+    let app = App::new(()).metrics(Metrics::new().listen(address.to_string()));
+    let error = app.bind("127.0.0.1:0").await.unwrap_err().to_string();
+    assert!(error.contains("app.listen") && error.contains(&address.to_string()), "{error}");
+}

@@ -1,0 +1,301 @@
+//! What the process counts: credentials, limits, stores, connections and the log. Each test counts alone,
+//! since all metrics of a process count the same.
+
+use std::{env, fs, time::Duration};
+
+use policy_server::{
+    Clock, CredentialError, CsrfPolicy, Metrics, ServerSettings, StoredOrigins, Tls,
+    prelude::*,
+    testing::{TestClient, TestResponse},
+    tokens::SecretKey,
+};
+use policy_tests::{
+    authority::Authority,
+    http::{Running, exchange, request},
+    redis::Redis,
+};
+use tokio::{
+    net::TcpStream,
+    sync::{Mutex, MutexGuard},
+};
+
+use crate::{read, requests::until};
+
+async fn alone() -> MutexGuard<'static, ()> {
+    static PROCESS: Mutex<()> = Mutex::const_new(());
+    PROCESS.lock().await
+}
+
+#[post("/login/{user}")]
+#[auth(public)]
+async fn login(user: String, sessions: Sessions) -> Result<(), Problem> {
+    Ok(sessions.login(user).await?)
+}
+
+#[post("/elevate")]
+#[auth(session)]
+async fn elevate(session: Session) -> Result<(), Problem> {
+    Ok(session.elevate()?)
+}
+
+#[post("/logout")]
+#[auth(session)]
+async fn logout(session: Session) {
+    session.logout();
+}
+
+#[post("/revoke/{user}")]
+#[auth(public)]
+async fn revoke(user: String, sessions: Sessions) -> Result<(), Problem> {
+    sessions.revoke_user(&user).await?;
+    Ok(())
+}
+
+#[post("/everyone")]
+#[auth(public)]
+async fn everyone(sessions: Sessions) -> Result<(), Problem> {
+    sessions.revoke_everyone().await?;
+    Ok(())
+}
+
+#[post("/token")]
+#[auth(public)]
+async fn token(tokens: Tokens) -> Result<policy_server::tokens::Issued, CredentialError> {
+    tokens.login(Identity::new("ada")).await
+}
+
+#[post("/refresh")]
+#[auth(public)]
+async fn refresh(
+    tokens: Tokens,
+    body: String,
+) -> Result<policy_server::tokens::Issued, CredentialError> {
+    tokens.refresh(&body).await
+}
+
+#[get("/rated")]
+#[limit(rate = "2/h per address")]
+#[auth(public)]
+async fn rated() {}
+
+fn app(metrics: &Metrics) -> App<()> {
+    App::new(())
+        .metrics(metrics)
+        .sessions(Sessions::memory())
+        .tokens(Tokens::hs256([("k", SecretKey::drawn([7; 32]))]).unwrap())
+        .csrf(CsrfPolicy::Exempt("the test sends no tokens"))
+        .routes(routes![login, elevate, logout, revoke, everyone, token, refresh, rated])
+}
+
+async fn post(client: &TestClient, path: &str, cookie: &str) -> TestResponse {
+    let request = client.post(path).origin("http://localhost");
+    let response = request.header("cookie", cookie).send().await;
+    assert_eq!(response.status(), 200, "{path}: {}", response.text());
+    response
+}
+
+/// The cookie of a response.
+fn cookie(response: &TestResponse) -> String {
+    let set = response.header("set-cookie").expect("a cookie");
+    set.split(';').next().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn logins_renewals_and_revocations_are_counted() {
+    let _alone = alone().await;
+    let (metrics, clock) = (Metrics::new(), Clock::at(1_800_000_000));
+    let client = app(&metrics).clock(clock.clone()).test();
+    let first = cookie(&post(&client, "/login/ada", "").await);
+    post(&client, "/login/eve", "").await;
+    post(&client, "/login/bob", "").await;
+    let elevated = cookie(&post(&client, "/elevate", &first).await);
+    post(&client, "/logout", &elevated).await;
+    post(&client, "/revoke/eve", "").await;
+    let count = |name: &str, label, value| {
+        read(&metrics).sum(&format!("policy_{name}_total"), &[(label, value)])
+    };
+    assert_eq!(count("logins", "policy_credential", "session"), 3.0);
+    assert_eq!(count("session_renewals", "", ""), 1.0);
+    assert_eq!(count("revocations", "policy_object", "session"), 1.0);
+    assert_eq!(count("revocations", "policy_object", "sessions_of_user"), 1.0);
+    assert_eq!(count("revocations", "policy_object", "tokens_of_user"), 1.0, "theirs end, too");
+    assert_eq!(count("revocations", "policy_object", "all_sessions"), 0.0);
+    let sessions = || read(&metrics).sum("policy_session_count", &[]);
+    // The task that counts them begins to wait.
+    tokio::task::yield_now().await;
+    clock.advance(Duration::from_secs(61));
+    until(|| sessions() == 1.0).await;
+    post(&client, "/everyone", "").await;
+    assert_eq!(count("revocations", "policy_object", "all_sessions"), 1.0);
+    clock.advance(Duration::from_secs(61));
+    until(|| sessions() == 0.0).await;
+}
+
+#[tokio::test]
+async fn refresh_tokens_are_counted_by_what_became_of_them() {
+    let _alone = alone().await;
+    let (metrics, clock) = (Metrics::new(), Clock::at(1_800_000_000));
+    let client = app(&metrics).clock(clock.clone()).test();
+    let issued: serde_json::Value = client.post("/token").send().await.json();
+    let old = issued["refresh_token"].as_str().unwrap().to_owned();
+    let refresh = |token: &str| client.post("/refresh").body(token.to_owned()).send();
+    assert_eq!(refresh(&old).await.status(), 200);
+    assert_eq!(refresh(&old).await.status(), 200, "within the grace period");
+    clock.advance(Duration::from_secs(3_600));
+    assert_eq!(refresh(&old).await.status(), 401);
+    assert_eq!(refresh("no token").await.status(), 401);
+    assert_eq!(refresh(&old).await.status(), 401, "of a family that has ended");
+    let read = read(&metrics);
+    assert_eq!(read.sum("policy_logins_total", &[("policy_credential", "token")]), 1.0);
+    for (outcome, count) in [("granted", 1.0), ("repeated", 1.0), ("reused", 1.0), ("refused", 2.0)]
+    {
+        let counted = read.sum("policy_token_refreshes_total", &[("policy_outcome", outcome)]);
+        assert_eq!(counted, count, "{outcome}");
+    }
+    let code = [("policy_code", "token.refresh-reuse")];
+    assert_eq!(read.sum("policy_events_total", &code), 1.0, "it is logged, too");
+    assert_eq!(read.sum("policy_events_total", &[("policy_code", "tls.certificate-kept")]), 0.0);
+}
+
+#[tokio::test]
+async fn decisions_of_rates_are_counted_and_how_full_their_tables_are() {
+    let _alone = alone().await;
+    let (metrics, clock) = (Metrics::new(), Clock::at(1_800_000_000));
+    let small = policy_server::RateCapacity::DEFAULT.clients(8);
+    let client = app(&metrics).rate_capacity(small).clock(clock.clone()).test();
+    for expected in [200, 200, 429, 429, 429] {
+        assert_eq!(client.get("/rated").send().await.status(), expected);
+    }
+    let decided =
+        |outcome| read(&metrics).sum("policy_rate_requests_total", &[("policy_outcome", outcome)]);
+    assert_eq!((decided("granted"), decided("refused")), (2.0, 3.0));
+    let fill = || read(&metrics).sum("policy_rate_utilization", &[]);
+    clock.advance(Duration::from_secs(11));
+    until(|| fill() == 0.125).await;
+    clock.advance(Duration::from_secs(2 * 3_600));
+    until(|| fill() == 0.0).await;
+}
+
+#[get("/prices")]
+#[cors(origins = config("partners", within = ["https://*.partner.example"]))]
+#[auth(public)]
+async fn prices() {}
+
+#[tokio::test]
+async fn certificates_keys_and_lists_that_are_replaced_are_counted() {
+    let _alone = alone().await;
+    let metrics = Metrics::new();
+    let folder = env::temp_dir().join(format!("policy-metrics-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let authority = Authority::new();
+    let (certificate, key) = authority.issue(&["localhost"]).write(&folder);
+    let partners = StoredOrigins::in_store(
+        policy_server::store::MemoryStore::new(),
+        ["https://a.partner.example"],
+    );
+    let app = App::new(())
+        .metrics(&metrics)
+        .origins("partners", &partners)
+        .routes(routes![prices])
+        .tls(Tls::files(&certificate, key).reload_every(Duration::from_millis(20)));
+    let server = app.bind("127.0.0.1:0").await.unwrap();
+    let address = server.local_addr();
+    let running = tokio::spawn(server.run_until(std::future::pending()));
+    let reloads = |object, outcome| {
+        let labels = [("policy_object", object), ("policy_outcome", outcome)];
+        read(&metrics).sum("policy_reloads_total", &labels)
+    };
+    let before = reloads("origins", "applied");
+    partners.replace(&["https://b.partner.example"]).await.unwrap();
+    assert_eq!(reloads("origins", "applied"), before + 1.0);
+    partners.replace(&["https://evil.example"]).await.unwrap_err();
+    assert_eq!(reloads("origins", "applied"), before + 1.0);
+    authority.issue(&["localhost"]).write(&folder);
+    until(|| reloads("certificate", "applied") == 1.0).await;
+    fs::write(&certificate, "no certificate").unwrap();
+    until(|| reloads("certificate", "kept") == 1.0).await;
+    let of = |code| read(&metrics).sum("policy_events_total", &[("policy_code", code)]);
+    assert_eq!((of("tls.certificate-replaced"), of("tls.certificate-kept")), (1.0, 1.0));
+
+    let failures = || read(&metrics).sum("policy_tls_handshake_failures_total", &[]);
+    assert_eq!(failures(), 0.0);
+    exchange(address, b"GET / HTTP/1.1\r\n\r\n").await;
+    until(|| failures() == 1.0).await;
+    running.abort();
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn connections_are_counted_by_the_version_of_their_protocol() {
+    let _alone = alone().await;
+    #[get("/slow")]
+    #[auth(public)]
+    async fn slow() {
+        std::future::pending().await
+    }
+    let metrics = Metrics::new();
+    let app = App::new(()).metrics(&metrics).settings(ServerSettings::default());
+    let server = Running::start(app.routes(routes![rated, slow])).await;
+    let of = |name: &str, version| {
+        let name = format!("policy_server_connections{name}");
+        read(&metrics).sum(&name, &[("network_protocol_version", version)])
+    };
+    assert_eq!(server.response(request("GET /rated", &[])).await.status, 200);
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let (client, connection) = h2::client::handshake(stream).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let request = || ::http::Request::get("http://localhost/slow").body(()).unwrap();
+    let mut client = client.ready().await.unwrap();
+    let (response, mut sending) = client.send_request(request(), true).unwrap();
+    let waiting = [("http_request_method", "GET")];
+    until(|| read(&metrics).sum("http_server_active_requests", &waiting) == 1.0).await;
+    assert_eq!((of("_total", "1"), of("_total", "2")), (1.0, 1.0));
+    assert_eq!(of("_open", "2"), 1.0);
+    let before = read(&metrics).sum("policy_server_requests_abandoned_total", &[]);
+    sending.send_reset(h2::Reason::CANCEL);
+    drop(response);
+    until(|| read(&metrics).sum("policy_server_requests_abandoned_total", &[]) > before).await;
+    let ended = [("network_protocol_version", "2"), ("error_type", "abandoned")];
+    let name = "http_server_request_duration_seconds_count";
+    until(|| read(&metrics).sum(name, &ended) == 1.0).await;
+    drop(client);
+    connection.abort();
+    until(|| of("_open", "1") == 0.0 && of("_open", "2") == 0.0).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn calls_of_a_database_are_measured_and_its_absence_is_shown() {
+    let _alone = alone().await;
+    let redis = Redis::start(&[]).await;
+    let metrics = Metrics::new();
+    let app = app(&metrics).sessions(Sessions::redis(&*redis.prefix()));
+    let client = TestClient::new(app.open().await.unwrap(), "localhost");
+    let calls = |error| {
+        let labels = [("policy_store", "redis"), ("error_type", error)];
+        read(&metrics).sum("policy_store_call_duration_seconds_count", &labels)
+    };
+    let before = calls("");
+    let cookie = cookie(&post(&client, "/login/ada", "").await);
+    assert!(calls("") > before);
+    let is_open = || read(&metrics).sum("policy_store_circuit_open", &[("policy_store", "redis")]);
+    assert_eq!(is_open(), 0.0);
+    redis.kill();
+    until_open(&client, &cookie, || is_open() == 1.0).await;
+    assert!(calls("_OTHER") >= 3.0);
+    redis.begin().await;
+    until_open(&client, &cookie, || is_open() == 0.0).await;
+    let of = |code| read(&metrics).sum("policy_events_total", &[("policy_code", code)]);
+    assert_eq!((of("session.store-away"), of("session.store-back")), (1.0, 1.0));
+}
+
+/// Calls the store until this is so.
+async fn until_open(client: &TestClient, cookie: &str, is_so: impl Fn() -> bool) {
+    policy_tests::http::soon(async {
+        while !is_so() {
+            client.post("/logout").header("cookie", cookie).send().await;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+}
