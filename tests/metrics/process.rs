@@ -21,7 +21,7 @@ use tokio::{
 
 use crate::{read, requests::until};
 
-async fn alone() -> MutexGuard<'static, ()> {
+pub(crate) async fn alone() -> MutexGuard<'static, ()> {
     static PROCESS: Mutex<()> = Mutex::const_new(());
     PROCESS.lock().await
 }

@@ -35,29 +35,42 @@ impl Program {
                  {http}
              }}"
         );
-        Self::start("nginx", "-c", &configuration).await
+        Self::start("nginx", &["-c", "FILE"], &configuration).await
     }
 
     pub async fn haproxy(configuration: &str) -> Self {
-        Self::start("haproxy", "-f", configuration).await
+        Self::start("haproxy", &["-f", "FILE"], configuration).await
     }
 
-    /// Starts a program and waits until it listens. In the configuration, `ADDRESS` stands for its
-    /// address and `FOLDER` for its folder.
-    async fn start(program: &str, option: &str, configuration: &str) -> Self {
+    /// Starts Prometheus, which keeps what it reads for as long as it runs.
+    pub async fn prometheus(configuration: &str) -> Self {
+        let arguments = [
+            "--config.file=FILE",
+            "--storage.tsdb.path=FOLDER/data",
+            "--web.listen-address=ADDRESS",
+            "--log.level=error",
+        ];
+        Self::start("prometheus", &arguments, configuration).await
+    }
+
+    /// Starts a program and waits until it listens. In its arguments and its configuration, `ADDRESS`
+    /// stands for its address, `FOLDER` for its folder and `FILE` for its configuration.
+    async fn start(program: &str, arguments: &[&str], configuration: &str) -> Self {
         let port = Port::reserve();
         let address = port.address;
         let folder = env::temp_dir().join(format!("policy-{program}-{}", address.port()));
         // Left over from an earlier run.
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).expect("a folder");
-        let configuration = configuration
-            .replace("ADDRESS", &address.to_string())
-            .replace("FOLDER", &folder.to_string_lossy());
         let file = folder.join("configuration");
-        fs::write(&file, configuration).expect("a file");
+        let placed = |text: &str| {
+            text.replace("ADDRESS", &address.to_string())
+                .replace("FOLDER", &folder.to_string_lossy())
+                .replace("FILE", &file.to_string_lossy())
+        };
+        fs::write(&file, placed(configuration)).expect("a file");
         let mut command = Command::new(program);
-        command.arg(option).arg(&file);
+        command.args(arguments.iter().map(|argument| placed(argument)));
         let process = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
         let process = process.unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let started = Self { process, folder, address, _port: port };

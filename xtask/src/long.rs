@@ -48,6 +48,12 @@ const RUNS: &[Long] = &[
         run: requests,
     },
     Long {
+        name: "metrics",
+        purpose: "random requests, which add no series; [--count N], a million by default",
+        duration: "5 min",
+        run: metrics,
+    },
+    Long {
         name: "diff",
         purpose: "comparisons of large policies against random requests; [PAIRSxREQUESTS]",
         duration: "2 h",
@@ -238,13 +244,22 @@ fn fuzz(arguments: &[&str]) -> Outcome {
 }
 
 fn requests(arguments: &[&str]) -> Outcome {
-    let count = match arguments {
-        [] => "1000000",
-        ["--count", count] => count,
-        _ => return Err(Failure::new("`requests` takes `--count N` at most")),
-    };
     let test = suite("fuzz", &["--release"], &["requests::", "--nocapture"]);
-    command::run(&mut with_env(test, "POLICY_FUZZ_REQUESTS", count))
+    command::run(&mut with_env(test, "POLICY_FUZZ_REQUESTS", count("requests", arguments)?))
+}
+
+fn metrics(arguments: &[&str]) -> Outcome {
+    let test = suite("metrics", &["--release"], &["cardinality::", "--nocapture"]);
+    command::run(&mut with_env(test, "POLICY_METRICS_REQUESTS", count("metrics", arguments)?))
+}
+
+/// How many requests to send.
+fn count<'a>(run: &str, arguments: &[&'a str]) -> Outcome<&'a str> {
+    match arguments {
+        [] => Ok("1000000"),
+        ["--count", count] => Ok(count),
+        _ => Err(Failure::new(format!("`{run}` takes `--count N` at most"))),
+    }
 }
 
 /// A hundred pairs of apps with a million requests each.

@@ -58,6 +58,9 @@ pub(crate) const NGINX: Tool =
     Tool { names: &["nginx"], package: "nginx", purpose: "a proxy in front of the server" };
 pub(crate) const HAPROXY: Tool =
     Tool { names: &["haproxy"], package: "haproxy", purpose: "a sender of the PROXY protocol" };
+/// `promtool` is in the same package.
+pub(crate) const PROMETHEUS: Tool =
+    Tool { names: &["prometheus"], package: "prometheus", purpose: "a reader of metrics" };
 /// Debian has its programs in a folder for each version.
 pub(crate) const POSTGRES: Tool = Tool {
     names: &[

@@ -9,7 +9,7 @@ use crate::{
     run::{Run, with_env},
     setup::{
         self, CHROMEDRIVER, CHROMIUM, CURL, FIREFOX, GIT, H2LOAD, HAPROXY, NGINX, NODE, NPM,
-        POSTGRES, PYTHON, REDIS, SLOWHTTPTEST,
+        POSTGRES, PROMETHEUS, PYTHON, REDIS, SLOWHTTPTEST,
     },
 };
 
@@ -54,6 +54,7 @@ fn set_up(run: &mut Run) -> Outcome {
             NODE,
             NPM,
             POSTGRES,
+            PROMETHEUS,
             REDIS,
             SLOWHTTPTEST,
         ])?;
