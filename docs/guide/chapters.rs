@@ -42,6 +42,7 @@ chapters! {
     lists "how-to/lists.md";
     logs "how-to/logs.md";
     traces "how-to/traces.md";
+    metrics "how-to/metrics.md";
     troubleshooting "troubleshooting.md";
     skill "../skills/policy/SKILL.md";
     operation "how-to/operation.md";
