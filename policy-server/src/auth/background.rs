@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 
 use super::AuthService;
 #[cfg(feature = "metrics")]
-use crate::base::count::{Count, count};
+use crate::base::event::count::{Count, count};
 use crate::{
     auth::session::SessionService,
     base::{event::log, task::BackgroundTask, timers},

@@ -2,7 +2,6 @@
 
 pub(crate) mod body;
 pub(crate) mod clock;
-pub(crate) mod count;
 pub(crate) mod error;
 pub(crate) mod escape;
 pub(crate) mod event;

@@ -12,7 +12,7 @@ use std::{
 use super::unsent::{Unsent, UnsentBudget};
 use crate::{
     base::{
-        count::{Count, count},
+        event::count::{Count, count},
         kept_timer::KeptTimer,
     },
     route::limits::Permit,

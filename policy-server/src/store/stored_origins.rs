@@ -18,9 +18,11 @@ use tokio::sync::Mutex;
 use super::{News, StoreError, StoredValue, ValueStore, news::Hints};
 use crate::base::{
     clock::Clock,
-    count::{Count, count},
     error::StartProblem,
-    event::log,
+    event::{
+        count::{Count, count},
+        log,
+    },
     problem::Problem,
 };
 

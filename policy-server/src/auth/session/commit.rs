@@ -16,9 +16,9 @@ use super::{
 };
 use crate::{
     auth::{revocation_events::RevocationEvent, store_era::EndedSessions},
-    base::{
+    base::event::{
         count::{Count, count},
-        event::log,
+        log,
     },
     store::{Cas, CreateSession, Created, RotateSession, TouchSession, UpdateSession},
 };

@@ -28,8 +28,8 @@ use crate::{
     },
     base::{
         clock::{Clock, Random, RandomError},
-        count::{Count, count},
         error::StartProblem,
+        event::count::{Count, count},
     },
     store::{CutOff, Limit, Loaded, News, RevokeUser, SessionStore, StoreError, StoreFuture},
 };

@@ -18,9 +18,11 @@ use tokio::task::spawn_blocking;
 use super::key_file::{self, FileDigest, KeyFileError, KeyFileReason};
 use crate::base::{
     clock::{Clock, Random},
-    count::{Count, count},
     error::{Error, StartProblem},
-    event::log,
+    event::{
+        count::{Count, count},
+        log,
+    },
 };
 
 /// How long a new key only verifies, so that all instances of an app have it before it signs.

@@ -1,6 +1,7 @@
 //! Log events of the catalogue.
 
 pub(crate) mod conventions;
+pub(crate) mod count;
 pub(crate) mod json_lines;
 mod sink;
 pub(crate) mod terminal;
@@ -21,7 +22,7 @@ macro_rules! log {
     (@ $event:ident, { $($field:tt)* }, $($text:tt)+) => {{
         const LEVEL: ::tracing::Level =
             $crate::base::event::level(::policy_core::Event::$event.level());
-        $crate::base::count::count($crate::base::count::Count::Event(::policy_core::Event::$event));
+        $crate::base::event::count::count($crate::base::event::count::Count::Event(::policy_core::Event::$event));
         $crate::base::event::terminal::emit(|| ::tracing::event!(
             LEVEL,
             {

@@ -24,7 +24,7 @@ use self::{
     process::Process,
     registry::{Instrument, Kind, Registry},
 };
-use crate::base::count::{Counts, subscribe};
+use crate::base::event::count::{Counts, subscribe};
 
 /// Counts in memory, and writes the counts as OpenMetrics text (feature `metrics`).
 ///

@@ -4,7 +4,7 @@ use metrics::{Counter, Gauge, Histogram, Recorder};
 use policy_core::Event;
 
 use super::names::{self, OTHER};
-use crate::base::count::{Count, Counts};
+use crate::base::event::count::{Count, Counts};
 
 /// Handles by a value of one attribute, which are few.
 struct By<T>(Vec<(&'static str, T)>);

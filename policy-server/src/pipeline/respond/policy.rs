@@ -23,7 +23,7 @@ use crate::{
     auth::AuthService,
     base::{
         clock::{Random, RandomError},
-        count::{Count, count},
+        event::count::{Count, count},
         problem::{self, Problem},
     },
     handler::{RouteInfo, extract::MatchedRoute},

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     auth::LastCredential,
-    base::count::{Count, count},
+    base::event::count::{Count, count},
     server::{Serving, activity::Activity, connection::Timer, shutdown::Phase},
 };
 

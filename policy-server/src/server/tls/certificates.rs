@@ -26,9 +26,12 @@ use super::{
 };
 use crate::app::tls::Source;
 use crate::base::{
-    count::{Count, count},
     error::StartProblem,
-    event::{log, terminal::emit},
+    event::{
+        count::{Count, count},
+        log,
+        terminal::emit,
+    },
     timers,
 };
 

@@ -11,7 +11,7 @@ use tokio_rustls::TlsAcceptor;
 use super::{connection::Protocol, socket::Socket, stream::Stream};
 use crate::{
     app::tls::Source,
-    base::count::{Count, count},
+    base::event::count::{Count, count},
 };
 
 pub(super) use certificates::Certificates;

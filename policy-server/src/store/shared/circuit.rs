@@ -9,9 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::base::{
+use crate::base::event::{
     count::{Count, count},
-    event::log,
+    log,
 };
 
 /// Consecutive failures that open the circuit. A single one may be a broken connection.

@@ -15,9 +15,11 @@ use crate::{
         tokens::{Issued, scoped},
     },
     base::{
-        count::{Count, count},
         escape::printable,
-        event::log,
+        event::{
+            count::{Count, count},
+            log,
+        },
     },
     store::{CreateFamily, Family, Refresh, Refreshed, Revocation, TokenHash},
 };

@@ -5,7 +5,7 @@ use policy_core::{session::Handle, time::Timestamp};
 use super::TokenService;
 use crate::{
     auth::{CredentialError, tokens::scoped},
-    base::count::{Count, count},
+    base::event::count::{Count, count},
     store::{Revocation, Revoked, StoreError},
 };
 
