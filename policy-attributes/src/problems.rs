@@ -273,20 +273,26 @@ impl<'a> Variant<'a> {
         }
         let (declared, members) = (self.declared(), &self.members);
         let fields = members.iter().map(|member| &member.field);
+        // Bound, so that the compiler does not call it unused: `from` is its use.
+        let source = self.field().filter(|_| members.is_empty() && self.is_from());
+        let source = source.map(|(member, _)| quote!(#member: __policy_error,));
         let bindings: Vec<_> =
             (0..members.len()).map(|index| format_ident!("__policy_{index}")).collect();
         let shown = members.iter().zip(&bindings).map(|(ShownField { ty, name, .. }, binding)| {
             quote_spanned!(ty.span()=> .with(#name, #binding))
         });
-        quote! {
-            #of::#name { #(#fields: #bindings,)* .. } => __policy::Problem::from(#declared) #(#shown)*,
-        }
+        let shown = quote!(__policy::Problem::from(#declared) #(#shown)*);
+        quote!(#of::#name { #(#fields: #bindings,)* #source .. } => #shown,)
+    }
+
+    /// Whether `?` makes its one field this variant.
+    fn is_from(&self) -> bool {
+        self.args.flag_of(&["from"]).is_some()
     }
 
     /// The conversion of its one field, if it has `from`.
     fn conversion(&self, of: &Ident) -> Option<TokenStream> {
-        self.args.flag_of(&["from"])?;
-        let ((member, ty), name) = (self.field()?, self.name);
+        let ((member, ty), name) = (self.field().filter(|_| self.is_from())?, self.name);
         Some(quote_spanned! {ty.span()=>
             #[automatically_derived]
             impl ::core::convert::From<#ty> for #of {

@@ -9,6 +9,8 @@ enum OrderError {
     Held(u64, #[problem(member = "holder")] String),
     #[problem(internal, from)]
     Storage(std::io::Error),
+    #[problem(422, from)]
+    Number(ParseIntError),
     #[problem(transparent)]
     Payment { error: PaymentError },
 }
@@ -32,6 +34,11 @@ const _: () = {
                 ::core::option::Option::None,
             ),
             __policy::DeclaredProblem::of(__policy::policy_core::Refusal::Internal),
+            __policy::DeclaredProblem::new(
+                422u16,
+                ::core::option::Option::None,
+                ::core::option::Option::None,
+            ),
         ],
         <PaymentError as __policy::Problems>::PROBLEMS,
     ];
@@ -82,6 +89,15 @@ const _: () = {
                 OrderError::Storage { 0: __policy_error } => {
                     __policy::Problem::internal(__policy_error)
                 }
+                OrderError::Number { 0: __policy_error, .. } => {
+                    __policy::Problem::from(
+                        __policy::DeclaredProblem::new(
+                            422u16,
+                            ::core::option::Option::None,
+                            ::core::option::Option::None,
+                        ),
+                    )
+                }
                 OrderError::Payment { error: __policy_error } => {
                     __policy::into_problem(__policy_error)
                 }
@@ -98,6 +114,12 @@ const _: () = {
     impl ::core::convert::From<std::io::Error> for OrderError {
         fn from(__policy_error: std::io::Error) -> Self {
             Self::Storage { 0: __policy_error }
+        }
+    }
+    #[automatically_derived]
+    impl ::core::convert::From<ParseIntError> for OrderError {
+        fn from(__policy_error: ParseIntError) -> Self {
+            Self::Number { 0: __policy_error }
         }
     }
 };

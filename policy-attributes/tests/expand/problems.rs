@@ -13,6 +13,8 @@ enum OrderError {
     Held(u64, #[problem(member = "holder")] String),
     #[problem(internal, from)]
     Storage(std::io::Error),
+    #[problem(422, from)]
+    Number(ParseIntError),
     #[problem(transparent)]
     Payment { error: PaymentError },
 }
