@@ -9,7 +9,7 @@ use crate::commands::audit;
 #[cfg(feature = "play")]
 use crate::commands::play;
 use crate::{
-    commands::{check, code, completions, diff, explain, lint, man, new, show, validate},
+    commands::{check, code, completions, diff, explain, lint, man, new, openapi, show, validate},
     failure::Failure,
     output::{Color, Output},
 };
@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Lint(lint::Arguments),
     Check(check::Arguments),
     Diff(diff::Arguments),
+    #[command(name = "openapi")]
+    OpenApi(openapi::Arguments),
     #[cfg(feature = "audit")]
     Audit(audit::Arguments),
     #[cfg(feature = "play")]
@@ -67,6 +69,7 @@ impl Command {
             Self::Lint(arguments) => lint::run(arguments, output),
             Self::Check(arguments) => check::run(arguments, output),
             Self::Diff(arguments) => diff::run(arguments, output),
+            Self::OpenApi(arguments) => openapi::run(arguments, output),
             #[cfg(feature = "audit")]
             Self::Audit(arguments) => audit::run(arguments, output),
             #[cfg(feature = "play")]

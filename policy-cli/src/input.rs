@@ -100,7 +100,7 @@ impl InputArguments {
 impl Input {
     /// Reads a manifest that is named: a file, `-`, a git revision, or REVISION:PATH.
     pub(crate) fn read_named(named: &str, package: &PackageArguments) -> Result<Self, Failure> {
-        Self::of_text(&text_of(named, package)?, named)
+        Self::of_text(&LOCK.text_of(named, package)?, named)
     }
 
     /// Reads a file, which is named after its path.
@@ -126,48 +126,94 @@ impl Input {
     }
 }
 
-fn text_of(named: &str, package: &PackageArguments) -> Result<String, Failure> {
-    if named == "-" {
-        return match text_within_bound(io::stdin().lock()) {
-            Ok(text) if !text.trim().is_empty() => Ok(text),
-            Ok(_) => Err(Failure::new("standard input is empty")
-                .help("pipe a manifest into this command, or name a file")),
-            Err(error) => Err(Failure::new(format!("standard input cannot be read: {error}"))
-                .help("pipe a manifest into this command, in UTF-8")),
+/// A kind of document that commands read.
+pub(crate) struct Kind {
+    /// What it is called.
+    words: &'static str,
+    /// The name of its file in the folder of a package.
+    file: fn(&Package) -> String,
+    /// The name of that file where there is no package.
+    usual: &'static str,
+}
+
+/// Lock files, and manifests.
+const LOCK: Kind = Kind { words: "manifest", file: Package::lock_name, usual: "policy.lock" };
+
+/// OpenAPI documents.
+pub(crate) const OPENAPI: Kind =
+    Kind { words: "document", file: Package::openapi_name, usual: "openapi.json" };
+
+/// The text of a document, and what it was named.
+pub(crate) struct Named {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+impl Kind {
+    /// Reads a document that is named: a file, `-`, a git revision, or REVISION:PATH.
+    pub(crate) fn named(&self, named: &str, package: &PackageArguments) -> Result<Named, Failure> {
+        Ok(Named { name: named.to_owned(), text: self.text_of(named, package)? })
+    }
+
+    /// Reads the file of the package.
+    pub(crate) fn of_package(&self, arguments: &PackageArguments) -> Result<Named, Failure> {
+        let package = Package::find(arguments)?;
+        let path = package.folder.join((self.file)(&package));
+        if !path.is_file() {
+            let message = format!("the package `{}` has no `{}`", package.name, path.display());
+            let help = format!("run `cargo test -p {}`, or name one with `--from`", package.name);
+            return Err(Failure::new(message).help(help));
+        }
+        Ok(Named { name: (self.file)(&package), text: read(&path)? })
+    }
+
+    fn text_of(&self, named: &str, package: &PackageArguments) -> Result<String, Failure> {
+        if named == "-" {
+            return match text_within_bound(io::stdin().lock()) {
+                Ok(text) if !text.trim().is_empty() => Ok(text),
+                Ok(_) => Err(Failure::new("standard input is empty")
+                    .help(format!("pipe a {} into this command, or name a file", self.words))),
+                Err(error) => Err(Failure::new(format!("standard input cannot be read: {error}"))
+                    .help(format!("pipe a {} into this command, in UTF-8", self.words))),
+            };
+        }
+        let path = Path::new(named);
+        if path.is_dir() {
+            return Err(Failure::new(format!("`{named}` is a folder")).help(format!(
+                "name the {} in it, or its package with `--manifest-path`",
+                self.usual
+            )));
+        }
+        if path.exists() {
+            return read(path);
+        }
+        let is_revision = !named.starts_with('-') && !named.is_empty();
+        if is_revision && named.contains(':') {
+            return git(Path::new("."), named).map_err(|reason| {
+                Failure::new(format!("git does not have `{named}`: {reason}"))
+                    .help("write REVISION:PATH, with the path from the root of the repository")
+            });
+        }
+        let absent = || {
+            Failure::new(format!("there is no file `{named}`")).help(format!(
+                "name a {}, `-`, a revision such as `HEAD~1`, or REVISION:PATH",
+                self.words
+            ))
         };
+        if !is_revision {
+            return Err(absent());
+        }
+        let package = Package::find(package).ok();
+        let folder = package.as_ref().map_or(Path::new("."), |package| &package.folder);
+        let file = package.as_ref().map_or_else(|| self.usual.to_owned(), self.file);
+        git(folder, &format!("{named}:./{file}")).map_err(|reason| {
+            let absent = absent();
+            let message = &absent.message;
+            let message =
+                format!("{message}, and git has no {file} in a revision of this name: {reason}");
+            Failure { message, ..absent }
+        })
     }
-    let path = Path::new(named);
-    if path.is_dir() {
-        return Err(Failure::new(format!("`{named}` is a folder"))
-            .help("name the policy.lock in it, or its package with `--manifest-path`"));
-    }
-    if path.exists() {
-        return read(path);
-    }
-    let is_revision = !named.starts_with('-') && !named.is_empty();
-    if is_revision && named.contains(':') {
-        return git(Path::new("."), named).map_err(|reason| {
-            Failure::new(format!("git does not have `{named}`: {reason}"))
-                .help("write REVISION:PATH, with the path from the root of the repository")
-        });
-    }
-    let absent = || {
-        Failure::new(format!("there is no file `{named}`"))
-            .help("name a manifest, `-`, a revision such as `HEAD~1`, or REVISION:PATH")
-    };
-    if !is_revision {
-        return Err(absent());
-    }
-    let package = Package::find(package).ok();
-    let folder = package.as_ref().map_or(Path::new("."), |package| &package.folder);
-    let lock = package.as_ref().map_or_else(|| "policy.lock".to_owned(), Package::lock_name);
-    git(folder, &format!("{named}:./{lock}")).map_err(|reason| {
-        let absent = absent();
-        let message = &absent.message;
-        let message =
-            format!("{message}, and git has no {lock} in a revision of this name: {reason}");
-        Failure { message, ..absent }
-    })
 }
 
 fn read_package(package: &Package, output: &Output) -> Result<Input, Failure> {

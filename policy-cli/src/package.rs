@@ -135,6 +135,14 @@ impl Package {
         }
     }
 
+    /// The name of the OpenAPI document beside the lock file.
+    pub(crate) fn openapi_name(&self) -> String {
+        match &self.app {
+            Some(app) => format!("openapi.{app}.json"),
+            None => "openapi.json".to_owned(),
+        }
+    }
+
     /// The manifest that the last run of the tests wrote.
     pub(crate) fn manifest(&self) -> PathBuf {
         let folder = self.left();

@@ -10,6 +10,7 @@ pub(crate) mod explain;
 pub(crate) mod lint;
 pub(crate) mod man;
 pub(crate) mod new;
+pub(crate) mod openapi;
 #[cfg(feature = "play")]
 pub(crate) mod play;
 pub(crate) mod show;

@@ -1,0 +1,121 @@
+//! What differs between two documents for their clients. Nothing here reads or writes.
+
+mod operation;
+mod schema;
+mod security;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use self::{operation::compare_operations, schema::Steps};
+use super::document::{Document, Operation};
+
+/// The most steps of one comparison: some seconds.
+const STEPS: u64 = 1 << 30;
+
+/// What a change means to clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Impact {
+    /// A client that worked may fail, or does not compile any more.
+    Breaks,
+    /// Clients may do or get more.
+    Adds,
+    /// Only what people read.
+    Words,
+}
+
+impl Impact {
+    pub(super) const ALL: [Self; 3] = [Self::Breaks, Self::Adds, Self::Words];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Breaks => "breaks",
+            Self::Adds => "adds",
+            Self::Words => "words",
+        }
+    }
+}
+
+/// A difference of two documents.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Change {
+    pub(super) impact: Impact,
+    /// The operation; empty for the document as a whole.
+    pub(super) operation: String,
+    /// The part of the operation, such as `response 200 /price`; empty for all of it.
+    pub(super) part: String,
+    /// Names and values between backticks.
+    pub(super) words: String,
+}
+
+/// The differences, the worst first.
+pub(super) fn compare(old: &Document, new: &Document) -> Vec<Change> {
+    let mut changes = Vec::new();
+    compare_servers(old, new, &mut changes);
+    let steps = Steps::new(STEPS);
+    let (olds, news): (Vec<_>, Vec<_>) = (old.operations().collect(), new.operations().collect());
+    for operation in &olds {
+        match news.iter().find(|other| key(other) == key(operation)) {
+            Some(other) => compare_operations((old, operation), (new, other), &steps, &mut changes),
+            None => add(&mut changes, Impact::Breaks, operation, "the operation is gone"),
+        }
+    }
+    let known: BTreeSet<_> = olds.iter().map(key).collect();
+    for operation in news.iter().filter(|operation| !known.contains(&key(operation))) {
+        add(&mut changes, Impact::Adds, operation, "the operation is new");
+    }
+    let info = |document: &Document| document.root().get("info").cloned();
+    if info(old) != info(new) {
+        let words = "the title, version or description of the document changed".to_owned();
+        let (operation, part) = (String::new(), String::new());
+        changes.push(Change { impact: Impact::Words, operation, part, words });
+    }
+    changes.sort();
+    changes.dedup();
+    changes
+}
+
+/// The method and the path, without the names of parameters, which no request has.
+fn key(operation: &Operation<'_>) -> (&'static str, String) {
+    let segments = operation.path.split('/').map(|segment| match segment.starts_with('{') {
+        true => "{}",
+        false => segment,
+    });
+    (operation.method, segments.collect::<Vec<_>>().join("/"))
+}
+
+fn add(changes: &mut Vec<Change>, impact: Impact, operation: &Operation<'_>, words: &str) {
+    let (operation, part) = (operation.name(), String::new());
+    changes.push(Change { impact, operation, part, words: words.to_owned() });
+}
+
+/// The addresses that clients have.
+fn compare_servers(old: &Document, new: &Document, changes: &mut Vec<Change>) {
+    let urls = |document: &Document| {
+        let servers = document.root().get("servers").and_then(Value::as_array);
+        let urls = servers.into_iter().flatten().filter_map(|server| server.get("url")?.as_str());
+        let urls: BTreeSet<String> = urls.map(str::to_owned).collect();
+        // OpenAPI 3.1, 4.8.1: the default.
+        if urls.is_empty() { BTreeSet::from(["/".to_owned()]) } else { urls }
+    };
+    let (old, new) = (urls(old), urls(new));
+    let mut push = |impact, url: &String, what| {
+        let words = format!("the server `{url}` {what}");
+        changes.push(Change { impact, operation: String::new(), part: String::new(), words });
+    };
+    old.difference(&new).for_each(|url| push(Impact::Breaks, url, "is gone"));
+    new.difference(&old).for_each(|url| push(Impact::Adds, url, "is new"));
+}
+
+/// Who may call an operation, in words.
+pub(super) fn callers(document: &Document, operation: &Operation<'_>) -> String {
+    let alternatives = security::alternatives(document, operation);
+    let words = alternatives.iter().map(|alternative| match &*alternative.words {
+        "nothing" => "everybody".to_owned(),
+        words => words.replace('`', ""),
+    });
+    words.collect::<Vec<_>>().join(" or ")
+}

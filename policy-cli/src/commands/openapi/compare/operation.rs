@@ -1,0 +1,376 @@
+//! What differs between two versions of an operation.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::{
+    Change, Impact,
+    schema::{Found, Gap, Side, Steps, Subset},
+    security::{Alternative, alternatives},
+};
+use crate::commands::openapi::document::{Document, Operation, conjuncts, identity, object};
+
+/// The media type of problems (RFC 9457 4).
+const PROBLEM: &str = "application/problem+json";
+
+/// Who writes the values of a schema.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    /// The client: what it sends has to be accepted still.
+    Request,
+    /// The server: what it sends has to be what clients expect.
+    Response,
+}
+
+/// Compares two versions of an operation.
+pub(super) fn compare_operations(
+    (old, old_operation): (&Document, &Operation<'_>),
+    (new, new_operation): (&Document, &Operation<'_>),
+    steps: &Steps,
+    changes: &mut Vec<Change>,
+) {
+    let mut comparison =
+        Comparison { old, new, operation: new_operation.name(), steps, changes: Vec::new() };
+    comparison.identifier(old_operation.value, new_operation.value);
+    comparison.parameters(old_operation, new_operation);
+    comparison.body(old_operation.value, new_operation.value);
+    comparison.responses(old_operation.value, new_operation.value);
+    comparison.security(&alternatives(old, old_operation), &alternatives(new, new_operation));
+    if comparison.changes.is_empty() && old_operation.value != new_operation.value {
+        comparison.push(Impact::Words, "", "its descriptions or extensions changed");
+    }
+    changes.append(&mut comparison.changes);
+}
+
+struct Comparison<'a> {
+    old: &'a Document,
+    new: &'a Document,
+    operation: String,
+    steps: &'a Steps,
+    changes: Vec<Change>,
+}
+
+impl<'a> Comparison<'a> {
+    fn push(&mut self, impact: Impact, part: &str, words: impl Into<String>) {
+        let (operation, part) = (self.operation.clone(), part.to_owned());
+        self.changes.push(Change { impact, operation, part, words: words.into() });
+    }
+
+    fn identifier(&mut self, old: &Value, new: &Value) {
+        let id =
+            |value: &Value| value.get("operationId").and_then(Value::as_str).map(str::to_owned);
+        match (id(old), id(new)) {
+            (Some(old), Some(new)) if old != new => {
+                let words =
+                    format!("`operationId` was `{old}`, and is `{new}`: generated clients name it");
+                self.push(Impact::Breaks, "", words);
+            }
+            (Some(old), None) => {
+                let words = format!("`operationId` `{old}` is gone: generated clients name it");
+                self.push(Impact::Breaks, "", words);
+            }
+            _ => (),
+        }
+        if is_true(new, "deprecated") && !is_true(old, "deprecated") {
+            self.push(Impact::Words, "", "it is deprecated");
+        }
+    }
+
+    fn parameters(&mut self, old: &Operation<'a>, new: &Operation<'a>) {
+        let renamed: BTreeMap<_, _> = old.names_in_path().zip(new.names_in_path()).collect();
+        let same = |old: &Value| {
+            let (place, name) = identity(old);
+            let name = renamed
+                .get(&*name)
+                .filter(|_| place == "path")
+                .map_or(name.clone(), |it| (*it).to_owned());
+            (place.to_owned(), name)
+        };
+        let of = |parameter: &Value| {
+            let (place, name) = identity(parameter);
+            (place.to_owned(), name)
+        };
+        for parameter in &old.parameters {
+            let (place, name) = identity(parameter);
+            let part = format!("{place} parameter `{name}`");
+            let Some(other) = new.parameters.iter().find(|it| of(it) == same(parameter)) else {
+                self.push(Impact::Breaks, &part, "it is gone");
+                continue;
+            };
+            let (_, new_name) = identity(other);
+            if name != new_name {
+                let words = format!("it is called `{new_name}` now: generated clients name it");
+                self.push(Impact::Breaks, &part, words);
+            }
+            self.required(&part, parameter, other, Direction::Request);
+            for keyword in ["style", "explode", "allowReserved"] {
+                if parameter.get(keyword) != other.get(keyword) {
+                    self.push(Impact::Breaks, &part, format!("`{keyword}` is another"));
+                }
+            }
+            self.schemas(
+                &part,
+                parameter.get("schema"),
+                other.get("schema"),
+                Direction::Request,
+                false,
+            );
+            self.contents(&part, parameter, other, Direction::Request);
+        }
+        for parameter in &new.parameters {
+            if !old.parameters.iter().any(|it| same(it) == of(parameter)) {
+                let (place, name) = identity(parameter);
+                let part = format!("{place} parameter `{name}`");
+                match is_true(parameter, "required") {
+                    true => self.push(Impact::Breaks, &part, "it is new, and required"),
+                    false => self.push(Impact::Adds, &part, "it is new"),
+                }
+            }
+        }
+    }
+
+    fn required(&mut self, part: &str, old: &Value, new: &Value, direction: Direction) {
+        match (is_true(old, "required"), is_true(new, "required"), direction) {
+            (false, true, Direction::Request) => {
+                self.push(Impact::Breaks, part, "it is required now");
+            }
+            (true, false, Direction::Request) => {
+                self.push(Impact::Adds, part, "it is no longer required");
+            }
+            (true, false, Direction::Response) => {
+                self.push(Impact::Breaks, part, "it may be absent now");
+            }
+            (false, true, Direction::Response) => {
+                self.push(Impact::Adds, part, "it is always there now");
+            }
+            _ => (),
+        }
+    }
+
+    fn body(&mut self, old: &'a Value, new: &'a Value) {
+        let body = |document: &'a Document, operation: &'a Value| {
+            operation.get("requestBody").map(|it| document.resolve(it))
+        };
+        match (body(self.old, old), body(self.new, new)) {
+            (Some(old), Some(new)) => {
+                self.required("body", old, new, Direction::Request);
+                self.contents("body", old, new, Direction::Request);
+            }
+            (Some(_), None) => self.push(Impact::Breaks, "body", "it is gone"),
+            (None, Some(new)) if is_true(new, "required") => {
+                self.push(Impact::Breaks, "body", "it is new, and required");
+            }
+            (None, Some(_)) => self.push(Impact::Adds, "body", "it is new"),
+            (None, None) => (),
+        }
+    }
+
+    fn responses(&mut self, old: &'a Value, new: &'a Value) {
+        let olds: BTreeMap<_, _> = self.old.entries(old, "responses").collect();
+        let news: BTreeMap<_, _> = self.new.entries(new, "responses").collect();
+        for (status, old) in &olds {
+            let part = format!("response {status}");
+            let Some(new) = news.get(status) else {
+                // Nobody needs an error.
+                let is_success = status.starts_with(['1', '2', '3']);
+                let impact = if is_success { Impact::Breaks } else { Impact::Adds };
+                self.push(impact, &part, "it no longer occurs");
+                continue;
+            };
+            self.contents(&part, old, new, Direction::Response);
+            self.headers(&part, old, new);
+        }
+        for status in news.keys().filter(|status| !olds.contains_key(*status)) {
+            self.push(Impact::Adds, &format!("response {status}"), "it can occur now");
+        }
+    }
+
+    fn headers(&mut self, part: &str, old: &'a Value, new: &'a Value) {
+        let lower = |(name, value): (&str, &'a Value)| (name.to_ascii_lowercase(), value);
+        let olds: BTreeMap<_, _> = self.old.entries(old, "headers").map(lower).collect();
+        let news: BTreeMap<_, _> = self.new.entries(new, "headers").map(lower).collect();
+        for (name, old) in &olds {
+            let part = format!("{part} header `{name}`");
+            match news.get(name) {
+                Some(new) => {
+                    self.required(&part, old, new, Direction::Response);
+                    self.schemas(
+                        &part,
+                        old.get("schema"),
+                        new.get("schema"),
+                        Direction::Response,
+                        false,
+                    );
+                }
+                None => self.push(Impact::Breaks, &part, "it is gone"),
+            }
+        }
+        for name in news.keys().filter(|name| !olds.contains_key(*name)) {
+            self.push(Impact::Adds, &format!("{part} header `{name}`"), "it is new");
+        }
+    }
+
+    /// Compares the media types and their schemas.
+    fn contents(&mut self, part: &str, old: &'a Value, new: &'a Value, direction: Direction) {
+        let olds: BTreeMap<_, _> = self.old.entries(old, "content").collect();
+        let news: BTreeMap<_, _> = self.new.entries(new, "content").collect();
+        for (media_type, old) in &olds {
+            let is_only = olds.len() == 1;
+            let part = if is_only { part.to_owned() } else { format!("{part} `{media_type}`") };
+            match news.get(media_type) {
+                Some(new) => {
+                    let is_problem = direction == Direction::Response && *media_type == PROBLEM;
+                    let (old, new) = (old.get("schema"), new.get("schema"));
+                    if let (true, Some(old), Some(new)) = (is_problem, old, new) {
+                        self.problems(&part, old, new);
+                    }
+                    self.schemas(&part, old, new, direction, is_problem);
+                }
+                None => self.push(
+                    Impact::Breaks,
+                    &part,
+                    format!("the media type `{media_type}` is gone"),
+                ),
+            }
+        }
+        for media_type in news.keys().filter(|name| !olds.contains_key(*name)) {
+            self.push(Impact::Adds, part, format!("the media type `{media_type}` is new"));
+        }
+    }
+
+    /// Compares the codes of problems. A client knows what to do about an unknown one by its status.
+    fn problems(&mut self, part: &str, old: &Value, new: &Value) {
+        let (old, new) = (codes(self.old, old), codes(self.new, new));
+        for code in new.difference(&old) {
+            self.push(Impact::Adds, part, format!("the problem `{code}` can occur now"));
+        }
+        for code in old.difference(&new) {
+            self.push(Impact::Adds, part, format!("the problem `{code}` no longer occurs"));
+        }
+    }
+
+    /// Compares two schemas; a missing one permits everything.
+    fn schemas(
+        &mut self,
+        part: &str,
+        old: Option<&'a Value>,
+        new: Option<&'a Value>,
+        direction: Direction,
+        is_problem: bool,
+    ) {
+        const ANYTHING: &Value = &Value::Bool(true);
+        let (old, new) = (old.unwrap_or(ANYTHING), new.unwrap_or(ANYTHING));
+        // What was sent, in what is expected.
+        let forward = |side| Subset::new(self.old, self.new, side, self.steps).gaps(old, new);
+        let backward = |side| Subset::new(self.new, self.old, side, self.steps).gaps(new, old);
+        let (breaks, adds) = match direction {
+            Direction::Request => (forward(Side::Left), backward(Side::Left)),
+            Direction::Response => (backward(Side::Right), forward(Side::Right)),
+        };
+        let is_code = |found: &&Found| is_problem && found.at == "/code";
+        let is_new = |found: &&Found| !breaks.iter().any(|broken| broken.at == found.at);
+        let said = |found: &Found, impact| {
+            let part = if found.at.is_empty() {
+                part.to_owned()
+            } else {
+                format!("{part} `{}`", found.at)
+            };
+            (impact, part, words(&found.gap, direction, impact))
+        };
+        let breaking = breaks.iter().filter(|it| !is_code(it)).map(|it| said(it, Impact::Breaks));
+        let adding = adds.iter().filter(|it| !is_code(it) && is_new(it));
+        let adding = adding.map(|it| said(it, Impact::Adds));
+        let all: Vec<_> = breaking.chain(adding).collect();
+        for (impact, part, words) in all {
+            self.push(impact, &part, words);
+        }
+    }
+
+    fn security(&mut self, old: &[Alternative], new: &[Alternative]) {
+        for one in old {
+            if !new.iter().any(|other| other.is_met_by(one)) {
+                let words = format!("callers with {} may no longer call", one.words);
+                self.push(Impact::Breaks, "", words);
+            }
+        }
+        for one in new {
+            if !old.iter().any(|other| other.is_met_by(one)) {
+                self.push(Impact::Adds, "", format!("callers with {} may call now", one.words));
+            }
+        }
+    }
+}
+
+/// A gap in words. A request is described from the old to the new document if it breaks, and a response
+/// the other way.
+fn words(gap: &Gap, direction: Direction, impact: Impact) -> String {
+    let is_request = direction == Direction::Request;
+    let breaks = impact == Impact::Breaks;
+    let left_is_old = is_request == breaks;
+    let was = |left: &str, right: &str| match left_is_old {
+        true => format!("was {left}, and is {right}"),
+        false => format!("was {right}, and is {left}"),
+    };
+    match gap {
+        Gap::Undeclared if breaks => "it is gone".to_owned(),
+        Gap::Undeclared => "it is new".to_owned(),
+        Gap::Type(left, right) => format!("the type {}", was(left, right)),
+        Gap::Values(values) => {
+            let values = values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>();
+            let values = values.join(", ");
+            match (is_request, breaks) {
+                (true, true) => format!("it is no longer accepted as {values}"),
+                (true, false) => format!("it is accepted as {values} now"),
+                (false, true) => format!("it can be {values} now"),
+                (false, false) => format!("it is no longer {values}"),
+            }
+        }
+        Gap::Required => match (is_request, breaks) {
+            (true, true) => "it is required now",
+            (true, false) => "it is no longer required",
+            (false, true) => "it may be absent now",
+            (false, false) => "it is always there now",
+        }
+        .to_owned(),
+        Gap::Keyword(name, left, right) => {
+            let left = left.as_ref().map_or("absent".to_owned(), |left| format!("`{left}`"));
+            format!("`{name}` {}", was(&left, &format!("`{right}`")))
+        }
+        Gap::Refused if left_is_old => "no value is permitted any more".to_owned(),
+        Gap::Refused => "it is permitted now".to_owned(),
+        Gap::Alternatives if left_is_old => "an alternative is gone or narrower".to_owned(),
+        Gap::Alternatives => "an alternative is new or wider".to_owned(),
+        Gap::Overlap => "several alternatives of `oneOf` may be meant".to_owned(),
+        Gap::Other => "it changed in a way that is not compared".to_owned(),
+        Gap::TooDeep => "it is too large, or nests too deeply, to be compared".to_owned(),
+    }
+}
+
+fn is_true(value: &Value, name: &str) -> bool {
+    value.get(name) == Some(&Value::Bool(true))
+}
+
+/// The codes that a problem of this schema can have.
+fn codes(document: &Document, schema: &Value) -> BTreeSet<String> {
+    let (mut codes, mut open, mut seen) = (BTreeSet::new(), vec![schema], BTreeSet::new());
+    while let Some(schema) = open.pop() {
+        for schema in conjuncts(document, schema) {
+            if !seen.insert(std::ptr::from_ref(schema)) {
+                continue;
+            }
+            for name in ["anyOf", "oneOf"] {
+                open.extend(schema.get(name).and_then(Value::as_array).into_iter().flatten());
+            }
+            let Some(code) = object(schema, "properties").and_then(|it| it.get("code")) else {
+                continue;
+            };
+            for code in conjuncts(document, code) {
+                let listed = code.get("enum").and_then(Value::as_array).into_iter().flatten();
+                let values = listed.chain(code.get("const")).filter_map(Value::as_str);
+                codes.extend(values.map(str::to_owned));
+            }
+        }
+    }
+    codes
+}

@@ -1,0 +1,813 @@
+//! Whether every value that one schema describes is also one of another: JSON Schema 2020-12, as far as
+//! documents of services use it. What cannot be proven counts as a difference.
+//!
+//! A property that an object does not declare is not sent, although the schema permits it: otherwise
+//! no document could gain an optional property.
+
+use std::{
+    cell::Cell,
+    collections::{BTreeSet, HashMap, HashSet},
+    ptr,
+    sync::LazyLock,
+};
+
+use serde_json::{Value, json};
+
+use super::super::document::{Document, conjuncts, object};
+
+/// The deepest nesting that is compared. References can nest without end.
+const DEPTH: usize = 64;
+/// The most schemas that one consists of by `allOf` and references.
+const PARTS: usize = 256;
+
+/// Keywords that permit and refuse nothing.
+const ANNOTATIONS: [&str; 17] = [
+    "$anchor",
+    "$comment",
+    "$defs",
+    "$id",
+    "$schema",
+    "default",
+    "definitions",
+    "deprecated",
+    "description",
+    "discriminator",
+    "example",
+    "examples",
+    "externalDocs",
+    "readOnly",
+    "title",
+    "writeOnly",
+    "xml",
+];
+
+/// Keywords that are read. A schema with another one has to stay as it is.
+const KNOWN: [&str; 25] = [
+    "$ref",
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "const",
+    "contentEncoding",
+    "contentMediaType",
+    "enum",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "items",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "oneOf",
+    "pattern",
+    "properties",
+    "required",
+];
+
+/// Lower bounds, upper bounds, and texts that have to stay, with the types that they are about.
+const LOWER: [(&str, u8); 5] = [
+    ("minimum", NUMBER),
+    ("exclusiveMinimum", NUMBER),
+    ("minLength", STRING),
+    ("minItems", ARRAY),
+    ("minProperties", OBJECT),
+];
+const UPPER: [(&str, u8); 5] = [
+    ("maximum", NUMBER),
+    ("exclusiveMaximum", NUMBER),
+    ("maxLength", STRING),
+    ("maxItems", ARRAY),
+    ("maxProperties", OBJECT),
+];
+const KEPT: [(&str, u8); 6] = [
+    ("multipleOf", NUMBER),
+    ("pattern", STRING),
+    ("format", NUMBER | STRING),
+    ("contentEncoding", STRING),
+    ("contentMediaType", STRING),
+    ("uniqueItems", ARRAY),
+];
+
+/// Sets of types, as bits. A number is an integer or a fraction.
+const NULL: u8 = 1;
+const BOOLEAN: u8 = 2;
+const INTEGER: u8 = 4;
+const NUMBER: u8 = 4 | 8;
+const STRING: u8 = 16;
+const ARRAY: u8 = 32;
+const OBJECT: u8 = 64;
+const TYPES: [(&str, u8); 7] = [
+    ("null", NULL),
+    ("boolean", BOOLEAN),
+    ("number", NUMBER),
+    ("integer", INTEGER),
+    ("string", STRING),
+    ("array", ARRAY),
+    ("object", OBJECT),
+];
+
+static NOTHING: Value = Value::Bool(false);
+/// A schema for each type.
+static OF_TYPE: LazyLock<Vec<Value>> =
+    LazyLock::new(|| TYPES.iter().map(|(name, _)| json!({ "type": name })).collect());
+
+/// Why a value of the left schema may be none of the right one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Gap {
+    /// A property that only one side declares.
+    Undeclared,
+    /// The types of the left and the right.
+    Type(String, String),
+    /// Values that only the left has.
+    Values(Vec<String>),
+    /// A property that only the right requires.
+    Required,
+    /// A keyword, and its values on the left and the right.
+    Keyword(String, Option<String>, String),
+    /// The right has no such value at all.
+    Refused,
+    /// No alternative of the right has all values of the left.
+    Alternatives,
+    /// Several alternatives of a `oneOf` may have the same value.
+    Overlap,
+    /// The schema has keywords that are not compared.
+    Other,
+    /// The schemas nest too deeply.
+    TooDeep,
+}
+
+/// A gap and its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// A path of names, `*` for items.
+    pub(super) at: String,
+    pub(super) gap: Gap,
+}
+
+/// The side whose declared properties the other side has to declare, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    Left,
+    Right,
+}
+
+/// A schema of the left side.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    schema: &'a Value,
+    /// Whether one of its alternatives is among the parts.
+    is_split: bool,
+}
+
+impl<'a> Part<'a> {
+    fn new(schema: &'a Value) -> Self {
+        Self { schema, is_split: false }
+    }
+}
+
+/// The parts of the left, and the schema of the right, by their addresses.
+type Pair = (Vec<(usize, bool)>, usize);
+
+/// The steps that a comparison may still take, so that no document takes forever.
+#[derive(Debug)]
+pub(super) struct Steps(Cell<u64>);
+
+impl Steps {
+    pub(super) fn new(steps: u64) -> Self {
+        Self(Cell::new(steps))
+    }
+
+    /// Whether there are as many left; takes them.
+    fn take(&self, steps: usize) -> bool {
+        self.0.set(self.0.get().saturating_sub(steps as u64));
+        self.0.get() > 0
+    }
+}
+
+/// Compares the schemas of two documents.
+pub(super) struct Subset<'a, 'b> {
+    left: &'a Document,
+    right: &'a Document,
+    declared_by: Side,
+    steps: &'b Steps,
+    /// Pairs that are compared, or were. A cycle comes back to one of them.
+    compared: HashSet<Pair>,
+    /// The same, in their order.
+    order: Vec<Pair>,
+    equal: HashMap<(usize, usize), bool>,
+    types: HashMap<usize, u8>,
+    found: Vec<Found>,
+}
+
+fn address(value: &Value) -> usize {
+    ptr::from_ref(value).addr()
+}
+
+impl<'a, 'b> Subset<'a, 'b> {
+    pub(super) fn new(
+        left: &'a Document,
+        right: &'a Document,
+        declared_by: Side,
+        steps: &'b Steps,
+    ) -> Self {
+        let (compared, order, equal) = (HashSet::new(), Vec::new(), HashMap::new());
+        let (types, found) = (HashMap::new(), Vec::new());
+        Self { left, right, declared_by, steps, compared, order, equal, types, found }
+    }
+
+    /// Where values of the left schema may be none of the right one.
+    pub(super) fn gaps(mut self, left: &'a Value, right: &'a Value) -> Vec<Found> {
+        self.check(&[Part::new(left)], right, "", 0);
+        self.found
+    }
+
+    fn report(&mut self, at: &str, gap: Gap) {
+        let found = Found { at: at.to_owned(), gap };
+        if !self.found.contains(&found) {
+            self.found.push(found);
+        }
+    }
+
+    /// Whether there is no gap; finds none otherwise.
+    fn holds(&mut self, left: &[Part<'a>], right: &'a Value, depth: usize) -> bool {
+        let (found, order) = (std::mem::take(&mut self.found), self.order.len());
+        self.check(left, right, "", depth);
+        let holds = self.found.is_empty();
+        self.found = found;
+        if !holds {
+            // What was assumed for it may be wrong.
+            for pair in self.order.drain(order..) {
+                self.compared.remove(&pair);
+            }
+        }
+        holds
+    }
+
+    fn check(&mut self, left: &[Part<'a>], right: &'a Value, at: &str, depth: usize) {
+        if depth > DEPTH || !self.steps.take(1 + self.found.len()) {
+            return self.report(at, Gap::TooDeep);
+        }
+        let mut parts: Vec<Part<'a>> = Vec::new();
+        for part in left {
+            for schema in conjuncts(self.left, part.schema) {
+                let is_split = part.is_split && ptr::eq(schema, part.schema);
+                if parts.len() > PARTS {
+                    return self.report(at, Gap::TooDeep);
+                }
+                match parts.iter_mut().find(|known| ptr::eq(known.schema, schema)) {
+                    Some(known) => known.is_split |= is_split,
+                    None => parts.push(Part { schema, is_split }),
+                }
+            }
+        }
+        if parts.iter().any(|part| *part.schema == NOTHING) || self.types(&parts) == 0 {
+            return;
+        }
+        let mut key: Vec<_> =
+            parts.iter().map(|part| (address(part.schema), part.is_split)).collect();
+        key.sort_unstable();
+        let pair = (key, address(right));
+        if !self.compared.insert(pair.clone()) {
+            return;
+        }
+        self.order.push(pair);
+        let rights = conjuncts(self.right, right);
+        let mut open = rights.clone();
+        open.retain(|right| !parts.iter().any(|part| self.is_equal(part.schema, right, 0)));
+        if open.is_empty() {
+            return;
+        }
+        let weights = parts.iter().map(|part| weight(part.schema)).sum::<usize>();
+        let work = weights.saturating_mul(rights.iter().map(|right| weight(right)).sum());
+        if rights.len() > PARTS || !self.steps.take(work) {
+            return self.report(at, Gap::TooDeep);
+        }
+        if let Some(values) = self.values(&parts) {
+            let refused = values.into_iter().filter(|value| {
+                accepts(self.right, right, value, 0, self.steps) != Some(true)
+                    && parts.iter().all(|part| {
+                        accepts(self.left, part.schema, value, 0, self.steps) != Some(false)
+                    })
+            });
+            let refused: Vec<_> = refused.map(ToString::to_string).collect();
+            if !refused.is_empty() {
+                self.report(at, Gap::Values(refused));
+            }
+            return;
+        }
+        if let Some(index) =
+            parts.iter().position(|part| !part.is_split && alternatives(part.schema).is_some())
+        {
+            let alternatives = parts.get(index).and_then(|part| alternatives(part.schema));
+            for alternative in alternatives.into_iter().flatten() {
+                let mut parts = parts.clone();
+                if let Some(part) = parts.get_mut(index) {
+                    part.is_split = true;
+                }
+                parts.push(Part::new(alternative));
+                self.check(&parts, right, at, depth + 1);
+            }
+            return;
+        }
+        let types = self.types(&parts);
+        let has_alternatives = open.iter().any(|right| alternatives(right).is_some());
+        if has_alternatives && types.count_ones() > 1 && types != NUMBER {
+            let of_types = TYPES.iter().zip(OF_TYPE.iter()).filter(|((_, bits), _)| {
+                types & bits == *bits && (*bits != INTEGER || types & NUMBER != NUMBER)
+            });
+            for (_, schema) in of_types {
+                let parts = [&*parts, &[Part::new(schema)]].concat();
+                self.check(&parts, right, at, depth + 1);
+            }
+            return;
+        }
+        self.declared(&parts, &rights, at);
+        for right in open {
+            self.conjunct(&parts, right, at, depth);
+        }
+    }
+
+    /// The properties that one side declares and the other does not.
+    fn declared(&mut self, parts: &[Part<'a>], rights: &[&'a Value], at: &str) {
+        let lefts: Vec<_> = parts.iter().map(|part| part.schema).collect();
+        let (declared, other) = match self.declared_by {
+            Side::Left => (names(&lefts), rights),
+            Side::Right => (names(rights), &*lefts),
+        };
+        // An object with other properties has all of them, or refuses them.
+        let is_open = |schema: &&Value| {
+            schema.get("additionalProperties").is_some()
+                || schema.get("patternProperties").is_some()
+        };
+        if self.types(parts) & OBJECT == 0 || other.iter().any(is_open) {
+            return;
+        }
+        let known = names(other);
+        for name in declared.difference(&known) {
+            self.report(&format!("{at}/{name}"), Gap::Undeclared);
+        }
+    }
+
+    fn conjunct(&mut self, parts: &[Part<'a>], right: &'a Value, at: &str, depth: usize) {
+        let Some(keywords) = right.as_object() else {
+            if *right == NOTHING {
+                self.report(at, Gap::Refused);
+            }
+            return;
+        };
+        let is_read = |name: &String| {
+            KNOWN.contains(&&**name)
+                || ["type", "uniqueItems"].contains(&&**name)
+                || is_annotation(name)
+        };
+        if !keywords.keys().all(is_read)
+            || (right.get("$ref").is_some() && self.right.target(right).is_none())
+        {
+            return self.report(at, Gap::Other);
+        }
+        if alternatives(right).is_some() {
+            self.alternatives(parts, right, at, depth);
+        }
+        let types = self.types(parts);
+        let allowed = own_types(right);
+        if types & !allowed != 0 {
+            self.report(at, Gap::Type(type_names(types), type_names(allowed)));
+        }
+        let types = types & allowed;
+        if types == 0 {
+            return;
+        }
+        let keyword = |name: &str| right.get(name).map(ToString::to_string);
+        if let Some(values) = keyword("enum").or_else(|| keyword("const")) {
+            self.report(at, Gap::Keyword("enum".to_owned(), None, values));
+        }
+        let bounds =
+            LOWER.iter().map(|bound| (bound, 1.0)).chain(UPPER.iter().map(|bound| (bound, -1.0)));
+        for ((name, about), sign) in bounds {
+            let Some(bound) = right.get(*name).and_then(Value::as_f64) else { continue };
+            // Of no number is the length, and of each at least zero.
+            let is_default = sign > 0.0 && *about & NUMBER == 0 && bound <= 0.0;
+            let bounds = parts.iter().filter_map(|part| part.schema.get(*name)?.as_f64());
+            let is_kept = bounds.clone().any(|left| left * sign >= bound * sign);
+            if types & about != 0 && !is_default && !is_kept {
+                let left = parts.iter().find_map(|part| part.schema.get(*name));
+                let gap = Gap::Keyword(
+                    (*name).to_owned(),
+                    left.map(ToString::to_string),
+                    right.get(*name).map(ToString::to_string).unwrap_or_default(),
+                );
+                self.report(at, gap);
+            }
+        }
+        for (name, about) in KEPT {
+            let Some(value) = right.get(name).filter(|value| **value != NOTHING) else { continue };
+            if types & about != 0 && !parts.iter().any(|part| part.schema.get(name) == Some(value))
+            {
+                let left = parts.iter().find_map(|part| part.schema.get(name));
+                let gap =
+                    Gap::Keyword(name.to_owned(), left.map(ToString::to_string), value.to_string());
+                self.report(at, gap);
+            }
+        }
+        if types & OBJECT != 0 {
+            self.object(parts, right, at, depth);
+        }
+        if let Some(items) = right.get("items").filter(|_| types & ARRAY != 0) {
+            let lefts = parts.iter().filter(|part| part.schema.get("prefixItems").is_none());
+            let lefts: Vec<_> =
+                lefts.filter_map(|part| part.schema.get("items")).map(Part::new).collect();
+            self.check(&lefts, items, &format!("{at}/*"), depth + 1);
+        }
+    }
+
+    fn object(&mut self, parts: &[Part<'a>], right: &'a Value, at: &str, depth: usize) {
+        for name in required(right) {
+            if !parts.iter().any(|part| required(part.schema).any(|known| known == name)) {
+                self.report(&format!("{at}/{name}"), Gap::Required);
+            }
+        }
+        let declared = object(right, "properties");
+        for (name, schema) in declared.into_iter().flatten() {
+            let value = property(parts, name);
+            self.check(&value, schema, &format!("{at}/{name}"), depth + 1);
+        }
+        let Some(other) = right.get("additionalProperties") else { return };
+        let lefts: Vec<_> = parts.iter().map(|part| part.schema).collect();
+        for name in names(&lefts) {
+            if declared.is_none_or(|declared| !declared.contains_key(name)) {
+                let value = property(parts, name);
+                self.check(&value, other, &format!("{at}/{name}"), depth + 1);
+            }
+        }
+        let others = |part: &Part<'a>| {
+            let other = part.schema.get("additionalProperties");
+            if part.schema.get("patternProperties").is_some() { Some(&EVERYTHING) } else { other }
+        };
+        let others: Vec<_> = parts.iter().filter_map(others).map(Part::new).collect();
+        if !others.is_empty() {
+            self.check(&others, other, &format!("{at}/*"), depth + 1);
+        }
+    }
+
+    /// Whether the values of the left are among those of `anyOf` or `oneOf`.
+    fn alternatives(&mut self, parts: &[Part<'a>], right: &'a Value, at: &str, depth: usize) {
+        let list = || alternatives(right).into_iter().flatten();
+        let fitting = list().position(|alternative| self.holds(parts, alternative, depth + 1));
+        let overlaps = |subset: &Self, alternative: &Value| {
+            !is_disjoint((subset.left, parts), (subset.right, alternative), 0, subset.steps)
+        };
+        let mut possible = list().enumerate().filter(|(_, it)| overlaps(self, it));
+        let (first, second) = (possible.next(), possible.next());
+        match (fitting, first) {
+            (Some(_), _) if right.get("anyOf").is_some() => (),
+            (Some(fitting), Some((only, _))) if second.is_none() && only == fitting => (),
+            (Some(_), _) => self.report(at, Gap::Overlap),
+            // The one that is meant says more.
+            (None, Some((_, only))) if second.is_none() => self.check(parts, only, at, depth + 1),
+            (None, _) => self.report(at, Gap::Alternatives),
+        }
+    }
+
+    /// The values of the left, if it states all of them.
+    fn values(&mut self, parts: &[Part<'a>]) -> Option<Vec<&'a Value>> {
+        let stated = parts.iter().find_map(|part| stated_values(part.schema));
+        stated.or_else(|| {
+            static SMALL: [Value; 3] = [Value::Null, Value::Bool(true), Value::Bool(false)];
+            let types = self.types(parts);
+            (types & !(NULL | BOOLEAN) == 0).then(|| {
+                let has = |value: &&Value| types & type_of(value) != 0;
+                SMALL.iter().filter(has).collect()
+            })
+        })
+    }
+
+    /// The types that all parts permit.
+    fn types(&mut self, parts: &[Part<'a>]) -> u8 {
+        let all = u8::MAX >> 1;
+        parts
+            .iter()
+            .fold(all, |types, part| types & types_of(self.left, part.schema, &mut self.types, 0))
+    }
+
+    /// Whether two schemas are the same, annotations aside.
+    fn is_equal(&mut self, left: &'a Value, right: &'a Value, depth: usize) -> bool {
+        if depth > DEPTH || !self.steps.take(1) {
+            return false;
+        }
+        let pair = (address(left), address(right));
+        if let Some(known) = self.equal.get(&pair) {
+            return *known;
+        }
+        // Until it is known, so that cycles end.
+        self.equal.insert(pair, true);
+        let is_equal = match (left, right) {
+            (Value::Object(one), Value::Object(other)) => {
+                let targets = (self.left.target(left), self.right.target(right));
+                let is_meant = |(name, _): &(&String, &Value)| !is_annotation(name);
+                let (mut ones, mut others) =
+                    (one.iter().filter(is_meant), other.iter().filter(is_meant));
+                loop {
+                    break match (ones.next(), others.next()) {
+                        (None, None) => true,
+                        (Some((name, _)), Some((same, _))) if name == "$ref" && same == "$ref" => {
+                            match targets {
+                                (Some(one), Some(other))
+                                    if self.is_equal(one, other, depth + 1) =>
+                                {
+                                    continue;
+                                }
+                                (None, None) if left.get("$ref") == right.get("$ref") => continue,
+                                _ => false,
+                            }
+                        }
+                        (Some((name, one)), Some((same, other)))
+                            if name == same && self.is_equal_part(name, one, other, depth) =>
+                        {
+                            continue;
+                        }
+                        _ => false,
+                    };
+                }
+            }
+            _ => left == right,
+        };
+        if !is_equal {
+            // What was found below it may rest on the assumption.
+            self.steps.take(self.equal.len());
+            self.equal.retain(|_, is_equal| !*is_equal);
+            self.equal.insert(pair, false);
+        }
+        is_equal
+    }
+
+    /// The same for the value of a keyword.
+    fn is_equal_part(
+        &mut self,
+        name: &str,
+        left: &'a Value,
+        right: &'a Value,
+        depth: usize,
+    ) -> bool {
+        match (left, right) {
+            _ if ["enum", "const", "required", "type"].contains(&name) => left == right,
+            (Value::Array(ones), Value::Array(others)) => {
+                ones.len() == others.len()
+                    && ones
+                        .iter()
+                        .zip(others)
+                        .all(|(one, other)| self.is_equal(one, other, depth + 1))
+            }
+            // Names of properties are no keywords.
+            (Value::Object(ones), Value::Object(others))
+                if ["properties", "patternProperties", "dependentSchemas"].contains(&name) =>
+            {
+                ones.len() == others.len()
+                    && ones.iter().zip(others).all(|((name, one), (same, other))| {
+                        name == same && self.is_equal(one, other, depth + 1)
+                    })
+            }
+            _ => self.is_equal(left, right, depth + 1),
+        }
+    }
+}
+
+static EVERYTHING: Value = Value::Bool(true);
+
+fn is_annotation(name: &str) -> bool {
+    ANNOTATIONS.contains(&name) || name.starts_with("x-")
+}
+
+fn alternatives(schema: &Value) -> Option<&Vec<Value>> {
+    schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array)
+}
+
+fn required(schema: &Value) -> impl Iterator<Item = &str> {
+    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// The properties that one of these schemas declares.
+fn names<'a>(schemas: &[&'a Value]) -> BTreeSet<&'a str> {
+    let declared = schemas.iter().filter_map(|schema| object(schema, "properties")).flatten();
+    declared.map(|(name, _)| name.as_str()).collect()
+}
+
+/// What the left says of a property: nothing, if it does not declare it.
+fn property<'a>(parts: &[Part<'a>], name: &str) -> Vec<Part<'a>> {
+    let (mut value, mut is_declared) = (Vec::new(), false);
+    for Part { schema, .. } in parts {
+        let own = object(schema, "properties").and_then(|declared| declared.get(name));
+        if schema.get("patternProperties").is_some() {
+            is_declared = true;
+        }
+        if let Some(stated) = own.or_else(|| schema.get("additionalProperties")) {
+            is_declared = true;
+            if own.is_some() || schema.get("patternProperties").is_none() {
+                value.push(Part::new(stated));
+            }
+        }
+    }
+    if is_declared { value } else { vec![Part::new(&NOTHING)] }
+}
+
+fn type_of(value: &Value) -> u8 {
+    match value {
+        Value::Null => NULL,
+        Value::Bool(_) => BOOLEAN,
+        Value::Number(number) if number.as_f64().is_some_and(|it| it.fract() != 0.0) => {
+            NUMBER & !INTEGER
+        }
+        Value::Number(_) => INTEGER,
+        Value::String(_) => STRING,
+        Value::Array(_) => ARRAY,
+        Value::Object(_) => OBJECT,
+    }
+}
+
+/// The types of the keyword `type`.
+fn own_types(schema: &Value) -> u8 {
+    let bits = |name: &Value| {
+        let known = TYPES.iter().find(|(known, _)| name == known);
+        known.map_or(0, |(_, bits)| *bits)
+    };
+    match schema.get("type") {
+        None => u8::MAX >> 1,
+        Some(Value::Array(names)) => names.iter().fold(0, |types, name| types | bits(name)),
+        Some(name) => bits(name),
+    }
+}
+
+/// The types that a schema permits. `known` has those of schemas that were asked for before; in a cycle
+/// and where it nests too deeply, all.
+fn types_of(
+    document: &Document,
+    schema: &Value,
+    known: &mut HashMap<usize, u8>,
+    depth: usize,
+) -> u8 {
+    if *schema == NOTHING {
+        return 0;
+    }
+    if depth > DEPTH {
+        return u8::MAX >> 1;
+    }
+    if let Some(types) = known.get(&address(schema)) {
+        return *types;
+    }
+    let mut types = u8::MAX >> 1;
+    known.insert(address(schema), types);
+    for schema in conjuncts(document, schema) {
+        types &= own_types(schema);
+        if let Some(values) = stated_values(schema) {
+            types &= values.iter().fold(0, |types, value| types | type_of(value));
+        }
+        if let Some(list) = alternatives(schema) {
+            let of_each = |types, it| types | types_of(document, it, known, depth + 1);
+            types &= list.iter().fold(0, of_each);
+        }
+    }
+    known.insert(address(schema), types);
+    types
+}
+
+/// How much a schema has to compare.
+fn weight(schema: &Value) -> usize {
+    let lists = ["enum", "required", "anyOf", "oneOf"].iter();
+    let lists = lists.filter_map(|name| schema.get(*name)?.as_array()).map(Vec::len);
+    lists.sum::<usize>() + object(schema, "properties").map_or(0, serde_json::Map::len) + 1
+}
+
+fn type_names(types: u8) -> String {
+    if types == u8::MAX >> 1 {
+        return "any".to_owned();
+    }
+    let named = TYPES.iter().filter(|(_, bits)| {
+        types & bits == *bits && (*bits != INTEGER || types & NUMBER != NUMBER)
+    });
+    named.map(|(name, _)| *name).collect::<Vec<_>>().join(" or ")
+}
+
+/// The values of `enum` or `const`.
+fn stated_values(schema: &Value) -> Option<Vec<&Value>> {
+    let one = schema.get("const").map(|value| vec![value]);
+    one.or_else(|| schema.get("enum")?.as_array().map(|values| values.iter().collect()))
+}
+
+/// Whether numbers and texts are the same value: 1 is 1.0.
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one.as_f64(), other.as_f64()) {
+        (Some(one_as), Some(other_as)) if one.as_i64().is_none() || other.as_i64().is_none() => {
+            one_as.total_cmp(&other_as).is_eq()
+        }
+        _ => one == other,
+    }
+}
+
+/// Whether a value is one of a schema; `None` if that is not known.
+fn accepts(
+    document: &Document,
+    schema: &Value,
+    value: &Value,
+    depth: usize,
+    steps: &Steps,
+) -> Option<bool> {
+    if depth > DEPTH || !steps.take(weight(schema)) {
+        return None;
+    }
+    let mut is_known = true;
+    for schema in conjuncts(document, schema) {
+        let Some(keywords) = schema.as_object() else {
+            if *schema == NOTHING {
+                return Some(false);
+            }
+            continue;
+        };
+        if own_types(schema) & type_of(value) == 0
+            || stated_values(schema)
+                .is_some_and(|values| !values.iter().any(|it| is_same(it, value)))
+        {
+            return Some(false);
+        }
+        if let Some(list) = alternatives(schema) {
+            let list: Vec<_> =
+                list.iter().map(|it| accepts(document, it, value, depth + 1, steps)).collect();
+            let accepting = list.iter().filter(|it| **it == Some(true)).count();
+            let unknown = list.contains(&None);
+            match (schema.get("anyOf").is_some(), accepting, unknown) {
+                (true, 1.., _) | (false, 1, false) => (),
+                (_, 0, false) => return Some(false),
+                (false, 2.., _) => return Some(false),
+                _ => is_known = false,
+            }
+        }
+        let decides = |name: &&String| {
+            let about = LOWER.iter().chain(&UPPER).chain(&KEPT).find(|(known, _)| known == name);
+            match (about, name.as_str()) {
+                (Some((_, about)), _) => about & type_of(value) != 0,
+                (None, "properties" | "required" | "additionalProperties") => value.is_object(),
+                (None, "items") => value.is_array(),
+                (None, "$ref") => document.target(schema).is_none(),
+                (None, "type" | "enum" | "const" | "allOf" | "anyOf" | "oneOf") => false,
+                (None, name) => !is_annotation(name),
+            }
+        };
+        is_known &= !keywords.keys().any(|name| decides(&name));
+    }
+    is_known.then_some(true)
+}
+
+/// Whether no value is of both: their types, their values, or those of a property that both require
+/// differ.
+fn is_disjoint(
+    (left, parts): (&Document, &[Part<'_>]),
+    (right, schema): (&Document, &Value),
+    depth: usize,
+    steps: &Steps,
+) -> bool {
+    if depth > 4 || !steps.take(weight(schema)) {
+        return false;
+    }
+    let mut known = HashMap::new();
+    let all = u8::MAX >> 1;
+    let types = parts.iter().fold(all, |it, part| it & types_of(left, part.schema, &mut known, 0));
+    steps.take(known.len());
+    known.clear();
+    if types & types_of(right, schema, &mut known, 0) == 0 {
+        return true;
+    }
+    steps.take(known.len());
+    let rights = conjuncts(right, schema);
+    let lefts = parts.iter().flat_map(|part| conjuncts(left, part.schema)).collect::<Vec<_>>();
+    let stated = lefts.iter().find_map(|it| stated_values(it));
+    if stated.is_some_and(|values| {
+        values.iter().all(|it| accepts(right, schema, it, 0, steps) == Some(false))
+    }) {
+        return true;
+    }
+    let stated = rights.iter().find_map(|it| stated_values(it));
+    let refuses =
+        |value: &&Value| lefts.iter().any(|it| accepts(left, it, value, 0, steps) == Some(false));
+    if stated.is_some_and(|values| values.iter().all(refuses)) {
+        return true;
+    }
+    let is_required = |schemas: &[&Value], name: &str| {
+        schemas.iter().any(|schema| required(schema).any(|known| known == name))
+    };
+    let parts: Vec<_> = lefts.iter().copied().map(Part::new).collect();
+    types == OBJECT
+        && names(&rights).into_iter().any(|name| {
+            let value = property(&parts, name);
+            is_required(&lefts, name)
+                && is_required(&rights, name)
+                && !value.is_empty()
+                && rights
+                    .iter()
+                    .filter_map(|it| object(it, "properties")?.get(name))
+                    .any(|schema| is_disjoint((left, &value), (right, schema), depth + 1, steps))
+        })
+}
