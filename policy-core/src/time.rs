@@ -77,3 +77,26 @@ impl Timestamp {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 }
+
+#[cfg(all(test, feature = "engine"))]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+
+    /// The oracle writes the same point in time in another form: `Fri, 15 Jan 2027 08:00:00 GMT`.
+    #[test]
+    fn dates_are_those_of_the_civil_calendar() {
+        const MONTHS: [&str; 12] =
+            ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+        let day = 24 * 60 * 60;
+        // A step of less than a day, over all years that the oracle knows.
+        for seconds in (0..9999 * 365 * day - 1970 * 366 * day).step_by(23 * 60 * 61) {
+            let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds));
+            let (month, time) = (&date[8..11], &date[17..25]);
+            let month = MONTHS.iter().position(|name| *name == month).unwrap() + 1;
+            let expected = format!("{}-{month:02}-{}T{time}.007Z", &date[12..16], &date[5..7]);
+            assert_eq!(Timestamp::from_millis(seconds * 1000 + 7).rfc3339(), expected);
+        }
+    }
+}

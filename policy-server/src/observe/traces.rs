@@ -31,19 +31,19 @@ pub struct Tracing {
 
 type Tracer = dyn Fn(&Span, Option<&RemoteTrace>) -> Option<TraceContext> + Send + Sync;
 
-/// Whose `traceparent` ([W3C Trace Context](https://www.w3.org/TR/trace-context-2/)) is the parent of
-/// the span of a request. That of all others is a link, and they decide neither what is recorded nor
+/// The callers whose `traceparent` ([W3C Trace
+/// Context](https://www.w3.org/TR/trace-context-2/)) is the parent of the span of a request. That of all others is a link, and they decide neither what is recorded nor
 /// whose trace it belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TraceParents {
-    /// That of [trusted proxies](crate::App::behind).
+    /// [Trusted proxies](crate::App::behind).
     #[default]
     Proxies,
-    /// That of every caller: for a service that only services of your own can reach. Everybody who
+    /// Every caller: for a service that only services of your own can reach. Everybody who
     /// reaches it can have any request recorded, or hidden, and add it to any trace.
     Everybody,
-    /// That of nobody.
+    /// Nobody.
     Nobody,
 }
 
@@ -63,7 +63,7 @@ impl Tracing {
         Self::default()
     }
 
-    /// Whose `traceparent` is a parent: by default that of trusted proxies.
+    /// The callers whose `traceparent` is a parent: by default trusted proxies.
     pub fn parents(self, parents: TraceParents) -> Self {
         Self { parents, ..self }
     }
