@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, header};
 use policy_core::{Refusal, method};
 
 use crate::{
-    Change, FacetSource, Manifest, Sources,
+    Change, FacetSource, Manifest, Outcomes, Sources,
     engine::{
         Decision, Engine, EngineError, Gate, Outcome, Protocol, RequestCredentials, Step, Verdict,
     },
@@ -26,6 +26,8 @@ pub struct Explanation {
     pub unsent: Option<Unsent>,
     /// The path template and the methods of the route, if one serves the request.
     pub route: Option<(String, Vec<String>)>,
+    /// With what the route can respond in place of serving a request of this method.
+    pub outcomes: Option<Outcomes>,
     /// The result of each gate, in order.
     pub gates: Vec<GateFinding>,
     /// The view of the page that sent the request, if that page is of another origin.
@@ -101,6 +103,7 @@ pub fn explain(
     // A request that is refused before it is routed is about the route that would serve it.
     let route = engine.route(&decision).or_else(|| engine.serving(&method, request.uri().path()));
     let place = route.map(|route| (route.path.clone(), route.methods.clone()));
+    let outcomes = route.map(|route| manifest.outcomes(route, &method));
     let gates = Gate::ALL.into_iter().map(|gate| {
         // Gate 8 is checked again if the handler takes the session itself.
         let step = decision.steps.iter().rfind(|step| step.gate == gate);
@@ -124,7 +127,7 @@ pub fn explain(
         }
     }
     let page = seen_by_page(request, own, &decision, unsent);
-    Ok(Explanation { decision, unsent, route: place, gates, page, nearest, edit })
+    Ok(Explanation { decision, unsent, route: place, outcomes, gates, page, nearest, edit })
 }
 
 impl Explanation {

@@ -9,7 +9,7 @@ use policy_core::{
 };
 use policy_server::{
     CsrfPolicy, ReverseProxy, Route,
-    codegen::{BoxFuture, Call, Description, Endpoint},
+    codegen::{BoxFuture, Call, Description, Endpoint, Signature},
 };
 
 use super::*;
@@ -212,6 +212,8 @@ impl Endpoint<(), ()> for Unchecked {
         line: line!(),
         attributes: &[],
     };
+
+    fn describe(_: &mut Signature) {}
 
     fn call(_: &mut Call) -> BoxFuture {
         panic!("an app that does not start calls no handler")

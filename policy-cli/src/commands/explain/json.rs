@@ -57,6 +57,10 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
             "status": refusal.map(Refusal::status),
         })
     });
+    let outcomes = explanation
+        .outcomes
+        .as_ref()
+        .map(|outcomes| json!({ "by_status": outcomes.by_status(), "open": outcomes.is_open }));
     let explanation = json!({
         "version": 1,
         "request": { "method": request.method().as_str(), "target": request.uri().to_string() },
@@ -66,6 +70,7 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
         "if_listed": decision.if_listed,
         "unsent_by_browser": browser,
         "route": route,
+        "outcomes": outcomes,
         "gates": gates,
         "page": explanation.page,
         "nearest": nearest,

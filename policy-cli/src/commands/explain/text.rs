@@ -64,6 +64,16 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
         let line = format!("{:<16}{found:<36}{place}", finding.gate.name());
         let _ = writeln!(text, "  {style}{}{style:#}", line.trim_end());
     }
+    if let Some(outcomes) = &explanation.outcomes {
+        text += "\nthe route can refuse a request with\n";
+        for (status, codes) in outcomes.by_status() {
+            let codes: Vec<_> = codes.iter().map(|code| code.unwrap_or("no code")).collect();
+            let _ = writeln!(text, "  {DIM}{status} {}{DIM:#}", printable(&codes.join(", ")));
+        }
+        if outcomes.is_open {
+            text += "  and with what it does not declare\n";
+        }
+    }
     if let Some(page) = explanation.page {
         let _ = writeln!(text, "\nthe page sees: {page}");
     }

@@ -57,6 +57,8 @@ pub(super) const PATH: Column = Column { is_key: true, ..Column::new("Path") };
 pub(super) const READING: Column = Column { is_key: true, ..Column::new("Page may read") };
 pub(super) const TARGET: Column =
     Column { is_secondary: true, is_rare: true, ..Column::new("Served by") };
+pub(super) const REFUSES: Column =
+    Column { is_secondary: true, is_rare: true, ..Column::new("Refuses with") };
 pub(super) const DECLARED: Column = Column::new("Declared");
 
 /// The cells of each column.
@@ -124,6 +126,7 @@ impl View {
             let layers = row.route.layers.iter().map(|layer| format!("layer of the {layer}"));
             Cell::list(row.route.target.words().into_iter().chain(layers))
         });
+        column(REFUSES, &|(row, input, _)| words::refuses(&input.manifest, row.route));
         if fleet.iter().any(|shown| shown.input.sources.is_some()) {
             column(DECLARED, &|(row, input, _)| {
                 let sources = input.sources.as_ref();

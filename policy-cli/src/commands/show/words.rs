@@ -1,8 +1,10 @@
 //! The facts about an app and its routes in words, except for facets, which have their own.
 
+use std::collections::BTreeSet;
+
 use policy_core::{path::TrailingSlash, route::Level};
 use policy_manifest::{
-    AppFacts, ManifestRoute, RouteKind, SessionFacts, Sources, TlsFacts, TokenFacts,
+    AppFacts, Manifest, ManifestRoute, RouteKind, SessionFacts, Sources, TlsFacts, TokenFacts,
     facet::{Cell, Tone},
 };
 
@@ -31,6 +33,17 @@ pub(super) fn path(route: &ManifestRoute) -> Cell {
         RouteKind::NotFound => Cell::list([path, "(no route: 404)".to_owned()]),
         _ => Cell::plain(path),
     }
+}
+
+/// The statuses of its refusals, by any of its methods.
+pub(super) fn refuses(manifest: &Manifest, route: &ManifestRoute) -> Cell {
+    let any = ["GET".to_owned()];
+    let methods = if route.methods.is_empty() { &any[..] } else { &route.methods };
+    let outcomes: Vec<_> = methods.iter().map(|method| manifest.outcomes(route, method)).collect();
+    let statuses: BTreeSet<u16> =
+        outcomes.iter().flat_map(|it| it.by_status().into_keys()).collect();
+    let open = outcomes.iter().any(|it| it.is_open).then(|| "others".to_owned());
+    Cell::list(statuses.iter().map(u16::to_string).chain(open))
 }
 
 pub(super) fn reading(reading: &Reading) -> Cell {
