@@ -3,7 +3,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{Ident, ReturnType, Type, spanned::Spanned};
+use syn::{GenericArgument, Ident, PathArguments, PathSegment, ReturnType, Type, spanned::Spanned};
 
 use crate::{
     signature::Arguments,
@@ -64,6 +64,32 @@ pub(crate) fn named_output(output: &ReturnType) -> Option<TokenStream> {
     match output {
         ReturnType::Default => Some(quote!(())),
         ReturnType::Type(_, ty) => (!is_opaque(ty)).then(|| ty.to_token_stream()),
+    }
+}
+
+/// The return type of a handler, if it states the form of the response. A stream of events states it,
+/// whatever the type of the events.
+pub(crate) fn described_output(output: &ReturnType) -> Option<TokenStream> {
+    let mut output = output.clone();
+    if let ReturnType::Type(_, ty) = &mut output {
+        name_events(ty);
+    }
+    named_output(&output)
+}
+
+/// Gives a name to the type in `Sse<impl Stream<..>>`.
+fn name_events(ty: &mut Type) {
+    let Type::Path(path) = ty else { return };
+    let Some(PathSegment { ident, arguments }) = path.path.segments.last_mut() else { return };
+    let PathArguments::AngleBracketed(arguments) = arguments else { return };
+    for argument in &mut arguments.args {
+        match argument {
+            GenericArgument::Type(ty) if ident == "Sse" && is_opaque(ty) => {
+                *ty = Type::Verbatim(quote!(()));
+            }
+            GenericArgument::Type(ty) => name_events(ty),
+            _ => (),
+        }
     }
 }
 

@@ -248,7 +248,7 @@ impl<'a> Endpoint<'a> {
             let of = of(ty, Span::mixed_site());
             quote!(#of.take(#signature);)
         });
-        let answer = match checks::named_output(&sig.output) {
+        let answer = match checks::described_output(&sig.output) {
             Some(ty) => {
                 let of = of(&ty, Span::mixed_site());
                 quote!(#of.respond(#signature);)

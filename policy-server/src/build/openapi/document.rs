@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use policy_core::{
     Refusal, Rule,
-    outcome::EVERY_REQUEST,
+    outcome::{EVERY_REQUEST, Taken},
     path::{PathTemplate, Segment},
 };
 use policy_manifest::{Manifest, ManifestRoute};
@@ -109,7 +109,11 @@ impl Reader<'_> {
         (entry.describe)(&mut signature);
         let Some(mut types) = signature.types.take() else { return };
         self.schemas = std::mem::take(&mut types.schemas);
-        for (side, of) in &types.unknown {
+        // What opens a WebSocket has no content.
+        let is_known = |side: Side| {
+            matches!(side, Side::Response) && signature.takes.contains(&Taken::WebSocket)
+        };
+        for (side, of) in types.unknown.iter().filter(|(side, _)| !is_known(*side)) {
             let rule = match side {
                 Side::Request => Rule::RequestUnknown,
                 Side::Response => Rule::ResponseUnknown,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use policy_core::{
     Refusal,
-    outcome::Taken,
+    outcome::{EVERY_REQUEST, Taken},
     path::{PathTemplate, Segment},
     problem::DeclaredProblem,
 };
@@ -98,9 +98,16 @@ fn parameter(name: &str, place: &str, is_required: bool, schema: Value) -> Value
     Value::Object(fields)
 }
 
-/// Removes `null` from the types of a value: a query has none, and leaves the parameter out.
+/// Removes `null` from a value: a query has none, and leaves the parameter out.
 fn without_null(schema: &mut Value) {
-    let Some(types) = schema.get_mut("type").and_then(Value::as_array_mut) else { return };
+    let Some(fields) = schema.as_object_mut() else { return };
+    if fields.get("default").is_some_and(Value::is_null) {
+        fields.remove("default");
+    }
+    if let Some(types) = fields.get_mut("anyOf").and_then(Value::as_array_mut) {
+        types.retain(|of| of["type"] != "null");
+    }
+    let Some(types) = fields.get_mut("type").and_then(Value::as_array_mut) else { return };
     types.retain(|of| of != "null");
     if let [only] = &**types {
         schema["type"] = only.clone();
@@ -222,14 +229,14 @@ impl Described<'_> {
             let response = self.refused(*status, &outcomes);
             found.insert(status.to_string(), response);
         }
-        if outcomes.is_open {
-            found.insert("4XX".to_owned(), json!({
+        for statuses in ["4XX", "5XX"].into_iter().filter(|_| outcomes.is_open) {
+            let problem = json!({ "schema": component("schemas", "Problem") });
+            let response = json!({
                 SHARED: "OtherProblem",
                 "description": "A problem of the handler, whose type does not list its problems.",
-                "content": { "application/problem+json": {
-                    "schema": component("schemas", "Problem"),
-                } },
-            }));
+                "content": { "application/problem+json": problem },
+            });
+            found.insert(statuses.to_owned(), response);
         }
         found.insert("default".to_owned(), component("responses", "EveryRequest"));
         Value::Object(found)
@@ -296,7 +303,12 @@ impl Described<'_> {
             self.signature.problems.iter().filter(|own| own.status == status).collect();
         let by_status = outcomes.by_status();
         let codes = by_status.get(&status).map(Vec::as_slice).unwrap_or_default();
-        let with_code: Vec<&str> = codes.iter().copied().flatten().collect();
+        let of_every_request = EVERY_REQUEST.iter().filter(|refusal| refusal.status() == status);
+        let with_code = codes.iter().copied().flatten();
+        let mut known: Vec<&str> =
+            with_code.chain(of_every_request.map(|refusal| refusal.code())).collect();
+        known.sort_unstable();
+        known.dedup();
         let titles = own.iter().filter_map(|own| own.title).map(|title| format!("{title}."));
         let mut description = words(&refusals);
         for title in titles {
@@ -304,13 +316,14 @@ impl Described<'_> {
         }
         let mut members = Map::new();
         members.insert("status".to_owned(), json!({ "const": status }));
-        if !with_code.is_empty() {
-            members.insert("code".to_owned(), json!({ "type": "string", "enum": with_code }));
+        // A handler that does not list its problems has codes of its own, or problems without one.
+        let list = if outcomes.is_open { "examples" } else { "enum" };
+        if !known.is_empty() {
+            members.insert("code".to_owned(), json!({ "type": "string", list: known }));
         }
         let mut of_status = Map::new();
         of_status.insert("properties".to_owned(), Value::Object(members));
-        // A problem of the app need not have a code.
-        if codes.len() == with_code.len() {
+        if !outcomes.is_open && !codes.contains(&None) {
             of_status.insert("required".to_owned(), json!(["code"]));
         }
         let schema = json!({ "allOf": [component("schemas", "Problem"), of_status] });
@@ -324,6 +337,7 @@ impl Described<'_> {
         );
         set(&mut response, "headers", Value::Object(self.fields_of(status, &refusals)));
         let names = codes.iter().map(|code| code.unwrap_or("none"));
+        let names = names.chain(outcomes.is_open.then_some("other"));
         let name = [&*status.to_string()].into_iter().chain(names).collect::<Vec<_>>().join("_");
         response.insert(SHARED.to_owned(), Value::from(name));
         Value::Object(response)

@@ -23,8 +23,17 @@ struct Lamp {
 #[expect(dead_code, reason = "its schema is read")]
 struct Filter {
     /// The first letters of the name.
+    #[serde(default)]
     name: Option<String>,
     watts: u32,
+    color: Option<Color>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "its schema is read")]
+enum Color {
+    Red,
+    White,
 }
 
 /// Lists the lamps.
@@ -107,9 +116,13 @@ fn a_route_lists_the_refusals_that_it_can_meet_and_no_others() {
         ),
         ("/lamps/{id}", "delete", &["204", "400", "401", "403", "500", "503", "default"]),
         // A handler that returns `Problem` may choose any.
-        ("/pages", "get", &["200", "400", "4XX", "500", "503", "default"]),
-        ("/lamps/{id}", "get", &["200", "304", "400", "412", "4XX", "500", "503", "default"]),
-        ("/opaque/{name}", "get", &["2XX", "3XX", "4XX", "500", "503", "default"]),
+        ("/pages", "get", &["200", "400", "4XX", "500", "503", "5XX", "default"]),
+        (
+            "/lamps/{id}",
+            "get",
+            &["200", "304", "400", "412", "4XX", "500", "503", "5XX", "default"],
+        ),
+        ("/opaque/{name}", "get", &["2XX", "3XX", "4XX", "500", "503", "5XX", "default"]),
     ] {
         assert_eq!(statuses(&document, path, method), expected, "{method} {path}");
     }
@@ -118,6 +131,26 @@ fn a_route_lists_the_refusals_that_it_can_meet_and_no_others() {
     let codes = at(&document, &format!("{name}/content/application~1problem+json/schema/allOf/1"));
     let expected = json!(["auth.credentials-missing", "auth.login-too-old"]);
     assert_eq!(codes["properties"]["code"]["enum"], expected);
+}
+
+/// A handler that does not list its problems may have others with a status that gates have, too.
+#[test]
+fn the_codes_of_a_status_are_all_that_clients_can_get() {
+    let document = document();
+    let codes = |operation: &str, status: u16| {
+        let response = format!("/paths/{operation}/responses/{status}/$ref");
+        let name = at(&document, &response);
+        let name = name.as_str().unwrap().trim_start_matches('#').to_owned();
+        at(&document, &format!("{name}/content/application~1problem+json/schema/allOf/1"))
+    };
+    let closed = codes("~1lamps/post", 400);
+    let listed = closed["properties"]["code"]["enum"].as_array().unwrap();
+    assert!(listed.contains(&json!("request.json-malformed")), "{closed}");
+    assert!(listed.contains(&json!("wire.path-encoding")), "what every request can meet: {closed}");
+    assert_eq!(closed["required"], json!(["code"]));
+    let open = codes("~1lamps~1{id}/get", 412);
+    let known = json!({ "type": "string", "examples": ["request.precondition-failed"] });
+    assert_eq!((&open["properties"]["code"], &open["required"]), (&known, &Value::Null));
 }
 
 #[test]
@@ -138,9 +171,11 @@ fn alternatives_are_separate_and_what_is_needed_together_is_one() {
 fn parameters_and_bodies_are_those_of_the_types() {
     let document = document();
     let parameters = at(&document, "/paths/~1lamps/get/parameters");
+    let color = json!({ "$ref": "#/components/schemas/Color" });
     assert_eq!(
         parameters,
         json!([
+            { "name": "color", "in": "query", "schema": { "anyOf": [color] } },
             {
                 "name": "name", "in": "query", "description": "The first letters of the name.",
                 "schema": { "type": "string" },
@@ -181,6 +216,70 @@ fn what_is_unknown_is_a_gap() {
     assert_eq!(found, [("openapi.response-unknown", "impl IntoResponse")]);
     let error = document().complete().unwrap_err().to_string();
     assert!(error.contains("tests::opaque"), "{error}");
+}
+
+#[test]
+fn a_csrf_token_is_json() {
+    let app = App::new(()).sessions(Sessions::memory()).routes(routes![crate::session::csrf]);
+    let document = app.openapi().unwrap().complete().unwrap();
+    let content = at(&document, "/paths/~1csrf/get/responses/200/content");
+    let reference = json!({ "$ref": "#/components/schemas/CsrfToken" });
+    assert_eq!(content, json!({ "application/json": { "schema": reference } }));
+}
+
+#[cfg(feature = "sse")]
+#[test]
+fn a_stream_of_events_has_no_gap() {
+    use std::convert::Infallible;
+
+    use axum_core::response::AppendHeaders;
+    use futures_util::stream::{Stream, empty};
+
+    use crate::response::sse::{Event, Sse};
+
+    #[get("/events")]
+    #[auth(public)]
+    async fn events() -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+        Sse::new(empty())
+    }
+
+    #[get("/maybe")]
+    #[auth(public)]
+    async fn maybe() -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+        Ok(Sse::new(empty()))
+    }
+
+    #[get("/more")]
+    #[auth(public)]
+    async fn more() -> (AppendHeaders<[(&'static str, &'static str); 1]>, Json<Lamp>) {
+        (AppendHeaders([("x-more", "1")]), Json(Lamp { watts: 1, note: None }))
+    }
+
+    let document = App::new(()).routes(routes![events, maybe, more]).openapi().unwrap();
+    let document = document.complete().unwrap();
+    for (path, media_type) in [
+        ("events", "text/event-stream"),
+        ("maybe", "text/event-stream"),
+        ("more", "application/json"),
+    ] {
+        let content = at(&document, &format!("/paths/~1{path}/get/responses/200/content"));
+        assert!(content.get(media_type).is_some(), "{path}: {content}");
+    }
+}
+
+#[cfg(feature = "ws")]
+#[test]
+fn a_web_socket_has_no_gap() {
+    use crate::extract::ws::WebSocketUpgrade;
+
+    #[get("/socket")]
+    #[auth(public)]
+    async fn socket(upgrade: WebSocketUpgrade) -> impl IntoResponse {
+        upgrade.on_upgrade(async |_| ())
+    }
+
+    let document = App::new(()).routes(routes![socket]).openapi().unwrap().complete().unwrap();
+    assert_eq!(statuses(&document, "/socket", "get")[0], "101");
 }
 
 #[test]

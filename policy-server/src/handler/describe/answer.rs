@@ -1,5 +1,6 @@
 //! With what handlers respond.
 
+use axum_core::response::AppendHeaders;
 use http::{
     HeaderMap, HeaderName, StatusCode,
     header::{ACCEPT_RANGES, ETAG, LAST_MODIFIED, LINK, LOCATION},
@@ -143,7 +144,7 @@ answers! {
     [T] Page<T> => "application/json" LINK;
     [T] Form<T> => "application/x-www-form-urlencoded";
     [] Issued => "application/json";
-    [] CsrfToken => "text/plain";
+    [] CsrfToken => "application/json";
     [] String => "text/plain";
     [] &'static str => "text/plain";
     [] bytes::Bytes => "application/octet-stream";
@@ -217,8 +218,8 @@ impl<P: AnswerPart, T: Answer> Answer for (StatusCode, P, T) {
 }
 
 macro_rules! parts {
-    ($($Type:ty => $($field:ident)*;)*) => {$(
-        impl AnswerPart for $Type {
+    ($([$($generic:tt)*] $Type:ty => $($field:ident)*;)*) => {$(
+        impl<$($generic)*> AnswerPart for $Type {
             #[allow(unused_variables, reason = "some state no field of a known name")]
             fn describe(reply: &mut Reply) {
                 $(reply.fields.push($field);)*
@@ -228,12 +229,13 @@ macro_rules! parts {
 }
 
 parts! {
-    ETag => ETAG;
-    LastModified => LAST_MODIFIED;
-    ByteRanges => ACCEPT_RANGES;
-    Chosen => ;
-    HeaderMap => ;
+    [] ETag => ETAG;
+    [] LastModified => LAST_MODIFIED;
+    [] ByteRanges => ACCEPT_RANGES;
+    [] Chosen => ;
+    [] HeaderMap => ;
+    [I] AppendHeaders<I> => ;
 }
 
 #[cfg(feature = "cookies")]
-parts! { crate::extract::cookie::CookieJar => ; }
+parts! { [] crate::extract::cookie::CookieJar => ; }

@@ -271,13 +271,22 @@ struct IssuedBody {
     refresh_token: Option<String>,
 }
 
+/// The CSRF token of a session.
+#[derive(JsonSchema)]
+#[schemars(rename = "CsrfToken")]
+#[expect(dead_code, reason = "its schema is read")]
+struct CsrfBody {
+    /// What `CSRF-Token` of a request states; null without a session.
+    token: Option<String>,
+}
+
 contents! {
     [T: JsonSchema] Json<T> => T;
     [T: JsonSchema] TaggedJson<T> => T;
     [T: JsonSchema] Form<T> => T;
     [T: JsonSchema] Page<T> => PageBody<T>;
     [] crate::tokens::Issued => IssuedBody;
-    [] crate::extract::CsrfToken => String;
+    [] crate::extract::CsrfToken => CsrfBody;
     [] String => String;
     [] &'static str => String;
 }
