@@ -46,10 +46,10 @@ pub(crate) const SLOWHTTPTEST: Tool = Tool {
 pub(crate) const PYTHON: Tool = Tool {
     names: &["python3"],
     package: "python3",
-    purpose: "peers of tokens, cookies, caching and HTTP/3",
+    purpose: "peers of tokens, cookies, caching, HTTP/3 and documents",
 };
 pub(crate) const NODE: Tool =
-    Tool { names: &["node"], package: "nodejs", purpose: "peers of tokens and cookies" };
+    Tool { names: &["node"], package: "nodejs", purpose: "peers of tokens, cookies and documents" };
 pub(crate) const CURL: Tool =
     Tool { names: &["curl"], package: "curl", purpose: "a client of HTTP/1.1 and HTTP/2" };
 pub(crate) const H2LOAD: Tool =
@@ -83,17 +83,22 @@ pub(crate) const IMG2WEBP: Tool =
     Tool { names: &["img2webp"], package: "webp", purpose: "the recording of the quickstart" };
 pub(crate) const NPM: Tool = Tool { names: &["npm"], package: "npm", purpose: "packages of Node" };
 
-/// The libraries of others that tokens, cookies, caching and HTTP/3 are tested against, and their
-/// dependencies.
+/// The libraries of others that tokens, cookies, caching, HTTP/3 and documents are tested against, and
+/// their dependencies.
 const PYTHON_PACKAGES: &[&str] = &[
     "CacheControl==0.14.4",
     "PyJWT==2.15.1",
     "aioquic==1.7.2",
     "cryptography==50.0.2",
+    "openapi-spec-validator==0.9.0",
     "requests==2.34.2",
+    "schemathesis==4.32.5",
     "websockets==17.4",
 ];
-const NODE_PACKAGES: &[&str] = &[AXE.0, "jose@6.2.17", "tough-cookie@6.1.0"];
+const NODE_PACKAGES: &[&str] = &[AXE.0, "@redocly/cli@2.77.0", "jose@6.2.17", "tough-cookie@6.1.0"];
+
+/// A client in TypeScript, whose packages a lock file of its own names.
+const CLIENT: &str = "examples/tasks/client";
 
 /// axe, which checks the accessibility of a page, runs in the page, so its content is pinned byte
 /// for byte.
@@ -152,6 +157,9 @@ pub(crate) fn peers() -> Outcome {
     let folder = project::target().join("interop");
     let stamp = folder.join("installed");
     let wanted = [PYTHON_PACKAGES, NODE_PACKAGES].concat().join("\n");
+    let client = project::root().join(CLIENT);
+    let lock = client.join("package-lock.json");
+    let wanted = wanted + &fs::read_to_string(&lock).map_err(Failure::with_path("read", &lock))?;
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
@@ -174,6 +182,14 @@ pub(crate) fn peers() -> Outcome {
     let prefix = node.to_string_lossy();
     let install = ["install", "--no-audit", "--no-fund", "--prefix", &prefix];
     command::run(&mut program("npm", &[&install, NODE_PACKAGES].concat()))?;
+    let of_client = folder.join("tasks-client");
+    fs::create_dir(&of_client).map_err(Failure::with_path("create", &of_client))?;
+    for file in ["package.json", "package-lock.json"] {
+        let (from, to) = (client.join(file), of_client.join(file));
+        fs::copy(&from, &to).map_err(Failure::with_path("copy", &from))?;
+    }
+    let prefix = of_client.to_string_lossy();
+    command::run(&mut program("npm", &["ci", "--no-audit", "--no-fund", "--prefix", &prefix]))?;
     // npm compares it with what it downloaded.
     let lock = node.join("package-lock.json");
     let lock = fs::read_to_string(&lock).map_err(Failure::with_path("read", &lock))?;

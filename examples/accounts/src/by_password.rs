@@ -1,12 +1,16 @@
 //! Signing up, logging in, and the password: every route on which a browser sends one.
 
-use axum::response::{AppendHeaders, IntoResponse};
+use axum::response::AppendHeaders;
 use example_logins::{
     attempts::Guesser,
     devices::{Device, Devices},
 };
-use http::header::SET_COOKIE;
-use policy_server::prelude::*;
+use http::{HeaderName, HeaderValue, header::SET_COOKIE};
+use policy_server::{
+    prelude::*,
+    response::{Created, NoContent},
+    schemars::{self, JsonSchema},
+};
 use serde::Deserialize;
 
 use super::{
@@ -14,6 +18,9 @@ use super::{
     events::Events,
     users::{Credentials, Users},
 };
+
+/// Who logged in, with the cookie by which the device is known at the next login.
+type Remembered = (AppendHeaders<[(HeaderName, HeaderValue); 1]>, Json<Profile>);
 
 #[post("/signup")]
 #[auth(public)]
@@ -26,12 +33,12 @@ pub(crate) async fn sign_up(
     State(users): State<Users>,
     State(events): State<Events>,
     Json(new): Json<Credentials>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<Created<Remembered>, Problem> {
     let name = users.add(new).await?;
     begin(&name, &sessions, &session, &device).await?;
     events.record(&name, "The account was created", &device).await?;
     let cookie = AppendHeaders([(SET_COOKIE, devices.remember(&name)?)]);
-    Ok((StatusCode::CREATED, cookie, Json(Profile { name, by: "session" })))
+    Ok(Created::here((cookie, Json(Profile { name, by: "session" }))))
 }
 
 #[post("/login")]
@@ -45,7 +52,7 @@ pub(crate) async fn login(
     State(users): State<Users>,
     State(events): State<Events>,
     Json(credentials): Json<Credentials>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<Remembered, Problem> {
     let name = users.verify(credentials, Guesser::Device(&device)).await?;
     begin(&name, &sessions, &session, &device).await?;
     let is_known = device.last_login(&name).is_some();
@@ -70,7 +77,7 @@ async fn begin(
     Ok(())
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct NewPassword {
     current: String,
     password: String,
@@ -89,17 +96,17 @@ pub(crate) async fn change_password(
     State(users): State<Users>,
     State(events): State<Events>,
     Json(NewPassword { current, password }): Json<NewPassword>,
-) -> Result<StatusCode, Problem> {
+) -> Result<NoContent, Problem> {
     let credentials = Credentials { name: me.subject().to_owned(), password: current };
     users.verify(credentials, Guesser::Session(&me)).await?;
     users.set_password(me.subject(), password).await?;
     sessions.login(me.subject()).await?;
     sessions.revoke_others().await?;
     events.record(me.subject(), "The password was changed", &device).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Password {
     password: String,
 }
@@ -113,9 +120,9 @@ pub(crate) async fn confirm(
     session: Session,
     State(users): State<Users>,
     Json(Password { password }): Json<Password>,
-) -> Result<StatusCode, Problem> {
+) -> Result<NoContent, Problem> {
     let credentials = Credentials { name: me.subject().to_owned(), password };
     users.verify(credentials, Guesser::Session(&me)).await?;
     session.elevate()?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }

@@ -6,7 +6,11 @@ use std::{io, sync::Arc};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use example_logins::devices::Device;
 use futures_util::stream::{self, Stream};
-use policy_server::{Clock, prelude::*};
+use policy_server::{
+    Clock,
+    prelude::*,
+    schemars::{self, JsonSchema},
+};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use serde::Serialize;
 use tokio::{
@@ -22,7 +26,7 @@ const EVENTS: TableDefinition<'_, (&str, u64), Row> = TableDefinition::new("even
 const KEPT: u64 = 50;
 
 /// An event as its user sees it.
-#[derive(Clone, Serialize)]
+#[derive(Clone, JsonSchema, Serialize)]
 pub(crate) struct SecurityEvent {
     /// In milliseconds since 1970.
     at: u64,

@@ -12,13 +12,18 @@ mod users;
 
 use std::{env, io, path::Path, sync::Arc};
 
-use axum::response::IntoResponse;
 use by_password::{change_password, confirm, login, sign_up};
 use events::{Events, SecurityEvent};
 use example_logins::{devices::Devices, files, keys};
+use futures_util::Stream;
 use policy_server::{
-    CredentialError,
+    CredentialError, OpenApiSettings,
     prelude::*,
+    response::{
+        NoContent,
+        sse::{Event, Sse},
+    },
+    schemars::{self, JsonSchema},
     session::{self, Handle},
 };
 use redb::{Database, DatabaseError};
@@ -42,7 +47,7 @@ const PAGES: &[&str] = &["http://localhost:*", "http://127.0.0.1:*"];
 /// `example_logins` limits how often an account is tried, and how many passwords wait for a core.
 const PASSWORDS: Limits = Limits::NONE.rate(Rate::per_minute(30));
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Profile {
     name: String,
     /// The kind of credential that was used.
@@ -60,21 +65,21 @@ async fn profile(me: Principal) -> Json<Profile> {
 
 #[post("/logout")]
 #[auth(session)]
-async fn logout(session: Session) -> StatusCode {
+async fn logout(session: Session) -> NoContent {
     session.logout();
-    StatusCode::NO_CONTENT
+    NoContent
 }
 
 /// Ends every session and every token of the user.
 #[post("/logout/everywhere")]
 #[auth(session)]
-async fn logout_everywhere(sessions: Sessions) -> Result<StatusCode, Problem> {
+async fn logout_everywhere(sessions: Sessions) -> Result<NoContent, Problem> {
     sessions.revoke_all().await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }
 
 /// A session, as its user recognises it.
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 struct Listed {
     handle: String,
     device: String,
@@ -113,9 +118,9 @@ async fn list(
 /// Ends one session; sessions of other users cannot be named.
 #[delete("/sessions/{handle}")]
 #[auth(session)]
-async fn end(handle: Handle, sessions: Sessions) -> Result<StatusCode, Problem> {
+async fn end(handle: Handle, sessions: Sessions) -> Result<NoContent, Problem> {
     if sessions.revoke(handle).await? {
-        Ok(StatusCode::NO_CONTENT)
+        Ok(NoContent)
     } else {
         Err(Problem::not_found().detail("there is no such session"))
     }
@@ -134,7 +139,10 @@ async fn security_events(
 /// The same as a stream from now on, which ends with its session.
 #[get("/news")]
 #[auth(session)]
-async fn news(me: Principal, State(events): State<Events>) -> impl IntoResponse {
+async fn news(
+    me: Principal,
+    State(events): State<Events>,
+) -> Sse<impl Stream<Item = Result<Event, axum::Error>>> {
     events.stream(me.subject())
 }
 
@@ -152,7 +160,8 @@ fn accounts(folder: &Path) -> Result<App<Accounts>, Error> {
         .tokens(Tokens::signed_with(keys::of_tokens(&folder.join("token.keys"))?))
         .routes(routes![sign_up, login, session::csrf, profile, change_password, confirm])
         .routes(routes![logout, logout_everywhere, list, end, security_events, news])
-        .routes(routes![token, token_refresh, token_logout]))
+        .routes(routes![token, token_refresh, token_logout])
+        .openapi_settings(OpenApiSettings::new("Accounts", env!("CARGO_PKG_VERSION"))))
 }
 
 fn open(path: &Path) -> io::Result<Database> {
@@ -210,3 +219,12 @@ fn tested() -> App<Accounts> {
 
 #[cfg(test)]
 policy_server::policy_tests!(tested());
+
+#[cfg(test)]
+#[test]
+fn the_document_is_the_one_in_the_repository() {
+    let document = tested().openapi().and_then(policy_server::OpenApi::complete);
+    let document = document.unwrap_or_else(|error| panic!("{error}"));
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json");
+    policy_tests::openapi::compare(&document.to_json(), Path::new(file));
+}

@@ -6,7 +6,12 @@
 //! password and a logout everywhere do.
 
 use example_logins::{attempts::Guesser, devices::Device};
-use policy_server::{prelude::*, tokens::Issued};
+use policy_server::{
+    prelude::*,
+    response::NoContent,
+    schemars::{self, JsonSchema},
+    tokens::Issued,
+};
 use serde::Deserialize;
 
 use super::{
@@ -33,7 +38,7 @@ pub(crate) async fn token(
     Ok(issued)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Refresh {
     refresh_token: String,
 }
@@ -57,7 +62,7 @@ pub(crate) async fn token_refresh(
 pub(crate) async fn token_logout(
     tokens: Tokens,
     Json(Refresh { refresh_token }): Json<Refresh>,
-) -> Result<StatusCode, Problem> {
+) -> Result<NoContent, Problem> {
     tokens.logout(&refresh_token).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }

@@ -6,7 +6,10 @@ use example_logins::{
     attempts::{Attempts, Guesser},
     passwords::{Passwords, Queue},
 };
-use policy_server::prelude::*;
+use policy_server::{
+    prelude::*,
+    schemars::{self, JsonSchema},
+};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 use serde::Deserialize;
 
@@ -14,7 +17,7 @@ use serde::Deserialize;
 const USERS: TableDefinition<'_, &str, &str> = TableDefinition::new("users");
 
 /// Name and password of a login. It has no `Debug`, so that it cannot be logged.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Credentials {
     pub(crate) name: String,
     pub(crate) password: String,

@@ -13,7 +13,9 @@ use policy_core::{
     cookie::{CookieSpec, Cookies, SignedCookies},
     head::OwnOrigin,
 };
-use policy_server::{Clock, Random, Timestamp, prelude::*, session::days, tokens::SecretKey};
+use policy_server::{
+    Clock, Random, Timestamp, extract::Rejects, prelude::*, session::days, tokens::SecretKey,
+};
 
 /// How long a device is known after its last login.
 const KNOWN_FOR: Duration = days(180);
@@ -107,4 +109,8 @@ where
         let address = ClientAddr::from_request_parts(parts, state).await.ok();
         Ok(Self { name, address: address.map(|ClientAddr(address)| address), last_login })
     }
+}
+
+impl Rejects for Device {
+    type Problems = Infallible;
 }

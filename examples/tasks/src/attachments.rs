@@ -1,10 +1,13 @@
 //! Files of tasks, kept in the database, so that every instance has them and a backup is one thing.
 //! Where they are many or large, keep them in an object store, and its address here.
 
+use axum_core::response::AppendHeaders;
 use bytes::Bytes;
 use policy_server::{
-    http::header::{CONTENT_DISPOSITION, CONTENT_TYPE},
+    http::{HeaderName, header::CONTENT_DISPOSITION},
     prelude::*,
+    response::Created,
+    schemars::{self, JsonSchema},
 };
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +20,7 @@ use crate::{
 /// The maximum number of attachments of a task.
 const MOST: i64 = 20;
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub(crate) struct Attachment {
     id: String,
     name: String,
@@ -43,7 +46,7 @@ pub(crate) async fn list(
     Ok(Json(found.collect()))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Named {
     name: String,
 }
@@ -59,7 +62,7 @@ pub(crate) async fn upload(
     State(live): State<Live>,
     Query(Named { name }): Query<Named>,
     content: Bytes,
-) -> Result<(StatusCode, Json<Attachment>), Problem> {
+) -> Result<Created<Json<Attachment>>, Problem> {
     let is_plain = !name.chars().any(|sign| sign.is_control() || "/\\".contains(sign));
     Invalid::new()
         .check(is_plain && (1..=120).contains(&name.chars().count()), "/name", "is no file name")
@@ -91,7 +94,7 @@ pub(crate) async fn upload(
     }
     change.commit().await.or_internal()?;
     live.tell(&me.team, News::Task(&id)).await;
-    Ok((StatusCode::CREATED, Json(file)))
+    Ok(Created::here(Json(file)))
 }
 
 /// Never shown as a page, since the content of the file is input of the uploader.
@@ -101,7 +104,7 @@ pub(crate) async fn download(
     id: String,
     me: Member,
     State(store): State<Store>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<(ETag, AppendHeaders<[(HeaderName, String); 1]>, Vec<u8>), Problem> {
     let found = sqlx::query_as(
         "SELECT a.name, a.content FROM attachments a JOIN tasks t ON t.id = a.task
          WHERE a.id = $1 AND t.team = $2",
@@ -109,10 +112,8 @@ pub(crate) async fn download(
     let found: Option<(String, Vec<u8>)> =
         found.bind(&id).bind(&me.team).fetch_optional(&store.pool).await.or_internal()?;
     let (name, content) = found.or_not_found()?;
-    let headers = [
-        (CONTENT_TYPE, "application/octet-stream".to_owned()),
-        (CONTENT_DISPOSITION, format!("attachment; filename*=UTF-8''{}", coded(&name))),
-    ];
+    let disposition = format!("attachment; filename*=UTF-8''{}", coded(&name));
+    let headers = AppendHeaders([(CONTENT_DISPOSITION, disposition)]);
     Ok((ETag::of_content(&content), headers, content))
 }
 

@@ -1,6 +1,10 @@
 //! Invitations: a code, which a lead hands out as a link, and which makes one person a member.
 
-use policy_server::prelude::*;
+use policy_server::{
+    prelude::*,
+    response::Created,
+    schemars::{self, JsonSchema},
+};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use sqlx::AnyConnection;
@@ -14,7 +18,7 @@ use crate::{
 const LIFETIME: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// The role of a person in a team.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Role {
     Lead,
@@ -30,12 +34,14 @@ impl Role {
     }
 }
 
-#[derive(Deserialize)]
+/// Whom an invitation makes what.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "NewInvitation")]
 pub(crate) struct New {
     role: Role,
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub(crate) struct Invitation {
     /// Shown only once: the database has its digest.
     code: String,
@@ -49,7 +55,7 @@ pub(crate) async fn invite(
     me: Member,
     State(store): State<Store>,
     Json(New { role }): Json<New>,
-) -> Result<(StatusCode, Json<Invitation>), Problem> {
+) -> Result<Created<Json<Invitation>>, Problem> {
     let (code, expires) = (secret()?, now() + LIFETIME);
     sqlx::query(
         "INSERT INTO invitations (digest, team, role, author, expires) VALUES ($1, $2, $3, $4, $5)",
@@ -62,7 +68,7 @@ pub(crate) async fn invite(
     .execute(&store.pool)
     .await
     .or_internal()?;
-    Ok((StatusCode::CREATED, Json(Invitation { code, expires })))
+    Ok(Created::here(Json(Invitation { code, expires })))
 }
 
 /// Uses a code up, and returns the team and the role that it gives. Of two who use it at once, one

@@ -19,7 +19,7 @@ use std::{path::Path, sync::Arc};
 use example_logins::{attempts::Attempts, devices::Devices, files, keys, passwords::Passwords};
 use live::Live;
 pub use page::serve;
-use policy_server::{prelude::*, session};
+use policy_server::{OpenApiSettings, prelude::*, session};
 use store::Store;
 use users::Logins;
 
@@ -84,6 +84,7 @@ pub async fn app(database: &str, folder: &Path) -> Result<App<Service>, Error> {
         .routes(routes![attachments::list, attachments::upload, attachments::download])
         .routes(routes![live::events, live::presence])
         .routes(routes![machines::list, machines::add, machines::refresh, machines::remove])
+        .openapi_settings(OpenApiSettings::new("Tasks", env!("CARGO_PKG_VERSION")))
         .health("/healthz")
         .readiness("/readyz"))
 }

@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use futures_util::{StreamExt, stream};
+use futures_util::{Stream, StreamExt, stream};
 use policy_server::{
     extract::ws::{Message, WebSocket, WebSocketUpgrade},
     prelude::*,
@@ -135,7 +135,10 @@ async fn next(news: &mut Receiver<Arc<str>>, team: &str) -> Option<String> {
 #[get("/events")]
 #[limit(concurrency = 1000)]
 #[auth(session | token, scopes = ["tasks:read"])]
-pub(crate) async fn events(me: Member, State(live): State<Live>) -> impl IntoResponse {
+pub(crate) async fn events(
+    me: Member,
+    State(live): State<Live>,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let events = stream::unfold((live.news.subscribe(), me.team), async |(mut news, team)| {
         let event = next(&mut news, &team).await?;
         Some((Ok::<_, Infallible>(Event::default().data(event)), (news, team)))

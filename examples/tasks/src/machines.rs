@@ -4,7 +4,12 @@
 //! when that person is no longer a lead, its tasks bear its name, and it can be ended separately. An
 //! access token lasts minutes; the script gets the next one with its refresh token, which counts once.
 
-use policy_server::{prelude::*, tokens::Issued};
+use policy_server::{
+    prelude::*,
+    response::{Created, NoContent},
+    schemars::{self, JsonSchema},
+    tokens::Issued,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -13,7 +18,7 @@ use crate::{
     users::{Member, is_name},
 };
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct NewMachine {
     name: String,
     scopes: Vec<String>,
@@ -29,7 +34,7 @@ impl Validate for NewMachine {
     }
 }
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub(crate) struct Machine {
     id: String,
     name: String,
@@ -64,7 +69,7 @@ pub(crate) async fn add(
     tokens: Tokens,
     State(store): State<Store>,
     Valid(Json(NewMachine { name, scopes })): Valid<Json<NewMachine>>,
-) -> Result<(StatusCode, Issued), Problem> {
+) -> Result<Created<Issued>, Problem> {
     let id = secret()?;
     sqlx::query(
         "INSERT INTO members (id, team, name, role, scopes, author, created)
@@ -79,10 +84,10 @@ pub(crate) async fn add(
     .execute(&store.pool)
     .await
     .or_internal()?;
-    Ok((StatusCode::CREATED, tokens.login(Identity::new(id).scopes(scopes)).await?))
+    Ok(Created::here(tokens.login(Identity::new(id).scopes(scopes)).await?))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Refresh {
     refresh_token: String,
 }
@@ -106,12 +111,12 @@ pub(crate) async fn remove(
     me: Member,
     tokens: Tokens,
     State(store): State<Store>,
-) -> Result<StatusCode, Problem> {
+) -> Result<NoContent, Problem> {
     let ended = sqlx::query(
         "UPDATE members SET role = 'former' WHERE id = $1 AND team = $2 AND role = 'machine'",
     );
     let ended = ended.bind(&id).bind(&me.team).execute(&store.pool).await.or_internal()?;
     (ended.rows_affected() > 0).then_some(()).or_not_found()?;
     tokens.revoke_user(&id).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }

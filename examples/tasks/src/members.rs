@@ -1,6 +1,10 @@
 //! The people of a team, and what its leads may change about them.
 
-use policy_server::prelude::*;
+use policy_server::{
+    prelude::*,
+    response::{NoContent, TaggedJson},
+    schemars::{self, JsonSchema},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -10,7 +14,7 @@ use crate::{
     users::{Member, identity},
 };
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub(crate) struct Person {
     id: String,
     name: String,
@@ -22,7 +26,7 @@ pub(crate) struct Person {
 pub(crate) async fn list(
     me: Member,
     State(store): State<Store>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<TaggedJson<Vec<Person>>, Problem> {
     let people: Vec<(String, String, String)> = sqlx::query_as(
         "SELECT id, name, role FROM members WHERE team = $1 AND role IN ('lead', 'member')
          ORDER BY created, id",
@@ -35,7 +39,7 @@ pub(crate) async fn list(
     Ok(Json(people.collect::<Vec<_>>()).etag())
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct NewRole {
     role: Role,
 }
@@ -50,14 +54,14 @@ pub(crate) async fn set_role(
     State(store): State<Store>,
     State(live): State<Live>,
     Json(NewRole { role }): Json<NewRole>,
-) -> Result<StatusCode, Problem> {
+) -> Result<NoContent, Problem> {
     not_oneself(&me, &id)?;
     for machine in store.become_role(&me, &id, role.name()).await? {
         sessions.revoke_user(&machine).await?;
     }
     sessions.set_rights(identity(&id, role.name())).await?;
     live.tell(&me.team, News::Team).await;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }
 
 /// Ends every session of the member. The tasks stay, and are for nobody.
@@ -69,14 +73,14 @@ pub(crate) async fn remove(
     sessions: Sessions,
     State(store): State<Store>,
     State(live): State<Live>,
-) -> Result<StatusCode, Problem> {
+) -> Result<NoContent, Problem> {
     not_oneself(&me, &id)?;
     for machine in store.become_role(&me, &id, "former").await? {
         sessions.revoke_user(&machine).await?;
     }
     sessions.revoke_user(&id).await?;
     live.tell(&me.team, News::Team).await;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }
 
 /// Leads cannot change their own role, so that no team is without a lead.

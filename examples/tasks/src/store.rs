@@ -2,7 +2,11 @@
 
 use std::{io, num::ParseIntError};
 
-use policy_server::{Clock, Random, prelude::*};
+use policy_server::{
+    Clock, Random,
+    prelude::*,
+    schemars::{self, JsonSchema},
+};
 use serde::Deserialize;
 use sqlx::{
     AnyPool, AssertSqlSafe, SqlSafeStr,
@@ -61,7 +65,7 @@ pub(crate) fn now() -> i64 {
 
 /// Where a page of a list ends: its last row, by time and id. Rows that come or go meanwhile shift
 /// nothing.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 pub(crate) struct Cursor {
     pub(crate) created: i64,

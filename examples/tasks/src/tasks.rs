@@ -1,7 +1,12 @@
 //! The tasks of a team. Every statement names the team of the caller, so that the tasks of another one
 //! are not there.
 
-use policy_server::{Refusal, http::header::LOCATION, prelude::*};
+use policy_server::{
+    Refusal,
+    prelude::*,
+    response::{Created, NoContent, TaggedJson},
+    schemars::{self, JsonSchema},
+};
 use serde::{Deserialize, Serialize};
 use sqlx::{FromRow, Row, any::AnyRow};
 
@@ -11,7 +16,7 @@ use crate::{
     users::Member,
 };
 
-#[derive(Serialize)]
+#[derive(JsonSchema, Serialize)]
 pub(crate) struct Task {
     id: String,
     title: String,
@@ -28,7 +33,7 @@ pub(crate) struct Task {
 }
 
 /// What a client says of a task.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Content {
     title: String,
     #[serde(default)]
@@ -49,7 +54,7 @@ impl Validate for Content {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Page {
     /// The `next` of the page before.
     #[serde(default)]
@@ -70,8 +75,8 @@ impl Validate for Page {
     }
 }
 
-#[derive(Serialize)]
-struct Tasks {
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct Tasks {
     tasks: Vec<Task>,
     /// Where the next page begins; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,7 +90,7 @@ pub(crate) async fn list(
     me: Member,
     State(store): State<Store>,
     Valid(Query(Page { after, limit, done })): Valid<Query<Page>>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<TaggedJson<Tasks>, Problem> {
     let mut tasks = store.tasks(&me.team, &after, done, limit + 1).await?;
     // One more than asked for, which says whether there is a next page.
     let has_more = tasks.len() > usize::try_from(limit).unwrap_or_default();
@@ -116,7 +121,7 @@ pub(crate) async fn add(
     State(store): State<Store>,
     State(live): State<Live>,
     Valid(Json(new)): Valid<Json<Content>>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<Created<(ETag, Json<Task>)>, Problem> {
     let id = secret()?;
     let assignee = store.assignee(&me, new.assignee).await?;
     sqlx::query(
@@ -136,8 +141,7 @@ pub(crate) async fn add(
     .or_internal()?;
     live.tell(&me.team, News::Task(&id)).await;
     let task = store.task(&me.team, &id).await?.or_not_found()?;
-    let location = [(LOCATION, format!("/tasks/{id}"))];
-    Ok((StatusCode::CREATED, location, task.etag(), Json(task)))
+    Ok(Created::at(format!("/tasks/{id}"), (task.etag(), Json(task))))
 }
 
 /// Changes the version that the client has seen: of two who edit a task, the second is told.
@@ -186,14 +190,14 @@ pub(crate) async fn remove(
     seen: Preconditions,
     State(store): State<Store>,
     State(live): State<Live>,
-) -> Result<StatusCode, Problem> {
+) -> Result<NoContent, Problem> {
     let task = store.task(&me.team, &id).await?.or_not_found()?;
     seen.require_match()?.check(&task.etag())?;
     let removed = sqlx::query("DELETE FROM tasks WHERE id = $1 AND version = $2");
     let removed = removed.bind(&id).bind(task.version).execute(&store.pool).await.or_internal()?;
     removed.rows_affected().checked_sub(1).ok_or(STALE)?;
     live.tell(&me.team, News::Removed(&id)).await;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(NoContent)
 }
 
 /// Another request changed it between the check and the write.

@@ -10,8 +10,11 @@ use example_logins::{
 };
 use policy_server::{
     Refusal,
-    http::{header::SET_COOKIE, request::Parts},
+    extract::Rejects,
+    http::{HeaderName, HeaderValue, header::SET_COOKIE, request::Parts},
     prelude::*,
+    response::{Created, NoContent},
+    schemars::{self, JsonSchema},
 };
 use serde::{Deserialize, Serialize};
 use sqlx::{FromRow, Row, any::AnyRow};
@@ -34,7 +37,7 @@ pub(crate) struct Logins {
 
 /// The caller: a person, or a machine. An argument of a handler, read with each request, so that a
 /// new role holds at once.
-#[derive(Clone, Serialize)]
+#[derive(Clone, JsonSchema, Serialize)]
 pub(crate) struct Member {
     pub(crate) id: String,
     pub(crate) name: String,
@@ -44,13 +47,13 @@ pub(crate) struct Member {
 }
 
 /// Has no `Debug`, so that it cannot be logged.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct Credentials {
     login: String,
     password: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(crate) struct NewUser {
     login: String,
     password: String,
@@ -62,7 +65,7 @@ pub(crate) struct NewUser {
 }
 
 /// The team of a person who signs up.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Place {
     /// A new team of this name, as its lead.
@@ -101,6 +104,9 @@ impl Validate for NewUser {
     }
 }
 
+/// The member, with the cookie by which the device is known at the next login.
+type Remembered = (AppendHeaders<[(HeaderName, HeaderValue); 1]>, Json<Member>);
+
 /// Whether a text can be shown as the name of somebody or something.
 pub(crate) fn is_name(text: &str) -> bool {
     (1..=60).contains(&text.trim().chars().count()) && !text.chars().any(char::is_control)
@@ -116,7 +122,7 @@ pub(crate) async fn sign_up(
     State(logins): State<Logins>,
     State(devices): State<Devices>,
     Valid(Json(new)): Valid<Json<NewUser>>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<Created<Remembered>, Problem> {
     let NewUser { login, password, name, place } = new;
     let queue = logins.passwords.place(Queue::Strangers)?;
     let hash = logins.passwords.run(queue, move |passwords| Ok(passwords.hash(&password)?)).await?;
@@ -151,7 +157,7 @@ pub(crate) async fn sign_up(
     sessions.login(identity(&id, &role)).await?;
     let cookie = AppendHeaders([(SET_COOKIE, devices.remember(&login)?)]);
     let me = store.member(&id).await?.or_not_found()?;
-    Ok((StatusCode::CREATED, cookie, Json(me)))
+    Ok(Created::here((cookie, Json(me))))
 }
 
 #[post("/login")]
@@ -164,7 +170,7 @@ pub(crate) async fn login(
     State(logins): State<Logins>,
     State(devices): State<Devices>,
     Json(Credentials { login, password }): Json<Credentials>,
-) -> Result<impl IntoResponse, Problem> {
+) -> Result<Remembered, Problem> {
     let guesser = Guesser::Device(&device);
     // Before it counts: a user who is refused because of others has not used up an attempt.
     let queue = logins.passwords.place(guesser.queue(&login))?;
@@ -186,9 +192,9 @@ pub(crate) async fn login(
 
 #[post("/logout")]
 #[auth(session)]
-pub(crate) async fn logout(session: Session) -> StatusCode {
+pub(crate) async fn logout(session: Session) -> NoContent {
     session.logout();
-    StatusCode::NO_CONTENT
+    NoContent
 }
 
 #[get("/me")]
@@ -238,4 +244,8 @@ impl FromRequestParts<Service> for Member {
         let gone = || Problem::from(Refusal::SessionEnded);
         service.store.member(me.subject()).await?.ok_or_else(gone)
     }
+}
+
+impl Rejects for Member {
+    type Problems = Problem;
 }

@@ -8,6 +8,7 @@
 mod browser;
 mod example;
 mod guessing;
+mod openapi;
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},

@@ -6,7 +6,7 @@ use policy_tests::{axe, bidi::Bidi, example::Example, folder::Folder, webdriver:
 use serde_json::{Value, json};
 
 /// The running example.
-fn started(folder: &Folder) -> io::Result<Example> {
+pub(crate) fn started(folder: &Folder) -> io::Result<Example> {
     let mut command = Example::command(env!("CARGO_BIN_EXE_tasks"));
     command.env("POLICY_TASKS_PORTS", "0,0").env("POLICY_TASKS_FOLDER", folder.path());
     command.env_remove("DATABASE_URL");

@@ -11,6 +11,7 @@ mod browser;
 mod live;
 mod machines;
 mod members;
+mod openapi;
 mod site;
 mod tasks;
 mod users;

@@ -1,0 +1,30 @@
+//! The OpenAPI document: others read it. That it is the one of the app, a test of the binary says.
+
+use std::path::Path;
+
+use policy_tests::{folder::Folder, openapi};
+use serde_json::json;
+
+use crate::example::Accounts;
+
+const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json");
+
+#[test]
+#[ignore = "needs openapi-spec-validator and Redocly: `cargo xtask test` runs it"]
+fn validators_accept_the_document() {
+    openapi::validate(Path::new(DOCUMENT));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Schemathesis: `cargo xtask test` runs it"]
+async fn schemathesis_finds_nothing_that_the_document_does_not_say() {
+    let folder = Folder::new().expect("a folder");
+    let accounts = Accounts::start(&folder).expect("the example");
+    let service = accounts.service_address();
+    let user = json!({ "name": "ada", "password": "correct horse" });
+    let fields = openapi::sign_up(service, accounts.page(), "accounts", &user).await;
+    // They end the session, or do not end.
+    let left_out = ["logout", "logout_everywhere", "end", "change_password", "news"];
+    let fuzz = move || openapi::fuzz(Path::new(DOCUMENT), service, &fields, &left_out);
+    tokio::task::spawn_blocking(fuzz).await.expect("what the document says");
+}

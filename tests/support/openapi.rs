@@ -1,0 +1,113 @@
+//! Documents of apps: compared with the files in the repository, and judged by programs of others.
+
+use std::{env, fs, net::SocketAddr, path::Path, process::Command};
+
+use serde_json::Value;
+
+use crate::{
+    http::{Connection, request},
+    peers::installed,
+};
+
+/// Compares a document with the file of it, which `POLICY_OPENAPI=update` writes.
+///
+/// # Panics
+///
+/// They differ.
+pub fn compare(document: &str, file: &Path) {
+    if env::var_os("POLICY_OPENAPI").is_some_and(|value| value == "update") {
+        fs::write(file, document).expect("a file");
+    }
+    let known = fs::read_to_string(file).unwrap_or_default();
+    let lines = known.lines().zip(document.lines()).position(|(known, now)| known != now);
+    assert!(
+        known == document,
+        "{} is not the document of the app, from line {} on: if the change is meant, run \
+         `POLICY_OPENAPI=update cargo test`",
+        file.display(),
+        lines.unwrap_or_else(|| known.lines().count().min(document.lines().count())) + 1,
+    );
+}
+
+/// Has two programs of others validate a document.
+///
+/// # Panics
+///
+/// One of them refuses it.
+pub fn validate(file: &Path) {
+    run(Command::new(installed("python/bin/openapi-spec-validator")).arg(file));
+    let mut redocly = Command::new(installed("node/node_modules/.bin/redocly"));
+    redocly.env("REDOCLY_TELEMETRY", "off").env("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true");
+    run(redocly.args(["lint", "--extends=minimal"]).arg(file));
+}
+
+/// Signs up as a user, and returns the fields that the page of the user sends with each request: its
+/// origin, the cookie of this name, and the CSRF token.
+pub async fn sign_up(service: SocketAddr, page: &str, cookie: &str, user: &Value) -> Vec<String> {
+    let body = user.to_string();
+    let origin = format!("origin: {page}");
+    let length = format!("content-length: {}", body.len());
+    let head = request("POST /signup", &[&origin, &length, "content-type: application/json"]);
+    let mut connection = Connection::open(service).await;
+    connection.send(head + &body).await;
+    let response = connection.response().await;
+    assert_eq!(response.status, 201, "{}", response.text());
+    let cookies = response.headers.iter().filter(|(name, _)| name == "set-cookie");
+    let mut pairs = cookies.filter_map(|(_, value)| value.split(';').next());
+    let pair = pairs.find(|pair| pair.starts_with(&format!("{cookie}="))).expect("a session");
+    let cookie = format!("cookie: {pair}");
+    connection.send(request("GET /csrf", &[&origin, &cookie])).await;
+    let token: Value =
+        serde_json::from_slice(&connection.response().await.body).expect("a token as JSON");
+    let token = format!("x-csrf-token: {}", token["token"].as_str().expect("a token"));
+    vec![origin, cookie, token]
+}
+
+/// What Schemathesis checks. Left out are its guesses which input a service has to accept: it takes 412,
+/// 415, 422, 428 and 429 to valid input for failures (schemathesis#3516), and expects 404 before 405 for
+/// an object that is not there (schemathesis#4503).
+const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
+                      response_headers_conformance,response_schema_conformance,\
+                      missing_required_header,unsupported_method,allow_header_conformance,\
+                      ignored_auth";
+
+/// Has Schemathesis send what a document allows and what it does not, and compare the responses with
+/// the document: for a minute, or for `POLICY_SCHEMATHESIS_SECONDS`.
+///
+/// # Panics
+///
+/// A response is not as the document says.
+pub fn fuzz(document: &Path, service: SocketAddr, fields: &[String], left_out: &[&str]) {
+    let seconds = env::var("POLICY_SCHEMATHESIS_SECONDS");
+    let mut schemathesis = Command::new(installed("python/bin/schemathesis"));
+    schemathesis.arg("run").arg(document).args(["--url", &format!("http://{service}")]);
+    schemathesis.args(["--checks", CHECKS, "--no-color", "--generation-database", "none"]);
+    schemathesis.args(["--max-time", seconds.as_deref().unwrap_or("60")]);
+    if seconds.is_err() {
+        schemathesis.args(["--seed", "1"]);
+    }
+    for field in fields {
+        schemathesis.args(["--header", field]);
+    }
+    for id in left_out {
+        schemathesis.args(["--exclude-operation-id", id]);
+    }
+    run(&mut schemathesis);
+}
+
+/// Runs a command to its end.
+///
+/// # Panics
+///
+/// It fails; the message has its output.
+pub fn run(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}{}",
+        output.status,
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+}
