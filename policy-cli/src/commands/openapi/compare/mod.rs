@@ -14,7 +14,7 @@ use self::{operation::compare_operations, schema::Steps};
 use super::document::{Document, Operation};
 
 /// The most steps of one comparison: some seconds.
-const STEPS: u64 = 1 << 30;
+const STEPS: u64 = 1 << 25;
 
 /// What a change means to clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

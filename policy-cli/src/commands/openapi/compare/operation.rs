@@ -326,7 +326,7 @@ fn words(gap: &Gap, direction: Direction, impact: Impact) -> String {
                 (false, false) => format!("it is no longer {values}"),
             }
         }
-        Gap::Required => match (is_request, breaks) {
+        Gap::Required(_) => match (is_request, breaks) {
             (true, true) => "it is required now",
             (true, false) => "it is no longer required",
             (false, true) => "it may be absent now",

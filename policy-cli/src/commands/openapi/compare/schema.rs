@@ -6,8 +6,8 @@
 
 use std::{
     cell::Cell,
-    collections::{BTreeSet, HashMap, HashSet},
-    ptr,
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque},
+    mem, ptr,
     sync::LazyLock,
 };
 
@@ -118,7 +118,7 @@ static OF_TYPE: LazyLock<Vec<Value>> =
     LazyLock::new(|| TYPES.iter().map(|(name, _)| json!({ "type": name })).collect());
 
 /// Why a value of the left schema may be none of the right one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Gap {
     /// A property that only one side declares.
     Undeclared,
@@ -126,8 +126,8 @@ pub(super) enum Gap {
     Type(String, String),
     /// Values that only the left has.
     Values(Vec<String>),
-    /// A property that only the right requires.
-    Required,
+    /// The name of a property that only the right requires.
+    Required(String),
     /// A keyword, and its values on the left and the right.
     Keyword(String, Option<String>, String),
     /// The right has no such value at all.
@@ -202,7 +202,19 @@ pub(super) struct Subset<'a, 'b> {
     order: Vec<Pair>,
     equal: HashMap<(usize, usize), bool>,
     types: HashMap<usize, u8>,
+    /// What is still to be compared, so that what is found is named by its shortest path.
+    open: VecDeque<Open<'a>>,
     found: Vec<Found>,
+    /// What was found of a schema, which several paths can lead to.
+    said: HashSet<(usize, Gap)>,
+}
+
+/// Schemas to compare, and their place.
+struct Open<'a> {
+    left: Vec<Part<'a>>,
+    right: &'a Value,
+    at: String,
+    depth: usize,
 }
 
 fn address(value: &Value) -> usize {
@@ -217,27 +229,42 @@ impl<'a, 'b> Subset<'a, 'b> {
         steps: &'b Steps,
     ) -> Self {
         let (compared, order, equal) = (HashSet::new(), Vec::new(), HashMap::new());
-        let (types, found) = (HashMap::new(), Vec::new());
-        Self { left, right, declared_by, steps, compared, order, equal, types, found }
+        let (types, said) = (HashMap::new(), HashSet::new());
+        let (open, found) = (VecDeque::new(), Vec::new());
+        Self { left, right, declared_by, steps, compared, order, equal, types, open, found, said }
     }
 
     /// Where values of the left schema may be none of the right one.
     pub(super) fn gaps(mut self, left: &'a Value, right: &'a Value) -> Vec<Found> {
-        self.check(&[Part::new(left)], right, "", 0);
+        self.later(vec![Part::new(left)], right, String::new(), 0);
+        while let Some(Open { left, right, at, depth }) = self.open.pop_front() {
+            self.check(&left, right, &at, depth);
+        }
         self.found
     }
 
-    fn report(&mut self, at: &str, gap: Gap) {
-        let found = Found { at: at.to_owned(), gap };
-        if !self.found.contains(&found) {
-            self.found.push(found);
+    fn later(&mut self, left: Vec<Part<'a>>, right: &'a Value, at: String, depth: usize) {
+        self.open.push_back(Open { left, right, at, depth });
+    }
+
+    /// Adds what is found of a schema, once.
+    fn report(&mut self, at: &str, about: &Value, gap: Gap) {
+        if self.said.insert((address(about), gap.clone())) {
+            self.found.push(Found { at: at.to_owned(), gap });
         }
     }
 
     /// Whether there is no gap; finds none otherwise.
     fn holds(&mut self, left: &[Part<'a>], right: &'a Value, depth: usize) -> bool {
-        let (found, order) = (std::mem::take(&mut self.found), self.order.len());
-        self.check(left, right, "", depth);
+        let (found, order) = (mem::take(&mut self.found), self.order.len());
+        let (open, said) = (mem::take(&mut self.open), mem::take(&mut self.said));
+        self.compare(left, right, "", depth);
+        while self.found.is_empty()
+            && let Some(Open { left, right, at, depth }) = self.open.pop_front()
+        {
+            self.check(&left, right, &at, depth);
+        }
+        (self.open, self.said) = (open, said);
         let holds = self.found.is_empty();
         self.found = found;
         if !holds {
@@ -250,15 +277,20 @@ impl<'a, 'b> Subset<'a, 'b> {
     }
 
     fn check(&mut self, left: &[Part<'a>], right: &'a Value, at: &str, depth: usize) {
+        self.declared(left, right, at);
+        self.compare(left, right, at, depth);
+    }
+
+    fn compare(&mut self, left: &[Part<'a>], right: &'a Value, at: &str, depth: usize) {
         if depth > DEPTH || !self.steps.take(1 + self.found.len()) {
-            return self.report(at, Gap::TooDeep);
+            return self.report(at, right, Gap::TooDeep);
         }
         let mut parts: Vec<Part<'a>> = Vec::new();
         for part in left {
             for schema in conjuncts(self.left, part.schema) {
                 let is_split = part.is_split && ptr::eq(schema, part.schema);
                 if parts.len() > PARTS {
-                    return self.report(at, Gap::TooDeep);
+                    return self.report(at, right, Gap::TooDeep);
                 }
                 match parts.iter_mut().find(|known| ptr::eq(known.schema, schema)) {
                     Some(known) => known.is_split |= is_split,
@@ -286,7 +318,7 @@ impl<'a, 'b> Subset<'a, 'b> {
         let weights = parts.iter().map(|part| weight(part.schema)).sum::<usize>();
         let work = weights.saturating_mul(rights.iter().map(|right| weight(right)).sum());
         if rights.len() > PARTS || !self.steps.take(work) {
-            return self.report(at, Gap::TooDeep);
+            return self.report(at, right, Gap::TooDeep);
         }
         if let Some(values) = self.values(&parts) {
             let refused = values.into_iter().filter(|value| {
@@ -297,7 +329,7 @@ impl<'a, 'b> Subset<'a, 'b> {
             });
             let refused: Vec<_> = refused.map(ToString::to_string).collect();
             if !refused.is_empty() {
-                self.report(at, Gap::Values(refused));
+                self.report(at, right, Gap::Values(refused));
             }
             return;
         }
@@ -311,7 +343,7 @@ impl<'a, 'b> Subset<'a, 'b> {
                     part.is_split = true;
                 }
                 parts.push(Part::new(alternative));
-                self.check(&parts, right, at, depth + 1);
+                self.compare(&parts, right, at, depth + 1);
             }
             return;
         }
@@ -323,41 +355,36 @@ impl<'a, 'b> Subset<'a, 'b> {
             });
             for (_, schema) in of_types {
                 let parts = [&*parts, &[Part::new(schema)]].concat();
-                self.check(&parts, right, at, depth + 1);
+                self.compare(&parts, right, at, depth + 1);
             }
             return;
         }
-        self.declared(&parts, &rights, at);
         for right in open {
             self.conjunct(&parts, right, at, depth);
         }
     }
 
-    /// The properties that one side declares and the other does not.
-    fn declared(&mut self, parts: &[Part<'a>], rights: &[&'a Value], at: &str) {
-        let lefts: Vec<_> = parts.iter().map(|part| part.schema).collect();
-        let (declared, other) = match self.declared_by {
-            Side::Left => (names(&lefts), rights),
-            Side::Right => (names(rights), &*lefts),
+    /// Finds the properties that one side declares and the other does not.
+    fn declared(&mut self, parts: &[Part<'a>], right: &'a Value, at: &str) {
+        let left = Declared::of(self.left, parts.iter().map(|part| part.schema), self.steps);
+        let right = Declared::of(self.right, [right], self.steps);
+        let (one, other) = match self.declared_by {
+            Side::Left => (left, right),
+            Side::Right => (right, left),
         };
         // An object with other properties has all of them, or refuses them.
-        let is_open = |schema: &&Value| {
-            schema.get("additionalProperties").is_some()
-                || schema.get("patternProperties").is_some()
-        };
-        if self.types(parts) & OBJECT == 0 || other.iter().any(is_open) {
-            return;
-        }
-        let known = names(other);
-        for name in declared.difference(&known) {
-            self.report(&format!("{at}/{name}"), Gap::Undeclared);
+        if !other.has_others {
+            let unknown = one.names.into_iter().filter(|(name, _)| !other.names.contains_key(name));
+            for (name, schema) in unknown {
+                self.report(&format!("{at}/{name}"), schema, Gap::Undeclared);
+            }
         }
     }
 
     fn conjunct(&mut self, parts: &[Part<'a>], right: &'a Value, at: &str, depth: usize) {
         let Some(keywords) = right.as_object() else {
             if *right == NOTHING {
-                self.report(at, Gap::Refused);
+                self.report(at, right, Gap::Refused);
             }
             return;
         };
@@ -369,7 +396,7 @@ impl<'a, 'b> Subset<'a, 'b> {
         if !keywords.keys().all(is_read)
             || (right.get("$ref").is_some() && self.right.target(right).is_none())
         {
-            return self.report(at, Gap::Other);
+            return self.report(at, right, Gap::Other);
         }
         if alternatives(right).is_some() {
             self.alternatives(parts, right, at, depth);
@@ -377,7 +404,7 @@ impl<'a, 'b> Subset<'a, 'b> {
         let types = self.types(parts);
         let allowed = own_types(right);
         if types & !allowed != 0 {
-            self.report(at, Gap::Type(type_names(types), type_names(allowed)));
+            self.report(at, right, Gap::Type(type_names(types), type_names(allowed)));
         }
         let types = types & allowed;
         if types == 0 {
@@ -385,7 +412,7 @@ impl<'a, 'b> Subset<'a, 'b> {
         }
         let keyword = |name: &str| right.get(name).map(ToString::to_string);
         if let Some(values) = keyword("enum").or_else(|| keyword("const")) {
-            self.report(at, Gap::Keyword("enum".to_owned(), None, values));
+            self.report(at, right, Gap::Keyword("enum".to_owned(), None, values));
         }
         let bounds =
             LOWER.iter().map(|bound| (bound, 1.0)).chain(UPPER.iter().map(|bound| (bound, -1.0)));
@@ -402,7 +429,7 @@ impl<'a, 'b> Subset<'a, 'b> {
                     left.map(ToString::to_string),
                     right.get(*name).map(ToString::to_string).unwrap_or_default(),
                 );
-                self.report(at, gap);
+                self.report(at, right, gap);
             }
         }
         for (name, about) in KEPT {
@@ -412,7 +439,7 @@ impl<'a, 'b> Subset<'a, 'b> {
                 let left = parts.iter().find_map(|part| part.schema.get(name));
                 let gap =
                     Gap::Keyword(name.to_owned(), left.map(ToString::to_string), value.to_string());
-                self.report(at, gap);
+                self.report(at, right, gap);
             }
         }
         if types & OBJECT != 0 {
@@ -422,27 +449,27 @@ impl<'a, 'b> Subset<'a, 'b> {
             let lefts = parts.iter().filter(|part| part.schema.get("prefixItems").is_none());
             let lefts: Vec<_> =
                 lefts.filter_map(|part| part.schema.get("items")).map(Part::new).collect();
-            self.check(&lefts, items, &format!("{at}/*"), depth + 1);
+            self.later(lefts, items, format!("{at}/*"), depth + 1);
         }
     }
 
     fn object(&mut self, parts: &[Part<'a>], right: &'a Value, at: &str, depth: usize) {
         for name in required(right) {
             if !parts.iter().any(|part| required(part.schema).any(|known| known == name)) {
-                self.report(&format!("{at}/{name}"), Gap::Required);
+                self.report(&format!("{at}/{name}"), right, Gap::Required(name.to_owned()));
             }
         }
         let declared = object(right, "properties");
         for (name, schema) in declared.into_iter().flatten() {
             let value = property(parts, name);
-            self.check(&value, schema, &format!("{at}/{name}"), depth + 1);
+            self.later(value, schema, format!("{at}/{name}"), depth + 1);
         }
         let Some(other) = right.get("additionalProperties") else { return };
         let lefts: Vec<_> = parts.iter().map(|part| part.schema).collect();
         for name in names(&lefts) {
             if declared.is_none_or(|declared| !declared.contains_key(name)) {
                 let value = property(parts, name);
-                self.check(&value, other, &format!("{at}/{name}"), depth + 1);
+                self.later(value, other, format!("{at}/{name}"), depth + 1);
             }
         }
         let others = |part: &Part<'a>| {
@@ -451,7 +478,7 @@ impl<'a, 'b> Subset<'a, 'b> {
         };
         let others: Vec<_> = parts.iter().filter_map(others).map(Part::new).collect();
         if !others.is_empty() {
-            self.check(&others, other, &format!("{at}/*"), depth + 1);
+            self.later(others, other, format!("{at}/*"), depth + 1);
         }
     }
 
@@ -467,10 +494,10 @@ impl<'a, 'b> Subset<'a, 'b> {
         match (fitting, first) {
             (Some(_), _) if right.get("anyOf").is_some() => (),
             (Some(fitting), Some((only, _))) if second.is_none() && only == fitting => (),
-            (Some(_), _) => self.report(at, Gap::Overlap),
+            (Some(_), _) => self.report(at, right, Gap::Overlap),
             // The one that is meant says more.
-            (None, Some((_, only))) if second.is_none() => self.check(parts, only, at, depth + 1),
-            (None, _) => self.report(at, Gap::Alternatives),
+            (None, Some((_, only))) if second.is_none() => self.compare(parts, only, at, depth + 1),
+            (None, _) => self.report(at, right, Gap::Alternatives),
         }
     }
 
@@ -595,6 +622,41 @@ fn required(schema: &Value) -> impl Iterator<Item = &str> {
 fn names<'a>(schemas: &[&'a Value]) -> BTreeSet<&'a str> {
     let declared = schemas.iter().filter_map(|schema| object(schema, "properties")).flatten();
     declared.map(|(name, _)| name.as_str()).collect()
+}
+
+/// The properties that schemas declare, with all alternatives.
+#[derive(Default)]
+struct Declared<'a> {
+    names: BTreeMap<&'a str, &'a Value>,
+    /// Whether something is said of others, or there is no object.
+    has_others: bool,
+}
+
+impl<'a> Declared<'a> {
+    fn of(
+        document: &'a Document,
+        schemas: impl IntoIterator<Item = &'a Value>,
+        steps: &Steps,
+    ) -> Self {
+        let mut declared = Self::default();
+        let (mut open, mut seen) = (schemas.into_iter().collect::<Vec<_>>(), HashSet::new());
+        let mut is_object = false;
+        while let Some(schema) = open.pop() {
+            for schema in conjuncts(document, schema) {
+                if !seen.insert(address(schema)) || !steps.take(weight(schema)) {
+                    continue;
+                }
+                open.extend(alternatives(schema).into_iter().flatten());
+                let properties = object(schema, "properties").into_iter().flatten();
+                declared.names.extend(properties.map(|(name, value)| (name.as_str(), value)));
+                is_object |= schema.get("properties").is_some() || own_types(schema) == OBJECT;
+                let others = ["additionalProperties", "patternProperties"];
+                declared.has_others |= others.iter().any(|name| schema.get(*name).is_some());
+            }
+        }
+        declared.has_others |= !is_object;
+        declared
+    }
 }
 
 /// What the left says of a property: nothing, if it does not declare it.

@@ -21,7 +21,7 @@ fn of_schemas(schemas: &Value) -> Value {
 /// Whether each value of the schema `Root` of the left is one of the right.
 fn holds(left: &Value, right: &Value) -> bool {
     let (left, right) = (document(&of_schemas(left)), document(&of_schemas(right)));
-    let steps = Steps::new(1 << 24);
+    let steps = Steps::new(1 << 20);
     let root = |document| Document::root(document).pointer("/components/schemas/Root").unwrap();
     Subset::new(&left, &right, Side::Left, &steps).gaps(root(&left), root(&right)).is_empty()
 }
@@ -125,12 +125,11 @@ fn versions() -> impl Strategy<Value = (Value, Value)> {
             0 => new["Root"] = old["Root"].clone(),
             1 => new["Other"] = old["Other"].clone(),
             2 => {
-                let root = new["Root"].clone();
+                let more = new.pointer("/Root/properties").cloned();
                 new = old.clone();
-                if let (Some(properties), Some(more)) =
-                    (new["Root"]["properties"].as_object_mut(), root["properties"].as_object())
-                {
-                    properties.extend(more.clone());
+                let properties = new.pointer_mut("/Root/properties").and_then(Value::as_object_mut);
+                if let (Some(properties), Some(Value::Object(more))) = (properties, more) {
+                    properties.extend(more);
                 }
             }
             _ => (),
@@ -200,7 +199,7 @@ fn witness(left: &Value, right: &Value) -> Option<Value> {
 }
 
 proptest! {
-    #![proptest_config(Config::with_cases(3_000))]
+    #![proptest_config(Config::with_cases(500))]
 
     /// What the old document accepts and the new one refuses is found; a response is the same the other
     /// way.
@@ -334,9 +333,6 @@ fn each_change_is_found_with_its_meaning() {
         Some(rest) => format!("{OPERATION}{rest}"),
         None => format!("/components{pointer}"),
     };
-    let order = "/schemas/Order";
-    let new_order = "/schemas/NewOrder";
-    let _ = (order, new_order);
     let cases: Vec<Case> = vec![
         (
             "op/operationId",
