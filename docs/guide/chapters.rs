@@ -38,6 +38,7 @@ chapters! {
     files "how-to/files.md";
     http "how-to/http.md";
     openapi "how-to/openapi.md";
+    openapi_changes "how-to/openapi-changes.md";
     databases "how-to/databases.md";
     lists "how-to/lists.md";
     logs "how-to/logs.md";

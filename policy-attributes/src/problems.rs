@@ -293,11 +293,15 @@ impl<'a> Variant<'a> {
     /// The conversion of its one field, if it has `from`.
     fn conversion(&self, of: &Ident) -> Option<TokenStream> {
         let ((member, ty), name) = (self.field().filter(|_| self.is_from())?, self.name);
+        let value = match self.fields {
+            Fields::Named(_) => quote!({ #member: __policy_error }),
+            _ => quote!((__policy_error)),
+        };
         Some(quote_spanned! {ty.span()=>
             #[automatically_derived]
             impl ::core::convert::From<#ty> for #of {
                 fn from(__policy_error: #ty) -> Self {
-                    Self::#name { #member: __policy_error }
+                    Self::#name #value
                 }
             }
         })

@@ -113,13 +113,13 @@ const _: () = {
     #[automatically_derived]
     impl ::core::convert::From<std::io::Error> for OrderError {
         fn from(__policy_error: std::io::Error) -> Self {
-            Self::Storage { 0: __policy_error }
+            Self::Storage(__policy_error)
         }
     }
     #[automatically_derived]
     impl ::core::convert::From<ParseIntError> for OrderError {
         fn from(__policy_error: ParseIntError) -> Self {
-            Self::Number { 0: __policy_error }
+            Self::Number(__policy_error)
         }
     }
 };
