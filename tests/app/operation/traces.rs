@@ -1,4 +1,4 @@
-//! Whose trace a request belongs to, what spans record of queries, and the access log as JSON.
+//! The trace of a request, what spans record of queries, and the access log as JSON.
 
 use std::{
     collections::BTreeSet,
