@@ -1,4 +1,5 @@
-//! A shop whose traces go to a collector by OTLP, behind a proxy and in front of another service.
+//! A shop as its operators see it: its OpenAPI document, its metrics for Prometheus, and its traces, which
+//! go to a collector by OTLP, behind a proxy and in front of another service.
 //!
 //! Run `cargo run -p operate`, with a collector at `OTEL_EXPORTER_OTLP_ENDPOINT` (by default
 //! `http://localhost:4318`). You are the proxy, and a stranger, with curl: it prints the commands.
@@ -7,27 +8,46 @@ mod export;
 
 use example_look::{free, ports};
 use policy_server::{
-    OrInternal, ReverseProxy, TrustedProxies,
+    Metrics, OpenApiSettings, ReverseProxy, TrustedProxies,
     http::HeaderMap,
     prelude::*,
     traces::{TraceContext, Tracing},
 };
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// The proxy in front of the shop, and the shop as the proxy of the warehouse.
 const PROXY: &str = "127.0.0.1";
 
+#[derive(JsonSchema, Serialize)]
+struct Order {
+    /// What was ordered.
+    what: String,
+}
+
+/// The document has these, and the metrics count them by code.
+#[derive(Debug, Problems)]
+enum OrderError {
+    #[problem(404, code = "orders.unknown", title = "There is no such order")]
+    Unknown,
+    /// The trace and the log have the error, and the client a 500.
+    #[problem(internal, from)]
+    Database(std::io::Error),
+}
+
+/// Shows an order.
 #[get("/orders/{id}")]
 #[auth(public)]
-async fn order(id: u64) -> Result<String, Problem> {
+#[limit(rate = "100/min")]
+async fn order(id: u64) -> Result<Json<Order>, OrderError> {
     match id {
-        // The trace and the log have the error, and the client a 500.
-        0 => Err(std::io::Error::other("the database is away")).or_internal(),
+        0 => Err(std::io::Error::other("the database is away"))?,
         // Events of handlers are in the span of the request.
         1 => {
             tracing::info!("an order was looked at");
-            Ok("a lamp\n".to_owned())
+            Ok(Json(Order { what: "a lamp".to_owned() }))
         }
-        _ => Err(Problem::not_found()),
+        _ => Err(OrderError::Unknown),
     }
 }
 
@@ -40,8 +60,11 @@ async fn lamps(headers: HeaderMap) -> String {
 }
 
 /// Everything below `/stock` is in the warehouse.
-fn shop(warehouse: &str) -> App<()> {
+fn shop(warehouse: &str, metrics: Metrics) -> App<()> {
     App::new(())
+        .metrics(metrics)
+        .openapi_settings(OpenApiSettings::new("Shop", env!("CARGO_PKG_VERSION")))
+        .mount("/docs", Mount::openapi().public())
         .behind(TrustedProxies::new([PROXY]).x_forwarded())
         .tracing(Tracing::new().queries(["page"]).tracer(export::tracer))
         .access_log()
@@ -60,11 +83,13 @@ fn warehouse() -> App<()> {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let provider = export::start()?;
-    let [shop_port, warehouse_port] = ports("POLICY_OPERATE_PORTS", [8080, 8081]);
+    let [shop_port, warehouse_port, metrics_port] =
+        ports("POLICY_OPERATE_PORTS", [8080, 8081, 9464]);
     let warehouse = warehouse().bind(free(warehouse_port)?).await?;
     let upstream = format!("http://{}", warehouse.local_addr());
-    let shop = shop(&upstream).bind(free(shop_port)?).await?;
-    introduce(shop.local_addr().port());
+    let metrics = free(metrics_port)?;
+    let shop = shop(&upstream, Metrics::new().listen(&*metrics)).bind(free(shop_port)?).await?;
+    introduce(shop.local_addr().port(), &metrics);
     let served = tokio::try_join!(shop.run(), warehouse.run());
     // The last spans are sent.
     provider.shutdown()?;
@@ -73,10 +98,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 #[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
-fn introduce(port: u16) {
+fn introduce(port: u16, metrics: &str) {
     println!(
         "
 shop: http://127.0.0.1:{port}
+document: http://127.0.0.1:{port}/docs
+metrics: http://{metrics}/metrics
 
 You are the proxy: your span is the parent of the shop's, and that is the parent of the
 warehouse's.
@@ -99,4 +126,4 @@ Ctrl-C ends it.
 
 // `cargo test -p operate` runs these.
 #[cfg(test)]
-policy_server::policy_tests!(shop("http://127.0.0.1:8081"));
+policy_server::policy_tests!(shop("http://127.0.0.1:8081", Metrics::new()));

@@ -1,4 +1,4 @@
-//! The traces of the example, as a collector receives them.
+//! The traces of the example, as a collector receives them; its document and its metrics.
 #![expect(clippy::expect_used, clippy::panic, reason = "what a test cannot do without fails it")]
 
 use std::sync::{Arc, Mutex};
@@ -74,7 +74,7 @@ async fn a_collector_gets_the_traces_of_requests() {
         Running::start(App::new(Arc::clone(&spans)).routes(routes![receive])).await.address;
     let mut command = Example::command(env!("CARGO_BIN_EXE_operate"));
     command
-        .env("POLICY_OPERATE_PORTS", "0,0")
+        .env("POLICY_OPERATE_PORTS", "0,0,0")
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{collector}"))
         // Spans are sent when it stops.
         .env("OTEL_BSP_SCHEDULE_DELAY", "3600000");
@@ -185,4 +185,21 @@ async fn a_collector_gets_the_traces_of_requests() {
     }
     let looked = spans.iter().flat_map(|span| &span.events);
     assert!(looked.into_iter().any(|event| event.name == "an order was looked at"), "{spans:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_document_lists_what_the_metrics_count() {
+    let mut command = Example::command(env!("CARGO_BIN_EXE_operate"));
+    command.env("POLICY_OPERATE_PORTS", "0,0,0");
+    let example = Example::start(&mut command, &["shop", "metrics"]).expect("an example that starts");
+    let mut shop = Connection::open(example.address("shop")).await;
+    assert_eq!(answer(&mut shop, "/orders/9", &[]).await.0, 404);
+    let (status, document) = answer(&mut shop, "/docs/openapi.json", &[]).await;
+    assert!(status == 200 && document.contains("404_orders.unknown"), "{document}");
+    let mut metrics = Connection::open(example.address("metrics")).await;
+    let (status, text) = answer(&mut metrics, "/metrics", &[]).await;
+    let count = "http_server_request_duration_seconds_count{http_request_method=\"GET\",\
+                 http_response_status_code=\"404\",http_route=\"/orders/{id}\"";
+    assert!(status == 200 && text.contains(count), "{text}");
+    tokio::task::spawn_blocking(move || example.stop()).await.expect("a thread").expect("an end");
 }
