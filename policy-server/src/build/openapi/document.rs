@@ -204,8 +204,8 @@ impl Reader<'_> {
     }
 }
 
-/// The id of each operation: the one that its route states, or the name of its handler, after its
-/// module and method only where names would be equal.
+/// The id of each operation: the one that its route states, or the name of its handler. Only where names
+/// would be equal, module, method and path follow, one after the other.
 fn operation_ids(found: &[Found]) -> (Vec<String>, Vec<StartProblem>) {
     let of = |found: &Found, depth: usize| match found.id {
         Some(id) => id.to_owned(),
@@ -213,13 +213,20 @@ fn operation_ids(found: &[Found]) -> (Vec<String>, Vec<StartProblem>) {
             let names: Vec<_> = found.handler.split("::").collect();
             let modules = if depth > 0 { 1 } else { 0 };
             let from = names.len().saturating_sub(1 + modules);
-            let name = names.get(from..).unwrap_or_default().join("_");
-            let method = found.method.to_ascii_lowercase();
-            if depth > 1 { format!("{name}_{method}") } else { name }
+            let mut id = names.get(from..).unwrap_or_default().join("_");
+            if depth > 1 {
+                id = format!("{id}_{}", found.method.to_ascii_lowercase());
+            }
+            let is_word = |of: &&str| !of.is_empty();
+            let words = found.path.split(|sign: char| !sign.is_ascii_alphanumeric());
+            for word in words.filter(is_word).take_while(|_| depth > 2) {
+                id = format!("{id}_{word}");
+            }
+            id
         }
     };
     let mut ids: Vec<String> = found.iter().map(|found| of(found, 0)).collect();
-    for depth in [1, 2] {
+    for depth in [1, 2, 3] {
         let again = repeated(&ids);
         for (id, found) in ids.iter_mut().zip(found) {
             if again.contains(id) {

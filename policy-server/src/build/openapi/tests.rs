@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    OpenApi,
+    Group, OpenApi,
     extract::PageQuery,
     prelude::*,
     response::{Created, NoContent, Page},
@@ -328,6 +328,45 @@ fn two_types_and_two_operations_of_one_name_are_errors() {
     }
     let error = app().routes(routes![twice, thrice]).openapi().unwrap_err().to_string();
     assert!(error.contains("`list`") && error.contains("openapi.operation-ids"), "{error}");
+}
+
+/// An app may serve one handler in two versions of its interface.
+#[test]
+fn a_handler_in_two_groups_is_two_operations() {
+    let group = || Group::new().routes(routes![pages]);
+    let app = App::new(()).group("/v1", group()).group("/v2", group());
+    let document = app.openapi().unwrap();
+    for version in ["v1", "v2"] {
+        let id = at(&document, &format!("/paths/~1{version}~1pages/get/operationId"));
+        assert_eq!(id, format!("tests_pages_get_{version}_pages"));
+    }
+}
+
+mod elsewhere {
+    use super::*;
+
+    #[delete("/lamps/{id}", id = "remove_lamp")]
+    #[auth(session, roles = ["owner"], fresh = "5m")]
+    pub(crate) async fn renamed(id: u64, _user: Principal) -> NoContent {
+        let _ = id;
+        NoContent
+    }
+
+    #[get("/pages")]
+    #[auth(public)]
+    pub(crate) async fn pages(page: PageQuery<u64>) -> Result<Page<Lamp>, Problem> {
+        page.of(Vec::new(), |_| 0)
+    }
+}
+
+#[test]
+fn neither_the_place_of_a_handler_nor_the_name_behind_a_stated_id_changes_anything() {
+    let before = App::new(()).sessions(Sessions::memory()).routes(routes![pages, delete]);
+    let moved = routes![elsewhere::renamed, elsewhere::pages];
+    let after = App::new(()).sessions(Sessions::memory()).routes(moved);
+    let [before, after] = [before, after].map(|app| app.openapi().unwrap().to_json());
+    assert!(before.contains("remove_lamp") && before.contains("\"pages\""));
+    assert_eq!(before, after);
 }
 
 #[test]
