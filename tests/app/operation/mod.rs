@@ -6,6 +6,7 @@ mod candidates;
 mod cores;
 mod decision_records;
 mod development;
+mod documents;
 mod probes;
 mod request_ids;
 mod secrets;
