@@ -159,13 +159,17 @@ impl Reader<'_> {
         responses.insert("EveryRequest".to_owned(), every_request());
         let has_query = self.found.iter().any(|found| found.method == QUERY);
         let mut paths = Map::new();
+        let mut shapes = BTreeMap::new();
         for (found, id) in self.found.into_iter().zip(ids) {
             let Found { path, method, mut operation, .. } = found;
             operation.insert("operationId".to_owned(), Value::from(id));
             if let Some(tag) = tag_of(&path) {
                 operation.insert("tags".to_owned(), json!([tag]));
             }
-            let item = paths.entry(as_path(&path)).or_insert_with(|| json!({}));
+            let path = as_path(&path);
+            let known = shapes.entry(shape(&path)).or_insert_with(|| path.clone());
+            rename_parameters(&mut operation, &path, known);
+            let item = paths.entry(known.clone()).or_insert_with(|| json!({}));
             item.as_object_mut().and_then(|item| {
                 item.insert(method.to_ascii_lowercase(), Value::Object(operation))
             });
@@ -264,6 +268,34 @@ fn as_path(template: &str) -> String {
         path.push('/');
     }
     path
+}
+
+/// A path without the names of its parameters. OpenAPI has one path of a shape (3.1.1 4.8.8.2).
+fn shape(path: &str) -> String {
+    let segments =
+        path.split('/').map(|segment| if is_parameter(segment) { "{}" } else { segment });
+    segments.collect::<Vec<_>>().join("/")
+}
+
+fn is_parameter(segment: &str) -> bool {
+    segment.starts_with('{')
+}
+
+/// Gives the parameters of a path the names that they have in another path of its shape.
+fn rename_parameters(operation: &mut Map<String, Value>, path: &str, other: &str) {
+    let name = |segment: &str| segment.trim_matches(['{', '}']).to_owned();
+    let segments = path.split('/').zip(other.split('/'));
+    let names: BTreeMap<String, String> = segments
+        .filter(|(segment, _)| is_parameter(segment))
+        .map(|(segment, other)| (name(segment), name(other)))
+        .collect();
+    let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+    for parameter in parameters.into_iter().flatten().filter(|parameter| parameter["in"] == "path")
+    {
+        if let Some(other) = parameter["name"].as_str().and_then(|name| names.get(name)) {
+            parameter["name"] = Value::from(&**other);
+        }
+    }
 }
 
 /// The first fixed segment of a path, by which viewers group operations.

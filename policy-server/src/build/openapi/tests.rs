@@ -30,7 +30,6 @@ struct Filter {
 }
 
 #[derive(Deserialize, JsonSchema)]
-#[expect(dead_code, reason = "its schema is read")]
 enum Color {
     Red,
     White,
@@ -328,6 +327,31 @@ fn two_types_and_two_operations_of_one_name_are_errors() {
     }
     let error = app().routes(routes![twice, thrice]).openapi().unwrap_err().to_string();
     assert!(error.contains("`list`") && error.contains("openapi.operation-ids"), "{error}");
+}
+
+#[test]
+fn paths_that_differ_in_names_are_one() {
+    #[get("/a/{x}/{y}")]
+    #[auth(public)]
+    async fn first(x: u64, y: String) -> String {
+        format!("{x}{y}")
+    }
+
+    #[post("/a/{y}/{x}")]
+    #[auth(public)]
+    async fn second(y: u64, x: String) -> String {
+        format!("{y}{x}")
+    }
+
+    let document = App::new(()).routes(routes![second, first]).openapi().unwrap();
+    assert_eq!(document.as_json()["paths"].as_object().unwrap().len(), 1);
+    for method in ["get", "post"] {
+        let parameters = at(&document, &format!("/paths/~1a~1{{x}}~1{{y}}/{method}/parameters"));
+        let found =
+            |index: usize| (&parameters[index]["name"], &parameters[index]["schema"]["type"]);
+        assert_eq!(found(0), (&json!("x"), &json!("integer")), "{method}");
+        assert_eq!(found(1), (&json!("y"), &json!("string")), "{method}");
+    }
 }
 
 /// An app may serve one handler in two versions of its interface.
