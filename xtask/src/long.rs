@@ -120,6 +120,12 @@ const RUNS: &[Long] = &[
         run: guide,
     },
     Long {
+        name: "schemathesis",
+        purpose: "input within and outside of the documents of two examples; [SECONDS each]",
+        duration: "20 min",
+        run: schemathesis,
+    },
+    Long {
         name: "recording",
         purpose: "records the quickstart in a browser for the README: docs/quickstart.webp",
         duration: "5 min",
@@ -411,6 +417,21 @@ fn guide(arguments: &[&str]) -> Outcome {
     setup::peers()?;
     docs::guide()?;
     command::run(&mut suite("browser", &[], &["guide::", "--ignored"]))
+}
+
+/// Each test run has a minute of it, with the same seed.
+fn schemathesis(arguments: &[&str]) -> Outcome {
+    let seconds = match arguments {
+        [] => "600",
+        [seconds] => seconds,
+        _ => return Err(Failure::new("`schemathesis` takes the number of seconds at most")),
+    };
+    setup::require(&[NODE, NPM, PYTHON])?;
+    setup::peers()?;
+    let packages = ["test", "--package", "tasks", "--package", "accounts", "--test", "service"];
+    let named = ["--", "schemathesis_", "--ignored", "--nocapture", "--test-threads=1"];
+    let test = cargo(&[&packages[..], &named].concat());
+    command::run(&mut with_env(test, "POLICY_SCHEMATHESIS_SECONDS", seconds))
 }
 
 fn recording(arguments: &[&str]) -> Outcome {
