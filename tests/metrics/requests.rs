@@ -114,6 +114,7 @@ async fn sizes_are_of_what_is_stated_and_of_what_was_sent() {
     client.post("/orders").body("x".repeat(2_000)).send().await;
     assert_eq!(client.get("/stream").send().await.text(), "onetwothree");
     client.get("/nowhere").send().await;
+    client.head("/orders/1").send().await;
     let read = read(&metrics);
     let size = |what: &str, route| {
         let name = format!("http_server_{what}_body_size_bytes");
@@ -124,6 +125,7 @@ async fn sizes_are_of_what_is_stated_and_of_what_was_sent() {
     assert_eq!(size("response", "/orders"), (1.0, 4_000.0));
     assert_eq!(size("response", "/stream"), (1.0, 11.0));
     assert_eq!(size("request", "/stream"), (0.0, 0.0), "there is none");
+    assert_eq!(size("response", "/orders/{id}"), (0.0, 0.0), "HEAD has no body");
     let bucket = |bound| {
         let name = "http_server_response_body_size_bytes_bucket";
         read.sum(name, &[(ROUTE, "/orders"), ("le", bound)])

@@ -1,10 +1,9 @@
 //! How requests end: the statuses, and the codes of server errors, that have series of their own. They are
 //! known before the first request.
 
-use std::collections::HashMap;
-
 use http::StatusCode;
 use policy_core::Refusal;
+use rustc_hash::FxHashMap;
 
 use super::names::OTHER;
 
@@ -17,25 +16,30 @@ pub(super) const NO_RESPONSE: Outcome = 0;
 /// The error type of a request without a response.
 const ABANDONED: &str = "abandoned";
 
-const STATUSES: usize = 600;
+const STATUSES: u16 = 600;
 
 /// All ends that have series.
 #[derive(Debug)]
 pub(super) struct Outcomes {
     /// Status and error type, empty if there is none.
     all: Vec<(String, String)>,
-    by_status: [u8; STATUSES],
+    by_status: [u8; STATUSES as usize],
     /// Server errors, by status and code. A status without a code is its own error type.
-    by_code: HashMap<(u16, &'static str), Outcome>,
+    by_code: FxHashMap<(u16, &'static str), Outcome>,
+    refusals: FxHashMap<&'static str, Refusal>,
 }
 
 impl Outcomes {
     pub(super) fn new() -> Self {
-        let mut outcomes =
-            Self { all: Vec::new(), by_status: [0; STATUSES], by_code: HashMap::new() };
+        let mut outcomes = Self {
+            all: Vec::new(),
+            by_status: [0; STATUSES as usize],
+            by_code: FxHashMap::default(),
+            refusals: Refusal::ALL.iter().map(|refusal| (refusal.code(), *refusal)).collect(),
+        };
         outcomes.add("", ABANDONED);
         let other = outcomes.add(OTHER, "");
-        for status in (0_u16..).zip(0..STATUSES).map(|(status, _)| status) {
+        for status in 0..STATUSES {
             let is_known = StatusCode::from_u16(status)
                 .is_ok_and(|status| status.canonical_reason().is_some());
             let text = status.to_string();
@@ -73,6 +77,11 @@ impl Outcomes {
     /// Status and error type.
     pub(super) fn attributes(&self, outcome: Outcome) -> (&str, &str) {
         self.all.get(outcome).map_or((OTHER, ""), |(status, error)| (status, error))
+    }
+
+    /// The refusal with this code.
+    pub(super) fn refusal(&self, code: &str) -> Option<Refusal> {
+        self.refusals.get(code).copied()
     }
 
     /// The end of a request with this response, and the code of its problem.

@@ -142,6 +142,11 @@ impl Meter {
         }
     }
 
+    /// The series of a route, or of requests without one.
+    fn series_of(&self, route: usize) -> Option<&RouteSeries> {
+        self.series.get(route.min(self.routes.len()))
+    }
+
     /// Records a response of known length, and follows another one to its end.
     pub(crate) fn answered(self: &Arc<Self>, request: ReceivedRequest, response: &mut Response) {
         match response.body().size_hint().exact() {
@@ -154,6 +159,7 @@ impl Meter {
     }
 
     /// The end of a request with this response, whose problem is counted.
+    #[inline]
     fn outcome(&self, request: &ReceivedRequest, response: &Response) -> Outcome {
         if request.is_preflight {
             let [granted, refused] = &self.preflights;
@@ -167,8 +173,9 @@ impl Meter {
         self.outcomes.of(response.status(), code.as_deref())
     }
 
+    #[inline]
     fn record(&self, request: &ReceivedRequest, outcome: Outcome, response_size: u64) {
-        let Some(of_route) = self.series.get(request.route).or(self.series.last()) else { return };
+        let Some(of_route) = self.series_of(request.route) else { return };
         let Some(outcomes) = of_route.kinds.get(request.kind) else { return };
         let outcomes = outcomes.get_or_init(|| slots(self.outcomes.len()));
         let Some(series) = outcomes.get(outcome) else { return };
@@ -206,11 +213,11 @@ impl Meter {
     /// Counts a problem that a client was shown. All codes that are not of the catalogue count as one.
     #[cold]
     fn count_code(&self, route: usize, code: &str) {
-        let Some(series) = self.series.get(route).or(self.series.last()) else { return };
+        let Some(series) = self.series_of(route) else { return };
         let codes = series.codes.get_or_init(|| slots(Refusal::ALL.len() + 1));
-        let index = Refusal::ALL.iter().position(|refusal| refusal.code() == code);
-        let name = Refusal::ALL.get(index.unwrap_or(usize::MAX)).map_or(OTHER, |it| it.code());
-        if let Some(counter) = codes.get(index.unwrap_or(Refusal::ALL.len())) {
+        let refusal = self.outcomes.refusal(code);
+        let name = refusal.map_or(OTHER, Refusal::code);
+        if let Some(counter) = codes.get(refusal.map_or(Refusal::ALL.len(), |it| it as usize)) {
             let path = self.routes.get(route).map_or("", |path| path);
             let attributes = [(names::CODE, name), (names::ROUTE, path)];
             let new = || self.target.with(|to| names::REFUSALS.counter(to, &attributes));
