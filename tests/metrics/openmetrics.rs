@@ -72,13 +72,16 @@ impl Exposition {
     }
 }
 
+/// Bounds with their counts; sum and count.
+type Histogram = (Vec<(f64, f64)>, Option<f64>, Option<f64>);
+
 struct Family {
     name: String,
     kind: String,
     unit: String,
     help: Option<String>,
-    /// By the labels without `le`: bounds with their counts; sum and count.
-    histograms: BTreeMap<Labels, (Vec<(f64, f64)>, Option<f64>, Option<f64>)>,
+    /// By the labels without `le`.
+    histograms: BTreeMap<Labels, Histogram>,
     has_samples: bool,
 }
 

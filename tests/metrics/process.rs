@@ -231,7 +231,7 @@ async fn connections_are_counted_by_the_version_of_their_protocol() {
     #[get("/slow")]
     #[auth(public)]
     async fn slow() {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
     let metrics = Metrics::new();
     let app = App::new(()).metrics(&metrics).settings(ServerSettings::default());

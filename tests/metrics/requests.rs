@@ -40,7 +40,7 @@ async fn new_order(text: String) -> String {
 #[limit(timeout = "50ms")]
 #[auth(public)]
 async fn waits() {
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 #[get("/stream")]
@@ -161,7 +161,7 @@ async fn requests_over_a_socket_state_protocol_and_those_in_flight() {
     #[get("/slow")]
     #[auth(public)]
     async fn slow() {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
     let server = Running::start(app(&metrics).routes(routes![slow])).await;
     assert_eq!(server.response(request("GET /orders/1", &[])).await.status, 200);
