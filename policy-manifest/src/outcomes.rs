@@ -247,6 +247,10 @@ impl Found<'_> {
     }
 
     fn of_limits(&mut self) {
+        // Nothing runs for a path without a route.
+        if self.route.kind == RouteKind::NotFound {
+            return;
+        }
         let limits = &self.route.limits;
         if limits.rate.is_some() {
             self.add([Refusal::RateExceeded]);

@@ -87,9 +87,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         ports("POLICY_OPERATE_PORTS", [8080, 8081, 9464]);
     let warehouse = warehouse().bind(free(warehouse_port)?).await?;
     let upstream = format!("http://{}", warehouse.local_addr());
-    let metrics = free(metrics_port)?;
-    let shop = shop(&upstream, Metrics::new().listen(&*metrics)).bind(free(shop_port)?).await?;
-    introduce(shop.local_addr().port(), &metrics);
+    let metrics = Metrics::new().listen(free(metrics_port)?);
+    let shop = shop(&upstream, metrics).bind(free(shop_port)?).await?;
+    introduce(shop.local_addr().port(), shop.metrics_addr().map_or(0, |address| address.port()));
     let served = tokio::try_join!(shop.run(), warehouse.run());
     // The last spans are sent.
     provider.shutdown()?;
@@ -98,12 +98,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 #[expect(clippy::print_stdout, reason = "an example speaks to the person who started it")]
-fn introduce(port: u16, metrics: &str) {
+fn introduce(port: u16, metrics_port: u16) {
     println!(
         "
 shop: http://127.0.0.1:{port}
 document: http://127.0.0.1:{port}/docs
-metrics: http://{metrics}/metrics
+metrics: http://127.0.0.1:{metrics_port}/metrics
 
 You are the proxy: your span is the parent of the shop's, and that is the parent of the
 warehouse's.

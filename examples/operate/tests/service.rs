@@ -191,7 +191,8 @@ async fn a_collector_gets_the_traces_of_requests() {
 async fn the_document_lists_what_the_metrics_count() {
     let mut command = Example::command(env!("CARGO_BIN_EXE_operate"));
     command.env("POLICY_OPERATE_PORTS", "0,0,0");
-    let example = Example::start(&mut command, &["shop", "metrics"]).expect("an example that starts");
+    let example =
+        Example::start(&mut command, &["shop", "metrics"]).expect("an example that starts");
     let mut shop = Connection::open(example.address("shop")).await;
     assert_eq!(answer(&mut shop, "/orders/9", &[]).await.0, 404);
     let (status, document) = answer(&mut shop, "/docs/openapi.json", &[]).await;

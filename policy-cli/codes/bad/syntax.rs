@@ -204,6 +204,14 @@ mod path_repeated {
     async fn orders() {}
 }
 
+mod operation_id {
+    use policy_server::prelude::*;
+
+    #[get("/orders", id = "list orders")]
+    #[auth(public)]
+    async fn orders() {}
+}
+
 mod method_missing {
     use policy_server::prelude::*;
 

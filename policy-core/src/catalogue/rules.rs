@@ -1376,7 +1376,7 @@ entries! {
         "return a type such as `Json<T>`, `Created<Json<T>>` or `NoContent`, alone or in a `Result`, and derive `schemars::JsonSchema` for `T`";
     /// A method that documents have no operation for.
     MethodUndocumented Warning "openapi.method-unknown",
-        "OpenAPI has no operation for this method",
+        "no operation of an OpenAPI document can have this method",
         "nothing: the document leaves the route out";
     /// A label of the metrics that no series can have.
     MetricsLabel Error "app.metrics-label",

@@ -168,8 +168,8 @@ mod page {
         .frame(Frame::Nobody)
         .build();
 
-    const INDEX: &str = include_str!("openapi.html");
-    const START: &str = include_str!("openapi.js");
+    const INDEX: &str = include_str!("viewer.html");
+    const START: &str = include_str!("viewer.js");
     const STYLE: &str = "/viewer/swagger-ui.css";
     const SCRIPT: &str = "/viewer/swagger-ui-bundle.js";
 

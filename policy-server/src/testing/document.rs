@@ -29,11 +29,8 @@ pub(crate) fn check(document: &Result<String, String>, subject: Subject) -> Resu
 }
 
 fn file(subject: Subject) -> PathBuf {
-    let folder = Path::new(subject.folder);
-    match subject.name {
-        UNNAMED => folder.join("openapi.json"),
-        name => folder.join(format!("openapi.{name}.json")),
-    }
+    let name = if subject.name == UNNAMED { String::new() } else { format!(".{}", subject.name) };
+    Path::new(subject.folder).join(format!("openapi{name}.json"))
 }
 
 #[expect(clippy::print_stdout, reason = "a test says so what it saw")]
@@ -108,7 +105,7 @@ mod tests {
     fn a_document_is_kept_until_it_is_taken_over() {
         let folder = env::temp_dir().join(format!("policy-openapi-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
-        let file = folder.join("openapi.json");
+        let file = folder.join("document");
         let [old, new] = [r#"{"paths": {"/a": 1}}"#, r#"{"paths": {"/b": 2}}"#];
         let document = Ok(new.to_owned());
         assert_eq!(compare(&document, &file, false), Ok(()), "nobody keeps it");

@@ -122,6 +122,13 @@ const AREAS: &[Area] = &[
          Lints check the policy of the app as a whole.",
     ),
     Area::new(
+        "openapi",
+        "the OpenAPI document of an app",
+        "A document is derived from the types and the policies of an app, so it says nothing that \
+         is not so. What a type does not state is a gap, and two things of one name are an error.",
+    )
+    .links(&[("OpenAPI 3.1.1", "https://spec.openapis.org/oas/v3.1.1.html")]),
+    Area::new(
         "origin",
         "`App::public_origin`: the host of a request",
         "The name of a host decides which cookies a browser sends. A service that answers \

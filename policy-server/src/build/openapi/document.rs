@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use policy_core::{
-    Refusal, Rule,
+    Rule,
     outcome::{EVERY_REQUEST, Taken},
     path::{PathTemplate, Segment},
 };
@@ -348,9 +348,13 @@ fn every_request() -> Value {
     })
 }
 
-/// The words for the refusals of one status.
-pub(super) fn words(refusals: &[Refusal]) -> String {
-    let mut titles: Vec<_> = refusals.iter().map(|refusal| refusal.title()).collect();
-    titles.dedup();
-    titles.iter().map(|title| format!("{title}.")).collect::<Vec<_>>().join(" ")
+/// The titles of the problems of one status, each once.
+pub(super) fn words<'a>(titles: impl Iterator<Item = &'a str>) -> String {
+    let mut sentences: Vec<String> = Vec::new();
+    for title in titles.map(|title| format!("{title}.")) {
+        if !sentences.contains(&title) {
+            sentences.push(title);
+        }
+    }
+    sentences.join(" ")
 }

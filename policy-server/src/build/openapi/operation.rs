@@ -309,11 +309,8 @@ impl Described<'_> {
             with_code.chain(of_every_request.map(|refusal| refusal.code())).collect();
         known.sort_unstable();
         known.dedup();
-        let titles = own.iter().filter_map(|own| own.title).map(|title| format!("{title}."));
-        let mut description = words(&refusals);
-        for title in titles {
-            description = format!("{description} {title}");
-        }
+        let own = own.iter().filter_map(|own| own.title);
+        let description = words(refusals.iter().map(|refusal| refusal.title()).chain(own));
         let mut members = Map::new();
         members.insert("status".to_owned(), json!({ "const": status }));
         // A handler that does not list its problems has codes of its own, or problems without one.
