@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::Refusal;
 
-/// What a handler takes from a request, as far as it can refuse the request.
+/// What a handler takes from a request, if that can refuse the request.
 ///
 /// ```
 /// use policy_core::{Refusal, outcome::Taken};

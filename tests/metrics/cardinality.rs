@@ -105,7 +105,7 @@ fn random_request(random: &mut Random) -> Option<Request<Body>> {
     request.body(Body::from(body)).ok()
 }
 
-/// Up to so many letters of a path, digits among them.
+/// At most this many letters of a path, digits among them.
 fn word(random: &mut Random, most: usize) -> String {
     const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789-._~";
     (0..=random.below(most)).map(|_| char::from(*random.of(LETTERS))).collect()

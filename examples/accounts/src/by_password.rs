@@ -19,7 +19,7 @@ use super::{
     users::{Credentials, Users},
 };
 
-/// Who logged in, with the cookie by which the device is known at the next login.
+/// The user who logged in, with the cookie by which the device is known at the next login.
 type Remembered = (AppendHeaders<[(HeaderName, HeaderValue); 1]>, Json<Profile>);
 
 #[post("/signup")]

@@ -34,7 +34,7 @@ impl Role {
     }
 }
 
-/// Whom an invitation makes what.
+/// The user that an invitation adds to a team, and the role.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(rename = "NewInvitation")]
 pub(crate) struct New {

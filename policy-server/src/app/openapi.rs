@@ -20,8 +20,7 @@ use crate::app::policies::Policies;
 use crate::base::problem::Problem;
 use crate::{
     app::mount::{Mount, ServedBy},
-    handler::service::SharedService,
-    response::ETag,
+    handler::{response::ETag, service::SharedService},
 };
 
 /// What the OpenAPI document of an app says of the app as a whole: [`App::openapi_settings`](crate::App::openapi_settings).
@@ -140,18 +139,19 @@ mod page {
 
     use axum_core::{extract::Request, response::IntoResponse};
     use http::{StatusCode, header::LOCATION};
-    use policy_core::headers::csp::{Directive, Name, Source};
+    use policy_core::headers::{
+        Frame, HeadersPolicy,
+        csp::{Directive, Name, Source},
+    };
     use swagger_ui_dist::{ApiDefinition, OpenApiSource, generate_routes};
 
     use super::file;
     use crate::{
-        HeadersPolicy,
         base::problem::Problem,
         handler::{
             BoxFuture,
             service::{SharedService, StrippedPrefix},
         },
-        policy::Frame,
     };
 
     /// Everything comes from the mount itself. Swagger UI draws its icons from `data:` URLs.

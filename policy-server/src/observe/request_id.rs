@@ -1,13 +1,13 @@
 //! Request ids, by which a request is found in the logs of all servers on its path.
 
-use std::fmt;
+use std::{convert::Infallible, fmt};
 
 use axum_core::extract::FromRequestParts;
 use http::{HeaderMap, HeaderName, HeaderValue, request::Parts};
 
 use crate::{
     base::clock::Random,
-    handler::extract::{ContextRejection, optional},
+    handler::extract::{ContextRejection, Rejects, optional},
 };
 
 /// The header that carries the id.
@@ -74,6 +74,10 @@ impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+impl Rejects for RequestId {
+    type Problems = Infallible;
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for RequestId {

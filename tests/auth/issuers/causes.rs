@@ -94,7 +94,12 @@ async fn each_cause_has_its_code_in_the_log_and_in_development_in_the_response()
         let (log, _guard) = Log::of("policy_server");
         let response = caller.send("GET", "/me", &token).await;
         assert_eq!(response.status(), 401, "{code}");
-        assert_eq!(log.with(&format!(" cause=\"{code}\"")).len(), 1, "{code}: {:?}", log.with(""));
+        assert_eq!(
+            log.with(&format!(" policy.cause=\"{code}\"")).len(),
+            1,
+            "{code}: {:?}",
+            log.with("")
+        );
         let problem = response.json::<Value>();
         let detail = problem["detail"].as_str().unwrap_or_default();
         assert!(detail.starts_with(&format!("{code}: ")), "{code}: {problem}");
@@ -119,7 +124,7 @@ async fn a_response_of_a_deployed_app_does_not_tell_the_cause() {
         let (log, _guard) = Log::of("policy_server");
         let problem = caller.send("GET", "/me", &token).await.json::<Value>();
         assert_eq!(problem["detail"], Value::Null, "{code}");
-        assert_eq!(log.with(&format!(" cause=\"{code}\"")).len(), 1, "{code}");
+        assert_eq!(log.with(&format!(" policy.cause=\"{code}\"")).len(), 1, "{code}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Who may call, as security requirements (OpenAPI 3.1.1 4.8.30).
+//! The callers of a route, as security requirements (OpenAPI 3.1.1 4.8.30).
 
 use std::collections::BTreeMap;
 

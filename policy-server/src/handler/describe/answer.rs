@@ -9,13 +9,15 @@ use policy_core::outcome::Taken;
 
 use super::{Of, Signature};
 use crate::{
+    auth::tokens::Issued,
     base::problem::Problems,
-    extract::{Chosen, CsrfToken, Form, Json},
-    response::{ByteRanges, Created, ETag, LastModified, NoContent, Page, TaggedJson},
-    tokens::Issued,
+    handler::{
+        extract::{Chosen, CsrfToken, Form, Json},
+        response::{ByteRanges, Created, ETag, LastModified, NoContent, Page, TaggedJson},
+    },
 };
 
-/// The response of a handler that serves a request, as far as its type says it.
+/// What the type of a handler says of its response to a request that it serves.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// Its status; `None` if the handler chooses one at run time.
@@ -152,7 +154,7 @@ answers! {
 }
 
 #[cfg(feature = "sse")]
-impl<S> Answer for crate::response::sse::Sse<S> {
+impl<S> Answer for crate::handler::response::sse::Sse<S> {
     fn describe(reply: &mut Reply) {
         reply.media_type = Some("text/event-stream");
     }
@@ -238,4 +240,4 @@ parts! {
 }
 
 #[cfg(feature = "cookies")]
-parts! { [] crate::extract::cookie::CookieJar => ; }
+parts! { [] crate::handler::extract::cookie::CookieJar => ; }

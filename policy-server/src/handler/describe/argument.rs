@@ -4,9 +4,14 @@ use policy_core::outcome::Taken;
 
 use super::{Of, Signature};
 use crate::{
-    Caller, Principal, RequestId, Session, Sessions, Tokens,
+    auth::{
+        caller::Caller,
+        principal::Principal,
+        session::{Session, Sessions},
+        tokens::Tokens,
+    },
     base::problem::Problems,
-    extract::{
+    handler::extract::{
         Accept, ClientAddr, CspNonce, CsrfToken, Form, Json, MatchedRoute, PageQuery, PeerAddr,
         Preconditions, Query, SentTarget, State, Valid,
         content::media_type::{FORM, JSON},
@@ -117,7 +122,6 @@ takes! {
     [] ClientAddr => ;
     [] PeerAddr => ;
     [] SentTarget => ;
-    [] RequestId => ;
     [] CspNonce => ;
     [] Tokens => ;
     [] Principal => User;
@@ -139,11 +143,11 @@ takes! {
     [] bytes::Bytes => Body;
     [] String => Body;
     #[cfg(feature = "multipart")]
-    [] crate::extract::multipart::Multipart => Multipart;
+    [] crate::handler::extract::multipart::Multipart => Multipart;
     #[cfg(feature = "ws")]
-    [] crate::extract::ws::WebSocketUpgrade => WebSocket;
+    [] crate::handler::extract::ws::WebSocketUpgrade => WebSocket;
     #[cfg(feature = "cookies")]
-    [] crate::extract::cookie::CookieJar => ;
+    [] crate::handler::extract::cookie::CookieJar => ;
 }
 
 /// Extractors of a value of the user's type.
@@ -199,7 +203,7 @@ impl<E: Takes> Takes for Valid<E> {
 }
 
 #[cfg(feature = "decompression")]
-impl<E: Takes> Takes for crate::extract::Decoded<E> {
+impl<E: Takes> Takes for crate::handler::extract::Decoded<E> {
     fn describe(signature: &mut Signature) {
         E::describe(signature);
         signature.take([Taken::Decoded]);

@@ -39,7 +39,7 @@ impl<T> Of<T> {
     pub const NEW: Self = Self(PhantomData);
 }
 
-/// What the signature of a handler says, as far as its types are known.
+/// What the known types in the signature of a handler say.
 #[derive(Debug, Default)]
 pub struct Signature {
     /// What its arguments take from requests.

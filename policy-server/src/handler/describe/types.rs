@@ -6,7 +6,7 @@ use super::{
     Answer, Of, Problems, Signature, Takes,
     schemas::{Schemas, Side},
 };
-use crate::{
+use crate::handler::{
     extract::{Form, Json, PageQuery, Query, Valid},
     response::{Created, Page, TaggedJson},
 };
@@ -215,7 +215,7 @@ impl<E: TypedTakes> TypedTakes for Valid<E> {
 }
 
 #[cfg(feature = "decompression")]
-impl<E: TypedTakes> TypedTakes for crate::extract::Decoded<E> {
+impl<E: TypedTakes> TypedTakes for crate::handler::extract::Decoded<E> {
     fn describe(signature: &mut Signature) {
         E::describe(signature);
     }
@@ -285,8 +285,8 @@ contents! {
     [T: JsonSchema] TaggedJson<T> => T;
     [T: JsonSchema] Form<T> => T;
     [T: JsonSchema] Page<T> => PageBody<T>;
-    [] crate::tokens::Issued => IssuedBody;
-    [] crate::extract::CsrfToken => CsrfBody;
+    [] crate::auth::tokens::Issued => IssuedBody;
+    [] crate::handler::extract::CsrfToken => CsrfBody;
     [] String => String;
     [] &'static str => String;
 }
@@ -304,12 +304,12 @@ macro_rules! without_schema {
 
 without_schema! {
     [] ();
-    [] crate::response::NoContent;
+    [] crate::handler::response::NoContent;
     [] http::StatusCode;
     [] bytes::Bytes;
     [] Vec<u8>;
     #[cfg(feature = "sse")]
-    [S] crate::response::sse::Sse<S>;
+    [S] crate::handler::response::sse::Sse<S>;
     #[cfg(feature = "sse")]
     [S] axum::response::sse::KeepAliveStream<S>;
 }

@@ -110,7 +110,7 @@ fn compare_servers(old: &Document, new: &Document, changes: &mut Vec<Change>) {
     new.difference(&old).for_each(|url| push(Impact::Adds, url, "is new"));
 }
 
-/// Who may call an operation, in words.
+/// The callers of an operation, in words.
 pub(super) fn callers(document: &Document, operation: &Operation<'_>) -> String {
     let alternatives = security::alternatives(document, operation);
     let words = alternatives.iter().map(|alternative| match &*alternative.words {

@@ -14,7 +14,7 @@ use crate::commands::openapi::document::{Document, Operation, conjuncts, identit
 /// The media type of problems (RFC 9457 4).
 const PROBLEM: &str = "application/problem+json";
 
-/// Who writes the values of a schema.
+/// The side that writes the values of a schema.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
     /// The client: what it sends has to be accepted still.
@@ -172,7 +172,7 @@ impl<'a> Comparison<'a> {
         for (status, old) in &olds {
             let part = format!("response {status}");
             let Some(new) = news.get(status) else {
-                // Nobody needs an error.
+                // No client depends on an error.
                 let is_success = status.starts_with(['1', '2', '3']);
                 let impact = if is_success { Impact::Breaks } else { Impact::Adds };
                 self.push(impact, &part, "it no longer occurs");

@@ -1,5 +1,5 @@
-//! Whether every value that one schema describes is also one of another: JSON Schema 2020-12, as far as
-//! documents of services use it. What cannot be proven counts as a difference.
+//! Whether every value that one schema describes is also one of another: the parts of JSON
+//! Schema 2020-12 that documents of services use. What cannot be proven counts as a difference.
 //!
 //! A property that an object does not declare is not sent, although the schema permits it: otherwise
 //! no document could gain an optional property.

@@ -1,4 +1,4 @@
-//! Who may call: alternatives, each of schemes that are needed together (OpenAPI 3.1, 4.8.30).
+//! The callers of an operation: alternatives, each of schemes that are needed together (OpenAPI 3.1, 4.8.30).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ pub(super) struct Alternative {
 }
 
 impl Alternative {
-    /// Whether whoever meets the other one meets this one.
+    /// Whether a client that meets the other one also meets this one.
     pub(super) fn is_met_by(&self, other: &Self) -> bool {
         self.schemes.iter().all(|(scheme, scopes)| {
             other.schemes.get(scheme).is_some_and(|held| scopes.is_subset(held))
