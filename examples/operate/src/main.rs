@@ -103,7 +103,11 @@ fn introduce(port: u16, metrics_port: u16) {
         "
 shop: http://127.0.0.1:{port}
 document: http://127.0.0.1:{port}/docs
-metrics: http://127.0.0.1:{metrics_port}/metrics
+metrics: http://127.0.0.1:{metrics_port}
+
+Prometheus reads the metrics:
+
+  curl http://127.0.0.1:{metrics_port}/metrics
 
 You are the proxy: your span is the parent of the shop's, and that is the parent of the
 warehouse's.

@@ -173,7 +173,7 @@ fn is_of_a_facet(refusal: Refusal) -> bool {
 #[test]
 fn t23_edits_of_an_explanation_work() {
     let cases = (site(), vec((sketch(), caller()), REQUESTS));
-    holds_in_fewer(4, "T23, counterfactuals", 35, cases, |(site, asked)| {
+    holds_in_fewer(4, "T23, counterfactuals", 20, cases, |(site, asked)| {
         let manifest = &site.manifest;
         let before = value_of(manifest);
         let mut is_met = false;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use policy_core::Refusal;
-use policy_manifest::{Auth, RouteRequirement};
+use policy_manifest::{Auth, Csrf, RouteRequirement};
 
 use super::{Fault, Law, LawSpec, Verdict};
 use crate::testing::prove::{
@@ -26,12 +26,11 @@ pub(super) const LAW: LawSpec = LawSpec {
 
 /// The refusals that every proof of a route that can meet them brings about. The others need a store that
 /// fails, a full rate, a clock or an argument, and probes are in place of handlers.
-const BROUGHT_ABOUT: [Refusal; 6] = [
+const BROUGHT_ABOUT: [Refusal; 5] = [
     Refusal::CredentialsMissing,
     Refusal::TokenInvalid,
     Refusal::CredentialInvalid,
     Refusal::LoginTooOld,
-    Refusal::CsrfToken,
     Refusal::CrossSite,
 ];
 
@@ -102,8 +101,10 @@ pub(in crate::testing::prove) fn occurred(explorer: &PathExplorer<'_, '_>, talli
             caller.facts().is_some() && admitted == Some(Admitted::No)
         };
         let is_sent = |refusal: &&Refusal| match refusal {
-            // Browsers announce other methods of others' pages in preflights, which end before.
-            Refusal::CsrfOrigin => method == "POST",
+            // Browsers announce other methods of others' pages in preflights, which end before, as
+            // requests to an isolated route do. They state the origin of a POST.
+            Refusal::CsrfOrigin => method == "POST" && route.route.isolation.is_none(),
+            Refusal::CsrfToken => route.route.csrf == Csrf::Token,
             // The tokens of other issuers have all rights in a proof.
             Refusal::RightsMissing => explorer.callers.iter().any(lacks_rights),
             refusal => BROUGHT_ABOUT.contains(refusal),
