@@ -8,15 +8,15 @@ use crate::catalogue::Refusal;
 /// What a handler takes from a request, if that can refuse the request.
 ///
 /// ```
-/// use policy_core::{Refusal, outcome::Taken};
+/// use policy_core::{Refusal, outcome::ArgumentKind};
 ///
-/// assert!(Taken::Json.refusals().contains(&Refusal::JsonMismatch));
-/// assert!(!Taken::Query.refusals().contains(&Refusal::JsonMismatch));
+/// assert!(ArgumentKind::Json.refusals().contains(&Refusal::JsonMismatch));
+/// assert!(!ArgumentKind::Query.refusals().contains(&Refusal::JsonMismatch));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Taken {
+pub enum ArgumentKind {
     /// A parameter of the path that not every text is a value of.
     Parameter,
     /// The query.
@@ -55,7 +55,7 @@ pub enum Taken {
     Other,
 }
 
-impl Taken {
+impl ArgumentKind {
     /// The refusals of requests from which it cannot be taken.
     pub const fn refusals(self) -> &'static [Refusal] {
         match self {
@@ -152,12 +152,14 @@ mod tests {
 
     #[test]
     fn a_body_has_a_limit_and_a_deadline() {
-        for taken in [Taken::Json, Taken::Form, Taken::Body, Taken::Multipart] {
+        for taken in
+            [ArgumentKind::Json, ArgumentKind::Form, ArgumentKind::Body, ArgumentKind::Multipart]
+        {
             assert!(taken.is_body());
             for refusal in [Refusal::BodyTooLarge, Refusal::BodyTimedOut] {
                 assert!(taken.refusals().contains(&refusal), "{taken:?}");
             }
         }
-        assert!(!Taken::Query.is_body());
+        assert!(!ArgumentKind::Query.is_body());
     }
 }

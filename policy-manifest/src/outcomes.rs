@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use policy_core::{
     Refusal,
     method::is_safe,
-    outcome::{EVERY_REQUEST, Taken},
+    outcome::{ArgumentKind, EVERY_REQUEST},
 };
 
 use crate::{Auth, Csrf, Manifest, ManifestRoute, OwnProblem, RouteKind, RouteRequirement};
@@ -155,13 +155,13 @@ impl Found<'_> {
         for taken in &self.route.handler.takes {
             match taken {
                 // As in HTML, a form is in the query of a GET.
-                Taken::Form if is_read => self.add([Refusal::QueryInvalid]),
-                Taken::Session | Taken::Sessions if is_safe(self.method) => {
+                ArgumentKind::Form if is_read => self.add([Refusal::QueryInvalid]),
+                ArgumentKind::Session | ArgumentKind::Sessions if is_safe(self.method) => {
                     self.add(taken.refusals().iter().copied());
                     self.add([Refusal::LoginNavigation]);
                 }
-                Taken::User if !self.takes_foreign_tokens() => (),
-                Taken::ReadConditions | Taken::Range if !is_read => (),
+                ArgumentKind::User if !self.takes_foreign_tokens() => (),
+                ArgumentKind::ReadConditions | ArgumentKind::Range if !is_read => (),
                 taken => self.add(taken.refusals().iter().copied()),
             }
         }
@@ -231,7 +231,7 @@ impl Found<'_> {
         let takes_ticket =
             matches!(&self.route.auth, Auth::Required(requirement) if requirement.ticket);
         // The request that opens a WebSocket acts for its caller, though its method is safe.
-        let opens_socket = self.route.handler.takes.contains(&Taken::WebSocket);
+        let opens_socket = self.route.handler.takes.contains(&ArgumentKind::WebSocket);
         if opens_socket && (takes_ticket || self.route.is_ambient()) {
             self.add([Refusal::CsrfOrigin]);
         }

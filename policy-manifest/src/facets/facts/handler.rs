@@ -1,6 +1,6 @@
 //! What a handler takes, and with which problems of its own it responds.
 
-use policy_core::outcome::Taken;
+use policy_core::outcome::ArgumentKind;
 use serde::{Deserialize, Serialize};
 
 use super::{facts, order};
@@ -9,7 +9,7 @@ facts! {
     /// What a handler takes from requests, and the problems with which it responds.
     HandlerFacts {
         /// What its arguments take from requests.
-        takes: Vec<Taken> => order::shifting,
+        takes: Vec<ArgumentKind> => order::shifting,
         /// The problems that its type of errors declares.
         problems: Vec<OwnProblem> => order::shifting,
         /// Whether it may respond with problems that it does not declare.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use policy_core::{
     Rule,
-    outcome::{EVERY_REQUEST, Taken},
+    outcome::{ArgumentKind, EVERY_REQUEST},
     path::{PathTemplate, Segment},
 };
 use policy_manifest::{Manifest, ManifestRoute};
@@ -111,7 +111,7 @@ impl Reader<'_> {
         self.schemas = std::mem::take(&mut types.schemas);
         // What opens a WebSocket has no content.
         let is_known = |side: Side| {
-            matches!(side, Side::Response) && signature.takes.contains(&Taken::WebSocket)
+            matches!(side, Side::Response) && signature.takes.contains(&ArgumentKind::WebSocket)
         };
         for (side, of) in types.unknown.iter().filter(|(side, _)| !is_known(*side)) {
             let rule = match side {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use policy_core::{
     Refusal,
-    outcome::{EVERY_REQUEST, Taken},
+    outcome::{ArgumentKind, EVERY_REQUEST},
     path::{PathTemplate, Segment},
     problem::DeclaredProblem,
 };
@@ -120,7 +120,7 @@ fn field(description: &str) -> Value {
 }
 
 impl Described<'_> {
-    fn takes(&self, taken: Taken) -> bool {
+    fn takes(&self, taken: ArgumentKind) -> bool {
         self.signature.takes.contains(&taken)
     }
 
@@ -131,7 +131,7 @@ impl Described<'_> {
     fn parameters(&self) -> Vec<Value> {
         let mut found = self.of_path();
         found.extend(self.types.query.iter().flat_map(|input| self.of_query(input)));
-        let form = self.types.body.as_ref().filter(|input| input.taken == Taken::Form);
+        let form = self.types.body.as_ref().filter(|input| input.taken == ArgumentKind::Form);
         // As in HTML, a form is in the query of a GET.
         found.extend(form.filter(|_| self.is_read()).into_iter().flat_map(|it| self.of_query(it)));
         if let Some(jsonp) = &self.route.jsonp {
@@ -144,13 +144,13 @@ impl Described<'_> {
         let header = |name: &str, about: &str| {
             parameter(name, "header", false, json!({ "type": "string", "description": about }))
         };
-        if self.takes(Taken::Preconditions) {
+        if self.takes(ArgumentKind::Preconditions) {
             found.push(header("If-Match", "The entity tag of the state that is changed."));
         }
-        if self.takes(Taken::ReadConditions) && self.is_read() {
+        if self.takes(ArgumentKind::ReadConditions) && self.is_read() {
             found.push(header("If-None-Match", "The entity tag that the client has."));
         }
-        if self.takes(Taken::Range) && self.is_read() {
+        if self.takes(ArgumentKind::Range) && self.is_read() {
             found.push(header("Range", "The bytes that the client wants."));
         }
         found
@@ -196,15 +196,15 @@ impl Described<'_> {
             return Value::Null;
         };
         let media_type = match taken {
-            Taken::Form if self.is_read() => return Value::Null,
-            Taken::Json => "application/json",
-            Taken::Form => "application/x-www-form-urlencoded",
-            Taken::Multipart => "multipart/form-data",
+            ArgumentKind::Form if self.is_read() => return Value::Null,
+            ArgumentKind::Json => "application/json",
+            ArgumentKind::Form => "application/x-www-form-urlencoded",
+            ArgumentKind::Multipart => "multipart/form-data",
             _ => "*/*",
         };
         let schema = match (schema, taken) {
             (Some(schema), _) => schema.clone(),
-            (None, Taken::Multipart) => json!({ "type": "object" }),
+            (None, ArgumentKind::Multipart) => json!({ "type": "object" }),
             (None, _) => json!({}),
         };
         let content = object([(media_type, json!({ "schema": schema }))]);
@@ -244,7 +244,7 @@ impl Described<'_> {
 
     /// The responses to requests that are served.
     fn served(&self, found: &mut Map<String, Value>) {
-        if self.takes(Taken::WebSocket) {
+        if self.takes(ArgumentKind::WebSocket) {
             found.insert("101".to_owned(), json!({ "description": "The WebSocket is open." }));
             return;
         }
@@ -279,7 +279,7 @@ impl Described<'_> {
             response.insert("description".to_owned(), Value::from(text));
         }
         let response = Value::Object(response);
-        if self.is_read() && self.takes(Taken::ReadConditions) {
+        if self.is_read() && self.takes(ArgumentKind::ReadConditions) {
             let headers = json!({ "ETag": field(about("etag")) });
             let not_modified = "The client has this state already.";
             found.insert(
@@ -287,7 +287,7 @@ impl Described<'_> {
                 json!({ "description": not_modified, "headers": headers }),
             );
         }
-        if self.is_read() && self.takes(Taken::Range) {
+        if self.is_read() && self.takes(ArgumentKind::Range) {
             let mut part = response.clone();
             describe(&mut part, "The requested bytes.");
             found.insert("206".to_owned(), part);

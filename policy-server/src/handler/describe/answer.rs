@@ -5,7 +5,7 @@ use http::{
     HeaderMap, HeaderName, StatusCode,
     header::{ACCEPT_RANGES, ETAG, LAST_MODIFIED, LINK, LOCATION},
 };
-use policy_core::outcome::Taken;
+use policy_core::outcome::ArgumentKind;
 
 use super::{Of, Signature};
 use crate::{
@@ -114,10 +114,10 @@ impl Signature {
         // It may be the status of an error.
         self.is_open |= reply.status.is_none();
         if reply.fields.iter().any(|field| *field == ETAG || *field == LAST_MODIFIED) {
-            self.take([Taken::ReadConditions]);
+            self.take([ArgumentKind::ReadConditions]);
         }
         if reply.fields.contains(&ACCEPT_RANGES) {
-            self.take([Taken::Range]);
+            self.take([ArgumentKind::Range]);
         }
         self.reply.insert(reply)
     }

@@ -1,6 +1,6 @@
 //! What arguments take from requests.
 
-use policy_core::outcome::Taken;
+use policy_core::outcome::ArgumentKind;
 
 use super::{Of, Signature};
 use crate::{
@@ -88,7 +88,7 @@ pub trait UnknownArgument {
 
 impl<T> UnknownArgument for Of<T> {
     fn take(&self, signature: &mut Signature) {
-        signature.take([Taken::Other]);
+        signature.take([ArgumentKind::Other]);
         signature.is_open = true;
         #[cfg(feature = "openapi")]
         signature.unknown::<T>(super::Side::Request);
@@ -101,7 +101,7 @@ macro_rules! takes {
         $(#[$attribute])*
         impl<$($generic)*> Takes for $Type {
             fn describe(signature: &mut Signature) {
-                signature.take([$(Taken::$taken)*]);
+                signature.take([$(ArgumentKind::$taken)*]);
             }
         }
 
@@ -110,7 +110,7 @@ macro_rules! takes {
         impl<$($generic)*> super::TypedTakes for $Type {
             #[allow(unused_variables, reason = "some take nothing")]
             fn describe(signature: &mut Signature) {
-                $(signature.content_of(Taken::$taken);)*
+                $(signature.content_of(ArgumentKind::$taken);)*
             }
         }
     )*};
@@ -155,7 +155,7 @@ macro_rules! takes_value {
     ($($Type:ident => $taken:ident $(, $reads:expr)?;)*) => {$(
         impl<T> Takes for $Type<T> {
             fn describe(signature: &mut Signature) {
-                signature.take([Taken::$taken]);
+                signature.take([ArgumentKind::$taken]);
                 $(signature.reads = Some($reads);)?
             }
         }
@@ -170,7 +170,7 @@ takes_value! {
 
 impl<C, const MAX: usize> Takes for PageQuery<C, MAX> {
     fn describe(signature: &mut Signature) {
-        signature.take([Taken::Query]);
+        signature.take([ArgumentKind::Query]);
     }
 }
 
@@ -198,7 +198,7 @@ impl<E: Takes, R> Takes for Result<E, R> {
 impl<E: Takes> Takes for Valid<E> {
     fn describe(signature: &mut Signature) {
         E::describe(signature);
-        signature.take([Taken::Valid]);
+        signature.take([ArgumentKind::Valid]);
     }
 }
 
@@ -206,7 +206,7 @@ impl<E: Takes> Takes for Valid<E> {
 impl<E: Takes> Takes for crate::handler::extract::Decoded<E> {
     fn describe(signature: &mut Signature) {
         E::describe(signature);
-        signature.take([Taken::Decoded]);
+        signature.take([ArgumentKind::Decoded]);
     }
 }
 

@@ -14,7 +14,7 @@ mod types;
 
 use std::{convert::Infallible, marker::PhantomData, str::FromStr};
 
-use policy_core::outcome::Taken;
+use policy_core::outcome::ArgumentKind;
 
 pub use answer::{Answer, KnownAnswer, KnownValue, KnownValueOnly, Reply, UnknownAnswer};
 pub use argument::{KnownArgument, Rejects, Takes, UnknownArgument};
@@ -43,7 +43,7 @@ impl<T> Of<T> {
 #[derive(Debug, Default)]
 pub struct Signature {
     /// What its arguments take from requests.
-    pub(crate) takes: Vec<Taken>,
+    pub(crate) takes: Vec<ArgumentKind>,
     /// The media type of its body, if it takes one of a known type.
     pub(crate) reads: Option<&'static str>,
     /// The problems that its type of errors declares.
@@ -65,7 +65,7 @@ impl Signature {
         signature
     }
 
-    fn take(&mut self, taken: impl IntoIterator<Item = Taken>) {
+    fn take(&mut self, taken: impl IntoIterator<Item = ArgumentKind>) {
         self.takes.extend(taken);
     }
 
@@ -105,7 +105,7 @@ pub trait ParsedParameter {
 
 impl<T> ParsedParameter for Of<T> {
     fn parse(&self, signature: &mut Signature) {
-        signature.take([Taken::Parameter]);
+        signature.take([ArgumentKind::Parameter]);
     }
 }
 

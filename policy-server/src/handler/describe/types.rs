@@ -10,7 +10,7 @@ use crate::handler::{
     extract::{Form, Json, PageQuery, Query, Valid},
     response::{Created, Page, TaggedJson},
 };
-use policy_core::outcome::Taken;
+use policy_core::outcome::ArgumentKind;
 use schemars::JsonSchema;
 
 /// The parts of a signature that a document needs.
@@ -36,7 +36,7 @@ pub struct Types {
 #[derive(Clone, Debug)]
 pub struct Input {
     /// Its kind.
-    pub(crate) taken: Taken,
+    pub(crate) taken: ArgumentKind,
     /// Its schema, if it is known.
     pub(crate) schema: Option<Value>,
     /// Whether it may be absent.
@@ -135,23 +135,23 @@ impl Signature {
     }
 
     /// What a part of the request is read into.
-    fn input(&mut self, taken: Taken, schema: impl FnOnce(&mut Schemas) -> Option<Value>) {
+    fn input(&mut self, taken: ArgumentKind, schema: impl FnOnce(&mut Schemas) -> Option<Value>) {
         let Some(types) = &mut self.types else { return };
         let input = Input { taken, schema: schema(&mut types.schemas), is_optional: false };
         match taken {
-            Taken::Query => types.query.push(input),
+            ArgumentKind::Query => types.query.push(input),
             _ => types.body = Some(input),
         }
     }
 
     /// A body without a schema.
-    pub(super) fn content_of(&mut self, taken: Taken) {
+    pub(super) fn content_of(&mut self, taken: ArgumentKind) {
         if taken.is_body() {
             self.input(taken, |_| None);
         }
     }
 
-    fn optional(&mut self, taken: Taken) {
+    fn optional(&mut self, taken: ArgumentKind) {
         let Some(types) = &mut self.types else { return };
         let inputs = types.query.iter_mut().chain(&mut types.body);
         inputs.filter(|input| input.taken == taken).for_each(|input| input.is_optional = true);
@@ -163,7 +163,7 @@ macro_rules! typed {
         impl<T: JsonSchema> TypedTakes for $Type<T> {
             fn describe(signature: &mut Signature) {
                 let schema = |schemas: &mut Schemas| Some(schemas.of::<T>(Side::Request));
-                signature.input(Taken::$taken, schema);
+                signature.input(ArgumentKind::$taken, schema);
             }
         }
     )*};
@@ -180,7 +180,7 @@ macro_rules! optional {
         impl<T: JsonSchema> TypedTakes for Option<$Type<T>> {
             fn describe(signature: &mut Signature) {
                 <$Type<T> as TypedTakes>::describe(signature);
-                signature.optional(Taken::$taken);
+                signature.optional(ArgumentKind::$taken);
             }
         }
     )*};

@@ -5,6 +5,7 @@ mod callers;
 mod cookies;
 mod isolation;
 mod origins;
+mod outcomes;
 mod preflights;
 mod reading;
 mod recipients;

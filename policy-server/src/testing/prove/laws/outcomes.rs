@@ -101,9 +101,6 @@ pub(in crate::testing::prove) fn occurred(explorer: &PathExplorer<'_, '_>, talli
             caller.facts().is_some() && admitted == Some(Admitted::No)
         };
         let is_sent = |refusal: &&Refusal| match refusal {
-            // Browsers announce other methods of others' pages in preflights, which end before, as
-            // requests to an isolated route do. They state the origin of a POST.
-            Refusal::CsrfOrigin => method == "POST" && route.route.isolation.is_none(),
             Refusal::CsrfToken => route.route.csrf == Csrf::Token,
             // The tokens of other issuers have all rights in a proof.
             Refusal::RightsMissing => explorer.callers.iter().any(lacks_rights),
