@@ -27,7 +27,7 @@ use policy_core::{
     session::{Handle, Identity, Record, SessionId, SessionKey},
     time::Timestamp,
 };
-use policy_server::store::{CreateSession, Created, EmbeddedStore, SessionStore};
+use policy_server::store::{CreateSession, EmbeddedStore, SessionCreated, SessionStore};
 use redb::{Database, MultimapTableDefinition, ReadableDatabase, TableDefinition};
 
 use on_processor::on_processor;
@@ -203,7 +203,7 @@ async fn logins(store: EmbeddedStore, clients: u64, time: Duration) -> Result<()
                     }
                     let key = key(number);
                     match store.create(CreateSession::new(key, record(number), NOW)).await? {
-                        Created::Done { .. } => longest = longest.max(begin.elapsed()),
+                        SessionCreated::Done { .. } => longest = longest.max(begin.elapsed()),
                         other => return Err(format!("{other:?}").into()),
                     }
                 }

@@ -93,9 +93,13 @@ mod tests {
         // Over all years that the oracle knows.
         for seconds in (0..9999 * 365 * day - 1970 * 366 * day).step_by(400_009) {
             let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds));
-            let (month, time) = (&date[8..11], &date[17..25]);
+            let (month, time) = (date.get(8..11).unwrap(), date.get(17..25).unwrap());
             let month = MONTHS.iter().position(|name| *name == month).unwrap() + 1;
-            let expected = format!("{}-{month:02}-{}T{time}.007Z", &date[12..16], &date[5..7]);
+            let expected = format!(
+                "{}-{month:02}-{}T{time}.007Z",
+                date.get(12..16).unwrap(),
+                date.get(5..7).unwrap()
+            );
             assert_eq!(Timestamp::from_millis(seconds * 1000 + 7).rfc3339(), expected);
         }
     }

@@ -7,9 +7,9 @@ use policy_core::{
     time::Timestamp,
 };
 use policy_server::store::{
-    Cas, CreateFamily, CreateSession, Created, CutOff, Family, LeasePermits, LimitStore,
-    ListSessions, Loaded, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser,
-    Revoked, RotateSession, SessionStore, StoreFuture, Summary, TakeRate, TakenRate, Ticket,
+    Cas, CreateFamily, CreateSession, CutOff, Family, LeasePermits, LimitStore, ListSessions,
+    Loaded, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser, Revoked,
+    RotateSession, SessionCreated, SessionStore, StoreFuture, Summary, TakeRate, TakenRate, Ticket,
     TokenHash, TokenStore, TouchSession, UpdateSession,
 };
 
@@ -42,7 +42,7 @@ impl<S: SessionStore> SessionStore for Pair<S> {
         SessionStore::secret(self.next(), fresh)
     }
 
-    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created> {
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, SessionCreated> {
         self.next().create(request)
     }
 

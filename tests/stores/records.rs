@@ -6,7 +6,7 @@ use policy_core::{
     session::{Handle, Identity, Record, SessionKey},
     time::Timestamp,
 };
-use policy_server::store::{Cas, CreateSession, Created, SessionStore, UpdateSession};
+use policy_server::store::{Cas, CreateSession, SessionCreated, SessionStore, UpdateSession};
 
 pub(crate) const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -56,7 +56,7 @@ pub(crate) async fn races<S: SessionStore>(one: &Arc<S>, two: &Arc<S>) {
 async fn race(one: &impl SessionStore, two: &impl SessionStore, number: u64) -> Option<bool> {
     let key = key(number);
     let create = CreateSession::new(key, record(number, Some("ada")), NOW);
-    assert_eq!(one.create(create).await.ok()?, Created::Done { evicted: vec![] });
+    assert_eq!(one.create(create).await.ok()?, SessionCreated::Done { evicted: vec![] });
     let update = UpdateSession::new(key, 1, Box::from(*b"{}"), NOW);
     let (updated, deleted) = tokio::join!(one.update(update), two.delete(&key));
     assert!(deleted.ok()?);
@@ -74,12 +74,12 @@ pub(crate) async fn one_handle_ends_all<S: SessionStore>(store: &S) {
     let handle = record(1, None).handle;
     for number in [1, 2] {
         let create = CreateSession::new(key(number), record(1, Some("ada")), NOW);
-        assert_eq!(store.create(create).await.unwrap(), Created::Done { evicted: vec![] });
+        assert_eq!(store.create(create).await.unwrap(), SessionCreated::Done { evicted: vec![] });
     }
     assert!(store.delete(&key(2)).await.unwrap());
     assert!(store.lives("ada", handle, NOW).await.unwrap());
     let create = CreateSession::new(key(3), record(1, Some("ada")), NOW);
-    assert_eq!(store.create(create).await.unwrap(), Created::Done { evicted: vec![] });
+    assert_eq!(store.create(create).await.unwrap(), SessionCreated::Done { evicted: vec![] });
     assert!(!store.delete_by_handle("bob", handle).await.unwrap());
     assert!(store.delete_by_handle("ada", handle).await.unwrap());
     for number in [1, 3] {

@@ -46,7 +46,7 @@ pub use requests::{
     UpdateSession,
 };
 pub use session_store::{
-    AnonymousLimit, Cas, Created, CutOff, Limit, LimitPolicy, Loaded, SessionStore, Summary,
+    AnonymousLimit, Cas, CutOff, Limit, LimitPolicy, Loaded, SessionCreated, SessionStore, Summary,
 };
 pub use token_store::{
     Family, Refreshed, Revocation, RevocationBatch, Revoked, Ticket, TokenHash, TokenStore,

@@ -14,8 +14,8 @@ use policy_core::{
 use zeroize::Zeroizing;
 
 use super::{
-    Cas, CreateSession, Created, CutOff, ListSessions, Loaded, NewsReader, RevokeUser,
-    RotateSession, SessionStore, StoreError, StoreFuture, Summary, TouchSession, UpdateSession,
+    Cas, CreateSession, CutOff, ListSessions, Loaded, NewsReader, RevokeUser, RotateSession,
+    SessionCreated, SessionStore, StoreError, StoreFuture, Summary, TouchSession, UpdateSession,
 };
 use crate::base::{clock::Random, event::log};
 
@@ -155,7 +155,7 @@ impl SessionStore for Sealed {
         self.store.secret(fresh)
     }
 
-    fn create(&self, mut request: CreateSession) -> StoreFuture<'_, Created> {
+    fn create(&self, mut request: CreateSession) -> StoreFuture<'_, SessionCreated> {
         let owner = Owner::from_record(&request.record);
         match self.seal(request.record.data, &owner) {
             Ok(data) => request.record.data = data,

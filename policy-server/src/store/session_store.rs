@@ -49,7 +49,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     ///
     /// If the user's epoch is higher than `began`, or the store has not given out that number, nothing is
     /// inserted.
-    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created>;
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, SessionCreated>;
 
     /// The live session of this key: neither past a deadline nor of an older epoch. A session is
     /// dead from the millisecond of its deadline on.
@@ -189,7 +189,7 @@ impl CutOff {
 /// The result of an insertion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Created {
+pub enum SessionCreated {
     /// The session was inserted; these sessions of the same user ended to make room.
     Done {
         /// The handles of the ended sessions.

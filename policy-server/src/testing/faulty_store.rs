@@ -12,10 +12,10 @@ use policy_core::{
 use tokio::sync::Semaphore;
 
 use crate::store::{
-    Cas, CreateFamily, CreateSession, Created, CutOff, Family, LeasePermits, LimitStore,
-    ListSessions, Loaded, MemoryStore, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch,
-    RevokeUser, Revoked, RotateSession, SessionStore, StoreError, StoreFuture, Summary, TakeRate,
-    TakenRate, Ticket, TokenHash, TokenStore, TouchSession, UpdateSession,
+    Cas, CreateFamily, CreateSession, CutOff, Family, LeasePermits, LimitStore, ListSessions,
+    Loaded, MemoryStore, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser,
+    Revoked, RotateSession, SessionCreated, SessionStore, StoreError, StoreFuture, Summary,
+    TakeRate, TakenRate, Ticket, TokenHash, TokenStore, TouchSession, UpdateSession,
 };
 
 /// A store that a test can make fail or block, and that records the names of its calls.
@@ -208,7 +208,7 @@ impl<S: SessionStore> SessionStore for FaultyStore<S> {
         self.call(Kind::Read, "secret", move |store| SessionStore::secret(store, fresh))
     }
 
-    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created> {
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, SessionCreated> {
         self.call(Kind::Write, "create", |store| store.create(request))
     }
 

@@ -18,7 +18,7 @@ use std::{
 };
 
 use policy_server::store::{
-    AnonymousLimit, Cas, CreateSession, Created, PostgresStore, RotateSession, SessionStore,
+    AnonymousLimit, Cas, CreateSession, PostgresStore, RotateSession, SessionCreated, SessionStore,
     UpdateSession, conformance,
 };
 use policy_tests::postgres::Postgres;
@@ -283,5 +283,5 @@ async fn dead_sessions_of_a_large_table_go_part_by_part() {
 
 async fn store_of_user(store: &PostgresStore) {
     let create = CreateSession::new(key(1000), record(0, Some("ada")), NOW);
-    assert_eq!(store.create(create).await.unwrap(), Created::Done { evicted: vec![] });
+    assert_eq!(store.create(create).await.unwrap(), SessionCreated::Done { evicted: vec![] });
 }

@@ -1,7 +1,7 @@
 //! Databases that go back in time.
 
 use policy_server::store::{
-    CreateSession, Created, ERA, Revocation, RevokeUser, SessionStore, TokenStore,
+    CreateSession, ERA, Revocation, RevokeUser, SessionCreated, SessionStore, TokenStore,
 };
 use policy_tests::{
     postgres::Postgres,
@@ -219,7 +219,7 @@ async fn each_change_between_two_primaries_is_noticed() {
     routes[0].lead_to(0);
     assert_eq!(eras(&one, ERA).await, [2; 2], "the old primary lacks what the new one gave out");
     let create = CreateSession::new(key(1), record(1, Some("bob")), NOW).began(began);
-    assert_eq!(two.create(create).await.unwrap(), Created::CutOff, "it began before that");
+    assert_eq!(two.create(create).await.unwrap(), SessionCreated::CutOff, "it began before that");
     assert_eq!(eras(&two, began).await, [2; 2], "at the same server, both go on in one era");
     routes[0].lead_to(1);
     assert_eq!(eras(&one, 2 * ERA).await, [3; 2]);

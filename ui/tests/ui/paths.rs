@@ -56,9 +56,13 @@ async fn methods() {}
 #[auth(public)]
 async fn conflict() {}
 
+#[get("/a", id = "list orders")]
+#[auth(public)]
+async fn id() {}
+
 fn main() {
     let _ = App::new(()).routes(routes![
         start, query, encoded, double, dots, brace, suffix, angle, rest, repeated, constant, none, two,
-        unknown, equals, no_method, methods, conflict
+        unknown, equals, no_method, methods, conflict, id
     ]);
 }

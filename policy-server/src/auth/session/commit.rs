@@ -20,7 +20,7 @@ use crate::{
         count::{Count, count},
         log,
     },
-    store::{Cas, CreateSession, Created, RotateSession, TouchSession, UpdateSession},
+    store::{Cas, CreateSession, RotateSession, SessionCreated, TouchSession, UpdateSession},
 };
 
 const LOGIN: Count = Count::Login("session");
@@ -206,19 +206,19 @@ impl RequestSession {
         let began = draft.grants().then(|| self.cut_offs().of_sessions());
         let request = CreateSession::new(key, record.clone(), now).limit(limit).began(began);
         match service.store.create(request).await? {
-            Created::Done { evicted } => {
+            SessionCreated::Done { evicted } => {
                 if draft.is_login() {
                     count(LOGIN);
                 }
                 self.ended(record.user(), evicted).await?;
                 Ok(Some(Cookie::Set(id, Arc::new(record))))
             }
-            Created::KeyTaken => {
+            SessionCreated::KeyTaken => {
                 self.work().fresh = None;
                 Ok(None)
             }
-            Created::CutOff => Err(self.cut_off().await),
-            Created::LimitReached => Err(CommitError::LimitReached),
+            SessionCreated::CutOff => Err(self.cut_off().await),
+            SessionCreated::LimitReached => Err(CommitError::LimitReached),
         }
     }
 

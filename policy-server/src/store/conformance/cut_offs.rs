@@ -10,8 +10,8 @@ use super::{
     tokens::{family, hash},
 };
 use crate::store::{
-    Cas, CreateFamily, CreateSession, Created, ListSessions, Refresh, Refreshed, Revocation,
-    RevokeUser, RotateSession, TokenHash, TouchSession, UpdateSession,
+    Cas, CreateFamily, CreateSession, ListSessions, Refresh, Refreshed, Revocation, RevokeUser,
+    RotateSession, SessionCreated, TokenHash, TouchSession, UpdateSession,
 };
 
 pub(super) async fn of_sessions<S: SessionStore>(make: &impl Fn() -> S) {
@@ -48,12 +48,12 @@ pub(super) async fn login<S: SessionStore>(
     number: u32,
     user: &str,
     began: u64,
-) -> Created {
+) -> SessionCreated {
     let request = CreateSession::new(key(number), record(number, Some(user)), NOW);
     answer(store.create(request.began(began))).await
 }
 
-pub(super) const DONE: Created = Created::Done { evicted: vec![] };
+pub(super) const DONE: SessionCreated = SessionCreated::Done { evicted: vec![] };
 
 async fn logins<S: SessionStore>(store: &S) {
     let began = answer(store.cut_offs()).await;
@@ -62,18 +62,24 @@ async fn logins<S: SessionStore>(store: &S) {
     // The user has no session, and the cut-off is remembered nevertheless.
     let cut = answer(store.revoke_user(RevokeUser::new("ada", NOW))).await;
     let late = login(store, 2, "ada", began).await;
-    rule(late == Created::CutOff, "a login that began before a cut-off of its user is `CutOff`");
+    rule(
+        late == SessionCreated::CutOff,
+        "a login that began before a cut-off of its user is `CutOff`",
+    );
     rule(!lives(store, &key(2)).await, "a refused `create` inserts nothing");
     rule(login(store, 3, "bob", began).await == DONE, "a cut-off applies only to its user");
     rule(login(store, 4, "ada", cut.number).await == DONE, "a login that began after it is done");
     let cut = answer(store.revoke_user(RevokeUser::new("ada", NOW).keep(Some(key(4))))).await;
     rule(cut.sessions == 0, "`revoke_user` counts the living sessions that it ended");
     let late = login(store, 5, "ada", began).await;
-    rule(late == Created::CutOff, "a cut-off that keeps a session ends all others");
+    rule(late == SessionCreated::CutOff, "a cut-off that keeps a session ends all others");
     rule(lives(store, &key(4)).await, "`revoke_user` keeps the session that it was asked to keep");
     rule(login(store, 6, "ada", cut.number).await == DONE, "a login that began after it is done");
     let unknown = login(store, 7, "ada", cut.number + 1).await;
-    rule(unknown == Created::CutOff, "a number that the store has not issued grants nothing");
+    rule(
+        unknown == SessionCreated::CutOff,
+        "a number that the store has not issued grants nothing",
+    );
 }
 
 async fn rotations<S: SessionStore>(store: &S) {
@@ -121,7 +127,10 @@ async fn everyone<S: SessionStore>(store: &S) {
     rule(lives(store, &key(4)).await, "`revoke_everyone` ends no anonymous session");
     for (number, user) in [(5, "ada"), (6, "eve")] {
         let late = login(store, number, user, began).await;
-        rule(late == Created::CutOff, "a cut-off of everyone applies to users without sessions");
+        rule(
+            late == SessionCreated::CutOff,
+            "a cut-off of everyone applies to users without sessions",
+        );
         let after = login(store, number + 10, user, cut.number).await;
         rule(after == DONE, "a login that began after a cut-off of everyone is done");
     }
@@ -160,7 +169,7 @@ async fn rights<S: SessionStore>(store: &S) {
     }
     rule(loaded(store, &bob, NOW).await == of_bob, "a change of rights applies only to its user");
     let late = login(store, 5, "ada", began).await;
-    rule(late == Created::CutOff, "a login that may have read the old rights is `CutOff`");
+    rule(late == SessionCreated::CutOff, "a login that may have read the old rights is `CutOff`");
 }
 
 /// Whatever comes first, nothing that began before lives after.

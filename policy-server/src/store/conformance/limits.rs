@@ -3,7 +3,9 @@
 use super::{
     NOW, SessionStore, answer, at, create_limited, handle, key, lives, opened, record, rule,
 };
-use crate::store::{Cas, CreateSession, Created, Limit, LimitPolicy, RotateSession, TouchSession};
+use crate::store::{
+    Cas, CreateSession, Limit, LimitPolicy, RotateSession, SessionCreated, TouchSession,
+};
 
 const EVICT: Option<Limit> = Some(Limit { sessions: 2, policy: LimitPolicy::EvictOldest });
 const DENY: Option<Limit> = Some(Limit { sessions: 2, policy: LimitPolicy::Deny });
@@ -60,7 +62,7 @@ async fn deny<S: SessionStore>(store: &S) {
     let third =
         answer(store.create(CreateSession::new(key(6), record(6, Some("ada")), NOW).limit(DENY)))
             .await;
-    rule(third == Created::LimitReached, "a denying limit refuses `create`");
+    rule(third == SessionCreated::LimitReached, "a denying limit refuses `create`");
     rule(!lives(store, &key(6)).await, "a refused `create` inserts nothing");
     rule(
         lives(store, &key(1)).await && lives(store, &key(2)).await,
@@ -71,7 +73,10 @@ async fn deny<S: SessionStore>(store: &S) {
     rule(lives(store, &key(6)).await, "a session that ended makes room");
     let none = Some(Limit { sessions: 0, policy: LimitPolicy::Deny });
     let first = CreateSession::new(key(7), record(7, Some("eve")), NOW).limit(none);
-    rule(answer(store.create(first)).await == Created::LimitReached, "a limit of 0 refuses all");
+    rule(
+        answer(store.create(first)).await == SessionCreated::LimitReached,
+        "a limit of 0 refuses all",
+    );
 }
 
 async fn rotate<S: SessionStore>(store: &S) {

@@ -12,7 +12,9 @@ use super::{
 };
 use crate::{
     base::timers,
-    store::{CreateFamily, Created, ERA, Refresh, Refreshed, Revocation, RevokeUser, StoreError},
+    store::{
+        CreateFamily, ERA, Refresh, Refreshed, Revocation, RevokeUser, SessionCreated, StoreError,
+    },
 };
 
 /// How long a store may take to answer again.
@@ -55,7 +57,7 @@ pub(super) async fn of_sessions<S: SessionStore>(
     rule(newest > lost && newest < ERA, "an instance that has not noticed a loss continues");
     for (number, user) in [(1, "ada"), (2, "bob")] {
         rule(
-            login(one, number, user, lost).await == Created::CutOff,
+            login(one, number, user, lost).await == SessionCreated::CutOff,
             "a lost number grants nothing, even if it is issued again",
         );
     }
@@ -66,7 +68,7 @@ pub(super) async fn of_sessions<S: SessionStore>(
     );
     rule(answer(two.cut_offs()).await == found, "a loss begins one era for all instances");
     let late = login(two, 3, "bob", newest).await;
-    rule(late == Created::CutOff, "a number of the previous era grants nothing");
+    rule(late == SessionCreated::CutOff, "a number of the previous era grants nothing");
     rule(login(two, 3, "bob", found).await == DONE, "a number of the new era does");
     let cut = cut_off(one).await;
     rule(

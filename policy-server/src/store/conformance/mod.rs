@@ -44,7 +44,8 @@ use policy_core::{
 use tokio::{runtime::Handle as Runtime, task::spawn_blocking};
 
 use super::{
-    CreateSession, Created, Limit, LimitStore, SessionStore, StoreFuture, TokenStore, ValueStore,
+    CreateSession, Limit, LimitStore, SessionCreated, SessionStore, StoreFuture, TokenStore,
+    ValueStore,
 };
 
 /// Tests a session store. `make` creates an empty one each time.
@@ -224,7 +225,7 @@ async fn create_limited<S: SessionStore>(
     limit: Option<Limit>,
 ) -> Vec<Handle> {
     match answer(store.create(CreateSession::new(key, record, NOW).limit(limit))).await {
-        Created::Done { evicted } => evicted,
+        SessionCreated::Done { evicted } => evicted,
         other => panic!("the store breaks a rule: `create` inserts under a new key, not {other:?}"),
     }
 }

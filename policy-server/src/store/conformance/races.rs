@@ -9,8 +9,8 @@ use super::{
     loaded, opened, record, rule,
 };
 use crate::store::{
-    Cas, CreateSession, Created, Limit, LimitPolicy, ListSessions, RevokeUser, RotateSession,
-    TouchSession, UpdateSession,
+    Cas, CreateSession, Limit, LimitPolicy, ListSessions, RevokeUser, RotateSession,
+    SessionCreated, TouchSession, UpdateSession,
 };
 
 pub(super) async fn run<S: SessionStore>(make: &impl Fn() -> S) {
@@ -33,7 +33,7 @@ fn keys<const N: usize>(round: u32) -> [SessionKey; N] {
 async fn creations<S: SessionStore>(store: &Arc<S>) {
     for round in 0..ROUNDS {
         let [new] = keys(round);
-        let call = |number| -> Call<Created> {
+        let call = |number| -> Call<SessionCreated> {
             let store = Arc::clone(store);
             let record = record(number, Some("ada"));
             Box::pin(
@@ -41,7 +41,7 @@ async fn creations<S: SessionStore>(store: &Arc<S>) {
             )
         };
         let results = at_once((0..RACERS).map(call).collect()).await;
-        let done = results.iter().filter(|result| **result != Created::KeyTaken).count();
+        let done = results.iter().filter(|result| **result != SessionCreated::KeyTaken).count();
         rule(done == 1, "of concurrent `create` calls with one key, one succeeds");
     }
     let listed = answer(store.list(ListSessions::new("ada", 1000, NOW))).await.len();
@@ -172,7 +172,7 @@ async fn rotation_and_deletion<S: SessionStore>(store: &Arc<S>) {
 async fn limit<S: SessionStore>(make: &impl Fn() -> S, policy: LimitPolicy) {
     const MOST: u32 = 3;
     let store = opened(make).await;
-    let call = |number: u32| -> Call<Created> {
+    let call = |number: u32| -> Call<SessionCreated> {
         let (store, limit) = (Arc::clone(&store), Limit { sessions: MOST, policy });
         let record = record(number, Some("ada"));
         let key = key(number);
@@ -187,10 +187,10 @@ async fn limit<S: SessionStore>(make: &impl Fn() -> S, policy: LimitPolicy) {
     let mut refused = 0;
     for result in results {
         match result {
-            Created::Done { evicted: handles } => evicted.extend(handles),
-            Created::LimitReached => refused += 1,
-            Created::KeyTaken => rule(false, "a new key is not taken"),
-            Created::CutOff => rule(false, "a user who was never cut off is not refused"),
+            SessionCreated::Done { evicted: handles } => evicted.extend(handles),
+            SessionCreated::LimitReached => refused += 1,
+            SessionCreated::KeyTaken => rule(false, "a new key is not taken"),
+            SessionCreated::CutOff => rule(false, "a user who was never cut off is not refused"),
         }
     }
     let ended = match policy {

@@ -113,7 +113,10 @@ async fn replaced_key<S: SessionStore>(store: &S) {
     }
     rule(loaded(store, &key(2), NOW).await == before, "a `Conflict` changes nothing");
     let taken = answer(store.create(CreateSession::new(old, record(4, None), NOW))).await;
-    rule(taken == crate::store::Created::KeyTaken, "`create` refuses a key that was replaced");
+    rule(
+        taken == crate::store::SessionCreated::KeyTaken,
+        "`create` refuses a key that was replaced",
+    );
     rule(
         answer(store.touch(TouchSession::new(old, at(1000), at(5)))).await,
         "within the grace `touch` by a replaced key says that the session lives",

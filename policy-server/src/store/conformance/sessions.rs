@@ -6,7 +6,7 @@ use super::{
     NOW, SessionStore, answer, at, create, handle, key, lives, loaded, opened, record, rule,
 };
 use crate::store::{
-    Cas, CreateSession, Created, ListSessions, RevokeUser, RotateSession, TouchSession,
+    Cas, CreateSession, ListSessions, RevokeUser, RotateSession, SessionCreated, TouchSession,
     UpdateSession,
 };
 
@@ -44,7 +44,7 @@ async fn create_and_load<S: SessionStore>(store: &S) {
 
         let other = record(9, Some("bob"));
         let again = answer(store.create(CreateSession::new(key, other, NOW))).await;
-        rule(again == Created::KeyTaken, "`create` refuses a key that exists");
+        rule(again == SessionCreated::KeyTaken, "`create` refuses a key that exists");
         let kept = loaded(store, &key, NOW).await;
         rule(kept == Some(expected), "a refused `create` changes nothing");
     }

@@ -11,10 +11,10 @@ use std::{
 
 use super::*;
 use crate::store::{
-    Cas, CreateFamily, CreateSession, Created, CutOff, Family, LeasePermits, LimitKey,
-    ListSessions, Loaded, MemoryStore, NewsFeed, NewsReader, Refresh, Refreshed, Revocation,
-    RevocationBatch, RevokeUser, Revoked, RotateSession, Summary, TakeRate, TakenRate, Ticket,
-    TokenHash, TouchSession, UpdateSession,
+    Cas, CreateFamily, CreateSession, CutOff, Family, LeasePermits, LimitKey, ListSessions, Loaded,
+    MemoryStore, NewsFeed, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser,
+    Revoked, RotateSession, SessionCreated, Summary, TakeRate, TakenRate, Ticket, TokenHash,
+    TouchSession, UpdateSession,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -122,7 +122,7 @@ impl SessionStore for Broken {
         SessionStore::secret(&self.store, fresh)
     }
 
-    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created> {
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, SessionCreated> {
         let CreateSession { key, record, limit, began, now } = request.clone();
         if self.has(Fault::CutOffIsIgnored) {
             return self.store.create(request.began(None));

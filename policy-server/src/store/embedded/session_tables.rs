@@ -19,8 +19,8 @@ use super::{
     writer::Effect,
 };
 use crate::store::{
-    AnonymousLimit, Cas, CreateSession, Created, Limit, LimitPolicy, RotateSession, TouchSession,
-    UpdateSession,
+    AnonymousLimit, Cas, CreateSession, Limit, LimitPolicy, RotateSession, SessionCreated,
+    TouchSession, UpdateSession,
 };
 
 const DEADLINES: TableDefinition<'_, &[u8], ()> = TableDefinition::new("session_deadlines");
@@ -79,21 +79,21 @@ impl<'t> SessionTables<'t> {
         Ok(())
     }
 
-    pub(super) fn create(&mut self, request: CreateSession) -> Result<Created, redb::Error> {
+    pub(super) fn create(&mut self, request: CreateSession) -> Result<SessionCreated, redb::Error> {
         let CreateSession { key, mut record, limit, began, now } = request;
         if self.is_known(&key)? {
-            return Ok(Created::KeyTaken);
+            return Ok(SessionCreated::KeyTaken);
         }
         if self.is_cut_off(&record, began)? {
-            return Ok(Created::CutOff);
+            return Ok(SessionCreated::CutOff);
         }
         let Some(evicted) = self.make_room(record.user(), None, limit, now)? else {
-            return Ok(Created::LimitReached);
+            return Ok(SessionCreated::LimitReached);
         };
         record.epoch = self.epoch(record.user())?;
         record.version = 1;
         self.insert(&key, &record)?;
-        Ok(Created::Done { evicted })
+        Ok(SessionCreated::Done { evicted })
     }
 
     pub(super) fn update(&mut self, request: UpdateSession) -> Result<Cas, redb::Error> {

@@ -19,7 +19,7 @@ use super::{
     },
 };
 use crate::store::{
-    Cas, CreateSession, Created, CutOff, ListSessions, Loaded, RevokeUser, RotateSession,
+    Cas, CreateSession, CutOff, ListSessions, Loaded, RevokeUser, RotateSession, SessionCreated,
     SessionStore, StoreError, StoreFuture, Summary, TouchSession, UpdateSession,
 };
 
@@ -32,7 +32,7 @@ impl SessionStore for EmbeddedStore {
         self.stored_secret("session_secret", fresh)
     }
 
-    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created> {
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, SessionCreated> {
         self.write(move |tables| tables.sessions()?.create(request))
     }
 

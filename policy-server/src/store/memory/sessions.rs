@@ -13,8 +13,8 @@ use super::{
     user,
 };
 use crate::store::{
-    Cas, CreateSession, Created, CutOff, ListSessions, Loaded, News, NewsReader, RevokeUser,
-    RotateSession, SessionStore, StoreFuture, Summary, TouchSession, UpdateSession,
+    Cas, CreateSession, CutOff, ListSessions, Loaded, News, NewsReader, RevokeUser, RotateSession,
+    SessionCreated, SessionStore, StoreFuture, Summary, TouchSession, UpdateSession,
 };
 
 impl SessionStore for MemoryStore {
@@ -22,9 +22,9 @@ impl SessionStore for MemoryStore {
         StoreFuture::ready(Ok(first(&self.0.session_secret, fresh)))
     }
 
-    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created> {
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, SessionCreated> {
         let created = self.0.create(request);
-        if let Created::Done { evicted } = &created {
+        if let SessionCreated::Done { evicted } = &created {
             self.0.tell_of(evicted);
         }
         StoreFuture::ready(Ok(created))
@@ -112,35 +112,35 @@ impl Inner {
         ended.iter().for_each(|handle| self.news.tell(News::Session(*handle)));
     }
 
-    fn create(&self, request: CreateSession) -> Created {
+    fn create(&self, request: CreateSession) -> SessionCreated {
         let CreateSession { key, mut record, limit, began, now } = request;
         record.version = 1;
         let Some(user) = record.user().map(Box::<str>::from) else {
             let overflow = {
                 let mut sessions = self.sessions.lock(&key);
                 if sessions.contains_key(&key) {
-                    return Created::KeyTaken;
+                    return SessionCreated::KeyTaken;
                 }
                 self.insert_anonymous(&mut sessions, key, record)
             };
             self.end_overflow(overflow);
-            return Created::Done { evicted: Vec::new() };
+            return SessionCreated::Done { evicted: Vec::new() };
         };
         let mut users = self.users.lock(&*user);
         if self.is_cut_off(&user, began) {
-            return Created::CutOff;
+            return SessionCreated::CutOff;
         }
         let Some(oldest) = self.room(&users, &user, limit, None, now) else {
-            return Created::LimitReached;
+            return SessionCreated::LimitReached;
         };
         {
             let mut sessions = self.sessions.lock(&key);
             if sessions.contains_key(&key) {
-                return Created::KeyTaken;
+                return SessionCreated::KeyTaken;
             }
             self.insert(&mut sessions, &mut users, &user, key, record);
         }
-        Created::Done { evicted: self.evict(&mut users, &user, oldest) }
+        SessionCreated::Done { evicted: self.evict(&mut users, &user, oldest) }
     }
 
     fn load(&self, key: &SessionKey, now: Timestamp) -> Option<Loaded> {

@@ -2,19 +2,22 @@
 
 use policy_core::{session::Handle, time::Timestamp};
 
-use super::{CreateSession, Created, ListSessions, Moving, StoreError};
+use super::{CreateSession, ListSessions, Moving, SessionCreated, StoreError};
 use crate::store::{Limit, LimitPolicy};
 
 impl Moving {
     /// Begins a session.
-    pub(super) async fn begin(&self, mut request: CreateSession) -> Result<Created, StoreError> {
+    pub(super) async fn begin(
+        &self,
+        mut request: CreateSession,
+    ) -> Result<SessionCreated, StoreError> {
         let (limit, now) = (request.limit, request.now);
         request.began = self.began(request.began);
         let of = request.record.user().map(|user| (Box::<str>::from(user), request.record.handle));
         let Some((user, own)) = of else { return self.first.create(request).await };
         request.limit = self.limit_of_first(&user, own, limit, now).await?;
         let mut created = self.first.create(request).await?;
-        if let Created::Done { evicted } = &mut created {
+        if let SessionCreated::Done { evicted } = &mut created {
             evicted.extend(self.make_room(&user, own, limit, now).await?);
         }
         Ok(created)

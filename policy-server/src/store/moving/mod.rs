@@ -20,8 +20,8 @@ use policy_core::{
 };
 
 use super::{
-    Cas, CreateSession, Created, CutOff, ERA, ListSessions, Loaded, NewsReader, RevokeUser,
-    RotateSession, SessionStore, StoreError, StoreFuture, Summary, TouchSession, UpdateSession,
+    Cas, CreateSession, CutOff, ERA, ListSessions, Loaded, NewsReader, RevokeUser, RotateSession,
+    SessionCreated, SessionStore, StoreError, StoreFuture, Summary, TouchSession, UpdateSession,
     era,
 };
 use crate::base::{clock::Random, event::log};
@@ -185,7 +185,7 @@ impl SessionStore for Moving {
         StoreFuture::new(self.shared_secret(fresh))
     }
 
-    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created> {
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, SessionCreated> {
         StoreFuture::new(self.begin(request))
     }
 

@@ -19,7 +19,7 @@ use policy_core::{
     time::Timestamp,
 };
 
-use super::{Cas, CreateSession, Created, Moving, RotateSession, SessionStore, StoreError};
+use super::{Cas, CreateSession, Moving, RotateSession, SessionCreated, SessionStore, StoreError};
 use crate::store::LimitPolicy;
 
 impl Moving {
@@ -60,10 +60,10 @@ impl Moving {
         let limit = limit.filter(|limit| limit.policy == LimitPolicy::Deny);
         let create = CreateSession::new(new, record.clone(), now).limit(limit).began(began);
         match self.first.create(create).await? {
-            Created::Done { .. } => {}
-            Created::KeyTaken => return Ok(Cas::Conflict),
-            Created::CutOff => return Ok(Cas::CutOff),
-            Created::LimitReached => return Ok(Cas::LimitReached),
+            SessionCreated::Done { .. } => {}
+            SessionCreated::KeyTaken => return Ok(Cas::Conflict),
+            SessionCreated::CutOff => return Ok(Cas::CutOff),
+            SessionCreated::LimitReached => return Ok(Cas::LimitReached),
         }
         match self.retire(&*self.other, old, &before, now).await {
             Ok(Cas::Done { .. }) => Ok(Cas::Done { version: 1, evicted: Vec::new() }),

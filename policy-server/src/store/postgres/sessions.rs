@@ -18,8 +18,8 @@ use super::{
     rows::{Columns, number, time},
 };
 use crate::store::{
-    Cas, CreateSession, Created, CutOff, Limit, LimitPolicy, ListSessions, Loaded, NewsReader,
-    RevokeUser, RotateSession, SessionStore, StoreError, StoreFuture, Summary, TouchSession,
+    Cas, CreateSession, CutOff, Limit, LimitPolicy, ListSessions, Loaded, NewsReader, RevokeUser,
+    RotateSession, SessionCreated, SessionStore, StoreError, StoreFuture, Summary, TouchSession,
     UpdateSession,
     history::{LOST, MarkedNumber, Numbers},
     shared::{
@@ -99,7 +99,7 @@ impl SessionStore for PostgresStore {
         })
     }
 
-    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created> {
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, SessionCreated> {
         StoreFuture::new(self.create_session(request))
     }
 
@@ -309,7 +309,7 @@ impl PostgresStore {
         database.call(found).await?
     }
 
-    async fn create_session(&self, request: CreateSession) -> Result<Created, StoreError> {
+    async fn create_session(&self, request: CreateSession) -> Result<SessionCreated, StoreError> {
         let CreateSession { key, record, limit, began, now } = request;
         let statement =
             format!("SELECT * FROM policy.create_session({ROW}, $16, $17, {BEGAN}, $22)");

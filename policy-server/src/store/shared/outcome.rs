@@ -2,18 +2,18 @@
 
 use policy_core::session::Handle;
 
-use crate::store::{Cas, Created, StoreError};
+use crate::store::{Cas, SessionCreated, StoreError};
 
 /// The result of an insertion, which ended the sessions with these handles.
 pub(in crate::store) fn created(
     outcome: &str,
     evicted: Vec<Handle>,
-) -> Result<Created, StoreError> {
+) -> Result<SessionCreated, StoreError> {
     Ok(match outcome {
-        "done" => Created::Done { evicted },
-        "taken" => Created::KeyTaken,
-        "cut off" => Created::CutOff,
-        "limit" => Created::LimitReached,
+        "done" => SessionCreated::Done { evicted },
+        "taken" => SessionCreated::KeyTaken,
+        "cut off" => SessionCreated::CutOff,
+        "limit" => SessionCreated::LimitReached,
         other => return Err(unknown(other)),
     })
 }

@@ -189,7 +189,7 @@ async fn a_purge_reads_several_batches_and_keeps_used_sessions() {
         })
         .collect();
     for response in responses {
-        assert_eq!(response.await.unwrap(), Created::Done { evicted: vec![] });
+        assert_eq!(response.await.unwrap(), SessionCreated::Done { evicted: vec![] });
     }
     let used = SessionKey([0; 32]);
     let later = NOW.after(Duration::from_secs(60));

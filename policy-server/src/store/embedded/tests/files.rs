@@ -129,11 +129,11 @@ async fn a_session_of_a_later_version_is_not_read_and_not_lost() {
     let late = NOW.after(Duration::from_secs(7200));
     assert_eq!(SessionStore::purge(&store, late, 10).await.unwrap(), 0);
     let taken = store.create(CreateSession::new(key(1), record(None, 1), NOW)).await.unwrap();
-    assert_eq!(taken, Created::KeyTaken);
+    assert_eq!(taken, SessionCreated::KeyTaken);
     // But it does not outlive a revocation.
     assert_eq!(store.revoke_user(RevokeUser::new("ada", NOW)).await.unwrap().sessions, 0);
     let free = store.create(CreateSession::new(key(1), record(None, 1), NOW)).await.unwrap();
-    assert_eq!(free, Created::Done { evicted: vec![] });
+    assert_eq!(free, SessionCreated::Done { evicted: vec![] });
 }
 
 #[cfg(unix)]

@@ -16,8 +16,8 @@ use super::{
     NOW, record,
 };
 use crate::store::{
-    Cas, CreateSession, Created, ListSessions, Revocation, RevokeUser, SessionStore, StoreError,
-    TokenStore, UpdateSession,
+    Cas, CreateSession, ListSessions, Revocation, RevokeUser, SessionCreated, SessionStore,
+    StoreError, TokenStore, UpdateSession,
 };
 
 /// A small deterministic generator.
@@ -167,7 +167,7 @@ impl World {
         self.log.push(format!("create {number} {user}: {result:?}"));
         let (state, rights) = match &result {
             Ok(created) => {
-                assert_eq!(*created, Created::Done { evicted: vec![] });
+                assert_eq!(*created, SessionCreated::Done { evicted: vec![] });
                 (State::Good, Rights::Stored(0))
             }
             Err(_) => (State::Open, Rights::Open),

@@ -13,7 +13,7 @@ use policy_core::{
 };
 
 use super::EmbeddedStore;
-use crate::store::{CreateSession, Created, SessionStore, conformance};
+use crate::store::{CreateSession, SessionCreated, SessionStore, conformance};
 
 pub(in crate::store::embedded) const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -117,5 +117,5 @@ async fn a_dropped_operation_is_completed() {
     // The next operation is executed after it.
     let taken =
         store.create(CreateSession::new(key(1), record(Some("ada"), 1), NOW)).await.unwrap();
-    assert_eq!(taken, Created::KeyTaken);
+    assert_eq!(taken, SessionCreated::KeyTaken);
 }

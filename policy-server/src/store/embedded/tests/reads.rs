@@ -60,7 +60,7 @@ async fn reads_among(sessions: u32) -> [(u64, u64); 2] {
     };
     let responses: Vec<_> = (0..sessions).map(|number| store.create(long(number))).collect();
     for response in responses {
-        assert_eq!(response.await.unwrap(), Created::Done { evicted: vec![] });
+        assert_eq!(response.await.unwrap(), SessionCreated::Done { evicted: vec![] });
     }
     let handle = long(sessions / 2).record.handle;
     let counted = || (reads.swap(0, Relaxed), bytes.swap(0, Relaxed));
@@ -69,7 +69,7 @@ async fn reads_among(sessions: u32) -> [(u64, u64); 2] {
     let of_lives = counted();
     let limit = Limit { sessions: sessions + 1, policy: LimitPolicy::EvictOldest };
     let login = long(sessions).limit(limit);
-    assert_eq!(store.create(login).await.unwrap(), Created::Done { evicted: vec![] });
+    assert_eq!(store.create(login).await.unwrap(), SessionCreated::Done { evicted: vec![] });
     [of_lives, counted()]
 }
 

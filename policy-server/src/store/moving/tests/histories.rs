@@ -10,8 +10,8 @@ use proptest::prelude::*;
 
 use super::{Moving, NOW, Phase, key, moving, record, stepped::run};
 use crate::store::{
-    Cas, CreateSession, Created, CutOff, Limit, LimitPolicy, ListSessions, MemoryStore, RevokeUser,
-    RotateSession, SessionStore, TouchSession, UpdateSession,
+    Cas, CreateSession, CutOff, Limit, LimitPolicy, ListSessions, MemoryStore, RevokeUser,
+    RotateSession, SessionCreated, SessionStore, TouchSession, UpdateSession,
 };
 
 const USERS: [&str; 2] = ["ada", "bob"];
@@ -119,9 +119,9 @@ impl Both {
                 let one = self.one.create(request.clone().began(began)).await.unwrap();
                 let two = self.two.create(request.began(began - self.earlier)).await.unwrap();
                 let sorted = |created| match created {
-                    Created::Done { mut evicted } => {
+                    SessionCreated::Done { mut evicted } => {
                         evicted.sort_unstable();
-                        Created::Done { evicted }
+                        SessionCreated::Done { evicted }
                     }
                     other => other,
                 };

@@ -16,8 +16,8 @@ use super::{Moving, Phase};
 use crate::{
     base::clock::Random,
     store::{
-        Cas, CreateSession, Created, Limit, LimitPolicy, ListSessions, MemoryStore, News,
-        RevokeUser, RotateSession, SessionStore,
+        Cas, CreateSession, Limit, LimitPolicy, ListSessions, MemoryStore, News, RevokeUser,
+        RotateSession, SessionCreated, SessionStore,
     },
 };
 
@@ -72,7 +72,7 @@ async fn begin(
     number: u64,
     user: Option<&str>,
     limit: Option<Limit>,
-) -> Created {
+) -> SessionCreated {
     // The later ones have higher numbers.
     let record = record(number, user, at(number));
     store.create(CreateSession::new(key(number), record, NOW).limit(limit)).await.unwrap()
@@ -122,11 +122,14 @@ async fn a_limit_counts_the_sessions_of_both_stores_and_ends_the_oldest() {
     }
     let store = moving(&new, &old, Phase::From);
     let deny = Some(Limit::new(3, LimitPolicy::Deny));
-    assert_eq!(begin(&store, 3, Some("ada"), deny).await, Created::Done { evicted: vec![] });
-    assert_eq!(begin(&store, 4, Some("ada"), deny).await, Created::LimitReached);
+    assert_eq!(begin(&store, 3, Some("ada"), deny).await, SessionCreated::Done { evicted: vec![] });
+    assert_eq!(begin(&store, 4, Some("ada"), deny).await, SessionCreated::LimitReached);
     let evict = Some(Limit::new(3, LimitPolicy::EvictOldest));
     let oldest = record(1, None, NOW).handle;
-    assert_eq!(begin(&store, 4, Some("ada"), evict).await, Created::Done { evicted: vec![oldest] });
+    assert_eq!(
+        begin(&store, 4, Some("ada"), evict).await,
+        SessionCreated::Done { evicted: vec![oldest] }
+    );
     assert_eq!([lives(&store, 1).await, lives(&store, 2).await], [false, true]);
     // Those of the new store end too, once none is older.
     let evict = Some(Limit::new(1, LimitPolicy::EvictOldest));

@@ -16,8 +16,8 @@ use policy_core::{
 };
 
 use crate::store::{
-    Cas, CreateSession, Created, CutOff, ListSessions, Loaded, MemoryStore, RevokeUser,
-    RotateSession, SessionStore, StoreError, StoreFuture, Summary, TouchSession, UpdateSession,
+    Cas, CreateSession, CutOff, ListSessions, Loaded, MemoryStore, RevokeUser, RotateSession,
+    SessionCreated, SessionStore, StoreError, StoreFuture, Summary, TouchSession, UpdateSession,
 };
 
 /// A call is pending once, and is made when it is polled again.
@@ -87,7 +87,7 @@ impl SessionStore for Stepped {
         SessionStore::purge(&self.store, now, limit)
     }
 
-    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created> {
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, SessionCreated> {
         self.step(move || self.store.create(request))
     }
 

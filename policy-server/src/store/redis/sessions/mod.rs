@@ -12,9 +12,9 @@ use super::{
     reply::{Items, as_array, as_bool, as_number, list, number, time},
 };
 use crate::store::{
-    AnonymousLimit, Cas, CreateSession, Created, CutOff, Limit, LimitPolicy, ListSessions, Loaded,
-    NewsReader, RevokeUser, RotateSession, SessionStore, StoreError, StoreFuture, Summary,
-    TouchSession, UpdateSession,
+    AnonymousLimit, Cas, CreateSession, CutOff, Limit, LimitPolicy, ListSessions, Loaded,
+    NewsReader, RevokeUser, RotateSession, SessionCreated, SessionStore, StoreError, StoreFuture,
+    Summary, TouchSession, UpdateSession,
     history::{MarkedNumber, Numbers},
     shared::{
         loads::{LoadMany, Stored, follow},
@@ -43,7 +43,7 @@ impl SessionStore for RedisStore {
         )
     }
 
-    fn create(&self, request: CreateSession) -> StoreFuture<'_, Created> {
+    fn create(&self, request: CreateSession) -> StoreFuture<'_, SessionCreated> {
         StoreFuture::new(async move {
             let CreateSession { key, record, limit, began, now } = request;
             let call = new_row(Call::sessions("create").confirmed(), &key, &record);
