@@ -80,6 +80,8 @@ const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_co
 pub fn fuzz(document: &Path, service: SocketAddr, fields: &[String], left_out: &[&str]) {
     let seconds = env::var("POLICY_SCHEMATHESIS_SECONDS");
     let mut schemathesis = Command::new(installed("python/bin/schemathesis"));
+    // It keeps a folder where it runs.
+    schemathesis.current_dir(installed("python"));
     schemathesis.arg("run").arg(document).args(["--url", &format!("http://{service}")]);
     schemathesis.args(["--checks", CHECKS, "--no-color", "--generation-database", "none"]);
     schemathesis.args(["--max-time", seconds.as_deref().unwrap_or("60")]);
