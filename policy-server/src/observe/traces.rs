@@ -94,11 +94,10 @@ impl Tracing {
     ///
     /// #[get("/trace")]
     /// #[auth(public)]
-    /// async fn trace(headers: policy_server::http::HeaderMap) -> Option<String> {
+    /// async fn trace(headers: policy_server::http::HeaderMap) -> String {
     ///     // The same for a request of your own: `context.write(&mut headers)`.
-    ///     TraceContext::read(&headers).map(|context| context.to_string())
+    ///     TraceContext::read(&headers).map(|context| context.to_string()).unwrap_or_default()
     /// }
-    /// # use policy_server::Response;
     ///
     /// let tracing = Tracing::new().tracer(|span, remote| {
     ///     if let Some(RemoteTrace::Parent(parent)) = remote {

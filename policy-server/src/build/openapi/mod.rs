@@ -39,11 +39,8 @@ pub(crate) use document::{read, write};
 ///     lamp
 /// }
 ///
-/// let keys = policy_server::tokens::Key::generate("1").unwrap();
-/// # let app = |keys| -> Result<App<()>, Box<dyn std::error::Error>> {
-/// #     Ok(App::new(()).tokens(Tokens::hs256([keys])?).routes(routes![store]))
-/// # };
-/// # let app = app(keys).unwrap();
+/// # let key = policy_server::tokens::SecretKey::drawn([7; 32]);
+/// let app = App::new(()).tokens(Tokens::hs256(key).unwrap()).routes(routes![store]);
 /// let document = app.openapi().unwrap().complete().unwrap();
 /// let operation = &document.as_json()["paths"]["/lamps/{id}"]["put"];
 /// assert_eq!(operation["operationId"], "store");
