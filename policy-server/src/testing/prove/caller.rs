@@ -77,6 +77,20 @@ pub(super) enum CredentialKind {
     Own,
 }
 
+impl CredentialKind {
+    pub(super) const ALL: [Self; 4] = [Self::Session, Self::Token, Self::Ticket, Self::Own];
+
+    /// Whether a route takes it with this method.
+    pub(super) fn is_taken(self, requirement: &RouteRequirement, method: &str) -> bool {
+        match self {
+            Self::Session => requirement.session,
+            Self::Token => requirement.token,
+            Self::Ticket => requirement.ticket && method == "GET",
+            Self::Own => requirement.scheme.is_some(),
+        }
+    }
+}
+
 impl Caller {
     pub(super) fn anonymous() -> Self {
         Self {
@@ -99,12 +113,7 @@ impl Caller {
         method: &str,
         is_carried: bool,
     ) -> Admitted<'_> {
-        let is_taken = |kind: CredentialKind| match kind {
-            CredentialKind::Session => requirement.session,
-            CredentialKind::Token => requirement.token,
-            CredentialKind::Ticket => requirement.ticket && method == "GET",
-            CredentialKind::Own => requirement.scheme.is_some(),
-        };
+        let is_taken = |kind: CredentialKind| kind.is_taken(requirement, method);
         let is_lost = self.has_ambient() && !is_carried;
         let is_admitted = match &self.state {
             CredentialState::Known(facts) if is_taken(facts.kind) && !is_lost => {

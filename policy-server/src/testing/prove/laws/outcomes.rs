@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use policy_core::Refusal;
-use policy_manifest::{Auth, Csrf, RouteRequirement};
+use policy_manifest::Csrf;
 
 use super::{Fault, Law, LawSpec, Verdict};
 use crate::testing::prove::{
@@ -26,12 +26,11 @@ pub(super) const LAW: LawSpec = LawSpec {
 
 /// The refusals that every proof of a route that can meet them brings about. The others need a store that
 /// fails, a full rate, a clock or an argument, and probes are in place of handlers.
-const BROUGHT_ABOUT: [Refusal; 5] = [
+const BROUGHT_ABOUT: [Refusal; 4] = [
     Refusal::CredentialsMissing,
     Refusal::TokenInvalid,
     Refusal::CredentialInvalid,
     Refusal::LoginTooOld,
-    Refusal::CrossSite,
 ];
 
 /// What one path responded to its exchanges.
@@ -102,6 +101,8 @@ pub(in crate::testing::prove) fn occurred(explorer: &PathExplorer<'_, '_>, talli
         };
         let is_sent = |refusal: &&Refusal| match refusal {
             Refusal::CsrfToken => route.route.csrf == Csrf::Token,
+            // Pages of others announce other methods in preflights, which end before.
+            Refusal::CrossSite => matches!(method, "GET" | "POST"),
             // The tokens of other issuers have all rights in a proof.
             Refusal::RightsMissing => explorer.callers.iter().any(lacks_rights),
             refusal => BROUGHT_ABOUT.contains(refusal),
@@ -140,18 +141,8 @@ pub(in crate::testing::prove) fn occurred(explorer: &PathExplorer<'_, '_>, talli
 
 /// The credentials that a route is said to take.
 fn credentials(route: &Declaration) -> Vec<Option<CredentialKind>> {
-    let RouteRequirement { session, token, ticket, scheme, optional, .. } = match &route.route.auth
-    {
-        Auth::Public => return vec![None],
-        Auth::Required(requirement) => requirement,
-    };
-    let takes_ticket = *ticket && route.method == http::Method::GET;
-    let named = [
-        (*session, Some(CredentialKind::Session)),
-        (*token, Some(CredentialKind::Token)),
-        (takes_ticket, Some(CredentialKind::Ticket)),
-        (scheme.is_some(), Some(CredentialKind::Own)),
-        (*optional, None),
-    ];
-    named.into_iter().filter_map(|(is_taken, kind)| is_taken.then_some(kind)).collect()
+    let Some(requirement) = route.requirement() else { return vec![None] };
+    let is_taken = |kind: &CredentialKind| kind.is_taken(requirement, route.method.as_str());
+    let taken = CredentialKind::ALL.into_iter().filter(is_taken).map(Some);
+    taken.chain(requirement.optional.then_some(None)).collect()
 }
