@@ -148,6 +148,33 @@ impl<'a> PathTemplate<'a> {
         Ok(path)
     }
 
+    /// The path with these texts in place of its parameters.
+    ///
+    /// ```
+    /// use policy_core::path::{PathTemplate, Segment};
+    ///
+    /// let path = PathTemplate::parse("/files/{name:slashes}/{*rest}").unwrap();
+    /// let filled = path.filled(|segment| match segment {
+    ///     Segment::Rest(_) => "a/b".to_owned(),
+    ///     other => other.name().unwrap_or_default().to_owned(),
+    /// });
+    /// assert_eq!(filled, "/files/name/a/b");
+    /// ```
+    pub fn filled(self, text: impl Fn(Segment<'a>) -> String) -> String {
+        let mut path = String::new();
+        for segment in self.segments() {
+            path.push('/');
+            match segment {
+                Segment::Fixed(fixed) => path += fixed,
+                parameter => path += &text(parameter),
+            }
+        }
+        if path.is_empty() || self.0.ends_with('/') {
+            path.push('/');
+        }
+        path
+    }
+
     /// Checks a prefix of paths: fixed segments, no `/` at the end.
     ///
     /// # Errors

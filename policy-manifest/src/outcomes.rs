@@ -13,7 +13,7 @@ use crate::{Auth, Csrf, Manifest, ManifestRoute, OwnProblem, RouteKind, RouteReq
 
 /// With what a route can respond in place of serving a request of one method.
 ///
-/// What every request can meet is not listed: see [`Outcomes::of_every_request`].
+/// What every request can meet is not listed: see [`EVERY_REQUEST`].
 ///
 /// ```
 /// use policy_manifest::{Auth, Manifest, ManifestRoute, RouteRequirement};
@@ -39,11 +39,6 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
-    /// What a request to any route can meet, whatever its policy: its syntax, its host, its transport.
-    pub const fn of_every_request() -> &'static [Refusal] {
-        EVERY_REQUEST
-    }
-
     /// The codes of each status, in their order; `None` is a problem without a code.
     pub fn by_status(&self) -> BTreeMap<u16, Vec<Option<&str>>> {
         let refusals = self.refusals.iter().map(|it| (it.status(), Some(it.code())));
@@ -90,12 +85,10 @@ impl Manifest {
             &route.auth,
             Auth::Required(RouteRequirement { session: true, optional: false, .. })
         );
-        let is_foreign =
-            matches!(route.kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback);
         Outcomes {
             refusals,
             problems: route.handler.problems.clone(),
-            is_open: is_foreign || route.handler.open || !route.layers.is_empty(),
+            is_open: route.kind.is_service() || route.handler.open || !route.layers.is_empty(),
             has_login_page: requires_session
                 && method == "GET"
                 && self.app.sessions.as_ref().is_some_and(|facts| facts.login_page.is_some()),
@@ -226,8 +219,6 @@ impl Found<'_> {
         if matches!(self.route.csrf, Csrf::Exempt(_)) || self.route.kind == RouteKind::Tunnel {
             return;
         }
-        let is_service =
-            matches!(self.route.kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback);
         let takes_ticket =
             matches!(&self.route.auth, Auth::Required(requirement) if requirement.ticket);
         // The request that opens a WebSocket acts for its caller, though its method is safe.
@@ -238,7 +229,7 @@ impl Found<'_> {
         if is_safe(self.method) {
             return;
         }
-        if self.route.is_ambient() || is_service {
+        if self.route.is_ambient() || self.route.kind.is_service() {
             self.add([Refusal::CsrfOrigin]);
         }
         if self.route.is_ambient() && self.route.csrf != Csrf::Origin {

@@ -1,6 +1,6 @@
-//! Documents of apps: compared with the files in the repository, and judged by programs of others.
+//! Documents of apps, judged by programs of others.
 
-use std::{env, fs, net::SocketAddr, path::Path, process::Command};
+use std::{env, net::SocketAddr, path::Path, process::Command};
 
 use serde_json::Value;
 
@@ -8,26 +8,6 @@ use crate::{
     http::{Connection, request},
     peers::installed,
 };
-
-/// Compares a document with the file of it, which `POLICY_OPENAPI=update` writes.
-///
-/// # Panics
-///
-/// They differ.
-pub fn compare(document: &str, file: &Path) {
-    if env::var_os("POLICY_OPENAPI").is_some_and(|value| value == "update") {
-        fs::write(file, document).expect("a file");
-    }
-    let known = fs::read_to_string(file).unwrap_or_default();
-    let lines = known.lines().zip(document.lines()).position(|(known, now)| known != now);
-    assert!(
-        known == document,
-        "{} is not the document of the app, from line {} on: if the change is meant, run \
-         `POLICY_OPENAPI=update cargo test`",
-        file.display(),
-        lines.unwrap_or_else(|| known.lines().count().min(document.lines().count())) + 1,
-    );
-}
 
 /// Has two programs of others validate a document.
 ///

@@ -222,9 +222,7 @@ policy_server::policy_tests!(tested());
 
 #[cfg(test)]
 #[test]
-fn the_document_is_the_one_in_the_repository() {
+fn the_document_says_all_of_every_route() {
     let document = tested().openapi().and_then(policy_server::OpenApi::complete);
-    let document = document.unwrap_or_else(|error| panic!("{error}"));
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json");
-    policy_tests::openapi::compare(&document.to_json(), Path::new(file));
+    document.unwrap_or_else(|error| panic!("{error}"));
 }

@@ -390,8 +390,7 @@ impl CompiledRoute {
         };
         let list = route.cors.as_ref().and_then(RouteCors::list).map(|list| list.list.clone());
         let assumed_list = list.filter(|list| lists.assumes(list));
-        let checks_anonymous =
-            matches!(route.kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback);
+        let checks_anonymous = route.kind.is_service();
         let is_service = matches!(route.kind, RouteKind::Mount | RouteKind::Fallback);
         let takes_caller = (is_service || route.takes_session) && knows_callers;
         let needs_caller = route.auth != Auth::Public || takes_caller;

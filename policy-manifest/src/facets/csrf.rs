@@ -3,9 +3,7 @@
 use policy_core::{csrf::CsrfPolicy, method::is_safe};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Cell, Column, Direction, FacetEntry, ManifestRoute, RouteKind, ShownRoute, Side, Tone,
-};
+use super::{Cell, Column, Direction, FacetEntry, ManifestRoute, ShownRoute, Side, Tone};
 
 /// The CSRF protection of requests with an ambient credential.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -63,7 +61,7 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     }
     let protects = |route: &ManifestRoute| {
         route.is_ambient() && route.methods.iter().any(|method| !is_safe(method))
-            || matches!(route.kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback)
+            || route.kind.is_service()
     };
     let [before, after] = [old, new].map(|side| admits(&side.route.csrf));
     let is_protected = protects(old.route) || protects(new.route);
@@ -97,11 +95,9 @@ fn cell(ShownRoute { route, .. }: ShownRoute<'_>) -> Cell {
     if let Csrf::Exempt(reason) = &route.csrf {
         return Cell::plain(format!("exempt: {reason}")).with_tone(Tone::Risk);
     }
-    let is_other_service =
-        matches!(route.kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback);
     let is_changing =
         route.methods.is_empty() || route.methods.iter().any(|method| !is_safe(method));
-    if !is_changing || !(route.is_ambient() || is_other_service) {
+    if !is_changing || !(route.is_ambient() || route.kind.is_service()) {
         return Cell::nothing();
     }
     match &route.csrf {
@@ -123,7 +119,7 @@ mod tests {
     };
 
     use super::{
-        super::{Auth, RouteRequirement},
+        super::{Auth, RouteKind, RouteRequirement},
         *,
     };
 

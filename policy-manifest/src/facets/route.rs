@@ -37,6 +37,21 @@ pub enum RouteKind {
     NotFound,
 }
 
+impl RouteKind {
+    /// Whether a service behind the gates responds, which is no handler of the app: it may know cookies
+    /// and headers of its own.
+    ///
+    /// ```
+    /// use policy_manifest::RouteKind;
+    ///
+    /// assert!(RouteKind::Mount.is_service());
+    /// assert!(!RouteKind::Handler.is_service());
+    /// ```
+    pub const fn is_service(self) -> bool {
+        matches!(self, Self::Mount | Self::Proxy | Self::Fallback)
+    }
+}
+
 /// The type of the text of a field.
 macro_rules! text_of {
     ($Type:ty) => {
@@ -258,17 +273,8 @@ pub(crate) fn sample(template: &str) -> String {
 /// A path that a template matches, with these texts for its parameters and its rest.
 pub(crate) fn filled(template: &str, parameter: &str, rest: &str) -> String {
     let Ok(parsed) = PathTemplate::parse(template) else { return template.to_owned() };
-    let mut path = String::new();
-    for segment in parsed.segments() {
-        path.push('/');
-        match segment {
-            Segment::Fixed(text) => path += text,
-            Segment::Parameter(_) => path += parameter,
-            Segment::Rest(_) => path += rest,
-        }
-    }
-    if path.is_empty() || template.ends_with('/') {
-        path.push('/');
-    }
-    path
+    parsed.filled(|segment| match segment {
+        Segment::Rest(_) => rest.to_owned(),
+        Segment::Fixed(_) | Segment::Parameter(_) => parameter.to_owned(),
+    })
 }

@@ -388,9 +388,7 @@ fn identified(facts: CallerFacts, kind: RouteKind) -> (CallerKind, bool) {
             (CallerKind::Session, true)
         }
         CallerFacts::Nobody { has_cookie, .. } => {
-            let is_foreign =
-                matches!(kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback);
-            (CallerKind::Anonymous, has_cookie && is_foreign)
+            (CallerKind::Anonymous, has_cookie && kind.is_service())
         }
         CallerFacts::Token => (CallerKind::Token, false),
         CallerFacts::Ticket => (CallerKind::Ticket, false),

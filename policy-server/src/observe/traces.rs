@@ -31,16 +31,16 @@ pub struct Tracing {
 
 type Tracer = dyn Fn(&Span, Option<&RemoteTrace>) -> Option<TraceContext> + Send + Sync;
 
-/// The callers whose `traceparent` ([W3C Trace
-/// Context](https://www.w3.org/TR/trace-context-2/)) is the parent of the span of a request. That of all others is a link, and they decide neither what is recorded nor
-/// whose trace it belongs to.
+/// The callers whose `traceparent` ([W3C Trace Context](https://www.w3.org/TR/trace-context-2/)) is the
+/// parent of the span of a request. The `traceparent` of any other caller is a link, and decides neither
+/// what is recorded nor which trace the request belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TraceParents {
     /// [Trusted proxies](crate::App::behind).
     #[default]
     Proxies,
-    /// Every caller: for a service that only services of your own can reach. Everybody who
+    /// Every caller: for a service that only services of your own can reach. Each client that
     /// reaches it can have any request recorded, or hidden, and add it to any trace.
     Everybody,
     /// Nobody.

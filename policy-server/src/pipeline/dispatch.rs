@@ -108,9 +108,10 @@ where
         head.protocol = request.extensions().get::<Protocol>().map(Protocol::as_str);
     }
     #[cfg(feature = "metrics")]
-    let measured = app.meter.as_ref().map(|meter| {
-        (meter, ReceivedRequest::new(&head, request.headers(), request.body().size_hint().exact()))
-    });
+    let measured = app
+        .meter
+        .as_ref()
+        .map(|meter| (meter, ReceivedRequest::new(&head, request.body().size_hint().exact())));
     let id = observation.as_ref().and_then(|observation| observation.id());
     let route = || traced_route(app, &head).filter(|_| path.is_ok());
     let span = span::begin(&head, &client, id, &app.tracing, route);

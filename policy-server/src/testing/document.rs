@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 
 use super::lock::{Subject, UNNAMED, write};
-use crate::{app::AppParts, build::openapi};
+use crate::{app::AppParts, base::problem::escaped, build::openapi};
 
 /// The variable that has the file written, with the value `update`.
 const UPDATE: &str = "POLICY_OPENAPI";
@@ -84,16 +84,16 @@ fn differ(pointer: &str, kept: &Value, document: &Value, found: &mut Vec<String>
         }
         return;
     };
+    let below = |name: &str| format!("{pointer}/{}", escaped(name));
     for (name, value) in old {
-        let pointer = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
+        let pointer = below(name);
         match new.get(name) {
             Some(other) => differ(&pointer, value, other, found),
             None => found.push(format!("{pointer} is gone")),
         }
     }
     for name in new.keys().filter(|name| !old.contains_key(*name)) {
-        let pointer = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
-        found.push(format!("{pointer} is new"));
+        found.push(format!("{} is new", below(name)));
     }
 }
 

@@ -1,4 +1,5 @@
-//! The OpenAPI document: it is complete, it is the one in the repository, and others read it.
+//! The OpenAPI document: it is complete, and others read it. That it is the one in the repository, a test
+//! of the library says.
 
 use std::{fs, path::Path, process::Command, time::Duration};
 
@@ -20,8 +21,7 @@ const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json");
 async fn the_document_says_all_of_every_route() {
     let folder = Folder::new().expect("a folder");
     let app = tasks::app("sqlite::memory:", folder.path()).await.expect("an app");
-    let document = app.openapi().and_then(policy_server::OpenApi::complete).expect("no gaps");
-    openapi::compare(&document.to_json(), Path::new(DOCUMENT));
+    app.openapi().and_then(policy_server::OpenApi::complete).expect("no gaps");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use http::{HeaderName, Request, header};
 use policy_core::{Refusal, cache::Audience};
 use policy_manifest::{
-    Cache, Headers, Manifest, ManifestRoute, RouteKind,
+    Cache, Headers, Manifest, ManifestRoute,
     engine::{Decision, Engine, Outcome, RequestCredentials},
 };
 
@@ -134,8 +134,7 @@ impl<'a> Expected<'a> {
 
     /// Whether something other than a handler of the app responds, which may write any headers.
     pub(super) fn is_service(&self) -> bool {
-        let kind = self.route.map(|route| route.kind);
-        matches!(kind, Some(RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback))
+        self.route.is_some_and(|route| route.kind.is_service())
     }
 }
 

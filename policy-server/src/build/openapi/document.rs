@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use policy_core::{
     Rule,
     outcome::{ArgumentKind, EVERY_REQUEST},
-    path::{PathTemplate, Segment},
+    path::PathTemplate,
 };
 use policy_manifest::{Manifest, ManifestRoute};
 use serde_json::{Map, Value, json};
 
 use super::{
-    OpenApi, component, gap,
+    OpenApi, component,
     operation::{Described, operation, share},
     security::Schemes,
     set,
@@ -118,12 +118,16 @@ impl Reader<'_> {
                 Side::Request => Rule::RequestUnknown,
                 Side::Response => Rule::ResponseUnknown,
             };
-            self.gaps.push(gap(rule, description.handler, of));
+            self.gaps.push(StartProblem::new(rule, description.handler, *of));
         }
         for (index, method, path, route) in shown {
             let Some(method) = METHODS.iter().chain([&QUERY]).find(|known| **known == method)
             else {
-                self.gaps.push(gap(Rule::MethodUndocumented, description.handler, method));
+                self.gaps.push(StartProblem::new(
+                    Rule::MethodUndocumented,
+                    description.handler,
+                    method,
+                ));
                 continue;
             };
             let described = Described {
@@ -254,20 +258,7 @@ fn repeated(ids: &[String]) -> BTreeSet<String> {
 /// The path as OpenAPI has it: a parameter for the rest of a path has no other form there.
 fn as_path(template: &str) -> String {
     let Ok(parsed) = PathTemplate::parse(template) else { return template.to_owned() };
-    let mut path = String::new();
-    for segment in parsed.segments() {
-        path.push('/');
-        match segment {
-            Segment::Fixed(text) => path += text,
-            Segment::Parameter(parameter) | Segment::Rest(parameter) => {
-                path += &format!("{{{}}}", parameter.name);
-            }
-        }
-    }
-    if path.is_empty() || template.ends_with('/') {
-        path.push('/');
-    }
-    path
+    parsed.filled(|segment| format!("{{{}}}", segment.name().unwrap_or_default()))
 }
 
 /// A path without the names of its parameters. OpenAPI has one path of a shape (3.1.1 4.8.8.2).

@@ -7,7 +7,6 @@ mod security;
 
 use std::fmt;
 
-use policy_core::Rule;
 use policy_manifest::ManifestRoute;
 use serde_json::{Map, Value};
 
@@ -122,10 +121,6 @@ fn policy(route: &ManifestRoute) -> Value {
         ["path", "methods", "kind", "handler"].into_iter().for_each(|it| drop(fields.remove(it)));
     }
     policy
-}
-
-fn gap(rule: Rule, handler: &str, of: &str) -> StartProblem {
-    StartProblem::new(rule, handler, of)
 }
 
 /// Sets the description of an object.

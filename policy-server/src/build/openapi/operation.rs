@@ -6,7 +6,6 @@ use policy_core::{
     Refusal,
     outcome::{ArgumentKind, EVERY_REQUEST},
     path::{PathTemplate, Segment},
-    problem::DeclaredProblem,
 };
 use policy_manifest::{Auth, Manifest, ManifestRoute, Outcomes};
 use serde_json::{Map, Value, json};
@@ -225,8 +224,8 @@ impl Described<'_> {
                 }),
             );
         }
-        for status in outcomes.by_status().keys() {
-            let response = self.refused(*status, &outcomes);
+        for (status, codes) in outcomes.by_status() {
+            let response = self.refused(status, &codes, &outcomes);
             found.insert(status.to_string(), response);
         }
         for statuses in ["4XX", "5XX"].into_iter().filter(|_| outcomes.is_open) {
@@ -296,20 +295,17 @@ impl Described<'_> {
     }
 
     /// The response of one status, as a component that all operations with the same codes share.
-    fn refused(&self, status: u16, outcomes: &Outcomes) -> Value {
+    fn refused(&self, status: u16, codes: &[Option<&str>], outcomes: &Outcomes) -> Value {
         let refusals: Vec<Refusal> =
             outcomes.refusals.iter().copied().filter(|it| it.status() == status).collect();
-        let own: Vec<&DeclaredProblem> =
-            self.signature.problems.iter().filter(|own| own.status == status).collect();
-        let by_status = outcomes.by_status();
-        let codes = by_status.get(&status).map(Vec::as_slice).unwrap_or_default();
         let of_every_request = EVERY_REQUEST.iter().filter(|refusal| refusal.status() == status);
         let with_code = codes.iter().copied().flatten();
         let mut known: Vec<&str> =
             with_code.chain(of_every_request.map(|refusal| refusal.code())).collect();
         known.sort_unstable();
         known.dedup();
-        let own = own.iter().filter_map(|own| own.title);
+        let own = self.signature.problems.iter().filter(|own| own.status == status);
+        let own = own.filter_map(|own| own.title);
         let description = words(refusals.iter().map(|refusal| refusal.title()).chain(own));
         let mut members = Map::new();
         members.insert("status".to_owned(), json!({ "const": status }));
@@ -325,8 +321,7 @@ impl Described<'_> {
         }
         let schema = json!({ "allOf": [component("schemas", "Problem"), of_status] });
         let mut response = Map::new();
-        let description = description.trim();
-        let description = if description.is_empty() { "A problem." } else { description };
+        let description = if description.is_empty() { "A problem." } else { &description };
         response.insert("description".to_owned(), Value::from(description));
         response.insert(
             "content".to_owned(),

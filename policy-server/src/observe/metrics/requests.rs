@@ -8,10 +8,7 @@ use std::{
 };
 
 use axum_core::{body::Body, response::Response};
-use http::{
-    HeaderMap, Method, Version,
-    header::{ACCESS_CONTROL_REQUEST_METHOD, ORIGIN},
-};
+use http::{Method, Version};
 use http_body::Body as HttpBody;
 use metrics::{Counter, Gauge, Histogram};
 use policy_core::{Refusal, head::Head};
@@ -245,15 +242,13 @@ pub(crate) struct ReceivedRequest {
 }
 
 impl ReceivedRequest {
-    pub(crate) fn new(head: &Head<'_>, headers: &HeaderMap, size: Option<u64>) -> Self {
+    pub(crate) fn new(head: &Head<'_>, size: Option<u64>) -> Self {
         let kind = index_of(head.method) * VERSIONS.len() + index_of_version(head.version);
         Self {
             begun: Instant::now(),
             route: usize::MAX,
             kind: kind * SCHEMES.len() + usize::from(head.is_secure),
-            is_preflight: *head.method == Method::OPTIONS
-                && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
-                && headers.contains_key(ORIGIN),
+            is_preflight: head.is_preflight(),
             size: size.unwrap_or(0),
         }
     }

@@ -76,9 +76,7 @@ impl Planner<'_> {
 pub(super) fn takes_file_names(route: &ManifestRoute) -> bool {
     let is_handler = route.kind == RouteKind::Handler;
     let is_open = is_handler && last_segment(route).is_some_and(|last| last.name().is_some());
-    let is_service =
-        matches!(route.kind, RouteKind::Mount | RouteKind::Proxy | RouteKind::Fallback);
-    route.serves("GET") && (is_open || is_service)
+    route.serves("GET") && (is_open || route.kind.is_service())
 }
 
 fn is_parameter_last(route: &ManifestRoute) -> bool {

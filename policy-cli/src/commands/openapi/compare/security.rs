@@ -49,7 +49,7 @@ pub(super) fn alternatives(document: &Document, operation: &Operation<'_>) -> Ve
     };
     let alternatives: Vec<_> = list.iter().map(read).collect();
     if alternatives.is_empty() {
-        // Everybody may call.
+        // Any client may call.
         return vec![read(&Value::Null)];
     }
     alternatives
