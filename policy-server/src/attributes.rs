@@ -837,7 +837,7 @@ pub use policy_macros::layer;
 /// ```
 pub use policy_macros::routes;
 
-/// Makes an enum the errors of an app: each variant states as which [`Problem`] it is sent.
+/// Makes an enum the errors of an app: each variant states as which [`Problem`](crate::Problem) it is sent.
 ///
 /// It implements `From` of the enum for [`Problem`](crate::Problem), so that `?` converts it and
 /// `Result<T, OrderError>` is a response, and the trait [`Problems`](trait@crate::Problems), which
