@@ -30,8 +30,12 @@ pub(crate) fn statements(arguments: &Arguments<'_>, output: &ReturnType) -> Toke
             let _: ::core::option::Option<__policy::#name<#ty>> = ::core::option::Option::None;
         });
     };
-    for ty in arguments.parameters.iter().filter(|ty| !is_parsed(ty)) {
-        state(quote!(Parameter), ty);
+    for parameter in &arguments.parameters {
+        match parameter.is_object {
+            true => state(quote!(OfObject), parameter.ty),
+            false if !is_parsed(parameter.ty) => state(quote!(Parameter), parameter.ty),
+            false => (),
+        }
     }
     for ty in &arguments.extractors {
         if let Some(Known::State(part)) = known_extractor(ty) {

@@ -29,6 +29,7 @@ macro_rules! all_attributes {
                 csrf Csrf,
                 cache Cache,
                 jsonp Jsonp,
+                object Object,
                 limit Limit,
                 headers Headers,
                 isolation Isolation,

@@ -18,7 +18,7 @@ use crate::{
     diagnostics::Diagnostics,
     emit::{CratePath, Expansion},
     item::Function,
-    signature::{Arguments, Source},
+    signature::{Arguments, Parameter, Source},
     type_names::{Known, known_extractor},
 };
 
@@ -64,6 +64,7 @@ impl<'a> Endpoint<'a> {
         if let Some(ty) = endpoint.arguments.body().filter(|_| only_gets && is_clean) {
             diagnostics.rule(ty, Rule::BodyOfGet, "");
         }
+        endpoint.check_objects(diagnostics);
         endpoint.attributes.check(&endpoint.context(), diagnostics);
         endpoint
     }
@@ -106,6 +107,17 @@ impl<'a> Endpoint<'a> {
         unseen
     }
 
+    /// Refuses a parameter that nothing checks.
+    fn check_objects(&self, diagnostics: &mut Diagnostics) {
+        let context = self.context();
+        let is_clean = diagnostics.error_count() == 0;
+        if let Some(ty) = context.plain.filter(|_| is_clean && context.is_unchecked())
+            && self.attributes.object.is_none()
+        {
+            diagnostics.rule(ty, Rule::ObjectUnchecked, "");
+        }
+    }
+
     fn context(&self) -> Context<'_> {
         let mut methods = Vec::new();
         for Served { method, .. } in &self.routes {
@@ -120,6 +132,7 @@ impl<'a> Endpoint<'a> {
             principal: self.arguments.principal(),
             user: self.arguments.user(),
             takes_session: self.arguments.takes_session(),
+            plain: self.arguments.plain(),
         }
     }
 
@@ -186,6 +199,12 @@ impl<'a> Endpoint<'a> {
     /// does not depend on the state has no bound: it is checked here, and reported at the handler.
     fn bounds(&self) -> TokenStream {
         let arguments = &self.arguments;
+        let sources = arguments.parameters.iter().filter(|it| it.is_object).map(|object| {
+            let ty = object.ty;
+            quote_spanned! {ty.span()=>
+                <#ty as __policy::ObjectArgument>::Source: __policy::StatePart<__PolicyState>,
+            }
+        });
         let last = arguments.extractors.len().saturating_sub(1);
         let bound = |(position, ty): (usize, &&Type)| match known_extractor(ty) {
             Some(Known::Body | Known::Head) => TokenStream::new(),
@@ -197,7 +216,7 @@ impl<'a> Endpoint<'a> {
             }
             None => quote_spanned!(ty.span()=> #ty: __policy::ExtractParts<__PolicyState>,),
         };
-        arguments.extractors.iter().enumerate().map(bound).collect()
+        sources.chain(arguments.extractors.iter().enumerate().map(bound)).collect()
     }
 
     fn description(&self, expansion: &Expansion) -> TokenStream {
@@ -239,10 +258,14 @@ impl<'a> Endpoint<'a> {
         let signature = Ident::new("__policy_signature", Span::mixed_site());
         let of =
             |ty: &dyn ToTokens, span: Span| quote_spanned!(span=> (&&&&__policy::Of::<#ty>::NEW));
-        let names = arguments.names.iter().zip(&arguments.parameters);
-        let parameters = names.map(|(name, ty)| {
-            let of = of(ty, Span::mixed_site());
-            quote!(#of.parse(#signature); #of.schema(#signature, #name);)
+        let parameters = arguments.parameters.iter().map(|parameter| {
+            let name = &parameter.name;
+            let of = of(&parameter.text_type(), Span::mixed_site());
+            let object = parameter.is_object.then(|| {
+                let ty = parameter.ty;
+                quote!(#signature.object::<#ty>(#name);)
+            });
+            quote!(#of.parse(#signature); #of.schema(#signature, #name); #object)
         });
         let extractors = arguments.extractors.iter().map(|ty| {
             let of = of(ty, Span::mixed_site());
@@ -272,6 +295,31 @@ impl<'a> Endpoint<'a> {
         }
     }
 
+    /// The function that puts objects in the place of their keys, if the path names any: each is loaded
+    /// under the one before it.
+    fn check(&self, parameter: &impl Fn(usize) -> Ident) -> Option<TokenStream> {
+        let parameters = &self.arguments.parameters;
+        parameters.iter().find(|it| it.is_object)?;
+        let gate = Ident::new("__policy_gate", Span::mixed_site());
+        let names: Vec<_> = (0..parameters.len()).map(parameter).collect();
+        let mut previous = quote!(&());
+        let mut statements = TokenStream::new();
+        for (Parameter { ty, is_object, .. }, name) in parameters.iter().zip(&names) {
+            if *is_object {
+                statements.extend(quote_spanned! {ty.span()=>
+                    let #name = #gate.object::<#ty, _>(#name, #previous).await?;
+                });
+                previous = quote!(&#name);
+            }
+        }
+        Some(quote! {
+            |(#(#names,)*), mut #gate: __policy::ObjectGate<__PolicyState>| async move {
+                #statements
+                ::core::result::Result::Ok(((#(#names,)*), #gate))
+            },
+        })
+    }
+
     /// The one call: the library extracts the arguments and calls the handler. It is spanned at the
     /// return type, so that an invalid response type, or a future that is not `Send`, is reported
     /// in the signature.
@@ -295,7 +343,7 @@ impl<'a> Endpoint<'a> {
             Source::Parameter(position) => parameter(position),
             Source::Extractor(position) => extractor(position),
         });
-        let parameter_types = &arguments.parameters;
+        let parameter_types = arguments.parameters.iter().map(Parameter::text_type);
         let extractor_types = arguments.extractors.iter().map(|ty| checks::extractor(ty));
         let checks = checks::statements(arguments, &sig.output);
         let name = &sig.ident;
@@ -318,10 +366,15 @@ impl<'a> Endpoint<'a> {
             }};
         }
         let handler = quote_spanned!(span=> |(#(#parameters,)*), (#(#extractors,)*)| #future);
+        let (function, check, inferred) = match self.check(&parameter) {
+            None => (quote!(invoke), None, None),
+            Some(check) => (quote!(invoke_with_objects), Some(check), Some(quote!(_, _, _,))),
+        };
         let invoke = quote_spanned! {span.resolved_at(Span::mixed_site())=>
-            __policy::invoke::<
-                __PolicyState, #via, (#(#parameter_types,)*), (#(#extractor_types,)*), #output, _, _
-            >(#request, #handler)
+            __policy::#function::<
+                __PolicyState, #via, (#(#parameter_types,)*), (#(#extractor_types,)*), #output,
+                #inferred _, _
+            >(#request, #check #handler)
         };
         quote! {
             fn call(#request: &mut __policy::Call) -> __policy::BoxFuture {

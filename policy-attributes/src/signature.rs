@@ -6,26 +6,49 @@ use policy_core::{
     Rule,
     route::{MAX_EXTRACTORS, MAX_PARAMETERS},
 };
-use quote::ToTokens;
-use syn::{FnArg, Ident, LitStr, Pat, PatType, ReturnType, Safety, Signature, Type, ext::IdentExt};
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote_spanned};
+use syn::{
+    FnArg, Ident, LitStr, Pat, PatType, ReturnType, Safety, Signature, Type, ext::IdentExt,
+    spanned::Spanned,
+};
 
 use crate::{
     attributes::route,
     diagnostics::Diagnostics,
-    type_names::{last_segment, mentions, reads_body, type_text, useless_extractor, word_inside},
+    type_names::{
+        is_object, last_segment, mentions, reads_body, type_text, useless_extractor, word_inside,
+    },
 };
 
 /// The arguments of a handler, grouped by source.
 #[derive(Default)]
 pub(crate) struct Arguments<'a> {
-    /// The types of the path parameters, in the order of the path.
-    pub(crate) parameters: Vec<&'a Type>,
-    /// Their names.
-    pub(crate) names: Vec<String>,
+    /// The path parameters, in the order of the path.
+    pub(crate) parameters: Vec<Parameter<'a>>,
     /// The types of all other arguments, in the order of the handler.
     pub(crate) extractors: Vec<&'a Type>,
     /// Every argument, in the order of the handler.
     pub(crate) order: Vec<Source>,
+}
+
+/// A parameter of the path, with the type of the argument that takes it.
+pub(crate) struct Parameter<'a> {
+    pub(crate) name: String,
+    pub(crate) ty: &'a Type,
+    /// Whether the argument is the object that it names.
+    pub(crate) is_object: bool,
+}
+
+impl Parameter<'_> {
+    /// The type that is parsed from the path.
+    pub(crate) fn text_type(&self) -> TokenStream {
+        let ty = self.ty;
+        match self.is_object {
+            true => quote_spanned!(ty.span()=> <#ty as __policy::ObjectArgument>::Key),
+            false => ty.to_token_stream(),
+        }
+    }
 }
 
 /// The source of one argument.
@@ -54,21 +77,22 @@ impl<'a> Arguments<'a> {
         let names = parameters(paths, &arguments, diagnostics);
         let is_path_read = diagnostics.error_count() == errors_before;
         let mut fitted = Self::default();
+        let takers = takers(&names, &arguments);
         // The parameter of the path that an argument takes.
         let parameter_of = |argument: &Argument<'_>| {
-            let takes = |name: &String| Argument::taking(name, &arguments);
-            names.iter().position(|name| takes(name).is_some_and(|it| ptr::eq(it, argument)))
+            takers.iter().position(|taker| taker.is_some_and(|it| ptr::eq(it, argument)))
         };
         let is_free =
             |argument: &&Argument<'_>| parameter_of(argument).is_none() && argument.is_parsed();
         let mut misnamed = arguments.iter().filter(is_free);
         let mut is_misnamed = false;
-        for name in &names {
-            match Argument::taking(name, &arguments) {
-                Some(argument) => {
-                    fitted.parameters.push(argument.ty);
-                    fitted.names.push(name.clone());
-                }
+        for (name, taker) in names.iter().zip(&takers) {
+            match taker {
+                Some(argument) => fitted.parameters.push(Parameter {
+                    name: name.clone(),
+                    ty: argument.ty,
+                    is_object: is_object(argument.ty),
+                }),
                 None => {
                     let argument = misnamed.next();
                     is_misnamed |= argument.is_some();
@@ -93,6 +117,9 @@ impl<'a> Arguments<'a> {
             if let Some(position) = parameter_of(argument) {
                 fitted.order.push(Source::Parameter(position));
                 continue;
+            }
+            if is_path_read && is_object(argument.ty) {
+                diagnostics.rule(argument.ty, Rule::ObjectWithoutParameter, "");
             }
             if is_path_read && !is_misnamed {
                 check_parsed(argument, paths, diagnostics);
@@ -132,6 +159,11 @@ impl<'a> Arguments<'a> {
                 diagnostics.error(ty, Rule::BodyNotLast, type_text(ty), help);
             }
         }
+    }
+
+    /// The type of the first parameter that is taken without an object.
+    pub(crate) fn plain(&self) -> Option<&'a Type> {
+        self.parameters.iter().find(|it| !it.is_object).map(|it| it.ty)
     }
 
     /// The type of an argument that reads nothing but the body. (A form is read from the query of a
@@ -195,6 +227,23 @@ impl<'a> Argument<'a> {
         let find = |name: &String| arguments.iter().find(|it| it.name.as_ref() == Some(name));
         names.iter().find_map(find)
     }
+}
+
+/// The argument that takes each parameter: the one of its name; otherwise, in their order, the objects
+/// that have another name.
+fn takers<'s, 'a>(
+    names: &[String],
+    arguments: &'s [Argument<'a>],
+) -> Vec<Option<&'s Argument<'a>>> {
+    let mut takers: Vec<_> = names.iter().map(|name| Argument::taking(name, arguments)).collect();
+    let is_free = |argument: &&Argument<'a>| {
+        is_object(argument.ty) && !takers.iter().flatten().any(|it| ptr::eq(*it, *argument))
+    };
+    let free: Vec<_> = arguments.iter().filter(is_free).collect();
+    takers.iter_mut().filter(|taker| taker.is_none()).zip(free).for_each(|(taker, argument)| {
+        *taker = Some(argument);
+    });
+    takers
 }
 
 fn check_shape(sig: &Signature, diagnostics: &mut Diagnostics) {

@@ -35,6 +35,11 @@ pub(crate) fn reads_body(ty: &Type) -> bool {
     word_inside(ty).is_some_and(|word| bodies.iter().any(|body| word == body))
 }
 
+/// Whether an argument is the object that a parameter of the path names.
+pub(crate) fn is_object(ty: &Type) -> bool {
+    last_segment(ty).is_some_and(|segment| segment.ident == "Allowed" || segment.ident == "Locked")
+}
+
 /// The name of an extractor, also inside of `Option`, `Result`, `Valid` and `Decoded`.
 pub(crate) fn word_inside(ty: &Type) -> Option<&Ident> {
     let last = last_segment(ty)?;

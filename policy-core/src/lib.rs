@@ -14,6 +14,7 @@
 //! - `conditional`, `negotiate`: conditional requests, ranges and content negotiation
 //! - [`headers`], [`isolation`]: security headers of responses, and which sites may load them
 //! - [`time`] and `secret`: points in time and keys, which the caller passes in
+//! - [`object`]: rights on one object, by its fields
 //! - [`path`]: the paths of routes
 //! - [`problem`]: the problems as which the errors of an app are sent
 //! - [`route`]: the facets of one route, how levels compose, and the facts that rules use
@@ -59,6 +60,7 @@ pub mod limits;
 pub mod method;
 #[cfg(feature = "engine")]
 pub mod negotiate;
+pub mod object;
 pub mod origin;
 #[cfg(feature = "engine")]
 pub mod outcome;

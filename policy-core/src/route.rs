@@ -54,6 +54,8 @@ macro_rules! facets {
             route {
                 /// Responds with a script if the query names a function to call.
                 jsonp: $crate::jsonp::JsonpSpec<'static> => $crate::jsonp::JsonpPolicy => $crate::jsonp::JsonpPolicy,
+                /// Takes path parameters without an object, for this reason.
+                object: $crate::object::ObjectExemption => $crate::object::ObjectExemption => $crate::object::ObjectExemption,
             }
         }
     };

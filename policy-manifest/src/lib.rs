@@ -43,8 +43,9 @@ pub use facets::{
     TargetFacts, TlsFacts, TokenFacts,
 };
 pub use facets::{
-    AppScheme, Auth, Cache, Csrf, Dangers, Direction, Headers, Jsonp, ManifestRoute, RouteCors,
-    RouteKind, RouteLimits, RouteOrigins, RouteRate, RouteRequirement, RuntimeOrigins,
+    AppScheme, Auth, Cache, Csrf, Dangers, Direction, Headers, Jsonp, ManifestRoute, ObjectKey,
+    ObjectUse, RouteCors, RouteKind, RouteLimits, RouteObjects, RouteOrigins, RouteRate,
+    RouteRequirement, RuntimeOrigins,
 };
 pub use lints::{Finding, Linted, Suppression, lint};
 pub use lock::{Acceptance, Lock, Update};

@@ -25,6 +25,8 @@ pub(crate) struct Context<'a> {
     pub(crate) user: Option<&'a Type>,
     /// Whether an argument is a `Session` or the `Sessions`.
     pub(crate) takes_session: bool,
+    /// The type of the first path parameter that is taken without an object.
+    pub(crate) plain: Option<&'a Type>,
 }
 
 impl Context<'_> {
@@ -35,6 +37,12 @@ impl Context<'_> {
         let is_granted = matches!(cors, Some(PolicyArgs::Inline(_) | PolicyArgs::Shared(_)));
         let auth = AuthSpec { takes_session: self.takes_session, ..words };
         RouteFacts::of(&auth, &self.methods, is_granted || jsonp.is_some())
+    }
+
+    /// Whether nothing checks if the caller may have what a path parameter names: the route may know
+    /// its caller. The callers of `#[auth(group)]` are not visible here, so that they count as known.
+    pub(crate) fn is_unchecked(&self) -> bool {
+        self.plain.is_some() && !self.facts().is_public()
     }
 
     /// The facts as an expression.

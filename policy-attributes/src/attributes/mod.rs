@@ -12,6 +12,7 @@ pub(crate) mod isolation;
 pub(crate) mod jsonp;
 pub(crate) mod layer;
 pub(crate) mod limit;
+pub(crate) mod object;
 pub(crate) mod route;
 
 use self::context::Context;

@@ -174,6 +174,18 @@ entries! {
     HstsOff Sure "lint.hsts-off",
         "responses do not tell browsers to use `https` only, so the first request of a visit can be intercepted",
         "remove `hsts = 0`, or `headers(none)`";
+    /// A route that changes something that its path names, and that no rule protects.
+    ObjectUncheckedChange Heuristic "lint.object-unchecked-change",
+        "the route changes what its path names, and no rule says which callers may",
+        "take the object as an argument, such as `Allowed<Order, Edit>`, in place of `#[object(none = \"..\")]`";
+    /// A rule that every caller satisfies.
+    ObjectRuleAlwaysTrue Sure "lint.object-rule-always-true",
+        "the rule is true for every caller and every object",
+        "write `anyone` if that is meant, and otherwise the condition";
+    /// A rule that a function decides.
+    ObjectRuleOpaque Heuristic "lint.object-rule-opaque",
+        "a function decides, so that no comparison and no proof sees what this rule allows",
+        "write the rule with fields, roles and scopes, and keep `with(..)` for what they cannot say";
     /// A suppression whose end has passed.
     SuppressionExpired Sure "lint.suppression-expired",
         "this suppression has ended",

@@ -135,6 +135,13 @@ entries! {
     /// The handler panicked, or returned an error that is not a response.
     Internal 500 "handler.failed", "The server failed";
 
+    // `#[object]` and `derive(Object)`: rights on objects.
+
+    /// There is no such object, or none that the caller may see: the same response for both.
+    ObjectNotFound 404 "object.not-found", "There is nothing here";
+    /// The caller may see the object, and not do this with it.
+    ObjectDenied 403 "object.denied", "The caller may not do this with it";
+
     // Sessions and cookies.
 
     /// The cookies of the request are over their limits.

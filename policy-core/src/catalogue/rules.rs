@@ -946,6 +946,73 @@ entries! {
         "this type cannot be validated",
         "implement `policy_server::extract::Validate`, or take the extractor without `Valid`";
 
+    // `#[object]`, `#[rule]` and `derive(Object)`: rights on objects.
+
+    /// A route that knows its caller and takes a parameter of the path without an object.
+    ObjectUnchecked Error "object.unchecked",
+        "nothing checks whether this caller may have what this path parameter names",
+        "take the object in its place, such as `order: Allowed<Order, View>`, or state why that is not needed: `#[object(none = \"..\")]`";
+    /// An exemption without a reason.
+    ObjectReasonMissing Error "object.reason-missing",
+        "the route states no reason for taking path parameters without an object",
+        "write it for the reviewer, as in `#[object(none = \"every member of the company may read every board\")]`";
+    /// An exemption on a route that needs none.
+    ObjectReasonUnused Error "object.reason-unused",
+        "no path parameter of this route needs the exemption",
+        "remove `#[object(none = \"..\")]`";
+    /// An object argument that no parameter of the path names.
+    ObjectWithoutParameter Error "object.without-parameter",
+        "no path parameter is left for this object",
+        "add one to the path, such as `{id}`";
+    /// An object that is loaded under another one, which the path does not name before it.
+    ObjectParent Error "object.parent-missing",
+        "this object is loaded under its parent, which no argument before it takes",
+        "take the parent as the argument before it, with its own path parameter";
+    /// An action without a rule.
+    ObjectRuleMissing Error "object.rule-missing",
+        "the object has no rule for this action",
+        "write `#[rule(.. = ..)]` at the object, with the action and its condition";
+    /// A type that is no struct with named fields.
+    ObjectStruct Error "object.not-a-struct",
+        "`Object` can be derived for a struct with named fields and without parameters only",
+        "write a struct with a field for its key";
+    /// An object without a key, or with two.
+    ObjectKey Error "object.key",
+        "an object has exactly one field that is its key",
+        "write `#[object(key)]` at the field that the path names";
+    /// An object without a rule for `View`.
+    ObjectView Error "object.view-missing",
+        "the object has no rule for `View`, which decides whether its existence is shown",
+        "write `#[rule(View = ..)]`, such as `#[rule(View = owner | same(tenant))]`";
+    /// Two rules for one action.
+    ObjectRuleTwice Error "object.rule-repeated",
+        "the object already has a rule for this action",
+        "join the two conditions with `|` or `&`";
+    /// A field that is marked twice, or as something that its type is not.
+    ObjectField Error "object.field",
+        "this is no mark of a field",
+        "write one of `key`, `owner`, `tenant`, `members`, `flag` and `version`, and `column = \"..\"` beside it";
+    /// A condition that does not parse.
+    ConditionMalformed Error "object.condition-malformed",
+        "this is no condition",
+        "join conditions such as `owner`, `same(tenant)` and `role(\"lead\")` with `&`, `|`, `!` and parentheses";
+    /// A word that is no condition.
+    ConditionUnknown Error "object.condition-unknown",
+        "there is no condition of this name",
+        "write `owner`, `same(tenant)`, `member(..)`, `role(\"..\")`, `scope(\"..\")`, `with(..)` or the name of a flag";
+    /// A condition about a field that the object does not have, or that is of another kind.
+    ConditionField Error "object.condition-field",
+        "the object has no such field for conditions",
+        "mark the field with `#[object(owner)]`, `#[object(tenant)]`, `#[object(members)]` or `#[object(flag)]`";
+    /// A condition that is longer or deeper than conditions may be.
+    ConditionTooLarge Error "object.condition-too-large",
+        "the condition has over 24 statements, or is nested over 15 deep",
+        "write a part of it as a function: `with(..)`";
+    /// Two object types of one name in an app.
+    ObjectNameTwice Error "object.name-repeated",
+        "two object types of the app have this name, under which manifests list their rules",
+        "state another name for one of them: `#[object(name = \"..\")]`";
+
     // `derive(Problems)`: the errors of an app.
 
     /// A struct or a union, or an enum with type parameters or lifetimes.

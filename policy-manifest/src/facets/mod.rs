@@ -15,6 +15,7 @@ mod headers;
 mod isolation;
 mod jsonp;
 mod limits;
+mod object;
 pub(crate) mod shared_sets;
 mod words;
 
@@ -40,6 +41,7 @@ pub(crate) use headers::is_as_strict;
 pub use jsonp::Jsonp;
 pub use limits::{RouteLimits, RouteRate};
 pub(crate) use limits::{exceeds, shown_rate};
+pub use object::{ObjectKey, ObjectUse, RouteObjects};
 pub use route::{ManifestRoute, RouteKind};
 pub(crate) use route::{WrittenRoute, filled, json, sample};
 
@@ -64,6 +66,8 @@ macro_rules! facets {
             cache: Option<Cache> => cache::FACET,
             /// Whether responses are scripts for pages of any origin.
             jsonp: Option<Jsonp> => jsonp::FACET,
+            /// The objects that it checks, or why it checks none.
+            object: Option<RouteObjects> => object::FACET,
             /// The limits on sizes, times, rates and concurrency.
             limits: RouteLimits as Shared<RouteLimits> => limits::FACET,
             /// The security headers of responses, by their name in

@@ -6,7 +6,9 @@ use policy_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Auth, Cache, Csrf, Headers, Jsonp, RouteCors, RouteLimits, is_default, is_false};
+use super::{
+    Auth, Cache, Csrf, Headers, Jsonp, RouteCors, RouteLimits, RouteObjects, is_default, is_false,
+};
 use super::{
     facts::{HandlerFacts, TargetFacts},
     shared_sets::{Sets, Shared, Written as _},
