@@ -23,6 +23,7 @@ mod expand;
 mod golden;
 mod item;
 mod nearest;
+mod objects;
 mod parse;
 mod problems;
 mod routes;
@@ -33,6 +34,7 @@ mod type_names;
 
 pub use directive::Directive;
 pub use expand::attribute;
+pub use objects::expand as objects;
 pub use problems::expand as problems;
 pub use routes::expand as routes;
 #[cfg(feature = "manifest")]

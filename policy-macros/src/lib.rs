@@ -34,6 +34,11 @@ pub fn routes(input: TokenStream) -> TokenStream {
     print_if_debugging("routes", policy_attributes::routes(input.into()))
 }
 
+#[proc_macro_derive(Object, attributes(object, rule))]
+pub fn objects(item: TokenStream) -> TokenStream {
+    print_if_debugging("Object", policy_attributes::objects(item.into()))
+}
+
 #[proc_macro_derive(Problems, attributes(problem))]
 pub fn problems(item: TokenStream) -> TokenStream {
     print_if_debugging("Problems", policy_attributes::problems(item.into()))

@@ -837,6 +837,104 @@ pub use policy_macros::layer;
 /// ```
 pub use policy_macros::routes;
 
+/// States why the parameters of a path are taken without an object.
+///
+/// A route that may know its caller, and takes a parameter of its path as it is, does not compile: nothing
+/// would check whether this caller may have what the parameter names (OWASP API1, broken object level
+/// authorization). It takes an [`Allowed`](crate::object::Allowed) in place of the parameter, or it states
+/// here why that is not needed. The reason is part of the manifest, and a lock file accepts it by name.
+///
+/// Routes with `#[auth(public)]` do not know their callers. Those with `optional` do, and so may those with
+/// `group`.
+///
+/// # Grammar
+///
+/// ```text
+/// #[object(none = "every member of the company may read every board")]
+/// ```
+///
+/// ```
+/// use policy_server::prelude::*;
+///
+/// #[get("/boards/{id}")]
+/// #[auth(session)]
+/// #[object(none = "every member of the company may read every board")]
+/// async fn board(id: u64) -> String {
+///     format!("board {id}")
+/// }
+/// ```
+///
+/// # Compile errors
+///
+/// - a parameter without an object and without a reason
+///   ```compile_fail
+///   # use policy_server::prelude::*;
+///   #[get("/orders/{id}")]
+///   #[auth(session)]
+///   async fn order(id: u64) {}
+///   ```
+/// - an empty reason, and one that no parameter needs
+/// - a second `#[object]`, and one on a function without a route
+pub use policy_macros::object;
+
+/// Makes a struct an object with rules, which handlers take as [`Allowed`](crate::object::Allowed).
+///
+/// It implements [`Object`](trait@crate::object::Object), and [`Permits`](crate::object::Permits) for each
+/// action with a rule. How an object is loaded says [`Load`](crate::object::Load).
+///
+/// # Grammar
+///
+/// ```text
+/// #[rule(View = owner | same(tenant))]
+/// #[rule(Edit = owner | same(tenant) & role("lead"))]
+/// #[object(name = "Order", parent = Board, sample = function)]
+/// ```
+///
+/// A rule has an action, which is a type ([`Action`](crate::object::Action)), and a condition. Conditions
+/// are joined by `&`, `|`, `!` and parentheses:
+///
+/// | condition | true if |
+/// |---|---|
+/// | `owner`, `owner(field)` | the field names the caller |
+/// | `same(tenant)`, `same(field)` | the field names the [tenant](crate::Identity) of the caller |
+/// | `member(field)` | the users in the field include the caller |
+/// | the name of a flag | the flag is set |
+/// | `role("..")`, `scope("..")` | the caller has the role, or the scope |
+/// | `authenticated`, `anyone` | there is a caller; always |
+/// | `with(function)` | a function `fn(&Self, &Principal) -> bool` says so. No tool sees what it allows |
+///
+/// Without a caller, on a public or `optional` route, all of them are false but `anyone` and flags. The rule
+/// for `View` decides whether a caller learns that the object exists.
+///
+/// Fields are marked:
+///
+/// | mark | field |
+/// |---|---|
+/// | `#[object(key)]` | the key, which paths name; exactly one |
+/// | `#[object(owner)]` | a user, by the [subject](crate::Principal::subject) of their identity; an `Option` may be empty |
+/// | `#[object(tenant)]` | a tenant |
+/// | `#[object(members)]` | a list of users; for lists in SQL with `table = "..", object = "..", user = ".."`: the table, its column with the key, and its column with the user |
+/// | `#[object(flag)]` | a `bool` |
+/// | `#[object(version)]` | a number that each change increments, for `If-Match` |
+///
+/// `column = ".."` names the column of a field, or is an expression of SQL; without it, the column has the
+/// name of the field.
+///
+/// For `policy_tests!`, samples are derived: fields without a mark have their default values. Where one
+/// has none, `sample = function` names a `fn() -> Self`.
+///
+/// # Compile errors
+///
+/// Every rule of `policy_core::Rule` whose code begins with `object.`.
+///
+/// ```compile_fail
+/// # use policy_server::prelude::*;
+/// #[derive(Object)]
+/// #[rule(View = owner)] // no field is `#[object(owner)]`
+/// struct Order { #[object(key)] id: u64 }
+/// ```
+pub use policy_macros::Object;
+
 /// Makes an enum the errors of an app: each variant states as which [`Problem`](crate::Problem) it is sent.
 ///
 /// It implements `From` of the enum for [`Problem`](crate::Problem), so that `?` converts it and

@@ -240,7 +240,7 @@ pub use base::{
 };
 pub use client::trusted_proxies::TrustedProxies;
 pub use handler::{
-    extract,
+    extract, object,
     parameters::FromParam,
     response,
     service::{HttpService, RouteLayer, SharedService},
@@ -371,6 +371,7 @@ pub mod prelude {
             Accept, ClientAddr, CspNonce, CsrfToken, Form, Json, MatchedRoute, PeerAddr,
             Preconditions, Query, State, Valid, Validate,
         },
+        object::{Allowed, Delete, Edit, Load, Scope, View},
         response::{ETag, LastModified},
         session::{days, hours, minutes},
     };
@@ -417,7 +418,7 @@ pub mod codegen {
     }
     pub use crate::{
         app::route::{Route, Serves},
-        auth::scheme::Scheme,
+        auth::{principal::Principal, scheme::Scheme},
         base::problem::{ErrorForClients, Problem, Problems},
         handler::{
             BoxFuture, Call, Description, Endpoint, IntoProblem, Respond, RespondWithProblem,
@@ -426,6 +427,10 @@ pub mod codegen {
             checks::{OfBody, OfHead, OfState, Parameter, ReturnedJson, ReturnedValue},
             describe::{Answer, Of, Reply, Signature, Takes},
             into_problem, invoke,
+            object::{
+                Action, Object, ObjectArgument, ObjectGate, OfObject, Permits, PermitsByData,
+                Sample, condition, invoke_with_objects, is_text_of, names_differ,
+            },
             parameters::{FromParam, Parameters},
             respond,
             service::{RouteLayer, SharedService},

@@ -116,6 +116,7 @@ async fn apps_are_services_inside_of_axum() {
 async fn a_layer_around_an_app_sees_the_route_of_a_response() {
     #[get("/accounts/{id}")]
     #[auth(session)]
+    #[object(none = "a test of something else")]
     async fn account(id: u64) -> String {
         id.to_string()
     }

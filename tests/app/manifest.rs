@@ -16,6 +16,7 @@ const PARTNERS: CorsPolicy = CorsPolicy::origins(&["https://partner.example"]).b
 #[cors(origins = ["https://app.shop.example"], credentials, max_age = 600)]
 #[auth(session | token, scopes = ["orders:read"])]
 #[cache(private, max_age = 30)]
+#[object(none = "a test of something else")]
 async fn order(id: u64) -> String {
     id.to_string()
 }

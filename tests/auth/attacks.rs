@@ -45,6 +45,7 @@ async fn either(me: Principal) -> String {
 
 #[get("/items/{id}")]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn item(id: u64) -> String {
     id.to_string()
 }

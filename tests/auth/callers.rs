@@ -94,12 +94,14 @@ async fn ticket_or_token(me: Principal) -> String {
 
 #[get("/files/{*path}")]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn files(path: String) -> String {
     path
 }
 
 #[get("/{*path}")]
 #[auth(session | token)]
+#[object(none = "a test of something else")]
 async fn anything(path: String) -> String {
     path
 }

@@ -123,6 +123,7 @@ async fn cut(
 
 #[post("/end/{handle}")]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn end(handle: policy_server::session::Handle, sessions: Sessions) -> Result<(), Problem> {
     sessions.revoke(handle).await?;
     Ok(())

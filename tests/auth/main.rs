@@ -136,6 +136,7 @@ async fn me(me: Principal, State(shared): State<All>) -> String {
 #[post("/set/{key}/{value}")]
 #[cors(origins = ["https://spa.example"], credentials)]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn set(
     key: String,
     value: u64,
@@ -148,6 +149,7 @@ async fn set(
 
 #[get("/value/{key}")]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn value(key: String, session: Session) -> Result<Json<Value>, Problem> {
     Ok(Json(session.get(&key)?.unwrap_or_default()))
 }

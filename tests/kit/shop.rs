@@ -49,6 +49,7 @@ async fn report() -> &'static str {
 #[put("/orders/{id}")]
 #[cors(origins = ["https://app.shop.example"], credentials, max_age = 600)]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn order(id: u64) -> String {
     id.to_string()
 }

@@ -106,12 +106,14 @@ async fn count(session: Session) -> Result<String, Problem> {
 
 #[post("/set/{key}")]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn set(key: String, session: Session) -> Result<(), Problem> {
     Ok(session.set(&key, 1)?)
 }
 
 #[get("/has/{key}")]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn has(key: String, session: Session) -> Result<String, Problem> {
     Ok(session.get::<u64>(&key)?.is_some().to_string())
 }

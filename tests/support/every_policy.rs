@@ -76,6 +76,7 @@ async fn replace(id: u64, preconditions: Preconditions) -> Result<(ETag, Json<u6
 
 #[delete("/lamps/{id}")]
 #[auth(session | token, optional)]
+#[object(none = "a test of something else")]
 async fn remove(id: u64, who: Option<Principal>) -> Result<StatusCode, Problem> {
     match (id, who) {
         (_, None) => Err(Problem::conflict().detail("who asks?")),

@@ -35,6 +35,7 @@ async fn weather() -> &'static str {
 #[cors(origins = ["https://app.shop.example"], credentials)]
 #[auth(session | token)]
 #[cache(private, max_age = 30)]
+#[object(none = "a test of something else")]
 async fn order(id: u64, who: Principal) -> String {
     format!("order {id} of {}", who.subject())
 }
@@ -62,12 +63,14 @@ async fn page(nonce: CspNonce) -> Response {
 
 #[get("/account/{*rest}")]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn account(rest: String, who: Principal) -> String {
     format!("{rest} of {}", who.subject())
 }
 
 #[get("/members/{name}")]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn member(name: String, who: Principal) -> String {
     format!("{name} for {}", who.subject())
 }

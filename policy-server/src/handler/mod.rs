@@ -5,6 +5,7 @@ pub(crate) mod checks;
 pub(crate) mod csrf_route;
 pub(crate) mod describe;
 pub mod extract;
+pub mod object;
 pub(crate) mod parameters;
 pub mod response;
 pub(crate) mod service;

@@ -255,6 +255,7 @@ mod tests {
     #[get("/alone-and-known/{how}")]
     #[limit(concurrency = 1)]
     #[auth(scheme = Anybody)]
+    #[object(none = "a test of something else")]
     async fn alone_and_known(how: String) -> &'static str {
         alone(how).await
     }

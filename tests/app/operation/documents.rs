@@ -116,6 +116,7 @@ async fn add(lamp: Valid<Json<Lamp>>) -> Created<(ETag, Json<Lamp>)> {
 
 #[put("/lamps/{id}", id = "replace_lamp")]
 #[auth(token, issuers = ["own", "https://login.example"])]
+#[object(none = "a test of something else")]
 async fn replace(id: u64, _seen: Preconditions, lamp: Decoded<Json<Lamp>>) -> Json<Lamp> {
     let _ = id;
     let Decoded(lamp) = lamp;
@@ -126,6 +127,7 @@ async fn replace(id: u64, _seen: Preconditions, lamp: Decoded<Json<Lamp>>) -> Js
 #[delete("/lamps/{lamp}")]
 #[auth(session, scopes = ["lamps:write"])]
 #[csrf(origin)]
+#[object(none = "a test of something else")]
 async fn remove(lamp: u64, sessions: Sessions) -> Result<NoContent, Problem> {
     sessions.revoke_others().await?;
     Err(Problem::not_found().with("lamp", lamp))
@@ -147,6 +149,7 @@ async fn script() -> Json<Table> {
 
 #[get("/files/{*path}")]
 #[auth(session, optional)]
+#[object(none = "a test of something else")]
 async fn file(path: String) -> (LastModified, (ByteRanges, Bytes)) {
     (LastModified::from(UNIX_EPOCH), (ByteRanges, path.into()))
 }

@@ -37,6 +37,7 @@ async fn login_with(user: String, status: u16, sessions: Sessions) -> Result<Sta
 
 #[post("/logout/{status}")]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn logout_with(status: u16, session: Session) -> Result<StatusCode, Problem> {
     session.logout();
     StatusCode::from_u16(status).map_err(Problem::internal)
@@ -44,6 +45,7 @@ async fn logout_with(status: u16, session: Session) -> Result<StatusCode, Proble
 
 #[post("/set-with/{key}/{status}")]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn set_with(key: String, status: u16, session: Session) -> Result<StatusCode, Problem> {
     session.set(&key, 1)?;
     StatusCode::from_u16(status).map_err(Problem::internal)
@@ -51,6 +53,7 @@ async fn set_with(key: String, status: u16, session: Session) -> Result<StatusCo
 
 #[post("/elevate/{status}")]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn elevate_with(status: u16, session: Session) -> Result<StatusCode, Problem> {
     session.elevate()?;
     StatusCode::from_u16(status).map_err(Problem::internal)
@@ -58,6 +61,7 @@ async fn elevate_with(status: u16, session: Session) -> Result<StatusCode, Probl
 
 #[post("/revoke-others/{status}")]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn revoke_others(status: u16, sessions: Sessions) -> Result<(StatusCode, String), Problem> {
     let ended = sessions.revoke_others().await?;
     Ok((StatusCode::from_u16(status).map_err(Problem::internal)?, ended.to_string()))
@@ -65,6 +69,7 @@ async fn revoke_others(status: u16, sessions: Sessions) -> Result<(StatusCode, S
 
 #[post("/revoke/{handle}")]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn revoke(handle: String, sessions: Sessions) -> Result<String, Problem> {
     let handle = Handle::parse(&handle).ok_or_else(Problem::not_found)?;
     Ok(sessions.revoke(handle).await?.to_string())
@@ -86,6 +91,7 @@ async fn list(sessions: Sessions) -> Result<String, Problem> {
 /// Waits for the test between reading and writing.
 #[post("/slow/{key}")]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn slow(key: String, session: Session, State(shared): State<All>) -> Result<(), Problem> {
     session.increment("count", 1)?;
     shared.wait().await;
@@ -286,6 +292,7 @@ async fn a_link_logs_in_by_navigation_and_not_as_a_subresource() {
     /// A link that confirms something: the session becomes fresh.
     #[get("/link/elevated/{user}")]
     #[auth(session)]
+    #[object(none = "a test of something else")]
     async fn elevated(user: String, session: Session) -> Result<(), Problem> {
         Ok(session.elevate_as(user.as_str())?)
     }

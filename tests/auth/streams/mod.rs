@@ -81,6 +81,7 @@ impl Body for Download {
 
 #[get("/download/{size}")]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn download(size: u64, State(shared): State<All>) -> policy_server::Body {
     let pieces = stream::unfold(shared.ticks.subscribe(), async |mut ticks| {
         ticks.changed().await.expect("a test");

@@ -14,6 +14,7 @@ use tower::util::{MapRequestLayer, MapResponseLayer};
 #[get("/orders/{id}")]
 #[cors(origins = ["https://app.shop.example"], credentials)]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn order(_who: Principal, id: u64) -> String {
     format!("order {id}")
 }
@@ -22,6 +23,7 @@ async fn order(_who: Principal, id: u64) -> String {
 #[cors(origins = ["https://app.shop.example"], credentials)]
 #[auth(session)]
 #[csrf(origin)]
+#[object(none = "a test of something else")]
 async fn change(_who: Principal, id: u64) -> String {
     format!("changed {id}")
 }

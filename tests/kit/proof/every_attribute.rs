@@ -41,6 +41,7 @@ async fn index() -> &'static str {
 #[cors(SHOP)]
 #[auth(session | token, scopes = ["orders:read", "orders:list"])]
 #[cache(private, max_age = 30)]
+#[object(none = "a test of something else")]
 async fn order(id: u64, _who: Principal) -> String {
     panic!("handlers do not run in proofs: {id}")
 }
@@ -48,6 +49,7 @@ async fn order(id: u64, _who: Principal) -> String {
 #[put("/orders/{id}")]
 #[cors(SHOP)]
 #[auth(session | token, scopes = ["orders:write"], fresh = "10m")]
+#[object(none = "a test of something else")]
 async fn change(id: u64) -> String {
     panic!("handlers do not run in proofs: {id}")
 }
@@ -97,6 +99,7 @@ async fn hook() {}
 #[cors(none)]
 #[auth(scheme = ApiKeys, scopes = ["keys"])]
 #[headers(csp = "default-src 'none'")]
+#[object(none = "a test of something else")]
 async fn revoke(id: u64) -> String {
     panic!("handlers do not run in proofs: {id}")
 }

@@ -9,6 +9,7 @@ async fn list() {}
 
 #[get("/items/{id}")]
 #[auth(session | token, scopes = ["items:read"])]
+#[object(none = "a test of something else")]
 async fn item(id: u64) {
     panic!("handlers do not run in proofs: {id}")
 }
@@ -19,12 +20,14 @@ async fn create() {}
 
 #[put("/items/{id}")]
 #[auth(token, scopes = ["items:write"])]
+#[object(none = "a test of something else")]
 async fn replace(id: u64) {
     panic!("handlers do not run in proofs: {id}")
 }
 
 #[delete("/items/{id}")]
 #[auth(session, roles = ["admin"])]
+#[object(none = "a test of something else")]
 async fn remove(id: u64) {
     panic!("handlers do not run in proofs: {id}")
 }

@@ -42,6 +42,7 @@ async fn write() {}
 #[query("/a/{id}")]
 #[cors(origins = config("partners"))]
 #[auth(token)]
+#[object(none = "a test of something else")]
 async fn of_partners(id: String) -> String {
     id
 }

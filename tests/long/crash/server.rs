@@ -24,6 +24,7 @@ async fn logout(session: Session) {
 #[post("/write/{value}")]
 #[auth(session)]
 #[csrf(origin)]
+#[object(none = "a test of something else")]
 async fn write(value: u64, session: Session) -> Result<(), Problem> {
     Ok(session.set("value", value)?)
 }

@@ -11,6 +11,7 @@ async fn prices() -> Json<u8> {
 #[get("/orders/{id}")]
 #[cors(origins = ["https://*.shop.example"], credentials, max_age = 60)]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn order(id: u64) -> Json<u64> {
     Json(id)
 }
@@ -35,6 +36,7 @@ async fn transfer(content: String) -> Json<usize> {
 #[delete("/orders/{id}")]
 #[auth(session, roles = ["clerk"], fresh = "10m")]
 #[isolation(same_site)]
+#[object(none = "a test of something else")]
 async fn remove(id: u64) -> Json<u64> {
     Json(id)
 }
@@ -62,6 +64,7 @@ async fn quotes() -> Json<u8> {
 #[put("/notes/{id}")]
 #[cors(origins = ["https://app.shop.example"])]
 #[auth(token)]
+#[object(none = "a test of something else")]
 async fn note(id: u64, content: String) -> Json<u64> {
     Json(id + content.len() as u64)
 }

@@ -18,8 +18,8 @@ use policy_core::{
     },
 };
 use policy_manifest::{
-    Csrf, FacetSource, HandlerFacts, Manifest, OwnProblem, RouteCors, RouteKind, SourceLine,
-    Sources, TargetFacts, facet::FromPolicy,
+    Csrf, FacetSource, HandlerFacts, Manifest, ManifestRoute, ObjectKey, ObjectUse, OwnProblem,
+    RouteCors, RouteKind, SourceLine, Sources, TargetFacts, facet::FromPolicy,
 };
 
 use super::origin_lists::NamedLists;
@@ -33,7 +33,11 @@ use crate::{
         policies::Policies,
         route::Entry,
     },
-    handler::{Description, describe::Signature},
+    handler::{
+        Description,
+        describe::Signature,
+        object::{KeyOrigin, ObjectDescription},
+    },
     route::limits::{BODY, TIMEOUT},
 };
 
@@ -152,7 +156,8 @@ impl<'a> Reader<'a> {
 
     fn handler(&mut self, entry: &'a Entry, prefix: &str, group: Option<&'a GroupParts>) {
         let description = &entry.description;
-        let signature = of_signature(&Signature::of(entry.describe));
+        let types = Signature::of(entry.describe);
+        let signature = of_signature(&types);
         let policy = &description.policy;
         let levels = [(Level::Route, policy.csrf), (Level::Group, access_of(group).csrf)];
         let own_layers = entry.layer_names.iter().map(|name| format!("route {name}"));
@@ -190,6 +195,9 @@ impl<'a> Reader<'a> {
                 group: group.map(|group| &group.policies),
                 ..Declared::public(RouteKind::Handler, path)
             });
+            if let Some(route) = self.manifest.routes.last_mut() {
+                add_objects(route, &types.objects);
+            }
         }
     }
 
@@ -506,6 +514,22 @@ impl<'a> Declared<'a> {
             written: Written::Nowhere,
             group: None,
         }
+    }
+}
+
+/// Notes the objects that a handler takes.
+fn add_objects(route: &mut ManifestRoute, objects: &[ObjectDescription]) {
+    let uses = objects.iter().map(|object| ObjectUse {
+        object: object.name.to_owned(),
+        action: object.action.to_owned(),
+        key: match object.key {
+            KeyOrigin::Parameter(name) => ObjectKey::Parameter(name.to_owned()),
+            KeyOrigin::Handler => ObjectKey::Handler,
+            KeyOrigin::List => ObjectKey::List,
+        },
+    });
+    if !objects.is_empty() {
+        route.object.get_or_insert_default().uses = uses.collect();
     }
 }
 

@@ -65,6 +65,7 @@ async fn read(id: u64) -> Result<(ETag, Json<Lamp>), Problem> {
 
 #[delete("/lamps/{id}", id = "remove_lamp")]
 #[auth(session, roles = ["owner"], fresh = "5m")]
+#[object(none = "a test of something else")]
 async fn delete(id: u64, _user: Principal) -> NoContent {
     let _ = id;
     NoContent
@@ -404,6 +405,7 @@ mod elsewhere {
 
     #[delete("/lamps/{id}", id = "remove_lamp")]
     #[auth(session, roles = ["owner"], fresh = "5m")]
+    #[object(none = "a test of something else")]
     pub(crate) async fn renamed(id: u64, _user: Principal) -> NoContent {
         let _ = id;
         NoContent

@@ -28,7 +28,10 @@ pub use types::{
 
 use policy_core::problem::DeclaredProblem;
 
-use crate::base::problem::Problems;
+use crate::{
+    base::problem::Problems,
+    handler::object::{ObjectArgument, ObjectDescription},
+};
 
 /// A type of a signature; its methods describe it.
 #[derive(Debug)]
@@ -48,6 +51,8 @@ pub struct Signature {
     pub(crate) reads: Option<&'static str>,
     /// The problems that its type of errors declares.
     pub(crate) problems: Vec<DeclaredProblem>,
+    /// The objects that it checks.
+    pub(crate) objects: Vec<ObjectDescription>,
     /// Whether it may respond with problems that it does not declare.
     pub(crate) is_open: bool,
     /// Its response to a request that it serves, if its form is known.
@@ -80,6 +85,11 @@ impl Signature {
         if let Some(types) = &mut self.types {
             (types.docs, types.ids) = (docs, ids);
         }
+    }
+
+    /// A parameter of the path names this object.
+    pub fn object<O: ObjectArgument>(&mut self, parameter: &'static str) {
+        O::describe(self, parameter);
     }
 
     /// It returns a type without a name.

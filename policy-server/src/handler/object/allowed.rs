@@ -1,0 +1,355 @@
+//! Objects as arguments, in the place of the path parameters that name them.
+
+use std::{fmt, future::ready, marker::PhantomData, ops::Deref, sync::Arc};
+
+use axum_core::{
+    extract::FromRef,
+    response::{IntoResponse, Response},
+};
+use policy_core::{Refusal, conditional::Conditions, method::is_safe};
+
+use super::{
+    Action, Load, LoadLocked, Object, Permits, View,
+    rule::{Check, KeyOrigin, ObjectDescription},
+};
+use crate::{
+    base::problem::Problem,
+    handler::{
+        BoxFuture, Call, Respond, RouteInfo,
+        arguments::{Arguments, StatePart},
+        describe::Signature,
+        parameters::{FromParam, Parameters},
+        response::ETag,
+    },
+};
+
+/// An object that the caller may view, and with which they may do `A`.
+///
+/// Only the framework creates one, for a parameter of the path of its name, or else for the next
+/// parameter that no argument takes. The object is loaded ([`Load`]) after all gates and before other
+/// arguments. The client gets
+///
+/// - 404 `object.not-found` if there is none, or if its rule for [`View`] refuses the caller: the two
+///   responses are equal
+/// - 403 `object.denied` if its rule for `A` refuses the caller
+/// - 412 `request.precondition-failed` if the object has a version (`#[object(version)]`), and the
+///   request changes another one by `If-Match` (RFC 9110 13.1.1)
+///
+/// See [the module](crate::object) for an example.
+///
+/// ```compile_fail,E0451
+/// use policy_server::{object::View, prelude::*};
+///
+/// fn forged<T>(object: T) -> Allowed<T, View> {
+///     Allowed { object, action: std::marker::PhantomData }
+/// }
+/// ```
+pub struct Allowed<T, A = View> {
+    object: T,
+    action: PhantomData<fn() -> A>,
+}
+
+impl<T, A> Allowed<T, A> {
+    pub(super) fn new(object: T) -> Self {
+        Self { object, action: PhantomData }
+    }
+
+    /// The object, which is not known to be checked from then on.
+    pub fn into_inner(self) -> T {
+        self.object
+    }
+}
+
+impl<T: Object, A> Allowed<T, A> {
+    /// The tag of its version; `None` if it has none.
+    pub fn etag(&self) -> Option<ETag> {
+        self.object.version().map(ETag::version)
+    }
+}
+
+impl<T, A> Deref for Allowed<T, A> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.object
+    }
+}
+
+impl<T: fmt::Debug, A> fmt::Debug for Allowed<T, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Allowed").field(&self.object).finish()
+    }
+}
+
+/// An [`Allowed`] object with the transaction in which it was loaded: what is checked is what is changed.
+///
+/// ```
+/// # use policy_server::{object::LoadLocked, prelude::*};
+/// # #[derive(Object)]
+/// # #[rule(View = anyone)]
+/// # #[rule(Edit = owner)]
+/// # struct Order { #[object(key)] id: u64, #[object(owner)] user: String }
+/// # struct Transaction;
+/// # impl Transaction { async fn commit(self) -> Result<(), std::io::Error> { Ok(()) } }
+/// # impl Load for Order {
+/// #     type Source = ();
+/// #     async fn load(_: &u64, _: &(), _: &()) -> Result<Option<Self>, Problem> { Ok(None) }
+/// # }
+/// # impl LoadLocked for Order {
+/// #     type Lock = Transaction;
+/// #     async fn load_locked(_: &u64, _: &(), _: &()) -> Result<Option<(Self, Transaction)>, Problem> { Ok(None) }
+/// # }
+/// use policy_server::object::Locked;
+///
+/// #[put("/orders/{id}")]
+/// #[auth(session)]
+/// async fn change(order: Locked<Order, Edit>) -> Result<StatusCode, Problem> {
+///     let (order, transaction) = order.into_parts();
+///     // Writes by the transaction.
+///     # let _ = order;
+///     transaction.commit().await.or_internal()?;
+///     Ok(StatusCode::NO_CONTENT)
+/// }
+/// ```
+pub struct Locked<T: LoadLocked, A = View> {
+    object: T,
+    lock: T::Lock,
+    action: PhantomData<fn() -> A>,
+}
+
+impl<T: LoadLocked, A> Locked<T, A> {
+    /// The transaction.
+    pub fn lock(&mut self) -> &mut T::Lock {
+        &mut self.lock
+    }
+
+    /// The object and the transaction, which is rolled back when it is dropped.
+    pub fn into_parts(self) -> (T, T::Lock) {
+        (self.object, self.lock)
+    }
+}
+
+impl<T: LoadLocked, A> Deref for Locked<T, A> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.object
+    }
+}
+
+impl<T: LoadLocked + fmt::Debug, A> fmt::Debug for Locked<T, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Locked").field(&self.object).finish()
+    }
+}
+
+/// An argument that is an object: [`Allowed`] or [`Locked`].
+pub trait ObjectArgument: Sized + Send {
+    /// The key in the path.
+    type Key: FromParam + Send + Sync + 'static;
+    /// The object before it.
+    type Parent: Send + Sync + 'static;
+    /// What it is loaded from.
+    type Source: Send + Sync + 'static;
+
+    /// Describes it.
+    fn describe(signature: &mut Signature, parameter: &'static str);
+
+    /// Loads and checks it.
+    #[expect(private_interfaces, reason = "only this crate implements it")]
+    fn admit(
+        key: &Self::Key,
+        parent: &Self::Parent,
+        source: &Self::Source,
+        check: &Check,
+    ) -> impl Future<Output = Result<Self, Problem>> + Send;
+}
+
+impl<T, A> ObjectArgument for Allowed<T, A>
+where
+    T: Load + Permits<View> + Permits<A>,
+    A: Action,
+{
+    type Key = T::Key;
+    type Parent = T::Parent;
+    type Source = T::Source;
+
+    fn describe(signature: &mut Signature, parameter: &'static str) {
+        let key = KeyOrigin::Parameter(parameter);
+        signature.objects.push(ObjectDescription::of::<T, A>(key));
+    }
+
+    #[expect(private_interfaces, reason = "only this crate implements it")]
+    async fn admit(
+        key: &T::Key,
+        parent: &T::Parent,
+        source: &T::Source,
+        check: &Check,
+    ) -> Result<Self, Problem> {
+        #[cfg(feature = "testing")]
+        if let Some(sample) = super::samples::of::<T>() {
+            return admitted::<T, A>(check, sample).map(Self::new);
+        }
+        admitted::<T, A>(check, T::load(key, parent, source).await?).map(Self::new)
+    }
+}
+
+impl<T, A> ObjectArgument for Locked<T, A>
+where
+    T: LoadLocked + Permits<View> + Permits<A>,
+    A: Action,
+{
+    type Key = T::Key;
+    type Parent = T::Parent;
+    type Source = T::Source;
+
+    fn describe(signature: &mut Signature, parameter: &'static str) {
+        Allowed::<T, A>::describe(signature, parameter);
+    }
+
+    #[expect(private_interfaces, reason = "only this crate implements it")]
+    async fn admit(
+        key: &T::Key,
+        parent: &T::Parent,
+        source: &T::Source,
+        check: &Check,
+    ) -> Result<Self, Problem> {
+        let (object, lock) = T::load_locked(key, parent, source).await?.unzip();
+        let object = admitted::<T, A>(check, object)?;
+        let lock = lock.ok_or(Refusal::ObjectNotFound)?;
+        Ok(Self { object, lock, action: PhantomData })
+    }
+}
+
+/// The object, if the caller may do this with it.
+pub(super) fn admitted<T, A>(check: &Check, object: Option<T>) -> Result<T, Problem>
+where
+    T: Permits<View> + Permits<A>,
+    A: Action,
+{
+    check.admit::<T, A>(object.as_ref())?;
+    Ok(object.ok_or(Refusal::ObjectNotFound)?)
+}
+
+/// A statement that an argument is an object, at its type.
+#[derive(Debug)]
+pub struct OfObject<O: ObjectArgument>(PhantomData<O>);
+
+/// What an object can be loaded under: the object argument before it. What needs no parent can be loaded
+/// after any other.
+#[diagnostic::on_unimplemented(
+    message = "this object is loaded under `{P}`, which no argument before it takes (object.parent-missing)",
+    label = "its parent is missing",
+    note = "take `Allowed<{P}>` as the object before it, with its own path parameter"
+)]
+pub trait AsParent<P> {
+    /// The parent.
+    fn as_parent(&self) -> &P;
+}
+
+impl<T> AsParent<()> for T {
+    fn as_parent(&self) -> &() {
+        &()
+    }
+}
+
+impl<T: Object, A> AsParent<T> for Allowed<T, A> {
+    fn as_parent(&self) -> &T {
+        &self.object
+    }
+}
+
+impl<T: LoadLocked, A> AsParent<T> for Locked<T, A> {
+    fn as_parent(&self) -> &T {
+        &self.object
+    }
+}
+
+/// Loads and checks the objects of one request.
+#[derive(Debug)]
+pub struct ObjectGate<S> {
+    route: Arc<RouteInfo>,
+    check: Check,
+    state: PhantomData<fn() -> S>,
+}
+
+impl<S: Send + Sync + 'static> ObjectGate<S> {
+    fn new(call: &Call) -> Result<Self, Refusal> {
+        let caller = call.auth.as_ref().map(|auth| auth.user()).transpose()?.flatten().cloned();
+        let (method, headers) = (call.request.method(), call.request.headers());
+        let conditions = match is_safe(method.as_str()) {
+            true => None,
+            false => Conditions::read(method, headers),
+        };
+        let check = Check { caller, conditions };
+        Ok(Self { route: Arc::clone(&call.route), check, state: PhantomData })
+    }
+
+    /// The object with this key, under the one before it.
+    ///
+    /// # Errors
+    ///
+    /// The response to a caller who may not have it.
+    pub async fn object<O, P>(&mut self, key: O::Key, previous: &P) -> Result<O, Response>
+    where
+        O: ObjectArgument<Source: StatePart<S>>,
+        P: AsParent<O::Parent> + Sync,
+    {
+        let source = match self.route.state.downcast_ref::<S>() {
+            Some(state) => O::Source::from_ref(state),
+            // The compiler has checked that a route is used in an app with its state.
+            None => return Err(Problem::from(Refusal::Internal).into_response()),
+        };
+        let admitted = O::admit(&key, previous.as_parent(), &source, &self.check).await;
+        admitted.map_err(IntoResponse::into_response)
+    }
+}
+
+/// [`invoke`](crate::handler::invoke) for a handler that takes objects: `check` puts them in the place of
+/// their keys, before any other argument is extracted.
+pub fn invoke_with_objects<S, Via, K, A, R, O, C, Checked, F, Fut>(
+    call: &mut Call,
+    check: C,
+    handler: F,
+) -> BoxFuture
+where
+    S: Send + Sync + 'static,
+    K: Parameters,
+    A: Arguments<S, Via>,
+    R: Respond,
+    O: Send + 'static,
+    C: FnOnce(K, ObjectGate<S>) -> Checked + Send + 'static,
+    Checked: Future<Output = Result<(O, ObjectGate<S>), Response>> + Send,
+    F: FnOnce(O, A) -> Fut + Send + 'static,
+    Fut: Future<Output = R> + Send,
+{
+    #[cfg(feature = "testing")]
+    let probe = match super::samples::trial() {
+        Some(super::samples::Trial::Skipped(probe)) => return probe(call),
+        Some(super::samples::Trial::Sampled(probe)) => Some(probe),
+        None => None,
+    };
+    let keys = match K::parse(&call.values, call.request.uri().path()) {
+        Ok(keys) => keys,
+        Err(invalid) => {
+            let name = call.route.parameter(invalid.index);
+            return Box::pin(ready(invalid.into_problem(name.as_deref()).into_response()));
+        }
+    };
+    let gate = match ObjectGate::new(call) {
+        Ok(gate) => gate,
+        Err(refusal) => return Box::pin(ready(Problem::from(refusal).into_response())),
+    };
+    let mut call = call.take();
+    Box::pin(async move {
+        let objects = match check(keys, gate).await {
+            Ok((objects, _)) => objects,
+            Err(refused) => return refused,
+        };
+        #[cfg(feature = "testing")]
+        if let Some(probe) = probe {
+            return probe(&mut call).await;
+        }
+        A::call(&mut call, move |arguments| handler(objects, arguments)).await
+    })
+}

@@ -1,0 +1,250 @@
+//! Rights on objects: a handler takes the object that its path names, and gets it only if its caller may.
+//!
+//! The identifier never reaches the handler. So there is no check to forget, and none that could be
+//! about another object than the one that is used.
+//!
+//! ```
+//! use std::{collections::BTreeMap, sync::Arc};
+//! use policy_server::prelude::*;
+//!
+//! /// What the app stores; usually a pool of connections to a database.
+//! #[derive(Clone)]
+//! struct Orders(Arc<BTreeMap<u64, Order>>);
+//!
+//! #[derive(Clone, Object)]
+//! #[rule(View = owner | same(tenant))]
+//! #[rule(Edit = owner | same(tenant) & role("lead"))]
+//! struct Order {
+//!     #[object(key)]
+//!     id: u64,
+//!     #[object(owner)]
+//!     customer: String,
+//!     #[object(tenant)]
+//!     company: String,
+//!     note: String,
+//! }
+//!
+//! impl Load for Order {
+//!     type Source = Orders;
+//!
+//!     async fn load(id: &u64, _: &(), orders: &Orders) -> Result<Option<Self>, Problem> {
+//!         Ok(orders.0.get(id).cloned())
+//!     }
+//! }
+//!
+//! #[get("/orders/{id}")]
+//! #[auth(session)]
+//! async fn show(order: Allowed<Order>) -> String {
+//!     order.note.clone()
+//! }
+//!
+//! #[put("/orders/{id}")]
+//! #[auth(session)]
+//! async fn change(order: Allowed<Order, Edit>, note: String) -> String {
+//!     format!("{}: {note}", order.id)
+//! }
+//!
+//! # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+//! # runtime.block_on(async {
+//! let ada = Order { id: 7, customer: "ada".into(), company: "a".into(), note: "lamp".into() };
+//! let orders = Orders(Arc::new(BTreeMap::from([(7, ada)])));
+//! let app = App::new(orders).sessions(Sessions::memory()).routes(routes![show, change]);
+//! let client = app.test();
+//! let [ada, eve] = [client.log_in("ada").await, client.log_in("eve").await];
+//! assert_eq!(ada.get("/orders/7").send().await.text(), "lamp");
+//! // As if there were none.
+//! assert_eq!(eve.get("/orders/7").send().await.status(), 404);
+//! assert_eq!(eve.get("/orders/8").send().await.status(), 404);
+//! # });
+//! ```
+//!
+//! A route that may know its caller and takes a path parameter as it is does not compile, unless it says
+//! why no object is needed: [`object`](macro@crate::object).
+
+mod allowed;
+mod lookup;
+mod rule;
+#[cfg(feature = "testing")]
+pub(crate) mod samples;
+mod scope;
+
+use policy_core::object::{Condition, Field};
+
+pub use allowed::{Allowed, Locked};
+#[doc(hidden)]
+pub use allowed::{AsParent, ObjectArgument, ObjectGate, OfObject, invoke_with_objects};
+pub use lookup::Lookup;
+pub(crate) use rule::{KeyOrigin, ObjectDescription};
+#[doc(hidden)]
+pub use rule::{condition, is_text_of, names_differ};
+pub use scope::{Predicate, PredicateValue, Scope};
+
+use crate::{auth::principal::Principal, base::problem::Problem, handler::parameters::FromParam};
+
+/// An object of an app with its rules. `#[derive(Object)]` implements it: see
+/// [`Object`](macro@crate::Object).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}`: this is not an object with rules",
+    label = "this type has no rules",
+    note = "write `#[derive(Object)]` and `#[rule(View = ..)]` at `{Self}`"
+)]
+pub trait Object: Sized + Send + Sync + 'static {
+    /// The type of its key, as paths have it.
+    type Key: FromParam + Send + Sync + 'static;
+
+    /// The object under which it is loaded; `()` if there is none.
+    type Parent: Send + Sync + 'static;
+
+    /// Its name in manifests.
+    const NAME: &'static str;
+
+    /// The column of its key.
+    const KEY: &'static str;
+
+    /// The fields that its rules name.
+    const FIELDS: &'static [Field];
+
+    /// Its actions, with the text of their rules.
+    const RULES: &'static [(&'static str, &'static str)];
+
+    /// Whether a field is, or contains, the name of a user or a tenant.
+    fn names(&self, field: &str, name: &str) -> bool;
+
+    /// Whether a flag is set.
+    fn flag(&self, field: &str) -> bool;
+
+    /// Whether a function of the app permits an action.
+    fn decide(&self, function: &str, caller: &Principal) -> bool;
+
+    /// The version that `If-Match` is compared with, if it has one.
+    fn version(&self) -> Option<u64> {
+        None
+    }
+
+    /// An object with these values in the fields that its rules name, for tests; `None` if one of them
+    /// cannot have such a value.
+    fn sample(values: Sample<'_>) -> Option<Self>;
+}
+
+/// The values of an object for tests.
+#[derive(Clone, Copy)]
+pub struct Sample<'a> {
+    /// The user or tenant that a field names; a user has only this in a field for several.
+    pub name: &'a dyn Fn(&str) -> String,
+    /// The value of a flag.
+    pub flag: &'a dyn Fn(&str) -> bool,
+}
+
+impl std::fmt::Debug for Sample<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Sample")
+    }
+}
+
+/// Something that callers do with objects: a type, so that a misspelt action does not compile.
+///
+/// ```
+/// use policy_server::object::Action;
+///
+/// /// Closes an order.
+/// struct Close;
+///
+/// impl Action for Close {
+///     const NAME: &'static str = "close";
+/// }
+/// ```
+pub trait Action: Send + Sync + 'static {
+    /// Its name in manifests: small letters and underscores.
+    const NAME: &'static str;
+}
+
+macro_rules! actions {
+    ($($(#[$doc:meta])* $Name:ident $name:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub enum $Name {}
+
+        impl Action for $Name {
+            const NAME: &'static str = $name;
+        }
+    )*};
+}
+
+actions! {
+    /// Seeing an object, and that it exists. Each object has a rule for it: callers who may not view an
+    /// object get the same response as if there were none.
+    View "view";
+    /// Changing an object.
+    Edit "edit";
+    /// Deleting an object.
+    Delete "delete";
+}
+
+/// An object with a rule for an action. `#[rule(..)]` implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no rule for the action `{A}` (object.rule-missing)",
+    label = "no rule says which callers may do this",
+    note = "write `#[rule({A} = ..)]` at `{Self}`, such as `#[rule({A} = owner)]`"
+)]
+pub trait Permits<A: Action>: Object {
+    /// The condition.
+    fn condition() -> &'static Condition;
+}
+
+/// An object whose rule for an action consists of data, so that lists can be filtered by it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}`: a function decides about `{A}`, so no list can be filtered by its rule",
+    label = "the rule of this object has `with(..)`",
+    note = "write the rule without `with(..)`, or take each object by itself as `Allowed<{Self}, {A}>`"
+)]
+pub trait PermitsByData<A: Action>: Permits<A> {}
+
+/// An object that can be loaded by its key.
+///
+/// An object under a parent, `#[object(parent = Team)]`, gets the parent that was loaded before it, and
+/// must not load what belongs to another one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}`: nothing says how this object is loaded",
+    label = "this object cannot be loaded",
+    note = "implement `policy_server::Load` for `{Self}`"
+)]
+pub trait Load: Object {
+    /// The part of the app's state that it is loaded from.
+    type Source: Send + Sync + 'static;
+
+    /// Loads the object with this key; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// What the client is sent if it cannot be loaded, such as
+    /// [`Problem::internal`](crate::Problem::internal).
+    fn load(
+        key: &Self::Key,
+        parent: &Self::Parent,
+        source: &Self::Source,
+    ) -> impl Future<Output = Result<Option<Self>, Problem>> + Send;
+}
+
+/// An object that can be loaded together with a lock or in a transaction, so that it is changed as it was
+/// checked: see [`Locked`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}`: nothing says how this object is locked",
+    label = "this object cannot be loaded in a transaction",
+    note = "implement `policy_server::object::LoadLocked` for `{Self}`, or take `Allowed` in place of `Locked`"
+)]
+pub trait LoadLocked: Load {
+    /// The transaction, which is rolled back when it is dropped.
+    type Lock: Send + 'static;
+
+    /// Loads the object with this key, and keeps others from changing it until the lock is dropped; for
+    /// instance by `BEGIN IMMEDIATE` in SQLite, and by `SELECT .. FOR UPDATE` in PostgreSQL.
+    ///
+    /// # Errors
+    ///
+    /// As in [`Load::load`].
+    fn load_locked(
+        key: &Self::Key,
+        parent: &Self::Parent,
+        source: &Self::Source,
+    ) -> impl Future<Output = Result<Option<(Self, Self::Lock)>, Problem>> + Send;
+}

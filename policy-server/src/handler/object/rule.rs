@@ -1,0 +1,192 @@
+//! What a rule says about a caller and an object.
+
+use std::{
+    any::TypeId,
+    fmt::{self, Display, Write as _},
+};
+
+use policy_core::{
+    Refusal,
+    conditional::{Conditions, PreconditionVerdict, Validators},
+    object::{Atom, Condition},
+};
+
+use super::{Action, Object, Permits, View};
+use crate::{auth::principal::Principal, handler::response::ETag};
+
+/// A use of an object by a handler, as its types state it.
+#[derive(Clone, Debug)]
+pub(crate) struct ObjectDescription {
+    /// Its type, since names may be equal.
+    #[cfg_attr(not(feature = "manifest"), expect(dead_code, reason = "for manifests"))]
+    pub(crate) id: TypeId,
+    pub(crate) name: &'static str,
+    pub(crate) action: &'static str,
+    pub(crate) key: KeyOrigin,
+    pub(crate) rules: &'static [(&'static str, &'static str)],
+}
+
+/// Where the key of an object comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyOrigin {
+    Parameter(&'static str),
+    Handler,
+    List,
+}
+
+impl ObjectDescription {
+    pub(crate) fn of<T: Object, A: Action>(key: KeyOrigin) -> Self {
+        let (id, name, action) = (TypeId::of::<T>(), T::NAME, A::NAME);
+        Self { id, name, action, key, rules: T::RULES }
+    }
+}
+
+/// The condition of a rule, from the text that its macro has checked. A text that is none permits
+/// nobody.
+pub fn condition(text: &str) -> Condition {
+    text.parse().unwrap_or(Condition::Any(Vec::new()))
+}
+
+/// Whether a value is written as this text.
+pub fn is_text_of(value: &impl Display, text: &str) -> bool {
+    /// What is left of the text.
+    struct Rest<'a>(&'a str);
+
+    impl fmt::Write for Rest<'_> {
+        fn write_str(&mut self, part: &str) -> fmt::Result {
+            self.0 = self.0.strip_prefix(part).ok_or(fmt::Error)?;
+            Ok(())
+        }
+    }
+
+    let mut rest = Rest(text);
+    write!(rest, "{value}").is_ok() && rest.0.is_empty()
+}
+
+/// Whether the names of actions differ, and are such names.
+pub const fn names_differ(names: &[&str]) -> bool {
+    let mut rest = names;
+    while let [name, others @ ..] = rest {
+        let mut bytes = name.as_bytes();
+        if bytes.is_empty() {
+            return false;
+        }
+        while let [byte, tail @ ..] = bytes {
+            if !(byte.is_ascii_lowercase() || *byte == b'_') {
+                return false;
+            }
+            bytes = tail;
+        }
+        let mut following = others;
+        while let [other, tail @ ..] = following {
+            if is_same(name.as_bytes(), other.as_bytes()) {
+                return false;
+            }
+            following = tail;
+        }
+        rest = others;
+    }
+    true
+}
+
+const fn is_same(mut one: &[u8], mut other: &[u8]) -> bool {
+    while let ([a, one_rest @ ..], [b, other_rest @ ..]) = (one, other) {
+        if *a != *b {
+            return false;
+        }
+        (one, other) = (one_rest, other_rest);
+    }
+    one.is_empty() && other.is_empty()
+}
+
+/// Whether the caller may do this with the object.
+pub(super) fn permits<T: Permits<A>, A: Action>(caller: Option<&Principal>, object: &T) -> bool {
+    T::condition().holds(&mut |atom| holds(atom, caller, object))
+}
+
+fn holds<T: Object>(atom: &Atom, caller: Option<&Principal>, object: &T) -> bool {
+    match (atom, caller) {
+        (Atom::Anyone, _) => true,
+        (Atom::Flag(field), _) => object.flag(field),
+        (_, None) => false,
+        (Atom::Authenticated, Some(_)) => true,
+        (Atom::Owner(field) | Atom::Member(field), Some(caller)) => {
+            is_user(caller) && object.names(field, caller.subject())
+        }
+        (Atom::SameTenant(field), Some(caller)) => {
+            caller.tenant().is_some_and(|tenant| !tenant.is_empty() && object.names(field, tenant))
+        }
+        (Atom::Role(role), Some(caller)) => caller.has_role(role),
+        (Atom::Scope(scope), Some(caller)) => caller.has_scope(scope),
+        (Atom::With(function), Some(caller)) => object.decide(function, caller),
+        // A statement of a later release.
+        (_, Some(_)) => false,
+    }
+}
+
+/// Whether the caller has a name: no field of an object names a caller without one.
+pub(super) fn is_user(caller: &Principal) -> bool {
+    !caller.subject().is_empty()
+}
+
+/// What decides about an object that was loaded.
+#[derive(Debug)]
+pub(super) struct Check {
+    pub(super) caller: Option<Principal>,
+    /// The conditions of a request that changes something.
+    pub(super) conditions: Option<Box<Conditions>>,
+}
+
+impl Check {
+    /// Whether the handler gets the object. What the caller may not view is not there.
+    pub(super) fn admit<T, A>(&self, object: Option<&T>) -> Result<(), Refusal>
+    where
+        T: Permits<View> + Permits<A>,
+        A: Action,
+    {
+        let caller = self.caller.as_ref();
+        let is_visible = |object: &&T| permits::<T, View>(caller, object);
+        let object = object.filter(is_visible).ok_or(Refusal::ObjectNotFound)?;
+        if !permits::<T, A>(caller, object) {
+            return Err(Refusal::ObjectDenied);
+        }
+        let current = object.version().map(|version| Validators {
+            etag: Some(ETag::version(version).0),
+            last_modified: None,
+        });
+        match (&self.conditions, current) {
+            (Some(conditions), Some(current))
+                if conditions.evaluate(Some(&current)) == PreconditionVerdict::Failed =>
+            {
+                Err(Refusal::PreconditionFailed)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_its_whole_text() {
+        assert!(is_text_of(&17, "17") && is_text_of(&"ada", "ada"));
+        for text in ["1", "170", "017", "", "17 "] {
+            assert!(!is_text_of(&17, text), "{text}");
+        }
+    }
+
+    #[test]
+    fn actions_have_names_of_their_own() {
+        assert!(names_differ(&["view", "edit", "add_task"]));
+        for names in [&["view", "edit", "view"][..], &["View"], &[""], &["a.b"]] {
+            assert!(!names_differ(names), "{names:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_condition_permits_nobody() {
+        assert!(!condition("owner(").holds(&mut |_| true));
+    }
+}

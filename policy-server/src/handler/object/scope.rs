@@ -1,0 +1,254 @@
+//! Lists: all objects with which a caller may do something.
+
+use std::{fmt::Write as _, marker::PhantomData};
+
+use axum_core::extract::FromRequestParts;
+use http::request::Parts;
+use policy_core::object::{Atom, Condition, Field};
+
+use super::{
+    Action, Permits, PermitsByData, View,
+    lookup::caller,
+    rule::{KeyOrigin, ObjectDescription, is_user, permits},
+};
+use crate::{
+    auth::principal::Principal,
+    handler::{
+        describe::{Signature, Takes},
+        extract::ContextRejection,
+    },
+};
+
+/// The objects that the caller may view, and with which they may do `A`: a predicate for the query of a
+/// list, and a filter in memory. Both say the same.
+///
+/// ```
+/// # use policy_server::prelude::*;
+/// # #[derive(Object)]
+/// # #[rule(View = owner | same(tenant))]
+/// # struct Order { #[object(key)] id: u64, #[object(owner)] user: String, #[object(tenant)] team: String }
+/// #[get("/orders")]
+/// #[auth(session)]
+/// async fn list(orders: Scope<Order>) -> String {
+///     let predicate = orders.sql(1);
+///     format!("SELECT * FROM orders WHERE {} ORDER BY id", predicate.sql)
+/// }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let client = App::new(()).sessions(Sessions::memory()).routes(routes![list]).test();
+/// let eve = client.log_in("eve").await;
+/// // Eve has no tenant.
+/// let query = "SELECT * FROM orders WHERE (user = $1) ORDER BY id";
+/// assert_eq!(eve.get("/orders").send().await.text(), query);
+/// # });
+/// ```
+pub struct Scope<T, A = View> {
+    caller: Option<Principal>,
+    of: PhantomData<fn() -> (T, A)>,
+}
+
+/// A predicate of SQL for SQLite and PostgreSQL, with the values of its placeholders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Predicate {
+    /// The predicate, in parentheses.
+    pub sql: String,
+    /// The values, in the order of their placeholders.
+    pub values: Vec<PredicateValue>,
+}
+
+/// The value of a placeholder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PredicateValue {
+    /// For a column of text.
+    Text(String),
+    /// For a column of numbers.
+    Number(i64),
+}
+
+impl<T, A> std::fmt::Debug for Scope<T, A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scope").field("caller", &self.caller).finish_non_exhaustive()
+    }
+}
+
+impl<T, A> Scope<T, A>
+where
+    T: PermitsByData<View> + PermitsByData<A>,
+    A: Action,
+{
+    /// Whether the object is in the list.
+    pub fn contains(&self, object: &T) -> bool {
+        let caller = self.caller.as_ref();
+        permits::<T, View>(caller, object) && permits::<T, A>(caller, object)
+    }
+
+    /// The predicate, whose first placeholder has this number: `$1`, `$2` and so on.
+    pub fn sql(&self, first: usize) -> Predicate {
+        self.sql_of("", first)
+    }
+
+    /// The predicate for the columns of a table with this name or alias. Columns that an object states
+    /// by `column = ".."` are used as they are.
+    pub fn sql_of(&self, table: &str, first: usize) -> Predicate {
+        let conditions = [<T as Permits<View>>::condition(), <T as Permits<A>>::condition()]
+            .map(Condition::clone);
+        let mut writer = Writer {
+            caller: self.caller.as_ref(),
+            fields: T::FIELDS,
+            key: qualified(table, T::KEY),
+            table,
+            first,
+            predicate: Predicate { sql: "(".to_owned(), values: Vec::new() },
+        };
+        let is_same = conditions[0] == conditions[1];
+        let [view, action] = conditions;
+        let both = if is_same { view } else { Condition::All(vec![view, action]) };
+        match both.reduced(&mut |atom| writer.known(atom)) {
+            Ok(left) => writer.write(&left, false),
+            Err(true) => writer.predicate.sql += "1 = 1",
+            Err(false) => writer.predicate.sql += "1 = 0",
+        }
+        writer.predicate.sql.push(')');
+        writer.predicate
+    }
+}
+
+/// A column of a table.
+fn qualified(table: &str, column: &str) -> String {
+    let is_plain = column.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    match is_plain && !table.is_empty() {
+        true => format!("{table}.{column}"),
+        false => column.to_owned(),
+    }
+}
+
+struct Writer<'a> {
+    caller: Option<&'a Principal>,
+    fields: &'static [Field],
+    key: String,
+    table: &'a str,
+    first: usize,
+    predicate: Predicate,
+}
+
+impl Writer<'_> {
+    /// The value of a statement that is the same for all objects.
+    fn known(&self, atom: &Atom) -> Option<bool> {
+        let Some(caller) = self.caller else {
+            return match atom {
+                Atom::Anyone => Some(true),
+                Atom::Flag(_) => None,
+                _ => Some(false),
+            };
+        };
+        match atom {
+            Atom::Anyone | Atom::Authenticated => Some(true),
+            Atom::Role(role) => Some(caller.has_role(role)),
+            Atom::Scope(scope) => Some(caller.has_scope(scope)),
+            Atom::Flag(_) => None,
+            atom => self.value(atom).is_none().then_some(false),
+        }
+    }
+
+    /// The value that a statement compares the column of its field with; `None` if no object can have it.
+    fn value(&self, atom: &Atom) -> Option<(&'static Field, PredicateValue)> {
+        let caller = self.caller?;
+        let (field, name) = match atom {
+            Atom::Owner(field) | Atom::Member(field) if is_user(caller) => {
+                (field, caller.subject())
+            }
+            Atom::SameTenant(field) => (field, caller.tenant().filter(|name| !name.is_empty())?),
+            _ => return None,
+        };
+        let field = self.fields.iter().find(|known| known.name == field)?;
+        let value = match field.is_number {
+            // In memory a number is equal to its canonical text only.
+            true => name
+                .parse()
+                .ok()
+                .filter(|it: &i64| it.to_string() == name)
+                .map(PredicateValue::Number)?,
+            false => PredicateValue::Text(name.to_owned()),
+        };
+        Some((field, value))
+    }
+
+    /// Writes a condition. A comparison with NULL is neither true nor false, which matters only in a
+    /// negation: there it counts as false, as in memory.
+    fn write(&mut self, condition: &Condition, is_negated: bool) {
+        match condition {
+            Condition::Atom(atom) => self.atom(atom, is_negated),
+            Condition::Not(inner) => {
+                self.predicate.sql += "NOT (";
+                self.write(inner, !is_negated);
+                self.predicate.sql.push(')');
+            }
+            Condition::All(parts) => self.join(parts, " AND ", is_negated),
+            Condition::Any(parts) => self.join(parts, " OR ", is_negated),
+        }
+    }
+
+    fn join(&mut self, parts: &[Condition], between: &str, is_negated: bool) {
+        for (index, part) in parts.iter().enumerate() {
+            if index > 0 {
+                self.predicate.sql += between;
+            }
+            let is_group = matches!(part, Condition::Any(_) | Condition::All(_));
+            self.predicate.sql += if is_group { "(" } else { "" };
+            self.write(part, is_negated);
+            self.predicate.sql += if is_group { ")" } else { "" };
+        }
+    }
+
+    fn atom(&mut self, atom: &Atom, is_negated: bool) {
+        let text = match (atom, self.value(atom)) {
+            (Atom::Flag(name), _) => {
+                let field = self.fields.iter().find(|field| field.name == name);
+                field.map_or_else(|| "1 = 0".to_owned(), |it| qualified(self.table, it.column))
+            }
+            (_, Some((field, value))) => {
+                let place = self.first.saturating_add(self.predicate.values.len());
+                self.predicate.values.push(value);
+                match field.relation {
+                    Some(relation) => format!(
+                        "EXISTS (SELECT 1 FROM {} WHERE {} = {} AND {} = ${place})",
+                        relation.table, relation.object, self.key, relation.user
+                    ),
+                    None => format!("{} = ${place}", qualified(self.table, field.column)),
+                }
+            }
+            // Known statements are no part of what is left.
+            (_, None) => "1 = 0".to_owned(),
+        };
+        // Writing to a text does not fail.
+        let _ = match is_negated {
+            true => write!(self.predicate.sql, "COALESCE({text}, 1 = 0)"),
+            false => write!(self.predicate.sql, "{text}"),
+        };
+    }
+}
+
+impl<S, T, A> FromRequestParts<S> for Scope<T, A>
+where
+    S: Send + Sync,
+    T: PermitsByData<View> + PermitsByData<A>,
+    A: Action,
+{
+    type Rejection = ContextRejection;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ContextRejection> {
+        Ok(Self { caller: caller(parts, state).await?, of: PhantomData })
+    }
+}
+
+impl<T: PermitsByData<A>, A: Action> Takes for Scope<T, A> {
+    fn describe(signature: &mut Signature) {
+        signature.objects.push(ObjectDescription::of::<T, A>(KeyOrigin::List));
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl<T: PermitsByData<A>, A: Action> crate::handler::describe::TypedTakes for Scope<T, A> {
+    fn describe(_: &mut Signature) {}
+}
