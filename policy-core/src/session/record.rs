@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Handle;
 use crate::time::Timestamp;
 
-/// A user with roles and scopes, as a login or an authentication scheme states them.
+/// A user with a tenant, roles and scopes, as a login or an authentication scheme states them.
 ///
 /// ```
 /// use policy_core::session::Identity;
@@ -18,6 +18,8 @@ use crate::time::Timestamp;
 pub struct Identity {
     /// The user, by a name that is never reused for another user.
     pub subject: Box<str>,
+    /// The tenant to which the user belongs: the customer of the app, by a name that is never reused.
+    pub tenant: Option<Box<str>>,
     /// The roles of the user.
     pub roles: Box<[Box<str>]>,
     /// The scopes that are granted.
@@ -25,10 +27,42 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// A user without roles or scopes.
+    /// The maximum length of the name of a tenant in bytes.
+    pub const MAX_TENANT: usize = 200;
+
+    /// A user without a tenant, roles or scopes.
     #[expect(clippy::needless_pass_by_value, reason = "callers write `user.id`, whatever it is")]
     pub fn new(subject: impl ToString) -> Self {
-        Self { subject: subject.to_string().into(), roles: Box::default(), scopes: Box::default() }
+        Self {
+            subject: subject.to_string().into(),
+            tenant: None,
+            roles: Box::default(),
+            scopes: Box::default(),
+        }
+    }
+
+    /// Sets the tenant.
+    ///
+    /// It is a part of the rights: an identity that is stated without it belongs to no tenant. A name that is
+    /// empty, or longer than 200 bytes, is refused where the identity is used.
+    ///
+    /// ```
+    /// use policy_core::session::Identity;
+    ///
+    /// let ada = Identity::new("ada").tenant("acme").roles(["admin"]);
+    /// assert_eq!(ada.tenant.as_deref(), Some("acme"));
+    /// ```
+    #[expect(clippy::needless_pass_by_value, reason = "callers write `user.team`, whatever it is")]
+    #[must_use]
+    pub fn tenant(mut self, tenant: impl ToString) -> Self {
+        self.tenant = Some(tenant.to_string().into());
+        self
+    }
+
+    /// Whether this text can name a tenant: it is not empty, and has at most
+    /// [`MAX_TENANT`](Self::MAX_TENANT) bytes.
+    pub const fn is_tenant(name: &str) -> bool {
+        !name.is_empty() && name.len() <= Self::MAX_TENANT
     }
 
     /// Sets the roles.

@@ -100,6 +100,12 @@ impl<'p> Claims<'p> {
         self.roles().any(|held| held == role)
     }
 
+    /// The tenant of its user (`tenant`).
+    pub fn tenant(&self) -> Option<&'p str> {
+        // In a token with mapped claims, it may be anything.
+        Some(self.fields.tenant.slice(self.text)).filter(|tenant| !tenant.is_empty())
+    }
+
     /// The claims as JSON.
     pub fn payload(&self) -> &'p str {
         self.text.get(..usize::from(self.fields.json_end)).unwrap_or_default()

@@ -54,6 +54,8 @@ claims! {
     AuthTime "auth_time",
     /// The roles of its user (RFC 9068 2.2.3.1).
     Roles "roles",
+    /// The tenant of its user: private to this app (RFC 7519 4.3).
+    Tenant "tenant",
 }
 
 /// Why a token is refused.
@@ -296,7 +298,7 @@ impl fmt::Display for SignError {
         f.write_str(match self {
             Self::NoKey => "no key of the ring can sign now",
             Self::Claims => {
-                "issuer, audience and subject are not empty, the id has 1 to 64 bytes, and the expiry is after the issue"
+                "issuer, audience and subject are not empty, the id has 1 to 64 bytes, a tenant 1 to 200, and the expiry is after the issue"
             }
             Self::Reserved => "a custom claim has the name of a registered one",
             Self::Custom => "a custom claim is no JSON that would be read back",

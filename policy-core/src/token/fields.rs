@@ -7,7 +7,7 @@ use super::{
     issue::CUT_OFFS,
     json::{Malformed, Scanner, Span},
 };
-use crate::time::Timestamp;
+use crate::{session::Identity, time::Timestamp};
 
 /// The largest date: 2^53, up to which every integer is a JSON number everywhere.
 const MAX_DATE: u64 = 1 << 53;
@@ -29,6 +29,7 @@ pub(super) struct Fields {
     pub(super) scope: Span,
     pub(super) sid: Span,
     pub(super) roles: Span,
+    pub(super) tenant: Span,
     pub(super) iat: u64,
     pub(super) exp: u64,
     pub(super) nbf: u64,
@@ -70,6 +71,7 @@ impl Fields {
             b"sid" => Claim::Sid,
             b"auth_time" => Claim::AuthTime,
             b"roles" => Claim::Roles,
+            b"tenant" => Claim::Tenant,
             name if name == CUT_OFFS.as_bytes() => return self.number(scanner),
             _ => return scanner.skip(),
         };
@@ -104,6 +106,10 @@ impl Fields {
                 self.date(scanner, profile, claim, |fields| &mut fields.auth_time)?
             }
             Claim::Roles => self.roles(scanner)?,
+            Claim::Tenant => {
+                let tenant = spanned(scanner, tail, &mut self.tenant)?;
+                tenant.is_some_and(|name| (1..=Identity::MAX_TENANT).contains(&name.len()))
+            }
         };
         let is_mapped = profile.has_mapped_claims && MAPPED & bit(claim) != 0;
         if !is_right && !is_mapped {
@@ -246,7 +252,8 @@ const REQUIRED: u16 = (1 << 6) - 1;
 const DATED: u16 = bit(Claim::Iss) | bit(Claim::Iat) | bit(Claim::Exp);
 
 /// The claims that another issuer may keep under other names.
-const MAPPED: u16 = bit(Claim::Aud) | bit(Claim::Sub) | bit(Claim::Scope) | bit(Claim::Roles);
+const MAPPED: u16 =
+    bit(Claim::Aud) | bit(Claim::Sub) | bit(Claim::Scope) | bit(Claim::Roles) | bit(Claim::Tenant);
 
 const fn bit(claim: Claim) -> u16 {
     1 << claim as u16

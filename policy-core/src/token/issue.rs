@@ -7,7 +7,7 @@ use super::{
     Claim, KeyRing, SignError,
     json::{Malformed, Scanner},
 };
-use crate::time::Timestamp;
+use crate::{session::Identity, time::Timestamp};
 
 /// The member that states the newest cut-off that was known: private to this app (RFC 7519 4.3).
 pub(super) const CUT_OFFS: &str = "cut_offs";
@@ -36,6 +36,8 @@ pub struct NewClaims<'a> {
     pub authenticated: Option<Timestamp>,
     /// The roles of its user (`roles`).
     pub roles: &'a [&'a str],
+    /// The tenant of its user (`tenant`).
+    pub tenant: Option<&'a str>,
     /// The number of the newest cut-off that was known when the request that issues it began
     /// (`cut_offs`).
     pub cut_offs: Option<u64>,
@@ -63,6 +65,7 @@ impl<'a> NewClaims<'a> {
             session: None,
             authenticated: None,
             roles: &[],
+            tenant: None,
             cut_offs: None,
             custom: None,
         }
@@ -72,6 +75,7 @@ impl<'a> NewClaims<'a> {
         let is_sound = ![self.issuer, self.audience, self.subject].contains(&"")
             && self.session != Some("")
             && (1..=64).contains(&self.id.len())
+            && self.tenant.is_none_or(Identity::is_tenant)
             && self.issued.seconds() < self.expires.seconds();
         let is_registered = |name: &String| {
             name == CUT_OFFS || Claim::ALL.iter().any(|claim| claim.name() == name.as_str())
@@ -104,6 +108,8 @@ struct Members<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     roles: &'a [&'a str],
     #[serde(skip_serializing_if = "Option::is_none")]
+    tenant: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     cut_offs: Option<u64>,
     #[serde(flatten)]
     custom: Option<&'a Map<String, Value>>,
@@ -129,6 +135,7 @@ impl KeyRing {
             sid: claims.session,
             auth_time: claims.authenticated.map(Timestamp::seconds),
             roles: claims.roles,
+            tenant: claims.tenant,
             cut_offs: claims.cut_offs,
             custom: claims.custom,
         };

@@ -129,8 +129,8 @@ impl Profile {
         Self { has_fractional_dates: true, ..self }
     }
 
-    /// Leaves the audience, the subject, the scopes and the roles to the caller, since another
-    /// issuer may keep them in other claims. The caller has to check the audience. A token then
+    /// Leaves the audience, the subject, the scopes, the roles and the tenant to the caller, since
+    /// another issuer may keep them in other claims. The caller has to check the audience. A token then
     /// needs no `jti`; if it has one, the `jti` may have up to 255 bytes.
     #[cfg(feature = "asym")]
     #[must_use]

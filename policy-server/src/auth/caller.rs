@@ -84,6 +84,12 @@ impl Caller {
         self.0.has_role(role)
     }
 
+    /// The tenant to which the caller belongs. That of another issuer counts only if the app [reads
+    /// it](crate::tokens::Issuer::tenant_claim) from the tokens of that issuer.
+    pub fn tenant(&self) -> Option<&str> {
+        self.0.tenant()
+    }
+
     /// When the caller last logged in, as for [`Principal::authenticated_at`].
     pub fn authenticated_at(&self) -> Option<Timestamp> {
         self.0.authenticated_at()

@@ -2,7 +2,11 @@
 
 use std::{error::Error, fmt};
 
-use policy_core::{Refusal, problem::DeclaredProblem, session::DataError};
+use policy_core::{
+    Refusal,
+    problem::DeclaredProblem,
+    session::{DataError, Identity},
+};
 
 use crate::{
     base::{
@@ -57,6 +61,16 @@ impl CredentialError {
     /// What the handler gave cannot be used.
     pub(crate) fn invalid(reason: impl fmt::Display) -> Self {
         Self::Invalid(reason.to_string().into())
+    }
+
+    /// Refuses an identity whose tenant has no name: it would be that of every object without a tenant.
+    pub(crate) fn check(identity: &Identity) -> Result<(), Self> {
+        match identity.tenant.as_deref() {
+            Some(tenant) if !Identity::is_tenant(tenant) => Err(Self::invalid(
+                "the name of a tenant has 1 to 200 bytes; leave out the tenant of a user who has none",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// The failure of the store of the sessions, which is logged.

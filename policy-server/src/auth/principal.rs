@@ -147,6 +147,14 @@ impl Principal {
         }
     }
 
+    /// The tenant to which the user belongs, as the login, the token or the scheme stated it.
+    pub fn tenant(&self) -> Option<&str> {
+        match &self.0 {
+            Kind::Token(token) => token.tenant(),
+            _ => self.identity()?.tenant.as_deref(),
+        }
+    }
+
     /// When the user last logged in. `None` for a scheme that checks its credential on every
     /// request, and for a token without `auth_time`.
     pub fn authenticated_at(&self) -> Option<Timestamp> {

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue, Method, Uri, request::Parts};
 use policy_core::session::Identity;
 
 use crate::{
-    auth::sent_credentials::SentCredentials,
+    auth::{CredentialError, sent_credentials::SentCredentials},
     base::{
         body::{BodyRejection, collect},
         sent_target::SentTarget,
@@ -74,7 +74,8 @@ pub trait Scheme: Send + Sync + 'static {
         None
     }
 
-    /// Authenticates a request; `None` if it has no credential of this scheme.
+    /// Authenticates a request; `None` if it has no credential of this scheme. An identity with an
+    /// invalid [tenant](Identity::tenant()) is refused with 503, and the log says why.
     fn authenticate(
         &self,
         request: &mut SchemeRequest<'_>,
@@ -176,7 +177,10 @@ impl SharedScheme {
         parts: &Parts,
         body: &mut Body,
     ) -> Result<Option<Identity>, AuthError> {
-        self.scheme.authenticate(SchemeRequest { parts, body }).await
+        let identity = self.scheme.authenticate(SchemeRequest { parts, body }).await?;
+        let checked = identity.as_ref().map_or(Ok(()), CredentialError::check);
+        checked.map_err(|error| AuthError::Unavailable(StoreError::new(error)))?;
+        Ok(identity)
     }
 }
 

@@ -170,7 +170,7 @@ pub struct RevokeUser<'a> {
     pub user: &'a str,
     /// The session that is kept.
     pub keep: Option<SessionKey>,
-    /// The same user with the roles and scopes that all sessions get, in place of their end.
+    /// The same user with the tenant, roles and scopes that all sessions get, in place of their end.
     pub rights: Option<&'a Identity>,
     /// The current time.
     pub now: Timestamp,
@@ -188,7 +188,7 @@ impl<'a> RevokeUser<'a> {
         self
     }
 
-    /// Gives all sessions the roles and scopes of this identity, in place of ending them.
+    /// Gives all sessions the tenant, roles and scopes of this identity, in place of ending them.
     pub fn rights(mut self, identity: &'a Identity) -> Self {
         self.rights = Some(identity);
         self

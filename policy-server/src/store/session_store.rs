@@ -99,7 +99,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// epoch and, atomically, that of `keep`, whose version is unchanged. A `keep` that a rotation
     /// replaced, within its grace period, stands for its successor; one of another user is ignored.
     ///
-    /// With `rights`, no session ends: all get these roles and scopes, the new epoch and the next
+    /// With `rights`, no session ends: all get this tenant, roles and scopes, the new epoch and the next
     /// version, so that no request writes the rights again that it read before.
     fn revoke_user<'a>(&'a self, request: RevokeUser<'a>) -> StoreFuture<'a, CutOff>;
 

@@ -99,6 +99,11 @@ pub(crate) fn members(old: &[String], new: &[String]) -> FactChange {
     sets(&set(old), &set(new))
 }
 
+/// A value that grants something, if there is one.
+pub(crate) fn granting(old: &Option<String>, new: &Option<String>) -> FactChange {
+    members(old.as_slice(), new.as_slice())
+}
+
 /// A set of requirements: fewer members admit more.
 pub(crate) fn requirements(old: &[String], new: &[String]) -> FactChange {
     reversed(members(old, new))

@@ -57,6 +57,8 @@ facts! {
         max_len: Option<u64> => order::more,
         /// The claims that name audience, subject, roles and scopes.
         claims: Vec<String> => order::unordered_list,
+        /// The claim that names the tenants of its users; none leaves them without one.
+        tenant_claim: Option<String> => order::granting,
         /// The claims that a token has to have, each with its value.
         required: Vec<String> => order::requirements,
         /// The roles that it may grant, each with its name in the app.

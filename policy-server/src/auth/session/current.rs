@@ -153,12 +153,13 @@ impl Session {
         self.elevate_as(identity)
     }
 
-    /// Like [`elevate`](Self::elevate), with new roles or scopes, such as those of an administrator
-    /// after a second factor.
+    /// Like [`elevate`](Self::elevate), with a new tenant, roles or scopes, such as those of an
+    /// administrator after a second factor. They replace all that the user had.
     ///
     /// # Errors
     ///
-    /// No user, or another user, is logged in, or [`CredentialError::Navigation`].
+    /// No user, or another user, is logged in, [`CredentialError::Navigation`], or 500 for an invalid
+    /// tenant.
     pub fn elevate_as(&self, identity: impl Into<Identity>) -> Result<(), CredentialError> {
         let (before, identity) =
             (self.identity().ok_or(CredentialError::Anonymous)?, identity.into());
@@ -166,6 +167,7 @@ impl Session {
             return Err(CredentialError::OtherUser);
         }
         self.grants.clone()?;
+        CredentialError::check(&identity)?;
         self.request.grant(PrivilegeChange::Elevate { identity });
         Ok(())
     }

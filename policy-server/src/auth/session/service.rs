@@ -305,7 +305,7 @@ impl SessionService {
         cut.map(|cut| self.made(cut))
     }
 
-    /// Gives all sessions of a user these roles and scopes. Streams end, since the rights of their
+    /// Gives all sessions of a user this tenant, roles and scopes. Streams end, since the rights of their
     /// callers cannot be checked again.
     pub(crate) async fn change_rights(&self, identity: &Identity) -> Result<CutOff, StoreError> {
         let user = &*identity.subject;

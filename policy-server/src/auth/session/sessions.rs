@@ -44,7 +44,7 @@ impl Sessions {
         Self { login, ..self }
     }
 
-    /// Logs a user in, named by text, a number, or an [`Identity`] with roles and scopes. The
+    /// Logs a user in, named by text, a number, or an [`Identity`] with tenant, roles and scopes. The
     /// session always gets a new id, and its lifetime starts again. Its values are kept, unless
     /// another user was logged in.
     ///
@@ -56,7 +56,7 @@ impl Sessions {
     ///
     /// # Errors
     ///
-    /// The store failed, or [`CredentialError::Navigation`].
+    /// The store failed, [`CredentialError::Navigation`], or 500 for an invalid tenant.
     pub async fn login(&self, identity: impl Into<Identity>) -> Result<(), CredentialError> {
         self.log_in(identity.into(), false).await
     }
@@ -75,6 +75,7 @@ impl Sessions {
 
     async fn log_in(&self, identity: Identity, is_remembered: bool) -> Result<(), CredentialError> {
         self.login.clone()?;
+        CredentialError::check(&identity)?;
         self.request.load().await?;
         self.request.grant(PrivilegeChange::Login { identity, is_remembered });
         Ok(())
@@ -183,20 +184,21 @@ impl Sessions {
         self.end(Ending::Everyone).await
     }
 
-    /// Gives all sessions of a user the roles and scopes of this identity immediately, and ends
-    /// their access and refresh tokens, tickets and open streams. Returns how many sessions there
+    /// Gives all sessions of a user the tenant, roles and scopes of this identity immediately, and
+    /// ends their access and refresh tokens, tickets and open streams. Returns how many sessions there
     /// were.
     ///
     /// The identity is written out, such as `Identity::new("ada").roles(["admin"])`, and not just a
-    /// name: one without roles and scopes takes all of them away. All other rights are gone with the
+    /// name: one without tenant, roles and scopes takes all of them away. All other rights are gone with the
     /// next request of the user. Logins, elevations and issues of
     /// tokens in flight are refused as by [`revoke_user`](Self::revoke_user), since they may have
     /// read the old rights.
     ///
     /// # Errors
     ///
-    /// The store failed; then it is tried once more after the handler.
+    /// The store failed; then it is tried once more after the handler. 500 for an invalid tenant.
     pub async fn set_rights(&self, identity: Identity) -> Result<u64, CredentialError> {
+        CredentialError::check(&identity)?;
         self.end(Ending::Rights(identity)).await
     }
 

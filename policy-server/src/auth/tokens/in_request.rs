@@ -108,7 +108,7 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// 500 for an identity without a subject, or with an invalid scope (RFC 6749 3.3). 409
+    /// 500 for an identity without a subject, with an invalid tenant or scope (RFC 6749 3.3). 409
     /// (`session.ended`) if the user was cut off after the request began.
     ///
     /// ```

@@ -64,13 +64,23 @@ impl Verified {
         }
     }
 
+    pub(crate) fn tenant(&self) -> Option<&str> {
+        match &self.foreign {
+            None => self.claims().tenant(),
+            Some(identity) => identity.tenant.as_deref(),
+        }
+    }
+
     /// The user, with all rights.
     pub(crate) fn identity(&self) -> Identity {
         if let Some(identity) = &self.foreign {
             return Identity::clone(identity);
         }
         let claims = self.claims();
-        Identity::new(claims.subject()).scopes(claims.scopes()).roles(claims.roles())
+        let mut identity =
+            Identity::new(claims.subject()).scopes(claims.scopes()).roles(claims.roles());
+        identity.tenant = claims.tenant().map(Into::into);
+        identity
     }
 
     /// A name in the token, in the form that revocations use.

@@ -170,6 +170,10 @@ async fn rights<S: SessionStore>(store: &S) {
     rule(loaded(store, &bob, NOW).await == of_bob, "a change of rights applies only to its user");
     let late = login(store, 5, "ada", began).await;
     rule(late == SessionCreated::CutOff, "a login that may have read the old rights is `CutOff`");
+    let moved = Identity::new("ada").tenant("globex");
+    answer(store.revoke_user(RevokeUser::new("ada", NOW).rights(&moved))).await;
+    let found = loaded(store, &key(1), NOW).await.and_then(|record| record.identity);
+    rule(found == Some(moved), "`revoke_user` with rights sets the tenant");
 }
 
 /// Whatever comes first, nothing that began before lives after.

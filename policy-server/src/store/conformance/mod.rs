@@ -190,11 +190,15 @@ fn handle(number: u32) -> Handle {
     Handle(u128::from(number).to_le_bytes())
 }
 
+fn identity(user: &str) -> Identity {
+    Identity::new(user).tenant("acme").roles(["reader"]).scopes(["orders:read"])
+}
+
 /// A session created at the suite's time: idle after 900 s, expired after 3600 s.
 fn record(number: u32, user: Option<&str>) -> Record {
     Record {
         handle: handle(number),
-        identity: user.map(|user| Identity::new(user).roles(["reader"]).scopes(["orders:read"])),
+        identity: user.map(identity),
         // The store must overwrite these values.
         epoch: 77,
         version: 99,

@@ -64,6 +64,10 @@ enum Fault {
     LeasesNeverEnd,
     LeasesEndAtOnce,
     UnknownNumberGrants,
+    TenantIsDropped,
+    TenantOfTicketIsDropped,
+    TenantStays,
+    TenantNeverChanges,
 }
 
 /// The memory store with one fault.
@@ -136,6 +140,10 @@ impl SessionStore for Broken {
             Some("eve") if self.has(Fault::CutOffMissesNewUsers) => request.began(None),
             _ => request,
         };
+        if self.has(Fault::TenantIsDropped) {
+            let record = without_tenant(record);
+            return self.store.create(CreateSession { record, ..request });
+        }
         self.records.lock().unwrap().insert(key, record.clone());
         let user = record.user().map(str::to_owned);
         if let (Fault::LimitIsNotAtomic, Some(limit), Some(user)) = (self.fault, limit, user) {
@@ -280,6 +288,14 @@ impl SessionStore for Broken {
                     Ok(CutOff::new(ended, 0, 0))
                 }
                 Fault::RevocationMisses if keep.is_none() => Ok(CutOff::new(0, 0, 0)),
+                Fault::TenantStays | Fault::TenantNeverChanges if let Some(rights) = rights => {
+                    // As stores do that do not clear a field, or do not write it at all.
+                    let is_kept = rights.tenant.is_none() || self.has(Fault::TenantNeverChanges);
+                    let tenant = if is_kept { Some("acme".into()) } else { rights.tenant.clone() };
+                    let mut rights = rights.clone();
+                    rights.tenant = tenant;
+                    self.store.revoke_user(request.rights(&rights)).await
+                }
                 _ => self.store.revoke_user(request).await,
             }
         })
@@ -324,6 +340,9 @@ impl TokenStore for Broken {
         }
         if self.has(Fault::FamilyOutlivesSession) {
             request.family.session = None;
+        }
+        if self.has(Fault::TenantIsDropped) {
+            request.family.identity.tenant = None;
         }
         if self.has(Fault::FamiliesAreUnbounded) && request.family.id[0] >= 60 {
             return self.rest.create_family(request);
@@ -410,7 +429,10 @@ impl TokenStore for Broken {
         TokenStore::news(&self.store)
     }
 
-    fn put_ticket(&self, hash: TokenHash, ticket: Ticket) -> StoreFuture<'_, ()> {
+    fn put_ticket(&self, hash: TokenHash, mut ticket: Ticket) -> StoreFuture<'_, ()> {
+        if self.has(Fault::TenantOfTicketIsDropped) {
+            ticket.identity.tenant = None;
+        }
         self.tickets.lock().unwrap().insert(hash, ticket.clone());
         self.store.put_ticket(hash, ticket)
     }
@@ -519,6 +541,8 @@ fn each_fault_of_a_store_of_sessions_is_found() {
             "a request does not write back the rights that it read before the change",
         ),
         (Fault::UnknownNumberGrants, "a number that the store has not issued grants nothing"),
+        (Fault::TenantIsDropped, "a session loads as it was created"),
+        (Fault::TenantStays, "`revoke_user` with rights sets them on all sessions"),
     ] {
         let failure = verdict(sessions(|| Broken::new(fault))).unwrap_err();
         assert!(failure.contains(rule), "{fault:?}: {failure}");
@@ -545,6 +569,8 @@ fn each_fault_of_a_store_of_tokens_is_found() {
         (Fault::RevocationIsNotTold, "news report a revocation"),
         (Fault::SequenceSkips, "`revocations` returns the revocations after a position"),
         (Fault::UnknownNumberGrants, "a position that the store has not issued begins no family"),
+        (Fault::TenantIsDropped, "the family is returned"),
+        (Fault::TenantOfTicketIsDropped, "a ticket is taken as it was put"),
     ] {
         let failure = verdict(tokens(|| Broken::new(fault))).unwrap_err();
         assert!(failure.contains(rule), "{fault:?}: {failure}");

@@ -2,10 +2,8 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use policy_core::session::Identity;
-
 use super::{
-    Call, NOW, RACERS, ROUNDS, TokenStore, answer, at, at_once, handle, rule,
+    Call, NOW, RACERS, ROUNDS, TokenStore, answer, at, at_once, handle, identity, rule,
     tokens::{hash, opened},
 };
 use crate::store::{Revocation, RevocationBatch, Ticket};
@@ -21,7 +19,7 @@ pub(super) async fn run<S: TokenStore>(make: &impl Fn() -> S) {
 
 fn ticket() -> Ticket {
     Ticket {
-        identity: Identity::new("ada").scopes(["orders:read"]),
+        identity: identity("ada"),
         authenticated: Some(NOW),
         session: Some(handle(1)),
         token: Some(("jti".into(), at(300))),

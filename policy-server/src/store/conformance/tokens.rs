@@ -2,9 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use policy_core::{session::Identity, time::Timestamp};
+use policy_core::time::Timestamp;
 
-use super::{Call, NOW, RACERS, ROUNDS, TokenStore, answer, at, at_once, key, rule};
+use super::{Call, NOW, RACERS, ROUNDS, TokenStore, answer, at, at_once, identity, key, rule};
 use crate::store::{CreateFamily, Family, Refresh, Refreshed, Revocation, TokenHash};
 
 /// How long a used token still yields its successor.
@@ -39,7 +39,7 @@ pub(super) fn hash(number: u32) -> TokenHash {
 pub(super) fn family(number: u8, user: &str) -> Family {
     Family {
         id: [number; 16],
-        identity: Identity::new(user).roles(["reader"]).scopes(["orders:read"]),
+        identity: identity(user),
         authenticated: NOW,
         expires: at(1000),
         session: None,

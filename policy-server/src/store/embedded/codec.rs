@@ -1,7 +1,7 @@
 //! The encoding of rows: a byte for the version of the layout, then the fields in order.
 //!
 //! Numbers are LEB128; texts and lists are prefixed with their length. A row of an unknown version,
-//! or with a wrong length, decodes to `None`.
+//! with a wrong length, or in another layout than its contents are written in decodes to `None`.
 
 use std::time::Duration;
 
@@ -12,8 +12,11 @@ use policy_core::{
 
 use crate::store::{Family, Revocation, Ticket, TokenHash};
 
-/// The layout that this version writes.
+/// The layout of rows without a tenant, which all releases read.
 const VERSION: u8 = 1;
+
+/// The layout of rows with an identity that has a tenant: it follows the scopes.
+const WITH_TENANT: u8 = 2;
 
 /// A type that is stored as a row.
 pub trait Row: Sized {
@@ -23,23 +26,36 @@ pub trait Row: Sized {
     /// Reads the fields.
     fn read(from: &mut Reader<'_>) -> Option<Self>;
 
+    /// The user in it.
+    fn identity(&self) -> Option<&Identity> {
+        None
+    }
+
+    /// The version of its layout.
+    fn version(&self) -> u8 {
+        let tenant = self.identity().and_then(|identity| identity.tenant.as_ref());
+        if tenant.is_some() { WITH_TENANT } else { VERSION }
+    }
+
     /// Encodes the whole row.
     fn encode(&self) -> Vec<u8> {
         let mut writer = Writer(Vec::with_capacity(256));
-        writer.byte(VERSION);
+        writer.byte(self.version());
         self.write(&mut writer);
         writer.0
     }
 
     /// Decodes a whole row.
     fn decode(row: &[u8]) -> Option<Self> {
-        let mut reader = Reader(row);
-        if reader.byte()? != VERSION {
-            return None;
-        }
-        let value = Self::read(&mut reader)?;
-        reader.0.is_empty().then_some(value)
+        decode_by(row, Self::read)
     }
+}
+
+fn decode_by<T: Row>(row: &[u8], read: impl FnOnce(&mut Reader<'_>) -> Option<T>) -> Option<T> {
+    let (version, rest) = row.split_first()?;
+    let mut reader = Reader { rest, version: *version };
+    let value = read(&mut reader)?;
+    (value.version() == *version && reader.rest.is_empty()).then_some(value)
 }
 
 /// The new key of a session whose key was replaced.
@@ -104,23 +120,29 @@ impl Writer {
         self.text(&identity.subject);
         self.list(&identity.roles);
         self.list(&identity.scopes);
+        if let Some(tenant) = &identity.tenant {
+            self.text(tenant);
+        }
     }
 }
 
 /// The unread part of a row.
 #[derive(Debug)]
-pub struct Reader<'a>(&'a [u8]);
+pub struct Reader<'a> {
+    rest: &'a [u8],
+    version: u8,
+}
 
 impl<'a> Reader<'a> {
     fn byte(&mut self) -> Option<u8> {
-        let (byte, rest) = self.0.split_first()?;
-        self.0 = rest;
+        let (byte, rest) = self.rest.split_first()?;
+        self.rest = rest;
         Some(*byte)
     }
 
     fn bytes(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (bytes, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
+        let (bytes, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest;
         Some(bytes)
     }
 
@@ -173,7 +195,11 @@ impl<'a> Reader<'a> {
     }
 
     fn identity(&mut self) -> Option<Identity> {
-        Some(Identity::new(self.text()?).roles(self.list()?).scopes(self.list()?))
+        let mut identity = Identity::new(self.text()?).roles(self.list()?).scopes(self.list()?);
+        if self.version == WITH_TENANT {
+            identity.tenant = Some(self.text()?);
+        }
+        Some(identity)
     }
 }
 
@@ -201,17 +227,19 @@ impl Row for Record {
         record.data = from.data()?.into();
         Some(record)
     }
+
+    fn identity(&self) -> Option<&Identity> {
+        self.identity.as_ref()
+    }
 }
 
 /// A session without its values, which may be long and are not copied.
 pub(super) fn decode_head(row: &[u8]) -> Option<Record> {
-    let mut reader = Reader(row);
-    if reader.byte()? != VERSION {
-        return None;
-    }
-    let record = read_head(&mut reader)?;
-    reader.data()?;
-    reader.0.is_empty().then_some(record)
+    decode_by(row, |from| {
+        let record = read_head(from)?;
+        from.data()?;
+        Some(record)
+    })
 }
 
 fn read_head(from: &mut Reader<'_>) -> Option<Record> {
@@ -257,6 +285,10 @@ impl Row for Family {
         let mut family = Self::new(from.array()?, from.identity()?, from.time()?, from.time()?);
         family.session = from.option(|from| from.array().map(Handle))?;
         Some(family)
+    }
+
+    fn identity(&self) -> Option<&Identity> {
+        Some(&self.identity)
     }
 }
 
@@ -348,6 +380,10 @@ impl Row for Ticket {
         ticket.session = session;
         ticket.token = token;
         Some(ticket)
+    }
+
+    fn identity(&self) -> Option<&Identity> {
+        Some(&self.identity)
     }
 }
 

@@ -333,7 +333,7 @@ impl Ending {
             Self::Session(_) | Self::Family(_) | Self::Everyone => 0,
             Self::OfHandle { user, .. } | Self::Sessions { user, .. } => user.len(),
             Self::Rights(rights) => {
-                let words = rights.roles.iter().chain(&rights.scopes);
+                let words = rights.roles.iter().chain(&rights.scopes).chain(&rights.tenant);
                 rights.subject.len() + words.map(|word| word.len()).sum::<usize>()
             }
             Self::Revoked(Revocation::Token { id, .. }) => id.len(),

@@ -18,6 +18,7 @@ const STEPS: &[&str] = &[
     include_str!("refresh.sql"),
     include_str!("history.sql"),
     include_str!("endings.sql"),
+    include_str!("tenants.sql"),
 ];
 
 /// How long the migration may take, including the wait for another instance that runs it.

@@ -76,7 +76,10 @@ impl<'a> Columns<'a> {
     }
 
     fn identity(&self, user: &str) -> Result<Identity, StoreError> {
-        Ok(Identity::new(user).roles(self.list("roles")?).scopes(self.list("scopes")?))
+        let mut identity =
+            Identity::new(user).roles(self.list("roles")?).scopes(self.list("scopes")?);
+        identity.tenant = self.get::<Option<&str>>("tenant")?.map(Into::into);
+        Ok(identity)
     }
 
     pub(super) fn record(&self) -> Result<Record, StoreError> {

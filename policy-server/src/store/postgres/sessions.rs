@@ -42,10 +42,10 @@ const LOAD: &str = "SELECT h.is_known, s.* FROM (
 
 /// A new row. Other parameters follow it.
 const ROW: &str = "ROW($1, $2, $3, $4, $5, 0, 1, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-    NULL, NULL)::policy.sessions";
+    NULL, NULL, $16)::policy.sessions";
 
 /// The cut-off that a request knows.
-const BEGAN: &str = "policy.known('cut_off', $18, $19, $20, $21)";
+const BEGAN: &str = "policy.known('cut_off', $19, $20, $21, $22)";
 
 const UPDATE: &str = "SELECT * FROM policy.update_session($1, $2, $3, $4)";
 const TOUCH: &str = "SELECT policy.touch_session($1, $2, $3)";
@@ -61,7 +61,7 @@ const LIVES: &str = "SELECT EXISTS (SELECT FROM policy.sessions s, policy.meta m
     WHERE user_id = $1 AND handle = $2 AND moved_to IS NULL AND idle_deadline > $3
         AND absolute_deadline > $3 AND epoch >= m.everyone)";
 
-const REVOKE_USER: &str = "SELECT * FROM policy.revoke_user($1, $2, $3, $4, $5, $6, $7)";
+const REVOKE_USER: &str = "SELECT * FROM policy.revoke_user($1, $2, $3, $4, $5, $6, $7, $8)";
 const REVOKE_EVERYONE: &str = "SELECT * FROM policy.revoke_everyone($1, $2)";
 
 /// Counts the sessions that a cut-off of everyone ended, after it was committed, so that no lock is held
@@ -169,14 +169,23 @@ impl SessionStore for PostgresStore {
         StoreFuture::new(async move {
             let RevokeUser { user, keep, rights, now } = request;
             let keep = keep.as_ref().map(|key| &key.0[..]);
-            let (roles, scopes) = (
+            let (roles, scopes, tenant) = (
                 rights.map(|rights| texts(&rights.roles)),
                 rights.map(|rights| texts(&rights.scopes)),
+                rights.and_then(|rights| rights.tenant.as_deref()),
             );
             let numbers = &self.0.cut_offs;
             let known = numbers.newest();
-            let parameters: [&(dyn ToSql + Sync); 7] =
-                [&user, &keep, &roles, &scopes, &time(now), &number(known.number), &known.mark];
+            let parameters: [&(dyn ToSql + Sync); 8] = [
+                &user,
+                &keep,
+                &roles,
+                &scopes,
+                &tenant,
+                &time(now),
+                &number(known.number),
+                &known.mark,
+            ];
             let row = self.row(REVOKE_USER, &parameters).await?;
             let row = Columns(&row);
             let cut_off = row.marked_number("number")?;
@@ -312,7 +321,7 @@ impl PostgresStore {
     async fn create_session(&self, request: CreateSession) -> Result<SessionCreated, StoreError> {
         let CreateSession { key, record, limit, began, now } = request;
         let statement =
-            format!("SELECT * FROM policy.create_session({ROW}, $16, $17, {BEGAN}, $22)");
+            format!("SELECT * FROM policy.create_session({ROW}, $17, $18, {BEGAN}, $23)");
         let row = NewRow::new(&key, &record);
         let (most, denies) = bound(limit);
         let (began, mark) = self.began(began);
@@ -335,7 +344,7 @@ impl PostgresStore {
     async fn rotate_session(&self, request: RotateSession) -> Result<Cas, StoreError> {
         let RotateSession { old, new, expected, record, grace, limit, began, now } = request;
         let statement = format!(
-            "SELECT * FROM policy.rotate_session($22, $23, {ROW}, $24, $16, $17, {BEGAN}, $25)"
+            "SELECT * FROM policy.rotate_session($23, $24, {ROW}, $25, $17, $18, {BEGAN}, $26)"
         );
         let row = NewRow::new(&new, &record);
         let (most, denies) = bound(limit);
@@ -388,6 +397,7 @@ struct NewRow<'a> {
     is_remembered: bool,
     binding: &'a [u8],
     data: &'a [u8],
+    tenant: Option<&'a str>,
 }
 
 impl<'a> NewRow<'a> {
@@ -409,6 +419,7 @@ impl<'a> NewRow<'a> {
             is_remembered: record.is_remembered,
             binding: &record.binding,
             data: &record.data,
+            tenant: identity.and_then(|identity| identity.tenant.as_deref()),
         }
     }
 
@@ -430,6 +441,7 @@ impl<'a> NewRow<'a> {
             &self.is_remembered,
             &self.binding,
             &self.data,
+            &self.tenant,
         ]
     }
 }

@@ -18,7 +18,7 @@ const SECRET: &str = "UPDATE policy.meta SET token_secret = coalesce(token_secre
     RETURNING token_secret";
 
 const CREATE_FAMILY: &str = "SELECT policy.create_family(
-    ROW($1, $2, $3, $4, $5, $6, $7, 0, false)::policy.families, $8,
+    ROW($1, $2, $3, $4, $5, $6, $7, 0, false, $14)::policy.families, $8,
     policy.known('revocation', $9, $11, $12, $13), $10)";
 
 const REFRESH: &str = "SELECT outcome, steps, (family).*
@@ -30,7 +30,7 @@ const REVOKE: &str = "SELECT * FROM policy.revoke($1, $2, $3, $4, $5, $6)";
 const REVOCATIONS: &str = "SELECT * FROM policy.revocations_after($1, $2, $3)";
 
 const PUT_TICKET: &str = "INSERT INTO policy.tickets
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
 const TAKE_TICKET: &str = "DELETE FROM policy.tickets WHERE hash = $1 RETURNING *";
 const PURGE: &str = "SELECT policy.purge_tokens($1, $2)";
 
@@ -50,7 +50,7 @@ impl TokenStore for PostgresStore {
             let CreateFamily { family, token, began } = request;
             let session = family.session.as_ref().map(|session| &session.0[..]);
             let (began, known) = (self.0.revocations.with_mark(began), self.0.revocations.newest());
-            let parameters: [&(dyn ToSql + Sync); 13] = [
+            let parameters: [&(dyn ToSql + Sync); 14] = [
                 &&family.id[..],
                 &&*family.identity.subject,
                 &texts(&family.identity.roles),
@@ -64,6 +64,7 @@ impl TokenStore for PostgresStore {
                 &began.mark,
                 &number(known.number),
                 &known.mark,
+                &family.identity.tenant.as_deref(),
             ];
             Columns(&self.row(CREATE_FAMILY, &parameters).await?).get("create_family")
         })
@@ -160,7 +161,7 @@ impl TokenStore for PostgresStore {
                 Some((token, expires)) => (Some(&**token), Some(time(*expires))),
                 None => (None, None),
             };
-            let parameters: [&(dyn ToSql + Sync); 10] = [
+            let parameters: [&(dyn ToSql + Sync); 11] = [
                 &&hash.0[..],
                 &&*ticket.identity.subject,
                 &texts(&ticket.identity.roles),
@@ -171,6 +172,7 @@ impl TokenStore for PostgresStore {
                 &token_expires,
                 &number(ticket.cut_offs),
                 &time(ticket.expires),
+                &ticket.identity.tenant.as_deref(),
             ];
             self.rows(PUT_TICKET, &parameters).await.map(drop)
         })

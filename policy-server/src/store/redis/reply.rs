@@ -158,11 +158,16 @@ impl Items {
         }
     }
 
-    /// A user with their roles and scopes, if there is a user.
+    /// A user with their roles, scopes and tenant, if there is a user.
     pub(super) fn identity(&mut self) -> Result<Option<Identity>, StoreError> {
         let user = self.optional()?.map(as_text).transpose()?;
         let (roles, scopes) = (self.list()?, self.list()?);
-        Ok(user.map(|user| Identity::new(user).roles(roles).scopes(scopes)))
+        let tenant = self.optional()?.map(as_text).transpose()?;
+        Ok(user.map(|user| {
+            let mut identity = Identity::new(user).roles(roles).scopes(scopes);
+            identity.tenant = tenant.map(Into::into);
+            identity
+        }))
     }
 
     pub(super) fn summary(&mut self) -> Result<Summary, StoreError> {

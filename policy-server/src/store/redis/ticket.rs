@@ -13,6 +13,8 @@ struct Stored<'a> {
     user: Cow<'a, str>,
     roles: Cow<'a, [Box<str>]>,
     scopes: Cow<'a, [Box<str>]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tenant: Option<Cow<'a, str>>,
     authenticated: Option<u64>,
     session: Option<[u8; 16]>,
     token: Option<(Cow<'a, str>, u64)>,
@@ -26,6 +28,7 @@ pub(super) fn write(ticket: &Ticket) -> Result<Vec<u8>, StoreError> {
         user: Cow::Borrowed(&identity.subject),
         roles: Cow::Borrowed(&identity.roles),
         scopes: Cow::Borrowed(&identity.scopes),
+        tenant: identity.tenant.as_deref().map(Cow::Borrowed),
         authenticated: authenticated.map(time),
         session: session.map(|session| session.0),
         token: token.as_ref().map(|(id, expires)| (Cow::Borrowed(&**id), time(*expires))),
@@ -37,8 +40,10 @@ pub(super) fn write(ticket: &Ticket) -> Result<Vec<u8>, StoreError> {
 
 pub(super) fn read(value: &[u8]) -> Result<Ticket, StoreError> {
     let stored: Stored<'_> = serde_json::from_slice(value).map_err(StoreError::new)?;
-    let Stored { user, roles, scopes, authenticated, session, token, cut_offs, expires } = stored;
-    let identity = Identity::new(user).roles(roles.into_owned()).scopes(scopes.into_owned());
+    let Stored { user, roles, scopes, tenant, authenticated, session, token, cut_offs, expires } =
+        stored;
+    let mut identity = Identity::new(user).roles(roles.into_owned()).scopes(scopes.into_owned());
+    identity.tenant = tenant.map(|tenant| tenant.into_owned().into());
     let mut ticket = Ticket::new(identity, time_of(expires));
     ticket.authenticated = authenticated.map(time_of);
     ticket.session = session.map(Handle);

@@ -20,7 +20,7 @@
 -- A family; nil if there is none.
 local function find(id)
     local row = redis.call('HMGET', P .. 'f:' .. id, 'user', 'roles', 'scopes', 'authenticated',
-        'expires', 'session', 'refreshes', 'position', 'is_ended')
+        'expires', 'session', 'refreshes', 'position', 'is_ended', 'tenant')
     if not row[1] then return nil end
     return {
         id = id,
@@ -29,7 +29,7 @@ local function find(id)
         session = row[6],
         refreshes = tonumber(row[7]),
         is_ended = row[9] or tonumber(row[8]) < counter('family_cut'),
-        reply = { id, row[1], row[2], row[3], row[4], row[5], row[6] },
+        reply = { id, row[1], row[2], row[3], row[10], row[4], row[5], row[6] },
     }
 end
 
@@ -82,8 +82,8 @@ function calls.secret(fresh)
 end
 
 -- The subject of a session is written as in a revocation.
-function calls.create_family(id, user, roles, scopes, authenticated, expires, session, subject, hash,
-                             began, mark, most, known, known_mark)
+function calls.create_family(id, user, roles, scopes, tenant, authenticated, expires, session, subject,
+                             hash, began, mark, most, known, known_mark)
     local revoked = math.max(position_of('user', user), position_of('everyone', ''))
     if session ~= '' then revoked = math.max(revoked, position_of('session', subject)) end
     if tonumber(began) < revoked
@@ -100,6 +100,7 @@ function calls.create_family(id, user, roles, scopes, authenticated, expires, se
         'authenticated', authenticated, 'expires', expires, 'refreshes', 0,
         'position', text(counter('revocation')))
     if session ~= '' then redis.call('HSET', P .. 'f:' .. id, 'session', session) end
+    if tenant ~= '' then redis.call('HSET', P .. 'f:' .. id, 'tenant', tenant) end
     redis.call('ZADD', P .. 'fu:' .. user, authenticated, id)
     redis.call('ZADD', P .. 'families', expires, id)
     insert_token(hash, id)

@@ -37,7 +37,8 @@ impl TokenStore for RedisStore {
                 .arg(&family.id[..])
                 .arg(&*family.identity.subject)
                 .arg(list(&family.identity.roles))
-                .arg(list(&family.identity.scopes))
+                .arg(list(&family.identity.scopes));
+            let call = optional(call, family.identity.tenant.as_deref())
                 .arg(time(family.authenticated))
                 .arg(time(family.expires));
             let call = optional(call, family.session.as_ref().map(|session| &session.0[..]));

@@ -253,6 +253,21 @@ impl Issuer {
         self
     }
 
+    /// The claim with the tenant of the user, a text; by default the users of an issuer have no tenant, whatever
+    /// its tokens contain. The issuer can then name every tenant of this app. A user without the claim has
+    /// none, and a token is refused in which it is no text, empty, or longer than 200 bytes.
+    ///
+    /// ```
+    /// use policy_server::tokens::Issuer;
+    ///
+    /// let entra = Issuer::new("https://id.example").tenant_claim(["tid"]);
+    /// ```
+    #[must_use]
+    pub fn tenant_claim<T: Into<Box<str>>>(mut self, claim: impl IntoIterator<Item = T>) -> Self {
+        self.mapping.tenant = Some(path(claim));
+        self
+    }
+
     /// The claim with the name of the user, by default `["sub"]`. The name must never change, nor
     /// belong to another user later, which e-mail addresses do not guarantee.
     #[must_use]

@@ -17,6 +17,8 @@ pub(super) struct ClaimMapping {
     pub(super) subject: ClaimPath,
     pub(super) roles: ClaimPath,
     pub(super) scopes: ClaimPath,
+    /// `None` leaves users without a tenant.
+    pub(super) tenant: Option<ClaimPath>,
     /// Claims that have to have these values.
     pub(super) required: Vec<(ClaimPath, Value)>,
     pub(super) role_ceiling: Ceiling,
@@ -32,13 +34,14 @@ pub(super) struct Ceiling {
 }
 
 impl Default for ClaimMapping {
-    /// The claims of RFC 9068. Nothing is granted.
+    /// The claims of RFC 9068. Nothing is granted, and no tenant is named.
     fn default() -> Self {
         Self {
             audience: path(["aud"]),
             subject: path(["sub"]),
             roles: path(["roles"]),
             scopes: path(["scope"]),
+            tenant: None,
             required: Vec::new(),
             role_ceiling: Ceiling::default(),
             scope_ceiling: Ceiling::default(),
@@ -75,6 +78,7 @@ impl ClaimMapping {
         };
         facts.roles = rights(&self.role_ceiling);
         facts.scopes = rights(&self.scope_ceiling);
+        facts.tenant_claim = self.tenant.as_ref().map(|path| path.join("."));
         facts.trusted_in_full = self.role_ceiling.is_unlimited || self.scope_ceiling.is_unlimited;
     }
 
@@ -107,9 +111,16 @@ impl ClaimMapping {
             Some(Value::String(list)) => list.split(' ').collect(),
             Some(value) => texts(value).ok_or(TokenError::ClaimType(Claim::Scope))?,
         };
+        let tenant = match self.tenant.as_ref().and_then(at) {
+            None => None,
+            Some(Value::String(name)) if Identity::is_tenant(name) => Some(name.as_str().into()),
+            Some(_) => return Err(TokenError::ClaimType(Claim::Tenant)),
+        };
         let roles = self.role_ceiling.granted(roles).filter(|role| !role.is_empty());
         let scopes = self.scope_ceiling.granted(scopes).filter(|scope| is_scope(scope));
-        Ok(Identity::new(subject).roles(roles).scopes(scopes))
+        let mut identity = Identity::new(subject).roles(roles).scopes(scopes);
+        identity.tenant = tenant;
+        Ok(identity)
     }
 }
 

@@ -70,6 +70,7 @@ impl TokenService {
         // If the clock was set back, the time of a session can be ahead of `issued`.
         claims.authenticated = grant.authenticated.map(|at| at.min(issued));
         claims.roles = &roles;
+        claims.tenant = identity.tenant.as_deref();
         claims.cut_offs = grant.cut_offs;
         claims.custom = grant.custom;
         let now = self.clock.now();

@@ -117,6 +117,7 @@ impl SessionStore for RedisStore {
             let call = optional(call, keep.as_ref().map(|key| &key.0[..]));
             let call = optional(call, rights.map(|rights| list(&rights.roles)));
             let call = optional(call, rights.map(|rights| list(&rights.scopes)));
+            let call = optional(call, rights.and_then(|rights| rights.tenant.as_deref()));
             self.cut_off(call.arg(time(now))).await
         })
     }
@@ -287,6 +288,7 @@ fn new_row(call: Call, key: &SessionKey, record: &Record) -> Call {
     let call = optional(call, identity.map(|identity| format!("={}", identity.subject)));
     let call = optional(call, identity.map(|identity| list(&identity.roles)));
     let call = optional(call, identity.map(|identity| list(&identity.scopes)));
+    let call = optional(call, identity.and_then(|identity| identity.tenant.as_deref()));
     let call = optional(call.arg(time(record.created)), record.authenticated.map(time));
     call.arg(time(record.rotated))
         .arg(time(record.last_seen))

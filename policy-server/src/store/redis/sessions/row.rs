@@ -109,6 +109,7 @@ struct Fields<'a> {
     user: Option<&'a [u8]>,
     roles: Option<&'a [u8]>,
     scopes: Option<&'a [u8]>,
+    tenant: Option<&'a [u8]>,
     epoch: Option<&'a [u8]>,
     version: Option<&'a [u8]>,
     created: Option<&'a [u8]>,
@@ -139,6 +140,7 @@ impl<'a> Fields<'a> {
                 b"user" => &mut fields.user,
                 b"roles" => &mut fields.roles,
                 b"scopes" => &mut fields.scopes,
+                b"tenant" => &mut fields.tenant,
                 b"epoch" => &mut fields.epoch,
                 b"version" => &mut fields.version,
                 b"created" => &mut fields.created,
@@ -181,11 +183,14 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// A user, if there is one, with their roles and scopes.
+    /// A user, if there is one, with their tenant, roles and scopes.
     fn identity(&self) -> Result<Option<Identity>, StoreError> {
         let Some(user) = self.user else { return Ok(None) };
         let user = str::from_utf8(user).map_err(StoreError::new)?;
-        Ok(Some(Identity::new(user).roles(list(self.roles)?).scopes(list(self.scopes)?)))
+        let tenant = self.tenant.map(str::from_utf8).transpose().map_err(StoreError::new)?;
+        let mut identity = Identity::new(user).roles(list(self.roles)?).scopes(list(self.scopes)?);
+        identity.tenant = tenant.map(Into::into);
+        Ok(Some(identity))
     }
 }
 

@@ -153,8 +153,9 @@ local function trim(own, sessions, bytes)
 end
 
 -- The arguments of a new row: a table of its fields, and the rest.
-local function new_row(key, handle, user, roles, scopes, created, authenticated, rotated, last_seen,
-                       idle_deadline, absolute_deadline, idle, is_remembered, binding, data, ...)
+local function new_row(key, handle, user, roles, scopes, tenant, created, authenticated, rotated,
+                       last_seen, idle_deadline, absolute_deadline, idle, is_remembered, binding, data,
+                       ...)
     local row = {
         'handle', handle, 'created', created, 'rotated', rotated, 'last_seen', last_seen,
         'idle_deadline', idle_deadline, 'absolute_deadline', absolute_deadline, 'idle', idle,
@@ -179,6 +180,7 @@ local function new_row(key, handle, user, roles, scopes, created, authenticated,
         also('user', one.user)
         also('roles', roles)
         also('scopes', scopes)
+        if tenant ~= '' then also('tenant', tenant) end
     end
     if authenticated ~= '' then also('authenticated', authenticated) end
     return one, also, ...
@@ -374,7 +376,7 @@ end
 
 -- Without `roles`, ends the sessions of a user. A number from before an era says nothing about the cut-offs before
 -- that era.
-function calls.revoke_user(user, keep, roles, scopes, now, known, known_mark, mark)
+function calls.revoke_user(user, keep, roles, scopes, tenant, now, known, known_mark, mark)
     now = tonumber(now)
     begin_era('cut_off', known, known_mark, mark)
     local before, sessions = math.max(epoch_of(user), counter('cut_off_era')), 0
@@ -393,6 +395,11 @@ function calls.revoke_user(user, keep, roles, scopes, now, known, known_mark, ma
             -- So that no request that read the old rights writes them again.
             redis.call('HSET', row, 'epoch', text(number), 'roles', roles, 'scopes', scopes,
                 'version', text(one.version + 1))
+            if tenant ~= '' then
+                redis.call('HSET', row, 'tenant', tenant)
+            else
+                redis.call('HDEL', row, 'tenant')
+            end
             sessions = sessions + 1
         end
     end
