@@ -8,7 +8,8 @@ use crate::{
 impl Manifest {
     /// The canonical JSON text, in UTF-8 with a line end at its end. A fact of the app and a facet of a
     /// route are one line each, so that a change of one is a change of one line. A CORS policy or limits
-    /// that several routes share are written once, with a name, as security headers are.
+    /// that several routes share are written once, with a name, as security headers are. Rules of objects
+    /// are one line each.
     ///
     /// Equal policies have equal bytes: lists are in a fixed order, default values and entries that
     /// another one covers are left out, and fields are in the order in which they are documented.
@@ -28,6 +29,11 @@ impl Manifest {
             if !sets.is_empty() {
                 text += &section(field, &sets);
             }
+        }
+        let rules: Vec<_> =
+            manifest.objects.iter().map(|(name, text)| line(name, &json(text))).collect();
+        if !rules.is_empty() {
+            text += &section("objects", &rules);
         }
         text += "  \"routes\": [";
         for (index, route) in manifest.routes.iter().enumerate() {

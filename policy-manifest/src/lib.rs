@@ -91,6 +91,10 @@ pub struct Manifest {
     /// The security headers of the routes, each set once, by the beginning of its digest.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, Headers>,
+    /// The rules of the objects that routes check: the text of a
+    /// [`Condition`](policy_core::object::Condition) by object and action, such as `Order.edit`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub objects: BTreeMap<String, String>,
     /// All routes, in the order of their paths.
     pub routes: Vec<ManifestRoute>,
 }
@@ -102,6 +106,7 @@ impl Manifest {
             format: FORMAT,
             app: AppFacts::default(),
             headers: BTreeMap::new(),
+            objects: BTreeMap::new(),
             routes: Vec::new(),
         }
     }
@@ -304,6 +309,75 @@ mod tests {
         let error =
             Manifest::parse(&text.replace("\"app\": {}", sessions)).unwrap_err().to_string();
         assert!(error.contains("`app.sessions.same_site` is missing"), "{error}");
+    }
+
+    /// An app with one route, which checks that its caller may edit an order.
+    fn with_rules(rules: &[(&str, &str)]) -> Manifest {
+        let mut manifest = Manifest::new();
+        let mut route = ManifestRoute::handler("/orders/{id}", ["PUT"], Auth::Public);
+        let key = ObjectKey::Parameter("id".to_owned());
+        let edit = ObjectUse { object: "Order".to_owned(), action: "edit".to_owned(), key };
+        route.object = Some(RouteObjects { none: None, uses: vec![edit] });
+        manifest.routes.push(route);
+        let rules = rules.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+        manifest.objects = rules.collect();
+        manifest
+    }
+
+    #[test]
+    fn rules_of_objects_are_canonical_and_only_those_that_are_used() {
+        let manifest = with_rules(&[
+            ("Order.view", "same(team)|owner(user)"),
+            ("Order.edit", "( role(\"lead\") & owner(user) )"),
+            ("Order.delete", "owner(user)"),
+            ("Board.view", "anyone"),
+        ]);
+        let text = manifest.to_json();
+        let section = "  \"objects\": {\n    \
+             \"Order.edit\": \"owner(user) & role(\\\"lead\\\")\",\n    \
+             \"Order.view\": \"owner(user) | same(team)\"\n  },\n  \"routes\": [";
+        assert!(text.contains(section), "{text}");
+        assert_eq!(Manifest::parse(&text).unwrap().to_json(), text);
+        let file = text.replace("owner(user) | same(team)", "same(team)|(owner(user))");
+        assert_ne!(file, text);
+        assert_eq!(Manifest::parse(&file).unwrap().to_json(), text);
+    }
+
+    #[test]
+    fn rejects_rules_of_objects_that_are_none() {
+        let view = ("Order.view", "anyone");
+        let many = "owner(user) | ".repeat(24) + "draft";
+        let long = format!("{}.edit", "O".repeat(300));
+        for (rules, words) in [
+            (&[view][..], "the route `/orders/{id}` has the object rule `Order.edit`, which"),
+            (&[("Order.edit", "anyone")], "has the object rule `Order.view`, which"),
+            (&[view, ("Order.edit", "owner(user) |")], "the object rule `Order.edit`: "),
+            (&[view, ("Order.edit", &many)], "the object rule `Order.edit`: "),
+            (&[view, ("Order", "anyone")], "name it after an object and an action"),
+            (&[view, (".edit", "anyone")], "name it after an object and an action"),
+            (&[view, ("Order edit.x", "anyone")], "name it after an object and an action"),
+            (&[view, ("/orders.json", "anyone")], "name it after an object and an action"),
+            (&[view, (&long, "anyone")], "name it after an object and an action"),
+        ] {
+            // The text of a manifest as others may write it, with rules that no route uses.
+            let rules: BTreeMap<_, _> = rules.iter().copied().collect();
+            let rules = format!("\"objects\": {}, \"routes\"", facets::json(&rules));
+            let text = with_rules(&[]).to_json().replace("\"routes\"", &rules);
+            let error = Manifest::parse(&text).unwrap_err().to_string();
+            assert!(error.contains(words) && error.len() < 500, "{error}");
+        }
+        let text = with_rules(&[("Order.view", "anyone"), ("Order.edit", "anyone")]).to_json();
+        let rules = |count: usize| {
+            let rules: String = (0..count).map(|it| format!("\"O.a{it}\": \"anyone\",")).collect();
+            text.replacen("\"Order.edit\"", &format!("{rules}\"Order.edit\""), 1)
+        };
+        assert!(Manifest::parse(&rules(1_022)).is_ok());
+        let error = Manifest::parse(&rules(1_023)).unwrap_err().to_string();
+        assert!(error.contains("at most 1,024 rules"), "{error}");
+        let uses = "{\"object\":\"Order\",\"action\":\"edit\",\"key\":\"list\"},".repeat(64);
+        let error = Manifest::parse(&text.replace("\"uses\":[", &format!("\"uses\":[{uses}")));
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("checks over 64 objects"), "{error}");
     }
 
     #[test]

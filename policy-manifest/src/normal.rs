@@ -2,6 +2,8 @@
 
 use std::{cmp::Ordering, collections::BTreeSet};
 
+use policy_core::object::Condition;
+
 use crate::{
     Manifest,
     facets::{self, ManifestRoute, reduce, sort},
@@ -39,6 +41,14 @@ impl Manifest {
         let used: BTreeSet<&String> = routes.iter().filter_map(|it| it.headers.as_ref()).collect();
         self.headers.retain(|name, _| used.contains(name));
         self.routes = routes;
+        let used: BTreeSet<String> = self.needed_rules().map(|(rule, _)| rule).collect();
+        self.objects.retain(|name, _| used.contains(name));
+        for text in self.objects.values_mut() {
+            // A text that is no condition stays, for the reader to refuse.
+            if let Ok(condition) = text.parse::<Condition>() {
+                *text = condition.to_string();
+            }
+        }
         self
     }
 }

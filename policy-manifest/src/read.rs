@@ -6,7 +6,10 @@ use std::{
     fmt,
 };
 
-use policy_core::origin::{HostPattern, OriginPattern};
+use policy_core::{
+    object::{Condition, ConditionError},
+    origin::{HostPattern, OriginPattern},
+};
 use serde::{Deserialize, de};
 
 use crate::{
@@ -30,10 +33,17 @@ pub enum ReadError {
     SetMissing {
         /// The path of the route.
         path: String,
-        /// The field: `cors`, `limits` or `headers`.
+        /// The field: `cors`, `limits`, `headers`, or `object rule` for an entry of `objects`.
         field: &'static str,
         /// The name of the set.
         name: String,
+    },
+    /// A rule of an object has no name of an object and an action, or no condition.
+    ObjectRule {
+        /// The name of the rule.
+        name: String,
+        /// What is wrong, and what to write.
+        words: String,
     },
     /// The patterns of a list that have a `*` inside a label have too many pairs of a prefix and a
     /// suffix below one host, over 65,536: comparing them would take too long.
@@ -83,11 +93,9 @@ impl fmt::Display for ReadError {
                 "the origins of `{path}` with a `*` inside a label have over {MOST_LABEL_PAIRS} pairs of \
                  what is before and behind it: end them alike, as in `https://*-acme.example.com`"
             ),
-            Self::TooLarge { path, bound } => {
-                // An error is no place for a path without end.
-                let shown: String = path.chars().take(SHOWN_PATH).collect();
-                let dots = if shown.len() < path.len() { ".." } else { "" };
-                write!(f, "the route `{shown}{dots}` {bound}")
+            Self::TooLarge { path, bound } => write!(f, "the route `{}` {bound}", short(path)),
+            Self::ObjectRule { name, words } => {
+                write!(f, "the object rule `{}`: {words}", short(name))
             }
             Self::Fact { place, expected } => {
                 write!(f, "`{place}` is missing or not a possible value: write {expected}")
@@ -100,6 +108,13 @@ impl fmt::Display for ReadError {
             ),
         }
     }
+}
+
+/// The beginning of a text: an error is no place for one without end.
+fn short(text: &str) -> String {
+    let shown: String = text.chars().take(SHOWN).collect();
+    let dots = if shown.len() < text.len() { ".." } else { "" };
+    shown + dots
 }
 
 impl Error for ReadError {
@@ -124,8 +139,17 @@ const MOST_METHODS: usize = 256;
 /// The maximum number of bytes of all CORS policies: each route gets a copy of the set that it names.
 const MOST_BYTES_OF_SETS: usize = 128 << 20;
 
-/// The number of characters of a path in an error.
-const SHOWN_PATH: usize = 80;
+/// The maximum number of rules of objects: each is compared with that of another release.
+const MOST_RULES: usize = 1_024;
+
+/// The maximum number of bytes of the name of a rule.
+const LONGEST_RULE_NAME: usize = 256;
+
+/// The maximum number of objects that a route checks.
+const MOST_OBJECTS: usize = 64;
+
+/// The number of characters of a text from a manifest in an error.
+const SHOWN: usize = 80;
 
 /// Whether the routes are within the bounds.
 fn check_size(routes: &[WrittenRoute], sets: &Sets) -> Result<(), ReadError> {
@@ -142,6 +166,8 @@ fn check_size(routes: &[WrittenRoute], sets: &Sets) -> Result<(), ReadError> {
             "has a path of over 4,096 bytes"
         } else if *of_path > MOST_METHODS {
             "has over 256 methods: leave the methods out if it serves all"
+        } else if route.objects() > MOST_OBJECTS {
+            "checks over 64 objects"
         } else if bytes > MOST_BYTES_OF_SETS {
             "and those before it have CORS policies of over 128 MiB in all: use a run-time list for \
              long lists of origins"
@@ -151,6 +177,31 @@ fn check_size(routes: &[WrittenRoute], sets: &Sets) -> Result<(), ReadError> {
         return Err(ReadError::TooLarge { path: path.to_owned(), bound });
     }
     Ok(())
+}
+
+/// Whether the rules of objects are within the bounds, and each has a name and a condition.
+fn check_rules(rules: &BTreeMap<String, String>) -> Result<(), ReadError> {
+    if rules.len() > MOST_RULES {
+        return Err(ReadError::Fact { place: "objects", expected: "at most 1,024 rules" });
+    }
+    for (name, text) in rules {
+        let wrong = |words: String| ReadError::ObjectRule { name: name.clone(), words };
+        if !is_rule_name(name) {
+            let help = "name it after an object and an action, as in `Order.edit`";
+            return Err(wrong(help.to_owned()));
+        }
+        let read: Result<Condition, ConditionError> = text.parse();
+        read.map_err(|error| wrong(format!("{}: {}", error.rule.message(), error.help)))?;
+    }
+    Ok(())
+}
+
+/// Whether it names an object and an action. A name is no path, since acceptances name routes by theirs.
+fn is_rule_name(name: &str) -> bool {
+    let is_sign = |sign: char| sign.is_whitespace() || sign.is_control() || "/,".contains(sign);
+    let parts = name.rsplit_once('.').filter(|_| name.len() <= LONGEST_RULE_NAME);
+    parts.is_some_and(|(object, action)| !(object.is_empty() || action.is_empty()))
+        && !name.contains(is_sign)
 }
 
 fn has_too_many_pairs(cors: &RouteCors) -> bool {
@@ -178,6 +229,8 @@ struct File {
     limits: BTreeMap<String, RouteLimits>,
     #[serde(default)]
     headers: BTreeMap<String, Headers>,
+    #[serde(default)]
+    objects: BTreeMap<String, String>,
     accepted: Option<Vec<Acceptance>>,
     suppressed: Option<Vec<Suppression>>,
     routes: Vec<WrittenRoute>,
@@ -269,7 +322,7 @@ impl File {
 
     /// The manifest in its normal form.
     fn manifest(self) -> Result<Manifest, ReadError> {
-        let Self { format, app, cors, limits, headers, routes, .. } = self;
+        let Self { format, app, cors, limits, headers, objects, routes, .. } = self;
         let sets = Sets { cors, limits, headers };
         check_size(&routes, &sets)?;
         let routes = routes.into_iter().map(|route| route.resolve(&sets));
@@ -279,7 +332,18 @@ impl File {
         if let Some(route) = routes.iter().find(is_too_many) {
             return Err(ReadError::LabelPairs { path: route.path.clone() });
         }
+        check_rules(&objects)?;
         let headers = sets.headers.into_values().map(|set| (set.name(), set)).collect();
-        Ok(Manifest { format, app, headers, routes }.normal())
+        let manifest = Manifest { format, app, headers, objects, routes };
+        if let Some((name, path)) =
+            manifest.needed_rules().find(|(name, _)| !manifest.objects.contains_key(name))
+        {
+            return Err(ReadError::SetMissing {
+                path: path.to_owned(),
+                field: "object rule",
+                name,
+            });
+        }
+        Ok(manifest.normal())
     }
 }

@@ -76,6 +76,13 @@ fn the_schema_and_the_reader_refuse_alike() {
         lock["suppressed"] = json!([line]);
         lock
     };
+    let rules = |rules: Value| {
+        let key = json!({ "parameter": "id" });
+        let uses = json!([{ "object": "Order", "action": "edit", "key": key }]);
+        let mut manifest = route(json!({ "object": { "uses": uses } }));
+        manifest["objects"] = rules;
+        manifest
+    };
     for (value, is_valid) in [
         (suppressed(json!({ "lint": "lint.own-origin", "who": "ada", "why": "launch" })), true),
         (suppressed(json!({ "lint": "lint.own-origin", "who": "ada" })), false),
@@ -96,6 +103,15 @@ fn the_schema_and_the_reader_refuse_alike() {
         (route(json!({ "cache": { "max_age": 5 } })), true),
         (route(json!({ "cache": { "max-age": 5 } })), false),
         (route(json!({ "limits": { "rate": { "count": 1 } } })), false),
+        (route(json!({ "object": { "none": "every board is public" } })), true),
+        (route(json!({ "object": { "uses": [{ "object": "Order", "action": "edit" }] } })), false),
+        (route(json!({ "object": { "any": true } })), false),
+        (rules(json!({ "Order.edit": "owner(user)", "Order.view": "anyone" })), true),
+        (rules(json!({ "Order": "owner(user)" })), false),
+        (rules(json!({ "Order.": "owner(user)" })), false),
+        (rules(json!({ "/orders.edit": "owner(user)" })), false),
+        (rules(json!({ "Order.edit": "" })), false),
+        (rules(json!({ "Order.edit": 1 })), false),
         (route(json!({ "kind": "cellar" })), false),
         (json!({ "format": 1, "routes": [] }), false),
     ] {

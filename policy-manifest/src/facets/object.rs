@@ -3,8 +3,11 @@
 use policy_core::object::ObjectExemption;
 use serde::{Deserialize, Serialize};
 
-use super::{FacetEntry, FromPolicy, is_default};
+use super::{FacetEntry, FromPolicy, ManifestRoute, is_default};
 use crate::Manifest;
+
+/// The action whose rule decides whether a caller learns that an object exists.
+pub(crate) const VIEW: &str = "view";
 
 /// The objects that a route checks, or why it checks none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -43,6 +46,44 @@ pub enum ObjectKey {
     List,
 }
 
+impl ObjectUse {
+    /// The name of the rule of its action, such as `Order.edit`.
+    ///
+    /// ```
+    /// use policy_manifest::{ObjectKey, ObjectUse};
+    ///
+    /// let edit = ObjectUse {
+    ///     object: "Order".to_owned(),
+    ///     action: "edit".to_owned(),
+    ///     key: ObjectKey::Parameter("id".to_owned()),
+    /// };
+    /// assert_eq!(edit.rule(), "Order.edit");
+    /// ```
+    pub fn rule(&self) -> String {
+        format!("{}.{}", self.object, self.action)
+    }
+
+    /// The names of the rules that have to hold, in the order in which they are checked: a caller who may
+    /// not view an object may do nothing with it.
+    pub(crate) fn rules(&self) -> impl Iterator<Item = String> {
+        let rule = self.rule();
+        let view = format!("{}.{VIEW}", self.object);
+        let own = (rule != view).then_some(rule);
+        [view].into_iter().chain(own)
+    }
+}
+
+impl Manifest {
+    /// The names of the rules of objects that its routes need, each with the path of the route.
+    pub(crate) fn needed_rules(&self) -> impl Iterator<Item = (String, &str)> {
+        let routes = self.routes.iter().filter_map(|route| Some((route, route.object.as_ref()?)));
+        routes.flat_map(|(route, objects)| {
+            let rules = objects.uses.iter().flat_map(ObjectUse::rules);
+            rules.map(|rule| (rule, route.path.as_str()))
+        })
+    }
+}
+
 impl RouteObjects {
     /// No objects, for this reason.
     pub fn exempt(reason: impl Into<String>) -> Self {
@@ -62,5 +103,10 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     about: "rights on the objects that a route names",
     why: "Checking an identifier apart from the object that it names is easily forgotten, and then \
           every user can read and change the objects of all others (OWASP API1).",
+    normalize,
     ..FacetEntry::NONE
 };
+
+fn normalize(route: &mut ManifestRoute) {
+    route.object.take_if(|objects| is_default(objects));
+}

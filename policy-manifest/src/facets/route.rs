@@ -141,6 +141,11 @@ macro_rules! define_route {
                 &self.methods
             }
 
+            /// The number of objects that it checks.
+            pub(crate) fn objects(&self) -> usize {
+                self.object.as_ref().map_or(0, |objects| objects.uses.len())
+            }
+
             /// The name of its CORS policy, if it has one that other routes share.
             pub(crate) fn cors_set(&self) -> Option<&str> {
                 match &self.cors {
