@@ -225,8 +225,9 @@ impl<'a> Endpoint<'a> {
         let attributes =
             spans.iter().map(|(name, span)| quote_spanned!(*span=> (#name, ::core::line!())));
         let routes = routes.iter().map(|Served { method, path, .. }| quote!((#method, #path)));
-        let (extracts, takes_session) =
-            (!arguments.extractors.is_empty(), arguments.takes_session());
+        let takes_objects = arguments.parameters.iter().any(|it| it.is_object);
+        let extracts = takes_objects || !arguments.extractors.is_empty();
+        let takes_session = arguments.takes_session();
         let takes_user = arguments.user().is_some();
         let handler = format!("::{}", sig.ident.unraw());
         // Spanned at the handler, so that they give its location.
@@ -241,6 +242,7 @@ impl<'a> Endpoint<'a> {
                 policy: #route_policy { #policy ..#route_policy::PUBLIC },
                 #description
                 extracts: #extracts,
+                takes_objects: #takes_objects,
                 takes_session: #takes_session,
                 takes_user: #takes_user,
                 handler: ::core::concat!(::core::module_path!(), #handler),

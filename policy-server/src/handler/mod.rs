@@ -82,8 +82,10 @@ pub struct Description {
     /// Whether one of its arguments is a `Principal` or a `Caller` that has to be there, which its
     /// macro recognises by name.
     pub takes_caller: bool,
-    /// Whether it takes arguments other than path parameters.
+    /// Whether it takes arguments other than plain path parameters.
     pub extracts: bool,
+    /// Whether parameters of its path are objects.
+    pub takes_objects: bool,
     /// Whether one of them is `Session`, `Sessions` or `CsrfToken`, which its macro recognises by
     /// name.
     pub takes_session: bool,

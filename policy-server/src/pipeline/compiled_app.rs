@@ -120,7 +120,11 @@ impl CompiledApp {
         entrance: fn(SharedService) -> SharedService,
     ) {
         for route in self.routes.iter_mut().filter_map(Arc::get_mut) {
-            route.target = Target::Handler(handler);
+            let description = route.info.description.as_ref();
+            // It checks them, and calls the replacement itself.
+            if !description.is_some_and(|it| it.takes_objects) {
+                route.target = Target::Handler(handler);
+            }
             route.auth.scheme = route.auth.scheme.as_ref().map(&scheme);
         }
         if let Some(own) = self.fallback.as_mut().and_then(Arc::get_mut) {

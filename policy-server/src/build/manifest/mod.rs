@@ -198,6 +198,12 @@ impl<'a> Reader<'a> {
             if let Some(route) = self.manifest.routes.last_mut() {
                 add_objects(route, &types.objects);
             }
+            for object in &types.objects {
+                let rules = object.rules.iter();
+                self.manifest.objects.extend(rules.map(|(action, text)| {
+                    (format!("{}.{action}", object.name), (*text).to_owned())
+                }));
+            }
         }
     }
 

@@ -8,6 +8,8 @@ use axum_core::{
 };
 use policy_core::{Refusal, conditional::Conditions, method::is_safe};
 
+#[cfg(feature = "testing")]
+use super::samples::{self, Trial};
 use super::{
     Action, Load, LoadLocked, Object, Permits, View,
     rule::{Check, KeyOrigin, ObjectDescription},
@@ -187,7 +189,7 @@ where
         check: &Check,
     ) -> Result<Self, Problem> {
         #[cfg(feature = "testing")]
-        if let Some(sample) = super::samples::of::<T>() {
+        if let Some(sample) = samples::current::<T>() {
             return admitted::<T, A>(check, sample).map(Self::new);
         }
         admitted::<T, A>(check, T::load(key, parent, source).await?).map(Self::new)
@@ -324,9 +326,9 @@ where
     Fut: Future<Output = R> + Send,
 {
     #[cfg(feature = "testing")]
-    let probe = match super::samples::trial() {
-        Some(super::samples::Trial::Skipped(probe)) => return probe(call),
-        Some(super::samples::Trial::Sampled(probe)) => Some(probe),
+    let probe = match samples::trial() {
+        Some(Trial::Skipped(probe)) => return probe(call),
+        Some(Trial::Checked(probe, _)) => Some(probe),
         None => None,
     };
     let keys = match K::parse(&call.values, call.request.uri().path()) {

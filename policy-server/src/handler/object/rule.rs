@@ -5,6 +5,8 @@ use std::{
     fmt::{self, Display, Write as _},
 };
 
+#[cfg(feature = "testing")]
+use policy_core::object::Field;
 use policy_core::{
     Refusal,
     conditional::{Conditions, PreconditionVerdict, Validators},
@@ -24,6 +26,12 @@ pub(crate) struct ObjectDescription {
     pub(crate) action: &'static str,
     pub(crate) key: KeyOrigin,
     pub(crate) rules: &'static [(&'static str, &'static str)],
+    /// The fields that its rules name.
+    #[cfg(feature = "testing")]
+    pub(crate) fields: &'static [Field],
+    /// Whether there is a sample with these values.
+    #[cfg(feature = "testing")]
+    pub(crate) has_sample: fn(u32) -> bool,
 }
 
 /// Where the key of an object comes from.
@@ -37,7 +45,17 @@ pub(crate) enum KeyOrigin {
 impl ObjectDescription {
     pub(crate) fn of<T: Object, A: Action>(key: KeyOrigin) -> Self {
         let (id, name, action) = (TypeId::of::<T>(), T::NAME, A::NAME);
-        Self { id, name, action, key, rules: T::RULES }
+        Self {
+            id,
+            name,
+            action,
+            key,
+            rules: T::RULES,
+            #[cfg(feature = "testing")]
+            fields: T::FIELDS,
+            #[cfg(feature = "testing")]
+            has_sample: |values| super::samples::sample::<T>(values, 1).is_some(),
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use policy_core::object::FieldKind;
+
 use super::{Object, Sample};
 use crate::handler::{BoxFuture, Call};
 
@@ -9,12 +11,12 @@ use crate::handler::{BoxFuture, Call};
 pub(crate) type Probe = fn(&mut Call) -> BoxFuture;
 
 /// What happens to the objects of a request in a proof.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Trial {
     /// They are not checked: the law is about something else.
     Skipped(Probe),
-    /// The sample is checked in their place.
-    Sampled(Probe),
+    /// This one is checked in their place.
+    Checked(Probe, SampleObject),
 }
 
 /// The object that is there.
@@ -22,46 +24,53 @@ pub(crate) enum Trial {
 pub(crate) enum SampleObject {
     /// None.
     Missing,
-    /// One with these values: bit `n` says whether the field `n` names the caller, or the flag is set.
-    Present(u32),
+    /// One with these values for the caller with this number: bit `n` says whether field `n` names the
+    /// caller or their tenant, or is set.
+    Present { values: u32, caller: u64 },
 }
 
-/// The users and tenants of samples. They are numbers, so that fields of numbers can name them.
-pub(crate) const CALLER: &str = "7001";
-pub(crate) const OTHER: &str = "7002";
+/// The tenant of all callers of a proof. Users and tenants are numbers, so that fields of numbers can
+/// have them.
+pub(crate) const TENANT: u64 = 70;
+const OTHER_TENANT: u64 = 71;
+/// The number of no caller.
+const STRANGER: u64 = 0;
 
 thread_local! {
     static TRIAL: Cell<Option<Trial>> = const { Cell::new(None) };
-    static SAMPLE: Cell<SampleObject> = const { Cell::new(SampleObject::Missing) };
 }
 
 /// Sets what replaces the handlers and objects of requests on this thread.
-pub(crate) fn set(trial: Option<Trial>, sample: SampleObject) {
+pub(crate) fn set(trial: Option<Trial>) {
     TRIAL.set(trial);
-    SAMPLE.set(sample);
 }
 
-pub(crate) fn trial() -> Option<Trial> {
+pub(super) fn trial() -> Option<Trial> {
     TRIAL.get()
 }
 
 /// The object in place of one that is loaded, if this is a proof.
-pub(super) fn of<T: Object>() -> Option<Option<T>> {
-    trial()?;
-    Some(match SAMPLE.get() {
-        SampleObject::Missing => None,
-        SampleObject::Present(values) => sample(values),
-    })
+pub(super) fn current<T: Object>() -> Option<Option<T>> {
+    match trial()? {
+        Trial::Skipped(_) => None,
+        Trial::Checked(_, SampleObject::Missing) => Some(None),
+        Trial::Checked(_, SampleObject::Present { values, caller }) => Some(sample(values, caller)),
+    }
 }
 
 /// The sample with these values; `None` if the type has none.
-pub(crate) fn sample<T: Object>(values: u32) -> Option<T> {
-    let is_set = |name: &str| {
-        let position = T::FIELDS.iter().position(|field| field.name == name);
-        position.is_some_and(|position| values >> position & 1 == 1)
+pub(super) fn sample<T: Object>(values: u32, caller: u64) -> Option<T> {
+    let find = |name: &str| T::FIELDS.iter().enumerate().find(|(_, field)| field.name == name);
+    let is_set = |name: &str| find(name).is_some_and(|(position, _)| values >> position & 1 == 1);
+    let name = |field: &str| {
+        let is_tenant = find(field).is_some_and(|(_, field)| field.kind == FieldKind::Tenant);
+        let number = match (is_tenant, is_set(field)) {
+            (true, true) => TENANT,
+            (true, false) => OTHER_TENANT,
+            (false, true) => caller,
+            (false, false) => STRANGER,
+        };
+        number.to_string()
     };
-    T::sample(Sample {
-        name: &|field| if is_set(field) { CALLER } else { OTHER }.to_owned(),
-        flag: &is_set,
-    })
+    T::sample(Sample { name: &name, flag: &is_set })
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use policy_core::{
     auth::OWN_ISSUER,
+    object::Atom,
     session::{Handle, Identity, Record, SessionId},
     time::Timestamp,
 };
@@ -17,8 +18,12 @@ use super::{
 use crate::{
     auth::{AuthService, session::SessionService, tokens::TokenService},
     base::clock::Clock,
+    handler::object::samples::TENANT,
     store::CreateSession,
 };
+
+/// Users have numbers, which objects of any type can name.
+const FIRST_USER: u64 = 7000;
 
 /// Makes credentials.
 pub(super) struct CredentialFactory<'a> {
@@ -82,7 +87,7 @@ impl<'a> CredentialFactory<'a> {
     /// Another user with the same rights.
     pub(super) async fn another(&mut self, of: &Caller) -> Option<Caller> {
         self.made += 1;
-        let facts = Facts { subject: format!("user-{}", self.made), ..of.facts()?.clone() };
+        let facts = Facts { subject: (FIRST_USER + self.made).to_string(), ..of.facts()?.clone() };
         let mut caller = Caller { name: format!("{}, another user", of.name), ..of.clone() };
         match facts.kind {
             CredentialKind::Session => {
@@ -111,7 +116,7 @@ impl<'a> CredentialFactory<'a> {
         self.made += 1;
         let now = self.clock.now();
         Facts {
-            subject: format!("user-{}", self.made),
+            subject: (FIRST_USER + self.made).to_string(),
             kind,
             issuer: self.own_issuer(),
             scopes: rights.scopes.clone(),
@@ -319,6 +324,13 @@ fn rights_of(path: &[&Declaration]) -> Vec<Rights> {
         all.scopes.extend(requirement.scopes.iter().cloned());
         all.roles.extend(requirement.roles.iter().cloned());
     }
+    for atom in path.iter().flat_map(|route| route.conditions()) {
+        match atom {
+            Atom::Scope(scope) => all.scopes.push(scope),
+            Atom::Role(role) => all.roles.push(role),
+            _ => (),
+        }
+    }
     for list in [&mut all.scopes, &mut all.roles] {
         list.sort_unstable();
         list.dedup();
@@ -361,6 +373,7 @@ fn own_credential(Facts { subject, scopes, roles, .. }: &Facts) -> String {
 
 pub(super) fn identity(facts: &Facts) -> Identity {
     Identity::new(&facts.subject)
+        .tenant(TENANT)
         .scopes(facts.scopes.iter().map(String::as_str))
         .roles(facts.roles.iter().map(String::as_str))
 }

@@ -2,19 +2,30 @@
 //! additional facts are about code, which is not part of a policy.
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
 use http::Method;
-use policy_core::{csrf, route::Level};
+use policy_core::{
+    csrf,
+    object::{Atom, Condition},
+    route::Level,
+};
 use policy_manifest::{
     AppFacts, Auth, Csrf, Manifest, ManifestRoute, Outcomes, RouteKind, RouteRequirement,
     SourceLine, Sources, engine::Engine,
 };
 
 use super::sharing::Sharing;
-use crate::{app::AppParts, build};
+use crate::{
+    app::{AppParts, route::Entry},
+    build,
+    handler::{
+        describe::Signature,
+        object::{KeyOrigin, ObjectDescription},
+    },
+};
 
 /// The own origin of an app that states none, as in the development profile.
 pub(super) const DEVELOPMENT: &str = "http://localhost";
@@ -53,6 +64,8 @@ pub(super) struct Declaration {
     pub(super) decided: BTreeSet<String>,
     /// `None` for a mounted service.
     pub(super) handler: Option<Handler>,
+    /// The objects that parameters of its path name, in their order.
+    pub(super) objects: Arc<[ObjectDescription]>,
     /// Routes with the same value are equivalent.
     pub(super) effective: Arc<Effective>,
 }
@@ -93,12 +106,14 @@ impl Declared {
             .find(|route| matches!(route.kind, RouteKind::Fallback | RouteKind::NotFound));
         let unknown = unknown.and_then(|route| sharing(route, "*", &sources));
         let extracting = extracting(app);
+        let objects = objects(app);
         let replaced = replaced(&manifest, &sources);
         let runs_code =
             |route: &&ManifestRoute| matches!(route.kind, RouteKind::Handler | RouteKind::Mount);
         let routes = manifest.routes.iter().filter(runs_code);
-        let routes =
-            routes.flat_map(|it| declarations(&manifest, it, &sources, &extracting)).collect();
+        let routes = routes
+            .flat_map(|it| declarations(&manifest, it, &sources, (&extracting, &objects)))
+            .collect();
         Self {
             cookie_attributes: cookie_attributes(&manifest.app),
             own: manifest.app.public_origin.unwrap_or_else(|| DEVELOPMENT.to_owned()),
@@ -185,12 +200,27 @@ fn extracting(app: &AppParts) -> HashSet<&'static str> {
     all.filter(|handler| handler.extracts).map(|handler| handler.handler).collect()
 }
 
+/// The objects of each function.
+type Objects = HashMap<&'static str, Arc<[ObjectDescription]>>;
+
+/// The objects that functions take in the place of path parameters.
+fn objects(app: &AppParts) -> Objects {
+    let of_groups = app.groups.iter().flat_map(|(_, group)| &group.routes);
+    let all = app.routes.iter().chain(of_groups);
+    let of = |entry: &Entry| {
+        let objects = Signature::of(entry.describe).objects.into_iter();
+        let of_path = |it: &ObjectDescription| matches!(it.key, KeyOrigin::Parameter(_));
+        (entry.description.handler, objects.filter(of_path).collect())
+    };
+    all.filter(|entry| entry.description.takes_objects).map(of).collect()
+}
+
 /// The methods of a route.
 fn declarations(
     manifest: &Manifest,
     route: &ManifestRoute,
     sources: &Sources,
-    extracting: &HashSet<&'static str>,
+    (extracting, objects): (&HashSet<&'static str>, &Objects),
 ) -> Vec<Declaration> {
     let shared = Arc::new(route.clone());
     let of = |name: &String| {
@@ -206,8 +236,10 @@ fn declarations(
             origins: sharing.as_ref().map(|all| all.origins.clone()).unwrap_or_default(),
             extracts: handler.as_ref().is_some_and(|it| extracting.contains(it.name.as_str())),
         };
+        let known = handler.as_ref().and_then(|it| objects.get(it.name.as_str()));
         Some(Declaration {
             method,
+            objects: known.cloned().unwrap_or_default(),
             route: Arc::clone(&shared),
             outcomes: Arc::new(manifest.outcomes(route, name)),
             sharing,
@@ -254,6 +286,13 @@ impl Handler {
 }
 
 impl Declaration {
+    /// The statements in the rules of its objects.
+    pub(super) fn conditions(&self) -> Vec<Atom> {
+        let rules = self.objects.iter().flat_map(|object| object.rules);
+        let conditions = rules.filter_map(|(_, text)| text.parse::<Condition>().ok());
+        conditions.flat_map(|it| it.atoms().into_iter().cloned().collect::<Vec<_>>()).collect()
+    }
+
     /// The template, prefix included.
     pub(super) fn path(&self) -> &str {
         &self.route.path

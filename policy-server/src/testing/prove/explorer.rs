@@ -23,7 +23,7 @@ use super::{
     server::{ProbeRequest, Reply, Server},
     sharing::Sharing,
 };
-use crate::pipeline::service::AppService;
+use crate::{handler::object::samples::SampleObject, pipeline::service::AppService};
 
 /// The endings of handlers other than status 200.
 const ENDS: [HandlerBehavior; 4] = [
@@ -223,6 +223,16 @@ impl PathExplorer<'_, '_> {
         self.ask_by(request, script)
     }
 
+    /// Sends a request whose path names this object.
+    pub(super) fn ask_about(
+        &mut self,
+        request: &ProbeRequest,
+        object: SampleObject,
+    ) -> Option<Reply> {
+        let script = self.script(request.method.as_str(), HandlerBehavior::Answers);
+        self.ask_by(request, ProbeScript { object: Some(object), ..script })
+    }
+
     fn ask_by(&mut self, request: &ProbeRequest, script: ProbeScript) -> Option<Reply> {
         let reply = self.app.server.ask(request, script)?;
         if self.app.declared.has_layers {
@@ -345,6 +355,7 @@ impl PathExplorer<'_, '_> {
             cookie: Some(self.app.cookie.clone()).filter(|name| !name.is_empty()),
             is_page: false,
             is_slow: false,
+            object: None,
         }
     }
 

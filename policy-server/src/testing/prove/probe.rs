@@ -16,7 +16,11 @@ use crate::{
         scheme::{AuthError, Scheme, SchemeRequest, SharedScheme},
         session::Sessions,
     },
-    handler::{BoxFuture, Call, service::SharedService},
+    handler::{
+        BoxFuture, Call,
+        object::samples::{self, SampleObject, Trial},
+        service::SharedService,
+    },
 };
 
 /// The header, and the cookie, for credentials of a custom scheme.
@@ -56,6 +60,8 @@ pub(super) struct ProbeScript {
     pub(super) is_page: bool,
     /// Whether other requests arrive while it works.
     pub(super) is_slow: bool,
+    /// The object that each parameter of the path names; `None` to check no objects.
+    pub(super) object: Option<SampleObject>,
 }
 
 /// The report of a handler that ran.
@@ -82,11 +88,16 @@ thread_local! {
 
 /// Sets the instructions for the probe of this thread, and clears its report.
 pub(super) fn program(script: ProbeScript) {
+    samples::set(Some(match script.object {
+        None => Trial::Skipped(handler),
+        Some(object) => Trial::Checked(handler, object),
+    }));
     PROBE.set(Probe { script: Some(script), ..Probe::default() });
 }
 
 /// The report of the handler, if it ran, and whether a request has passed the gates.
 pub(super) fn take_report() -> (Option<ProbeReport>, bool) {
+    samples::set(None);
     let Probe { report, is_reached, .. } = PROBE.take();
     (report, is_reached)
 }
@@ -247,5 +258,5 @@ fn identity(text: &str) -> Identity {
     let subject = parts.next().unwrap_or_default();
     let mut words = || parts.next().unwrap_or_default().split('&').filter(|word| !word.is_empty());
     let scopes: Vec<&str> = words().collect();
-    Identity::new(subject).scopes(scopes).roles(words())
+    Identity::new(subject).tenant(samples::TENANT).scopes(scopes).roles(words())
 }

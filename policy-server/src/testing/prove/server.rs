@@ -52,6 +52,12 @@ pub(super) struct Reply {
 }
 
 impl Reply {
+    /// The code of a problem in JSON.
+    pub(super) fn code(&self) -> Option<String> {
+        let problem: serde_json::Value = serde_json::from_slice(&self.body).ok()?;
+        Some(problem.get("code")?.as_str()?.to_owned())
+    }
+
     /// A header as text.
     pub(super) fn field(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()

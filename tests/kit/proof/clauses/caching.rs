@@ -36,7 +36,7 @@ fn a_shared_cache_has_the_response_of_a_user() {
             response.headers_mut().remove("vary");
         }
     };
-    cached(with_sessions().routes(routes![orders]), edit, "for user-1");
+    cached(with_sessions().routes(routes![orders]), edit, "for 7001");
 }
 
 #[test]

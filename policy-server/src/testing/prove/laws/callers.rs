@@ -108,7 +108,7 @@ fn uniform(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
 }
 
 /// The headers of a refusal, except those that depend on its code, and those of each response.
-fn fields_of(headers: &HeaderMap) -> Vec<String> {
+pub(super) fn fields_of(headers: &HeaderMap) -> Vec<String> {
     const OTHER: [HeaderName; 6] = [
         // In development it contains the code itself.
         HeaderName::from_static("server-timing"),

@@ -6,6 +6,7 @@ mod callers;
 mod cookies;
 mod isolation;
 mod manifest;
+mod objects;
 mod origins;
 pub(super) mod outcomes;
 mod preflights;
@@ -43,6 +44,7 @@ macro_rules! __laws {
             VarySoundness caching::LAW caches_serve_nobody_the_response_of_another,
             AuthBeforeHandler callers::BEFORE_HANDLER handlers_run_only_for_admitted_callers,
             UniformRefusal callers::UNIFORM_REFUSAL refusals_differ_only_in_their_code,
+            ObjectRights objects::LAW objects_are_only_for_whom_their_rules_say,
             Cookies cookies::LAW session_cookies_are_as_declared,
             Isolation isolation::LAW isolated_routes_keep_pages_out,
             ResponseIntegrity responses::INTEGRITY responses_leave_as_the_policy_wrote_them,

@@ -12,7 +12,6 @@ use crate::testing::prove::{
     declared::Declaration,
     exchange::Exchange,
     explorer::PathExplorer,
-    server::Reply,
     tally::Tallies,
 };
 
@@ -53,16 +52,10 @@ impl Seen {
                 _ => None,
             };
             self.admitted.insert((method, credential));
-        } else if let Some(code) = code(reply) {
+        } else if let Some(code) = reply.code() {
             self.refusals.insert((method, code));
         }
     }
-}
-
-/// The code of a problem in JSON.
-fn code(reply: &Reply) -> Option<String> {
-    let problem: serde_json::Value = serde_json::from_slice(&reply.body).ok()?;
-    Some(problem.get("code")?.as_str()?.to_owned())
 }
 
 /// A refusal is one that the route is said to respond.
@@ -74,7 +67,7 @@ fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
         return Verdict::Silent;
     }
     // A page shows a problem in another form.
-    let code = code(reply);
+    let code = reply.code();
     let is_said = route.outcomes.refuse(reply.status, code.as_deref());
     Verdict::unless(!is_said, || Fault {
         expected: format!("one of {:?}", route.outcomes.by_status()),

@@ -1,0 +1,235 @@
+//! Rights on objects: handlers run only for callers whom the rules admit, and what a caller may not view is
+//! as if it were not there.
+//!
+//! The objects are samples, in each combination of what rules can say of them; they are not loaded. Whether
+//! a rule is true is read from its text, without the code that evaluates it for requests.
+
+use policy_core::Refusal;
+
+use super::{Fault, Law, LawSpec, Verdict, callers::fields_of};
+use crate::{
+    handler::object::{ObjectDescription, samples::SampleObject},
+    testing::prove::{
+        caller::{Caller, Facts},
+        declared::{Declaration, Declared},
+        explorer::PathExplorer,
+        probe::HandlerBehavior,
+        server::Reply,
+        tally::Tallies,
+    },
+};
+
+pub(super) const LAW: LawSpec = LawSpec {
+    text: "handlers run only for callers whom the rules of their objects admit, and an object that a \
+           caller may not view is as if it were not there",
+    help: "please report this: the rules of objects are checked before a handler runs",
+    silence: |app| app.without(|route| !route.objects.is_empty(), "no route takes an object"),
+    of_path,
+    stated,
+    ..LawSpec::NONE
+};
+
+/// The most fields whose values are combined: 256 objects for each caller.
+const MAX_FIELDS: usize = 8;
+
+fn of_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+    if explorer.app.declared.has_layers {
+        return;
+    }
+    let Some(own) = explorer.pages.iter().find(|page| page.is_own).cloned() else { return };
+    let callers = explorer.callers.clone();
+    for route in explorer.path.routes.clone() {
+        let objects = &route.objects;
+        let fields = objects.iter().map(|it| it.fields.len()).max().unwrap_or(0);
+        for caller in &callers {
+            let ask = |explorer: &mut PathExplorer<'_, '_>, object: Option<SampleObject>| {
+                let request = explorer.by(caller, &route.method, Some(&own.origin));
+                let reply = match object {
+                    Some(object) => explorer.ask_about(&request, object),
+                    None => explorer.ask(&request, HandlerBehavior::Answers),
+                };
+                Some((request, reply?))
+            };
+            // Refused by a gate, whatever the object.
+            let Some((_, reply)) = ask(explorer, None) else { continue };
+            if reply.report.is_none() || caller.is_foreign() {
+                continue;
+            }
+            let Some((_, missing)) = ask(explorer, Some(SampleObject::Missing)) else { continue };
+            for values in 0..1_u32 << fields.min(MAX_FIELDS) {
+                if !objects.iter().all(|object| (object.has_sample)(values)) {
+                    break;
+                }
+                let number = caller.facts().and_then(|facts| facts.subject.parse().ok());
+                let sample = SampleObject::Present { values, caller: number.unwrap_or(1) };
+                let Some(expected) = expected(objects, caller.facts(), values) else { continue };
+                let Some((request, reply)) = ask(explorer, Some(sample)) else { continue };
+                let verdict = judge(expected, &reply, &missing);
+                let method = route.method.as_str();
+                tallies.requests(Law::ObjectRights, explorer.path, method, &[&request], verdict);
+            }
+        }
+    }
+}
+
+/// What the rules decide about objects with these values; `None` if a function of the app decides.
+fn expected(
+    objects: &[ObjectDescription],
+    caller: Option<&Facts>,
+    values: u32,
+) -> Option<Result<(), Refusal>> {
+    for object in objects {
+        let rule = |action: &str| {
+            let (_, text) = object.rules.iter().find(|(name, _)| *name == action)?;
+            is_true(text, &|atom| decide(atom, object, caller, values))
+        };
+        if !rule("view")? {
+            return Some(Err(Refusal::ObjectNotFound));
+        }
+        if !rule(object.action)? {
+            return Some(Err(Refusal::ObjectDenied));
+        }
+    }
+    Some(Ok(()))
+}
+
+/// Whether one statement is true.
+fn decide(
+    atom: &str,
+    object: &ObjectDescription,
+    caller: Option<&Facts>,
+    values: u32,
+) -> Option<bool> {
+    let is_set = |field: &str| {
+        let position = object.fields.iter().position(|known| known.name == field);
+        position.is_some_and(|position| values >> position & 1 == 1)
+    };
+    let (word, argument) = match atom.split_once('(') {
+        None => (atom, ""),
+        Some((word, rest)) => (word, rest.trim_end_matches(')').trim_matches('"')),
+    };
+    Some(match (word, caller) {
+        ("anyone", _) => true,
+        ("with", _) => return None,
+        ("authenticated", caller) => caller.is_some(),
+        ("owner" | "member" | "same", caller) => caller.is_some() && is_set(argument),
+        ("role", caller) => caller.is_some_and(|it| it.roles.iter().any(|role| role == argument)),
+        ("scope", caller) => caller.is_some_and(|it| it.scopes.iter().any(|one| one == argument)),
+        (flag, _) => is_set(flag),
+    })
+}
+
+/// Whether a canonical text is true; `None` if one of its statements is not known.
+fn is_true(text: &str, decide: &impl Fn(&str) -> Option<bool>) -> Option<bool> {
+    let any = parts(text, " | ");
+    if any.len() > 1 {
+        let values: Option<Vec<bool>> = any.into_iter().map(|part| is_true(part, decide)).collect();
+        return Some(values?.contains(&true));
+    }
+    let all = parts(text, " & ");
+    if all.len() > 1 {
+        let values: Option<Vec<bool>> = all.into_iter().map(|part| is_true(part, decide)).collect();
+        return Some(!values?.contains(&false));
+    }
+    if let Some(negated) = text.strip_prefix('!') {
+        return is_true(negated, decide).map(|value| !value);
+    }
+    match text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) {
+        Some(inner) => is_true(inner, decide),
+        None => decide(text),
+    }
+}
+
+/// The parts of a text between separators that are in no parentheses and quotes.
+fn parts<'a>(text: &'a str, between: &str) -> Vec<&'a str> {
+    let (mut parts, mut begin, mut depth, mut is_quoted) = (Vec::new(), 0, 0_i32, false);
+    for (index, sign) in text.char_indices() {
+        match sign {
+            '"' => is_quoted = !is_quoted,
+            '(' if !is_quoted => depth += 1,
+            ')' if !is_quoted => depth -= 1,
+            _ => (),
+        }
+        let rest = text.get(index..).unwrap_or_default();
+        if depth == 0 && !is_quoted && rest.starts_with(between) {
+            parts.extend(text.get(begin..index));
+            begin = index + between.len();
+        }
+    }
+    parts.extend(text.get(begin..));
+    parts
+}
+
+fn judge(expected: Result<(), Refusal>, reply: &Reply, missing: &Reply) -> Verdict {
+    let code = reply.code();
+    let (is_right, words) = match expected {
+        Ok(()) => (reply.report.is_some(), "the handler runs".to_owned()),
+        Err(Refusal::ObjectNotFound) => (
+            reply.report.is_none()
+                && reply.status == missing.status
+                && reply.body == missing.body
+                && fields_of(&reply.headers) == fields_of(&missing.headers),
+            format!("the response to an object that is not there, {}", missing.status),
+        ),
+        Err(refusal) => (
+            reply.report.is_none()
+                && reply.status == refusal.status()
+                && code.as_deref() == Some(refusal.code()),
+            format!("{} {}", refusal.status(), refusal.code()),
+        ),
+    };
+    Verdict::unless(!is_right, || Fault {
+        expected: words,
+        seen: match &reply.report {
+            Some(_) => "the handler ran".to_owned(),
+            None => format!("{} {}", reply.status, code.as_deref().unwrap_or("without a code")),
+        },
+        attribute: "object",
+    })
+}
+
+/// Exemptions, functions that decide, and objects without samples.
+fn stated(_: &Declared, route: &Declaration) -> Vec<String> {
+    let none = route.route.object.as_ref().and_then(|object| object.none.as_ref());
+    let none = none.map(|reason| format!("a path parameter without an object: {reason}"));
+    let objects = route.objects.iter().flat_map(|object| {
+        let is_opaque = object.rules.iter().any(|(_, text)| text.contains("with("));
+        let opaque = is_opaque.then(|| format!("a function decides about `{}`", object.name));
+        let name = object.name;
+        let unknown = (!(object.has_sample)(0))
+            .then(|| format!("`{name}` has no samples: state `#[object(sample = ..)]`"));
+        opaque.into_iter().chain(unknown)
+    });
+    none.into_iter().chain(objects).collect()
+}
+
+impl Caller {
+    /// Whether another issuer made the credential.
+    fn is_foreign(&self) -> bool {
+        self.facts().is_some_and(|facts| facts.issuer.foreign.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_read_as_they_are_written() {
+        let of = |text: &str, set: &[&str]| {
+            is_true(text, &|atom| (atom != "with(f)").then_some(set.contains(&atom)))
+        };
+        for (text, set, value) in [
+            ("a", &["a"][..], Some(true)),
+            ("a | b & c", &["b"], Some(false)),
+            ("a | b & c", &["b", "c"], Some(true)),
+            ("(a | b) & c", &["a"], Some(false)),
+            ("(a | b) & !c", &["a"], Some(true)),
+            ("!(a | b)", &[], Some(true)),
+            ("role(\"x | y\") & a", &["a", "role(\"x | y\")"], Some(true)),
+            ("a | with(f)", &["a"], None),
+        ] {
+            assert_eq!(of(text, set), value, "{text} {set:?}");
+        }
+    }
+}

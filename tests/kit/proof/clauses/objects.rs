@@ -1,0 +1,153 @@
+//! Handlers run for callers whom the rules of their objects admit. No layer can break it: types that do
+//! not decide as their rules say do.
+
+use policy_core::object::{Condition, Field, FieldKind};
+use policy_server::object::{Edit, Object, Permits, Sample};
+
+use super::*;
+
+#[derive(Object)]
+#[object(name = "Honest")]
+#[rule(View = owner | same(tenant) & !draft)]
+#[rule(Edit = owner & role("lead") | member(editors))]
+struct HonestOrder {
+    #[object(key)]
+    id: u64,
+    #[object(owner)]
+    user: Option<u64>,
+    #[object(tenant)]
+    team: String,
+    #[object(flag)]
+    draft: bool,
+    #[object(members)]
+    editors: Vec<String>,
+}
+
+impl Load for HonestOrder {
+    type Source = ();
+
+    async fn load(_: &u64, _: &(), _: &()) -> Result<Option<Self>, Problem> {
+        Ok(None)
+    }
+}
+
+#[get("/orders/{id}")]
+#[auth(session | token)]
+async fn show(order: Allowed<HonestOrder>) -> String {
+    order.id.to_string()
+}
+
+#[put("/orders/{id}")]
+#[auth(session | token, optional)]
+async fn change(order: Allowed<HonestOrder, Edit>) -> String {
+    order.id.to_string()
+}
+
+#[test]
+fn honest_objects_are_proved() {
+    let app = with_tokens().sessions(Sessions::memory()).routes(routes![show, change]);
+    let proof = prove(app);
+    proof.check(Law::ObjectRights);
+    let text = proof.confirmation(Law::ObjectRights);
+    assert!(text.contains("208 cases"), "{text}");
+}
+
+/// An object that says it has these rules, and decides by others.
+macro_rules! lying {
+    ($name:ident: $says_view:literal, $says_edit:literal; $view:literal, $edit:literal) => {
+        mod $name {
+            use super::*;
+
+            struct Order;
+
+            impl Object for Order {
+                type Key = u64;
+                type Parent = ();
+                const NAME: &'static str = "Order";
+                const KEY: &'static str = "id";
+                const FIELDS: &'static [Field] = &[Field {
+                    name: "draft",
+                    kind: FieldKind::Flag,
+                    column: "draft",
+                    is_number: false,
+                    relation: None,
+                }];
+                const RULES: &'static [(&'static str, &'static str)] =
+                    &[("view", $says_view), ("edit", $says_edit)];
+
+                fn names(&self, _: &str, _: &str) -> bool {
+                    false
+                }
+
+                fn flag(&self, _: &str) -> bool {
+                    false
+                }
+
+                fn decide(&self, _: &str, _: &Principal) -> bool {
+                    false
+                }
+
+                fn sample(_: Sample<'_>) -> Option<Self> {
+                    Some(Self)
+                }
+            }
+
+            impl Permits<View> for Order {
+                fn condition() -> &'static Condition {
+                    Box::leak(Box::new($view.parse().expect("a condition")))
+                }
+            }
+
+            impl Permits<Edit> for Order {
+                fn condition() -> &'static Condition {
+                    Box::leak(Box::new($edit.parse().expect("a condition")))
+                }
+            }
+
+            impl Load for Order {
+                type Source = ();
+
+                async fn load(_: &u64, _: &(), _: &()) -> Result<Option<Self>, Problem> {
+                    Ok(None)
+                }
+            }
+
+            #[put("/orders/{id}")]
+            #[auth(session)]
+            async fn change(_order: Allowed<Order, Edit>) {}
+
+            pub(super) fn refutation() -> String {
+                prove(with_sessions().routes(routes![change])).refutation(Law::ObjectRights)
+            }
+        }
+    };
+}
+
+lying!(shown: "role(\"clerk\")", "anyone"; "anyone", "anyone");
+lying!(changed: "anyone", "role(\"clerk\")"; "anyone", "anyone");
+lying!(denied: "anyone", "role(\"clerk\")"; "anyone", "!anyone");
+lying!(told: "role(\"clerk\")", "anyone"; "anyone", "!anyone");
+
+#[test]
+fn a_handler_runs_for_a_caller_who_may_not_view() {
+    let text = shown::refutation();
+    assert!(text.contains("seen      the handler ran"), "{text}");
+}
+
+#[test]
+fn a_handler_runs_for_a_caller_who_may_not_do_this() {
+    let text = changed::refutation();
+    assert!(text.contains("expected  403 object.denied"), "{text}");
+}
+
+#[test]
+fn a_caller_whom_the_rules_admit_is_refused() {
+    let text = denied::refutation();
+    assert!(text.contains("expected  the handler runs"), "{text}");
+}
+
+#[test]
+fn a_stranger_learns_that_there_is_an_object() {
+    let text = told::refutation();
+    assert!(text.contains("seen      403 object.denied"), "{text}");
+}
