@@ -1,10 +1,11 @@
 //! Documents of apps, judged by programs of others.
 
-use std::{env, net::SocketAddr, path::Path, process::Command};
+use std::{env, fs, net::SocketAddr, os::unix::fs::symlink, path::Path, process::Command};
 
 use serde_json::Value;
 
 use crate::{
+    folder::Folder,
     http::{Connection, request},
     peers::installed,
 };
@@ -19,6 +20,30 @@ pub fn validate(file: &Path) {
     let mut redocly = Command::new(installed("node/node_modules/.bin/redocly"));
     redocly.env("REDOCLY_TELEMETRY", "off").env("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true");
     run(redocly.args(["lint", "--extends=minimal"]).arg(file));
+}
+
+/// The package of clients in TypeScript.
+const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/tasks/client");
+
+/// Builds a client in TypeScript, whose types are made from a document, and runs it.
+///
+/// # Panics
+///
+/// The types do not fit, or the client fails.
+pub fn client(document: &Path, program: &str, arguments: &[&str]) {
+    let folder = Folder::new().expect("a folder");
+    let client = folder.path().join("client");
+    fs::create_dir(&client).expect("a folder");
+    fs::copy(document, folder.path().join("openapi.json")).expect("the document");
+    for file in ["package.json", "tsconfig.json"] {
+        fs::copy(Path::new(CLIENT).join(file), client.join(file)).expect("a copy");
+    }
+    let modules = installed("tasks-client").join("node_modules");
+    symlink(modules, client.join("node_modules")).expect("the packages");
+    fs::write(client.join("client.ts"), program).expect("the client");
+    for arguments in [&["run", "build"], &*[&["start", "--"], arguments].concat()] {
+        run(Command::new("npm").current_dir(&client).args(arguments));
+    }
 }
 
 /// Signs up as a user, and returns the fields that the page of the user sends with each request: its
@@ -82,7 +107,7 @@ pub fn fuzz(document: &Path, service: SocketAddr, fields: &[String], left_out: &
 /// # Panics
 ///
 /// It fails; the message has its output.
-pub fn run(command: &mut Command) {
+fn run(command: &mut Command) {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(

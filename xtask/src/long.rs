@@ -403,7 +403,7 @@ fn seeded_faults(arguments: &[&str]) -> Outcome {
 /// Its parts are assembled by every test run as well, and not run.
 fn tutorial(arguments: &[&str]) -> Outcome {
     no_arguments("tutorial", arguments)?;
-    setup::require(&[CHROMIUM, CHROMEDRIVER, CURL, GIT, NGINX, PYTHON])?;
+    setup::require(&[CHROMIUM, CHROMEDRIVER, CURL, GIT, NGINX, NODE, NPM, PYTHON])?;
     let new =
         ["test", "--package", "policy-cli", "--test", "cli", "new_services", "--", "--ignored"];
     command::run(&mut cargo(&new))?;

@@ -3,13 +3,16 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use policy_server::{
+    OpenApiSettings,
     prelude::*,
+    response::{Created, NoContent, TaggedJson},
     session::{self, SessionSettings},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 // ANCHOR: task
-#[derive(Clone, Deserialize, Serialize)]
+#[derive(Clone, Deserialize, JsonSchema, Serialize)]
 struct Task {
     title: String,
     #[serde(default)]
@@ -43,7 +46,7 @@ const PAGES: CorsPolicy =
 // ANCHOR_END: page
 
 // ANCHOR: login
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct Login {
     name: String,
     password: String,
@@ -58,27 +61,34 @@ fn verify(login: &Login) -> Option<Identity> {
     }
 }
 
+#[derive(Debug, Problems)]
+enum LoginError {
+    #[problem(403, code = "login.wrong", title = "The name or the password is wrong")]
+    Wrong,
+    #[problem(transparent, from)]
+    Credential(CredentialError),
+}
+
 #[post("/login")]
 #[limit(rate = "10/min")]
 #[auth(public)]
-async fn login(sessions: Sessions, Json(login): Json<Login>) -> Result<StatusCode, Problem> {
-    let wrong = || Problem::forbidden().detail("the name or the password is wrong");
-    sessions.login(verify(&login).ok_or_else(wrong)?).await?;
-    Ok(StatusCode::NO_CONTENT)
+async fn login(sessions: Sessions, Json(login): Json<Login>) -> Result<NoContent, LoginError> {
+    sessions.login(verify(&login).ok_or(LoginError::Wrong)?).await?;
+    Ok(NoContent)
 }
 
 #[post("/logout")]
 #[auth(session)]
-async fn logout(session: Session) -> StatusCode {
+async fn logout(session: Session) -> NoContent {
     session.logout();
-    StatusCode::NO_CONTENT
+    NoContent
 }
 // ANCHOR_END: login
 
 // ANCHOR: handlers
 #[get("/tasks")]
 #[auth(session)]
-async fn list(State(tasks): State<Tasks>) -> impl IntoResponse {
+async fn list(State(tasks): State<Tasks>) -> TaggedJson<Vec<Task>> {
     Json(tasks.change(|tasks| tasks.clone())).etag()
 }
 
@@ -89,30 +99,33 @@ async fn add(
     me: Principal,
     State(tasks): State<Tasks>,
     Valid(Json(task)): Valid<Json<Task>>,
-) -> StatusCode {
-    let by = me.subject().to_owned();
-    tasks.change(|tasks| tasks.push(Task { by, ..task }));
-    StatusCode::CREATED
+) -> Created<Json<Task>> {
+    let task = Task { by: me.subject().to_owned(), ..task };
+    tasks.change(|tasks| tasks.push(task.clone()));
+    Created::here(Json(task))
+}
+
+#[derive(Debug, Problems)]
+enum TaskError {
+    #[problem(404, code = "tasks.missing", title = "There is no such task")]
+    Missing,
 }
 
 #[put("/tasks/{number}/done")]
 #[auth(session)]
-async fn finish(number: usize, State(tasks): State<Tasks>) -> Result<StatusCode, Problem> {
-    let found = tasks.change(|tasks| {
-        let task = tasks.get_mut(number)?;
-        task.done = true;
-        Some(())
-    });
-    found.ok_or_else(|| Problem::not_found().detail(format!("there is no task {number}")))?;
-    Ok(StatusCode::NO_CONTENT)
+async fn finish(number: usize, State(tasks): State<Tasks>) -> Result<NoContent, TaskError> {
+    tasks.change(|tasks| {
+        tasks.get_mut(number).ok_or(TaskError::Missing)?.done = true;
+        Ok(NoContent)
+    })
 }
 
 /// For leads only, and only soon after a login.
 #[delete("/tasks")]
 #[auth(session, roles = ["lead"], fresh = "15m")]
-async fn clear(State(tasks): State<Tasks>) -> StatusCode {
+async fn clear(State(tasks): State<Tasks>) -> NoContent {
     tasks.change(Vec::clear);
-    StatusCode::NO_CONTENT
+    NoContent
 }
 // ANCHOR_END: handlers
 
@@ -122,6 +135,7 @@ fn app(sessions: SessionSettings) -> App<Tasks> {
     App::new(Tasks::default())
         .policies(Policies::new().cors(PAGES).headers(HeadersPolicy::API))
         .sessions(sessions.idle(hours(1)))
+        .openapi_settings(OpenApiSettings::new("Team tasks", "1.0.0"))
         .routes(routes![session::csrf, login, logout, list, add, finish, clear])
         .health("/healthz")
         .readiness("/readyz")
@@ -202,7 +216,33 @@ mod tests {
 /// What the chapters say of this program.
 #[cfg(test)]
 mod chapters {
+    use std::path::Path;
+
+    use policy_tests::{http::Running, openapi};
+
     use super::*;
+
+    #[test]
+    fn the_document_says_all_of_every_route() {
+        app(Sessions::memory()).openapi().and_then(policy_server::OpenApi::complete).unwrap();
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    #[ignore = "needs openapi-typescript and tsc: `cargo xtask test` runs it"]
+    async fn the_client_knows_the_codes_and_adds_a_task() {
+        let service = Running::start(app(Sessions::memory())).await;
+        let client = include_str!("client.ts");
+        let client = client.replace("127.0.0.1:8080", &service.address.to_string());
+        let checked = "\nif (login.error?.code === \"login.wrong\")";
+        assert!(client.contains(checked));
+        let mistake = checked.replace("wrong", "worng");
+        let mistake =
+            format!("\n// @ts-expect-error: it has no such code.{mistake} throw 0;{checked}");
+        let client = client.replace(checked, &mistake);
+        let document = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json"));
+        let run = move || openapi::client(document, &client, &[]);
+        tokio::task::spawn_blocking(run).await.unwrap();
+    }
 
     #[tokio::test]
     async fn a_program_logs_in_as_the_chapter_says() {

@@ -17,7 +17,7 @@ use chapter::Part;
 use reader::Reader;
 use source::{MAIN, Sources};
 
-const CHAPTERS: &[&str] = &["hello", "tasks", "team", "page", "tests", "deployed"];
+const CHAPTERS: &[&str] = &["hello", "tasks", "team", "page", "tests", "client", "deployed"];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository")
@@ -88,7 +88,7 @@ fn the_first_commands_find_the_crates() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs Chromium, chromedriver, curl, git, nginx, Python and root, and many minutes"]
+#[ignore = "needs Chromium, chromedriver, curl, git, nginx, npm, Python and root, and many minutes"]
 async fn a_stranger_gets_from_nothing_to_a_deployed_service() {
     let _machine = crate::alone().await;
     let mut reader = Reader::new();

@@ -189,7 +189,7 @@ impl Reader {
         if text.contains("cargo run") {
             self.stop();
         }
-        if text.contains("curl ") {
+        if ["curl ", "npm start"].iter().any(|call| text.contains(call)) {
             self.serve();
         }
         let mut lines = Vec::new();

@@ -1,16 +1,10 @@
 //! The OpenAPI document: it is complete, and others read it. That it is the one in the repository, a test
 //! of the library says.
 
-use std::{fs, path::Path, process::Command, time::Duration};
+use std::{path::Path, time::Duration};
 
 use policy_server::Clock;
-use policy_tests::{
-    folder::Folder,
-    http::Running,
-    openapi::{self, run},
-    peers::installed,
-};
-
+use policy_tests::{folder::Folder, http::Running, openapi};
 use serde_json::json;
 
 use crate::{browser::started, site::PAGE};
@@ -34,25 +28,14 @@ fn validators_accept_the_document() {
 #[test]
 #[ignore = "needs openapi-typescript and tsc: `cargo xtask test` runs it"]
 fn a_client_made_from_the_document_calls_the_service() {
-    let packages = installed("tasks-client");
-    for file in ["client.ts", "tsconfig.json"] {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("client").join(file);
-        fs::copy(source, packages.join(file)).expect("a copy");
-    }
-    let program = |name: &str| {
-        let mut command = Command::new(packages.join("node_modules/.bin").join(name));
-        command.current_dir(&packages);
-        command
-    };
-    // By default, what has a default is required, in requests too.
-    let options = ["--output", "tasks.ts", "--default-non-nullable", "false"];
-    run(program("openapi-typescript").arg(DOCUMENT).args(options));
-    run(&mut program("tsc"));
     let folder = Folder::new().expect("a folder");
     let tasks = started(&folder).expect("the example");
-    let mut client = Command::new("node");
-    client.current_dir(&packages).arg("built/client.js");
-    run(client.args([tasks.printed("service"), tasks.printed("page")]));
+    let client = include_str!("../../client/client.ts");
+    openapi::client(
+        Path::new(DOCUMENT),
+        client,
+        &[tasks.printed("service"), tasks.printed("page")],
+    );
 }
 
 /// The time of the service runs a hundred times as fast, so that its rates refuse few requests.
