@@ -276,7 +276,7 @@ struct IssuedBody {
 #[schemars(rename = "CsrfToken")]
 #[expect(dead_code, reason = "its schema is read")]
 struct CsrfBody {
-    /// What `CSRF-Token` of a request states; null without a session.
+    /// What `X-CSRF-Token` of a request states; null without a session.
     token: Option<String>,
 }
 
