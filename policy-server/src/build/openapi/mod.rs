@@ -7,7 +7,7 @@ mod security;
 
 use std::fmt;
 
-use policy_manifest::ManifestRoute;
+use policy_manifest::{Manifest, ManifestRoute};
 use serde_json::{Map, Value};
 
 use crate::base::error::{Error, StartProblem};
@@ -114,11 +114,15 @@ fn component(kind: &str, name: &str) -> Value {
     object([("$ref", Value::from(format!("#/components/{kind}/{name}")))])
 }
 
-/// The policy of a route as the manifest has it, without what a document says elsewhere.
-fn policy(route: &ManifestRoute) -> Value {
+/// The policy of a route as the manifest has it, without what a document says elsewhere. Its headers are
+/// there instead of their name, which only a manifest resolves.
+fn policy(manifest: &Manifest, route: &ManifestRoute) -> Value {
     let mut policy = serde_json::to_value(route).unwrap_or_default();
     if let Some(fields) = policy.as_object_mut() {
-        ["path", "methods", "kind", "handler"].into_iter().for_each(|it| drop(fields.remove(it)));
+        let elsewhere = ["path", "methods", "kind", "handler", "headers"];
+        elsewhere.into_iter().for_each(|it| drop(fields.remove(it)));
+        let headers = serde_json::to_value(manifest.headers_of(route)).unwrap_or_default();
+        set(fields, "headers", headers);
     }
     policy
 }

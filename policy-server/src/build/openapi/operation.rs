@@ -65,7 +65,7 @@ pub(super) fn operation(described: &Described<'_>, schemes: &mut Schemes) -> Map
     set(&mut operation, "requestBody", described.body());
     operation.insert("responses".to_owned(), described.responses());
     operation.insert("security".to_owned(), schemes.of(manifest, route, method));
-    operation.insert("x-policy".to_owned(), policy(route));
+    operation.insert("x-policy".to_owned(), policy(manifest, route));
     operation
 }
 

@@ -209,6 +209,14 @@ fn texts_are_those_of_the_documentation() {
     assert_eq!(at(&document(), "/paths/~1lamps~1{id}/delete/operationId"), "remove_lamp");
 }
 
+/// A manifest has the headers of its routes once, by a name that a document could not resolve.
+#[test]
+fn the_policy_of_a_route_has_its_headers() {
+    let policy = at(&document(), "/paths/~1pages/get/x-policy");
+    assert_eq!(policy["auth"], "public");
+    assert_eq!(policy["headers"]["every"]["x-content-type-options"], "nosniff", "{policy}");
+}
+
 #[test]
 fn what_is_unknown_is_a_gap() {
     let gaps = document().gaps().to_vec();
