@@ -5,10 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use policy_manifest::Manifest;
 use serde_json::Value;
 
 use super::lock::{Subject, UNNAMED, write};
-use crate::{app::AppParts, base::problem::escaped, build::openapi};
+use crate::{base::problem::escaped, build::openapi::Documented};
 
 /// The variable that has the file written, with the value `update`.
 const UPDATE: &str = "POLICY_OPENAPI";
@@ -16,16 +17,18 @@ const UPDATE: &str = "POLICY_OPENAPI";
 /// At most this many differences are listed.
 const MOST: usize = 20;
 
-/// The document of an app, to compare it with its file; or why there is none.
-pub(crate) fn text(app: &AppParts) -> Result<String, String> {
-    let document = openapi::read(app, &|_| true).map_err(|error| error.to_string())?;
-    Ok(document.to_json())
-}
-
-/// Compares the document with its file, if there is one.
-pub(crate) fn check(document: &Result<String, String>, subject: Subject) -> Result<(), String> {
+/// Compares the document of an app with its file. Without one it is not read.
+pub(crate) fn check(
+    documented: &Documented,
+    manifest: &Manifest,
+    subject: Subject,
+) -> Result<(), String> {
     let updates = env::var(UPDATE).is_ok_and(|value| value == "update");
-    compare(document, &file(subject), updates)
+    let read = || {
+        let document = documented.read(manifest, &|_| true).map_err(|error| error.to_string())?;
+        Ok(document.to_json())
+    };
+    compare(read, &file(subject), updates)
 }
 
 fn file(subject: Subject) -> PathBuf {
@@ -34,7 +37,11 @@ fn file(subject: Subject) -> PathBuf {
 }
 
 #[expect(clippy::print_stdout, reason = "a test says so what it saw")]
-fn compare(document: &Result<String, String>, file: &Path, updates: bool) -> Result<(), String> {
+fn compare(
+    read: impl FnOnce() -> Result<String, String>,
+    file: &Path,
+    updates: bool,
+) -> Result<(), String> {
     let kept = match fs::read_to_string(file) {
         Ok(kept) => Some(kept),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -44,7 +51,7 @@ fn compare(document: &Result<String, String>, file: &Path, updates: bool) -> Res
         println!("not applicable: there is no {}; `{UPDATE}=update` writes it", file.display());
         return Ok(());
     }
-    let document = document.clone()?;
+    let document = read()?;
     // A checkout may have changed its line ends.
     if kept.as_ref().is_some_and(|kept| kept.replace("\r\n", "\n") == document) {
         return Ok(());
@@ -107,18 +114,19 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let file = folder.join("document");
         let [old, new] = [r#"{"paths": {"/a": 1}}"#, r#"{"paths": {"/b": 2}}"#];
-        let document = Ok(new.to_owned());
-        assert_eq!(compare(&document, &file, false), Ok(()), "nobody keeps it");
+        let document = || Ok(new.to_owned());
+        let unread = || panic!("nobody keeps it");
+        assert_eq!(compare(unread, &file, false), Ok(()));
         fs::write(&file, old).unwrap();
-        let error = compare(&document, &file, false).unwrap_err();
+        let error = compare(document, &file, false).unwrap_err();
         for words in ["/paths/~1a is gone", "/paths/~1b is new", "POLICY_OPENAPI=update"] {
             assert!(error.contains(words), "{error}");
         }
-        assert_eq!(compare(&document, &file, true), Ok(()));
+        assert_eq!(compare(document, &file, true), Ok(()));
         assert_eq!(fs::read_to_string(&file).unwrap(), new);
-        assert_eq!(compare(&document, &file, false), Ok(()));
+        assert_eq!(compare(document, &file, false), Ok(()));
         let faulty = Err("two types".to_owned());
-        assert_eq!(compare(&faulty, &file, false), faulty.clone().map(drop));
+        assert_eq!(compare(|| faulty.clone(), &file, false), faulty.clone().map(drop));
         fs::remove_dir_all(&folder).unwrap();
     }
 }

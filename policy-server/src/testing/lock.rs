@@ -13,6 +13,8 @@ use super::{
     lints::{self, LintError},
     rules::{self, RulesTestError},
 };
+#[cfg(feature = "openapi")]
+use crate::build::openapi::Documented;
 use crate::{app::AppParts, build};
 
 /// The package of a test, and the app that it tests.
@@ -107,7 +109,7 @@ pub(crate) struct LockTest {
     pub(super) manifest: Manifest,
     pub(super) sources: Sources,
     #[cfg(feature = "openapi")]
-    document: Result<String, String>,
+    documented: Documented,
 }
 
 /// How to treat a lock file, according to the environment.
@@ -128,7 +130,7 @@ impl LockTest {
             manifest,
             sources,
             #[cfg(feature = "openapi")]
-            document: document::text(app),
+            documented: Documented::of(app),
         }
     }
 
@@ -189,7 +191,7 @@ impl LockTest {
     #[cfg_attr(not(feature = "openapi"), expect(clippy::print_stdout, reason = "a test says so"))]
     pub(crate) fn check_document(&self, subject: Subject) {
         #[cfg(feature = "openapi")]
-        if let Err(error) = document::check(&self.document, subject) {
+        if let Err(error) = document::check(&self.documented, &self.manifest, subject) {
             panic!("{error}");
         }
         #[cfg(not(feature = "openapi"))]

@@ -29,29 +29,50 @@ const METHODS: [&str; 6] = ["GET", "PUT", "POST", "DELETE", "PATCH", "TRACE"];
 /// What OpenAPI 3.2 adds to them.
 const QUERY: &str = "QUERY";
 
+/// What the document of an app is read from, beside its manifest.
+#[derive(Debug)]
+pub(crate) struct Documented {
+    /// The handlers, with the prefixes of their groups.
+    handlers: Vec<(String, Entry)>,
+    settings: OpenApiSettings,
+}
+
+impl Documented {
+    pub(crate) fn of(app: &AppParts) -> Self {
+        let of_groups = app.groups.iter().flat_map(|(prefix, group)| {
+            group.routes.iter().map(move |entry| (prefix.clone(), *entry))
+        });
+        let handlers = app.routes.iter().map(|entry| (String::new(), *entry));
+        Self { handlers: handlers.chain(of_groups).collect(), settings: app.openapi.clone() }
+    }
+
+    /// Reads the document. `is_shown` tells which routes are in it.
+    pub(crate) fn read(
+        &self,
+        manifest: &Manifest,
+        is_shown: &dyn Fn(&ManifestRoute) -> bool,
+    ) -> Result<OpenApi, Error> {
+        let mut reader = Reader {
+            manifest,
+            is_shown,
+            schemas: Schemas::default(),
+            schemes: Schemes::default(),
+            found: Vec::new(),
+            gaps: Vec::new(),
+        };
+        for (prefix, entry) in &self.handlers {
+            reader.handler(entry, prefix);
+        }
+        reader.document(&self.settings, manifest.app.public_origin.as_deref())
+    }
+}
+
 /// Reads the document of an app. `is_shown` tells which of its routes are in it.
 pub(crate) fn read(
     app: &AppParts,
     is_shown: &dyn Fn(&ManifestRoute) -> bool,
 ) -> Result<OpenApi, Error> {
-    let (manifest, _) = manifest::read(app);
-    let mut reader = Reader {
-        manifest: &manifest,
-        is_shown,
-        schemas: Schemas::default(),
-        schemes: Schemes::default(),
-        found: Vec::new(),
-        gaps: Vec::new(),
-    };
-    for entry in &app.routes {
-        reader.handler(entry, "");
-    }
-    for (prefix, group) in &app.groups {
-        for entry in &group.routes {
-            reader.handler(entry, prefix);
-        }
-    }
-    reader.document(&app.openapi, manifest.app.public_origin.as_deref())
+    Documented::of(app).read(&manifest::read(app).0, is_shown)
 }
 
 /// Reads the documents that mounts of the app serve.
