@@ -30,6 +30,20 @@ async fn order(id: u64) -> Result<String, Problem> {
     }
 }
 
+#[derive(Debug, Problems)]
+enum OrderError {
+    #[problem(409, code = "orders.closed")]
+    Closed,
+    #[problem(507, code = "orders.disk-full")]
+    DiskFull,
+}
+
+#[delete("/orders/{id}")]
+#[auth(public)]
+async fn remove_order(id: u64) -> Result<(), OrderError> {
+    Err(if id == 1 { OrderError::Closed } else { OrderError::DiskFull })
+}
+
 #[post("/orders")]
 #[auth(public)]
 async fn new_order(text: String) -> String {
@@ -50,7 +64,7 @@ async fn streams() -> Body {
 }
 
 fn app(metrics: &Metrics) -> App<()> {
-    App::new(()).metrics(metrics).routes(routes![order, new_order, waits, streams])
+    App::new(()).metrics(metrics).routes(routes![order, remove_order, new_order, waits, streams])
 }
 
 fn counted(read: &Exposition, labels: &[(&str, &str)]) -> f64 {
@@ -70,7 +84,9 @@ async fn a_request_is_counted_once_by_its_route_method_and_end() {
         ("GET", "/orders/5", 1),
         ("GET", "/orders/6", 1),
         ("GET", "/orders/x", 1),
-        ("DELETE", "/orders/1", 1),
+        ("DELETE", "/orders/1", 2),
+        ("DELETE", "/orders/2", 1),
+        ("PUT", "/orders/1", 1),
         ("PURGE", "/orders/1", 2),
         ("GET", "/nowhere", 4),
         ("GET", "/waits", 1),
@@ -91,19 +107,21 @@ async fn a_request_is_counted_once_by_its_route_method_and_end() {
     assert_eq!(of_route("GET", "_OTHER"), 1.0, "a status that is not registered");
     let errors = |error| counted(&read, &[(ROUTE, "/orders/{id}"), (ERROR, error)]);
     assert_eq!(errors("handler.failed"), 2.0, "an error and a panic");
+    assert_eq!(errors("orders.disk-full"), 1.0, "what a handler declares");
     assert_eq!(errors("_OTHER"), 1.0, "a code that a client chose");
     assert_eq!(counted(&read, &[(ROUTE, "/waits"), (ERROR, "handler.timed-out")]), 1.0);
     let without_route =
         |method, status| counted(&read, &[(ROUTE, ""), (METHOD, method), (STATUS, status)]);
     assert_eq!(without_route("GET", "404"), 4.0);
-    assert_eq!(without_route("DELETE", "405"), 1.0);
+    assert_eq!(without_route("PUT", "405"), 1.0);
     assert_eq!(without_route("_OTHER", "501"), 2.0);
-    assert_eq!(counted(&read, &[]), 19.0, "each request once");
+    assert_eq!(counted(&read, &[]), 22.0, "each request once");
 
     let refused = |code, route| read.sum("policy_refusals_total", &[(CODE, code), (ROUTE, route)]);
     assert_eq!(refused("route.not-found", ""), 4.0);
     assert_eq!(refused("request.parameter-invalid", "/orders/{id}"), 1.0);
-    assert_eq!(refused("_OTHER", "/orders/{id}"), 3.0, "codes of the application");
+    assert_eq!(refused("orders.closed", "/orders/{id}"), 2.0, "what a handler declares");
+    assert_eq!(refused("_OTHER", "/orders/{id}"), 3.0, "other codes of the application");
     assert!(!metrics.text().contains("of-client") && !metrics.text().contains("orders.unknown"));
 }
 

@@ -600,9 +600,9 @@ impl<S> App<S> {
     /// - A request is active while its handler waits, and while a response of unknown length is sent. One
     ///   that is answered without waiting never is.
     /// - `http.route` is the path template, and absent without a route. An unknown method is `_OTHER`.
-    /// - `error.type` of a 5xx is the code of its problem, `_OTHER` for codes that are not in the
-    ///   catalogue, and the status itself where there is none. `policy.code` is `_OTHER` for these codes
-    ///   as well.
+    /// - `error.type` of a 5xx is the code of its problem, and the status itself where there is none.
+    ///   `policy.code` is the code of any problem. Both are `_OTHER` for codes that neither the catalogue
+    ///   has nor the [errors](macro@crate::Problems) of the app's handlers.
     /// - The size of a request is what it states; bodies without content are not recorded.
     /// - What sessions, tokens, stores and the log count is counted for the whole process.
     ///

@@ -7,6 +7,8 @@ use std::{
 };
 
 use http::Method;
+#[cfg(feature = "metrics")]
+use policy_core::problem::DeclaredProblem;
 use policy_core::{
     Rule,
     cache::CachePolicy,
@@ -70,6 +72,9 @@ pub(super) struct Builder<'a> {
     state: Arc<dyn Any + Send + Sync>,
     pub(super) router: RouterBuilder,
     pub(super) routes: Vec<Arc<CompiledRoute>>,
+    /// The problems that the errors of handlers are sent as.
+    #[cfg(feature = "metrics")]
+    pub(super) declared: Vec<DeclaredProblem>,
 }
 
 impl<'a> Builder<'a> {
@@ -102,6 +107,8 @@ impl<'a> Builder<'a> {
             state,
             router: RouterBuilder::new(trailing_slash),
             routes: Vec::new(),
+            #[cfg(feature = "metrics")]
+            declared: Vec::new(),
         }
     }
 

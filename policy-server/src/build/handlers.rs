@@ -105,6 +105,9 @@ impl Builder<'_> {
         let violations = violations_of_callers(spec, rules.cors.as_deref());
         self.errors(&location, violations.map(Violation::named));
         self.check_site(&location, &auth, rules.cors.as_ref(), level);
+        let signature = Signature::of(describe);
+        #[cfg(feature = "metrics")]
+        self.declared.extend(signature.problems);
         for (method, path) in description.routes {
             let path = match *path {
                 "/" if !prefix.is_empty() => (*prefix).to_owned(),
@@ -131,7 +134,7 @@ impl Builder<'_> {
                 csrf_level,
                 asks_caller,
                 layers: layers.clone(),
-                reads: Signature::of(describe).reads,
+                reads: signature.reads,
                 ..CompiledRoute::new(info, Arc::clone(&rules), guard.clone(), target)
             };
             self.add(&location, route, [path], by_credentials, |_| route_text.clone());

@@ -131,6 +131,8 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         fallback.as_ref().map_or(not_found_policy, |fallback| Arc::clone(&fallback.rules));
     let mut notices = mem::take(&mut builder.notices);
     notices.extend(builder.unused_issuers());
+    #[cfg(feature = "metrics")]
+    let declared = mem::take(&mut builder.declared);
     let (router, routes, mut problems) = builder.finish(&named);
     let settings = app.sessions.iter().flat_map(|sessions| sessions.violations(&own_origin));
     problems.extend(settings.map(|(rule, value)| StartProblem::new(rule, "App::sessions", value)));
@@ -176,7 +178,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     #[cfg(feature = "metrics")]
     let meter = app.metrics.map(|MetricsTarget(target)| {
         let paths = routes.iter().map(|route| Arc::clone(route.path()));
-        Arc::new(Meter::new(&target, paths))
+        Arc::new(Meter::new(&target, paths, &declared))
     });
     let observing = Observing::new(app.request_ids, app.access_log);
     #[cfg(feature = "manifest")]

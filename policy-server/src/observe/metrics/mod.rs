@@ -64,8 +64,8 @@ use crate::base::event::count::{Counts, subscribe};
 /// # Memory
 ///
 /// No client can add a series that the routes of the app do not have: an unknown path has no `http.route`,
-/// an unknown method is `_OTHER`, and so is a code that is not in the catalogue. No more than
-/// [`max_series`](Self::max_series) are kept in any case.
+/// an unknown method is `_OTHER`, and so is a code that neither the catalogue has nor an error of a handler
+/// ([`Problems`](trait@crate::Problems)). No more than [`max_series`](Self::max_series) are kept in any case.
 #[derive(Clone, Debug, Default)]
 #[must_use = "it counts for an app that has it as `App::metrics`"]
 pub struct Metrics {

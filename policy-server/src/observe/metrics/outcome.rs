@@ -1,8 +1,8 @@
-//! How requests end: the statuses, and the codes of server errors, that have series of their own. They are
-//! known before the first request.
+//! How requests end: the statuses, and the codes of problems, that have series of their own. They are known
+//! before the first request.
 
 use http::StatusCode;
-use policy_core::Refusal;
+use policy_core::{Refusal, problem::DeclaredProblem};
 use rustc_hash::FxHashMap;
 
 use super::names::OTHER;
@@ -26,16 +26,18 @@ pub(super) struct Outcomes {
     by_status: [u8; STATUSES as usize],
     /// Server errors, by status and code. A status without a code is its own error type.
     by_code: FxHashMap<(u16, &'static str), Outcome>,
-    refusals: FxHashMap<&'static str, Refusal>,
+    /// The codes of the catalogue and of the app's problems, with their indexes.
+    codes: FxHashMap<&'static str, usize>,
 }
 
 impl Outcomes {
-    pub(super) fn new() -> Self {
+    /// Those of an app whose handlers declare these problems.
+    pub(super) fn new(declared: &[DeclaredProblem]) -> Self {
         let mut outcomes = Self {
             all: Vec::new(),
             by_status: [0; STATUSES as usize],
             by_code: FxHashMap::default(),
-            refusals: Refusal::ALL.iter().map(|refusal| (refusal.code(), *refusal)).collect(),
+            codes: FxHashMap::default(),
         };
         outcomes.add("", ABANDONED);
         let other = outcomes.add(OTHER, "");
@@ -58,9 +60,15 @@ impl Outcomes {
                 *of_status = outcome;
             }
         }
-        for refusal in Refusal::ALL.iter().filter(|refusal| refusal.status() >= 500) {
-            let outcome = outcomes.add(&refusal.status().to_string(), refusal.code());
-            outcomes.by_code.insert((refusal.status(), refusal.code()), outcome);
+        let of_catalogue = Refusal::ALL.iter().map(|refusal| (refusal.status(), refusal.code()));
+        let of_app = declared.iter().filter_map(|problem| Some((problem.status, problem.code?)));
+        for (status, code) in of_catalogue.chain(of_app) {
+            let next = outcomes.codes.len();
+            outcomes.codes.entry(code).or_insert(next);
+            if status >= 500 && !outcomes.by_code.contains_key(&(status, code)) {
+                let outcome = outcomes.add(&status.to_string(), code);
+                outcomes.by_code.insert((status, code), outcome);
+            }
         }
         outcomes
     }
@@ -79,9 +87,15 @@ impl Outcomes {
         self.all.get(outcome).map_or((OTHER, ""), |(status, error)| (status, error))
     }
 
-    /// The refusal with this code.
-    pub(super) fn refusal(&self, code: &str) -> Option<Refusal> {
-        self.refusals.get(code).copied()
+    /// The number of codes that are counted, with the one for all others.
+    pub(super) fn codes(&self) -> usize {
+        self.codes.len() + 1
+    }
+
+    /// The index of a code, and as what it is counted.
+    pub(super) fn code(&self, code: &str) -> (usize, &'static str) {
+        let known = self.codes.get_key_value(code);
+        known.map_or((self.codes.len(), OTHER), |(code, index)| (*index, *code))
     }
 
     /// The end of a request with this response, and the code of its problem.
@@ -108,7 +122,8 @@ mod tests {
 
     #[test]
     fn a_server_error_has_the_code_of_its_problem_as_its_type() {
-        let outcomes = Outcomes::new();
+        let full = DeclaredProblem::new(507, Some("disks.full"), None);
+        let outcomes = Outcomes::new(&[full, DeclaredProblem::of(Refusal::Internal), full]);
         let of = |status, code| {
             let status = StatusCode::from_u16(status).unwrap();
             outcomes.attributes(outcomes.of(status, code))
@@ -117,6 +132,8 @@ mod tests {
         assert_eq!(of(404, Some("route.not-found")), ("404", ""));
         assert_eq!(of(500, None), ("500", "500"));
         assert_eq!(of(500, Some("handler.failed")), ("500", "handler.failed"));
+        assert_eq!(of(507, Some("disks.full")), ("507", "disks.full"));
+        assert_eq!(of(500, Some("disks.full")), ("500", OTHER), "the code of another status");
         assert_eq!(of(500, Some("of.my-own")), ("500", OTHER));
         assert_eq!(of(503, Some("handler.failed")), ("503", OTHER), "the code of another status");
         for status in [299, 499, 599, 600, 999] {
@@ -124,6 +141,18 @@ mod tests {
             assert_eq!(of(status, Some("of.my-own")), (OTHER, ""), "{status}");
         }
         assert_eq!(outcomes.attributes(NO_RESPONSE), ("", ABANDONED));
-        assert!(outcomes.len() < 256, "an index is a byte");
+        assert_eq!(outcomes.len(), Outcomes::new(&[full]).len(), "each once");
+        assert!(Outcomes::new(&[]).len() < 256, "an index is a byte");
+    }
+
+    #[test]
+    fn a_code_that_the_app_declares_is_counted_by_itself() {
+        let closed = DeclaredProblem::new(409, Some("orders.closed"), None);
+        let outcomes = Outcomes::new(&[DeclaredProblem::new(404, None, None), closed, closed]);
+        for code in ["route.not-found", "handler.failed", "orders.closed"] {
+            assert_eq!(outcomes.code(code).1, code);
+        }
+        assert_eq!(outcomes.codes(), Refusal::ALL.len() + 2);
+        assert_eq!(outcomes.code("orders.unknown"), (outcomes.codes() - 1, OTHER));
     }
 }

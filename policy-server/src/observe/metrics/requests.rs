@@ -11,7 +11,7 @@ use axum_core::{body::Body, response::Response};
 use http::{Method, Version};
 use http_body::Body as HttpBody;
 use metrics::{Counter, Gauge, Histogram};
-use policy_core::{Refusal, head::Head};
+use policy_core::{head::Head, problem::DeclaredProblem};
 
 use super::{
     Target,
@@ -88,7 +88,7 @@ pub(crate) struct Meter {
 struct RouteSeries {
     /// By kind of request, then by outcome.
     kinds: Slots<Slots<Box<Series>>>,
-    /// By refusal, and last all codes of the application.
+    /// By code, as the outcomes number them.
     codes: OnceLock<Slots<Counter>>,
 }
 
@@ -107,12 +107,17 @@ fn slots<T>(count: usize) -> Slots<T> {
 }
 
 impl Meter {
-    pub(crate) fn new(target: &Target, routes: impl Iterator<Item = Arc<str>>) -> Self {
+    /// That of an app with these path templates, whose handlers declare these problems.
+    pub(crate) fn new(
+        target: &Target,
+        routes: impl Iterator<Item = Arc<str>>,
+        declared: &[DeclaredProblem],
+    ) -> Self {
         let routes: Box<[_]> = routes.collect();
         let process = target.process();
         target.with(|to| Self {
             target: target.clone(),
-            outcomes: Outcomes::new(),
+            outcomes: Outcomes::new(declared),
             series: (0..=routes.len())
                 .map(|_| RouteSeries { kinds: slots(KINDS), codes: OnceLock::new() })
                 .collect(),
@@ -207,14 +212,14 @@ impl Meter {
         })
     }
 
-    /// Counts a problem that a client was shown. All codes that are not of the catalogue count as one.
+    /// Counts a problem that a client was shown. All codes that neither the catalogue nor the app has count
+    /// as one.
     #[cold]
     fn count_code(&self, route: usize, code: &str) {
         let Some(series) = self.series_of(route) else { return };
-        let codes = series.codes.get_or_init(|| slots(Refusal::ALL.len() + 1));
-        let refusal = self.outcomes.refusal(code);
-        let name = refusal.map_or(OTHER, Refusal::code);
-        if let Some(counter) = codes.get(refusal.map_or(Refusal::ALL.len(), |it| it as usize)) {
+        let codes = series.codes.get_or_init(|| slots(self.outcomes.codes()));
+        let (index, name) = self.outcomes.code(code);
+        if let Some(counter) = codes.get(index) {
             let path = self.routes.get(route).map_or("", |path| path);
             let attributes = [(names::CODE, name), (names::ROUTE, path)];
             let new = || self.target.with(|to| names::REFUSALS.counter(to, &attributes));
