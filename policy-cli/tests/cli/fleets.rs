@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::{
     fixtures::{self, fleet},
     run::{Ran, compare, folder, run_in},
+    schema,
 };
 
 fn written(name: &str, files: &[(String, String)]) -> PathBuf {
@@ -32,17 +33,12 @@ pub(crate) fn ran(folder: &Path, line: &str) -> Ran {
 
 /// Checks JSON by docs/schema/fleet-1.json. What refers to another schema is checked on its own.
 fn checked(text: &str) -> Value {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/schema/fleet-1.json");
-    let mut schema = fs::read_to_string(file).unwrap();
+    let mut schema = include_str!("../../../docs/schema/fleet-1.json").to_owned();
     for other in ["manifest-1.json", "diff-1.json"] {
         assert!(schema.contains(other));
         schema = schema.replace(&format!("\"$ref\": \"{other}\""), "\"type\": \"object\"");
     }
-    let validator = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
-    let value: Value = serde_json::from_str(text).unwrap();
-    let errors: Vec<_> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
-    assert!(errors.is_empty(), "{errors:?}");
-    value
+    schema::checked(&schema, text)
 }
 
 #[test]

@@ -4,7 +4,10 @@ use std::{path::Path, process::Command};
 
 use serde_json::{Value, json};
 
-use crate::run::{Ran, compare, folder, run_in};
+use crate::{
+    run::{Ran, compare, folder, run_in},
+    schema::checked,
+};
 
 /// A shop with two operations.
 fn shop() -> Value {
@@ -87,6 +90,15 @@ fn a_comparison_says_what_breaks_clients() {
         let ran = compared("openapi-diff", &shop(), &changed_shop(), &["--format", format]);
         assert_eq!(ran.code, 0, "{}", ran.err);
         compare(file, &ran.out);
+    }
+}
+
+#[test]
+fn the_json_follows_its_schema() {
+    for (new, breaks) in [(changed_shop(), true), (shop(), false)] {
+        let ran = compared("openapi-json", &shop(), &new, &["--format", "json"]);
+        let value = checked(include_str!("../../../docs/schema/openapi-diff-1.json"), &ran.out);
+        assert_eq!(value["breaks"], breaks);
     }
 }
 

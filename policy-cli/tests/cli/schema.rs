@@ -1,4 +1,4 @@
-//! The published JSON Schema of manifests and lock files.
+//! The published JSON Schemas, of manifests and lock files above all.
 
 use std::{fs, path::Path};
 
@@ -7,6 +7,15 @@ use serde_json::{Value, json};
 
 fn repository() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+/// JSON that a command has written, which follows its schema.
+pub(crate) fn checked(schema: &str, text: &str) -> Value {
+    let validator = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+    let value: Value = serde_json::from_str(text).unwrap();
+    let errors: Vec<_> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}: {text}");
+    value
 }
 
 fn schema() -> Value {
