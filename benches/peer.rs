@@ -13,12 +13,17 @@ use policy_core::{
     headers::HeadersPolicy,
     session::{Handle, Record, SessionKey},
 };
+#[cfg(feature = "traces")]
+use policy_server::traces::{TraceContext, Tracing};
 use policy_server::{
     ServerSettings, Timestamp,
     prelude::*,
     store::{CreateSession, MemoryStore, SessionStore},
     tokens::SecretKey,
 };
+
+#[cfg(feature = "traces")]
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use apps::APPS;
 use logins::login;
@@ -309,6 +314,14 @@ fn main() -> Result<(), Error> {
         #[cfg(feature = "metrics")]
         let app = if arguments.iter().any(|argument| argument == "--metrics") {
             app.metrics(policy_server::Metrics::new())
+        } else {
+            app
+        };
+        #[cfg(feature = "traces")]
+        let app = if arguments.iter().any(|argument| argument == "--spans") {
+            tracing_subscriber::registry().init();
+            let own = TraceContext::new([1; 16], [2; 8], TraceContext::SAMPLED);
+            app.tracing(Tracing::new().tracer(move |_, _| own.clone()))
         } else {
             app
         };

@@ -25,13 +25,13 @@ def of_requests(servers, rows):
     return found
 
 
-def of_server(server, rows):
-    """Of one request in each row, by row and whether a browser sends it."""
+def of_server(server, rows, more={}):
+    """Of one request in each row with more headers, by row and whether a browser sends it."""
     counts = {}
     with tempfile.TemporaryDirectory() as folder, started(server, folder):
         for row in filter(server.has, rows):
             for is_browser in (False, True):
-                sent = request(*ROWS[row], fields(row, server, is_browser), BODIES.get(row, ""))
+                sent = request(*ROWS[row], fields(row, server, is_browser) | more, BODIES.get(row, ""))
                 counts[row, is_browser] = of_one(server, sent, folder)
     return counts
 
@@ -85,13 +85,13 @@ def dump_of(server, sent, folder):
     return os.path.join(folder, dump)
 
 
-def of_option(program, flag, without, with_it, rows):
-    """What an option adds to a request: the same program without and with it, and the names of both."""
+def of_variants(program, variants, rows):
+    """What options and headers add to a request: the same program with the flags and headers of each name."""
     found = []
-    for name, flags in ((without, []), (with_it, [flag])):
+    for name, (flags, more) in variants.items():
         server = Server("policy", {"policy": program})
         server.flags = flags
-        counts = of_server(server, rows)
+        counts = of_server(server, rows, more)
         found += [{"server": name, "row": row, "browser": is_browser, "instructions": count} for (row, is_browser), count in counts.items()]
     for is_browser in (False, True):
         print("\nInstructions per request" + ", with the header fields of a browser" * is_browser + ":\n")

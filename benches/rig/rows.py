@@ -54,6 +54,12 @@ BROWSER = {
     "accept-language": "en-GB,en;q=0.9",
 }
 
+# A trace context with the member of one vendor.
+TRACE = {
+    "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    "tracestate": "congo=t61rcWkgMzE",
+}
+
 
 def fields(row, server, is_browser=False):
     """The headers of a row's request except Host, for a server that the client has logged in to."""

@@ -43,7 +43,7 @@ def build_server(program):
 
 
 def build_with(feature):
-    """The program of mode `report-only` or `metrics`: by itself, since the others have no such code in them."""
+    """The program of mode `report-only`, `metrics` or `traces`: by itself, since the others have no such code in them."""
     return build("--package", "policy-benches", "--bin", "peer", "--features", "http2,per_core," + feature)
 
 
