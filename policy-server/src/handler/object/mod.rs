@@ -44,17 +44,28 @@
 //!     format!("{}: {note}", order.id)
 //! }
 //!
+//! # #[post("/login/{name}")]
+//! # #[auth(public)]
+//! # async fn login(name: String, sessions: Sessions) -> Result<(), CredentialError> {
+//! #     sessions.login(name).await
+//! # }
 //! # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 //! # runtime.block_on(async {
-//! let ada = Order { id: 7, customer: "ada".into(), company: "a".into(), note: "lamp".into() };
-//! let orders = Orders(Arc::new(BTreeMap::from([(7, ada)])));
-//! let app = App::new(orders).sessions(Sessions::memory()).routes(routes![show, change]);
+//! let order = Order { id: 7, customer: "ada".into(), company: "a".into(), note: "lamp".into() };
+//! let orders = Orders(Arc::new(BTreeMap::from([(7, order)])));
+//! let app = App::new(orders).sessions(Sessions::memory()).routes(routes![login, show, change]);
 //! let client = app.test();
-//! let [ada, eve] = [client.log_in("ada").await, client.log_in("eve").await];
-//! assert_eq!(ada.get("/orders/7").send().await.text(), "lamp");
+//! # let log_in = async |name| {
+//! #     let response = client.post(&format!("/login/{name}")).send().await;
+//! #     let (cookie, _) = response.header("set-cookie").unwrap().split_once(';').unwrap();
+//! #     cookie.to_owned()
+//! # };
+//! # let [ada, eve] = [log_in("ada").await, log_in("eve").await];
+//! # let get = |path, cookie| client.get(path).header("cookie", cookie).send();
+//! assert_eq!(get("/orders/7", &ada).await.text(), "lamp");
 //! // As if there were none.
-//! assert_eq!(eve.get("/orders/7").send().await.status(), 404);
-//! assert_eq!(eve.get("/orders/8").send().await.status(), 404);
+//! assert_eq!(get("/orders/7", &eve).await.status(), 404);
+//! assert_eq!(get("/orders/8", &eve).await.status(), 404);
 //! # });
 //! ```
 //!

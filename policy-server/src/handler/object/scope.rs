@@ -33,13 +33,19 @@ use crate::{
 ///     let predicate = orders.sql(1);
 ///     format!("SELECT * FROM orders WHERE {} ORDER BY id", predicate.sql)
 /// }
+/// # #[post("/login/{name}")]
+/// # #[auth(public)]
+/// # async fn login(name: String, sessions: Sessions) -> Result<(), CredentialError> {
+/// #     sessions.login(name).await
+/// # }
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 /// # runtime.block_on(async {
-/// let client = App::new(()).sessions(Sessions::memory()).routes(routes![list]).test();
-/// let eve = client.log_in("eve").await;
-/// // Eve has no tenant.
+/// # let client = App::new(()).sessions(Sessions::memory()).routes(routes![list, login]).test();
+/// # let response = client.post("/login/eve").send().await;
+/// # let (cookie, _) = response.header("set-cookie").unwrap().split_once(';').unwrap();
+/// // For a caller without a tenant:
 /// let query = "SELECT * FROM orders WHERE (user = $1) ORDER BY id";
-/// assert_eq!(eve.get("/orders").send().await.text(), query);
+/// assert_eq!(client.get("/orders").header("cookie", cookie).send().await.text(), query);
 /// # });
 /// ```
 pub struct Scope<T, A = View> {
