@@ -56,7 +56,7 @@
 //! let app = App::new(orders).sessions(Sessions::memory()).routes(routes![login, show, change]);
 //! let client = app.test();
 //! # let log_in = async |name| {
-//! #     let response = client.post(&format!("/login/{name}")).send().await;
+//! #     let response = client.post(&format!("/login/{name}")).origin("http://localhost").send().await;
 //! #     let (cookie, _) = response.header("set-cookie").unwrap().split_once(';').unwrap();
 //! #     cookie.to_owned()
 //! # };

@@ -41,7 +41,7 @@ use crate::{
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 /// # runtime.block_on(async {
 /// # let client = App::new(()).sessions(Sessions::memory()).routes(routes![list, login]).test();
-/// # let response = client.post("/login/eve").send().await;
+/// # let response = client.post("/login/eve").origin("http://localhost").send().await;
 /// # let (cookie, _) = response.header("set-cookie").unwrap().split_once(';').unwrap();
 /// // For a caller without a tenant:
 /// let query = "SELECT * FROM orders WHERE (user = $1) ORDER BY id";
