@@ -130,7 +130,7 @@
 //! - The end of a session ends the tokens and tickets that were issued in it.
 //!   [`revoke_others`](Sessions::revoke_others), [`revoke_user`](Sessions::revoke_user) and
 //!   [`revoke_everyone`](Sessions::revoke_everyone) end sessions, tokens, tickets and streams
-//!   alike, and [`set_rights`](Sessions::set_rights) changes roles and scopes everywhere. They win
+//!   alike, and [`set_rights`](Sessions::set_rights) changes tenant, roles and scopes everywhere. They win
 //!   against every login, elevation and issue of tokens that began before (409 `session.ended`),
 //!   except in their own request.
 //! - An access token expires after 5 minutes and is verified without a store lookup. Deleting it at

@@ -310,6 +310,7 @@ fn of_credentials(tried: &mut Tried) {
             ("scopes", Opens, |it| it.scopes(["orders:write"])),
             ("scopes_claim", Opens, |it| it.scopes_claim(["scp"])),
             ("subject_claim", Opens, |it| it.subject_claim(["email"])),
+            ("tenant_claim", Opens, |it| it.tenant_claim(["tid"])),
             ("trust_in_full", Opens, |it| it.trust_in_full()),
             ("typ", Opens, |it| it.typ("jwt")),
         ],

@@ -36,6 +36,7 @@ mod sessions;
 mod starts;
 mod streams;
 mod targets;
+mod tenants;
 mod tokens;
 mod witnesses;
 

@@ -51,6 +51,7 @@ pub(super) struct Says {
     pub(super) session: Option<String>,
     pub(super) scopes: Vec<String>,
     pub(super) roles: Vec<String>,
+    pub(super) tenant: Option<String>,
     pub(super) expires: u64,
     pub(super) payload: String,
 }
@@ -266,6 +267,7 @@ fn read_claims(claims: &Json, payload: &str) -> Option<Verdict> {
         ("sid", is_text("sid", 1, usize::MAX)),
         ("auth_time", is_date("auth_time")),
         ("roles", roles.as_ref().is_none_or(Option::is_some)),
+        ("tenant", is_text("tenant", 1, 200)),
     ] {
         if !is_right {
             return refuse(&format!("claim_type:{name}"));
@@ -302,6 +304,7 @@ fn read_claims(claims: &Json, payload: &str) -> Option<Verdict> {
         session: text("sid").map(str::to_owned),
         scopes: scopes.map(str::to_owned).collect(),
         roles: roles.into_iter().map(str::to_owned).collect(),
+        tenant: text("tenant").map(str::to_owned),
         expires: exp,
         payload: payload.trim_end_matches([' ', '\t', '\n', '\r']).to_owned(),
     }))

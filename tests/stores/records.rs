@@ -6,7 +6,10 @@ use policy_core::{
     session::{Handle, Identity, Record, SessionKey},
     time::Timestamp,
 };
-use policy_server::store::{Cas, CreateSession, SessionCreated, SessionStore, UpdateSession};
+use policy_server::store::{
+    Cas, CreateFamily, CreateSession, Family, Refresh, Refreshed, RevokeUser, SessionCreated,
+    SessionStore, Ticket, TokenHash, TokenStore, UpdateSession,
+};
 
 pub(crate) const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -33,6 +36,42 @@ pub(crate) fn record(number: u64, user: Option<&str>) -> Record {
         binding: [0; 32],
         data: Box::default(),
     }
+}
+
+/// A session, a family and a ticket of a user without a tenant.
+pub(crate) async fn write_without_tenant(store: &(impl SessionStore + TokenStore)) {
+    SessionStore::open(store).await.unwrap();
+    let create = CreateSession::new(key(1), record(1, Some("ada")), NOW);
+    assert_eq!(store.create(create).await.unwrap(), SessionCreated::Done { evicted: vec![] });
+    let family = CreateFamily::new(family_without_tenant(), TokenHash([1; 32]), 0);
+    assert!(store.create_family(family).await.unwrap());
+    store.put_ticket(TokenHash([2; 32]), ticket_without_tenant()).await.unwrap();
+}
+
+/// A release without tenants wrote them. The user gets a tenant, which a session without one does not keep.
+pub(crate) async fn read_without_tenant(store: &(impl SessionStore + TokenStore)) {
+    SessionStore::open(store).await.unwrap();
+    let identity = async || {
+        let loaded = store.load(&key(1), NOW).await.unwrap().expect("a session");
+        loaded.record.identity.clone().expect("a user")
+    };
+    assert_eq!(identity().await, Identity::new("ada"));
+    let refresh = Refresh::new(TokenHash([1; 32]), TokenHash([3; 32]), Duration::ZERO, NOW);
+    assert_eq!(store.refresh(refresh).await.unwrap(), Refreshed::Done(family_without_tenant()));
+    let ticket = store.take_ticket(TokenHash([2; 32]), NOW).await.unwrap();
+    assert_eq!(ticket, Some(ticket_without_tenant()));
+    for rights in [Identity::new("ada").tenant("acme"), Identity::new("ada")] {
+        store.revoke_user(RevokeUser::new("ada", NOW).rights(&rights)).await.unwrap();
+        assert_eq!(identity().await, rights);
+    }
+}
+
+fn family_without_tenant() -> Family {
+    Family::new([1; 16], Identity::new("ada").roles(["admin"]), NOW, Timestamp::MAX)
+}
+
+fn ticket_without_tenant() -> Ticket {
+    Ticket::new(Identity::new("ada").scopes(["read"]), NOW.after(Ticket::LIFETIME))
 }
 
 /// Each session is changed at one instance while it is deleted at the other. `POLICY_STORES_RACES`

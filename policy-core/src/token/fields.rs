@@ -355,6 +355,38 @@ mod tests {
         assert_eq!((fields.iat, fields.auth_time), (1000, 1001), "for cut-offs and fresh logins");
     }
 
+    /// Read as any other text, and refused where it names no tenant: an object without one would be that
+    /// of the caller.
+    #[test]
+    fn a_tenant_is_a_text_of_1_to_200_bytes() {
+        let profile = Profile::new("https://id.example", "api").unwrap();
+        let mut mapped = profile.clone();
+        mapped.has_mapped_claims = true;
+        let long = |bytes| format!("\"{}\"", "a".repeat(bytes));
+        for (tenant, is_right, read) in [
+            ("\"acme\"", true, "acme"),
+            (r#""a\u0063me""#, true, "acme"),
+            ("null", true, ""),
+            (&long(200), true, &*"a".repeat(200)),
+            (&long(201), false, &*"a".repeat(201)),
+            ("\"\"", false, ""),
+            ("7", false, ""),
+            ("[\"acme\"]", false, ""),
+        ] {
+            let rest = r#""sub":"ada","iat":1000,"exp":1300,"jti":"AAAAAAAAAAAAAAAAAAAAAA""#;
+            let payload =
+                format!(r#"{{"iss":"https://id.example","aud":"api",{rest},"tenant":{tenant}}}"#);
+            for (profile, is_right) in [(&profile, is_right), (&mapped, true)] {
+                let mut payload = payload.clone();
+                let fields = Fields::read(&mut payload, profile).unwrap();
+                assert_eq!(fields.tenant.slice(&payload), read, "{tenant}");
+                let due = if is_right { Ok(()) } else { Err(TokenError::ClaimType(Claim::Tenant)) };
+                let now = Timestamp::from_seconds(1000);
+                assert_eq!(fields.check(profile, now), due, "{tenant}");
+            }
+        }
+    }
+
     #[test]
     fn every_place_of_an_audience_counts() {
         let profile = Profile::new("https://id.example", "api").unwrap();

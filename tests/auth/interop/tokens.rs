@@ -48,18 +48,19 @@ fn verified(key: Key, token: &str) -> Result<Value, TokenError> {
 fn signed(key: Key) -> (String, Value) {
     let keys = KeyRing::new(vec![RingKey::new(key)]).expect("a ring");
     let now = now();
-    let custom = json!({ "tenant": "\u{1f600} \"\\" });
+    let custom = json!({ "region": "\u{1f600} \"\\" });
     let mut claims = NewClaims::new(ISSUER, AUDIENCE, "zoë \"\\/", "a-1", now);
     claims.scope = Some("read write");
     claims.session = Some("s");
     claims.authenticated = Some(now);
     claims.roles = &["admin", "\u{e9}"];
+    claims.tenant = Some("acme \u{e9}");
     claims.custom = custom.as_object();
     let (iat, exp) = (now.seconds(), now.seconds() + 300);
     let says = json!({
         "iss": ISSUER, "aud": AUDIENCE, "sub": "zoë \"\\/", "iat": iat, "exp": exp, "jti": "a-1",
         "scope": "read write", "sid": "s", "auth_time": iat, "roles": ["admin", "\u{e9}"],
-        "tenant": "\u{1f600} \"\\",
+        "tenant": "acme \u{e9}", "region": "\u{1f600} \"\\",
     });
     (keys.sign(&claims, now).expect("a token"), says)
 }

@@ -33,12 +33,18 @@ async fn issue_ticket(
     tokens.ticket().await
 }
 
+#[get("/tenant")]
+#[auth(session | token | ticket, issuers = ["own", "https://a.example"])]
+async fn tenant(caller: policy_server::Caller) -> String {
+    caller.tenant().unwrap_or("none").to_owned()
+}
+
 /// A client of an app with this issuer, and a token of it with these claims.
 fn client(key: &Signer, settings: impl FnOnce(Issuer) -> Issuer) -> Caller {
     let tokens = own_tokens().accept(settings(issuer(A, &[key])));
     let app = App::new(()).clock(Clock::at(START)).public_origin(ORIGIN).tokens(tokens);
     let app = app.sessions(Sessions::memory());
-    Caller(app.routes(routes![admin, reports, recent, issue_ticket]).test())
+    Caller(app.routes(routes![admin, reports, recent, tenant, issue_ticket]).test())
 }
 
 fn token(key: &Signer, changes: &Value) -> String {
@@ -102,6 +108,47 @@ async fn a_ticket_grants_no_more_than_its_token() {
         let ticket = client.send("POST", "/issue-ticket", &token).await.text();
         let response = client.0.get(&format!("/recent?ticket={ticket}")).send().await;
         assert_eq!((response.status().as_u16(), response.text()), (200, format!("ada of {A}")));
+    }
+}
+
+/// Its operator decides what the tokens contain, so an issuer names no tenant of the app unasked.
+#[tokio::test]
+async fn an_issuer_names_tenants_only_by_the_claim_that_the_app_reads() {
+    let key = Signer::ed25519("k");
+    let nested = |issuer: Issuer| issuer.tenant_claim(["https://a.example/org", "id"]);
+    let (tid, by_name): (fn(Issuer) -> Issuer, fn(Issuer) -> Issuer) =
+        (|issuer| issuer.tenant_claim(["tid"]), |issuer| issuer.tenant_claim(["tenant"]));
+    let claims = json!({
+        "tenant": "acme", "tid": "globex", "https://a.example/org": { "id": "initech" },
+    });
+    let long = json!({ "tid": "a".repeat(201) });
+    let cases: [(fn(Issuer) -> Issuer, Value, Result<&str, u16>); 11] = [
+        (|issuer| issuer, claims.clone(), Ok("none")),
+        (Issuer::trust_in_full, claims.clone(), Ok("none")),
+        // No claim that nothing reads makes a token invalid.
+        (|issuer| issuer, json!({ "tenant": 7 }), Ok("none")),
+        (by_name, claims.clone(), Ok("acme")),
+        (tid, claims.clone(), Ok("globex")),
+        (nested, claims, Ok("initech")),
+        (tid, json!({ "tenant": "acme" }), Ok("none")),
+        (tid, json!({ "tid": null }), Ok("none")),
+        (tid, json!({ "tid": "" }), Err(401)),
+        (tid, json!({ "tid": ["globex"] }), Err(401)),
+        (tid, long, Err(401)),
+    ];
+    for (settings, claims, due) in cases {
+        let client = client(&key, settings);
+        let token = token(&key, &claims);
+        let response = client.send("GET", "/tenant", &token).await;
+        match due {
+            Err(status) => assert_eq!(response.status(), status, "{claims}"),
+            Ok(tenant) => {
+                assert_eq!(response.text(), tenant, "{claims}");
+                let ticket = client.send("POST", "/issue-ticket", &token).await.text();
+                let by_ticket = client.0.get(&format!("/tenant?ticket={ticket}")).send().await;
+                assert_eq!(by_ticket.text(), tenant, "by ticket: {claims}");
+            }
+        }
     }
 }
 

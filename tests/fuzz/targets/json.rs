@@ -76,6 +76,7 @@ fn claims_get_the_verdict_of_a_second_reading() {
             b"\"scope\":",
             b"\"sid\":",
             b"\"auth_time\":",
+            b"\"tenant\":",
             b"\"roles\":",
             b"\"alg\":",
             b"\"typ\":",

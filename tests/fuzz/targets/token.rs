@@ -32,6 +32,7 @@ pub(super) fn verified(token: &[u8]) -> Verdict {
         session: claims.session().map(str::to_owned),
         scopes: claims.scopes().map(str::to_owned).collect(),
         roles: claims.roles().map(Into::into).collect(),
+        tenant: claims.tenant().map(str::to_owned),
         expires: claims.expires().seconds(),
         payload: claims.payload().trim_end_matches([' ', '\t', '\n', '\r']).to_owned(),
     })

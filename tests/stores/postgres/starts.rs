@@ -1,7 +1,10 @@
 //! Databases with which an app does not start, and what it says.
 
 use super::*;
-use crate::site::{refused, says, start_at_the_same_time};
+use crate::{
+    records::{read_without_tenant, write_without_tenant},
+    site::{refused, says, start_at_the_same_time},
+};
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
@@ -66,13 +69,38 @@ async fn an_older_schema_is_migrated_once_with_all_that_is_in_it() {
             LOOP EXECUTE 'DROP FUNCTION ' || one || ' CASCADE'; END LOOP;
         END $$;
         DROP TABLE {schema}.marks;
-        ALTER TABLE {schema}.numbers DROP COLUMN cut_off_era, DROP COLUMN revocation_era;"
+        ALTER TABLE {schema}.numbers DROP COLUMN cut_off_era, DROP COLUMN revocation_era;
+        {}",
+        without_tenants(schema)
     );
     server.sql(&marked).await;
     server.sql(&format!("UPDATE {schema}.meta SET version = 1")).await;
     let instances = Instance::three(&url).await;
     assert_eq!(ada.status(&instances[1]).await, 200);
     assert_eq!(instances[2].status("/rated").await, 200);
+}
+
+/// Takes back what version 9 adds.
+fn without_tenants(schema: &str) -> String {
+    let column = |table| format!("ALTER TABLE {schema}.{table} DROP COLUMN tenant;");
+    ["sessions", "families", "tickets"].map(column).concat()
+}
+
+/// A schema of version 8.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn rows_of_a_release_without_tenants_are_read() {
+    let server = Postgres::shared().await;
+    let url = server.schema();
+    let schema = url.split_once("schema=").unwrap().1;
+    write_without_tenant(&PostgresStore::new(&*url)).await;
+    let version_8 = format!(
+        "DROP FUNCTION {schema}.revoke_user(text, bytea, text[], text[], text, bigint, bigint, bigint);
+        {} UPDATE {schema}.meta SET version = 8",
+        without_tenants(schema)
+    );
+    server.sql(&version_8).await;
+    read_without_tenant(&PostgresStore::new(&*url)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,10 @@
 //! Servers with which an app does not start, and what it says.
 
 use super::*;
-use crate::site::{refused, says, start_at_the_same_time};
+use crate::{
+    records::{read_without_tenant, write_without_tenant},
+    site::{refused, says, start_at_the_same_time},
+};
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
@@ -41,6 +44,32 @@ async fn keys_of_a_newer_release_are_refused_and_left_alone() {
     says(&refused(&url).await, &[prefix, "version 9", "start the newer release"]);
     server.command(&["HSET", &meta, "version", "1"]).await;
     Instance::start(&url).await;
+}
+
+/// Keys of a user without a tenant have the fields that a release without tenants wrote.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn keys_of_a_release_without_tenants_are_read() {
+    let server = Redis::shared().await;
+    let url = server.prefix();
+    let prefix = url.split_once("prefix=").unwrap().1;
+    write_without_tenant(&RedisStore::new(&*url)).await;
+    for (kind, id, expected) in [
+        (
+            "s",
+            &key(1).0[..],
+            "absolute_deadline binding created data epoch handle idle idle_deadline is_remembered \
+             last_seen roles rotated scopes user version",
+        ),
+        ("f", &[1; 16], "authenticated expires position refreshes roles scopes user"),
+    ] {
+        let name = [format!("{{{prefix}}}:{kind}:").as_bytes(), id].concat();
+        let fields = server.run(&[&b"HKEYS"[..], &name]).await.unwrap();
+        let mut fields: Vec<String> = redis::from_redis_value(fields).unwrap();
+        fields.sort_unstable();
+        assert_eq!(fields.join(" "), expected);
+    }
+    read_without_tenant(&RedisStore::new(&*url)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

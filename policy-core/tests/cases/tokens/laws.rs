@@ -58,15 +58,16 @@ proptest! {
     fn claims_are_read_as_they_were_signed(
         // Each contains a quote, so that it is read with its escapes.
         subject in r#".{0,9}"[\\\n\t]?.{0,9}"#, session in r#"".{0,20}"#, role in r#".{0,9}"(\\|.){0,9}"#,
-        custom in r#"".{0,20}"#,
+        tenant in r#"".{0,20}"#, custom in r#"".{0,20}"#,
     ) {
         let keys = ring();
-        let members = json!({ "tenant": custom });
+        let members = json!({ "region": custom });
         let roles = ["admin", &*role];
         let mut new = claims(&subject, "read  write");
         new.session = Some(&session);
         new.authenticated = Some(NOW);
         new.roles = &roles;
+        new.tenant = Some(&tenant);
         new.custom = members.as_object();
         let token = keys.sign(&new, NOW).expect("a token");
         let token = verifier().verify_owned(&keys, token.as_bytes(), NOW).expect("valid");
@@ -76,11 +77,12 @@ proptest! {
         prop_assert_eq!(read.authenticated_at(), Some(NOW));
         prop_assert_eq!(read.scopes().collect::<Vec<_>>(), ["read", "write"]);
         prop_assert_eq!(read.roles().collect::<Vec<_>>(), ["admin", &role]);
+        prop_assert_eq!(read.tenant(), Some(&*tenant));
         #[derive(Deserialize)]
         struct Custom {
-            tenant: String,
+            region: String,
         }
-        prop_assert_eq!(read.custom::<Custom>().expect("custom claims").tenant, custom);
+        prop_assert_eq!(read.custom::<Custom>().expect("custom claims").region, custom);
     }
 
     /// No bytes make the verifier panic.
@@ -172,9 +174,24 @@ fn claims_that_would_be_refused_are_not_signed() {
         claims.custom = Some(&custom);
         keys.sign(&claims, NOW).err()
     };
-    assert_eq!(sign(json!({ "tenant": [[[[[[[]]]]]]] })), None);
-    assert_eq!(sign(json!({ "tenant": [[[[[[[[]]]]]]]] })), Some(SignError::Custom));
-    assert_eq!(sign(json!({ "exp": 1 })), Some(SignError::Reserved));
+    assert_eq!(sign(json!({ "region": [[[[[[[]]]]]]] })), None);
+    assert_eq!(sign(json!({ "region": [[[[[[[[]]]]]]]] })), Some(SignError::Custom));
+    for reserved in ["exp", "cut_offs", "tenant"] {
+        assert_eq!(sign(json!({ reserved: 1 })), Some(SignError::Reserved), "{reserved}");
+    }
+    for (letter, count, is_tenant) in [
+        ("a", 0, false),
+        ("a", 1, true),
+        ("a", 200, true),
+        ("a", 201, false),
+        ("\u{e9}", 101, false),
+    ] {
+        let tenant = letter.repeat(count);
+        let mut claims = claims("user-1", "read");
+        claims.tenant = Some(&tenant);
+        let error = keys.sign(&claims, NOW).err();
+        assert_eq!(error, (!is_tenant).then_some(SignError::Claims), "{count} of {letter}");
+    }
     assert_eq!(keys.sign(&claims("", "read"), NOW), Err(SignError::Claims));
     let mut expired = claims("user-1", "read");
     expired.expires = NOW;

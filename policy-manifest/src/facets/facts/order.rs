@@ -216,6 +216,11 @@ mod tests {
         let lists = [texts(&["a", "b"]), texts(&["b", "c"])];
         assert_eq!(direction(members(&lists[0], &lists[1])), Some(OpensAndNarrows));
         assert_eq!(direction(requirements(&lists[0], &texts(&["a"]))), Some(Opens));
+        let claims = ["tid", "org"].map(|claim| Some(claim.to_owned()));
+        assert_eq!(direction(granting(&None, &claims[0])), Some(Opens));
+        assert_eq!(direction(granting(&claims[0], &None)), Some(Narrows));
+        assert_eq!(direction(granting(&claims[0], &claims[1])), Some(OpensAndNarrows));
+        assert_eq!(granting(&claims[0], &claims[0]), None);
         assert_eq!(direction(unordered_list(&lists[0], &texts(&["b", "a"]))), Some(Opens));
         assert_eq!(direction(shifting(&"a", &"b")), Some(Shifts));
     }

@@ -67,7 +67,7 @@ enum Fault {
     TenantIsDropped,
     TenantOfTicketIsDropped,
     TenantStays,
-    TenantNeverChanges,
+    TenantIsNotSet,
 }
 
 /// The memory store with one fault.
@@ -141,8 +141,9 @@ impl SessionStore for Broken {
             _ => request,
         };
         if self.has(Fault::TenantIsDropped) {
-            let record = without_tenant(record);
-            return self.store.create(CreateSession { record, ..request });
+            let mut request = request;
+            request.record.identity.iter_mut().for_each(|identity| identity.tenant = None);
+            return self.store.create(request);
         }
         self.records.lock().unwrap().insert(key, record.clone());
         let user = record.user().map(str::to_owned);
@@ -288,12 +289,9 @@ impl SessionStore for Broken {
                     Ok(CutOff::new(ended, 0, 0))
                 }
                 Fault::RevocationMisses if keep.is_none() => Ok(CutOff::new(0, 0, 0)),
-                Fault::TenantStays | Fault::TenantNeverChanges if let Some(rights) = rights => {
-                    // As stores do that do not clear a field, or do not write it at all.
-                    let is_kept = rights.tenant.is_none() || self.has(Fault::TenantNeverChanges);
-                    let tenant = if is_kept { Some("acme".into()) } else { rights.tenant.clone() };
-                    let mut rights = rights.clone();
-                    rights.tenant = tenant;
+                Fault::TenantStays | Fault::TenantIsNotSet if rights.is_some() => {
+                    let mut rights = Identity::clone(rights.unwrap());
+                    rights.tenant = self.has(Fault::TenantStays).then(|| "acme".into());
                     self.store.revoke_user(request.rights(&rights)).await
                 }
                 _ => self.store.revoke_user(request).await,
@@ -543,6 +541,7 @@ fn each_fault_of_a_store_of_sessions_is_found() {
         (Fault::UnknownNumberGrants, "a number that the store has not issued grants nothing"),
         (Fault::TenantIsDropped, "a session loads as it was created"),
         (Fault::TenantStays, "`revoke_user` with rights sets them on all sessions"),
+        (Fault::TenantIsNotSet, "`revoke_user` with rights sets the tenant"),
     ] {
         let failure = verdict(sessions(|| Broken::new(fault))).unwrap_err();
         assert!(failure.contains(rule), "{fault:?}: {failure}");

@@ -412,6 +412,10 @@ mod tests {
         }
     }
 
+    fn reader(rest: &[u8]) -> Reader<'_> {
+        Reader { rest, version: VERSION }
+    }
+
     fn comes_back<T: Row + PartialEq + Debug>(value: &T) {
         let row = value.encode();
         assert_eq!(T::decode(&row).as_ref(), Some(value));
@@ -420,14 +424,16 @@ mod tests {
         }
         assert_eq!(T::decode(&[&row[..], &[0]].concat()), None, "a byte too many");
         let mut newer = row;
-        newer[0] = VERSION + 1;
+        newer[0] = WITH_TENANT + 1;
         assert_eq!(T::decode(&newer), None, "a version that is not known");
     }
 
     #[test]
     fn every_row_comes_back_and_no_part_of_it_does() {
         let identity = Identity::new("bo");
+        let tenant = identity.clone().tenant("acme");
         comes_back(&record());
+        comes_back(&Record { identity: Some(tenant.clone()), ..record() });
         comes_back(&Record { identity: None, authenticated: None, data: [].into(), ..record() });
         comes_back(&Successor { key: SessionKey([3; 32]), grace: Timestamp::MAX });
         let (authenticated, expires) = (Timestamp::from_millis(5), Timestamp::from_millis(6));
@@ -435,6 +441,7 @@ mod tests {
         comes_back(&family);
         family.session = Some(Handle([5; 16]));
         comes_back(&family);
+        comes_back(&Family { identity: tenant.clone(), ..family });
         comes_back(&TokenRow { family: [7; 16], used: None });
         let used = Some((Timestamp::from_millis(8), TokenHash([9; 32])));
         comes_back(&TokenRow { family: [7; 16], used });
@@ -450,10 +457,31 @@ mod tests {
         ticket.session = Some(Handle([13; 16]));
         ticket.token = Some(("j".into(), Timestamp::from_millis(14)));
         comes_back(&ticket);
+        comes_back(&Ticket { identity: tenant, ..ticket });
+    }
+
+    /// The bytes of releases without tenants.
+    #[test]
+    fn a_row_without_a_tenant_is_written_as_before_there_were_tenants() {
+        let identity = Identity::new("bo").roles(["r"]).scopes(["s"]);
+        let user = [2, b'b', b'o', 1, 1, b'r', 1, 1, b's'];
+        let (five, six) = (Timestamp::from_millis(5), Timestamp::from_millis(6));
+        let family = Family::new([4; 16], identity.clone(), five, six);
+        assert_eq!(family.encode(), [&[1][..], &[4; 16], &user, &[5, 6, 0]].concat());
+        let ticket = Ticket::new(identity.clone(), six);
+        assert_eq!(ticket.encode(), [&[1][..], &user, &[0, 0, 0, 0, 6]].concat());
+        let session = Record { identity: Some(identity.clone()), ..record() }.encode();
+        assert_eq!(session[..27], [&[1][..], &[1; 16], &[1], &user].concat());
+        let of_tenant = Record { identity: Some(identity.tenant("acme")), ..record() }.encode();
+        assert_eq!((of_tenant[0], of_tenant.len()), (2, session.len() + 5));
     }
 
     #[test]
     fn the_head_of_a_session_is_all_but_its_values() {
+        let of_tenant = Identity::new("ada").tenant("acme");
+        let of_tenant = Record { identity: Some(of_tenant), ..record() };
+        let head = Record { data: [].into(), ..of_tenant.clone() };
+        assert_eq!(decode_head(&of_tenant.encode()), Some(head));
         let row = record().encode();
         assert_eq!(decode_head(&row), Some(Record { data: [].into(), ..record() }));
         for end in 0..row.len() {
@@ -461,7 +489,7 @@ mod tests {
         }
         assert_eq!(decode_head(&[&row[..], &[0]].concat()), None, "a byte too many");
         let mut newer = row;
-        newer[0] = VERSION + 1;
+        newer[0] = WITH_TENANT + 1;
         assert_eq!(decode_head(&newer), None, "a version that is not known");
     }
 
@@ -474,10 +502,10 @@ mod tests {
             writer.number(number);
             let needed = (u64::BITS - number.leading_zeros()).div_ceil(7).max(1);
             assert_eq!(writer.0.len(), needed as usize, "{number}");
-            let mut reader = Reader(&writer.0);
-            assert_eq!((reader.number(), reader.0.len()), (Some(number), 0));
+            let mut of_all = reader(&writer.0);
+            assert_eq!((of_all.number(), of_all.rest.len()), (Some(number), 0));
             for cut in 0..writer.0.len() {
-                assert_eq!(Reader(&writer.0[..cut]).number(), None, "{number} cut at {cut}");
+                assert_eq!(reader(&writer.0[..cut]).number(), None, "{number} cut at {cut}");
             }
         }
     }
@@ -486,11 +514,11 @@ mod tests {
     fn a_count_that_lies_allocates_nothing() {
         let mut writer = Writer(vec![]);
         writer.number(u64::MAX);
-        assert_eq!(Reader(&writer.0).list(), None);
-        assert_eq!(Reader(&writer.0).text(), None);
+        assert_eq!(reader(&writer.0).list(), None);
+        assert_eq!(reader(&writer.0).text(), None);
         // One bit more than a number has.
         assert_eq!(
-            Reader(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2]).number(),
+            reader(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2]).number(),
             None
         );
     }

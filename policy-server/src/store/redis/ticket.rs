@@ -51,3 +51,23 @@ pub(super) fn read(value: &[u8]) -> Result<Ticket, StoreError> {
     ticket.cut_offs = cut_offs;
     Ok(ticket)
 }
+
+#[cfg(test)]
+mod tests {
+    use policy_core::time::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_ticket_without_a_tenant_is_written_as_before_there_were_tenants() {
+        let identity = Identity::new("ada").roles(["admin"]);
+        let ticket = Ticket::new(identity, Timestamp::from_millis(7));
+        let before = r#"{"user":"ada","roles":["admin"],"scopes":[],"authenticated":null,"#
+            .to_owned()
+            + r#""session":null,"token":null,"cut_offs":0,"expires":7}"#;
+        assert_eq!(write(&ticket).unwrap(), before.as_bytes());
+        assert_eq!(read(before.as_bytes()).unwrap(), ticket);
+        let of_tenant = Ticket { identity: ticket.identity.clone().tenant("acme"), ..ticket };
+        assert_eq!(read(&write(&of_tenant).unwrap()).unwrap(), of_tenant);
+    }
+}

@@ -108,6 +108,31 @@ async fn a_file_of_the_first_format_is_brought_up_to_date() {
     assert!(store.load(&key(4), NOW).await.unwrap().is_some());
 }
 
+/// The first layout of rows has no place for a tenant.
+#[tokio::test]
+async fn a_session_of_a_release_without_tenants_is_read_and_can_get_one() {
+    let folder = Folder::new("before-tenants");
+    let store = opened(folder.file()).await;
+    store.create(CreateSession::new(key(1), record(Some("ada"), 1), NOW)).await.unwrap();
+    drop(store);
+    let version = || {
+        let database = redb::Database::create(folder.file()).unwrap();
+        let sessions = database.begin_read().unwrap().open_table(SESSIONS).unwrap();
+        sessions.get(&[1; 32]).unwrap().unwrap().value()[0]
+    };
+    assert_eq!(version(), 1);
+    let store = opened(folder.file()).await;
+    let identity = async |store: &EmbeddedStore| {
+        store.load(&key(1), NOW).await.unwrap().unwrap().record.identity.clone().unwrap()
+    };
+    assert_eq!(identity(&store).await, Identity::new("ada"));
+    let moved = Identity::new("ada").tenant("acme");
+    store.revoke_user(RevokeUser::new("ada", NOW).rights(&moved)).await.unwrap();
+    drop(store);
+    assert_eq!(version(), 2);
+    assert_eq!(identity(&opened(folder.file()).await).await, moved);
+}
+
 #[tokio::test]
 async fn a_session_of_a_later_version_is_not_read_and_not_lost() {
     let folder = Folder::new("later");

@@ -283,6 +283,12 @@ mod tests {
         assert_eq!(record.identity, Some(Identity::new("").roles(["admin"])));
         assert_eq!(record.absolute_deadline, Timestamp::MAX);
         assert_eq!((record.authenticated, record.is_remembered), (None, true));
+        let of_tenant = [&SESSION[..], &[("tenant", "acme")]].concat();
+        let Stored::Session(record) = one(&replies(&[&of_tenant], None)).unwrap() else {
+            panic!("a session")
+        };
+        let of_tenant = Identity::new("").tenant("acme").roles(["admin"]);
+        assert_eq!(record.identity, Some(of_tenant));
         let moved = replies(&[&[("moved_to", KEY), ("moved_until", "11")]], None);
         let Stored::Moved { to, until } = one(&moved).unwrap() else { panic!("it leads on") };
         assert_eq!((&to.0[..], until), (KEY.as_bytes(), Timestamp::from_millis(11)));
