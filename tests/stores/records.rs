@@ -52,8 +52,8 @@ pub(crate) async fn write_without_tenant(store: &(impl SessionStore + TokenStore
 pub(crate) async fn read_without_tenant(store: &(impl SessionStore + TokenStore)) {
     SessionStore::open(store).await.unwrap();
     let identity = async || {
-        let loaded = store.load(&key(1), NOW).await.unwrap().expect("a session");
-        loaded.record.identity.clone().expect("a user")
+        let loaded = store.load(&key(1), NOW).await.unwrap().unwrap();
+        loaded.record.identity.clone().unwrap()
     };
     assert_eq!(identity().await, Identity::new("ada"));
     let refresh = Refresh::new(TokenHash([1; 32]), TokenHash([3; 32]), Duration::ZERO, NOW);

@@ -53,8 +53,13 @@ fn token(key: &Signer, changes: &Value) -> String {
     key.sign(&json!({ "alg": key.algorithm(), "typ": "at+jwt", "kid": key.id }), &claims)
 }
 
+type Settings = fn(Issuer) -> Issuer;
+
 /// A name, settings, and the statuses of `/admin` and `/reports`.
-type Case = (&'static str, fn(Issuer) -> Issuer, [u16; 2]);
+type Case = (&'static str, Settings, [u16; 2]);
+
+/// Settings, claims, and the tenant of the caller or the status.
+type TenantCase = (Settings, Value, Result<&'static str, u16>);
 
 #[tokio::test]
 async fn an_issuer_grants_only_permitted_rights() {
@@ -116,13 +121,13 @@ async fn a_ticket_grants_no_more_than_its_token() {
 async fn an_issuer_names_tenants_only_by_the_claim_that_the_app_reads() {
     let key = Signer::ed25519("k");
     let nested = |issuer: Issuer| issuer.tenant_claim(["https://a.example/org", "id"]);
-    let (tid, by_name): (fn(Issuer) -> Issuer, fn(Issuer) -> Issuer) =
+    let (tid, by_name): (Settings, Settings) =
         (|issuer| issuer.tenant_claim(["tid"]), |issuer| issuer.tenant_claim(["tenant"]));
     let claims = json!({
         "tenant": "acme", "tid": "globex", "https://a.example/org": { "id": "initech" },
     });
     let long = json!({ "tid": "a".repeat(201) });
-    let cases: [(fn(Issuer) -> Issuer, Value, Result<&str, u16>); 11] = [
+    let cases: [TenantCase; 11] = [
         (|issuer| issuer, claims.clone(), Ok("none")),
         (Issuer::trust_in_full, claims.clone(), Ok("none")),
         // No claim that nothing reads makes a token invalid.

@@ -1,4 +1,5 @@
--- Version 9. A user may have a tenant.
+-- Version 9. A user may have a tenant. Instances of a release that knows version 8 still load sessions, but begin
+-- and renew none, since they write rows by all of their columns.
 ALTER TABLE policy.sessions ADD COLUMN tenant text;
 ALTER TABLE policy.families ADD COLUMN tenant text;
 ALTER TABLE policy.tickets ADD COLUMN tenant text;

@@ -81,12 +81,12 @@ fn only_tokens_of_the_caller_contain_their_session() {
 #[test]
 fn custom_claims_come_back() {
     let (instance, clock) = instance();
-    let claims = serde_json::json!({"tenant": "blue", "limits": [1, 2]});
+    let claims = serde_json::json!({"region": "blue", "limits": [1, 2]});
     let issued = instance.tokens().issue_with(&ada(), &claims).unwrap();
     let token =
         instance.service.verify(issued.access_token.as_bytes(), &[], clock.now(), None).unwrap();
     let read: Value = token.claims().custom().unwrap();
-    assert_eq!((&read["tenant"], &read["limits"]), (&claims["tenant"], &claims["limits"]));
+    assert_eq!((&read["region"], &read["limits"]), (&claims["region"], &claims["limits"]));
 }
 
 #[test]
@@ -100,6 +100,8 @@ fn unreadable_tokens_are_not_issued() {
         tokens.issue(&ada().scopes([""])),
         tokens.issue_with(&ada(), &["no", "object"]),
         tokens.issue_with(&ada(), &serde_json::json!({"sub": "eve"})),
+        tokens.issue_with(&ada(), &serde_json::json!({"tenant": "acme"})),
+        tokens.issue(&ada().tenant("")),
         tokens.issue_with(&ada(), &serde_json::json!({"long": long})),
     ];
     for outcome in refused {

@@ -117,7 +117,8 @@ async fn a_session_of_a_release_without_tenants_is_read_and_can_get_one() {
     drop(store);
     let version = || {
         let database = redb::Database::create(folder.file()).unwrap();
-        let sessions = database.begin_read().unwrap().open_table(SESSIONS).unwrap();
+        let transaction = redb::ReadableDatabase::begin_read(&database).unwrap();
+        let sessions = transaction.open_table(SESSIONS).unwrap();
         sessions.get(&[1; 32]).unwrap().unwrap().value()[0]
     };
     assert_eq!(version(), 1);
