@@ -2,12 +2,15 @@
 //!
 //! A policy lists the members that it grants, or grants all except those that it lists. [`NameSet`]
 //! holds such sets of names: methods, scopes, roles. [`OriginRegion`] holds sets of origins with
-//! wildcards and exceptions. Two sets are equal exactly if they have the same members, so the
+//! wildcards and exceptions; [`implies`] compares the conditions of objects. Two sets are equal exactly if they have the same members, so the
 //! access that a change of a policy adds or removes is a difference of sets, and its witnesses are
 //! examples of it.
 
+mod conditions;
 mod names;
 mod origins;
 
+pub use conditions::{ConditionWitness, Implication, implies};
+pub(crate) use conditions::{constant, implies_given};
 pub use names::NameSet;
 pub use origins::{OriginRegion, OriginWitness, ParseOriginRegionError, WitnessKind};

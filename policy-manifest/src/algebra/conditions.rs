@@ -1,0 +1,321 @@
+//! Conditions on objects, compared by the callers and the objects that satisfy them.
+
+use std::{collections::BTreeMap, fmt, ptr, slice};
+
+use policy_core::object::{Atom, Condition};
+
+/// Whether everything that satisfies one condition satisfies another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Implication {
+    /// It does.
+    Holds,
+    /// It does not: this satisfies the first condition, and not the other one.
+    Fails(ConditionWitness),
+    /// The conditions are too large to tell.
+    Unknown,
+}
+
+/// Statements about a caller and an object that decide a comparison: none of them can be left out, and
+/// those that are not among them do not matter.
+///
+/// Its text is a noun: ``callers of the same `team` who are not the `user` ``.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConditionWitness(BTreeMap<Atom, bool>);
+
+/// The most cases of a comparison. Thirteen statements have fewer, and most conditions need far fewer.
+const MOST_CASES: usize = 16_384;
+
+/// Whether everything that satisfies a condition satisfies another one. Statements are independent of each
+/// other, except that whoever owns an object, is in its tenant or among its members, has a role or a scope,
+/// or satisfies a function is an authenticated caller.
+///
+/// ```
+/// use policy_manifest::algebra::{Implication, implies};
+///
+/// let [owner, team] = ["owner(user)", "owner(user) | same(team)"].map(|it| it.parse().unwrap());
+/// assert_eq!(implies(&owner, &team), Implication::Holds);
+/// let Implication::Fails(witness) = implies(&team, &owner) else { panic!() };
+/// assert_eq!(witness.to_string(), "callers of the same `team` who are not the `user`");
+/// ```
+pub fn implies(one: &Condition, other: &Condition) -> Implication {
+    implies_given(one, other, &|_| None)
+}
+
+/// The same, where some statements are known to be true or false; the witness is without them.
+pub(crate) fn implies_given(
+    one: &Condition,
+    other: &Condition,
+    given: &dyn Fn(&Atom) -> Option<bool>,
+) -> Implication {
+    let search = Search { given, known: BTreeMap::new(), left: MOST_CASES };
+    search.implication(one, other)
+}
+
+impl ConditionWitness {
+    /// The statements, each with whether it is true.
+    pub fn statements(&self) -> impl Iterator<Item = (&Atom, bool)> {
+        self.0.iter().map(|(atom, is_true)| (atom, *is_true))
+    }
+
+    /// Whether a condition is true; statements that do not matter are false.
+    pub(crate) fn satisfies(&self, condition: &Condition) -> bool {
+        let given = |_: &Atom| None;
+        let search = Search { given: &given, known: self.0.clone(), left: 0 };
+        condition.holds(&mut |atom| search.value(atom).unwrap_or(false))
+    }
+}
+
+/// There are too many cases.
+struct TooLarge;
+
+/// A search for statements that satisfy one condition and not another one.
+struct Search<'a> {
+    given: &'a dyn Fn(&Atom) -> Option<bool>,
+    known: BTreeMap<Atom, bool>,
+    /// The number of cases that may still be tried.
+    left: usize,
+}
+
+impl Search<'_> {
+    fn implication(mut self, one: &Condition, other: &Condition) -> Implication {
+        match self.find(one, other) {
+            Ok(false) => Implication::Holds,
+            Ok(true) => {
+                self.shorten(one, other);
+                Implication::Fails(ConditionWitness(self.known))
+            }
+            Err(TooLarge) => Implication::Unknown,
+        }
+    }
+
+    /// Whether a statement is true, if that follows from what is known.
+    fn value(&self, atom: &Atom) -> Option<bool> {
+        let stated = |atom: &Atom| (self.given)(atom).or_else(|| self.known.get(atom).copied());
+        match atom {
+            Atom::Anyone => Some(true),
+            Atom::Authenticated => stated(atom).or_else(|| {
+                let is_caller =
+                    self.known.iter().any(|(atom, is_true)| *is_true && names_caller(atom));
+                is_caller.then_some(true)
+            }),
+            Atom::Flag(_) => stated(atom),
+            atom => stated(atom)
+                .or_else(|| (stated(&Atom::Authenticated) == Some(false)).then_some(false)),
+        }
+    }
+
+    /// Completes what is known so that one condition is true and the other false. Returns whether that is
+    /// possible.
+    fn find(&mut self, one: &Condition, other: &Condition) -> Result<bool, TooLarge> {
+        self.left = self.left.checked_sub(1).ok_or(TooLarge)?;
+        let [one, other] = [one, other].map(|it| it.reduced(&mut |atom| self.value(atom)));
+        if one == Err(false) || other == Err(true) {
+            return Ok(false);
+        }
+        let [one, other] = [one, other].map(|it| it.unwrap_or_else(constant));
+        let Some(atom) = next(&one, &other).cloned() else { return Ok(true) };
+        for is_true in [false, true] {
+            self.known.insert(atom.clone(), is_true);
+            if self.find(&one, &other)? {
+                return Ok(true);
+            }
+            self.known.remove(&atom);
+        }
+        Ok(false)
+    }
+
+    /// Leaves out what does not matter.
+    fn shorten(&mut self, one: &Condition, other: &Condition) {
+        for atom in self.known.keys().cloned().collect::<Vec<_>>() {
+            let Some(is_true) = self.known.remove(&atom) else { continue };
+            let [one, other] = [one, other].map(|it| it.reduced(&mut |atom| self.value(atom)));
+            if (one, other) != (Err(true), Err(false)) {
+                self.known.insert(atom, is_true);
+            }
+        }
+    }
+}
+
+/// The statement to decide next: one that has to be true or false by itself, else one that both conditions
+/// have, else one of the smaller condition. `None` if both are decided.
+fn next<'a>(one: &'a Condition, other: &'a Condition) -> Option<&'a Atom> {
+    let forced = |condition: &'a Condition| {
+        let parts = match condition {
+            Condition::All(parts) if ptr::eq(condition, one) => parts.as_slice(),
+            Condition::Any(parts) if ptr::eq(condition, other) => parts.as_slice(),
+            condition => slice::from_ref(condition),
+        };
+        parts.iter().find_map(|part| match part {
+            Condition::Atom(atom) => Some(atom),
+            Condition::Not(inner) => match &**inner {
+                Condition::Atom(atom) => Some(atom),
+                _ => None,
+            },
+            _ => None,
+        })
+    };
+    let is_open = |atom: &&Atom| **atom != Atom::Anyone;
+    let [of_one, of_other] =
+        [one, other].map(|it| it.atoms().into_iter().filter(is_open).collect::<Vec<_>>());
+    let forced = [one, other].into_iter().filter_map(forced).find(is_open);
+    let common = || of_one.iter().find(|atom| of_other.contains(atom)).copied();
+    let smaller = || {
+        let mut sides = [&of_one, &of_other];
+        sides.sort_by_key(|atoms| atoms.len());
+        sides.into_iter().flatten().next().copied()
+    };
+    forced.or_else(common).or_else(smaller)
+}
+
+/// A condition that is always true, or always false.
+pub(crate) fn constant(is_true: bool) -> Condition {
+    let anyone = Condition::Atom(Atom::Anyone);
+    if is_true { anyone } else { Condition::Not(Box::new(anyone)) }
+}
+
+/// Whether a statement is about a caller who is authenticated.
+fn names_caller(atom: &Atom) -> bool {
+    !matches!(atom, Atom::Anyone | Atom::Authenticated | Atom::Flag(_))
+}
+
+impl fmt::Display for ConditionWitness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0.get(&Atom::Authenticated) {
+            Some(true) => "authenticated callers",
+            Some(false) => "anonymous callers",
+            None if self.0.keys().any(names_caller) => "callers",
+            None => "all callers",
+        })?;
+        // The shortest first: `callers of the same team who are not the owner`.
+        let order = |atom: &Atom| match atom {
+            Atom::SameTenant(_) => 0,
+            Atom::Role(_) | Atom::Scope(_) => 1,
+            _ => 2,
+        };
+        let mut statements: Vec<_> = self.statements().collect();
+        statements.sort_by_key(|(atom, _)| order(atom));
+        for (atom, is_true) in &statements {
+            let said = |yes, no| if *is_true { yes } else { no };
+            match atom {
+                Atom::SameTenant(field) => {
+                    write!(f, " of {} `{field}`", said("the same", "another"))?
+                }
+                Atom::Role(role) => write!(f, " {} the role `{role}`", said("with", "without"))?,
+                Atom::Scope(scope) => {
+                    write!(f, " {} the scope `{scope}`", said("with", "without"))?
+                }
+                Atom::Member(field) => {
+                    write!(f, " who are {}among the `{field}`", said("", "not "))?
+                }
+                Atom::Owner(field) => write!(f, " who are {}the `{field}`", said("", "not "))?,
+                Atom::With(path) => write!(f, " whom `{path}` {}", said("admits", "refuses"))?,
+                _ => (),
+            }
+        }
+        let flags = statements.iter().filter_map(|(atom, is_true)| match atom {
+            Atom::Flag(field) => Some(format!("{}`{field}`", if *is_true { "" } else { "not " })),
+            _ => None,
+        });
+        let flags: Vec<_> = flags.collect();
+        match flags.is_empty() {
+            true => Ok(()),
+            false => write!(f, " if it is {}", flags.join(" and ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Condition {
+        text.parse().unwrap()
+    }
+
+    /// Who satisfies one condition and not the other, in words; empty if nobody does.
+    fn beyond(one: &str, other: &str) -> String {
+        match implies(&read(one), &read(other)) {
+            Implication::Holds => String::new(),
+            Implication::Fails(witness) => {
+                assert!(witness.satisfies(&read(one)) && !witness.satisfies(&read(other)));
+                witness.to_string()
+            }
+            Implication::Unknown => "unknown".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_witness_is_told_by_what_matters() {
+        for (one, other, words) in [
+            ("owner(user)", "owner(user) | same(team)", ""),
+            ("owner(a) & !owner(a)", "owner(b)", ""),
+            ("anyone", "draft | !draft", ""),
+            (
+                "owner(user) | same(team)",
+                "owner(user)",
+                "callers of the same `team` who are not the `user`",
+            ),
+            (
+                "same(team) & !locked",
+                "same(team) & !locked & role(\"lead\")",
+                "callers of the same `team` without the role `lead` if it is not `locked`",
+            ),
+            ("anyone", "owner(user)", "callers who are not the `user`"),
+            ("anyone", "authenticated", "anonymous callers"),
+            ("authenticated", "scope(\"a\")", "authenticated callers without the scope `a`"),
+            ("anyone", "!anyone", "all callers"),
+            (
+                "with(own::rule) & member(watchers)",
+                "role(\"x\")",
+                "callers without the role `x` who are among the `watchers` whom `own::rule` admits",
+            ),
+            ("!draft & open", "draft", "all callers if it is not `draft` and `open`"),
+            ("same(team)", "with(f)", "callers of the same `team` whom `f` refuses"),
+        ] {
+            assert_eq!(beyond(one, other), words, "{one} => {other}");
+        }
+    }
+
+    #[test]
+    fn who_satisfies_a_statement_about_a_caller_is_authenticated() {
+        for text in ["owner(a)", "member(a)", "same(a)", "role(\"a\")", "scope(\"a\")", "with(a)"] {
+            assert_eq!(beyond(text, "authenticated"), "", "{text}");
+            assert_ne!(beyond("authenticated", text), "", "{text}");
+            assert_eq!(beyond(&format!("{text} & !authenticated"), "!anyone"), "", "{text}");
+        }
+        assert_eq!(beyond("draft", "authenticated"), "anonymous callers if it is `draft`");
+    }
+
+    #[test]
+    fn what_is_given_is_not_in_a_witness() {
+        let (one, other) = (read("role(\"a\") & owner(x)"), read("role(\"b\")"));
+        let given = |has_a: bool| {
+            move |atom: &Atom| match atom {
+                Atom::Authenticated => Some(true),
+                Atom::Role(role) => Some(role == "a" && has_a),
+                _ => None,
+            }
+        };
+        let Implication::Fails(witness) = implies_given(&one, &other, &given(true)) else {
+            panic!()
+        };
+        assert_eq!(witness.to_string(), "callers who are the `x`");
+        assert_eq!(implies_given(&one, &other, &given(false)), Implication::Holds);
+    }
+
+    #[test]
+    fn a_comparison_is_bounded() {
+        let many = |sign: &str, names: [&str; 2]| {
+            let parts = (0..11).map(|it| format!("({}{it} {sign} {}{it})", names[0], names[1]));
+            parts.collect::<Vec<_>>()
+        };
+        // What decides is found among much that does not.
+        let one = format!("{} & z", many("|", ["a", "b"]).join(" & "));
+        let other = format!("{} | z", many("&", ["c", "d"]).join(" | "));
+        assert_eq!(beyond(&one, &other), "");
+        let (one, other) = ("(a | b) & (c | d)", "a & c | a & d | b & c | b & d");
+        assert_eq!(beyond(one, other), "");
+        let search = Search { given: &|_| None, known: BTreeMap::new(), left: 3 };
+        assert_eq!(search.implication(&read(one), &read(other)), Implication::Unknown);
+    }
+}
