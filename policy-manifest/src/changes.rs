@@ -7,11 +7,12 @@ use policy_core::path::PathTemplate;
 
 use crate::{
     Manifest,
+    algebra::ConditionWitness,
     engine::{Engine, EngineError},
     facets::{
         self, Direction, ManifestRoute, RouteKind, Side,
         facts::{Facts as _, order},
-        sample, set, sets,
+        rule_change, sample, set, sets,
     },
     lints::{is_forgeable, name},
 };
@@ -20,9 +21,10 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Change {
-    /// The path template, or `app` for facts about the app as a whole.
+    /// The path template, `app` for facts about the app as a whole, or the name of a rule of an object,
+    /// such as `Order.edit`.
     pub path: String,
-    /// The methods that change alike; empty for the app.
+    /// The methods that change alike; empty for the app and for rules.
     pub methods: Vec<String>,
     /// The name of the facet, or `route` if a route was added or removed.
     pub facet: &'static str,
@@ -30,6 +32,9 @@ pub struct Change {
     pub direction: Direction,
     /// The change in words, such as ``origins gain `https://*.example.com` ``.
     pub words: String,
+    /// Who gains by the change of a rule of an object, and by which objects; `None` if nobody does, or the
+    /// rule is too large to tell.
+    pub gained: Option<ConditionWitness>,
 }
 
 impl Change {
@@ -56,6 +61,8 @@ impl fmt::Display for Change {
 
 /// The changes from one manifest to another, in the order of paths. It is empty exactly if both
 /// have the same meaning.
+///
+/// Rules of objects are compared by themselves, and a route by the rules of those that it checks.
 ///
 /// A path that only one of them lists is compared with the route that serves it in the other: a
 /// mount around it, the fallback, or nothing.
@@ -92,7 +99,11 @@ pub(super) fn between([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> Vec<
         };
         Change { path: "app".to_owned(), ..change(fact, direction, words) }
     });
-    let mut found: Vec<_> = of_app.collect();
+    let of_rules = old.objects.iter().filter_map(|(name, before)| {
+        let (direction, words, gained) = rule_change(name, before, new.objects.get(name)?)?;
+        Some(Change { path: name.clone(), gained, ..change("object", direction, words) })
+    });
+    let mut found: Vec<_> = of_app.chain(of_rules).collect();
     let mut subjects: BTreeMap<String, Subject> = BTreeMap::new();
     for route in old.routes.iter().chain(&new.routes) {
         for (template, form) in places(route) {
@@ -222,7 +233,8 @@ fn of_route(old: Option<Side<'_>>, new: Option<Side<'_>>) -> Vec<Change> {
 }
 
 fn change(facet: &'static str, direction: Direction, words: impl Into<String>) -> Change {
-    Change { path: String::new(), methods: Vec::new(), facet, direction, words: words.into() }
+    let (path, methods, words) = (String::new(), Vec::new(), words.into());
+    Change { path, methods, facet, direction, words, gained: None }
 }
 
 /// Whether a new route opens access: it does, unless it requires a credential, and has CSRF

@@ -2,6 +2,7 @@
 
 mod edit;
 mod nearest;
+mod objects;
 
 use http::{HeaderMap, HeaderValue, Method, Request, header};
 use policy_core::{Refusal, method};
@@ -15,6 +16,7 @@ use crate::{
 
 pub use edit::Edit;
 pub use nearest::Nearest;
+pub use objects::{LeftCondition, ObjectFinding};
 
 /// Why a request is decided as it is.
 #[derive(Debug)]
@@ -30,6 +32,8 @@ pub struct Explanation {
     pub outcomes: Option<Outcomes>,
     /// The result of each gate, in order.
     pub gates: Vec<GateFinding>,
+    /// The rules that the objects of the route have to satisfy, if the request reaches its handler.
+    pub objects: Vec<ObjectFinding>,
     /// The view of the page that sent the request, if that page is of another origin.
     pub page: Option<&'static str>,
     /// The most similar request that is let through, if this one, or its preflight, is not.
@@ -116,6 +120,10 @@ pub fn explain(
         GateFinding { gate, verdict: step.map(|step| step.verdict.clone()), source }
     });
     let gates = gates.collect();
+    let reached = route.filter(|_| decision.outcome == Outcome::Reached);
+    let objects = reached.map_or_else(Vec::new, |route| {
+        objects::of(manifest, route, engine.login(request, caller).as_ref())
+    });
     let is_let_through =
         decision.refusal().is_none() && !matches!(unsent, Some(Unsent::PreflightRefused(_)));
     let (mut nearest, mut edit) = (None, None);
@@ -127,7 +135,17 @@ pub fn explain(
         }
     }
     let page = seen_by_page(request, own, &decision, unsent);
-    Ok(Explanation { decision, unsent, route: place, outcomes, gates, page, nearest, edit })
+    Ok(Explanation {
+        decision,
+        unsent,
+        route: place,
+        outcomes,
+        gates,
+        objects,
+        page,
+        nearest,
+        edit,
+    })
 }
 
 impl Explanation {

@@ -37,7 +37,9 @@ mod sources;
 
 pub use changes::{Change, changes};
 pub use date::{Date, ParseDateError};
-pub use explain::{Edit, Explanation, GateFinding, Nearest, Unsent, explain};
+pub use explain::{
+    Edit, Explanation, GateFinding, LeftCondition, Nearest, ObjectFinding, Unsent, explain,
+};
 pub use facets::{
     AppFacts, HandlerFacts, IssuerFacts, OriginListFacts, OwnProblem, ServerFacts, SessionFacts,
     TargetFacts, TlsFacts, TokenFacts,

@@ -42,7 +42,7 @@ pub struct Lock {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Acceptance {
-    /// The route, such as `GET /orders/{id}`, or `app`.
+    /// The route, such as `GET /orders/{id}`; `app`; or a rule of an object, such as `Order.edit`.
     pub route: String,
     /// The digest of its policy: a different policy must be accepted again.
     pub policy: String,
@@ -195,12 +195,14 @@ impl<'m> Digests<'m> {
     }
 }
 
-/// The digest of the route that serves requests for a route, or of the facts of the app for `app`:
-/// the first 12 hexadecimal digits of SHA-256. `None` if nothing serves it.
+/// The digest of the route that serves requests for a route, of the facts of the app for `app`, or of the
+/// rule of an object: the first 12 hexadecimal digits of SHA-256. `None` if nothing serves it.
 fn policy_digest(manifest: &Manifest, engine: &Engine, route: &str) -> Option<String> {
-    let text = match route.split_once(' ').or((route != "app").then_some(("", route))) {
-        None => serde_json::to_string(&manifest.app).ok()?,
-        Some((methods, path)) => {
+    let text = match (manifest.objects.get(route), route.split_once(' ')) {
+        (Some(rule), _) => rule.clone(),
+        (None, None) if route == "app" => serde_json::to_string(&manifest.app).ok()?,
+        (None, named) => {
+            let (methods, path) = named.unwrap_or(("", route));
             let sample = sample(path);
             let policies = methods.split(',').map(|method| {
                 let mut route = engine.serving(method, &sample)?.clone();
@@ -250,6 +252,31 @@ mod tests {
         let closed = update.lock.update(&app(staff())).unwrap();
         assert_eq!((closed.to_accept.len(), closed.lock.accepted.len()), (0, 0));
         assert_eq!(closed.lock.update(&app(Auth::Public)).unwrap().to_accept.len(), 1);
+    }
+
+    #[test]
+    fn a_rule_of_an_object_is_accepted_by_its_name() {
+        let app = |edit: &str| {
+            let mut manifest = app(staff());
+            let key = crate::ObjectKey::Handler;
+            let uses = crate::ObjectUse { object: "Order".into(), action: "edit".into(), key };
+            let objects = crate::RouteObjects { none: None, uses: vec![uses] };
+            manifest.routes[0].object = Some(objects);
+            for (name, text) in [("Order.view", "same(team)"), ("Order.edit", edit)] {
+                manifest.objects.insert(name.to_owned(), text.to_owned());
+            }
+            manifest
+        };
+        let (closed, open) = (app("owner(user)"), app("owner(user) | same(team)"));
+        let update = Lock::new(closed.clone()).update(&open).unwrap();
+        let [(change, line)] = update.to_accept.as_slice() else { panic!("{update:?}") };
+        assert_eq!((change.facet, line.route.as_str()), ("object", "Order.edit"));
+        assert_eq!(line.policy.len(), 12);
+        let line = Acceptance { who: "ada".to_owned(), why: "teams".to_owned(), ..line.clone() };
+        let lock = Lock { accepted: vec![line], ..Lock::new(closed) };
+        assert_eq!(lock.update(&open).unwrap().to_accept.len(), 0);
+        assert_eq!(lock.update(&app("anyone")).unwrap().to_accept.len(), 1);
+        assert_eq!(Lock { manifest: open, ..lock }.stale().unwrap().len(), 0);
     }
 
     #[test]

@@ -9,7 +9,10 @@ use policy_core::{
     outcome::{ArgumentKind, EVERY_REQUEST},
 };
 
-use crate::{Auth, Csrf, Manifest, ManifestRoute, OwnProblem, RouteKind, RouteRequirement};
+use crate::{
+    Auth, Csrf, Manifest, ManifestRoute, ObjectKey, OwnProblem, RouteKind, RouteRequirement,
+    facets::VIEW,
+};
 
 /// With what a route can respond in place of serving a request of one method.
 ///
@@ -72,6 +75,7 @@ impl Manifest {
         found.of_auth();
         found.of_csrf();
         found.of_limits();
+        found.of_objects();
         if route.isolation.is_some() {
             found.add([Refusal::CrossSite]);
         }
@@ -237,6 +241,16 @@ impl Found<'_> {
         }
     }
 
+    fn of_objects(&mut self) {
+        let uses = self.route.object.iter().flat_map(|objects| &objects.uses);
+        for it in uses.filter(|it| it.key != ObjectKey::List) {
+            self.add([Refusal::ObjectNotFound]);
+            if it.action != VIEW {
+                self.add([Refusal::ObjectDenied]);
+            }
+        }
+    }
+
     fn of_limits(&mut self) {
         // Nothing runs for a path without a route.
         if self.route.kind == RouteKind::NotFound {
@@ -251,6 +265,32 @@ impl Found<'_> {
         }
         if limits.timeout_ms.is_some() {
             self.add([Refusal::HandlerTimedOut]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ObjectUse, RouteObjects};
+
+    #[test]
+    fn a_route_refuses_by_the_objects_that_it_loads() {
+        let not_found = Refusal::ObjectNotFound;
+        let parameter = || ObjectKey::Parameter("id".to_owned());
+        for (action, key, expected) in [
+            ("view", parameter(), &[not_found][..]),
+            ("edit", parameter(), &[Refusal::ObjectDenied, not_found]),
+            ("edit", ObjectKey::Handler, &[Refusal::ObjectDenied, not_found]),
+            ("edit", ObjectKey::List, &[]),
+        ] {
+            let mut route = ManifestRoute::handler("/orders/{id}", ["PUT"], Auth::Public);
+            let uses = ObjectUse { object: "Order".to_owned(), action: action.to_owned(), key };
+            route.object = Some(RouteObjects { none: None, uses: vec![uses] });
+            let found = Manifest::new().outcomes(&route, "PUT").refusals;
+            let found: Vec<_> =
+                found.into_iter().filter(|it| it.code().starts_with("object.")).collect();
+            assert_eq!(found, expected, "{action}");
         }
     }
 }

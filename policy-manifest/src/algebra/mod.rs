@@ -10,7 +10,7 @@ mod conditions;
 mod names;
 mod origins;
 
+pub(crate) use conditions::constant;
 pub use conditions::{ConditionWitness, Implication, implies};
-pub(crate) use conditions::{constant, implies_given};
 pub use names::NameSet;
 pub use origins::{OriginRegion, OriginWitness, ParseOriginRegionError, WitnessKind};

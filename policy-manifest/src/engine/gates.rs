@@ -146,6 +146,20 @@ pub(super) fn decide<'c>(
     })
 }
 
+pub(super) fn login(
+    engine: &Engine,
+    head: Head<'_>,
+    headers: &HeaderMap,
+    caller: &RequestCredentials,
+) -> Option<Login> {
+    with_view(engine, head, headers, |request| {
+        let admitted = gates::check_head(&GatedEngine(engine), &request, &mut Recorded(Vec::new()));
+        let admitted = admitted.continue_value()?;
+        let run = CallerGates::new(engine, admitted.route, &request, &admitted.grant, caller);
+        Some(run.authenticate().ok()??.login.clone())
+    })
+}
+
 /// Reads the head of a request for the gates.
 fn with_view<T>(
     engine: &Engine,

@@ -242,6 +242,15 @@ impl Engine {
         gates::inspect(self, self.head(request), request.headers(), caller)
     }
 
+    /// The login of the caller of a request, if a credential that counts names one.
+    pub(super) fn login(
+        &self,
+        request: &Request<()>,
+        caller: &RequestCredentials,
+    ) -> Option<Login> {
+        gates::login(self, self.head(request), request.headers(), caller)
+    }
+
     fn head<'r, B>(&self, request: &'r Request<B>) -> Head<'r> {
         let mut head = Head::read(request);
         head.is_secure = matches!(self.own, OwnOrigin::Public(_));

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    Auth, Csrf, Dangers, ManifestRoute, RouteCors, RouteKind, RouteOrigins, RouteRequirement,
-    RuntimeOrigins, SessionFacts, TokenFacts,
+    Auth, Csrf, Dangers, ManifestRoute, ObjectKey, ObjectUse, RouteCors, RouteKind, RouteObjects,
+    RouteOrigins, RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts,
     engine::{CredentialState, Login},
 };
 use policy_core::route::Level;
@@ -370,4 +370,46 @@ fn head_with_upgrade_reaches_a_proxy() {
             explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default()).unwrap();
         assert_eq!(found.decision.outcome, Outcome::Reached, "{method} {site}");
     }
+}
+
+#[test]
+fn objects_are_explained_by_what_their_caller_leaves_open() {
+    let mut manifest = shop();
+    let edit = ObjectUse {
+        object: "Order".to_owned(),
+        action: "edit".to_owned(),
+        key: ObjectKey::Parameter("id".to_owned()),
+    };
+    let orders = manifest.routes.iter_mut().filter(|route| route.path == "/orders/{id}");
+    orders.for_each(|route| {
+        route.csrf = Csrf::Exempt("a test".to_owned());
+        route.object = Some(RouteObjects { none: None, uses: vec![edit.clone()] });
+    });
+    for (rule, text) in [
+        ("Order.view", "authenticated | draft"),
+        ("Order.edit", "owner(user) | same(team) & role(\"lead\")"),
+    ] {
+        manifest.objects.insert(rule.to_owned(), text.to_owned());
+    }
+    let left = |roles: &[&str]| {
+        let sent = request("PUT", "/orders/1", &[COOKIE]);
+        let found = explain(&manifest, &Sources::default(), &sent, &user(roles, 0)).unwrap();
+        let rules = found.objects.into_iter().map(|found| (found.rule, found.left));
+        rules.collect::<Vec<_>>()
+    };
+    let object = |text: &str| LeftCondition::Object(text.to_owned());
+    let rules = |edit: &str| {
+        vec![
+            ("Order.view".to_owned(), LeftCondition::Holds),
+            ("Order.edit".to_owned(), object(edit)),
+        ]
+    };
+    assert_eq!(left(&["staff"]), rules("owner(user)"));
+    assert_eq!(left(&["staff", "lead"]), rules("owner(user) | same(team)"));
+    // Who does not reach the handler gets no object.
+    assert_eq!(left(&[]), []);
+    let route = manifest.routes.iter().find(|route| route.object.is_some()).unwrap();
+    let anonymous = objects::of(&manifest, route, None);
+    let anonymous: Vec<_> = anonymous.into_iter().map(|found| found.left).collect();
+    assert_eq!(anonymous, [object("draft"), LeftCondition::Fails]);
 }

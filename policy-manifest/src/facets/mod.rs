@@ -42,6 +42,7 @@ pub use jsonp::Jsonp;
 pub use limits::{RouteLimits, RouteRate};
 pub(crate) use limits::{exceeds, shown_rate};
 pub use object::{ObjectKey, ObjectUse, RouteObjects};
+pub(crate) use object::{VIEW, rule_change};
 pub use route::{ManifestRoute, RouteKind};
 pub(crate) use route::{WrittenRoute, filled, json, sample};
 

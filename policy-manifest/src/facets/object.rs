@@ -1,10 +1,21 @@
 //! `#[object]` and `derive(Object)`: rights on the objects that a route names.
 
-use policy_core::object::ObjectExemption;
+use std::collections::{BTreeMap, BTreeSet};
+
+use policy_core::{
+    object::{Condition, ObjectExemption},
+    path::PathTemplate,
+};
 use serde::{Deserialize, Serialize};
 
-use super::{FacetEntry, FromPolicy, ManifestRoute, is_default};
-use crate::Manifest;
+use super::{
+    Cell, Column, Direction, FacetEntry, FromPolicy, ManifestRoute, ShownRoute, Side, Tone,
+    is_default,
+};
+use crate::{
+    Manifest,
+    algebra::{ConditionWitness, Implication, implies},
+};
 
 /// The action whose rule decides whether a caller learns that an object exists.
 pub(crate) const VIEW: &str = "view";
@@ -71,9 +82,33 @@ impl ObjectUse {
         let own = (rule != view).then_some(rule);
         [view].into_iter().chain(own)
     }
+
+    /// The object and where its key comes from, in words.
+    pub(crate) fn place(&self) -> String {
+        match &self.key {
+            ObjectKey::Parameter(name) => format!("`{}` by `{name}`", self.object),
+            ObjectKey::Handler => format!("`{}` by its handler", self.object),
+            ObjectKey::List => format!("lists of `{}`", self.object),
+        }
+    }
 }
 
 impl Manifest {
+    /// The condition of the rule of this name; `None` if there is none, or its text is no condition.
+    pub(crate) fn condition(&self, rule: &str) -> Option<Condition> {
+        self.objects.get(rule)?.parse().ok()
+    }
+
+    /// The condition that is true if all these uses of one object are allowed.
+    pub(crate) fn rule_of<'a>(
+        &self,
+        uses: impl IntoIterator<Item = &'a ObjectUse>,
+    ) -> Option<Condition> {
+        let rules = uses.into_iter().flat_map(ObjectUse::rules);
+        let conditions = rules.map(|rule| self.condition(&rule));
+        conditions.collect::<Option<Vec<_>>>().map(Condition::All)
+    }
+
     /// The names of the rules of objects that its routes need, each with the path of the route.
     pub(crate) fn needed_rules(&self) -> impl Iterator<Item = (String, &str)> {
         let routes = self.routes.iter().filter_map(|route| Some((route, route.object.as_ref()?)));
@@ -97,16 +132,377 @@ impl FromPolicy<ObjectExemption> for RouteObjects {
     }
 }
 
+const COLUMN: Column = Column::new("Objects");
+
 pub(super) const FACET: FacetEntry = FacetEntry {
     name: "object",
     attribute: "object",
     about: "rights on the objects that a route names",
     why: "Checking an identifier apart from the object that it names is easily forgotten, and then \
           every user can read and change the objects of all others (OWASP API1).",
+    links: &[(
+        "OWASP API1:2023 Broken Object Level Authorization",
+        "https://owasp.org/API-Security/editions/2023/en/0xa1-broken-object-level-authorization/",
+    )],
+    columns: &[(COLUMN, cell)],
     normalize,
+    is_open,
+    change,
     ..FacetEntry::NONE
 };
 
 fn normalize(route: &mut ManifestRoute) {
     route.object.take_if(|objects| is_default(objects));
+}
+
+/// A reviewer has to accept that nothing checks what a path names.
+fn is_open(route: &ManifestRoute) -> bool {
+    route.object.as_ref().is_some_and(|objects| objects.none.is_some())
+}
+
+fn cell(ShownRoute { route, .. }: ShownRoute<'_>) -> Cell {
+    let Some(RouteObjects { none, uses }) = &route.object else { return Cell::nothing() };
+    let uses = uses.iter().map(|it| {
+        let key = match &it.key {
+            ObjectKey::Parameter(name) => format!("by {name}"),
+            ObjectKey::Handler => "by the handler".to_owned(),
+            ObjectKey::List => "in lists".to_owned(),
+        };
+        format!("{}: {} {key}", it.object, it.action)
+    });
+    let reason = none.iter().map(|reason| format!("none: {reason}"));
+    let tone = if none.is_some() { Tone::Risk } else { Tone::Plain };
+    Cell::list(uses.chain(reason)).with_tone(tone)
+}
+
+fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
+    if old.route.object == new.route.object {
+        return None;
+    }
+    let empty = RouteObjects::default();
+    let [before, after] = [old, new].map(|side| side.route.object.as_ref().unwrap_or(&empty));
+    let mut found = Effects::default();
+    match (&before.none, &after.none) {
+        (None, Some(reason)) => {
+            found.opens = true;
+            found.words.push(format!("takes path parameters without an object: {reason:?}"));
+        }
+        (Some(_), None) => {
+            found.narrows = true;
+            found.words.push("takes no path parameter without an object any more".to_owned());
+        }
+        (Some(before), Some(after)) if before != after => {
+            found.words.push(format!("the reason was {before:?}, is {after:?}"));
+        }
+        _ => (),
+    }
+    let [of_old, of_new] = [old, new].map(by_place);
+    for place in of_old.keys().chain(of_new.keys()).collect::<BTreeSet<_>>() {
+        let uses = |of: &BTreeMap<_, Vec<_>>| of.get(place).cloned().unwrap_or_default();
+        found.compare((old, uses(&of_old)), (new, uses(&of_new)));
+    }
+    let [before, after] =
+        [old, new].map(|side| uses_of(side).map(|(place, it)| (place, &it.action)));
+    if found.words.is_empty() && !before.eq(after) {
+        found.words.push("checks its objects in another order".to_owned());
+    }
+    // The names of parameters are no part of a policy.
+    let direction = Direction::of(found.opens, found.narrows)
+        .or((!found.words.is_empty()).then_some(Direction::Shifts))?;
+    Some((direction, found.words.join("; ")))
+}
+
+/// A type of objects, and where the key of one comes from: a parameter by its position.
+type Place<'a> = (&'a str, ObjectKey);
+
+fn uses_of<'a>(side: Side<'a>) -> impl Iterator<Item = (Place<'a>, &'a ObjectUse)> {
+    let template = PathTemplate::parse(&side.route.path).ok();
+    let uses = side.route.object.iter().flat_map(|objects| &objects.uses);
+    uses.map(move |it| {
+        let position =
+            |name: &String| template.as_ref()?.parameters().position(|parameter| parameter == name);
+        let key = match &it.key {
+            ObjectKey::Parameter(name) => {
+                let position = position(name).map(|position| position.to_string());
+                ObjectKey::Parameter(position.unwrap_or_else(|| name.clone()))
+            }
+            key => key.clone(),
+        };
+        ((it.object.as_str(), key), it)
+    })
+}
+
+fn by_place<'a>(side: Side<'a>) -> BTreeMap<Place<'a>, Vec<&'a ObjectUse>> {
+    let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (place, it) in uses_of(side) {
+        found.entry(place).or_default().push(it);
+    }
+    found
+}
+
+/// The effects of a change, in words.
+#[derive(Default)]
+struct Effects {
+    opens: bool,
+    narrows: bool,
+    words: Vec<String>,
+}
+
+impl Effects {
+    /// Compares the actions for which one object is checked.
+    fn compare(
+        &mut self,
+        (old, before): (Side<'_>, Vec<&ObjectUse>),
+        (new, after): (Side<'_>, Vec<&ObjectUse>),
+    ) {
+        let without = |uses: &[&ObjectUse], others: &[&ObjectUse]| -> Vec<ObjectUse> {
+            let has = |it: &ObjectUse| others.iter().any(|other| other.action == it.action);
+            uses.iter().filter(|it| !has(it)).map(|it| (*it).clone()).collect()
+        };
+        let (gone, come) = (without(&before, &after), without(&after, &before));
+        let actions = |uses: &[ObjectUse]| {
+            let actions = uses.iter().map(|it| format!("`{}`", it.action));
+            actions.collect::<Vec<_>>().join(" and ")
+        };
+        let place = |uses: &[ObjectUse]| uses.first().map(ObjectUse::place).unwrap_or_default();
+        match (gone.is_empty(), come.is_empty()) {
+            (true, true) => (),
+            (false, true) => {
+                self.opens = true;
+                let words = format!("does not check {} for {}", place(&gone), actions(&gone));
+                self.words.push(words + " any more");
+            }
+            (true, false) => {
+                self.narrows = true;
+                self.words.push(format!("checks {} for {}", place(&come), actions(&come)));
+            }
+            (false, false) => {
+                let conditions = old.manifest.rule_of(&gone).zip(new.manifest.rule_of(&come));
+                let what = format!("checks {} for {}", place(&come), actions(&come));
+                let words = format!("{what}, no longer for {}", actions(&gone));
+                let (compared, _) = self.compare_conditions(conditions, "reach it");
+                self.words.push(format!("{words}: {compared}"));
+            }
+        }
+    }
+
+    /// Compares two conditions; without them, nothing can be said. Returns words, and who gains.
+    fn compare_conditions(
+        &mut self,
+        conditions: Option<(Condition, Condition)>,
+        what: &str,
+    ) -> (String, Option<ConditionWitness>) {
+        let [gained, lost] = match &conditions {
+            None => [Implication::Unknown, Implication::Unknown],
+            Some((old, new)) => [implies(new, old), implies(old, new)],
+        };
+        self.opens |= gained != Implication::Holds;
+        self.narrows |= lost != Implication::Holds;
+        let words = |implication: &Implication, verb| match implication {
+            Implication::Holds => None,
+            Implication::Fails(witness) => Some(witness.who(&format!(" {verb} {what}"))),
+            Implication::Unknown => Some(format!("it cannot be shown that nobody {verb} {what}")),
+        };
+        let words = [words(&gained, "may now"), words(&lost, "may no longer")];
+        let words = words.into_iter().flatten().collect::<Vec<_>>().join("; ");
+        let gained = match gained {
+            Implication::Fails(witness) => Some(witness),
+            Implication::Holds | Implication::Unknown => None,
+        };
+        match words.is_empty() {
+            true => ("for the same callers and objects".to_owned(), gained),
+            false => (words, gained),
+        }
+    }
+}
+
+/// What the change of a rule of this name does to access, in words, and who gains; `None` if both are the
+/// same text.
+pub(crate) fn rule_change(
+    name: &str,
+    old: &str,
+    new: &str,
+) -> Option<(Direction, String, Option<ConditionWitness>)> {
+    if old == new {
+        return None;
+    }
+    let action = name.rsplit_once('.').map_or(name, |(_, action)| action);
+    let mut found = Effects::default();
+    let conditions = old.parse().ok().zip(new.parse().ok());
+    let (words, gained) = found.compare_conditions(conditions, &format!("{action} it"));
+    let direction = Direction::of(found.opens, found.narrows).unwrap_or(Direction::Shifts);
+    Some((direction, format!("{words}: `{old}` -> `{new}`"), gained))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Auth;
+
+    fn of(object: &str, action: &str, key: &str) -> ObjectUse {
+        let key = match key {
+            "handler" => ObjectKey::Handler,
+            "list" => ObjectKey::List,
+            name => ObjectKey::Parameter(name.to_owned()),
+        };
+        ObjectUse { object: object.to_owned(), action: action.to_owned(), key }
+    }
+
+    fn app(path: &str, none: Option<&str>, uses: &[ObjectUse]) -> Manifest {
+        let mut manifest = Manifest::new();
+        let mut route = ManifestRoute::handler(path, ["GET"], Auth::Public);
+        route.object = Some(RouteObjects { none: none.map(str::to_owned), uses: uses.to_vec() });
+        manifest.routes.push(route);
+        for (name, text) in [
+            ("Order.view", "owner(user) | same(team)"),
+            ("Order.edit", "owner(user)"),
+            ("Order.change", "same(team) & owner(user)"),
+            ("Order.own", "owner(user)"),
+            ("Board.view", "authenticated"),
+        ] {
+            manifest.objects.insert(name.to_owned(), text.to_owned());
+        }
+        manifest
+    }
+
+    fn changed(old: &Manifest, new: &Manifest) -> Option<String> {
+        let [old, new] = [old, new].map(|it| Side { manifest: it, route: &it.routes[0] });
+        change(old, new).map(|(direction, words)| format!("{direction:?}: {words}"))
+    }
+
+    #[test]
+    fn a_changed_check_opens_or_narrows_by_its_rules() {
+        let path = "/orders/{id}";
+        let [view, edit] = ["view", "edit"].map(|action| of("Order", action, "id"));
+        let app = |none, uses: &[ObjectUse]| app(path, none, uses);
+        for (old, new, words) in [
+            (
+                app(None, &[]),
+                app(Some("all may"), &[]),
+                "Opens: takes path parameters without an object: \"all may\"",
+            ),
+            (
+                app(Some("all may"), &[]),
+                app(None, &[]),
+                "Narrows: takes no path parameter without an object any more",
+            ),
+            (app(Some("a"), &[]), app(Some("b"), &[]), "Shifts: the reason was \"a\", is \"b\""),
+            (
+                app(None, &[]),
+                app(None, std::slice::from_ref(&view)),
+                "Narrows: checks `Order` by `id` for `view`",
+            ),
+            (
+                app(None, &[view.clone(), edit.clone()]),
+                app(None, std::slice::from_ref(&view)),
+                "Opens: does not check `Order` by `id` for `edit` any more",
+            ),
+            (
+                app(None, std::slice::from_ref(&edit)),
+                app(None, std::slice::from_ref(&view)),
+                "Opens: checks `Order` by `id` for `view`, no longer for `edit`: callers of the \
+                 same `team` who are not the `user` may now reach it",
+            ),
+            (
+                app(None, std::slice::from_ref(&edit)),
+                app(None, &[of("Order", "change", "id")]),
+                "Narrows: checks `Order` by `id` for `change`, no longer for `edit`: callers of \
+                 another `team` who are the `user` may no longer reach it",
+            ),
+            (
+                app(None, std::slice::from_ref(&edit)),
+                app(None, &[of("Order", "own", "id")]),
+                "Shifts: checks `Order` by `id` for `own`, no longer for `edit`: for the same \
+                 callers and objects",
+            ),
+            (
+                app(None, std::slice::from_ref(&view)),
+                app(None, &[of("Board", "view", "id")]),
+                "OpensAndNarrows: checks `Board` by `id` for `view`; does not check `Order` by \
+                 `id` for `view` any more",
+            ),
+            (
+                app(None, &[of("Order", "view", "handler")]),
+                app(None, &[of("Order", "view", "list")]),
+                "OpensAndNarrows: does not check `Order` by its handler for `view` any more; \
+                 checks lists of `Order` for `view`",
+            ),
+            (
+                app(None, &[view.clone(), of("Board", "view", "list")]),
+                app(None, &[of("Board", "view", "list"), view.clone()]),
+                "Shifts: checks its objects in another order",
+            ),
+            (
+                app(None, std::slice::from_ref(&edit)),
+                app(None, &[of("Order", "missing", "id")]),
+                "OpensAndNarrows: checks `Order` by `id` for `missing`, no longer for `edit`: it \
+                 cannot be shown that nobody may now reach it; it cannot be shown that nobody may \
+                 no longer reach it",
+            ),
+        ] {
+            assert_eq!(changed(&old, &new).as_deref(), Some(words));
+            assert_eq!(changed(&new, &new), None);
+        }
+    }
+
+    #[test]
+    fn names_of_parameters_are_no_part_of_a_policy() {
+        let old = app("/a/{b}/{c}", None, &[of("Order", "view", "c")]);
+        let same = app("/a/{x}/{y}", None, &[of("Order", "view", "y")]);
+        assert_eq!(changed(&old, &same), None);
+        let other = app("/a/{x}/{y}", None, &[of("Order", "view", "x")]);
+        assert!(changed(&old, &other).unwrap().starts_with("OpensAndNarrows"));
+    }
+
+    #[test]
+    fn the_change_of_a_rule_says_who_gains_and_who_loses() {
+        for (old, new, words) in [
+            (
+                "owner(user)",
+                "owner(user) | same(team)",
+                "Opens: callers of the same `team` who are not the `user` may now edit it: \
+                 `owner(user)` -> `owner(user) | same(team)`",
+            ),
+            (
+                "same(team)",
+                "!locked & same(team)",
+                "Narrows: callers of the same `team` may no longer edit it if it is `locked`: \
+                 `same(team)` -> `!locked & same(team)`",
+            ),
+            (
+                "role(\"a\")",
+                "role(\"b\")",
+                "OpensAndNarrows: callers without the role `a` with the role `b` may now edit it; \
+                 callers with the role `a` without the role `b` may no longer edit it: \
+                 `role(\"a\")` -> `role(\"b\")`",
+            ),
+            (
+                "owner(a)",
+                "authenticated & owner(a)",
+                "Shifts: for the same callers and objects: `owner(a)` -> `authenticated & owner(a)`",
+            ),
+        ] {
+            let (direction, found, _) = rule_change("Order.edit", old, new).unwrap();
+            assert_eq!(format!("{direction:?}: {found}"), words);
+        }
+        assert_eq!(rule_change("Order.edit", "owner(a)", "owner(a)"), None);
+    }
+
+    #[test]
+    fn a_table_shows_objects_and_the_reason_for_none() {
+        let sets = BTreeMap::new();
+        let cell = |manifest: &Manifest| {
+            cell(ShownRoute { route: &manifest.routes[0], sources: None, header_sets: &sets })
+        };
+        let uses = [
+            of("Order", "edit", "id"),
+            of("Board", "view", "handler"),
+            of("Board", "view", "list"),
+        ];
+        let shown = ["Order: edit by id", "Board: view by the handler", "Board: view in lists"];
+        let shown = Cell::list(shown.map(str::to_owned));
+        assert_eq!(cell(&app("/", None, &uses)), shown);
+        let exempt = Cell::plain("none: all may").with_tone(Tone::Risk);
+        assert_eq!(cell(&app("/", Some("all may"), &[])), exempt);
+    }
 }

@@ -13,7 +13,7 @@ use crate::{FacetSource, FindingSeverity, Sources};
 pub struct Finding {
     /// The lint.
     pub lint: Lint,
-    /// The routes, such as `GET /orders/{id}`, or `app`.
+    /// The routes, such as `GET /orders/{id}`; `app`; or the rule of an object, such as `Order.edit`.
     pub routes: Vec<String>,
     /// The facet that it is about, as [`Sources`] names it.
     pub facet: &'static str,

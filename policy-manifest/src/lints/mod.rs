@@ -5,6 +5,7 @@ mod finding;
 mod forgery;
 #[cfg(test)]
 mod honest;
+mod objects;
 mod operators;
 mod origins;
 mod preflights;
@@ -77,6 +78,7 @@ pub fn lint(manifest: &Manifest, suppressions: &[Suppression], today: Date) -> L
     forgery::look(&manifest, &mut found);
     siblings::look(&manifest, &mut found);
     operators::look(&manifest, &mut found);
+    objects::look(&manifest, &mut found);
     let (mut findings, suppressed) = suppressions::apply(suppressions, found, today);
     findings.sort_by_cached_key(Finding::order);
     Linted { findings: joined(findings), suppressed }

@@ -6,8 +6,9 @@ use policy_core::{Confidence, Lint, cache::Audience, isolation::Isolation};
 
 use super::*;
 use crate::{
-    AppScheme, Cache, Csrf, Dangers, FindingSeverity, Headers, Jsonp, RouteOrigins,
-    RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts, algebra::OriginRegion,
+    AppScheme, Cache, Csrf, Dangers, FindingSeverity, Headers, Jsonp, ObjectKey, ObjectUse,
+    RouteObjects, RouteOrigins, RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts,
+    algebra::OriginRegion,
 };
 
 const OWN: &str = "https://api.shop.example";
@@ -455,6 +456,39 @@ fn cases_of_operators() -> Vec<Case> {
     ]
 }
 
+fn cases_of_objects() -> Vec<Case> {
+    let exempt = |method: &str| {
+        with_route(method, "/orders/{id}", |route| {
+            route.object = Some(RouteObjects::exempt("all orders are everybody's"));
+        })
+    };
+    let ruled = |edit: &str| {
+        let mut manifest = with_route("PUT", "/orders/{id}", |route| {
+            let key = ObjectKey::Parameter("id".to_owned());
+            let uses = ObjectUse { object: "Order".to_owned(), action: "edit".to_owned(), key };
+            route.object = Some(RouteObjects { none: None, uses: vec![uses] });
+        });
+        for (name, text) in [("Order.view", "anyone"), ("Order.edit", edit)] {
+            manifest.objects.insert(name.to_owned(), text.to_owned());
+        }
+        manifest
+    };
+    vec![
+        (Lint::ObjectUncheckedChange, exempt("PUT"), exempt("GET")),
+        (Lint::ObjectRuleAlwaysTrue, ruled("draft | !draft"), ruled("anyone")),
+        (
+            Lint::ObjectRuleAlwaysTrue,
+            ruled("authenticated | !owner(user)"),
+            ruled("authenticated | owner(user)"),
+        ),
+        (
+            Lint::ObjectRuleOpaque,
+            ruled("owner(user) | with(own::rule)"),
+            ruled("owner(user) | same(team)"),
+        ),
+    ]
+}
+
 fn cases() -> Vec<Case> {
     let areas = [
         cases_of_origins(),
@@ -462,6 +496,7 @@ fn cases() -> Vec<Case> {
         cases_of_callers(),
         cases_of_forgery(),
         cases_of_operators(),
+        cases_of_objects(),
     ];
     areas.into_iter().flatten().collect()
 }
@@ -568,6 +603,10 @@ fn the_severity_of_each_case_is_as_listed() {
         (Lint::CleartextUpstream, High, false),
         (Lint::LongLifetime, Medium, false),
         (Lint::OneTimeLinkCached, Medium, false),
+        (Lint::ObjectUncheckedChange, Medium, false),
+        (Lint::ObjectRuleAlwaysTrue, Medium, true),
+        (Lint::ObjectRuleAlwaysTrue, Medium, true),
+        (Lint::ObjectRuleOpaque, Info, false),
     ];
     assert_eq!(found, listed);
 }

@@ -3,6 +3,7 @@
 use http::Request;
 use policy_manifest::{
     Change,
+    algebra::ConditionWitness,
     diff::{Axis, Case, DiffFinding},
     engine::{Decision, Outcome},
 };
@@ -135,6 +136,16 @@ fn change(compared: &Compared, change: &Change) -> Value {
         "opens": change.direction.opens(),
         "narrows": change.direction.narrows(),
         "words": change.words,
+        "gained": change.gained.as_ref().map(statements),
         "source": compared.source(change),
     })
+}
+
+/// What is true of a caller and an object, and what is not.
+fn statements(witness: &ConditionWitness) -> Value {
+    let of = |wanted: bool| {
+        let statements = witness.statements().filter(move |(_, is_true)| *is_true == wanted);
+        statements.map(|(atom, _)| atom.to_string()).collect::<Vec<_>>()
+    };
+    json!({ "words": witness.to_string(), "true": of(true), "false": of(false) })
 }

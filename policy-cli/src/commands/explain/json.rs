@@ -3,7 +3,7 @@
 use http::Request;
 use policy_core::Refusal;
 use policy_manifest::{
-    Change, Explanation, Unsent,
+    Change, Explanation, LeftCondition, Unsent,
     engine::{Outcome, Verdict},
 };
 use serde_json::{Value, json};
@@ -37,6 +37,21 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
             })
         })
         .collect();
+    let objects = explanation.objects.iter().map(|found| {
+        let (verdict, left) = match &found.left {
+            LeftCondition::Holds => ("holds", None),
+            LeftCondition::Fails => ("fails", None),
+            LeftCondition::Object(left) => ("object", Some(left)),
+        };
+        json!({
+            "rule": found.rule,
+            "key": found.object.key,
+            "condition": found.condition,
+            "verdict": verdict,
+            "left": left,
+        })
+    });
+    let objects: Vec<_> = objects.collect();
     let route = explanation.route.as_ref();
     let route = route.map(|(path, methods)| json!({ "path": path, "methods": methods }));
     let nearest = explanation.nearest.as_ref().map(|nearest| nearest.steps.clone());
@@ -72,6 +87,7 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
         "route": route,
         "outcomes": outcomes,
         "gates": gates,
+        "objects": objects,
         "page": explanation.page,
         "nearest": nearest,
         "edit": edit,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use http::Request;
 use policy_manifest::{
-    Explanation, FacetSource, Unsent,
+    Explanation, FacetSource, LeftCondition, Unsent,
     engine::{Decision, Outcome, Verdict},
 };
 
@@ -64,6 +64,7 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
         let line = format!("{:<16}{found:<36}{place}", finding.gate.name());
         let _ = writeln!(text, "  {style}{}{style:#}", line.trim_end());
     }
+    text += &objects(explanation);
     if let Some(outcomes) = &explanation.outcomes {
         text += "\nthe route can refuse a request with\n";
         for (status, codes) in outcomes.by_status() {
@@ -98,6 +99,26 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
         for change in &edit.changes {
             let _ = writeln!(text, "  - {}", printable(&change.to_string()));
         }
+    }
+    text
+}
+
+/// The rules of the objects, which only the objects can decide.
+fn objects(explanation: &Explanation) -> String {
+    if explanation.objects.is_empty() {
+        return String::new();
+    }
+    let mut text = "\nthe handler gets its objects if they satisfy\n".to_owned();
+    for found in &explanation.objects {
+        let (rule, condition) = (printable(&found.rule), printable(&found.condition));
+        let _ = writeln!(text, "  {rule}: {condition}");
+        let left = match &found.left {
+            LeftCondition::Holds => "every object does for this caller".to_owned(),
+            LeftCondition::Fails => "no object does for this caller".to_owned(),
+            LeftCondition::Object(left) if *left == found.condition => continue,
+            LeftCondition::Object(left) => format!("for this caller: {}", printable(left)),
+        };
+        let _ = writeln!(text, "    {DIM}{left}{DIM:#}");
     }
     text
 }

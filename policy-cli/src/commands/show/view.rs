@@ -10,6 +10,7 @@ use policy_manifest::{
 use super::{
     filter::{Filter, Selected},
     fleet::{self, Shown},
+    json::of_routes,
     words,
 };
 use crate::input::Input;
@@ -23,7 +24,7 @@ pub(super) struct View {
     pub(super) filters: Vec<String>,
     /// The facts about the app as a whole.
     pub(super) app: Vec<(&'static str, Cell)>,
-    /// The facts about a fleet of services.
+    /// The facts about a fleet of services, and the rules of the objects of routes.
     pub(super) sections: Vec<Section>,
     /// The values that all routes share, so that no column is needed.
     pub(super) common: Vec<(Column, Cell)>,
@@ -86,7 +87,8 @@ impl View {
             .flat_map(|shown| shown.routes.iter().map(|_| Cell::plain(shown.input.name.clone())));
         view.columns.insert(0, SERVICE);
         view.rows.iter_mut().zip(names).for_each(|(row, name)| row.insert(0, name));
-        Self { title, sections: fleet::sections(fleet), ..view }
+        view.sections.splice(..0, fleet::sections(fleet));
+        Self { title, ..view }
     }
 
     fn of(fleet: &[Shown<'_>], filter: &Filter) -> Self {
@@ -139,7 +141,7 @@ impl View {
             title: String::new(),
             filters: filter.words(),
             app: Vec::new(),
-            sections: Vec::new(),
+            sections: rules(fleet).into_iter().collect(),
             common,
             usual: Vec::new(),
             columns,
@@ -195,6 +197,19 @@ impl View {
             self.usual.push((DECLARED, Cell::list(usual)));
         }
     }
+}
+
+/// The rules of the objects that the routes check.
+fn rules(fleet: &[Shown<'_>]) -> Option<Section> {
+    let rules = fleet.iter().flat_map(|shown| {
+        let rules = of_routes(&shown.input.manifest, &shown.routes).objects;
+        rules.into_iter().map(|(name, condition)| match fleet {
+            [_] => (name, Cell::plain(condition)),
+            _ => (format!("{}: {name}", shown.input.name), Cell::plain(condition)),
+        })
+    });
+    let facts: Vec<_> = rules.collect();
+    (!facts.is_empty()).then_some(Section { title: "Rules of objects", facts })
 }
 
 /// Removes the columns in which all routes are alike.

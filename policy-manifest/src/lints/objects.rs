@@ -1,0 +1,64 @@
+//! Lints about rights on objects: rules that say nothing, rules that no comparison sees, changes without a
+//! rule.
+
+use std::collections::BTreeSet;
+
+use policy_core::{
+    Lint,
+    object::{Atom, Condition},
+};
+
+use super::{Authority, Effect, Finding, Gain, Gainer, Manifest, callers::required, effect};
+use crate::{
+    ManifestRoute,
+    algebra::{Implication, constant, implies},
+};
+
+pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
+    found.extend(manifest.routes.iter().filter_map(unchecked_change));
+    for (name, text) in &manifest.objects {
+        let Ok(condition) = text.parse::<Condition>() else { continue };
+        found.extend(always_true(manifest, name, &condition));
+        found.extend(opaque(name, &condition));
+    }
+}
+
+fn unchecked_change(route: &ManifestRoute) -> Option<Finding> {
+    let reason = route.object.as_ref()?.none.as_ref()?;
+    required(route).filter(|_| effect(route) == Effect::Write)?;
+    let finding = Finding::of(Lint::ObjectUncheckedChange, route, "object");
+    Some(finding.gain(by_any_caller(route)).about(format!("{reason:?}")))
+}
+
+fn always_true(manifest: &Manifest, name: &str, condition: &Condition) -> Option<Finding> {
+    let anyone = constant(true);
+    if *condition == anyone || implies(&anyone, condition) != Implication::Holds {
+        return None;
+    }
+    let uses_it = |route: &&ManifestRoute| {
+        let mut uses = route.object.iter().flat_map(|objects| &objects.uses);
+        uses.any(|it| it.rules().any(|rule| rule == name))
+    };
+    let gains = manifest.routes.iter().filter(uses_it).map(by_any_caller);
+    let gain = gains.max_by_key(|gain| gain.severity())?;
+    let finding = Finding::of_text(Lint::ObjectRuleAlwaysTrue, name.to_owned(), "object");
+    Some(finding.gain(gain).about(format!("`{condition}`")))
+}
+
+/// The gain of a caller whom no rule about an object refuses.
+fn by_any_caller(route: &ManifestRoute) -> Gain {
+    let authority = match required(route) {
+        None => Authority::Nobody,
+        Some(_) if route.is_ambient() => Authority::Ambient,
+        Some(_) => Authority::Held,
+    };
+    Gain { who: Gainer::Anybody, what: effect(route), authority }
+}
+
+fn opaque(name: &str, condition: &Condition) -> Option<Finding> {
+    let functions = condition.atoms().into_iter().filter(|atom| matches!(atom, Atom::With(_)));
+    let functions: BTreeSet<String> = functions.map(|atom| format!("`{atom}`")).collect();
+    let finding = Finding::of_text(Lint::ObjectRuleOpaque, name.to_owned(), "object");
+    let about = functions.into_iter().collect::<Vec<_>>().join(", ");
+    (!about.is_empty()).then(|| finding.about(about))
+}
