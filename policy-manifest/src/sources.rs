@@ -18,7 +18,8 @@ pub struct Sources {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub places: BTreeMap<String, SourceLine>,
     /// The source of each facet that a level states, even if it states `none`, by method and path,
-    /// then by the name of the facet.
+    /// then by the name of the facet. The method of a rule of an object is `*`, and its path the name of
+    /// the rule, such as `Order.edit`.
     pub decided: BTreeMap<String, BTreeMap<String, FacetSource>>,
     /// The current entries of run-time lists.
     pub lists: BTreeMap<String, Vec<String>>,

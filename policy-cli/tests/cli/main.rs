@@ -14,6 +14,7 @@ mod lint;
 mod manifests;
 mod manual;
 mod new;
+mod objects;
 mod openapi;
 mod page;
 mod play;

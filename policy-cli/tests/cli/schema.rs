@@ -167,6 +167,8 @@ fn the_schema_of_rules_and_their_reader_refuse_alike() {
         ("[require.a]\nroutes = [\"/a\"]\nrate = \"5 a minute\"".to_owned(), false),
         ("[require.a]\nroutes = [\"/a\"]\ncache = \"private\"".to_owned(), true),
         ("[require.a]\nroutes = [\"/a\"]\ncache = \"public\"".to_owned(), false),
+        ("[require.a]\nroutes = [\"/a\"]\nobjects = true".to_owned(), true),
+        ("[require.a]\nroutes = [\"/a\"]\nobjects = false".to_owned(), false),
         (format!("{except}why = \"b\""), true),
         (format!("{except}why = \" \""), false),
         (format!("{except}why = \"b\"\nuntil = \"2027-01-31\""), true),

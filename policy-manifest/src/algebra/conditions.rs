@@ -22,8 +22,9 @@ pub enum Implication {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConditionWitness(BTreeMap<Atom, bool>);
 
-/// The most cases of a comparison. Thirteen statements have fewer, and most conditions need far fewer.
-const MOST_CASES: usize = 16_384;
+/// The most statements that a comparison reads in all its cases. Thirteen statements need fewer, and most
+/// conditions far fewer.
+const MOST_READ: usize = 1 << 17;
 
 /// Whether everything that satisfies a condition satisfies another one. Statements are independent of each
 /// other, except that whoever owns an object, is in its tenant or among its members, has a role or a scope,
@@ -38,7 +39,7 @@ const MOST_CASES: usize = 16_384;
 /// assert_eq!(witness.to_string(), "callers of the same `team` who are not the `user`");
 /// ```
 pub fn implies(one: &Condition, other: &Condition) -> Implication {
-    Search { known: BTreeMap::new(), left: MOST_CASES }.implication(one, other)
+    Search { known: BTreeMap::new(), left: MOST_READ }.implication(one, other)
 }
 
 impl ConditionWitness {
@@ -53,13 +54,13 @@ impl ConditionWitness {
     }
 }
 
-/// There are too many cases.
+/// The conditions are too large to compare.
 struct TooLarge;
 
 /// A search for statements that satisfy one condition and not another one.
 struct Search {
     known: BTreeMap<Atom, bool>,
-    /// The number of cases that may still be tried.
+    /// The number of statements that may still be read.
     left: usize,
 }
 
@@ -94,7 +95,8 @@ impl Search {
     /// Completes what is known so that one condition is true and the other false. Returns whether that is
     /// possible.
     fn find(&mut self, one: &Condition, other: &Condition) -> Result<bool, TooLarge> {
-        self.left = self.left.checked_sub(1).ok_or(TooLarge)?;
+        let read = 1 + one.atoms().len() + other.atoms().len();
+        self.left = self.left.checked_sub(read).ok_or(TooLarge)?;
         let [one, other] = [one, other].map(|it| it.reduced(&mut |atom| self.value(atom)));
         if one == Err(false) || other == Err(true) {
             return Ok(false);
@@ -284,7 +286,7 @@ mod tests {
         assert_eq!(beyond(&one, &other), "");
         let (one, other) = ("(a | b) & (c | d)", "a & c | a & d | b & c | b & d");
         assert_eq!(beyond(one, other), "");
-        let search = Search { known: BTreeMap::new(), left: 3 };
+        let search = Search { known: BTreeMap::new(), left: 20 };
         assert_eq!(search.implication(&read(one), &read(other)), Implication::Unknown);
     }
 }

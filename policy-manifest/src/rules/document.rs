@@ -31,7 +31,7 @@ const OF_RULE: [&str; 4] = ["routes", "kinds", "severity", "why"];
 const OF_PUBLIC: [&str; 3] = ["routes", "severity", "why"];
 const OF_NEVER: [&str; 6] =
     ["callers", "roles", "without-roles", "scopes", "without-scopes", "origins"];
-const OF_REQUIRE: [&str; 4] = ["csrf", "rate", "headers", "cache"];
+const OF_REQUIRE: [&str; 5] = ["csrf", "rate", "headers", "cache", "objects"];
 const OF_EXCEPT: [&str; 5] = ["rule", "route", "who", "why", "until"];
 
 /// The kinds of routes that a rule can select.
@@ -243,12 +243,14 @@ fn quoted<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
 
 fn require(fields: &Fields<'_, '_>) -> Read {
     let mut require = Require::default();
-    if let Some((value, at)) = fields.value("csrf") {
-        if !matches!(value, DeValue::Boolean(true)) {
-            let help = "write `csrf = true`, or leave it out";
-            return Err(fields.error(at, "`csrf` can only be required".to_owned(), help));
+    for (key, is_required) in [("csrf", &mut require.csrf), ("objects", &mut require.objects)] {
+        if let Some((value, at)) = fields.value(key) {
+            if !matches!(value, DeValue::Boolean(true)) {
+                let help = format!("write `{key} = true`, or leave it out");
+                return Err(fields.error(at, format!("`{key}` can only be required"), help));
+            }
+            *is_required = true;
         }
-        require.csrf = true;
     }
     if let Some((text, at)) = fields.text("rate")? {
         let rate = rate_of(&text).map_err(|rule| {
@@ -272,9 +274,9 @@ fn require(fields: &Fields<'_, '_>) -> Read {
         }
     }
     require.cache = fields.choice("cache", Storers::ALL)?;
-    let Require { csrf, rate, headers, cache } = &require;
-    if !csrf && rate.is_none() && headers.is_empty() && cache.is_none() {
-        let help = "write what its routes need: `csrf`, `rate`, `headers` or `cache`";
+    let Require { csrf, rate, headers, cache, objects } = &require;
+    if !(*csrf || *objects) && rate.is_none() && headers.is_empty() && cache.is_none() {
+        let help = "write what its routes need: `csrf`, `rate`, `headers`, `cache` or `objects`";
         return Err(fields.error(fields.at, "it requires nothing".to_owned(), help));
     }
     Ok(Statement::Require(require))

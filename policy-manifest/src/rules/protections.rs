@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use policy_core::path::PathTemplate;
+
 use super::{
     error::plain,
     rule::{Lifetime, Require},
 };
 use crate::{
-    AppFacts, Manifest, ManifestRoute, RouteRate,
+    AppFacts, Manifest, ManifestRoute, ObjectKey, RouteRate,
     facets::{exceeds, is_as_strict, shown_rate, storers},
 };
 
@@ -30,7 +32,24 @@ pub(super) fn faults(manifest: &Manifest, route: &ManifestRoute, require: &Requi
         let has = has.unwrap_or_else(|| "left to handlers".to_owned());
         faults.push(("cache", format!("its caching is {has}, and `{}` is required", most.name())));
     }
+    if require.objects {
+        faults.extend(unchecked(route).map(|words| ("object", words)));
+    }
     faults
+}
+
+/// The first parameter of the path that is the key of no object.
+fn unchecked(route: &ManifestRoute) -> Option<String> {
+    let template = PathTemplate::parse(&route.path).ok()?;
+    let uses = route.object.iter().flat_map(|objects| &objects.uses);
+    let keys: Vec<_> = uses.map(|it| &it.key).collect();
+    let is_checked =
+        |name: &str| keys.iter().any(|key| matches!(key, ObjectKey::Parameter(of) if of == name));
+    let name = template.parameters().find(|name| !is_checked(name))?;
+    let exempt = route.object.as_ref().and_then(|objects| objects.none.as_ref());
+    let reason = exempt.map(|reason| format!(", for the reason `{}`", plain(reason)));
+    let name = plain(name);
+    Some(format!("it takes `{name}` without an object{}", reason.unwrap_or_default()))
 }
 
 /// What lives for longer than a rule allows, or for an unstated time.

@@ -116,6 +116,8 @@ pub(super) struct Require {
     /// The weakest value of each of these headers.
     pub(super) headers: BTreeMap<String, String>,
     pub(super) cache: Option<Storers>,
+    /// Each parameter of the path is the key of an object that is checked.
+    pub(super) objects: bool,
 }
 
 /// The caches that may keep responses.

@@ -336,6 +336,29 @@ fn required_caching_keeps_responses_from_other_caches() {
 }
 
 #[test]
+fn required_objects_are_the_keys_of_all_parameters() {
+    let rules = "[require.objects]\nroutes = [\"**\"]\nobjects = true";
+    let of = |path: &str, none: Option<&str>, key: Option<&str>| {
+        let uses = key.map(|key| crate::ObjectUse {
+            object: "Order".to_owned(),
+            action: "view".to_owned(),
+            key: crate::ObjectKey::Parameter(key.to_owned()),
+        });
+        let uses = uses.into_iter().collect();
+        let mut route = route(&["GET"], path, session(&[]));
+        route.object = Some(crate::RouteObjects { none: none.map(str::to_owned), uses });
+        let checked = checked(rules, &app(vec![route]));
+        let about = checked.violations.iter().map(|violation| violation.about.clone());
+        about.collect::<Vec<_>>()
+    };
+    assert_eq!(of("/a/{id}", None, Some("id")), [""; 0]);
+    assert_eq!(of("/a", None, None), [""; 0]);
+    assert_eq!(of("/a/{id}", None, None), ["it takes `id` without an object"]);
+    let exempt = of("/a/{id}/{line}", Some("all may"), Some("id"));
+    assert_eq!(exempt, ["it takes `line` without an object, for the reason `all may`"]);
+}
+
+#[test]
 fn what_lives_longer_than_a_rule_allows_is_a_violation() {
     let rules = "[lifetimes]\nsession = \"12 h\"\nsession-idle = \"30 min\"\ntoken = \"15 min\"\nrefresh-token = \"30 d\"";
     let of = |change: fn(&mut SessionFacts, &mut TokenFacts)| {
@@ -469,6 +492,10 @@ fn malformed_rules_are_refused_with_their_line() {
         (
             "[require.a]\nroutes = [\"/a\"]\ncsrf = false",
             "policy.rules:3: `csrf` can only be required",
+        ),
+        (
+            "[require.a]\nroutes = [\"/a\"]\nobjects = \"all\"",
+            "policy.rules:3: `objects` can only be required",
         ),
         (
             "[require.a]\nroutes = [\"GET /a\"]\ncsrf = true",

@@ -49,6 +49,15 @@ impl Tree {
         }
     }
 
+    /// The number of its statements.
+    fn size(&self) -> usize {
+        match self {
+            Self::Anyone | Self::Statement(_) => 1,
+            Self::Not(inner) => inner.size(),
+            Self::All(parts) | Self::Any(parts) => parts.iter().map(Self::size).sum(),
+        }
+    }
+
     fn is_true(&self, of: [bool; 9]) -> bool {
         match self {
             Self::Anyone => true,
@@ -95,12 +104,14 @@ fn app(edit: &str) -> Manifest {
 fn pairs() -> impl Strategy<Value = (Tree, Tree)> {
     let any = |one: &Tree, other: &Tree| Tree::Any(vec![one.clone(), other.clone()]);
     let all = |one: &Tree, other: &Tree| Tree::All(vec![one.clone(), other.clone()]);
-    (tree(), tree(), 0..4_u8).prop_map(move |(one, other, kind)| match kind {
+    let pairs = (tree(), tree(), 0..4_u8).prop_map(move |(one, other, kind)| match kind {
         0 => (one, other),
         1 => (one.clone(), any(&one, &other)),
         2 => (one.clone(), all(&one, &other)),
         _ => (any(&all(&one, &other), &one), one),
-    })
+    });
+    // A manifest has no larger conditions.
+    pairs.prop_filter("too large", |(one, other)| one.size().max(other.size()) <= 24)
 }
 
 fn found(old: &Tree, new: &Tree) -> (bool, bool) {
@@ -113,7 +124,7 @@ fn found(old: &Tree, new: &Tree) -> (bool, bool) {
 /// caller may not do what was allowed.
 #[test]
 fn a_rule_opens_if_somebody_gains_by_it() {
-    holds("rules of objects", 55, pairs(), |(old, new)| {
+    holds("rules of objects", 49, pairs(), |(old, new)| {
         let gains = everything().any(|of| new.is_true(of) && !old.is_true(of));
         let loses = everything().any(|of| old.is_true(of) && !new.is_true(of));
         prop_assert_eq!(found(&old, &new), (gains, loses), "{} -> {}", old.text(), new.text());
@@ -124,7 +135,7 @@ fn a_rule_opens_if_somebody_gains_by_it() {
 /// Whoever is as a witness says gains by a change, whatever else is true of them, and there is somebody.
 #[test]
 fn a_witness_gains_whatever_else_is_true() {
-    holds("witnesses of objects", 60, pairs(), |(old, new)| {
+    holds("witnesses of objects", 40, pairs(), |(old, new)| {
         let [before, after] = [&old, &new].map(|tree| tree.text().parse::<Condition>());
         let (before, after) = (before.expect("a condition"), after.expect("a condition"));
         let Implication::Fails(witness) = implies(&after, &before) else {

@@ -76,6 +76,21 @@ impl Compared {
 }
 
 impl Alike<'_> {
+    /// Whether they are about rights on objects, which no request shows without an object.
+    pub(super) fn is_of_objects(&self) -> bool {
+        is_of_objects(self.first)
+    }
+
+    /// A caller and an object whom a changed rule admits: what is true of them, and what is not.
+    pub(super) fn witness(&self) -> Option<String> {
+        let statements = self.first.gained.as_ref()?.statements();
+        let statements = statements.map(|(atom, is_true)| {
+            format!("`{atom}` is {}", if is_true { "true" } else { "false" })
+        });
+        let statements: Vec<_> = statements.collect();
+        (!statements.is_empty()).then(|| format!("for example: {}", statements.join(", ")))
+    }
+
     /// The number of the others in words; empty without any.
     pub(super) fn words(&self) -> String {
         match self.others {
@@ -84,6 +99,11 @@ impl Alike<'_> {
             others => format!(", and alike at {others} more routes"),
         }
     }
+}
+
+/// Whether a change is about rights on objects.
+pub(super) fn is_of_objects(change: &Change) -> bool {
+    change.facet == "object"
 }
 
 impl Cause<'_> {

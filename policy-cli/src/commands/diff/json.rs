@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::escape::json_text;
 
-use super::{Compared, witness};
+use super::{Compared, causes::is_of_objects, witness};
 
 pub(super) fn render(compared: &Compared) -> String {
     json_text(&value(compared))
@@ -22,7 +22,14 @@ pub(super) fn value(compared: &Compared) -> Value {
         compared.diff.findings.iter().map(|found| finding(compared, found)).collect();
     let changes: Vec<_> =
         compared.diff.changes.iter().map(|found| change(compared, found)).collect();
-    let has = |axis| compared.findings_on(axis).next().is_some();
+    let has = |axis| {
+        let mut of_objects = compared.diff.changes.iter().filter(|it| is_of_objects(it));
+        compared.findings_on(axis).next().is_some()
+            || of_objects.any(|change| match axis {
+                Axis::Widened => change.direction.opens(),
+                Axis::Narrowed => change.direction.narrows(),
+            })
+    };
     let verdict = match (has(Axis::Widened), has(Axis::Narrowed)) {
         (true, true) => "widened_and_narrowed",
         (true, false) => "widened",

@@ -36,11 +36,19 @@ pub(super) fn render(compared: &Compared, most: usize) -> String {
             text += &format!("\nAnd {more} more causes, of which none is worse.\n");
         }
     }
-    if !compared.diff.changes.is_empty() {
-        text += "\n### Other changes\n\n";
-        let changes = compared.alike(&compared.diff.changes);
+    let changes = compared.alike(&compared.diff.changes).into_iter();
+    let (objects, others): (Vec<_>, Vec<_>) = changes.partition(Alike::is_of_objects);
+    for (title, changes) in [("Rights on objects", objects), ("Other changes", others)] {
+        if changes.is_empty() {
+            continue;
+        }
+        text += &format!("\n### {title}\n\n");
         let (shown, more) = first(&changes, most);
-        shown.iter().for_each(|alike| text += &item(compared, alike));
+        for alike in shown {
+            text += &item(compared, alike);
+            let witness = alike.witness().map(|words| format!("  - {}\n", phrase(&words)));
+            text += &witness.unwrap_or_default();
+        }
         if more > 0 {
             text += &format!("- and {more} more\n");
         }

@@ -17,7 +17,7 @@ use policy_manifest::{
     engine::EngineError,
 };
 
-use self::fleet::ComparedFleets;
+use self::{causes::is_of_objects, fleet::ComparedFleets};
 use crate::{
     failure::Failure, fleet::Fleets, input::Input, output::Output, package::PackageArguments,
 };
@@ -233,8 +233,12 @@ impl Compared {
         let worst = worst.map(|worst| format!(" (worst: {worst})")).unwrap_or_default();
         let widened = count(widened, "finding widens access", "findings widen access");
         let narrowed = count(narrowed, "finding breaks clients", "findings break clients");
-        let changes = count(self.diff.changes.len(), "other change", "other changes");
-        let words: Vec<_> = [widened.map(|words| words + &worst), narrowed, changes]
+        let (objects, others): (Vec<_>, Vec<_>) =
+            self.diff.changes.iter().partition(|change| is_of_objects(change));
+        let objects =
+            count(objects.len(), "change of rights on objects", "changes of rights on objects");
+        let changes = count(others.len(), "other change", "other changes");
+        let words: Vec<_> = [widened.map(|words| words + &worst), narrowed, objects, changes]
             .into_iter()
             .flatten()
             .collect();

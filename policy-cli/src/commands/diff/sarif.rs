@@ -5,7 +5,7 @@ use policy_manifest::{
     diff::{Axis, DiffFinding, PathMethods},
 };
 
-use super::{Compared, witness};
+use super::{Compared, causes::is_of_objects, witness};
 use crate::{
     lines::Lines,
     sarif::{self, SarifFinding, SarifLevel},
@@ -62,13 +62,17 @@ fn finding(compared: &Compared, finding: &DiffFinding) -> SarifFinding {
 }
 
 fn change(compared: &Compared, change: &Change) -> SarifFinding {
+    let help = match is_of_objects(change) {
+        true => "make sure that this change of rights on objects is intended",
+        false => {
+            "make sure that this change is intended, although no request gains or loses access by it"
+        }
+    };
     SarifFinding {
         rule: "policy-changed".to_owned(),
         level: if change.direction.opens() { SarifLevel::Warning } else { SarifLevel::Note },
         message: change.to_string(),
-        help:
-            "make sure that this change is intended, although no request gains or loses access by it"
-                .to_owned(),
+        help: help.to_owned(),
         location: lines(compared).find(compared.source(change), [change.path.as_str()]),
         routes: vec![change.route()],
         suppressed: None,

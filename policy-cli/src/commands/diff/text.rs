@@ -31,12 +31,19 @@ pub(super) fn render(compared: &Compared, most: usize) -> String {
             let _ = writeln!(text, "\nand {more} more causes, of which none is worse");
         }
     }
-    if !compared.diff.changes.is_empty() {
-        let _ = writeln!(text, "\n{BOLD}OTHER CHANGES{BOLD:#}");
-        let changes = compared.alike(&compared.diff.changes);
+    let changes = compared.alike(&compared.diff.changes).into_iter();
+    let (objects, others): (Vec<_>, Vec<_>) = changes.partition(Alike::is_of_objects);
+    for (title, changes) in [("RIGHTS ON OBJECTS", objects), ("OTHER CHANGES", others)] {
+        if changes.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "\n{BOLD}{title}{BOLD:#}");
         let (shown, more) = first(&changes, most);
         for alike in shown {
             let _ = writeln!(text, "  {}", with_line(compared, alike));
+            if let Some(witness) = alike.witness() {
+                let _ = writeln!(text, "      {DIM}{}{DIM:#}", printable(&witness));
+            }
         }
         if more > 0 {
             let _ = writeln!(text, "  and {more} more");
