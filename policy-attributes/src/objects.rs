@@ -3,6 +3,8 @@
 //! `owner`, `tenant`, `members`, `flag`, `version`, with `column = ".."`, or
 //! `table = "..", object = "..", user = ".."` for members.
 
+use std::collections::BTreeMap;
+
 use policy_core::{
     Rule,
     object::{Atom, Condition, FieldKind, Token as ConditionToken},
@@ -185,7 +187,26 @@ impl<'a> Marked<'a> {
         for (word, _) in marks.iter().skip(1) {
             diagnostics.rule(word, Rule::ObjectField, &word.to_string());
         }
-        let (word, mark) = marks.into_iter().next()?;
+        let is_stated = |part: &Option<LitStr>| part.is_some();
+        let has_relation = relation.iter().any(is_stated);
+        let Some((word, mark)) = marks.into_iter().next() else {
+            if has_relation || column.is_some() {
+                diagnostics.rule(name, Rule::ObjectField, &name.to_string());
+            }
+            return None;
+        };
+        let is_of_members = mark == Mark::Rule(FieldKind::Members) && column.is_none();
+        if has_relation && !(is_of_members && relation.iter().all(is_stated)) {
+            let help =
+                "write `table = \"..\", object = \"..\", user = \"..\"` at a field of members";
+            diagnostics.error(&word, Rule::ObjectField, &word, help);
+        }
+        if mark == Mark::Rule(FieldKind::Flag)
+            && ["anyone", "authenticated", "owner"].iter().any(|known| name == known)
+        {
+            let help = format_args!("rename it: as a condition, `{name}` means something else");
+            diagnostics.error(name, Rule::ObjectField, name, help);
+        }
         Some(Self { name, ty: &field.ty, mark, word, column, relation })
     }
 
@@ -306,6 +327,8 @@ impl<'a> Marked<'a> {
 struct ObjectRule {
     action: Path,
     condition: Condition,
+    /// The functions that it names, as texts and as the tokens of their calls.
+    functions: Vec<(String, TokenStream)>,
 }
 
 fn read_rules(
@@ -340,7 +363,10 @@ fn read_rules(
         let (mut read, mut spans) = (Vec::new(), Vec::new());
         condition_tokens(condition, &mut read, &mut spans);
         match Condition::parse(&read, Some(&kinds)) {
-            Ok(condition) => rules.push(ObjectRule { action, condition }),
+            Ok(condition) => {
+                let functions = functions(&condition, &read, &spans, diagnostics);
+                rules.push(ObjectRule { action, condition, functions });
+            }
             Err(error) => {
                 let at = spans.get(error.at).or(spans.last()).copied();
                 let at = at.unwrap_or_else(|| action.span());
@@ -389,6 +415,36 @@ fn condition_tokens(tokens: TokenStream, read: &mut Vec<ConditionToken>, spans: 
         read.push(token);
         spans.push(span);
     }
+}
+
+/// The functions of a condition, each with its call, which is reported where the condition has `with`.
+fn functions(
+    condition: &Condition,
+    read: &[ConditionToken],
+    spans: &[Span],
+    diagnostics: &mut Diagnostics,
+) -> Vec<(String, TokenStream)> {
+    let names = condition.atoms().into_iter().filter_map(|atom| match atom {
+        Atom::With(path) => Some(path),
+        _ => None,
+    });
+    let is_with = |token: &ConditionToken| *token == ConditionToken::Word("with".to_owned());
+    let at = read.iter().position(is_with).and_then(|at| spans.get(at)).copied();
+    let at = Span::call_site().located_at(at.unwrap_or_else(Span::call_site));
+    let call = |name: &String| {
+        let Ok(path) = syn::parse_str::<Path>(name) else {
+            let help = "write the name of a function `fn(&Self, &Principal) -> bool`";
+            diagnostics.error_at(at, Rule::ConditionMalformed, name, help);
+            return None;
+        };
+        let call = quote_spanned!(at=> #path(self, __policy_caller));
+        let spanned = call.into_iter().map(|mut token| {
+            token.set_span(at);
+            token
+        });
+        Some((name.clone(), spanned.collect()))
+    };
+    names.filter_map(call).collect()
 }
 
 struct Derived<'a> {
@@ -456,21 +512,10 @@ impl Derived<'_> {
 
     /// The arms of the functions that rules name.
     fn functions(&self) -> TokenStream {
-        let conditions = self.rules.iter().map(|rule| &rule.condition);
-        let atoms = conditions.flat_map(Condition::atoms);
-        let mut paths: Vec<_> = atoms
-            .filter_map(|atom| match atom {
-                Atom::With(path) => Some(path),
-                _ => None,
-            })
-            .collect();
-        paths.sort_unstable();
-        paths.dedup();
-        let arm = |path: &String| {
-            let call: Path = syn::parse_str(path).ok()?;
-            Some(quote!(#path => #call(self, __policy_caller),))
-        };
-        paths.into_iter().filter_map(arm).collect()
+        let functions: BTreeMap<_, _> =
+            self.rules.iter().flat_map(|rule| rule.functions.iter().cloned()).collect();
+        let arms = functions.iter().map(|(name, call)| quote!(#name => #call,));
+        arms.collect()
     }
 
     /// The body that makes a sample: other fields have their default values, or those of the stated
@@ -506,7 +551,15 @@ impl Derived<'_> {
 
     fn permits(&self, rule: &ObjectRule, text: &str) -> TokenStream {
         let (ty, action) = (&self.item.ident, &rule.action);
-        let is_data = !rule.condition.atoms().into_iter().any(|atom| matches!(atom, Atom::With(_)));
+        let has_table = |name: &String| {
+            let mut fields = self.fields.iter();
+            fields.any(|field| field.text() == *name && field.relation.iter().all(Option::is_some))
+        };
+        let is_data = rule.condition.atoms().into_iter().all(|atom| match atom {
+            Atom::With(_) => false,
+            Atom::Member(field) => has_table(field),
+            _ => true,
+        });
         let by_data = is_data.then(|| {
             quote! {
                 #[automatically_derived]

@@ -160,12 +160,17 @@ impl fmt::Display for Atom {
             Self::Flag(field) => f.write_str(field),
             Self::Member(field) => write!(f, "member({field})"),
             Self::Owner(field) => write!(f, "owner({field})"),
-            Self::Role(role) => write!(f, "role({role:?})"),
+            Self::Role(role) => quoted("role", role, f),
             Self::SameTenant(field) => write!(f, "same({field})"),
-            Self::Scope(scope) => write!(f, "scope({scope:?})"),
+            Self::Scope(scope) => quoted("scope", scope, f),
             Self::With(path) => write!(f, "with({path})"),
         }
     }
+}
+
+/// A name in quotes. What ends it is escaped, and nothing else, as [`Condition`] is read.
+fn quoted(word: &str, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "{word}(\"{}\")", name.replace('\\', r"\\").replace('"', "\\\""))
 }
 
 impl fmt::Display for Condition {
@@ -223,6 +228,9 @@ mod tests {
             ("owner(a) & (draft | role(\"x y\"))", "owner(a) & (draft | role(\"x y\"))"),
             ("with(a::b) | anyone", "anyone | with(a::b)"),
             ("scope(\"a:b\")|member(m)", "member(m) | scope(\"a:b\")"),
+            ("role(\"a\\\"b\\\\c\nd\u{301}\")", "role(\"a\\\"b\\\\c\nd\u{301}\")"),
+            ("!na\u{308}me", "!na\u{308}me"),
+            ("with(::a::b)", "with(::a::b)"),
         ] {
             let condition = parsed(text);
             let again = parsed(&condition.to_string());

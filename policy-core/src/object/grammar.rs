@@ -57,9 +57,14 @@ impl Condition {
     ) -> Result<Self, ConditionError> {
         let mut parser = Parser { tokens, at: 0, fields, atoms: 0 };
         let condition = parser.any(0)?;
-        match parser.tokens.get(parser.at) {
-            None => Ok(condition.normal()),
-            Some(_) => Err(parser.unexpected("write `&` or `|` between two conditions")),
+        if parser.tokens.get(parser.at).is_some() {
+            return Err(parser.unexpected("write `&` or `|` between two conditions"));
+        }
+        let condition = condition.normal();
+        // Its text is read again when it is needed.
+        match condition.to_string().len() > MAX_CONDITION {
+            true => Err(parser.too_large(0)),
+            false => Ok(condition),
         }
     }
 }
@@ -117,7 +122,8 @@ fn tokens(text: &str) -> Result<Vec<Token>, ConditionError> {
 }
 
 fn is_of_word(sign: char) -> bool {
-    sign.is_alphanumeric() || sign == '_'
+    // A name in Rust has no other character outside of ASCII.
+    sign.is_ascii_alphanumeric() || sign == '_' || !sign.is_ascii()
 }
 
 struct Parser<'a> {
@@ -146,12 +152,7 @@ impl Parser<'_> {
 
     fn unit(&mut self, depth: usize) -> Result<Condition, ConditionError> {
         if depth == MAX_DEPTH {
-            return Err(self.error(
-                self.at,
-                Rule::ConditionTooLarge,
-                String::new(),
-                Rule::ConditionTooLarge.help(),
-            ));
+            return Err(self.too_large(self.at));
         }
         if self.take('!') {
             return Ok(Condition::Not(Box::new(self.unit(depth + 1)?)));
@@ -163,12 +164,7 @@ impl Parser<'_> {
         }
         self.atoms += 1;
         if self.atoms > MAX_ATOMS {
-            return Err(self.error(
-                self.at,
-                Rule::ConditionTooLarge,
-                String::new(),
-                Rule::ConditionTooLarge.help(),
-            ));
+            return Err(self.too_large(self.at));
         }
         self.atom().map(Condition::Atom)
     }
@@ -273,21 +269,23 @@ impl Parser<'_> {
     }
 
     fn path(&mut self) -> Result<String, ConditionError> {
+        let help = "write the name of a function `fn(&Self, &Principal) -> bool`";
         let mut path = String::new();
         loop {
-            match self.tokens.get(self.at) {
-                Some(Token::Word(word)) => path += word,
-                Some(Token::Sign(':')) => path.push(':'),
-                _ => break,
+            if self.take(':') {
+                if !self.take(':') {
+                    return Err(self.unexpected(help));
+                }
+                path += "::";
+            } else if !path.is_empty() {
+                return Ok(path);
             }
+            let Some(Token::Word(word)) = self.tokens.get(self.at) else {
+                return Err(self.unexpected(help));
+            };
+            path += word;
             self.at += 1;
         }
-        if path.is_empty() {
-            return Err(
-                self.unexpected("write the name of a function `fn(&Self, &Principal) -> bool`")
-            );
-        }
-        Ok(path)
     }
 
     fn take(&mut self, sign: char) -> bool {
@@ -307,6 +305,11 @@ impl Parser<'_> {
             Some(Token::Sign(sign)) => sign.to_string(),
         };
         self.error(self.at, Rule::ConditionMalformed, value, help)
+    }
+
+    fn too_large(&self, at: usize) -> ConditionError {
+        let rule = Rule::ConditionTooLarge;
+        self.error(at, rule, String::new(), rule.help())
     }
 
     fn error(&self, at: usize, rule: Rule, value: String, help: &str) -> ConditionError {
@@ -388,6 +391,10 @@ mod tests {
             ("role(lead)", 2),
             ("role(\"\")", 2),
             ("with()", 2),
+            ("with(a:b)", 4),
+            ("with(a::)", 5),
+            ("with(a b)", 3),
+            ("with(::)", 4),
             ("draft && draft", 2),
         ] {
             assert_eq!(read(text), Err((Rule::ConditionMalformed, at)), "{text}");
@@ -403,10 +410,14 @@ mod tests {
             "!".repeat(1_000),
             format!("{}draft{}", "(".repeat(16), ")".repeat(16)),
             vec!["draft"; 25].join(" | "),
+            // Its canonical text has more spaces.
+            format!("draft|role(\"{}\")", "x".repeat(MAX_CONDITION - 15)),
         ] {
             let error = text.parse::<Condition>().unwrap_err();
             assert_eq!(error.rule, Rule::ConditionTooLarge, "{}", text.len());
         }
+        let long = format!("draft | role(\"{}\")", "x".repeat(MAX_CONDITION - 16));
+        assert_eq!(long.parse::<Condition>().map(|it| it.to_string()), Ok(long));
         assert!(vec!["draft"; 24].join(" | ").parse::<Condition>().is_ok());
         assert!(format!("{}draft{}", "(".repeat(15), ")".repeat(15)).parse::<Condition>().is_ok());
     }
