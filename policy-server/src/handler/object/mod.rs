@@ -202,11 +202,13 @@ pub trait Permits<A: Action>: Object {
     fn condition() -> &'static Condition;
 }
 
-/// An object whose rule for an action consists of data, so that lists can be filtered by it.
+/// An object whose rule for an action consists of data in a database, so that lists can be filtered by
+/// it.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}`: a function decides about `{A}`, so no list can be filtered by its rule",
-    label = "the rule of this object has `with(..)`",
-    note = "write the rule without `with(..)`, or take each object by itself as `Allowed<{Self}, {A}>`"
+    message = "`{Self}`: no list can be filtered by its rule for `{A}`",
+    label = "the rule has `with(..)`, or members without a table, or is missing",
+    note = "write the rule without `with(..)`, and `table = \"..\", object = \"..\", user = \"..\"` at the field of members",
+    note = "or take each object by itself as `Allowed<{Self}, {A}>`"
 )]
 pub trait PermitsByData<A: Action>: Permits<A> {}
 

@@ -20,7 +20,6 @@ use crate::{auth::principal::Principal, handler::response::ETag};
 #[derive(Clone, Debug)]
 pub(crate) struct ObjectDescription {
     /// Its type, since names may be equal.
-    #[cfg_attr(not(feature = "manifest"), expect(dead_code, reason = "for manifests"))]
     pub(crate) id: TypeId,
     pub(crate) name: &'static str,
     pub(crate) action: &'static str,

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, marker::PhantomData};
 
 use axum_core::extract::FromRequestParts;
 use http::request::Parts;
-use policy_core::object::{Atom, Condition, Field};
+use policy_core::object::{Atom, Condition, Field, Relation};
 
 use super::{
     Action, Permits, PermitsByData, View,
@@ -44,7 +44,7 @@ use crate::{
 /// # let response = client.post("/login/eve").origin("http://localhost").send().await;
 /// # let (cookie, _) = response.header("set-cookie").unwrap().split_once(';').unwrap();
 /// // For a caller without a tenant:
-/// let query = "SELECT * FROM orders WHERE (user = $1) ORDER BY id";
+/// let query = "SELECT * FROM orders WHERE (\"user\" = $1) ORDER BY id";
 /// assert_eq!(client.get("/orders").header("cookie", cookie).send().await.text(), query);
 /// # });
 /// ```
@@ -94,7 +94,7 @@ where
         self.sql_of("", first)
     }
 
-    /// The predicate for the columns of a table with this name or alias. Columns that an object states
+    /// The predicate for the columns of a table with this name or alias. Expressions that an object states
     /// by `column = ".."` are used as they are.
     pub fn sql_of(&self, table: &str, first: usize) -> Predicate {
         let conditions = [<T as Permits<View>>::condition(), <T as Permits<A>>::condition()]
@@ -120,12 +120,31 @@ where
     }
 }
 
-/// A column of a table.
+/// What PostgreSQL reads as a value, and not as the column of this name, unless it is in quotes or
+/// behind the name of a table.
+const VALUES: [&str; 12] = [
+    "current_catalog",
+    "current_date",
+    "current_role",
+    "current_schema",
+    "current_time",
+    "current_timestamp",
+    "current_user",
+    "localtime",
+    "localtimestamp",
+    "session_user",
+    "system_user",
+    "user",
+];
+
+/// A column of a table, or an expression, which is one operand whatever it contains.
 fn qualified(table: &str, column: &str) -> String {
     let is_plain = column.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    match is_plain && !table.is_empty() {
-        true => format!("{table}.{column}"),
-        false => column.to_owned(),
+    match (is_plain, table) {
+        (false, _) => format!("({column})"),
+        (true, "") if VALUES.contains(&column) => format!("\"{column}\""),
+        (true, "") => column.to_owned(),
+        (true, table) => format!("{table}.{column}"),
     }
 }
 
@@ -217,9 +236,12 @@ impl Writer<'_> {
                 let place = self.first.saturating_add(self.predicate.values.len());
                 self.predicate.values.push(value);
                 match field.relation {
-                    Some(relation) => format!(
-                        "EXISTS (SELECT 1 FROM {} WHERE {} = {} AND {} = ${place})",
-                        relation.table, relation.object, self.key, relation.user
+                    // The key is outside of the query, in which its name could be another column.
+                    Some(Relation { table, object, user }) => format!(
+                        "{} IN (SELECT {} FROM {table} WHERE {} = ${place})",
+                        self.key,
+                        qualified(table, object),
+                        qualified(table, user)
                     ),
                     None => format!("{} = ${place}", qualified(self.table, field.column)),
                 }
