@@ -1,7 +1,7 @@
 //! Checks and compiles an app, part by part.
 
 use std::{
-    any::Any,
+    any::{Any, TypeId},
     collections::{HashMap, HashSet},
     sync::Arc,
 };
@@ -57,6 +57,8 @@ pub(super) struct Builder<'a> {
     pub(super) issuers: Vec<Box<str>>,
     /// The external issuers that a route accepts.
     pub(super) taken_issuers: HashSet<Box<str>>,
+    /// The types of the objects that handlers take, by name.
+    pub(super) objects: HashMap<&'static str, HashSet<TypeId>>,
     /// Whether HSTS may be sent for the host.
     pub(super) is_https: bool,
     /// Whether the app has no public origin.
@@ -98,6 +100,7 @@ impl<'a> Builder<'a> {
             problem_types: None,
             issuers: Vec::new(),
             taken_issuers: HashSet::new(),
+            objects: HashMap::new(),
             is_https: false,
             is_development: false,
             cookie_site: None,

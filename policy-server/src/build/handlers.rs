@@ -70,6 +70,8 @@ impl Builder<'_> {
         let routes: Vec<_> =
             description.routes.iter().map(|(method, path)| format!("{method} {path}")).collect();
         let routes = routes.join(", ");
+        let signature = Signature::of(describe);
+        self.check_object_names(&location, &signature);
         let callers = HandlerCallers::find(&description, access, self.access);
         if callers.is_none() {
             self.rule(&location, Rule::GroupCallersMissing, &routes);
@@ -138,6 +140,16 @@ impl Builder<'_> {
                 ..CompiledRoute::new(info, Arc::clone(&rules), guard.clone(), target)
             };
             self.add(&location, route, [path], by_credentials, |_| route_text.clone());
+        }
+    }
+
+    /// Refuses a second type of a name, once: manifests list rules by the name of the object.
+    fn check_object_names(&mut self, location: &str, signature: &Signature) {
+        for object in &signature.objects {
+            let types = self.objects.entry(object.name).or_default();
+            if types.insert(object.id) && types.len() > 1 {
+                self.rule(location, Rule::ObjectNameTwice, object.name);
+            }
         }
     }
 }
