@@ -20,6 +20,7 @@ mod layer;
 mod lists_of_origins;
 mod manifest;
 mod mounts;
+mod objects;
 mod operation;
 mod policies;
 mod preflights;

@@ -1,0 +1,60 @@
+//! Conditional requests about an object with a version (RFC 9110 13).
+
+use super::*;
+
+/// What is changed is the version that the client saw.
+#[tokio::test]
+async fn a_change_of_another_version_is_refused() {
+    let (server, _) = serving().await;
+    for (condition, status) in [
+        ("if-match: \"3\"", 200),
+        ("if-match: \"2\", \"3\"", 200),
+        ("if-match: *", 200),
+        ("if-match: \"2\"", 412),
+        ("if-match: W/\"3\"", 412),
+        ("if-match: \"03\"", 412),
+        ("if-none-match: *", 412),
+        ("if-none-match: \"3\"", 412),
+        ("if-none-match: W/\"3\"", 412),
+        ("if-none-match: \"2\"", 200),
+        // The object has no date, so this condition is about nothing.
+        ("if-unmodified-since: Sun, 06 Nov 1994 08:49:37 GMT", 200),
+    ] {
+        let response = sent(&server, "DELETE /orders/1", Some("ada"), &[condition]).await;
+        assert_eq!(response.status, status, "{condition} {response:?}");
+        if status == 412 {
+            assert_eq!(response.problem().1, "request.precondition-failed");
+        }
+    }
+}
+
+/// Rights are asked first: who may not have an object does not learn its version.
+#[tokio::test]
+async fn rights_are_before_conditions() {
+    let (server, _) = serving().await;
+    for condition in ["if-match: \"3\"", "if-match: \"2\""] {
+        let unseen = sent(&server, "DELETE /orders/1", Some("eve"), &[condition]).await;
+        assert_eq!(unseen.status, 404);
+        let denied = sent(&server, "POST /orders/1/refund", Some("ada"), &[condition]).await;
+        assert_eq!(denied.status, 403);
+    }
+}
+
+/// For GET and HEAD, the tag of the response decides, which may be another one than that of the object.
+#[tokio::test]
+async fn reading_is_about_the_response() {
+    let (server, _) = serving().await;
+    for method in ["GET", "HEAD"] {
+        for (condition, status) in
+            [("if-none-match: \"3\"", 304), ("if-none-match: \"2\"", 200), ("if-match: \"2\"", 412)]
+        {
+            let what = format!("{method} /orders/1");
+            let response = sent(&server, &what, Some("ada"), &[condition]).await;
+            assert_eq!(response.status, status, "{what} {condition}");
+        }
+        // This response has no tag.
+        let what = format!("{method} /maybe/1");
+        let response = sent(&server, &what, Some("ada"), &["if-none-match: \"3\""]).await;
+        assert_eq!(response.status, 200);
+    }
+}
