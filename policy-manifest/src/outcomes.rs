@@ -10,8 +10,8 @@ use policy_core::{
 };
 
 use crate::{
-    Auth, Csrf, Manifest, ManifestRoute, ObjectKey, OwnProblem, RouteKind, RouteRequirement,
-    facets::VIEW,
+    Auth, Csrf, Manifest, ManifestRoute, ObjectKey, ObjectUse, OwnProblem, RouteKind,
+    RouteRequirement, facets::VIEW,
 };
 
 /// With what a route can respond in place of serving a request of one method.
@@ -266,13 +266,18 @@ impl Found<'_> {
         if limits.timeout_ms.is_some() {
             self.add([Refusal::HandlerTimedOut]);
         }
+        let has_key = |object: &ObjectUse| object.key != ObjectKey::List;
+        let loads = self.route.object.as_ref().is_some_and(|it| it.uses.iter().any(has_key));
+        if limits.misses.is_some() && loads {
+            self.add([Refusal::ObjectMissesExceeded]);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ObjectUse, RouteObjects};
+    use crate::RouteObjects;
 
     #[test]
     fn a_route_refuses_by_the_objects_that_it_loads() {

@@ -593,6 +593,11 @@ pub use policy_macros::jsonp;
 /// | `silence = "5m"` | how long a WebSocket client may send nothing, not even a pong; one minute | closed with 1001 |
 /// | `sockets = 1000` | the maximum number of open WebSockets; 4,096 | 503 |
 /// | `sockets_per_caller = 10` | the maximum number per principal, or else per client address; 100 | 429 |
+/// | `misses = "20/min"` | how often a principal, or else a client address, may get `object.not-found` within any `s`, `min`, `h` or `d` | 429 |
+///
+/// Over `misses`, a caller gets no [`object`](crate::object) at all, whether there is one or not, and
+/// nothing is loaded: otherwise they could go on and try identifiers. What they are denied is no miss,
+/// since they may know that it exists. Each instance counts its own misses.
 ///
 /// The limits of WebSockets apply whether a handler, a mounted service or a proxy opens them. A
 /// client is sent a ping after half of `silence`, and its pong does not reach the handler. Each
@@ -633,7 +638,7 @@ pub use policy_macros::jsonp;
 ///   async fn order() {}
 ///   ```
 /// - zero, times of more than a day, and numbers that are too large to count
-/// - a rate `per principal` on a `public` route, which has no principal
+/// - a rate `per principal` on a `public` route, which has no principal, and `misses` per anything
 /// - a second `#[limit]`, and one on a function without a route
 pub use policy_macros::limit;
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use policy_core::{
     Rule,
     limits::{
-        LimitPart, LimitSpec, Limits, Rate, body_of, message_of, rate_of, silence_of, timeout_of,
+        LimitPart, LimitSpec, Limits, Rate, body_of, message_of, misses_of, rate_of, silence_of,
+        timeout_of,
     },
 };
 use proc_macro2::TokenStream;
@@ -34,6 +35,7 @@ pub(crate) struct InlineLimits {
     silence: Option<LitStr>,
     sockets: Option<Number>,
     sockets_per_caller: Option<Number>,
+    misses: Option<LitStr>,
 }
 
 /// A number, and its source text.
@@ -53,9 +55,10 @@ impl Inline for InlineLimits {
         "silence",
         "sockets",
         "sockets_per_caller",
+        "misses",
     ];
     const POSSIBLE: &'static str = "possible are `body`, `timeout`, `rate` and `concurrency`, for WebSockets `message`, \
-         `silence`, `sockets` and `sockets_per_caller`; or the name of a constant of type `Limits`";
+         `silence`, `sockets` and `sockets_per_caller`, for objects `misses`; or the name of a constant of type `Limits`";
     const NEEDS_ARGUMENTS: bool = true;
     const HAS_NONE: bool = false;
 
@@ -68,6 +71,7 @@ impl Inline for InlineLimits {
             "rate" => set(&mut self.rate, text()),
             "message" => set(&mut self.message, text()),
             "silence" => set(&mut self.silence, text()),
+            "misses" => set(&mut self.misses, text()),
             _ => {
                 let number = read_number(&value, &name, diagnostics);
                 match name.as_str() {
@@ -88,6 +92,7 @@ impl Inline for InlineLimits {
             "silence" => "write a time, such as `silence = \"1m\"`",
             "sockets" => "write a number, such as `sockets = 1000`",
             "sockets_per_caller" => "write a number, such as `sockets_per_caller = 20`",
+            "misses" => "write a rate, such as `misses = \"20/min\"`",
             _ => "write a number, such as `concurrency = 64`",
         }
         .to_owned()
@@ -163,6 +168,8 @@ impl InlineLimits {
             read(self.message.as_ref(), message_of, |rule| report(LimitPart::Message, rule));
         limits.silence =
             read(self.silence.as_ref(), silence_of, |rule| report(LimitPart::Silence, rule));
+        limits.misses =
+            read(self.misses.as_ref(), misses_of, |rule| report(LimitPart::Misses, rule));
         let value = |number: &Option<Number>| number.as_ref().map(|number| number.value);
         limits.concurrency = value(&self.concurrency);
         limits.sockets = value(&self.sockets);
@@ -182,6 +189,7 @@ impl InlineLimits {
             LimitPart::Rate => &self.rate,
             LimitPart::Message => &self.message,
             LimitPart::Silence => &self.silence,
+            LimitPart::Misses => &self.misses,
             LimitPart::Concurrency => return number(&self.concurrency),
             LimitPart::Sockets => return number(&self.sockets),
             LimitPart::SocketsPerCaller => return number(&self.sockets_per_caller),
@@ -199,15 +207,16 @@ impl InlineLimits {
             quote!(::core::time::Duration::from_millis(#millis))
         };
         let timeout = limits.timeout.map(duration).map(|timeout| quote!(.timeout(#timeout)));
-        let rate = limits.rate.map(|Rate { count, per, by, .. }| {
-            let (seconds, by) = (per.as_secs(), format_ident!("{by:?}"));
-            quote! {
-                .rate(
-                    #core::Rate::new(#count, ::core::time::Duration::from_secs(#seconds))
-                        .counted_by(#core::RateKey::#by)
-                )
-            }
+        let new = |Rate { count, per, .. }: Rate| {
+            let seconds = per.as_secs();
+            quote!(#core::Rate::new(#count, ::core::time::Duration::from_secs(#seconds)))
+        };
+        let rate = limits.rate.map(|rate| {
+            let by = rate.by;
+            let (by, rate) = (format_ident!("{by:?}"), new(rate));
+            quote!(.rate(#rate.counted_by(#core::RateKey::#by)))
         });
+        let misses = limits.misses.map(new).map(|rate| quote!(.misses(#rate)));
         let concurrency = limits.concurrency.map(|requests| quote!(.concurrency(#requests)));
         let message = limits.message.map(|bytes| quote!(.message(#bytes)));
         let silence = limits.silence.map(duration).map(|silence| quote!(.silence(#silence)));
@@ -216,7 +225,7 @@ impl InlineLimits {
             limits.sockets_per_caller.map(|sockets| quote!(.sockets_per_caller(#sockets)));
         quote! {
             #core::Limits::NONE #body #timeout #rate #concurrency #message #silence #sockets
-                #per_caller
+                #per_caller #misses
         }
     }
 }

@@ -15,6 +15,11 @@ async fn one() {}
 #[limit(message = "64 KiB", silence = "5m", sockets = 1000, sockets_per_caller = 5)]
 async fn live() {}
 
+#[get("/drafts")]
+#[auth(session)]
+#[limit(misses = "20/min")]
+async fn objects() {}
+
 #[post("/uploads")]
 #[auth(session)]
 #[limit(UPLOADS)]

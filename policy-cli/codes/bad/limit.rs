@@ -120,4 +120,22 @@ mod sockets_zero {
     async fn live() {}
 }
 
+mod misses_malformed {
+    use policy_server::prelude::*;
+
+    #[get("/drafts")]
+    #[auth(session)]
+    #[limit(misses = "20/min per principal")]
+    async fn drafts() {}
+}
+
+mod misses_out_of_bounds {
+    use policy_server::prelude::*;
+
+    #[get("/drafts")]
+    #[auth(session)]
+    #[limit(misses = "0/min")]
+    async fn drafts() {}
+}
+
 fn main() {}

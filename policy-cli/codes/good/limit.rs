@@ -116,3 +116,21 @@ mod sockets_zero {
     #[limit(sockets = 1000)]
     async fn live() {}
 }
+
+mod misses_malformed {
+    use policy_server::prelude::*;
+
+    #[get("/drafts")]
+    #[auth(session)]
+    #[limit(misses = "20/min")]
+    async fn drafts() {}
+}
+
+mod misses_out_of_bounds {
+    use policy_server::prelude::*;
+
+    #[get("/drafts")]
+    #[auth(session)]
+    #[limit(misses = "20/min")]
+    async fn drafts() {}
+}

@@ -109,6 +109,9 @@ entries! {
     SocketUnread 408 "limit.unread", "The client read too little of what it was sent";
     /// As many WebSockets of this caller are open as the route allows.
     CallerSocketsExceeded 429 "limit.sockets-per-caller", "You have too many WebSockets open";
+    /// RFC 6585 4: the caller asked too often for objects that are not there for them, so they get no
+    /// object.
+    ObjectMissesExceeded 429 "limit.misses", "There were too many requests for what is not there";
 
     // `#[jsonp]`: public data as scripts, for pages of any origin.
 

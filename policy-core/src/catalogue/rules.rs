@@ -643,6 +643,14 @@ entries! {
     LimitSocketsZero Error "limit.sockets-zero",
         "with a limit of zero, no WebSocket is ever opened",
         "write one or more, such as `sockets = 1000`; remove the route if it opens none";
+    /// A malformed rate of misses.
+    LimitMissesMalformed Error "limit.misses-malformed",
+        "this is not a rate of misses: a whole number and one of `/s`, `/min`, `/h` and `/d`",
+        "write a rate such as `20/min`; it counts per principal, and else per client address";
+    /// A rate of misses that is zero or too large to count.
+    LimitMissesOutOfBounds Error "limit.misses-out-of-bounds",
+        "a rate of misses must be from 1 to 4294967295 requests",
+        "write a rate such as `20/min`: with none at all, one outdated link would lock a caller out";
     /// Shared limits without a store for them.
     LimitStoreMissing Error "limit.store-missing",
         "shared limits are counted in the session store, but this app has none that several instances can share",

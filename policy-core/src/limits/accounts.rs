@@ -99,6 +99,26 @@ impl Accounts {
         now: u64,
         admit: impl FnOnce(AccountKind) -> Result<(), Refused>,
     ) -> Result<Granted, Refused> {
+        self.decide::<true>(hash, now, admit)
+    }
+
+    /// Decides as [`take`](Self::take) would, and counts nothing.
+    pub(super) fn peek(
+        &self,
+        hash: u64,
+        now: u64,
+        admit: impl FnOnce(AccountKind) -> Result<(), Refused>,
+    ) -> Result<(), Refused> {
+        self.decide::<false>(hash, now, admit).map(drop)
+    }
+
+    #[inline]
+    fn decide<const COUNTS: bool>(
+        &self,
+        hash: u64,
+        now: u64,
+        admit: impl FnOnce(AccountKind) -> Result<(), Refused>,
+    ) -> Result<Granted, Refused> {
         let shard = self.shards.get(scaled(hash, self.shards.len()));
         let (Some(pace), Some(shard)) = (&self.pace, shard) else {
             return Err(Refused { retry_after: self.rate.per });
@@ -114,10 +134,12 @@ impl Accounts {
                 admit(AccountKind::Own)?;
             }
             let decision = account.decide(pace, now);
-            *words = account.to_words();
+            if COUNTS {
+                *words = account.to_words();
+            }
             return decision;
         }
-        shard.take_as_new(hash, pace, now, admit)
+        shard.decide_as_new::<COUNTS>(hash, pace, now, admit)
     }
 }
 
@@ -154,7 +176,7 @@ impl Shard {
 
     /// Decides about a client without a cell. It gets none until a request is granted.
     #[cold]
-    fn take_as_new(
+    fn decide_as_new<const COUNTS: bool>(
         &mut self,
         hash: u64,
         pace: &Pace,
@@ -178,11 +200,15 @@ impl Shard {
         match self.free_cell(if is_first { first } else { second }, now) {
             Some((tag, words)) => {
                 admit(AccountKind::Own)?;
-                (*tag, *words) = (hash, account.to_words());
+                if COUNTS {
+                    (*tag, *words) = (hash, account.to_words());
+                }
             }
             None => {
                 admit(AccountKind::Shared)?;
-                self.charge(shared, pace, now);
+                if COUNTS {
+                    self.charge(shared, pace, now);
+                }
             }
         }
         Ok(granted)

@@ -34,4 +34,4 @@ pub use rate::{Rate, RateKey};
 pub use spec::{LimitPart, LimitSpec, LimitViolation};
 #[cfg(feature = "engine")]
 pub use table::RateTable;
-pub use units::{body_of, message_of, rate_of, silence_of, timeout_of};
+pub use units::{body_of, message_of, misses_of, rate_of, silence_of, timeout_of};

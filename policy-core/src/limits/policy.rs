@@ -39,6 +39,8 @@ pub struct Limits {
     pub sockets: Option<u32>,
     /// The maximum number of open WebSockets per caller.
     pub sockets_per_caller: Option<u32>,
+    /// How often a caller may ask for objects that are not there.
+    pub misses: Option<Rate>,
 }
 
 impl Limits {
@@ -52,6 +54,7 @@ impl Limits {
         silence: None,
         sockets: None,
         sockets_per_caller: None,
+        misses: None,
     };
 
     /// The default limits of WebSockets, for those that no level states: messages of 256 KiB, a
@@ -121,6 +124,14 @@ impl Limits {
         self
     }
 
+    /// Limits how often a caller, a principal or else a client address, may get 404
+    /// `object.not-found`. Over it, they get 429 for every object. [`Rate::by`](Rate) is ignored.
+    #[must_use]
+    pub const fn misses(mut self, rate: Rate) -> Self {
+        self.misses = Some(rate.by_principal());
+        self
+    }
+
     /// These limits, with those of an outer level for every limit that is not set here.
     #[must_use]
     pub const fn or(self, outer: Self) -> Self {
@@ -129,7 +140,17 @@ impl Limits {
                 Self { $($limit: if self.$limit.is_some() { self.$limit } else { outer.$limit },)* }
             };
         }
-        nearest!(body, timeout, rate, concurrency, message, silence, sockets, sockets_per_caller)
+        nearest!(
+            body,
+            timeout,
+            rate,
+            concurrency,
+            message,
+            silence,
+            sockets,
+            sockets_per_caller,
+            misses
+        )
     }
 
     /// Every violation of the rules about limits, in the order of the parts.
@@ -158,6 +179,7 @@ mod tests {
             silence: Some(Duration::from_secs(1)),
             sockets: Some(1),
             sockets_per_caller: Some(1),
+            misses: Some(Rate::per_second(1).by_principal()),
         };
         let outer = Limits {
             body: Some(2),
@@ -168,9 +190,10 @@ mod tests {
             silence: Some(Duration::from_secs(2)),
             sockets: Some(2),
             sockets_per_caller: Some(2),
+            misses: Some(Rate::per_second(2).by_principal()),
         };
-        for flags in 0..=u8::MAX {
-            let has = |flag: u8| flags & (1 << flag) != 0;
+        for flags in 0..1_u16 << 9 {
+            let has = |flag: u16| flags & (1 << flag) != 0;
             let stated = Limits {
                 body: inner.body.filter(|_| has(0)),
                 timeout: inner.timeout.filter(|_| has(1)),
@@ -180,6 +203,7 @@ mod tests {
                 silence: inner.silence.filter(|_| has(5)),
                 sockets: inner.sockets.filter(|_| has(6)),
                 sockets_per_caller: inner.sockets_per_caller.filter(|_| has(7)),
+                misses: inner.misses.filter(|_| has(8)),
             };
             let composed = stated.or(outer);
             assert_eq!(composed.body, if has(0) { inner.body } else { outer.body });
@@ -196,6 +220,7 @@ mod tests {
                 composed.sockets_per_caller,
                 if has(7) { inner.sockets_per_caller } else { outer.sockets_per_caller }
             );
+            assert_eq!(composed.misses, if has(8) { inner.misses } else { outer.misses });
             assert_eq!(stated.or(Limits::NONE), stated);
         }
     }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use super::{Limits, RateKey};
+use super::{Limits, Rate, RateKey};
 use crate::{
     catalogue::Rule,
     facet::RouteFacts,
@@ -37,6 +37,8 @@ parts! {
         Sockets = "sockets",
         /// `sockets_per_caller`
         SocketsPerCaller = "sockets_per_caller",
+        /// `misses`
+        Misses = "misses",
     }
 }
 
@@ -77,9 +79,7 @@ impl<'a> LimitSpec<'a> {
                 _ => None,
             },
             LimitPart::Rate => match limits.rate {
-                Some(rate) if rate.count == 0 || rate.per.is_zero() => {
-                    Some(Rule::LimitRateOutOfBounds)
-                }
+                Some(rate) if is_of_nothing(rate) => Some(Rule::LimitRateOutOfBounds),
                 Some(rate) if self.route.is_public() && matches!(rate.by, RateKey::Principal) => {
                     Some(Rule::LimitRateOfNobody)
                 }
@@ -105,8 +105,16 @@ impl<'a> LimitSpec<'a> {
                 Some(0) => Some(Rule::LimitSocketsZero),
                 _ => None,
             },
+            LimitPart::Misses => match limits.misses {
+                Some(rate) if is_of_nothing(rate) => Some(Rule::LimitMissesOutOfBounds),
+                _ => None,
+            },
         }
     }
+}
+
+const fn is_of_nothing(rate: Rate) -> bool {
+    rate.count == 0 || rate.per.is_zero()
 }
 
 /// Whether a time is zero, or longer than a day.
@@ -117,7 +125,7 @@ const fn is_out_of_bounds(time: Duration) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{facet::Authentication, limits::Rate};
+    use crate::facet::Authentication;
 
     fn on(limits: Limits, authentication: Authentication) -> LimitSpec<'static> {
         LimitSpec { limits, route: RouteFacts { authentication, ..RouteFacts::UNKNOWN } }
@@ -138,7 +146,8 @@ mod tests {
             .message(1)
             .silence(Duration::from_nanos(1))
             .sockets(1)
-            .sockets_per_caller(1);
+            .sockets_per_caller(1)
+            .misses(Rate::per_day(1));
         assert_eq!(rules(LimitSpec::of(smallest)), []);
         let nothing = Limits::NONE
             .body(0)
@@ -148,7 +157,8 @@ mod tests {
             .message(0)
             .silence(Duration::ZERO)
             .sockets(0)
-            .sockets_per_caller(0);
+            .sockets_per_caller(0)
+            .misses(Rate::per_day(0));
         let all = [
             (LimitPart::Body, Rule::LimitBodyOutOfBounds),
             (LimitPart::Timeout, Rule::LimitTimeoutOutOfBounds),
@@ -158,6 +168,7 @@ mod tests {
             (LimitPart::Silence, Rule::LimitSilenceOutOfBounds),
             (LimitPart::Sockets, Rule::LimitSocketsZero),
             (LimitPart::SocketsPerCaller, Rule::LimitSocketsZero),
+            (LimitPart::Misses, Rule::LimitMissesOutOfBounds),
         ];
         assert_eq!(rules(LimitSpec::of(nothing)), all);
         let timeless = Rate { per: Duration::ZERO, ..Rate::per_second(1) };
@@ -166,6 +177,7 @@ mod tests {
         assert_eq!(rules(LimitSpec::of(Limits::NONE.timeout(LONGEST_TIMEOUT))), []);
         let silent = Limits::NONE.silence(LONGEST_TIMEOUT + Duration::from_nanos(1));
         assert_eq!(rules(LimitSpec::of(silent)), all[5..6]);
+        assert_eq!(rules(LimitSpec::of(Limits::NONE.misses(timeless))), all[8..]);
     }
 
     #[test]
@@ -177,7 +189,9 @@ mod tests {
             (by_principal, Authentication::Asked, false),
             (by_principal, Authentication::Unknown, false),
         ] {
-            let found = rules(on(Limits::NONE.rate(rate), authentication));
+            // Misses of callers without a principal count by address.
+            let limits = Limits::NONE.rate(rate).misses(rate);
+            let found = rules(on(limits, authentication));
             let want = [(LimitPart::Rate, Rule::LimitRateOfNobody)];
             assert_eq!(found, if wrong { &want[..] } else { &[] });
         }

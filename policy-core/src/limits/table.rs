@@ -66,6 +66,26 @@ impl RateTable {
         self.clients.take(self.hasher.hash(key), nanos(now), |_| Ok(()))
     }
 
+    /// Whether [`take`](Self::take) would grant a request, which is not counted.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`], with the time to wait.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use policy_core::limits::{Rate, RateCapacity, RateTable};
+    ///
+    /// let now = Duration::from_secs(7);
+    /// let table = RateTable::new(Rate::per_second(1), RateCapacity::DEFAULT, [1, 2]);
+    /// assert!(table.peek(b"ada", now).is_ok());
+    /// assert!(table.take(b"ada", now).is_ok());
+    /// assert!(table.peek(b"ada", now).is_err());
+    /// ```
+    pub fn peek(&self, key: &[u8], now: Duration) -> Result<(), Refused> {
+        self.clients.peek(self.hasher.hash(key), nanos(now), |_| Ok(()))
+    }
+
     /// Decides about a request from this address, like [`take`](Self::take), and about its network.
     /// All clients without an address count as one. The keys of addresses begin with a byte below
     /// 8, so that keys of other clients in the same table can be distinguished from them.
@@ -76,9 +96,22 @@ impl RateTable {
     pub fn take_address(&self, address: Option<IpAddr>, now: Duration) -> Result<Granted, Refused> {
         let key = address.map_or([0; 9], address_key);
         let now = nanos(now);
-        self.clients.take(self.hasher.hash(&key), now, |kind| match key {
-            [6, ..] => self.admit(&key, kind, now),
-            _ => Ok(()),
+        self.clients.take(self.hasher.hash(&key), now, |kind| {
+            admit(&key, kind, |network| self.take_network(network, now))
+        })
+    }
+
+    /// Whether [`take_address`](Self::take_address) would grant a request, which is not counted.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`], with the time to wait.
+    pub fn peek_address(&self, address: Option<IpAddr>, now: Duration) -> Result<(), Refused> {
+        let key = address.map_or([0; 9], address_key);
+        let now = nanos(now);
+        self.clients.peek(self.hasher.hash(&key), now, |kind| {
+            let peek = |network: &[u8]| self.networks.peek(self.hasher.hash(network), now, |_| Ok(()));
+            admit(&key, kind, peek)
         })
     }
 
@@ -107,22 +140,32 @@ impl RateTable {
     ///
     /// [`Refused`] if the network has reached its number of clients.
     pub fn admit_of_network(&self, address: IpAddr, now: Duration) -> Result<(), Refused> {
-        match address_key(address) {
-            key @ [6, ..] => self.admit(&key, AccountKind::Own, nanos(now)),
-            _ => Ok(()),
-        }
+        let (key, now) = (address_key(address), nanos(now));
+        admit(&key, AccountKind::Own, |network| self.take_network(network, now))
     }
 
-    /// Counts a stretch of a client in its networks.
+    /// Counts a stretch of a client in one of its networks.
     #[cold]
-    fn admit(&self, key: &AddressKey, kind: AccountKind, now: u64) -> Result<(), Refused> {
-        let [of_48_bits @ .., _, _] = key;
-        let [of_32_bits @ .., _, _] = of_48_bits;
-        if kind == AccountKind::Shared {
-            self.networks.take(self.hasher.hash(of_32_bits), now, |_| Ok(()))?;
-        }
-        self.networks.take(self.hasher.hash(of_48_bits), now, |_| Ok(())).map(drop)
+    fn take_network(&self, network: &[u8], now: u64) -> Result<(), Refused> {
+        self.networks.take(self.hasher.hash(network), now, |_| Ok(())).map(drop)
     }
+}
+
+/// Asks about each network that counts a client.
+fn admit(
+    key: &AddressKey,
+    kind: AccountKind,
+    ask: impl Fn(&[u8]) -> Result<(), Refused>,
+) -> Result<(), Refused> {
+    let [of_48_bits @ .., _, _] = key;
+    let [of_32_bits @ .., _, _] = of_48_bits;
+    if !matches!(key, [6, ..]) {
+        return Ok(());
+    }
+    if kind == AccountKind::Shared {
+        ask(of_32_bits)?;
+    }
+    ask(of_48_bits)
 }
 
 impl fmt::Debug for RateTable {

@@ -140,6 +140,29 @@ pub fn rate_of(text: &str) -> Result<Rate, Rule> {
     Ok(Rate { by, ..per(count.ok_or(Rule::LimitRateOutOfBounds)?) })
 }
 
+/// Parses a rate of misses such as `20/min`: a [rate](rate_of) without what it is counted per.
+///
+/// # Errors
+///
+/// [`Rule::LimitMissesMalformed`], and [`Rule::LimitMissesOutOfBounds`] for zero and for more than
+/// `u32` counts.
+///
+/// ```
+/// use policy_core::{Rule, limits::{Rate, misses_of}};
+///
+/// assert_eq!(misses_of("20/min"), Ok(Rate::per_minute(20).by_principal()));
+/// assert_eq!(misses_of("20/min per address"), Err(Rule::LimitMissesMalformed));
+/// ```
+pub fn misses_of(text: &str) -> Result<Rate, Rule> {
+    if text.contains(' ') {
+        return Err(Rule::LimitMissesMalformed);
+    }
+    rate_of(text).map(Rate::by_principal).map_err(|rule| match rule {
+        Rule::LimitRateMalformed => Rule::LimitMissesMalformed,
+        _ => Rule::LimitMissesOutOfBounds,
+    })
+}
+
 /// The leading digits and the rest. The number is `None` if it overflows.
 fn number_of(text: &str) -> Option<(Option<u64>, &str)> {
     let rest = text.trim_start_matches(|char: char| char.is_ascii_digit());
@@ -249,6 +272,17 @@ mod tests {
         }
         for text in ["0/min", "4294967296/s per principal", "99999999999999999999/d"] {
             assert_eq!(rate_of(text), Err(Rule::LimitRateOutOfBounds), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_rate_of_misses_does_not_say_who_is_counted() {
+        assert_eq!(misses_of("7/h"), Ok(Rate::per_hour(7).by_principal()));
+        for text in ["7/h per principal", "7/h per address", "7/h ", "7", "7/hour"] {
+            assert_eq!(misses_of(text), Err(Rule::LimitMissesMalformed), "{text:?}");
+        }
+        for text in ["0/h", "4294967296/s"] {
+            assert_eq!(misses_of(text), Err(Rule::LimitMissesOutOfBounds), "{text}");
         }
     }
 }

@@ -216,3 +216,30 @@ fn clients_do_not_disturb_each_other() {
         Ok(Precondition::met_if(refused > 0))
     });
 }
+
+/// A look at a table says what a request would get, and changes nothing, whatever else was granted.
+#[test]
+fn a_look_says_what_a_request_gets() {
+    let request = (0..60_u16, (0..5_u8, 0..1000_u64));
+    let cases = (rates(), 1..10_usize, vec(request, 1..300));
+    holds("looks", 83, cases, |(rate, clients, requests)| {
+        let capacity = RateCapacity::DEFAULT.clients(clients).clients_per_network(9);
+        let [table, unseen] = [(); 2].map(|()| RateTable::new(rate, capacity, [1, 2]));
+        let (mut now, mut refused) = (1_000_000, 0);
+        for (client, gap) in requests {
+            now += pause(&rate, gap) / 16;
+            let (time, key) = (Duration::from_nanos(now), client.to_be_bytes());
+            let looks = [(); 2].map(|()| table.peek(&key, time));
+            let taken = table.take(&key, time);
+            prop_assert_eq!(looks, [taken.map(drop); 2]);
+            prop_assert_eq!(taken, unseen.take(&key, time));
+            let address = Some(IpAddr::from([0x2001, 0xdb8, 0, client, 0, 0, 0, 1]));
+            let look = table.peek_address(address, time);
+            let taken = table.take_address(address, time);
+            prop_assert_eq!(look, taken.map(drop));
+            prop_assert_eq!(taken, unseen.take_address(address, time));
+            refused += usize::from(taken.is_err());
+        }
+        Ok(Precondition::met_if(refused > 0))
+    });
+}

@@ -36,6 +36,9 @@ pub struct RouteLimits {
     /// The maximum number of open WebSockets per caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sockets_per_caller: Option<u32>,
+    /// How often a caller may ask for objects that are not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub misses: Option<RouteRate>,
 }
 
 /// At most `count` requests of one client within any `per_ms` milliseconds.
@@ -55,20 +58,21 @@ impl From<&limits::Limits> for RouteLimits {
     fn from(limits: &limits::Limits) -> Self {
         let millis =
             |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let rate = limits.rate.map(|rate| RouteRate {
+        let rate = |rate: limits::Rate| RouteRate {
             count: rate.count,
             per_ms: millis(rate.per),
             by: rate.by,
-        });
+        };
         Self {
             body: limits.body,
             timeout_ms: limits.timeout.map(millis),
-            rate,
+            rate: limits.rate.map(rate),
             concurrency: limits.concurrency,
             message: limits.message,
             silence_ms: limits.silence.map(millis),
             sockets: limits.sockets,
             sockets_per_caller: limits.sockets_per_caller,
+            misses: limits.misses.map(rate),
         }
     }
 }
@@ -92,10 +96,14 @@ pub(super) const FACET: FacetEntry = FacetEntry {
 fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     let [old, new] = [old, new].map(|side| &side.route.limits);
     let (mut opens, mut narrows, mut words) = (false, false, Vec::new());
-    if old.rate != new.rate {
-        opens |= exceeds(new.rate, old.rate);
-        narrows |= exceeds(old.rate, new.rate);
-        words.push(format!("rate was {}, is {}", rate_words(old), rate_words(new)));
+    for (name, before, after) in
+        [("rate", old.rate, new.rate), ("misses", old.misses, new.misses)]
+    {
+        if before != after {
+            opens |= exceeds(after, before);
+            narrows |= exceeds(before, after);
+            words.push(format!("{name} was {}, is {}", rate_words(before), rate_words(after)));
+        }
     }
     let number = |value: Option<u64>| value.map_or_else(|| "none".to_owned(), |n| n.to_string());
     let most = |value: Option<u64>| value.unwrap_or(u64::MAX);
@@ -144,8 +152,8 @@ fn of_sockets(
         .map(|(name, ((before, after), default))| (name, before.or(default), after.or(default)))
 }
 
-fn rate_words(limits: &RouteLimits) -> String {
-    limits.rate.map_or_else(
+fn rate_words(rate: Option<RouteRate>) -> String {
+    rate.map_or_else(
         || "none".to_owned(),
         |rate| {
             let by = format!("{:?}", rate.by).to_lowercase();
@@ -166,7 +174,7 @@ pub(crate) fn shown_rate(rate: RouteRate) -> String {
 
 fn cell(ShownRoute { route, .. }: ShownRoute<'_>) -> Cell {
     let RouteLimits { body, timeout_ms, rate, concurrency, message, silence_ms, .. } = route.limits;
-    let RouteLimits { sockets, sockets_per_caller, .. } = route.limits;
+    let RouteLimits { sockets, sockets_per_caller, misses, .. } = route.limits;
     let rate = rate.map(shown_rate);
     let words = [
         body.map(|bytes| format!("body {}", bytes_in_words(bytes))),
@@ -177,6 +185,7 @@ fn cell(ShownRoute { route, .. }: ShownRoute<'_>) -> Cell {
         silence_ms.map(|millis| format!("silence {}", millis_in_words(millis))),
         sockets.map(|most| format!("sockets {most}")),
         sockets_per_caller.map(|most| format!("sockets per caller {most}")),
+        misses.map(|rate| format!("misses {}", rate_in_words(rate.count, rate.per_ms))),
     ];
     Cell::list(words.into_iter().flatten())
 }

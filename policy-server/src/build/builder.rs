@@ -30,7 +30,7 @@ use crate::{
     auth::RouteAuth,
     base::error::StartProblem,
     build::origin_lists::NamedLists,
-    handler::{Description, RouteInfo},
+    handler::{Description, RouteInfo, object::MissRate},
     observe::health::{Probe, Readiness},
     pipeline::compiled_app::{CompiledRoute, Target},
     route::{compiled_policy::CompiledRoutePolicy, socket_limits::SocketLimits},
@@ -175,8 +175,22 @@ impl<'a> Builder<'a> {
         }
     }
 
-    pub(super) fn info(&self, path: String, description: Option<Description>) -> Arc<RouteInfo> {
-        Arc::new(RouteInfo { path: path.into(), description, state: Arc::clone(&self.state) })
+    /// A route of a handler.
+    pub(super) fn handler_info(
+        &self,
+        path: String,
+        handler: Description,
+        rules: &CompiledRoutePolicy,
+    ) -> Arc<RouteInfo> {
+        let misses = rules.misses.clone().map(|rate| rate as Arc<dyn MissRate>);
+        let (description, state) = (Some(handler), Arc::clone(&self.state));
+        Arc::new(RouteInfo { path: path.into(), description, state, misses })
+    }
+
+    /// A route of another target.
+    pub(super) fn info(&self, path: String) -> Arc<RouteInfo> {
+        let state = Arc::clone(&self.state);
+        Arc::new(RouteInfo { path: path.into(), description: None, state, misses: None })
     }
 
     pub(super) fn is_prefix(&mut self, location: &str, prefix: &str) -> bool {
@@ -241,7 +255,7 @@ impl<'a> Builder<'a> {
         asks_caller: bool,
         target: Target,
     ) -> CompiledRoute {
-        let info = self.info(String::new(), None);
+        let info = self.info(String::new());
         let route = CompiledRoute::new(info, Arc::clone(rules), auth, target);
         CompiledRoute { asks_caller, ..route }
     }
@@ -260,7 +274,7 @@ impl<'a> Builder<'a> {
         self.default = default;
         let paths = [path.clone()];
         let target = Target::Service(probe.service(readiness));
-        let route = CompiledRoute::new(self.info(path, None), rules, RouteAuth::public(), target);
+        let route = CompiledRoute::new(self.info(path), rules, RouteAuth::public(), target);
         let route = CompiledRoute { methods, level, is_probe: true, ..route };
         self.add(&location, route, paths, &[], |path| format!("GET {path}"));
     }

@@ -128,7 +128,7 @@ impl Builder<'_> {
                 }
             };
             let by_credentials = self.request_headers(&auth, &csrf, &method);
-            let info = self.info(path.clone(), Some(description));
+            let info = self.handler_info(path.clone(), description, &rules);
             let target = Target::Handler(call);
             let route = CompiledRoute {
                 methods: vec![method],

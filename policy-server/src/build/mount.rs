@@ -140,7 +140,7 @@ impl Builder<'_> {
             asks_caller,
             layers: outer.layer.iter().cloned().collect(),
             tells_paths_apart: of_paths.are_exact,
-            ..CompiledRoute::new(self.info(below, None), rules, guard, target)
+            ..CompiledRoute::new(self.info(below), rules, guard, target)
         };
         self.add(&location, route, paths, by_credentials, str::to_owned);
     }

@@ -35,6 +35,7 @@ pub(super) struct CompiledLevel {
     concurrency: Option<Arc<Concurrency>>,
     sockets: Option<Arc<Concurrency>>,
     sockets_per_caller: Option<Arc<CallerSockets>>,
+    misses: Option<Arc<RateLimit>>,
 }
 
 /// The common settings of all rate limits of an app.
@@ -71,9 +72,20 @@ impl Builder<'_> {
         name: &str,
         policies: Policies,
     ) -> CompiledLevel {
-        let Limits { rate, concurrency, sockets, sockets_per_caller, .. } = policies.level.limits;
+        let Limits { rate, concurrency, sockets, sockets_per_caller, misses, .. } =
+            policies.level.limits;
         self.errors(location, policies.level.limits.violations().map(Violation::named));
-        let rate = rate.and_then(|rate| self.rate_limit(location, name, rate));
+        let shared = self.rates.shared.clone();
+        let rate = rate.and_then(|rate| {
+            let limit = self.rate_limit(location, rate)?;
+            Some(Arc::new(match shared {
+                Some((book, _)) => {
+                    limit.shared(SharedRate::new(&book, name, rate, self.rates.capacity))
+                }
+                None => limit,
+            }))
+        });
+        let misses = misses.and_then(|rate| self.rate_limit(location, rate)).map(Arc::new);
         let concurrency = concurrency.map(|most| match &self.rates.shared {
             Some((book, true)) => Concurrency::shared(SharedPermits::new(book, name, most)),
             _ => Concurrency::new(most),
@@ -95,6 +107,7 @@ impl Builder<'_> {
             concurrency,
             sockets: sockets.map(Concurrency::new),
             sockets_per_caller: sockets_per_caller.map(CallerSockets::new),
+            misses,
         }
     }
 
@@ -118,16 +131,11 @@ impl Builder<'_> {
         Ok(cors)
     }
 
-    fn rate_limit(&mut self, location: &str, name: &str, rate: Rate) -> Option<Arc<RateLimit>> {
-        let Rates { clock, random, capacity, shared } = &self.rates;
+    /// A rate that this instance counts.
+    fn rate_limit(&mut self, location: &str, rate: Rate) -> Option<RateLimit> {
+        let Rates { clock, random, capacity, .. } = &self.rates;
         match random.draw::<16>() {
-            Ok(seed) => {
-                let limit = RateLimit::new(rate, *capacity, words(seed), clock);
-                Some(Arc::new(match shared {
-                    Some((book, _)) => limit.shared(SharedRate::new(book, name, rate, *capacity)),
-                    None => limit,
-                }))
-            }
+            Ok(seed) => Some(RateLimit::new(rate, *capacity, words(seed), clock)),
             Err(error) => {
                 let problem = StartProblem::without_value(Rule::RandomMissing, location);
                 self.problems.push(problem.caused_by(error));
@@ -188,6 +196,7 @@ impl Builder<'_> {
             body: limits.body.unwrap_or(BODY),
             timeout: limits.timeout.unwrap_or(TIMEOUT),
             rate,
+            misses: stated().find_map(|stated| stated.misses.clone()),
             concurrency: stated().find_map(|stated| stated.concurrency.clone()),
             sockets: SocketLimits {
                 message: limits.message.unwrap_or(self.sockets.message),

@@ -33,6 +33,7 @@ use crate::{
         arguments::Arguments,
         describe::Signature,
         extract::{Context, Reach},
+        object::MissRate,
         parameters::Parameters,
         service::SharedService,
     },
@@ -110,6 +111,8 @@ pub(crate) struct RouteInfo {
     pub(crate) description: Option<Description>,
     /// The state of the app, of the type that all its handlers take.
     pub(crate) state: Arc<dyn Any + Send + Sync>,
+    /// How often a caller may ask for objects that are not there.
+    pub(crate) misses: Option<Arc<dyn MissRate>>,
 }
 
 impl RouteInfo {

@@ -99,7 +99,9 @@ impl CompiledApp {
     /// The rates of all routes, each once.
     #[cfg(feature = "metrics")]
     pub(crate) fn rates(&self) -> Vec<Arc<RateLimit>> {
-        let mut rates: Vec<_> = self.routes.iter().filter_map(|it| it.rules.rate.clone()).collect();
+        let rules = self.routes.iter().map(|route| &route.rules);
+        let rates = rules.flat_map(|rules| [rules.rate.clone(), rules.misses.clone()]);
+        let mut rates: Vec<_> = rates.flatten().collect();
         rates.sort_by_key(|rate| Arc::as_ptr(rate).addr());
         rates.dedup_by(|one, other| Arc::ptr_eq(one, other));
         rates

@@ -108,6 +108,7 @@ const MOST_METHODS: usize = 32;
 /// `message`, `silence`, `sockets` and `sockets_per_caller`; `concurrency` counts a WebSocket until it
 /// ends. `sockets_per_caller` needs a [`peer`](PolicyLayerBuilder::peer). Only an app around the layer
 /// knows that the server stops or a credential has ended, and closes the WebSocket with 1001 or 1008.
+/// `misses` is for handlers that take objects, which a layer does not know.
 ///
 /// # Limitations
 ///

@@ -27,6 +27,8 @@ macro_rules! define_rules {
             pub(crate) body: u64,
             pub(crate) timeout: Duration,
             pub(crate) rate: Option<Arc<RateLimit>>,
+            /// How often a caller may ask for objects that are not there.
+            pub(crate) misses: Option<Arc<RateLimit>>,
             pub(crate) concurrency: Option<Arc<Concurrency>>,
             pub(crate) sockets: SocketLimits,
             /// The beginning of `type` in problems.

@@ -23,6 +23,7 @@ use crate::{
         body::{BodyObserver, ObservedBody},
         clock::Clock,
     },
+    handler::object::MissRate,
 };
 
 /// The limit of bodies where no level sets one.
@@ -110,6 +111,20 @@ impl RateLimit {
             Ok(granted) => self.fields.granted(*granted, headers),
             Err(refused) => self.fields.refused(*refused, headers),
         }
+    }
+}
+
+impl MissRate for RateLimit {
+    fn peek(&self, caller: Option<&Principal>, client: Option<IpAddr>) -> Result<(), Refused> {
+        let now = self.clock.monotonic();
+        match caller {
+            Some(caller) => self.table.peek(&key_of(caller), now),
+            None => self.table.peek_address(client, now),
+        }
+    }
+
+    fn take(&self, caller: Option<&Principal>, client: Option<IpAddr>) -> Result<(), Refused> {
+        self.take_principal(caller, client).map(drop)
     }
 }
 

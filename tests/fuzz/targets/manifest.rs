@@ -34,8 +34,12 @@ const FIELDS: [(&str, &str); 16] = [
          must_revalidate immutable vary",
     ),
     ("jsonp", "callback dotted"),
-    ("limits", "body timeout_ms rate concurrency message silence_ms sockets sockets_per_caller"),
+    (
+        "limits",
+        "body timeout_ms rate concurrency message silence_ms sockets sockets_per_caller misses",
+    ),
     ("rate", "count per_ms by"),
+    ("misses", "count per_ms by"),
 ];
 
 /// Whether a value has only the fields that an object of this name has.

@@ -44,10 +44,11 @@ route!(
     concurrency = 4_294_967_295
 );
 route!(h, "/h", message = "64 KiB", silence = "5m", sockets = 1_000, sockets_per_caller = 5);
+route!(i, "/i", misses = "20/min");
 route!(f, "/f", UPLOADS);
 route!(g, "/g", limits::Shared::PERSONAL);
 of_literals!(literals, "1 GB", 64);
 
 pub(crate) fn app() {
-    let _ = App::new(()).routes(routes![a, b, c, d, e, f, g, h, literals]);
+    let _ = App::new(()).routes(routes![a, b, c, d, e, f, g, h, i, literals]);
 }

@@ -68,6 +68,21 @@ async fn sockets() {}
 #[limit(message = "5", silence = "1441m", sockets = "5", sockets_per_caller = -1)]
 async fn values_of_sockets() {}
 
+#[get("/misses")]
+#[auth(public)]
+#[limit(misses = "20/min per principal")]
+async fn misses() {}
+
+#[get("/values-of-misses")]
+#[auth(public)]
+#[limit(misses = 20)]
+async fn values_of_misses() {}
+
+#[get("/no-misses")]
+#[auth(public)]
+#[limit(misses = "0/min")]
+async fn no_misses() {}
+
 #[post("/second")]
 #[auth(public)]
 #[limit(body = "1 MiB")]
@@ -80,6 +95,6 @@ async fn no_route() {}
 fn main() {
     let _ = App::new(()).routes(routes![
         nothing, unknown, values, texts, twice, whole, call, units, zero, huge, principal, sockets,
-        values_of_sockets, second,
+        values_of_sockets, misses, values_of_misses, no_misses, second,
     ]);
 }

@@ -361,6 +361,11 @@ impl Problem {
         }
     }
 
+    /// Whether it is this refusal of the catalogue, without additions.
+    pub(crate) fn is(&self, refusal: Refusal) -> bool {
+        matches!(&self.kind, Kind::Listed(listed) if *listed == refusal)
+    }
+
     fn own_code(&self) -> Option<Code> {
         match &self.kind {
             Kind::Listed(refusal) => Some(Code::Listed(*refusal)),

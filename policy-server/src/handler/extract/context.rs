@@ -36,7 +36,7 @@ pub(crate) enum Reach {
 }
 
 impl Context {
-    pub(super) fn from_extensions(extensions: &Extensions) -> Result<&Self, ContextRejection> {
+    pub(crate) fn from_extensions(extensions: &Extensions) -> Result<&Self, ContextRejection> {
         extensions.get().ok_or(ContextRejection::OutsideOfApp)
     }
 }

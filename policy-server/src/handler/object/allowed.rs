@@ -12,6 +12,7 @@ use policy_core::{Refusal, conditional::Conditions, method::is_safe};
 use super::samples::{self, Trial};
 use super::{
     Action, Load, LoadLocked, Object, Permits, View,
+    misses::Misses,
     rule::{Check, KeyOrigin, ObjectDescription},
 };
 use crate::{
@@ -36,6 +37,8 @@ use crate::{
 /// - 403 `object.denied` if its rule for `A` refuses the caller
 /// - 412 `request.precondition-failed` if the object has a version (`#[object(version)]`), and the
 ///   request changes another one by `If-Match` (RFC 9110 13.1.1)
+/// - 429 `limit.misses`, before anything is loaded, if the caller got the first of these too often
+///   ([`#[limit(misses = ..)]`](macro@crate::limit))
 ///
 /// See [the module](crate::object) for an example.
 ///
@@ -283,7 +286,8 @@ impl<S: Send + Sync + 'static> ObjectGate<S> {
             true => None,
             false => Conditions::read(method, headers),
         };
-        let check = Check { caller, conditions };
+        let misses = Misses::of(&call.route, &call.client);
+        let check = Check { caller, conditions, misses };
         Ok(Self { route: Arc::clone(&call.route), check, state: PhantomData })
     }
 
@@ -302,8 +306,8 @@ impl<S: Send + Sync + 'static> ObjectGate<S> {
             // The compiler has checked that a route is used in an app with its state.
             None => return Err(Problem::from(Refusal::Internal).into_response()),
         };
-        let admitted = O::admit(&key, previous.as_parent(), &source, &self.check).await;
-        admitted.map_err(IntoResponse::into_response)
+        let admit = O::admit(&key, previous.as_parent(), &source, &self.check);
+        self.check.limit(admit).await.map_err(IntoResponse::into_response)
     }
 }
 

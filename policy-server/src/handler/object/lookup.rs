@@ -8,6 +8,7 @@ use http::request::Parts;
 use super::{
     Action, Allowed, Load, Permits, View,
     allowed::admitted,
+    misses::Misses,
     rule::{Check, KeyOrigin, ObjectDescription},
 };
 use crate::{
@@ -15,7 +16,7 @@ use crate::{
     base::problem::Problem,
     handler::{
         describe::{Signature, Takes},
-        extract::ContextRejection,
+        extract::{Context, ContextRejection},
     },
 };
 
@@ -61,7 +62,8 @@ where
     ///
     /// # Errors
     ///
-    /// 404 `object.not-found` and 403 `object.denied`, as for [`Allowed`]; what [`Load::load`] returns.
+    /// 404 `object.not-found`, 403 `object.denied` and 429 `limit.misses`, as for [`Allowed`]; what
+    /// [`Load::load`] returns.
     pub async fn get(&self, key: &T::Key) -> Result<Allowed<T, A>, Problem>
     where
         T: Load<Parent = ()>,
@@ -79,8 +81,11 @@ where
         parent: &T::Parent,
         key: &T::Key,
     ) -> Result<Allowed<T, A>, Problem> {
-        let object = T::load(key, parent, &self.source).await?;
-        admitted::<T, A>(&self.check, object).map(Allowed::new)
+        let admit = async {
+            let object = T::load(key, parent, &self.source).await?;
+            admitted::<T, A>(&self.check, object).map(Allowed::new)
+        };
+        self.check.limit(admit).await
     }
 }
 
@@ -94,7 +99,9 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ContextRejection> {
         let caller = caller(parts, state).await?;
-        let check = Check { caller, conditions: None };
+        let context = Context::from_extensions(&parts.extensions)?;
+        let misses = Misses::of(&context.route, &context.client);
+        let check = Check { caller, conditions: None, misses };
         Ok(Self { source: T::Source::from_ref(state), check, action: PhantomData })
     }
 }

@@ -74,6 +74,7 @@
 
 mod allowed;
 mod lookup;
+mod misses;
 mod rule;
 #[cfg(feature = "testing")]
 pub(crate) mod samples;
@@ -85,6 +86,7 @@ pub use allowed::{Allowed, Locked};
 #[doc(hidden)]
 pub use allowed::{AsParent, ObjectArgument, ObjectGate, OfObject, invoke_with_objects};
 pub use lookup::Lookup;
+pub(crate) use misses::MissRate;
 pub(crate) use rule::{KeyOrigin, ObjectDescription};
 #[doc(hidden)]
 pub use rule::{condition, is_text_of, names_differ};

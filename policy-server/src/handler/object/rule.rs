@@ -13,8 +13,8 @@ use policy_core::{
     object::{Atom, Condition},
 };
 
-use super::{Action, Object, Permits, View};
-use crate::{auth::principal::Principal, handler::response::ETag};
+use super::{Action, Object, Permits, View, misses::Misses};
+use crate::{auth::principal::Principal, base::problem::Problem, handler::response::ETag};
 
 /// A use of an object by a handler, as its types state it.
 #[derive(Clone, Debug)]
@@ -152,9 +152,21 @@ pub(super) struct Check {
     pub(super) caller: Option<Principal>,
     /// The conditions of a request that changes something.
     pub(super) conditions: Option<Box<Conditions>>,
+    pub(super) misses: Option<Misses>,
 }
 
 impl Check {
+    /// Loads an object, unless the caller has had too many misses.
+    pub(super) async fn limit<O>(
+        &self,
+        load: impl Future<Output = Result<O, Problem>>,
+    ) -> Result<O, Problem> {
+        match &self.misses {
+            None => load.await,
+            Some(misses) => misses.limit(self.caller.as_ref(), load).await,
+        }
+    }
+
     /// Whether the handler gets the object. What the caller may not view is not there.
     pub(super) fn admit<T, A>(&self, object: Option<&T>) -> Result<(), Refusal>
     where

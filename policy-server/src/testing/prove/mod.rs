@@ -29,6 +29,8 @@ pub use exchange::Exchange;
 pub use laws::Law;
 pub use probe::HandlerBehavior;
 
+use policy_core::limits::Limits;
+
 use crate::{
     app::{App, AppParts, policies::Policies},
     base::{clock::Clock, error::Error},
@@ -291,18 +293,19 @@ fn probed(mut app: AppParts) -> Result<AppService, Error> {
     plan.in_memory()
 }
 
-/// Removes the rate limits, which a proof would exceed.
+/// Removes the rates, which a proof would exceed.
 fn without_rates(mut app: AppParts) -> AppParts {
-    let no_rate = |policies: &mut Policies| policies.level.limits.rate = None;
+    let unlimited = |limits: &mut Limits| (limits.rate, limits.misses) = (None, None);
+    let no_rate = |policies: &mut Policies| unlimited(&mut policies.level.limits);
     no_rate(&mut app.policies);
     app.mounts.iter_mut().for_each(|(_, mount)| no_rate(&mut mount.policies));
     app.fallback.iter_mut().for_each(|fallback| no_rate(&mut fallback.policies));
     for (_, group) in &mut app.groups {
         no_rate(&mut group.policies);
         group.mounts.iter_mut().for_each(|(_, mount)| no_rate(&mut mount.policies));
-        group.routes.iter_mut().for_each(|route| route.description.policy.limits.rate = None);
+        group.routes.iter_mut().for_each(|route| unlimited(&mut route.description.policy.limits));
     }
-    app.routes.iter_mut().for_each(|route| route.description.policy.limits.rate = None);
+    app.routes.iter_mut().for_each(|route| unlimited(&mut route.description.policy.limits));
     app
 }
 

@@ -2,6 +2,7 @@
 
 mod bodies;
 mod concurrency;
+mod misses;
 mod rates;
 
 use policy_server::Request;

@@ -47,7 +47,7 @@ fn rates(clock: &Clock) -> App<()> {
 }
 
 /// Connects from an address of 127.0.0.0/8, all of which belongs to this machine.
-async fn connect_from(server: &Running, address: &str) -> Connection {
+pub(super) async fn connect_from(server: &Running, address: &str) -> Connection {
     let address: IpAddr = address.parse().unwrap();
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(SocketAddr::new(address, 0)).unwrap();

@@ -1,0 +1,51 @@
+//! How often a caller may ask for objects that are not there.
+
+use std::{fmt::Debug, net::IpAddr, sync::Arc};
+
+use policy_core::{Refusal, limits::Refused};
+
+use crate::{auth::principal::Principal, base::problem::Problem, client::Client, handler::RouteInfo};
+
+/// The rate of misses of a route, counted per principal, or else per client address.
+pub(crate) trait MissRate: Debug + Send + Sync {
+    /// Whether another miss of this caller would be within the rate.
+    fn peek(&self, caller: Option<&Principal>, client: Option<IpAddr>) -> Result<(), Refused>;
+
+    /// Counts a miss of this caller.
+    fn take(&self, caller: Option<&Principal>, client: Option<IpAddr>) -> Result<(), Refused>;
+}
+
+/// The misses of a client on a route that limits them.
+#[derive(Debug)]
+pub(super) struct Misses {
+    rate: Arc<dyn MissRate>,
+    client: Option<IpAddr>,
+}
+
+impl Misses {
+    pub(super) fn of(route: &RouteInfo, client: &Client) -> Option<Self> {
+        Some(Self { rate: route.misses.clone()?, client: client.address() })
+    }
+
+    /// Loads an object, unless the caller has had too many misses. Those of concurrent requests count
+    /// too, so the rate is asked again for what was loaded.
+    pub(super) async fn limit<O>(
+        &self,
+        caller: Option<&Principal>,
+        load: impl Future<Output = Result<O, Problem>>,
+    ) -> Result<O, Problem> {
+        self.rate.peek(caller, self.client).map_err(exceeded)?;
+        let loaded = load.await;
+        let is_miss = loaded.as_ref().is_err_and(|problem| problem.is(Refusal::ObjectNotFound));
+        let counted = match is_miss {
+            true => self.rate.take(caller, self.client),
+            false => self.rate.peek(caller, self.client),
+        };
+        counted.map_err(exceeded)?;
+        loaded
+    }
+}
+
+fn exceeded(refused: Refused) -> Problem {
+    Problem::from(Refusal::ObjectMissesExceeded).retry_after(refused.retry_after)
+}

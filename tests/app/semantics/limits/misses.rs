@@ -1,0 +1,237 @@
+//! How often a caller may ask for objects that are not there for them.
+
+use std::collections::BTreeMap;
+
+use futures_util::{FutureExt, future::join_all};
+use policy_server::object::{LoadLocked, Locked, Lookup};
+
+use super::{rates::connect_from, *};
+
+/// The owners of drafts by their numbers, and how many drafts were loaded.
+#[derive(Clone)]
+struct Drafts {
+    owners: Arc<BTreeMap<u64, &'static str>>,
+    loaded: Arc<AtomicUsize>,
+    /// A permit for each query at a time.
+    store: Arc<Semaphore>,
+}
+
+const STORE: usize = 16;
+
+#[derive(Debug, Object)]
+#[rule(View = owner | is_public)]
+#[rule(Edit = owner)]
+struct Draft {
+    #[object(key)]
+    id: u64,
+    #[object(owner)]
+    user: String,
+    #[object(flag)]
+    is_public: bool,
+}
+
+impl Load for Draft {
+    type Source = Drafts;
+
+    async fn load(id: &u64, _: &(), drafts: &Drafts) -> Result<Option<Self>, Problem> {
+        drafts.loaded.fetch_add(1, Ordering::Relaxed);
+        let _permit = drafts.store.acquire().await.or_internal()?;
+        let owner = drafts.owners.get(id);
+        Ok(owner.map(|user| Self { id: *id, user: (*user).to_owned(), is_public: *id >= 100 }))
+    }
+}
+
+impl LoadLocked for Draft {
+    type Lock = ();
+
+    async fn load_locked(
+        id: &u64,
+        parent: &(),
+        drafts: &Drafts,
+    ) -> Result<Option<(Self, ())>, Problem> {
+        Ok(Self::load(id, parent, drafts).await?.map(|draft| (draft, ())))
+    }
+}
+
+#[get("/drafts/{id}")]
+#[auth(session)]
+async fn show(draft: Allowed<Draft>) -> String {
+    draft.id.to_string()
+}
+
+#[post("/drafts/{id}")]
+#[auth(session)]
+async fn change(draft: Locked<Draft, Edit>) -> String {
+    draft.id.to_string()
+}
+
+#[post("/copies")]
+#[auth(session)]
+async fn copy(drafts: Lookup<Draft>, id: String) -> Result<String, Problem> {
+    let id = id.parse().map_err(|_| Problem::bad_request())?;
+    Ok(drafts.get(&id).await?.id.to_string())
+}
+
+#[get("/plain")]
+#[auth(session)]
+async fn plain() -> &'static str {
+    "plain"
+}
+
+/// Two misses by its own limit.
+#[get("/strict/{id}")]
+#[auth(session)]
+#[limit(misses = "2/min")]
+async fn strict(draft: Allowed<Draft>) -> String {
+    draft.id.to_string()
+}
+
+#[get("/shared/{id}")]
+#[auth(optional, session)]
+async fn shared(draft: Allowed<Draft>) -> String {
+    draft.id.to_string()
+}
+
+struct House {
+    drafts: Drafts,
+    clock: Clock,
+}
+
+impl House {
+    /// Draft 1 belongs to Ada, 2 to Eve, and 100 is public.
+    fn new() -> Self {
+        let owners = Arc::new(BTreeMap::from([(1, "ada"), (2, "eve"), (100, "ada")]));
+        let store = Arc::new(Semaphore::new(STORE));
+        Self { drafts: Drafts { owners, loaded: Arc::default(), store }, clock: Clock::at(START) }
+    }
+
+    /// Each caller has three misses a minute.
+    fn app(&self) -> App<Drafts> {
+        App::new(self.drafts.clone())
+            .clock(self.clock.clone())
+            .sessions(Sessions::memory())
+            .policies(Policies::new().limits(Limits::NONE.misses(Rate::per_minute(3))))
+            .routes(routes![show, change, copy, plain, strict, shared])
+    }
+
+    /// How many objects were loaded since the last call.
+    fn loaded(&self) -> usize {
+        self.drafts.loaded.swap(0, Ordering::Relaxed)
+    }
+}
+
+async fn get(client: &TestClient, path: &str) -> u16 {
+    client.get(path).send().await.status().as_u16()
+}
+
+#[tokio::test]
+async fn after_too_many_misses_a_caller_gets_no_object() {
+    let house = House::new();
+    let client = house.app().test();
+    let [ada, eve] = [client.log_in("ada").await, client.log_in("eve").await];
+    // None, one of another user, and one of one's own, which is no miss.
+    for (path, status) in
+        [("/drafts/7", 404), ("/drafts/2", 404), ("/drafts/1", 200), ("/drafts/8", 404)]
+    {
+        assert_eq!(get(&ada, path).await, status, "{path}");
+    }
+    assert_eq!(house.loaded(), 4);
+    house.clock.advance(Duration::from_secs(10));
+    for path in ["/drafts/7", "/drafts/1", "/drafts/2", "/shared/100"] {
+        let response = ada.get(path).send().await;
+        assert_eq!(response.status(), 429, "{path}");
+        assert!(response.text().contains("limit.misses"), "{path}");
+        assert_eq!(response.header("retry-after"), Some("50"), "{path}");
+        assert_eq!(response.header("cache-control"), Some("no-store"), "{path}");
+        assert_eq!(response.header("ratelimit"), None, "{path}");
+    }
+    assert_eq!(ada.post("/drafts/1").send().await.status(), 429);
+    assert_eq!(ada.post("/copies").body("1").send().await.status(), 429);
+    assert_eq!(house.loaded(), 0);
+    // Others, and routes without objects, are served.
+    assert_eq!(get(&ada, "/plain").await, 200);
+    assert_eq!(get(&eve, "/drafts/2").await, 200);
+    house.clock.advance(Duration::from_secs(50));
+    assert_eq!(get(&ada, "/drafts/1").await, 200);
+}
+
+#[tokio::test]
+async fn each_way_to_an_object_counts_its_misses() {
+    let house = House::new();
+    let client = house.app().test();
+    let ada = client.log_in("ada").await;
+    assert_eq!(get(&ada, "/drafts/7").await, 404);
+    assert_eq!(ada.post("/drafts/7").send().await.status(), 404);
+    assert_eq!(ada.post("/copies").body("7").send().await.status(), 404);
+    assert_eq!(get(&ada, "/drafts/1").await, 429);
+}
+
+#[tokio::test]
+async fn what_is_denied_or_malformed_is_no_miss() {
+    let house = House::new();
+    let client = house.app().test();
+    let eve = client.log_in("eve").await;
+    for _ in 0..5 {
+        assert_eq!(eve.post("/drafts/100").send().await.status(), 403);
+        assert_eq!(get(&eve, "/drafts/x").await, 400);
+    }
+    assert_eq!(get(&eve, "/drafts/2").await, 200);
+}
+
+#[tokio::test]
+async fn a_limit_counts_the_misses_of_the_level_that_states_it() {
+    let house = House::new();
+    let client = house.app().test();
+    let ada = client.log_in("ada").await;
+    assert_eq!(get(&ada, "/strict/7").await, 404);
+    assert_eq!(get(&ada, "/strict/7").await, 404);
+    assert_eq!(get(&ada, "/strict/1").await, 429);
+    for _ in 0..3 {
+        assert_eq!(get(&ada, "/drafts/7").await, 404);
+    }
+    assert_eq!(get(&ada, "/shared/1").await, 429);
+}
+
+#[tokio::test]
+async fn callers_without_a_login_count_by_address() {
+    let house = House::new();
+    let server = Running::start(house.app()).await;
+    let from = async |address: &str, path: &str| {
+        let mut connection = connect_from(&server, address).await;
+        connection.send(request(&format!("GET {path}"), &[])).await;
+        connection.response().await.status
+    };
+    for path in ["/shared/7", "/shared/1", "/shared/8"] {
+        assert_eq!(from("127.0.0.2", path).await, 404, "{path}");
+    }
+    assert_eq!(from("127.0.0.2", "/shared/100").await, 429);
+    assert_eq!(from("127.0.0.3", "/shared/100").await, 200);
+}
+
+#[tokio::test]
+async fn a_user_is_another_caller_than_the_address_of_a_stranger() {
+    let house = House::new();
+    let client = house.app().test();
+    for path in ["/shared/7", "/shared/1", "/shared/8"] {
+        assert_eq!(get(&client, path).await, 404, "{path}");
+    }
+    assert_eq!(get(&client, "/shared/100").await, 429);
+    let ada = client.log_in("ada").await;
+    assert_eq!(get(&ada, "/shared/1").await, 200);
+}
+
+/// All requests are past the first look at the rate before the first miss is counted.
+#[tokio::test]
+async fn concurrent_requests_get_no_more_than_the_rate_allows() {
+    let house = House::new();
+    let client = house.app().test();
+    let ada = client.log_in("ada").await;
+    let hold = Arc::clone(&house.drafts.store).acquire_many_owned(STORE as u32).await.unwrap();
+    let ids = [7, 8, 9, 10, 11, 1];
+    let mut requests = Box::pin(join_all(ids.map(|id| ada.get(&format!("/drafts/{id}")).send())));
+    assert!(requests.as_mut().now_or_never().is_none());
+    assert_eq!(house.loaded(), ids.len());
+    drop(hold);
+    let statuses: Vec<_> = requests.await.iter().map(|it| it.status().as_u16()).collect();
+    assert_eq!(statuses, [404, 404, 404, 429, 429, 429]);
+}
