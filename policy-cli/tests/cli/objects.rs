@@ -4,6 +4,7 @@ use std::{fs, path::Path};
 
 use policy_manifest::{
     Auth, Lock, Manifest, ManifestRoute, ObjectKey, ObjectUse, RouteObjects, RouteRequirement,
+    TokenFacts,
 };
 use serde_json::{Value, json};
 
@@ -13,6 +14,9 @@ use crate::run::{Ran, folder, run_in};
 fn app(edit: &str) -> Manifest {
     let mut manifest = Manifest::new();
     manifest.app.public_origin = Some("https://shop.example".to_owned());
+    let mut tokens = TokenFacts::default();
+    tokens.issuer = manifest.app.public_origin.clone();
+    manifest.app.tokens = Some(tokens);
     let token = RouteRequirement { token: true, ..RouteRequirement::default() };
     let uses = |action: &str, key| {
         let uses = ObjectUse { object: "Order".to_owned(), action: action.to_owned(), key };
@@ -54,7 +58,8 @@ fn is_of_schema(name: &str, text: &str) -> Value {
 
 #[test]
 fn a_table_has_the_objects_of_routes_and_their_rules() {
-    let of = |format| asked("objects-show", &["show", "--from", "wide.json", "--format", format]);
+    let show = ["show", "--from", "wide.json", "--width", "120", "--format"];
+    let of = |format| asked("objects-show", &[&show, &[format][..]].concat());
     let text = of("text").out;
     for words in [
         "Order: edit by id",
