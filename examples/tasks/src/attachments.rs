@@ -10,40 +10,49 @@ use policy_server::{
     schemars::{self, JsonSchema},
 };
 use serde::{Deserialize, Serialize};
+use sqlx::{FromRow, Row, any::AnyRow};
 
 use crate::{
     live::{Live, News},
     store::{Store, now, secret},
-    users::Member,
+    tasks::Task,
 };
 
 /// The maximum number of attachments of a task.
 const MOST: i64 = 20;
 
-#[derive(JsonSchema, Serialize)]
+#[derive(JsonSchema, Object, Serialize)]
+#[rule(View = same(tenant))]
 pub(crate) struct Attachment {
+    #[object(key)]
     id: String,
+    /// That of its task.
+    #[object(tenant)]
+    #[serde(skip)]
+    team: String,
     name: String,
     size: i64,
+}
+
+/// A statement that reads attachments.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT a.id, t.team, a.name, a.size
+             FROM attachments a JOIN tasks t ON t.id = a.task ",
+            $rest
+        )
+    };
 }
 
 #[get("/tasks/{id}/attachments")]
 #[auth(session | token, scopes = ["tasks:read"])]
 pub(crate) async fn list(
-    id: String,
-    me: Member,
+    task: Allowed<Task>,
     State(store): State<Store>,
 ) -> Result<Json<Vec<Attachment>>, Problem> {
-    store.task(&me.team, &id).await?.or_not_found()?;
-    let found: Vec<(String, String, i64)> = sqlx::query_as(
-        "SELECT id, name, size FROM attachments WHERE task = $1 ORDER BY created, id",
-    )
-    .bind(&id)
-    .fetch_all(&store.pool)
-    .await
-    .or_internal()?;
-    let found = found.into_iter().map(|(id, name, size)| Attachment { id, name, size });
-    Ok(Json(found.collect()))
+    let found = sqlx::query_as(select!("WHERE a.task = $1 ORDER BY a.created, a.id"));
+    Ok(Json(found.bind(&task.id).fetch_all(&store.pool).await.or_internal()?))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -56,8 +65,8 @@ pub(crate) struct Named {
 #[limit(body = "1 MiB", timeout = "1m", concurrency = 16, rate = "60/h per principal")]
 #[auth(session | token, scopes = ["tasks:write"])]
 pub(crate) async fn upload(
-    id: String,
-    me: Member,
+    task: Allowed<Task, Edit>,
+    me: Principal,
     State(store): State<Store>,
     State(live): State<Live>,
     Query(Named { name }): Query<Named>,
@@ -68,24 +77,24 @@ pub(crate) async fn upload(
         .check(is_plain && (1..=120).contains(&name.chars().count()), "/name", "is no file name")
         .check(!content.is_empty(), "", "the file is empty")
         .result()?;
-    let file =
-        Attachment { id: secret()?, name, size: i64::try_from(content.len()).or_internal()? };
+    let size = i64::try_from(content.len()).or_internal()?;
+    let file = Attachment { id: secret()?, team: task.team.clone(), name, size };
     let mut change = store.pool.begin().await.or_internal()?;
     // A task shows how many it has, so this is another version of it; and others wait for this one.
-    let task = sqlx::query("UPDATE tasks SET version = version + 1 WHERE id = $1 AND team = $2");
-    let task = task.bind(&id).bind(&me.team).execute(&mut *change).await.or_internal()?;
-    (task.rows_affected() > 0).then_some(()).or_not_found()?;
+    let newer = sqlx::query("UPDATE tasks SET version = version + 1 WHERE id = $1");
+    let newer = newer.bind(&task.id).execute(&mut *change).await.or_internal()?;
+    (newer.rows_affected() > 0).then_some(()).or_not_found()?;
     let added = sqlx::query(
         "INSERT INTO attachments (id, task, name, size, content, author, created)
          SELECT $1, $2, $3, $4, $5, $6, $7
          WHERE (SELECT count(*) FROM attachments WHERE task = $2) < $8",
     )
     .bind(&file.id)
-    .bind(&id)
+    .bind(&task.id)
     .bind(&file.name)
     .bind(file.size)
     .bind(&*content)
-    .bind(&me.id)
+    .bind(me.subject())
     .bind(now())
     .bind(MOST);
     if added.execute(&mut *change).await.or_internal()?.rows_affected() == 0 {
@@ -93,7 +102,7 @@ pub(crate) async fn upload(
         return Err(problem.detail(format!("a task has at most {MOST} attachments")));
     }
     change.commit().await.or_internal()?;
-    live.tell(&me.team, News::Task(&id)).await;
+    live.tell(&task.team, News::Task(&task.id)).await;
     Ok(Created::here(Json(file)))
 }
 
@@ -101,20 +110,35 @@ pub(crate) async fn upload(
 #[get("/attachments/{id}")]
 #[auth(session | token, scopes = ["tasks:read"])]
 pub(crate) async fn download(
-    id: String,
-    me: Member,
+    file: Allowed<Attachment>,
     State(store): State<Store>,
 ) -> Result<(ETag, AppendHeaders<[(HeaderName, String); 1]>, Vec<u8>), Problem> {
-    let found = sqlx::query_as(
-        "SELECT a.name, a.content FROM attachments a JOIN tasks t ON t.id = a.task
-         WHERE a.id = $1 AND t.team = $2",
-    );
-    let found: Option<(String, Vec<u8>)> =
-        found.bind(&id).bind(&me.team).fetch_optional(&store.pool).await.or_internal()?;
-    let (name, content) = found.or_not_found()?;
-    let disposition = format!("attachment; filename*=UTF-8''{}", coded(&name));
+    let found = sqlx::query_scalar("SELECT content FROM attachments WHERE id = $1").bind(&file.id);
+    let found: Option<Vec<u8>> = found.fetch_optional(&store.pool).await.or_internal()?;
+    let content = found.or_not_found()?;
+    let disposition = format!("attachment; filename*=UTF-8''{}", coded(&file.name));
     let headers = AppendHeaders([(CONTENT_DISPOSITION, disposition)]);
     Ok((ETag::of_content(&content), headers, content))
+}
+
+impl Load for Attachment {
+    type Source = Store;
+
+    async fn load(id: &String, _: &(), store: &Store) -> Result<Option<Self>, Problem> {
+        let found = sqlx::query_as(select!("WHERE a.id = $1"));
+        found.bind(id).fetch_optional(&store.pool).await.or_internal()
+    }
+}
+
+impl FromRow<'_, AnyRow> for Attachment {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            id: row.try_get("id")?,
+            team: row.try_get("team")?,
+            name: row.try_get("name")?,
+            size: row.try_get("size")?,
+        })
+    }
 }
 
 /// A name in a parameter of a header (RFC 8187 3.2).

@@ -12,9 +12,11 @@ use policy_server::{
 };
 use serde::{Deserialize, Serialize};
 
+use sqlx::{AssertSqlSafe, FromRow, Row, any::AnyRow};
+
 use crate::{
     SCOPES,
-    store::{Store, now, secret},
+    store::{Store, bind, now, secret},
     users::{Member, is_name},
 };
 
@@ -34,29 +36,36 @@ impl Validate for NewMachine {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(JsonSchema, Object, Serialize)]
+#[rule(View = same(tenant))]
+#[rule(Delete = same(tenant) & role("lead"))]
 pub(crate) struct Machine {
+    #[object(key)]
     id: String,
+    #[object(tenant)]
+    #[serde(skip)]
+    team: String,
     name: String,
     scopes: String,
+}
+
+/// A statement that reads machines.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("SELECT id, team, name, scopes FROM members WHERE role = 'machine'", $rest)
+    };
 }
 
 #[get("/machines")]
 #[auth(session, roles = ["lead"])]
 pub(crate) async fn list(
-    me: Member,
+    visible: Scope<Machine>,
     State(store): State<Store>,
 ) -> Result<Json<Vec<Machine>>, Problem> {
-    let machines: Vec<(String, String, String)> = sqlx::query_as(
-        "SELECT id, name, scopes FROM members WHERE team = $1 AND role = 'machine'
-         ORDER BY created, id",
-    )
-    .bind(&me.team)
-    .fetch_all(&store.pool)
-    .await
-    .or_internal()?;
-    let machines = machines.into_iter().map(|(id, name, scopes)| Machine { id, name, scopes });
-    Ok(Json(machines.collect()))
+    let visible = visible.sql(1);
+    let sql = format!(select!(" AND {} ORDER BY created, id"), visible.sql);
+    let machines = bind(sqlx::query_as(AssertSqlSafe(sql)), visible.values);
+    Ok(Json(machines.fetch_all(&store.pool).await.or_internal()?))
 }
 
 /// Its first tokens, which are shown this once. Needs a recent login: a person at an open browser
@@ -84,7 +93,8 @@ pub(crate) async fn add(
     .execute(&store.pool)
     .await
     .or_internal()?;
-    Ok(Created::here(tokens.login(Identity::new(id).scopes(scopes)).await?))
+    let identity = Identity::new(id).tenant(me.team).scopes(scopes);
+    Ok(Created::here(tokens.login(identity).await?))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -105,18 +115,34 @@ pub(crate) async fn refresh(
 
 /// Ends all of its tokens at once.
 #[delete("/machines/{id}")]
-#[auth(session, roles = ["lead"])]
+#[auth(session)]
 pub(crate) async fn remove(
-    id: String,
-    me: Member,
+    machine: Allowed<Machine, Delete>,
     tokens: Tokens,
     State(store): State<Store>,
 ) -> Result<NoContent, Problem> {
-    let ended = sqlx::query(
-        "UPDATE members SET role = 'former' WHERE id = $1 AND team = $2 AND role = 'machine'",
-    );
-    let ended = ended.bind(&id).bind(&me.team).execute(&store.pool).await.or_internal()?;
-    (ended.rows_affected() > 0).then_some(()).or_not_found()?;
-    tokens.revoke_user(&id).await?;
+    let ended = sqlx::query("UPDATE members SET role = 'former' WHERE id = $1");
+    ended.bind(&machine.id).execute(&store.pool).await.or_internal()?;
+    tokens.revoke_user(&machine.id).await?;
     Ok(NoContent)
+}
+
+impl Load for Machine {
+    type Source = Store;
+
+    async fn load(id: &String, _: &(), store: &Store) -> Result<Option<Self>, Problem> {
+        let found = sqlx::query_as(select!(" AND id = $1")).bind(id);
+        found.fetch_optional(&store.pool).await.or_internal()
+    }
+}
+
+impl FromRow<'_, AnyRow> for Machine {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            id: row.try_get("id")?,
+            team: row.try_get("team")?,
+            name: row.try_get("name")?,
+            scopes: row.try_get("scopes")?,
+        })
+    }
 }

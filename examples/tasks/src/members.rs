@@ -1,42 +1,61 @@
 //! The people of a team, and what its leads may change about them.
 
 use policy_server::{
+    Refusal,
+    object::Action,
     prelude::*,
     response::{NoContent, TaggedJson},
     schemars::{self, JsonSchema},
 };
 use serde::{Deserialize, Serialize};
 
+use sqlx::{AssertSqlSafe, FromRow, Row, any::AnyRow};
+
 use crate::{
     invitations::Role,
     live::{Live, News},
-    store::Store,
-    users::{Member, identity},
+    store::{Store, bind},
+    users::identity,
 };
 
-#[derive(JsonSchema, Serialize)]
+#[derive(JsonSchema, Object, Serialize)]
+#[rule(View = same(tenant))]
+#[rule(Manage = same(tenant) & role("lead"))]
 pub(crate) struct Person {
+    #[object(key)]
     id: String,
+    #[object(tenant)]
+    #[serde(skip)]
+    team: String,
     name: String,
     role: String,
+}
+
+/// A statement that reads people.
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("SELECT id, team, name, role FROM members WHERE role IN ('lead', 'member')", $rest)
+    };
+}
+
+/// Changing the role of a person, or removing them.
+pub(crate) enum Manage {}
+
+impl Action for Manage {
+    const NAME: &'static str = "manage";
 }
 
 #[get("/members")]
 #[auth(session | token, scopes = ["tasks:read"])]
 pub(crate) async fn list(
-    me: Member,
+    visible: Scope<Person>,
     State(store): State<Store>,
 ) -> Result<TaggedJson<Vec<Person>>, Problem> {
-    let people: Vec<(String, String, String)> = sqlx::query_as(
-        "SELECT id, name, role FROM members WHERE team = $1 AND role IN ('lead', 'member')
-         ORDER BY created, id",
-    )
-    .bind(&me.team)
-    .fetch_all(&store.pool)
-    .await
-    .or_internal()?;
-    let people = people.into_iter().map(|(id, name, role)| Person { id, name, role });
-    Ok(Json(people.collect::<Vec<_>>()).etag())
+    let visible = visible.sql(1);
+    let sql = format!(select!(" AND {} ORDER BY created, id"), visible.sql);
+    let people = bind(sqlx::query_as(AssertSqlSafe(sql)), visible.values);
+    let people: Vec<Person> = people.fetch_all(&store.pool).await.or_internal()?;
+    Ok(Json(people).etag())
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -46,63 +65,90 @@ pub(crate) struct NewRole {
 
 /// Takes effect in all sessions of the member at once, and ends the streams that they have open.
 #[put("/members/{id}/role")]
-#[auth(session, roles = ["lead"])]
+#[auth(session)]
 pub(crate) async fn set_role(
-    id: String,
-    me: Member,
+    person: Allowed<Person, Manage>,
+    me: Principal,
     sessions: Sessions,
     State(store): State<Store>,
     State(live): State<Live>,
     Json(NewRole { role }): Json<NewRole>,
 ) -> Result<NoContent, Problem> {
-    not_oneself(&me, &id)?;
-    for machine in store.become_role(&me, &id, role.name()).await? {
+    for machine in store.become_role(&me, &person, role.name()).await? {
         sessions.revoke_user(&machine).await?;
     }
-    sessions.set_rights(identity(&id, role.name())).await?;
-    live.tell(&me.team, News::Team).await;
+    sessions.set_rights(identity(&person.id, &person.team, role.name())).await?;
+    live.tell(&person.team, News::Team).await;
     Ok(NoContent)
 }
 
 /// Ends every session of the member. The tasks stay, and are for nobody.
 #[delete("/members/{id}")]
-#[auth(session, roles = ["lead"])]
+#[auth(session)]
 pub(crate) async fn remove(
-    id: String,
-    me: Member,
+    person: Allowed<Person, Manage>,
+    me: Principal,
     sessions: Sessions,
     State(store): State<Store>,
     State(live): State<Live>,
 ) -> Result<NoContent, Problem> {
-    not_oneself(&me, &id)?;
-    for machine in store.become_role(&me, &id, "former").await? {
+    for machine in store.become_role(&me, &person, "former").await? {
         sessions.revoke_user(&machine).await?;
     }
-    sessions.revoke_user(&id).await?;
-    live.tell(&me.team, News::Team).await;
+    sessions.revoke_user(&person.id).await?;
+    live.tell(&person.team, News::Team).await;
     Ok(NoContent)
 }
 
-/// Leads cannot change their own role, so that no team is without a lead.
-fn not_oneself(me: &Member, id: &str) -> Result<(), Problem> {
-    if me.id != id {
-        return Ok(());
+impl Load for Person {
+    type Source = Store;
+
+    async fn load(id: &String, _: &(), store: &Store) -> Result<Option<Self>, Problem> {
+        let found = sqlx::query_as(select!(" AND id = $1")).bind(id);
+        found.fetch_optional(&store.pool).await.or_internal()
     }
-    Err(Problem::conflict().code("members.oneself").detail("another lead has to do this"))
+}
+
+impl FromRow<'_, AnyRow> for Person {
+    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            id: row.try_get("id")?,
+            team: row.try_get("team")?,
+            name: row.try_get("name")?,
+            role: row.try_get("role")?,
+        })
+    }
 }
 
 impl Store {
     /// Gives another role to a person of the team. A person who is no longer a lead loses what a lead
     /// could come back with: open invitations, and machines whose tokens they have seen. Returns the
     /// machines.
-    async fn become_role(&self, me: &Member, id: &str, role: &str) -> Result<Vec<String>, Problem> {
+    async fn become_role(
+        &self,
+        me: &Principal,
+        person: &Person,
+        role: &str,
+    ) -> Result<Vec<String>, Problem> {
+        let id = &person.id;
+        // Leads cannot change their own role, so that no team is without a lead.
+        if me.subject() == id {
+            let problem = Problem::conflict().code("members.oneself");
+            return Err(problem.detail("another lead has to do this"));
+        }
         let mut change = self.pool.begin().await.or_internal()?;
+        // The roles of a team change one after the other.
+        let team = sqlx::query("UPDATE teams SET name = name WHERE id = $1").bind(&person.team);
+        team.execute(&mut *change).await.or_internal()?;
+        // Of two leads who remove each other at once, the second one is no lead any more.
         let changed = sqlx::query(
             "UPDATE members SET role = $1, login = CASE WHEN $1 = 'former' THEN NULL ELSE login END
-             WHERE id = $2 AND team = $3 AND role IN ('lead', 'member')",
+             WHERE id = $2 AND role IN ('lead', 'member')
+             AND EXISTS (SELECT 1 FROM members WHERE id = $3 AND role = 'lead')",
         );
-        let changed = changed.bind(role).bind(id).bind(&me.team).execute(&mut *change).await;
-        (changed.or_internal()?.rows_affected() > 0).then_some(()).or_not_found()?;
+        let changed = changed.bind(role).bind(id).bind(me.subject()).execute(&mut *change).await;
+        let changed = changed.or_internal()?.rows_affected();
+        changed.checked_sub(1).ok_or(Refusal::ObjectDenied)?;
         let mut machines = Vec::new();
         if role != "lead" {
             let invitations = sqlx::query("DELETE FROM invitations WHERE author = $1");

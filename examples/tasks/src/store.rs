@@ -4,14 +4,16 @@ use std::{io, num::ParseIntError};
 
 use policy_server::{
     Clock, Random,
+    object::PredicateValue,
     prelude::*,
     schemars::{self, JsonSchema},
 };
 use serde::Deserialize;
 use sqlx::{
-    AnyPool, AssertSqlSafe, SqlSafeStr,
-    any::{AnyPoolOptions, install_default_drivers},
+    Any, AnyPool, AssertSqlSafe, SqlSafeStr,
+    any::{AnyArguments, AnyPoolOptions, install_default_drivers},
     migrate::{Migration, MigrationType, Migrator},
+    query::QueryAs,
 };
 
 /// Never change one that was released: append the next.
@@ -50,6 +52,17 @@ impl Store {
         migrator.run(&pool).await.map_err(io::Error::other)?;
         Ok(Self { pool, postgres })
     }
+}
+
+/// Binds the values of a predicate.
+pub(crate) fn bind<'q, T>(
+    query: QueryAs<'q, Any, T, AnyArguments>,
+    values: Vec<PredicateValue>,
+) -> QueryAs<'q, Any, T, AnyArguments> {
+    values.into_iter().fold(query, |query, value| match value {
+        PredicateValue::Text(text) => query.bind(text),
+        PredicateValue::Number(number) => query.bind(number),
+    })
 }
 
 /// A new id or code, which nobody can guess.

@@ -1,4 +1,4 @@
-//! The tasks of a team. Every statement names the team of the caller, so that the tasks of another one
+//! The tasks of a team. Handlers take a task as their rules permit it, so that the tasks of another team
 //! are not there.
 
 use policy_server::{
@@ -8,17 +8,25 @@ use policy_server::{
     schemars::{self, JsonSchema},
 };
 use serde::{Deserialize, Serialize};
-use sqlx::{FromRow, Row, any::AnyRow};
+use sqlx::{AssertSqlSafe, FromRow, Row, any::AnyRow};
 
 use crate::{
     live::{Live, News},
-    store::{Cursor, Store, now, secret},
+    members::Person,
+    store::{Cursor, Store, bind, now, secret},
     users::Member,
 };
 
-#[derive(JsonSchema, Serialize)]
+#[derive(JsonSchema, Object, Serialize)]
+#[rule(View = same(tenant))]
+#[rule(Edit = same(tenant))]
+#[rule(Delete = same(tenant) & role("lead"))]
 pub(crate) struct Task {
-    id: String,
+    #[object(key)]
+    pub(crate) id: String,
+    #[object(tenant)]
+    #[serde(skip)]
+    pub(crate) team: String,
     title: String,
     note: String,
     done: bool,
@@ -28,6 +36,7 @@ pub(crate) struct Task {
     author: String,
     created: i64,
     /// The version that the `ETag` states.
+    #[object(version)]
     version: i64,
     attachments: i64,
 }
@@ -87,11 +96,11 @@ pub(crate) struct Tasks {
 #[get("/tasks")]
 #[auth(session | token, scopes = ["tasks:read"])]
 pub(crate) async fn list(
-    me: Member,
+    visible: Scope<Task>,
     State(store): State<Store>,
     Valid(Query(Page { after, limit, done })): Valid<Query<Page>>,
 ) -> Result<TaggedJson<Tasks>, Problem> {
-    let mut tasks = store.tasks(&me.team, &after, done, limit + 1).await?;
+    let mut tasks = store.tasks(&visible, &after, done, limit + 1).await?;
     // One more than asked for, which says whether there is a next page.
     let has_more = tasks.len() > usize::try_from(limit).unwrap_or_default();
     if has_more {
@@ -104,13 +113,8 @@ pub(crate) async fn list(
 
 #[get("/tasks/{id}")]
 #[auth(session | token, scopes = ["tasks:read"])]
-pub(crate) async fn show(
-    id: String,
-    me: Member,
-    State(store): State<Store>,
-) -> Result<(ETag, Json<Task>), Problem> {
-    let task = store.task(&me.team, &id).await?.or_not_found()?;
-    Ok((task.etag(), Json(task)))
+pub(crate) async fn show(task: Allowed<Task>) -> (ETag, Json<Task>) {
+    task.into_inner().tagged()
 }
 
 #[post("/tasks")]
@@ -118,12 +122,13 @@ pub(crate) async fn show(
 #[auth(session | token, scopes = ["tasks:write"])]
 pub(crate) async fn add(
     me: Member,
+    people: Scope<Person>,
     State(store): State<Store>,
     State(live): State<Live>,
     Valid(Json(new)): Valid<Json<Content>>,
 ) -> Result<Created<(ETag, Json<Task>)>, Problem> {
     let id = secret()?;
-    let assignee = store.assignee(&me, new.assignee).await?;
+    let assignee = store.assignee(&people, new.assignee).await?;
     sqlx::query(
         "INSERT INTO tasks (id, team, title, note, done, assignee, author, created)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
@@ -140,8 +145,8 @@ pub(crate) async fn add(
     .await
     .or_internal()?;
     live.tell(&me.team, News::Task(&id)).await;
-    let task = store.task(&me.team, &id).await?.or_not_found()?;
-    Ok(Created::at(format!("/tasks/{id}"), (task.etag(), Json(task))))
+    let task = Task::load(&id, &(), &store).await?.or_not_found()?;
+    Ok(Created::at(format!("/tasks/{id}"), task.tagged()))
 }
 
 /// Changes the version that the client has seen: of two who edit a task, the second is told.
@@ -149,16 +154,15 @@ pub(crate) async fn add(
 #[limit(rate = "120/min per principal")]
 #[auth(session | token, scopes = ["tasks:write"])]
 pub(crate) async fn change(
-    id: String,
-    me: Member,
+    task: Allowed<Task, Edit>,
+    people: Scope<Person>,
     seen: Preconditions,
     State(store): State<Store>,
     State(live): State<Live>,
     Valid(Json(new)): Valid<Json<Content>>,
 ) -> Result<(ETag, Json<Task>), Problem> {
-    let task = store.task(&me.team, &id).await?.or_not_found()?;
-    seen.require_match()?.check(&task.etag())?;
-    let assignee = store.assignee(&me, new.assignee).await?;
+    seen.require_match()?;
+    let assignee = store.assignee(&people, new.assignee).await?;
     let changed = sqlx::query(
         "UPDATE tasks SET title = $1, note = $2, done = $3, assignee = $4, version = version + 1
          WHERE id = $5 AND version = $6",
@@ -167,7 +171,7 @@ pub(crate) async fn change(
     .bind(&new.note)
     .bind(i64::from(new.done))
     .bind(assignee)
-    .bind(&id)
+    .bind(&task.id)
     .bind(task.version);
     changed
         .execute(&store.pool)
@@ -176,27 +180,24 @@ pub(crate) async fn change(
         .rows_affected()
         .checked_sub(1)
         .ok_or(STALE)?;
-    live.tell(&me.team, News::Task(&id)).await;
-    let task = store.task(&me.team, &id).await?.or_not_found()?;
-    Ok((task.etag(), Json(task)))
+    live.tell(&task.team, News::Task(&task.id)).await;
+    Ok(Task::load(&task.id, &(), &store).await?.or_not_found()?.tagged())
 }
 
 /// With its attachments.
 #[delete("/tasks/{id}")]
-#[auth(session, roles = ["lead"])]
+#[auth(session)]
 pub(crate) async fn remove(
-    id: String,
-    me: Member,
+    task: Allowed<Task, Delete>,
     seen: Preconditions,
     State(store): State<Store>,
     State(live): State<Live>,
 ) -> Result<NoContent, Problem> {
-    let task = store.task(&me.team, &id).await?.or_not_found()?;
-    seen.require_match()?.check(&task.etag())?;
+    seen.require_match()?;
     let removed = sqlx::query("DELETE FROM tasks WHERE id = $1 AND version = $2");
-    let removed = removed.bind(&id).bind(task.version).execute(&store.pool).await.or_internal()?;
-    removed.rows_affected().checked_sub(1).ok_or(STALE)?;
-    live.tell(&me.team, News::Removed(&id)).await;
+    let removed = removed.bind(&task.id).bind(task.version).execute(&store.pool).await;
+    removed.or_internal()?.rows_affected().checked_sub(1).ok_or(STALE)?;
+    live.tell(&task.team, News::Removed(&task.id)).await;
     Ok(NoContent)
 }
 
@@ -204,8 +205,8 @@ pub(crate) async fn remove(
 const STALE: Refusal = Refusal::PreconditionFailed;
 
 impl Task {
-    fn etag(&self) -> ETag {
-        ETag::version(self.version.unsigned_abs())
+    fn tagged(self) -> (ETag, Json<Self>) {
+        (ETag::version(self.version.unsigned_abs()), Json(self))
     }
 }
 
@@ -213,7 +214,7 @@ impl Task {
 macro_rules! select {
     ($rest:literal) => {
         concat!(
-            "SELECT t.id, t.title, t.note, t.done, t.assignee, m.name AS author, t.created,
+            "SELECT t.id, t.team, t.title, t.note, t.done, t.assignee, m.name AS author, t.created,
                     t.version,
                     (SELECT count(*) FROM attachments a WHERE a.task = t.id) AS attachments
              FROM tasks t JOIN members m ON m.id = t.author ",
@@ -222,38 +223,45 @@ macro_rules! select {
     };
 }
 
-impl Store {
-    pub(crate) async fn task(&self, team: &str, id: &str) -> Result<Option<Task>, Problem> {
-        let found = sqlx::query_as(select!("WHERE t.id = $1 AND t.team = $2"));
-        found.bind(id).bind(team).fetch_optional(&self.pool).await.or_internal()
-    }
+impl Load for Task {
+    type Source = Store;
 
+    async fn load(id: &String, _: &(), store: &Store) -> Result<Option<Self>, Problem> {
+        let found = sqlx::query_as(select!("WHERE t.id = $1"));
+        found.bind(id).fetch_optional(&store.pool).await.or_internal()
+    }
+}
+
+impl Store {
     async fn tasks(
         &self,
-        team: &str,
+        visible: &Scope<Task>,
         after: &Cursor,
         done: Option<bool>,
         limit: i64,
     ) -> Result<Vec<Task>, Problem> {
-        sqlx::query_as(select!(
-            "WHERE t.team = $1 AND (t.created, t.id) < ($2, $3) AND ($4 < 0 OR t.done = $4)
-             ORDER BY t.created DESC, t.id DESC LIMIT $5"
-        ))
-        .bind(team)
-        .bind(after.created)
-        .bind(&after.id)
-        .bind(done.map_or(-1, i64::from))
-        .bind(limit)
-        .fetch_all(&self.pool)
-        .await
-        .or_internal()
+        let visible = visible.sql_of("t", 5);
+        let sql = format!(
+            select!(
+                "WHERE {} AND (t.created, t.id) < ($1, $2) AND ($3 < 0 OR t.done = $3)
+                 ORDER BY t.created DESC, t.id DESC LIMIT $4"
+            ),
+            visible.sql
+        );
+        let found = sqlx::query_as(AssertSqlSafe(sql)).bind(after.created).bind(&after.id);
+        let found = found.bind(done.map_or(-1, i64::from)).bind(limit);
+        bind(found, visible.values).fetch_all(&self.pool).await.or_internal()
     }
 
     /// The one that a task is for, if it is a person of the team.
-    async fn assignee(&self, me: &Member, id: Option<String>) -> Result<Option<String>, Problem> {
+    async fn assignee(
+        &self,
+        people: &Scope<Person>,
+        id: Option<String>,
+    ) -> Result<Option<String>, Problem> {
         let Some(id) = id else { return Ok(None) };
-        let of_team =
-            self.member(&id).await?.is_some_and(|it| it.team == me.team && it.role != "machine");
+        let person = Person::load(&id, &(), self).await?;
+        let of_team = person.is_some_and(|person| people.contains(&person));
         Invalid::new().check(of_team, "/assignee", "is nobody of the team").result()?;
         Ok(Some(id))
     }
@@ -263,6 +271,7 @@ impl FromRow<'_, AnyRow> for Task {
     fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
         Ok(Self {
             id: row.try_get("id")?,
+            team: row.try_get("team")?,
             title: row.try_get("title")?,
             note: row.try_get("note")?,
             done: row.try_get::<i64, _>("done")? != 0,

@@ -154,7 +154,7 @@ pub(crate) async fn sign_up(
     }
     change.commit().await.or_internal()?;
     live.tell(&team, News::Team).await;
-    sessions.login(identity(&id, &role)).await?;
+    sessions.login(identity(&id, &team, &role)).await?;
     let cookie = AppendHeaders([(SET_COOKIE, devices.remember(&login)?)]);
     let me = store.member(&id).await?.or_not_found()?;
     Ok(Created::here((cookie, Json(me))))
@@ -186,7 +186,7 @@ pub(crate) async fn login(
         Problem::forbidden().code("users.wrong").detail("the login or the password is wrong")
     })?;
     let me = store.member(&id).await?.or_not_found()?;
-    sessions.login(identity(&id, &me.role)).await?;
+    sessions.login(identity(&id, &me.team, &me.role)).await?;
     Ok((AppendHeaders([(SET_COOKIE, devices.remember(&login)?)]), Json(me)))
 }
 
@@ -203,9 +203,9 @@ pub(crate) async fn me(me: Member) -> Json<Member> {
     Json(me)
 }
 
-/// What a person may do, for sessions.
-pub(crate) fn identity(id: &str, role: &str) -> Identity {
-    Identity::new(id).roles([role]).scopes(SCOPES)
+/// What a person may do, for sessions. Nobody moves to another team.
+pub(crate) fn identity(id: &str, team: &str, role: &str) -> Identity {
+    Identity::new(id).tenant(team).roles([role]).scopes(SCOPES)
 }
 
 impl Store {
