@@ -1,6 +1,6 @@
 //! The events that pages receive at once, over sockets.
 
-use policy_server::App;
+use policy_server::{App, Clock};
 use policy_tests::{
     folder::Folder,
     http::{Connection, RawResponse, Running},
@@ -10,37 +10,43 @@ use serde_json::{Value, json};
 use crate::site::{PAGE, PASSWORD};
 
 /// A service on a socket.
-struct Live {
-    server: Running,
+pub(crate) struct Live {
+    pub(crate) server: Running,
     _folder: Folder,
 }
 
 impl Live {
-    async fn at(database: &str) -> Self {
+    pub(crate) async fn at(database: &str, clock: Clock) -> Self {
         let folder = Folder::new().expect("a folder");
         let app: App<_> = tasks::app(database, folder.path()).await.expect("an app");
-        Self { server: Running::start(app.origins("apps", [PAGE])).await, _folder: folder }
+        let server = Running::start(app.origins("apps", [PAGE]).clock(clock)).await;
+        Self { server, _folder: folder }
     }
 
     async fn in_memory() -> Self {
-        Self::at("sqlite::memory:").await
+        Self::at("sqlite::memory:", Clock::system()).await
     }
 }
 
 /// A browser with the page open.
 #[derive(Default)]
-struct Visitor {
+pub(crate) struct Visitor {
     cookie: String,
     csrf: String,
 }
 
 impl Visitor {
-    async fn signed_up(live: &Live, login: &str, place: Value) -> Self {
-        let mut visitor = Self::default();
+    pub(crate) async fn signed_up(live: &Live, login: &str, place: Value) -> Self {
         let mut body = json!({ "login": login, "password": PASSWORD });
         body.as_object_mut().expect("an object").extend(place.as_object().expect("one").clone());
-        let response = visitor.send(live, "POST /signup", &body).await;
-        assert_eq!(response.status, 201, "{response:?}");
+        Self::entered(live, "POST /signup", &body).await
+    }
+
+    /// With the session that this request begins.
+    pub(crate) async fn entered(live: &Live, what: &str, body: &Value) -> Self {
+        let mut visitor = Self::default();
+        let response = visitor.send(live, what, body).await;
+        assert!([200, 201].contains(&response.status), "{response:?}");
         let cookies = response.headers.iter().filter(|(name, _)| name == "set-cookie");
         let mut pairs = cookies.filter_map(|(_, value)| value.split(';').next());
         visitor.cookie = pairs.find(|pair| pair.starts_with("tasks=")).expect("a session").into();
@@ -52,12 +58,16 @@ impl Visitor {
     /// A lead, and somebody whom they invited.
     async fn two(live: &Live, lead: &str, member: &str) -> (Self, Self) {
         let lead = Self::signed_up(live, lead, json!({ "team": "a team" })).await;
-        let invited = lead.send(live, "POST /invitations", &json!({ "role": "member" })).await;
-        let place = json!({ "invitation": json_of(&invited)["code"] });
-        (lead, Self::signed_up(live, member, place).await)
+        let member = lead.invites(live, member).await;
+        (lead, member)
     }
 
-    fn head(&self, what: &str, origin: &str) -> String {
+    pub(crate) async fn invites(&self, live: &Live, login: &str) -> Self {
+        let invited = self.send(live, "POST /invitations", &json!({ "role": "member" })).await;
+        Self::signed_up(live, login, json!({ "invitation": json_of(&invited)["code"] })).await
+    }
+
+    pub(crate) fn head(&self, what: &str, origin: &str) -> String {
         let Self { cookie, csrf } = self;
         format!(
             "{what} HTTP/1.1\r\nhost: localhost\r\norigin: {origin}\r\ncookie: {cookie}\r\n\
@@ -65,7 +75,7 @@ impl Visitor {
         )
     }
 
-    async fn send(&self, live: &Live, what: &str, body: &Value) -> RawResponse {
+    pub(crate) async fn send(&self, live: &Live, what: &str, body: &Value) -> RawResponse {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let head = self.head(what, PAGE);
         let length = body.len();
@@ -100,7 +110,7 @@ impl Visitor {
     }
 }
 
-fn json_of(response: &RawResponse) -> Value {
+pub(crate) fn json_of(response: &RawResponse) -> Value {
     serde_json::from_slice(&response.body).expect("JSON")
 }
 
@@ -206,7 +216,8 @@ async fn a_page_of_a_foreign_origin_hears_nothing() {
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn a_change_at_one_instance_reaches_the_pages_of_another() {
     let database = crate::database().await;
-    let (one, other) = (Live::at(&database).await, Live::at(&database).await);
+    let at = || Live::at(&database, Clock::system());
+    let (one, other) = (at().await, at().await);
     let (lead, member) = Visitor::two(&one, "rosa", "rudi").await;
     // The session counts at both.
     let mut told = member.listens(&other).await;

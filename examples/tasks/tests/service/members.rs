@@ -53,3 +53,30 @@ pub(crate) async fn a_lead_gives_and_takes_roles(site: &Site) {
     let unknown = lead.put(&role).json(&json!({ "role": "machine" })).send().await;
     assert_eq!(unknown.status(), 422);
 }
+
+/// Both requests are admitted before either takes the right of the other away.
+pub(crate) async fn of_two_leads_who_remove_each_other_one_stays(site: &Site) {
+    for round in 0..4 {
+        let one = site.lead(&format!("greta{round}")).await;
+        let other = site.member(&one, &format!("georg{round}")).await;
+        let mut own = Vec::new();
+        for page in [&one, &other] {
+            own.push(path("members", &page.get("/me").send().await.json()));
+        }
+        let lead = json!({ "role": "lead" });
+        let made = one.put(&format!("{}/role", own[1])).json(&lead).send().await;
+        assert_eq!(made.status(), 204);
+        let (by_one, by_other) =
+            tokio::join!(one.delete(&own[1]).send(), other.delete(&own[0]).send());
+        let winner = match (by_one.status().as_u16(), by_other.status().as_u16()) {
+            (204, 401 | 403 | 404) => one,
+            (401 | 403 | 404, 204) => other,
+            both => unreachable!("one of both stays: {both:?}"),
+        };
+        let people: Value = winner.get("/members").send().await.json();
+        assert_eq!(
+            (people.as_array().map(Vec::len), &people[0]["role"]),
+            (Some(1), &"lead".into())
+        );
+    }
+}
