@@ -10,11 +10,10 @@ use policy_server::{
     schemars::{self, JsonSchema},
 };
 use serde::{Deserialize, Serialize};
-use sqlx::{FromRow, Row, any::AnyRow};
 
 use crate::{
     live::{Live, News},
-    store::{Store, now, secret},
+    store::{Store, now, row, secret},
     tasks::Task,
 };
 
@@ -130,16 +129,7 @@ impl Load for Attachment {
     }
 }
 
-impl FromRow<'_, AnyRow> for Attachment {
-    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
-        Ok(Self {
-            id: row.try_get("id")?,
-            team: row.try_get("team")?,
-            name: row.try_get("name")?,
-            size: row.try_get("size")?,
-        })
-    }
-}
+row! { Attachment: id team name size }
 
 /// A name in a parameter of a header (RFC 8187 3.2).
 fn coded(name: &str) -> String {

@@ -11,12 +11,11 @@ use policy_server::{
     tokens::Issued,
 };
 use serde::{Deserialize, Serialize};
-
-use sqlx::{AssertSqlSafe, FromRow, Row, any::AnyRow};
+use sqlx::AssertSqlSafe;
 
 use crate::{
     SCOPES,
-    store::{Store, bind, now, secret},
+    store::{Store, bind, now, row, secret},
     users::{Member, is_name},
 };
 
@@ -136,13 +135,4 @@ impl Load for Machine {
     }
 }
 
-impl FromRow<'_, AnyRow> for Machine {
-    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
-        Ok(Self {
-            id: row.try_get("id")?,
-            team: row.try_get("team")?,
-            name: row.try_get("name")?,
-            scopes: row.try_get("scopes")?,
-        })
-    }
-}
+row! { Machine: id team name scopes }

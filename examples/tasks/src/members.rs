@@ -8,13 +8,12 @@ use policy_server::{
     schemars::{self, JsonSchema},
 };
 use serde::{Deserialize, Serialize};
-
-use sqlx::{AssertSqlSafe, FromRow, Row, any::AnyRow};
+use sqlx::AssertSqlSafe;
 
 use crate::{
     invitations::Role,
     live::{Live, News},
-    store::{Store, bind},
+    store::{Store, bind, row},
     users::identity,
 };
 
@@ -109,16 +108,7 @@ impl Load for Person {
     }
 }
 
-impl FromRow<'_, AnyRow> for Person {
-    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
-        Ok(Self {
-            id: row.try_get("id")?,
-            team: row.try_get("team")?,
-            name: row.try_get("name")?,
-            role: row.try_get("role")?,
-        })
-    }
-}
+row! { Person: id team name role }
 
 impl Store {
     /// Gives another role to a person of the team. A person who is no longer a lead loses what a lead

@@ -65,6 +65,18 @@ pub(crate) fn bind<'q, T>(
     })
 }
 
+/// Reads a type from the columns of its fields.
+macro_rules! row {
+    ($Type:ident: $($field:ident)*) => {
+        impl sqlx::FromRow<'_, sqlx::any::AnyRow> for $Type {
+            fn from_row(row: &sqlx::any::AnyRow) -> sqlx::Result<Self> {
+                Ok(Self { $($field: sqlx::Row::try_get(row, stringify!($field))?),* })
+            }
+        }
+    };
+}
+pub(crate) use row;
+
 /// A new id or code, which nobody can guess.
 pub(crate) fn secret() -> Result<String, Problem> {
     let bytes: [u8; 16] = Random::system().draw().or_internal()?;

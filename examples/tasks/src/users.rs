@@ -17,12 +17,11 @@ use policy_server::{
     schemars::{self, JsonSchema},
 };
 use serde::{Deserialize, Serialize};
-use sqlx::{FromRow, Row, any::AnyRow};
 
 use crate::{
     SCOPES, Service, invitations,
     live::{Live, News},
-    store::{Store, now, secret},
+    store::{Store, now, row, secret},
 };
 
 /// For every route that hashes a password: an address guesses slowly, whichever accounts it tries.
@@ -223,17 +222,7 @@ impl Store {
     }
 }
 
-impl FromRow<'_, AnyRow> for Member {
-    fn from_row(row: &AnyRow) -> sqlx::Result<Self> {
-        Ok(Self {
-            id: row.try_get("id")?,
-            name: row.try_get("name")?,
-            role: row.try_get("role")?,
-            team: row.try_get("team")?,
-            team_name: row.try_get("team_name")?,
-        })
-    }
-}
+row! { Member: id name role team team_name }
 
 impl FromRequestParts<Service> for Member {
     type Rejection = Problem;
