@@ -12,13 +12,27 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 // ANCHOR: task
-#[derive(Clone, Deserialize, JsonSchema, Serialize)]
+#[derive(Clone, Deserialize, JsonSchema, Object, Serialize)]
+#[rule(View = authenticated)]
+#[rule(Edit = owner | role("lead"))]
 struct Task {
+    #[object(key)]
+    #[serde(skip)]
+    number: usize,
     title: String,
     #[serde(default)]
     done: bool,
+    #[object(owner)]
     #[serde(default)]
     by: String,
+}
+
+impl Load for Task {
+    type Source = Tasks;
+
+    async fn load(number: &usize, _: &(), tasks: &Tasks) -> Result<Option<Self>, Problem> {
+        Ok(tasks.change(|tasks| tasks.get(*number).cloned()))
+    }
 }
 // ANCHOR_END: task
 
@@ -100,24 +114,22 @@ async fn add(
     State(tasks): State<Tasks>,
     Valid(Json(task)): Valid<Json<Task>>,
 ) -> Created<Json<Task>> {
-    let task = Task { by: me.subject().to_owned(), ..task };
-    tasks.change(|tasks| tasks.push(task.clone()));
-    Created::here(Json(task))
-}
-
-#[derive(Debug, Problems)]
-enum TaskError {
-    #[problem(404, code = "tasks.missing", title = "There is no such task")]
-    Missing,
+    tasks.change(|tasks| {
+        let task = Task { number: tasks.len(), by: me.subject().to_owned(), ..task };
+        tasks.push(task.clone());
+        Created::here(Json(task))
+    })
 }
 
 #[put("/tasks/{number}/done")]
 #[auth(session)]
-async fn finish(number: usize, State(tasks): State<Tasks>) -> Result<NoContent, TaskError> {
+async fn finish(task: Allowed<Task, Edit>, State(tasks): State<Tasks>) -> NoContent {
     tasks.change(|tasks| {
-        tasks.get_mut(number).ok_or(TaskError::Missing)?.done = true;
-        Ok(NoContent)
-    })
+        if let Some(task) = tasks.get_mut(task.number) {
+            task.done = true;
+        }
+    });
+    NoContent
 }
 
 /// For leads only, and only soon after a login.
@@ -261,6 +273,11 @@ mod chapters {
         let add = client.post("/tasks").header("content-type", "application/json").body(task);
         let add = add.origin("http://localhost").header("cookie", cookie);
         assert_eq!(add.header("x-csrf-token", token).send().await.status(), 201);
+        for (number, status) in [(0, 204), (1, 404)] {
+            let finish = client.put(&format!("/tasks/{number}/done")).origin("http://localhost");
+            let finish = finish.header("cookie", cookie).header("x-csrf-token", token);
+            assert_eq!(finish.send().await.status(), status);
+        }
         let clear = client.delete("/tasks").origin("http://localhost").header("cookie", cookie);
         assert_eq!(clear.header("x-csrf-token", token).send().await.status(), 403);
     }
