@@ -115,9 +115,10 @@ async fn list(
     Ok(Json(list.collect::<Result<_, CredentialError>>()?))
 }
 
-/// Ends one session; sessions of other users cannot be named.
+/// Ends one session.
 #[delete("/sessions/{handle}")]
 #[auth(session)]
+#[object(none = "only sessions of the caller are revoked by their handle")]
 async fn end(handle: Handle, sessions: Sessions) -> Result<NoContent, Problem> {
     if sessions.revoke(handle).await? {
         Ok(NoContent)

@@ -22,6 +22,7 @@ async fn add(State(notes): State<Notes>, Json(note): Json<Note>) -> (StatusCode,
 
 #[delete("/admin/notes/{number}")]
 #[auth(scheme = ApiKeys)]
+#[object(none = "the owner of any key may delete every note")]
 async fn remove(number: usize, State(notes): State<Notes>) -> Result<StatusCode, Problem> {
     if notes.delete(number) { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found()) }
 }

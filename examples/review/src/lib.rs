@@ -8,16 +8,51 @@ async fn products() -> &'static str {
     "7: lamp"
 }
 
+/// What everybody may buy.
+#[derive(Object)]
+#[rule(View = anyone)]
+struct Product {
+    #[object(key)]
+    number: u64,
+}
+
+impl Load for Product {
+    type Source = ();
+
+    async fn load(number: &u64, _: &(), _: &()) -> Result<Option<Self>, Problem> {
+        Ok((*number == 7).then_some(Self { number: 7 }))
+    }
+}
+
 #[put("/{product}")]
 #[auth(session)]
-async fn put_in_cart(product: u64) -> String {
-    format!("1 of {product}")
+async fn put_in_cart(product: Allowed<Product>) -> String {
+    format!("1 of {}", product.number)
+}
+
+/// What one customer bought.
+#[derive(Object)]
+#[rule(View = owner | role("staff"))]
+#[rule(Edit = role("staff"))]
+struct Order {
+    #[object(key)]
+    number: u64,
+    #[object(owner)]
+    customer: String,
+}
+
+impl Load for Order {
+    type Source = ();
+
+    async fn load(number: &u64, _: &(), _: &()) -> Result<Option<Self>, Problem> {
+        Ok((*number == 7).then(|| Self { number: 7, customer: "ada".to_owned() }))
+    }
 }
 
 #[post("/orders/{order}/refund")]
-#[auth(session, roles = ["staff"])]
-async fn refund(order: u64) -> String {
-    format!("{order} is refunded")
+#[auth(session)]
+async fn refund(order: Allowed<Order, Edit>) -> String {
+    format!("{} is refunded", order.number)
 }
 
 /// The app, with the policies of the cart: which pages may fill that of their visitor.

@@ -17,7 +17,7 @@ pub fn app(keys: ApiKeys) -> App<notes::Notes> {
     App::new(notes::Notes::default())
         .policies(Policies::new().cors(DEFAULT).headers(HeadersPolicy::API))
         .scheme(keys)
-        .routes(routes![notes::list, notes::read, notes::add])
+        .routes(routes![notes::list, notes::read, notes::add, notes::change])
         .health("/healthz")
         .readiness("/readyz")
         .request_ids()

@@ -7,10 +7,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ApiKeys, PAGES};
 
-/// A note.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+/// A note, which the program that added it may change.
+#[derive(Clone, Debug, Deserialize, Object, Serialize)]
+#[rule(View = anyone)]
+#[rule(Edit = owner)]
 pub struct Note {
+    #[object(key)]
+    #[serde(skip)]
+    number: usize,
+    #[object(owner)]
+    #[serde(skip)]
+    program: String,
     text: String,
+}
+
+impl Load for Note {
+    type Source = Notes;
+
+    async fn load(number: &usize, _: &(), notes: &Notes) -> Result<Option<Self>, Problem> {
+        Ok(notes.all().get(*number).cloned())
+    }
 }
 
 impl Validate for Note {
@@ -36,9 +52,8 @@ pub async fn list(State(notes): State<Notes>) -> impl IntoResponse {
 #[get("/notes/{number}")]
 #[cors(origins = PAGES, expose = ["etag"], max_age = 600)]
 #[auth(public)]
-pub async fn read(number: usize, State(notes): State<Notes>) -> Result<Json<Note>, Problem> {
-    let note = notes.all().get(number).cloned();
-    note.map(Json).ok_or_else(|| Problem::not_found().detail(format!("there is no note {number}")))
+pub async fn read(note: Allowed<Note>) -> Json<Note> {
+    Json(note.into_inner())
 }
 
 /// For programs with a key: each may add 60 notes a minute, of 4 KiB.
@@ -50,8 +65,21 @@ pub async fn add(
     State(notes): State<Notes>,
     Valid(Json(note)): Valid<Json<Note>>,
 ) -> (StatusCode, String) {
-    let number = notes.add(note);
+    let number = notes.add(me.subject(), note.text);
     (StatusCode::CREATED, format!("{} added note {number}\n", me.subject()))
+}
+
+/// Other programs get 403 `object.denied`.
+#[put("/notes/{number}")]
+#[limit(body = "4 KiB", rate = "60/min per principal")]
+#[auth(scheme = ApiKeys)]
+pub async fn change(
+    note: Allowed<Note, Edit>,
+    State(notes): State<Notes>,
+    Valid(Json(new)): Valid<Json<Note>>,
+) -> StatusCode {
+    notes.change(note.number, new.text);
+    StatusCode::NO_CONTENT
 }
 
 impl Notes {
@@ -59,9 +87,17 @@ impl Notes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn add(&self, note: Note) -> usize {
+    fn add(&self, program: &str, text: String) -> usize {
         let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        notes.push(note);
-        notes.len() - 1
+        let number = notes.len();
+        notes.push(Note { number, program: program.to_owned(), text });
+        number
+    }
+
+    fn change(&self, number: usize, text: String) {
+        let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(note) = notes.get_mut(number) {
+            note.text = text;
+        }
     }
 }

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use policy_server::testing::{Browser, Fetch, Network};
 use {{crate_name}}::{ApiKeys, PAGES, app};
 
-/// Knows the key `secret` of the program `me`.
+/// Knows the key `secret` of the program `me`, and the key `another` of `you`.
 fn keys() -> ApiKeys {
-    let digest = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
-    ApiKeys::parse(&format!("me {digest}")).unwrap()
+    let mine = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+    let yours = "ae448ac86c4e8e4dec645729708ef41873ae79c6dff84eff73360989487f08e5";
+    ApiKeys::parse(&format!("me {mine}, you {yours}")).unwrap()
 }
 
 // Laws, on every combination of pages, requests and callers that makes a difference to this app.
@@ -22,6 +23,11 @@ async fn programs_add_notes_by_their_key() {
     assert_eq!(response.status(), 401);
     let response = client.post("/notes").header("x-api-key", "secret").json(&note).send().await;
     assert_eq!((response.status().as_u16(), &*response.text()), (201, "me added note 0\n"));
+    for (key, note, status) in [("another", 0, 403), ("another", 1, 404), ("secret", 0, 204)] {
+        let change = client.put(&format!("/notes/{note}")).header("x-api-key", key);
+        let change = change.json(&BTreeMap::from([("text", "bye")])).send().await;
+        assert_eq!(change.status(), status, "{key}: {note}");
+    }
 }
 
 #[tokio::test]
