@@ -29,6 +29,7 @@ chapters! {
     html "how-to/html.md";
     login "how-to/login.md";
     passwords "how-to/passwords.md";
+    objects "how-to/objects.md";
     pages "how-to/pages.md";
     single_page "how-to/single-page.md";
     machines "how-to/machines.md";

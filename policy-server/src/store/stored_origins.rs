@@ -57,6 +57,7 @@ const TRIES: usize = 10;
 ///
 /// #[put("/customers/{name}")]
 /// #[auth(session, roles = ["admin"])]
+/// #[object(none = "admins may admit every customer")]
 /// async fn admit(name: String, State(customers): State<StoredOrigins>) -> Result<(), Problem> {
 ///     customers.add(&format!("https://{name}.customer.example")).await?;
 ///     Ok(())

@@ -40,6 +40,7 @@ use crate::{
 /// #[post("/transfer/{amount}")]
 /// #[cors(origins = ["https://app.shop.example"], credentials)]
 /// #[auth(session)]
+/// #[object(none = "an amount names nothing")]
 /// async fn transfer(amount: u64, me: Principal) -> String {
 ///     format!("{} pays {amount}", me.subject())
 /// }

@@ -36,6 +36,7 @@ pub(crate) use document::{read, write};
 /// /// Stores a lamp.
 /// #[put("/lamps/{id}")]
 /// #[auth(token, scopes = ["lamps:write"])]
+/// #[object(none = "who has the scope may store every lamp")]
 /// async fn store(id: u64, lamp: Json<Lamp>) -> Json<Lamp> {
 ///     lamp
 /// }
