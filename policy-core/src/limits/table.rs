@@ -110,7 +110,8 @@ impl RateTable {
         let key = address.map_or([0; 9], address_key);
         let now = nanos(now);
         self.clients.peek(self.hasher.hash(&key), now, |kind| {
-            let peek = |network: &[u8]| self.networks.peek(self.hasher.hash(network), now, |_| Ok(()));
+            let peek =
+                |network: &[u8]| self.networks.peek(self.hasher.hash(network), now, |_| Ok(()));
             admit(&key, kind, peek)
         })
     }

@@ -96,8 +96,7 @@ pub(super) const FACET: FacetEntry = FacetEntry {
 fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     let [old, new] = [old, new].map(|side| &side.route.limits);
     let (mut opens, mut narrows, mut words) = (false, false, Vec::new());
-    for (name, before, after) in
-        [("rate", old.rate, new.rate), ("misses", old.misses, new.misses)]
+    for (name, before, after) in [("rate", old.rate, new.rate), ("misses", old.misses, new.misses)]
     {
         if before != after {
             opens |= exceeds(after, before);

@@ -4,7 +4,9 @@ use std::{fmt::Debug, net::IpAddr, sync::Arc};
 
 use policy_core::{Refusal, limits::Refused};
 
-use crate::{auth::principal::Principal, base::problem::Problem, client::Client, handler::RouteInfo};
+use crate::{
+    auth::principal::Principal, base::problem::Problem, client::Client, handler::RouteInfo,
+};
 
 /// The rate of misses of a route, counted per principal, or else per client address.
 pub(crate) trait MissRate: Debug + Send + Sync {

@@ -74,7 +74,8 @@ mod tests {
     fn inside(body_limit: u64, reach: Reach) -> Request {
         let mut request = Request::new(Body::from(vec![0; 3_000_000]));
         let client = Client::new(None);
-        let route = RouteInfo { path: "/".into(), description: None, state: Arc::new(()), misses: None };
+        let route =
+            RouteInfo { path: "/".into(), description: None, state: Arc::new(()), misses: None };
         let context = Context { client, route: Arc::new(route), auth: None, body_limit, reach };
         request.extensions_mut().insert(context);
         request
