@@ -204,6 +204,7 @@ impl Endpoint<(), ()> for Unchecked {
         scheme: None,
         inherits_auth: false,
         takes_caller: false,
+        takes_objects: false,
         extracts: false,
         takes_session: false,
         takes_user: false,

@@ -42,7 +42,7 @@ mod witnesses;
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -61,6 +61,7 @@ use policy_tests::{
     http,
 };
 use serde_json::Value;
+use streams::rights::RoomState;
 use tokio::sync::{Semaphore, watch};
 
 const OWN: &str = "https://api.example";
@@ -81,6 +82,8 @@ struct Shared {
     waiting: Gate,
     /// The test increments it; streams send it to their clients.
     ticks: watch::Sender<u64>,
+    /// What a load of the room of streams does.
+    room: Mutex<RoomState>,
 }
 
 struct Gate(Semaphore);

@@ -142,7 +142,8 @@ entries! {
 
     /// There is no such object, or none that the caller may see: the same response for both.
     ObjectNotFound 404 "object.not-found", "There is nothing here";
-    /// The caller may see the object, and not do this with it.
+    /// The caller may see the object, and not do this with it; also the reason of the end of a stream or
+    /// WebSocket whose caller has lost a right.
     ObjectDenied 403 "object.denied", "The caller may not do this with it";
 
     // Sessions and cookies.

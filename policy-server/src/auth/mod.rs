@@ -39,7 +39,7 @@ pub(crate) use cut_offs::{CutOffs, Ending, Known};
 pub(crate) use findings::SessionFinding;
 pub(crate) use last_credential::LastCredential;
 pub(crate) use request_auth::{Commit, RequestAuth, Settled};
-pub(crate) use stream_revocation::{RevocationSignal, end_with_service};
+pub(crate) use stream_revocation::{RevocationSignal, end_when, end_with_service, lasts};
 
 use crate::{
     auth::{

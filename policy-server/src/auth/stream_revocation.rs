@@ -66,7 +66,7 @@ struct OfToken {
     expires: Timestamp,
 }
 
-/// Completes when the credential of an upgraded connection ends. The connection finds it in the
+/// Completes when the credential of an upgraded connection or a right of its caller ends. The connection finds it in the
 /// extensions of the response.
 #[derive(Clone)]
 pub(crate) struct RevocationSignal(Arc<Mutex<Option<End>>>);
@@ -83,12 +83,7 @@ pub(super) fn tie(
     is_connect: bool,
     response: Response,
 ) -> Response {
-    let status = response.status();
-    let is_upgrade =
-        status == StatusCode::SWITCHING_PROTOCOLS || (is_connect && status.is_success());
-    // A small response is sent at once.
-    let size = response.body().size_hint().exact();
-    if !is_upgrade && size.is_some_and(|size| size <= SENT_AT_ONCE) {
+    if !lasts(is_connect, &response) {
         return response;
     }
     let credential = match principal {
@@ -96,13 +91,41 @@ pub(super) fn tie(
         None => session.and_then(|record| Credential::of_session(record)),
     };
     let Some(credential) = credential else { return response };
-    let ended = Box::pin(credential.ended(Arc::clone(guard)));
-    if is_upgrade {
-        let mut response = response;
-        response.extensions_mut().insert(RevocationSignal::new(ended));
-        return response;
+    end_when(credential.ended(Arc::clone(guard)), is_connect, response)
+}
+
+/// Whether a response goes on after its head: a small one is sent at once.
+pub(crate) fn lasts(is_connect: bool, response: &Response) -> bool {
+    let size = response.body().size_hint().exact();
+    is_upgrade(is_connect, response) || size.is_none_or(|size| size > SENT_AT_ONCE)
+}
+
+fn is_upgrade(is_connect: bool, response: &Response) -> bool {
+    let status = response.status();
+    status == StatusCode::SWITCHING_PROTOCOLS || (is_connect && status.is_success())
+}
+
+/// Ends a response that [lasts], unless it has ended before.
+pub(crate) fn end_when(
+    ended: impl Future<Output = StreamEnd> + Send + 'static,
+    is_connect: bool,
+    mut response: Response,
+) -> Response {
+    let mut ended: End = Box::pin(ended);
+    if !is_upgrade(is_connect, &response) {
+        return UntilEnd::wrap(ended, response);
     }
-    UntilEnd::wrap(ended, response)
+    let other = response.extensions_mut().remove::<RevocationSignal>();
+    if let Some(other) = other.and_then(|signal| signal.take()) {
+        ended = Box::pin(async {
+            select! {
+                end = other => end,
+                end = ended => end,
+            }
+        });
+    }
+    response.extensions_mut().insert(RevocationSignal::new(ended));
+    response
 }
 
 /// Ends an event stream when the server stops, with or without a credential.
@@ -305,7 +328,9 @@ impl BodyObserver<Body> for UntilEnd {
             return Ok(());
         }
         *body = Body::empty();
-        Err(axum_core::Error::new("the credential of this response ended"))
+        Err(axum_core::Error::new(
+            "the credential of this response, or a right of its caller, ended",
+        ))
     }
 
     fn after(&mut self, polled: &mut Polled<Body>, _body: &Body, _context: &mut Context<'_>) {

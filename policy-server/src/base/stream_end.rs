@@ -7,6 +7,8 @@ use policy_core::Refusal;
 pub(crate) enum StreamEnd {
     /// The session or token that opened it is no longer valid.
     Credential,
+    /// The caller no longer has a right to an object of the route, or that cannot be checked.
+    Right,
     /// The server is stopping.
     Service,
     /// A message of the client is longer than the limit.
@@ -22,7 +24,7 @@ impl StreamEnd {
     /// with the same credential.
     pub(crate) const fn close_code(self) -> u16 {
         match self {
-            Self::Credential => 1008,
+            Self::Credential | Self::Right => 1008,
             Self::Service | Self::Silence | Self::Unread => 1001,
             Self::Message => 1009,
         }
@@ -32,6 +34,7 @@ impl StreamEnd {
     pub(crate) const fn code(self) -> &'static str {
         let refusal = match self {
             Self::Credential => Refusal::CredentialEnded,
+            Self::Right => Refusal::ObjectDenied,
             Self::Service => Refusal::ServerStopping,
             Self::Message => Refusal::MessageTooLarge,
             Self::Silence => Refusal::SocketSilent,

@@ -184,13 +184,15 @@ impl<'a> Builder<'a> {
     ) -> Arc<RouteInfo> {
         let misses = rules.misses.clone().map(|rate| rate as Arc<dyn MissRate>);
         let (description, state) = (Some(handler), Arc::clone(&self.state));
-        Arc::new(RouteInfo { path: path.into(), description, state, misses })
+        let (path, clock) = (path.into(), self.rates.clock.clone());
+        Arc::new(RouteInfo { path, description, state, misses, clock })
     }
 
     /// A route of another target.
     pub(super) fn info(&self, path: String) -> Arc<RouteInfo> {
+        let (path, clock) = (path.into(), self.rates.clock.clone());
         let state = Arc::clone(&self.state);
-        Arc::new(RouteInfo { path: path.into(), description: None, state, misses: None })
+        Arc::new(RouteInfo { path, description: None, state, misses: None, clock })
     }
 
     pub(super) fn is_prefix(&mut self, location: &str, prefix: &str) -> bool {

@@ -40,7 +40,7 @@ pub(super) struct CompiledLevel {
 
 /// The common settings of all rate limits of an app.
 pub(super) struct Rates {
-    clock: Clock,
+    pub(super) clock: Clock,
     random: Random,
     capacity: RateCapacity,
     /// The shared accounts of all instances, if any, and whether concurrent requests are shared too.

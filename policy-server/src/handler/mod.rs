@@ -27,7 +27,7 @@ use policy_core::{path::PathTemplate, route::RoutePolicy, router::Values};
 
 use crate::{
     auth::{RequestAuth, principal::Principal},
-    base::problem::Problem,
+    base::{clock::Clock, problem::Problem},
     client::Client,
     handler::{
         arguments::Arguments,
@@ -113,6 +113,7 @@ pub(crate) struct RouteInfo {
     pub(crate) state: Arc<dyn Any + Send + Sync>,
     /// How often a caller may ask for objects that are not there.
     pub(crate) misses: Option<Arc<dyn MissRate>>,
+    pub(crate) clock: Clock,
 }
 
 impl RouteInfo {

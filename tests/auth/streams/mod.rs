@@ -1,6 +1,7 @@
 //! Streaming responses end with the credential that opened them, and with nothing else.
 
 mod ends;
+pub(crate) mod rights;
 mod sessions;
 mod tickets;
 mod tokens;
@@ -196,6 +197,9 @@ fn all() -> Vec<Route<All>> {
         logout_page,
         login_page,
     ]
+    .into_iter()
+    .chain(rights::routes())
+    .collect()
 }
 
 /// A server and the state that it shares with its test.

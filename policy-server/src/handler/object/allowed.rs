@@ -6,6 +6,7 @@ use axum_core::{
     extract::FromRef,
     response::{IntoResponse, Response},
 };
+use http::Method;
 use policy_core::{Refusal, conditional::Conditions, method::is_safe};
 
 #[cfg(feature = "testing")]
@@ -13,10 +14,12 @@ use super::samples::{self, Trial};
 use super::{
     Action, Load, LoadLocked, Object, Permits, View,
     misses::Misses,
+    recheck::right_ended,
     rule::{Check, KeyOrigin, ObjectDescription},
 };
 use crate::{
-    base::problem::Problem,
+    auth::{end_when, lasts},
+    base::{clock::Clock, problem::Problem},
     handler::{
         BoxFuture, Call, Respond, RouteInfo,
         arguments::{Arguments, StatePart},
@@ -39,6 +42,10 @@ use crate::{
 ///   request changes another one by `If-Match` (RFC 9110 13.1.1)
 /// - 429 `limit.misses`, before anything is loaded, if the caller got the first of these too often
 ///   ([`#[limit(misses = ..)]`](macro@crate::limit))
+///
+/// A stream, such as a WebSocket, ends with 1008 or an event `end` and the code `object.denied` when its
+/// caller has lost the right: the object is loaded and checked again every minute. That it cannot be
+/// loaded, or not within half a minute, ends the stream, too.
 ///
 /// See [the module](crate::object) for an example.
 ///
@@ -278,6 +285,19 @@ pub struct ObjectGate<S> {
     state: PhantomData<fn() -> S>,
 }
 
+impl<S> ObjectGate<S> {
+    pub(super) fn clock(&self) -> &Clock {
+        &self.route.clock
+    }
+
+    /// The same gate once the request is served: it is not a change any more, and its misses are not the
+    /// caller's attempts.
+    fn of_stream(self) -> Self {
+        let check = Check { conditions: None, misses: None, ..self.check };
+        Self { check, ..self }
+    }
+}
+
 impl<S: Send + Sync + 'static> ObjectGate<S> {
     fn new(call: &Call) -> Result<Self, Refusal> {
         let caller = call.auth.as_ref().map(|auth| auth.user()).transpose()?.flatten().cloned();
@@ -324,8 +344,8 @@ where
     A: Arguments<S, Via>,
     R: Respond,
     O: Send + 'static,
-    C: FnOnce(K, ObjectGate<S>) -> Checked + Send + 'static,
-    Checked: Future<Output = Result<(O, ObjectGate<S>), Response>> + Send,
+    C: Fn(K, ObjectGate<S>) -> Checked + Send + 'static,
+    Checked: Future<Output = Result<(O, ObjectGate<S>), Response>> + Send + 'static,
     F: FnOnce(O, A) -> Fut + Send + 'static,
     Fut: Future<Output = R> + Send,
 {
@@ -348,14 +368,21 @@ where
     };
     let mut call = call.take();
     Box::pin(async move {
-        let objects = match check(keys, gate).await {
-            Ok((objects, _)) => objects,
+        let (objects, gate) = match check(keys, gate).await {
+            Ok(checked) => checked,
             Err(refused) => return refused,
         };
         #[cfg(feature = "testing")]
         if let Some(probe) = probe {
             return probe(&mut call).await;
         }
-        A::call(&mut call, move |arguments| handler(objects, arguments)).await
+        let (values, uri) = (call.values, call.request.uri().clone());
+        let is_connect = call.request.method() == Method::CONNECT;
+        let response = A::call(&mut call, move |arguments| handler(objects, arguments)).await;
+        if !lasts(is_connect, &response) {
+            return response;
+        }
+        let keys = move || K::parse(&values, uri.path()).ok();
+        end_when(right_ended(gate.of_stream(), keys, check), is_connect, response)
     })
 }

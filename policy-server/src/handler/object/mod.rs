@@ -75,6 +75,7 @@
 mod allowed;
 mod lookup;
 mod misses;
+mod recheck;
 mod rule;
 #[cfg(feature = "testing")]
 pub(crate) mod samples;

@@ -21,6 +21,7 @@ use std::{
 };
 
 use axum_core::{body::Body, response::Response};
+use futures_util::future::OptionFuture;
 use http::{Method, Request, StatusCode, header::UPGRADE};
 #[cfg(feature = "http2")]
 use hyper::ext::Protocol;
@@ -190,14 +191,13 @@ impl PendingSocket {
         let revoked =
             response.extensions().get::<RevocationSignal>().and_then(RevocationSignal::take);
         task::spawn(&Handle::current(), async move {
+            let revoked = OptionFuture::from(revoked);
+            let stopped = OptionFuture::from(bus.as_ref().map(|bus| bus.end_of_service()));
             let end = async {
-                match (revoked, bus) {
-                    (Some(revoked), _) => revoked.await,
-                    (None, Some(bus)) => {
-                        bus.end_of_service().await;
-                        StreamEnd::Service
-                    }
-                    (None, None) => std::future::pending().await,
+                tokio::select! {
+                    Some(end) = revoked => end,
+                    Some(()) = stopped => StreamEnd::Service,
+                    else => std::future::pending().await,
                 }
             };
             watch(&socket, client, half, min_read_rate, end).await;

@@ -51,7 +51,7 @@ mod tests {
     use axum_core::{body::Body, extract::DefaultBodyLimit};
 
     use super::*;
-    use crate::{client::Client, handler::RouteInfo};
+    use crate::{base::clock::Clock, client::Client, handler::RouteInfo};
 
     #[tokio::test]
     async fn an_encoded_body_is_not_parsed_undecoded() {
@@ -74,8 +74,13 @@ mod tests {
     fn inside(body_limit: u64, reach: Reach) -> Request {
         let mut request = Request::new(Body::from(vec![0; 3_000_000]));
         let client = Client::new(None);
-        let route =
-            RouteInfo { path: "/".into(), description: None, state: Arc::new(()), misses: None };
+        let route = RouteInfo {
+            path: "/".into(),
+            description: None,
+            state: Arc::new(()),
+            misses: None,
+            clock: Clock::system(),
+        };
         let context = Context { client, route: Arc::new(route), auth: None, body_limit, reach };
         request.extensions_mut().insert(context);
         request
