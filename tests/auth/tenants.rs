@@ -28,6 +28,7 @@ async fn elevate(session: Session) -> Result<(), CredentialError> {
 
 #[post("/elevate/{tenant}")]
 #[auth(session)]
+#[object(none = "a test of something else")]
 async fn elevate_as(tenant: String, session: Session) -> Result<(), CredentialError> {
     session.elevate_as(user(&tenant))
 }
