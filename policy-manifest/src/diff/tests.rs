@@ -2,8 +2,8 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::{
-    Auth, Csrf, Dangers, FindingSeverity, Jsonp, ManifestRoute, RouteCors, RouteKind, RouteOrigins,
-    RouteRequirement, SessionFacts, TokenFacts, engine::Outcome,
+    Auth, Csrf, Dangers, Direction, FindingSeverity, Jsonp, ManifestRoute, RouteCors, RouteKind,
+    RouteOrigins, RouteRequirement, SessionFacts, TokenFacts, engine::Outcome,
 };
 
 fn session() -> RouteRequirement {
@@ -192,6 +192,25 @@ fn limits_are_no_access() {
     let found = diff(&old, &new).unwrap();
     assert!(found.findings.is_empty() && !found.is_empty());
     assert_eq!(found.changes[0].facet, "limits");
+}
+
+#[test]
+fn more_misses_open() {
+    let by = policy_core::limits::RateKey::Principal;
+    let [none, few, many] = [None, Some(20), Some(30)].map(|count| {
+        let misses = count.map(|count| crate::RouteRate { count, per_ms: 60_000, by });
+        order(|route| route.limits.misses = misses)
+    });
+    for (old, new, direction, words) in [
+        (&none, &few, Direction::Narrows, "misses was none, is 20 in 60000 ms by principal"),
+        (&few, &many, Direction::Opens, "misses was 20 in 60000 ms by principal, is 30"),
+        (&many, &none, Direction::Opens, "misses was 30 in 60000 ms by principal, is none"),
+    ] {
+        let found = diff(old, new).unwrap();
+        let [change] = &found.changes[..] else { panic!("{:?}", found.changes) };
+        assert_eq!(change.direction, direction, "{words}");
+        assert!(change.words.contains(words), "{}", change.words);
+    }
 }
 
 #[test]

@@ -328,9 +328,7 @@ impl BodyObserver<Body> for UntilEnd {
             return Ok(());
         }
         *body = Body::empty();
-        Err(axum_core::Error::new(
-            "the credential of this response, or a right of its caller, ended",
-        ))
+        Err(axum_core::Error::new("the credential or a right behind this response ended"))
     }
 
     fn after(&mut self, polled: &mut Polled<Body>, _body: &Body, _context: &mut Context<'_>) {

@@ -251,6 +251,23 @@ async fn a_user_is_another_caller_than_the_address_of_a_stranger() {
     assert_eq!(status(ada.get("/shared/1")).await, 200);
 }
 
+#[test]
+fn a_manifest_states_the_limit_and_where_it_refuses() {
+    let manifest = House::new().app().manifest();
+    for (method, path, count, refuses) in [
+        ("GET", "/drafts/{id}", 3, true),
+        ("POST", "/drafts/{id}", 3, true),
+        ("POST", "/copies", 3, true),
+        ("GET", "/strict/{id}", 2, true),
+        ("GET", "/plain", 3, false),
+    ] {
+        let route = manifest.route(method, path).unwrap();
+        assert_eq!(route.limits.misses.map(|misses| misses.count), Some(count), "{path}");
+        let outcomes = manifest.outcomes(route, method);
+        assert_eq!(outcomes.refuse(429, Some("limit.misses")), refuses, "{path}");
+    }
+}
+
 /// All requests are past the first look at the rate before the first miss is counted.
 #[tokio::test]
 async fn concurrent_requests_get_no_more_than_the_rate_allows() {
