@@ -192,7 +192,7 @@ impl PendingSocket {
             response.extensions().get::<RevocationSignal>().and_then(RevocationSignal::take);
         task::spawn(&Handle::current(), async move {
             let revoked = OptionFuture::from(revoked);
-            let stopped = OptionFuture::from(bus.as_ref().map(|bus| bus.end_of_service()));
+            let stopped = OptionFuture::from(bus.as_ref().map(RevocationBus::end_of_service));
             let end = async {
                 tokio::select! {
                     Some(end) = revoked => end,
