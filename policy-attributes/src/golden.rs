@@ -8,7 +8,8 @@ use quote::{ToTokens, quote};
 use syn::{Item, Meta, parse2};
 
 use crate::{
-    collect::is_use_marker, directive::Directive, expand, item::Annotated, problems, routes,
+    collect::is_use_marker, directive::Directive, expand, item::Annotated, objects, problems,
+    routes,
 };
 
 /// Expands the attributes of Policy as the compiler does, from top to bottom, until none is left;
@@ -30,11 +31,15 @@ fn expand_item(item: TokenStream) -> Vec<Item> {
         (!is_use_marker(&args, &rest)).then_some((position, directive, args))
     });
     match first {
-        None if annotated.attrs.iter().any(is_derive_of_problems) => {
-            let derived = expand_all(problems::expand(item.clone()));
-            [vec![parse2(item).unwrap()], derived].concat()
+        None => {
+            let macros: [(_, fn(_) -> _); 2] =
+                [("Problems", problems::expand), ("Object", objects::expand)];
+            let derived = macros
+                .into_iter()
+                .filter(|(name, _)| annotated.attrs.iter().any(|attr| derives(attr, name)));
+            let derived = derived.flat_map(|(_, expand)| expand_all(expand(item.clone())));
+            [vec![parse2(item.clone()).unwrap()], derived.collect()].concat()
         }
-        None => vec![parse2(item).unwrap()],
         Some((position, directive, args)) => {
             annotated.attrs.remove(position);
             expand_all(expand::attribute(directive, args, annotated.into_token_stream()))
@@ -42,8 +47,8 @@ fn expand_item(item: TokenStream) -> Vec<Item> {
     }
 }
 
-fn is_derive_of_problems(attr: &syn::Attribute) -> bool {
-    attr.path().is_ident("derive") && attr.to_token_stream().to_string().contains("Problems")
+fn derives(attr: &syn::Attribute, name: &str) -> bool {
+    attr.path().is_ident("derive") && attr.to_token_stream().to_string().contains(name)
 }
 
 fn pretty(items: Vec<Item>) -> String {
@@ -73,7 +78,7 @@ fn expansions_are_the_golden_ones() {
         let wanted = fs::read_to_string(&golden).unwrap_or_default();
         assert_eq!(found, wanted, "{name}: `UPDATE_GOLDEN=1 cargo test` writes it anew");
     }
-    assert_eq!(count, 18);
+    assert_eq!(count, 19);
 }
 
 /// Removes the use markers, which depend on the position of an attribute.
@@ -99,6 +104,34 @@ fn attributes_mean_the_same_in_any_order() {
     for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         assert_eq!(of(order), first, "{order:?}");
     }
+}
+
+#[test]
+fn a_parameter_that_nothing_checks_does_not_compile() {
+    let is_refused = |auth: &str, none: &str, arguments: &str| {
+        let source =
+            format!("#[get(\"/{{a}}/{{b}}\")] #[auth({auth})] {none} async fn f({arguments}) {{}}");
+        expand_str(&source).contains("object.unchecked")
+    };
+    for auth in
+        ["session", "token, optional", "optional, session | token", "scheme = Keys", "group"]
+    {
+        for (arguments, expected) in [
+            ("a: u64, b: Allowed<Order>", true),
+            ("b: u64, a: Locked<Order, Edit>", true),
+            ("order: Allowed<Order>, _b: String", true),
+            ("a: u64, b: u64", true),
+            ("a: Allowed<Team>, b: policy_server::object::Allowed<Order, Edit>", false),
+            ("order: Allowed<Order>, team: Allowed<Team>", false),
+        ] {
+            assert_eq!(is_refused(auth, "", arguments), expected, "{auth}: {arguments}");
+            assert!(
+                !is_refused(auth, "#[object(none = \"why\")]", arguments),
+                "{auth}: {arguments}"
+            );
+        }
+    }
+    assert!(!is_refused("public", "", "a: u64, b: u64"));
 }
 
 #[test]

@@ -272,7 +272,11 @@ impl<'a> Marked<'a> {
     /// Whether it names a user or tenant: the arm for its name.
     fn names_arm(&self) -> Option<TokenStream> {
         let (name, text) = (self.name, self.text());
-        let is_text = |value: TokenStream| quote_spanned!(self.ty.span()=> __policy::is_text_of(#value, __policy_name));
+        let is_string = last_segment(self.value().0).is_some_and(|it| it.ident == "String");
+        let is_text = |value: TokenStream| match is_string {
+            true => quote_spanned!(self.ty.span()=> *#value == *__policy_name),
+            false => quote_spanned!(self.ty.span()=> __policy::is_text_of(#value, __policy_name)),
+        };
         let is_named = match (self.kind()?, self.value().1.as_deref()) {
             (FieldKind::Flag, _) => return None,
             (FieldKind::Members, _) => {

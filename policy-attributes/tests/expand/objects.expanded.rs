@@ -1,0 +1,300 @@
+#[derive(Object)]
+#[rule(View = owner|member(readers)&draft)]
+#[rule(my::Close = with(Order::is_closed_by)&role("lead"))]
+struct Order {
+    #[object(key, column = "order_id")]
+    id: u64,
+    #[object(owner)]
+    user: Option<i64>,
+    #[object(members, table = "readers", object = "order_id", user = "person")]
+    readers: Vec<String>,
+    #[object(flag)]
+    draft: bool,
+    #[object(version)]
+    version: u64,
+    note: String,
+}
+const _: () = {
+    use ::policy_server::codegen as __policy;
+    const _: () = ::core::assert!(
+        __policy::names_differ(& [< View as __policy::Action > ::NAME, < my::Close as
+        __policy::Action > ::NAME]),
+        "two actions of one object have the same name, or one is no name of small letters",
+    );
+    #[automatically_derived]
+    impl __policy::Object for Order {
+        type Key = u64;
+        type Parent = ();
+        const NAME: &'static str = "Order";
+        const KEY: &'static str = "order_id";
+        const FIELDS: &'static [__policy::policy_core::object::Field] = &[
+            __policy::policy_core::object::Field {
+                name: "user",
+                kind: __policy::policy_core::object::FieldKind::Owner,
+                column: "user",
+                is_number: true,
+                relation: ::core::option::Option::None,
+            },
+            __policy::policy_core::object::Field {
+                name: "readers",
+                kind: __policy::policy_core::object::FieldKind::Members,
+                column: "readers",
+                is_number: false,
+                relation: ::core::option::Option::Some(__policy::policy_core::object::Relation {
+                    table: "readers",
+                    object: "order_id",
+                    user: "person",
+                }),
+            },
+            __policy::policy_core::object::Field {
+                name: "draft",
+                kind: __policy::policy_core::object::FieldKind::Flag,
+                column: "draft",
+                is_number: false,
+                relation: ::core::option::Option::None,
+            },
+        ];
+        const RULES: &'static [(&'static str, &'static str)] = &[
+            (<View as __policy::Action>::NAME, "owner(user) | draft & member(readers)"),
+            (
+                <my::Close as __policy::Action>::NAME,
+                "role(\"lead\") & with(Order::is_closed_by)",
+            ),
+        ];
+        fn names(&self, __policy_field: &str, __policy_name: &str) -> bool {
+            match __policy_field {
+                "user" => {
+                    self.user
+                        .as_ref()
+                        .is_some_and(|__policy_one| __policy::is_text_of(
+                            __policy_one,
+                            __policy_name,
+                        ))
+                }
+                "readers" => {
+                    self.readers
+                        .iter()
+                        .any(|__policy_one| *__policy_one == *__policy_name)
+                }
+                _ => false,
+            }
+        }
+        fn flag(&self, __policy_field: &str) -> bool {
+            match __policy_field {
+                "draft" => self.draft,
+                _ => false,
+            }
+        }
+        fn decide(
+            &self,
+            __policy_function: &str,
+            __policy_caller: &__policy::Principal,
+        ) -> bool {
+            match __policy_function {
+                "Order::is_closed_by" => Order::is_closed_by(self, __policy_caller),
+                _ => false,
+            }
+        }
+        fn version(&self) -> ::core::option::Option<u64> {
+            u64::try_from(self.version).ok()
+        }
+        fn sample(
+            __policy_sample: __policy::Sample<'_>,
+        ) -> ::core::option::Option<Self> {
+            let _ = &__policy_sample;
+            ::core::option::Option::Some(Self {
+                user: ::core::option::Option::Some(
+                    (__policy_sample.name)("user").parse().ok()?,
+                ),
+                readers: ::core::iter::once(
+                        (__policy_sample.name)("readers").parse().ok()?,
+                    )
+                    .collect(),
+                draft: (__policy_sample.flag)("draft"),
+                id: ::core::default::Default::default(),
+                version: ::core::default::Default::default(),
+                note: ::core::default::Default::default(),
+            })
+        }
+    }
+    #[automatically_derived]
+    impl __policy::Permits<View> for Order {
+        fn condition() -> &'static __policy::policy_core::object::Condition {
+            static CONDITION: ::std::sync::LazyLock<
+                __policy::policy_core::object::Condition,
+            > = ::std::sync::LazyLock::new(|| __policy::condition(
+                "owner(user) | draft & member(readers)",
+            ));
+            &CONDITION
+        }
+    }
+    #[automatically_derived]
+    impl __policy::PermitsByData<View> for Order {}
+    #[automatically_derived]
+    impl __policy::Permits<my::Close> for Order {
+        fn condition() -> &'static __policy::policy_core::object::Condition {
+            static CONDITION: ::std::sync::LazyLock<
+                __policy::policy_core::object::Condition,
+            > = ::std::sync::LazyLock::new(|| __policy::condition(
+                "role(\"lead\") & with(Order::is_closed_by)",
+            ));
+            &CONDITION
+        }
+    }
+};
+::core::compile_error! {
+    "`#[object]`: this does nothing here: there is no route attribute below it (syntax.route-attribute-missing)\nhelp: write one, such as `#[get(\"/path\")]`; renamed imports of it are not recognised\nsee: https://OWNER.github.io/policy/reference/codes/syntax.html#syntax.route-attribute-missing"
+}
+async fn change(
+    year: u16,
+    team: Allowed<Team>,
+    order: Locked<Order, Edit>,
+    Json(note): Json<String>,
+) -> StatusCode {
+    StatusCode::OK
+}
+#[doc(hidden)]
+#[allow(
+    non_camel_case_types,
+    missing_copy_implementations,
+    missing_debug_implementations,
+    unreachable_pub,
+    clippy::empty_structs_with_brackets,
+    clippy::exhaustive_structs
+)]
+struct change {}
+#[auth(__policy_consumed)]
+const _: () = ();
+#[object(__policy_consumed)]
+const _: () = ();
+const _: () = {
+    use ::policy_server::codegen as __policy;
+    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
+        routes: &[("PUT", "/teams/{team}/{year}/orders/{order}")],
+        policy: __policy::policy_core::route::RoutePolicy {
+            auth: __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
+                session: true,
+                optional: true,
+                ..__policy::policy_core::auth::Requirement::NONE
+            }),
+            object: ::core::option::Option::Some(
+                __policy::policy_core::object::ObjectExemption::new(
+                    "years are the same for everyone",
+                ),
+            ),
+            ..__policy::policy_core::route::RoutePolicy::PUBLIC
+        },
+        scheme: ::core::option::Option::None,
+        inherits_auth: false,
+        takes_caller: false,
+        extracts: true,
+        takes_session: false,
+        takes_user: false,
+        handler: ::core::concat!(::core::module_path!(), "::change"),
+        file: ::core::file!(),
+        line: ::core::line!(),
+        attributes: &[
+            ("auth", ::core::line!()),
+            ("object", ::core::line!()),
+            ("put", ::core::line!()),
+        ],
+    };
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for change
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+        <Allowed<
+            Team,
+        > as __policy::ObjectArgument>::Source: __policy::StatePart<__PolicyState>,
+        <Locked<
+            Order,
+            Edit,
+        > as __policy::ObjectArgument>::Source: __policy::StatePart<__PolicyState>,
+    {
+        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
+        #[allow(
+            clippy::type_complexity,
+            reason = "the types are those of the signature"
+        )]
+        fn describe(__policy_signature: &mut __policy::Signature) {
+            #[allow(unused_imports)]
+            use __policy::describing::*;
+            (&&&&__policy::Of::<<Allowed<Team> as __policy::ObjectArgument>::Key>::NEW)
+                .parse(__policy_signature);
+            (&&&&__policy::Of::<<Allowed<Team> as __policy::ObjectArgument>::Key>::NEW)
+                .schema(__policy_signature, "team");
+            __policy_signature.object::<Allowed<Team>>("team");
+            (&&&&__policy::Of::<u16>::NEW).parse(__policy_signature);
+            (&&&&__policy::Of::<u16>::NEW).schema(__policy_signature, "year");
+            (&&&&__policy::Of::<
+                <Locked<Order, Edit> as __policy::ObjectArgument>::Key,
+            >::NEW)
+                .parse(__policy_signature);
+            (&&&&__policy::Of::<
+                <Locked<Order, Edit> as __policy::ObjectArgument>::Key,
+            >::NEW)
+                .schema(__policy_signature, "order");
+            __policy_signature.object::<Locked<Order, Edit>>("order");
+            (&&&&__policy::Of::<Json<String>>::NEW).take(__policy_signature);
+            (&&&&__policy::Of::<StatusCode>::NEW).respond(__policy_signature);
+            __policy_signature.document(&[], &[::core::option::Option::None]);
+        }
+        fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
+            #[allow(
+                clippy::type_complexity,
+                reason = "the type is that of the signature"
+            )]
+            let _: ::core::option::Option<__policy::OfObject<Allowed<Team>>> = ::core::option::Option::None;
+            #[allow(
+                clippy::type_complexity,
+                reason = "the type is that of the signature"
+            )]
+            let _: ::core::option::Option<__policy::OfObject<Locked<Order, Edit>>> = ::core::option::Option::None;
+            __policy::invoke_with_objects::<
+                __PolicyState,
+                __policy::FromBody,
+                (
+                    <Allowed<Team> as __policy::ObjectArgument>::Key,
+                    u16,
+                    <Locked<Order, Edit> as __policy::ObjectArgument>::Key,
+                ),
+                (<Json<String> as __policy::OfBody<__PolicyState>>::Argument,),
+                StatusCode,
+                _,
+                _,
+                _,
+                _,
+                _,
+            >(
+                __policy_call,
+                |
+                    (__policy_parameter0, __policy_parameter1, __policy_parameter2),
+                    mut __policy_gate: __policy::ObjectGate<__PolicyState>|
+                async move {
+                    let __policy_parameter0 = __policy_gate
+                        .object::<Allowed<Team>, _>(__policy_parameter0, &())
+                        .await?;
+                    let __policy_parameter2 = __policy_gate
+                        .object::<
+                            Locked<Order, Edit>,
+                            _,
+                        >(__policy_parameter2, &__policy_parameter0)
+                        .await?;
+                    ::core::result::Result::Ok((
+                        (__policy_parameter0, __policy_parameter1, __policy_parameter2),
+                        __policy_gate,
+                    ))
+                },
+                |
+                    (__policy_parameter0, __policy_parameter1, __policy_parameter2),
+                    (__policy_argument0,)|
+                change(
+                    __policy_parameter1,
+                    __policy_parameter0,
+                    __policy_parameter2,
+                    __policy_argument0,
+                ),
+            )
+        }
+    }
+};
