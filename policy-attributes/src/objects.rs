@@ -469,6 +469,9 @@ impl Derived<'_> {
         let listed = fields.iter().filter_map(Marked::field);
         let texts: Vec<_> = rules.iter().map(|rule| rule.condition.to_string()).collect();
         let actions: Vec<_> = rules.iter().map(|rule| &rule.action).collect();
+        let places = actions
+            .iter()
+            .map(|action| quote_spanned!(action.span()=> (::core::file!(), ::core::line!())));
         let names = fields.iter().filter_map(Marked::names_arm);
         let flags = fields.iter().filter_map(Marked::flag_arm);
         let functions = self.functions();
@@ -496,6 +499,7 @@ impl Derived<'_> {
                 const FIELDS: &'static [__policy::policy_core::object::Field] = &[#(#listed),*];
                 const RULES: &'static [(&'static str, &'static str)] =
                     &[#((<#actions as __policy::Action>::NAME, #texts)),*];
+                const PLACES: &'static [(&'static str, u32)] = &[#(#places),*];
                 fn names(&self, __policy_field: &str, __policy_name: &str) -> bool {
                     match __policy_field { #(#names)* _ => false }
                 }

@@ -11,16 +11,19 @@ use serde_json::Value;
 use crate::engine::{Seen, Target, bounded, magnitude};
 
 /// The fields of each object, as the documentation of the format lists them.
-const FIELDS: [(&str, &str); 16] = [
-    ("", "format app headers routes"),
+const FIELDS: [(&str, &str); 20] = [
+    ("", "format app headers objects routes"),
     ("app", "public_origin sessions tokens proxies trace"),
     ("sessions", "store cookie same_site domain partitioned"),
     ("tokens", "issuer accepts websocket_protocol"),
     (
         "routes",
         "path methods kind takes_slashes targets auth csrf takes_session cors isolation cache jsonp \
-         limits headers",
+         object limits headers",
     ),
+    ("object", "none uses"),
+    ("uses", "object action key"),
+    ("key", "parameter"),
     ("auth", "required"),
     ("required", "session token ticket scheme optional issuers scopes roles fresh"),
     ("scheme", "name ambient"),
@@ -47,8 +50,8 @@ fn is_known(name: &str, value: &Value) -> bool {
     match value {
         Value::Object(fields) => {
             let listed = FIELDS.iter().find(|(object, _)| *object == name);
-            // The names of sets of headers, and of headers, are free.
-            let Some((_, listed)) = listed else { return name == "headers" };
+            // The names of rules, of sets of headers, and of headers, are free.
+            let Some((_, listed)) = listed else { return ["headers", "objects"].contains(&name) };
             fields.iter().all(|(field, value)| {
                 listed.split_whitespace().any(|listed| listed == field) && is_known(field, value)
             })

@@ -198,12 +198,21 @@ impl<'a> Reader<'a> {
             if let Some(route) = self.manifest.routes.last_mut() {
                 add_objects(route, &types.objects);
             }
-            for object in &types.objects {
-                let rules = object.rules.iter();
-                self.manifest.objects.extend(rules.map(|(action, text)| {
-                    (format!("{}.{action}", object.name), (*text).to_owned())
-                }));
+            types.objects.iter().for_each(|object| self.rules(object));
+        }
+    }
+
+    /// The rules of an object, and where they are written.
+    fn rules(&mut self, object: &ObjectDescription) {
+        for (index, (action, text)) in object.rules.iter().enumerate() {
+            let name = format!("{}.{action}", object.name);
+            if let Some((file, line)) = object.places.get(index) {
+                let source =
+                    FacetSource { level: Level::Route, file: (*file).to_owned(), line: *line };
+                let of_rule = std::collections::BTreeMap::from([("object".to_owned(), source)]);
+                self.sources.decided.insert(format!("* {name}"), of_rule);
             }
+            self.manifest.objects.insert(name, (*text).to_owned());
         }
     }
 

@@ -121,6 +121,9 @@ pub trait Object: Sized + Send + Sync + 'static {
     /// Its actions, with the text of their rules.
     const RULES: &'static [(&'static str, &'static str)];
 
+    /// The places of these rules: a file and a line for each; empty if they are not known.
+    const PLACES: &'static [(&'static str, u32)] = &[];
+
     /// Whether a field is, or contains, the name of a user or a tenant.
     fn names(&self, field: &str, name: &str) -> bool;
 

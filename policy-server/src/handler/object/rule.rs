@@ -25,6 +25,9 @@ pub(crate) struct ObjectDescription {
     pub(crate) action: &'static str,
     pub(crate) key: KeyOrigin,
     pub(crate) rules: &'static [(&'static str, &'static str)],
+    /// Their files and lines.
+    #[cfg_attr(not(feature = "manifest"), expect(dead_code, reason = "for manifests"))]
+    pub(crate) places: &'static [(&'static str, u32)],
     /// The fields that its rules name.
     #[cfg(feature = "testing")]
     pub(crate) fields: &'static [Field],
@@ -50,6 +53,7 @@ impl ObjectDescription {
             action,
             key,
             rules: T::RULES,
+            places: T::PLACES,
             #[cfg(feature = "testing")]
             fields: T::FIELDS,
             #[cfg(feature = "testing")]
