@@ -150,9 +150,9 @@ async function contents(lead: Browser, known: { login: string; password: string;
   const query = await GET("/tasks", { params: { query: { limit: "many" } } });
   refused("/tasks", "get", 400, "request.query-invalid", query);
 
-  // What only the handlers know: the document has any problem for it, with a code of any text.
   const none = await GET("/tasks/{id}", { params: { path: { id: "none" } } });
-  assert.equal(none.response.status, 404);
+  refused("/tasks/{id}", "get", 404, "object.not-found", none);
+  // What only a handler knows: the document has any problem for it, with a code of any text.
   const taken = await new Browser().client.POST("/signup", { body: { ...known, team: "x" } });
   assert.deepEqual([taken.response.status, taken.error?.code], [409, "users.login-taken"]);
 
