@@ -22,6 +22,8 @@ fn expand_all(source: TokenStream) -> Vec<Item> {
 fn expand_item(item: TokenStream) -> Vec<Item> {
     let mut annotated: Annotated = parse2(item.clone()).unwrap();
     let rest = annotated.rest.clone();
+    // Behind a derive, attributes are those of the derive.
+    let is_derived = annotated.attrs.iter().any(|attr| attr.path().is_ident("derive"));
     let first = annotated.attrs.iter().enumerate().find_map(|(position, attr)| {
         let directive = Directive::from_path(attr.path())?;
         let args = match &attr.meta {
@@ -30,7 +32,7 @@ fn expand_item(item: TokenStream) -> Vec<Item> {
         };
         (!is_use_marker(&args, &rest)).then_some((position, directive, args))
     });
-    match first {
+    match first.filter(|_| !is_derived) {
         None => {
             let macros: [(_, fn(_) -> _); 2] =
                 [("Problems", problems::expand), ("Object", objects::expand)];

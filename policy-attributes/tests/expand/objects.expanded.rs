@@ -1,4 +1,5 @@
 #[derive(Object)]
+#[object(name = "orders", parent = Team, crate = my::server)]
 #[rule(View = owner|member(readers)&draft)]
 #[rule(my::Close = with(Order::is_closed_by)&role("lead"))]
 struct Order {
@@ -15,7 +16,7 @@ struct Order {
     note: String,
 }
 const _: () = {
-    use ::policy_server::codegen as __policy;
+    use my::server::codegen as __policy;
     const _: () = ::core::assert!(
         __policy::names_differ(& [< View as __policy::Action > ::NAME, < my::Close as
         __policy::Action > ::NAME]),
@@ -24,8 +25,8 @@ const _: () = {
     #[automatically_derived]
     impl __policy::Object for Order {
         type Key = u64;
-        type Parent = ();
-        const NAME: &'static str = "Order";
+        type Parent = Team;
+        const NAME: &'static str = "orders";
         const KEY: &'static str = "order_id";
         const FIELDS: &'static [__policy::policy_core::object::Field] = &[
             __policy::policy_core::object::Field {
@@ -142,9 +143,6 @@ const _: () = {
         }
     }
 };
-::core::compile_error! {
-    "`#[object]`: this does nothing here: there is no route attribute below it (syntax.route-attribute-missing)\nhelp: write one, such as `#[get(\"/path\")]`; renamed imports of it are not recognised\nsee: https://OWNER.github.io/policy/reference/codes/syntax.html#syntax.route-attribute-missing"
-}
 async fn change(
     year: u16,
     team: Allowed<Team>,

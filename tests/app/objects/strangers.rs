@@ -42,8 +42,8 @@ async fn what_is_refused_is_named_and_private() {
     assert_eq!(unseen.problem(), (404, "object.not-found".to_owned()));
     let denied = sent(&server, "POST /orders/1/refund", Some("ada"), &[]).await;
     assert_eq!(denied.problem(), (403, "object.denied".to_owned()));
-    for response in [unseen, denied] {
-        assert_eq!(response.header("cache-control"), Some("private, no-cache"));
+    for (response, cached) in [(unseen, "private, no-cache"), (denied, "no-store")] {
+        assert_eq!(response.header("cache-control"), Some(cached));
         assert_eq!(response.header("etag"), None);
         assert_eq!(response.header("accept-ranges"), None);
     }

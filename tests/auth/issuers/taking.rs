@@ -53,6 +53,30 @@ async fn hidden(me: Me) -> String {
     me.subject().to_owned()
 }
 
+/// Ada of this app owns the first of two accounts.
+#[derive(Object)]
+#[rule(View = owner)]
+struct Account {
+    #[object(key)]
+    id: u32,
+    #[object(owner)]
+    user: String,
+}
+
+impl Load for Account {
+    type Source = ();
+
+    async fn load(id: &u32, _: &(), _: &()) -> Result<Option<Self>, Problem> {
+        Ok((*id < 2).then(|| Self { id: *id, user: "ada".to_owned() }))
+    }
+}
+
+#[get("/accounts/{id}")]
+#[auth(token | ticket, issuers = ["own", "https://a.example"])]
+async fn account(account: Allowed<Account>) -> String {
+    account.id.to_string()
+}
+
 #[post("/enter")]
 #[auth(token, issuers = ["https://a.example"])]
 async fn enter(caller: policy_server::Caller, sessions: Sessions) -> Result<(), Problem> {
@@ -85,6 +109,7 @@ fn client(a: &Signer, b: &Signer) -> (Caller, Clock) {
         of_named,
         guests,
         hidden,
+        account,
         enter,
         take_ticket,
         revoke,
@@ -180,7 +205,8 @@ async fn a_handler_for_users_of_this_app_never_gets_another() {
     let (client, _) = client(&a, &b);
     let own = client.own_token().await;
     assert_eq!(client.send("GET", "/hidden", &own).await.text(), "ada");
-    for path in ["/hidden", "/behind/a/user"] {
+    assert_eq!(client.send("GET", "/accounts/1", &own).await.text(), "1");
+    for path in ["/hidden", "/behind/a/user", "/accounts/1", "/accounts/2"] {
         let response = client.send("GET", path, &a.token(claims(A))).await;
         let found = (response.status().as_u16(), code(&response));
         assert_eq!(found, (403, "auth.caller-foreign".to_owned()), "{path}");

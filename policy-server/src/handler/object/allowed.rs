@@ -40,6 +40,7 @@ use crate::{
 /// - 403 `object.denied` if its rule for `A` refuses the caller
 /// - 412 `request.precondition-failed` if the object has a version (`#[object(version)]`), and the
 ///   request changes another one by `If-Match` (RFC 9110 13.1.1)
+/// - 403 `auth.caller-foreign` for a caller of another issuer, whose name could be that of a user
 /// - 429 `limit.misses`, before anything is loaded, if the caller got the first of these too often
 ///   ([`#[limit(misses = ..)]`](macro@crate::limit))
 ///
@@ -156,6 +157,11 @@ impl<T: LoadLocked + fmt::Debug, A> fmt::Debug for Locked<T, A> {
 }
 
 /// An argument that is an object: [`Allowed`] or [`Locked`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}`: this is not an object that is loaded and checked",
+    label = "this type only has the name of one",
+    note = "take `policy_server::object::Allowed` or `policy_server::object::Locked`"
+)]
 pub trait ObjectArgument: Sized + Send {
     /// The key in the path.
     type Key: FromParam + Send + Sync + 'static;

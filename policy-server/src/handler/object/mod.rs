@@ -88,7 +88,9 @@ pub use allowed::{Allowed, Locked};
 pub use allowed::{AsParent, ObjectArgument, ObjectGate, OfObject, invoke_with_objects};
 pub use lookup::Lookup;
 pub(crate) use misses::MissRate;
-pub(crate) use rule::{KeyOrigin, ObjectDescription};
+#[cfg(feature = "manifest")]
+pub(crate) use rule::KeyOrigin;
+pub(crate) use rule::ObjectDescription;
 #[doc(hidden)]
 pub use rule::{condition, is_text_of, names_differ};
 pub use scope::{Predicate, PredicateValue, Scope};
