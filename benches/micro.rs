@@ -9,9 +9,11 @@ mod apps;
 mod on_processor;
 
 use std::{
+    collections::BTreeMap,
     hint::black_box,
     net::Ipv4Addr,
     pin::pin,
+    sync::Arc,
     task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
@@ -31,7 +33,7 @@ use policy_core::{
     time::Timestamp,
     token::{Cut, Key, KeyRing, NewClaims, Profile, RevocationSet, RingKey, TokenNames, Verifier},
 };
-use policy_server::{AppService, Body, prelude::*};
+use policy_server::{AppService, AuthError, Body, Scheme, SchemeRequest, prelude::*};
 use tower::Service;
 
 use apps::APPS;
@@ -161,6 +163,76 @@ fn route(routes: usize) -> Result<Operation, String> {
     Ok(Box::new(move || ask(&mut service, "/s13/items/42/parts/1001")))
 }
 
+struct Keys;
+
+impl Scheme for Keys {
+    const AMBIENT: bool = false;
+
+    async fn authenticate(
+        &self,
+        request: &mut SchemeRequest<'_>,
+    ) -> Result<Option<Identity>, AuthError> {
+        let key = request.headers().get(HOST);
+        Ok(key.map(|_| Identity::new("user-1").tenant("acme").roles(["lead"])))
+    }
+}
+
+#[derive(Clone, Object)]
+#[rule(View = owner | same(tenant) & role("lead"))]
+struct Order {
+    #[object(key)]
+    id: u64,
+    #[object(owner)]
+    customer: String,
+    #[object(tenant)]
+    company: String,
+}
+
+#[derive(Clone)]
+struct Orders(Arc<BTreeMap<u64, Order>>);
+
+impl Load for Order {
+    type Source = Orders;
+
+    async fn load(id: &u64, _: &(), orders: &Orders) -> Result<Option<Self>, Problem> {
+        Ok(orders.0.get(id).cloned())
+    }
+}
+
+#[get("/orders/{id}")]
+#[auth(scheme = Keys)]
+async fn order(order: Allowed<Order>) -> String {
+    order.id.to_string()
+}
+
+#[get("/by-hand/{id}")]
+#[auth(scheme = Keys)]
+#[object(none = "the handler asks by itself")]
+async fn order_by_hand(
+    id: u64,
+    me: Principal,
+    State(orders): State<Orders>,
+) -> Result<String, Problem> {
+    let order = Order::load(&id, &(), &orders).await?.ok_or_else(Problem::not_found)?;
+    let is_owner = order.customer == me.subject();
+    let is_lead = me.tenant() == Some(&*order.company) && me.has_role("lead");
+    if !is_owner && !is_lead {
+        return Err(Problem::not_found());
+    }
+    Ok(order.id.to_string())
+}
+
+/// A request about an object, whose tenant is that of the caller.
+fn object(path: &'static str) -> Result<Operation, String> {
+    let stored = |id| Order { id, customer: "user-2".to_owned(), company: "acme".to_owned() };
+    let orders = Orders(Arc::new((0..100).map(|id| (id, stored(id))).collect()));
+    let app = App::new(orders).scheme(Keys).routes(routes![order, order_by_hand]);
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    let mut service = runtime.block_on(app.open()).map_err(|error| error.to_string())?;
+    Ok(Box::new(move || ask(&mut service, path)))
+}
+
 /// A token of this many bytes, verified with all rules. Most of the count is SHA-256, per block of
 /// 64 bytes.
 fn token(len: usize, issuer: &str, id: &str, scope: Option<&str>) -> Result<Operation, String> {
@@ -237,7 +309,7 @@ fn rate_limit(count: Option<u32>, clients: u32) -> Operation {
     })
 }
 
-const CASES: [&str; 25] = [
+const CASES: [&str; 27] = [
     "cors actual.base",
     "cors actual.policy",
     "cors preflight.base",
@@ -263,6 +335,8 @@ const CASES: [&str; 25] = [
     "hs256.210 bytes, 4 blocks",
     "request among routes.100",
     "request among routes.10000",
+    "object.by hand",
+    "object.as an argument",
 ];
 
 fn case(name: &str) -> Result<Operation, String> {
@@ -305,6 +379,8 @@ fn case(name: &str) -> Result<Operation, String> {
         "hs256.210 bytes, 4 blocks" => token(210, "i", "a", None)?,
         "request among routes.100" => route(100)?,
         "request among routes.10000" => route(10_000)?,
+        "object.by hand" => object("/by-hand/42")?,
+        "object.as an argument" => object("/orders/42")?,
         "origins of 10.exact" => run_time(10)?,
         "origins of 100000.exact" => run_time(100_000)?,
         "origins of 10.wildcard" => run_time_wildcard(10)?,

@@ -11,6 +11,7 @@
 mod attack;
 mod crash;
 mod h2spec;
+mod object_timing;
 mod soak;
 mod tutorial;
 

@@ -108,6 +108,12 @@ const RUNS: &[Long] = &[
         run: mutants,
     },
     Long {
+        name: "object-timing",
+        purpose: "the time of a 404 does not tell objects of others from none; [ROUNDS]",
+        duration: "1 min",
+        run: object_timing,
+    },
+    Long {
         name: "tutorial",
         purpose: "README and tutorial to the letter, up to images and a deployed service",
         duration: "15 min",
@@ -379,6 +385,16 @@ fn soak(arguments: &[&str]) -> Outcome {
     };
     let test = suite("long", &["--release"], &["soak::", "--nocapture"]);
     command::run(&mut with_env(test, "POLICY_SOAK_SECONDS", seconds))
+}
+
+fn object_timing(arguments: &[&str]) -> Outcome {
+    let rounds = match arguments {
+        [] => "20000",
+        [rounds] => rounds,
+        _ => return Err(Failure::new("`object-timing` takes the number of rounds at most")),
+    };
+    let test = suite("long", &["--release"], &["object_timing::", "--nocapture"]);
+    command::run(&mut with_env(test, "POLICY_TIMING_ROUNDS", rounds))
 }
 
 /// Tests of one binary of `tests`.

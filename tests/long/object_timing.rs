@@ -1,0 +1,155 @@
+//! Whether the time of a 404 tells an object of someone else from none.
+//!
+//! Times are compared by rank: the probability that a request for the object of someone else takes longer
+//! than one for none. One half says nothing; a busy machine slows both alike, since they alternate.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    hint::black_box,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use policy_server::{AuthError, Scheme, SchemeRequest, prelude::*, testing::TestClient};
+
+use super::alone;
+
+/// How far from one half the probability may be.
+const TOLERANCE: f64 = 0.1;
+
+#[derive(Clone)]
+struct Orders {
+    orders: Arc<BTreeMap<u64, Order>>,
+    /// Rounds of work of an object that is there: a leak, by which the test is tested.
+    leak: Arc<AtomicUsize>,
+}
+
+#[derive(Clone, Object)]
+#[rule(View = owner | same(tenant) & role("lead") | member(readers))]
+#[rule(Edit = owner)]
+struct Order {
+    #[object(key)]
+    id: u64,
+    #[object(owner)]
+    customer: String,
+    #[object(tenant)]
+    company: String,
+    #[object(members)]
+    readers: Vec<String>,
+}
+
+impl Load for Order {
+    type Source = Orders;
+
+    async fn load(id: &u64, _: &(), stored: &Orders) -> Result<Option<Self>, Problem> {
+        let order = stored.orders.get(id).cloned();
+        if order.is_some() {
+            let rounds = stored.leak.load(Ordering::Relaxed);
+            (0..rounds).fold(0, |sum, round| black_box(sum + round));
+        }
+        Ok(order)
+    }
+}
+
+#[get("/orders/{id}")]
+#[auth(scheme = Named)]
+async fn show(order: Allowed<Order>) -> String {
+    order.id.to_string()
+}
+
+#[put("/orders/{id}")]
+#[auth(scheme = Named)]
+async fn change(order: Allowed<Order, Edit>) -> String {
+    order.id.to_string()
+}
+
+/// Callers by their names.
+struct Named;
+
+impl Scheme for Named {
+    const AMBIENT: bool = false;
+
+    async fn authenticate(
+        &self,
+        request: &mut SchemeRequest<'_>,
+    ) -> Result<Option<Identity>, AuthError> {
+        let name = request.headers().get("x-caller").and_then(|name| name.to_str().ok());
+        Ok(name.map(Identity::new))
+    }
+}
+
+async fn time_of(client: &TestClient, method: &str, id: u64) -> Duration {
+    let method = method.parse().expect("a method");
+    let request = client.request(method, &format!("/orders/{id}")).header("x-caller", "eve");
+    let begun = Instant::now();
+    let response = request.send().await;
+    let time = begun.elapsed();
+    assert_eq!(response.status(), 404);
+    time
+}
+
+/// The probability that the first takes longer than the second: the statistic of Mann and Whitney,
+/// divided by the number of pairs.
+fn probability(strangers: &[Duration], none: &[Duration]) -> f64 {
+    let mut all: Vec<_> = strangers
+        .iter()
+        .map(|time| (time, true))
+        .chain(none.iter().map(|time| (time, false)))
+        .collect();
+    all.sort_unstable();
+    let (mut shorter, mut pairs) = (0_u64, 0_u64);
+    for (_, is_stranger) in all {
+        match is_stranger {
+            true => pairs += shorter,
+            false => shorter += 1,
+        }
+    }
+    let total = strangers.len() * none.len();
+    f64::from(u32::try_from(pairs).expect("few")) / f64::from(u32::try_from(total).expect("few"))
+}
+
+async fn measured(client: &TestClient, method: &str, rounds: u64) -> f64 {
+    let (mut strangers, mut none) = (Vec::new(), Vec::new());
+    for round in 0..rounds {
+        // The keys are as long, and neither is always the first.
+        let [taken, free] = [100 + round % 100, 300 + round % 100];
+        let order = if round % 2 == 0 { [taken, free] } else { [free, taken] };
+        for id in order {
+            let time = time_of(client, method, id).await;
+            if id == taken { strangers.push(time) } else { none.push(time) }
+        }
+    }
+    // The first requests warm everything up.
+    let warm = strangers.len() / 10;
+    probability(&strangers[warm..], &none[warm..])
+}
+
+#[tokio::test]
+async fn the_time_of_a_404_does_not_tell() {
+    let _alone = alone().await;
+    let rounds =
+        env::var("POLICY_TIMING_ROUNDS").map_or(2_000, |text| text.parse().expect("a number"));
+    let order = |id| Order {
+        id,
+        customer: "ada".to_owned(),
+        company: "acme".to_owned(),
+        readers: vec!["rita".to_owned(), "bob".to_owned()],
+    };
+    let orders = Arc::new((100..200).map(|id| (id, order(id))).collect());
+    let leak = Arc::new(AtomicUsize::new(0));
+    let state = Orders { orders, leak: Arc::clone(&leak) };
+    let client = App::new(state).scheme(Named).routes(routes![show, change]).test();
+    for method in ["GET", "PUT"] {
+        leak.store(0, Ordering::Relaxed);
+        let found = measured(&client, method, rounds).await;
+        leak.store(20_000, Ordering::Relaxed);
+        let planted = measured(&client, method, rounds).await;
+        println!("{method}: {found:.3}; with a planted leak {planted:.3}");
+        assert!((found - 0.5).abs() < TOLERANCE, "{method}: {found}");
+        assert!(planted > 0.5 + TOLERANCE, "{method}: the test sees no leak: {planted}");
+    }
+}
