@@ -35,7 +35,7 @@ mod codes {
         };
     }
 
-    areas! { auth cache cors csrf handler headers jsonp limit problem route syntax }
+    areas! { auth cache cors csrf handler headers jsonp limit object problem route syntax }
 }
 
 #[test]

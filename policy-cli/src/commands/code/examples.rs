@@ -32,7 +32,7 @@ macro_rules! areas {
 }
 
 areas! {
-    "auth" "cache" "cors" "csrf" "handler" "headers" "jsonp" "limit" "problem" "route" "syntax"
+    "auth" "cache" "cors" "csrf" "handler" "headers" "jsonp" "limit" "object" "problem" "route" "syntax"
 }
 
 /// The contents of a module, without the import that all of them have.

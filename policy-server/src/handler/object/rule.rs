@@ -18,6 +18,7 @@ use crate::{auth::principal::Principal, base::problem::Problem, handler::respons
 
 /// A use of an object by a handler, as its types state it.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "manifest"), expect(dead_code, reason = "for manifests"))]
 pub(crate) struct ObjectDescription {
     /// Its type, since names may be equal.
     pub(crate) id: TypeId,

@@ -1,0 +1,250 @@
+// The examples in `../bad`, corrected.
+
+mod unchecked {
+    use policy_server::prelude::*;
+
+    #[derive(Object)]
+    #[rule(View = owner)]
+    struct Order {
+        #[object(key)]
+        id: u64,
+        #[object(owner)]
+        customer: String,
+    }
+
+    impl Load for Order {
+        type Source = ();
+
+        async fn load(_: &u64, _: &(), _: &()) -> Result<Option<Self>, Problem> {
+            Ok(None)
+        }
+    }
+
+    #[get("/orders/{id}")]
+    #[auth(session)]
+    async fn order(order: Allowed<Order>) {}
+}
+
+mod reason_missing {
+    use policy_server::prelude::*;
+
+    #[get("/boards/{id}")]
+    #[auth(session)]
+    #[object(none = "every member of the company may read every board")]
+    async fn board(id: u64) {}
+}
+
+mod reason_unused {
+    use policy_server::prelude::*;
+
+    #[get("/boards/{id}")]
+    #[auth(public)]
+    async fn board(id: u64) {}
+}
+
+mod without_parameter {
+    use policy_server::prelude::*;
+
+    #[derive(Object)]
+    #[rule(View = owner)]
+    struct Order {
+        #[object(key)]
+        id: u64,
+        #[object(owner)]
+        customer: String,
+    }
+
+    impl Load for Order {
+        type Source = ();
+
+        async fn load(_: &u64, _: &(), _: &()) -> Result<Option<Self>, Problem> {
+            Ok(None)
+        }
+    }
+
+    #[get("/orders/{id}")]
+    #[auth(session)]
+    async fn order(order: Allowed<Order>) {}
+}
+
+mod parent_missing {
+    use policy_server::prelude::*;
+
+    #[derive(Object)]
+    #[rule(View = owner)]
+    struct Team {
+        #[object(key)]
+        id: u64,
+        #[object(owner)]
+        lead: String,
+    }
+
+    #[derive(Object)]
+    #[rule(View = authenticated)]
+    #[object(parent = Team)]
+    struct Task {
+        #[object(key)]
+        id: u64,
+    }
+
+    impl Load for Team {
+        type Source = ();
+
+        async fn load(_: &u64, _: &(), _: &()) -> Result<Option<Self>, Problem> {
+            Ok(None)
+        }
+    }
+
+    impl Load for Task {
+        type Source = ();
+
+        async fn load(_: &u64, _: &Team, _: &()) -> Result<Option<Self>, Problem> {
+            Ok(None)
+        }
+    }
+
+    #[get("/teams/{team}/tasks/{task}")]
+    #[auth(session)]
+    async fn task(team: Allowed<Team>, task: Allowed<Task>) {}
+}
+
+mod rule_missing {
+    use policy_server::prelude::*;
+
+    #[derive(Object)]
+    #[rule(View = owner)]
+    #[rule(Edit = owner & role("clerk"))]
+    struct Order {
+        #[object(key)]
+        id: u64,
+        #[object(owner)]
+        customer: String,
+    }
+
+    impl Load for Order {
+        type Source = ();
+
+        async fn load(_: &u64, _: &(), _: &()) -> Result<Option<Self>, Problem> {
+            Ok(None)
+        }
+    }
+
+    #[put("/orders/{id}")]
+    #[auth(session)]
+    async fn change(order: Allowed<Order, Edit>) {}
+}
+
+mod not_a_struct {
+    use policy_server::prelude::*;
+
+    #[derive(Object)]
+    #[rule(View = authenticated)]
+    struct Order {
+        #[object(key)]
+        id: u64,
+    }
+}
+
+mod key {
+    use policy_server::prelude::*;
+
+    #[derive(Object)]
+    #[rule(View = authenticated)]
+    struct Order {
+        #[object(key)]
+        id: u64,
+    }
+}
+
+mod view_missing {
+    use policy_server::prelude::*;
+
+    #[derive(Object)]
+    #[rule(View = owner)]
+    struct Order {
+        #[object(key)]
+        id: u64,
+        #[object(owner)]
+        customer: String,
+    }
+}
+
+mod rule_repeated {
+    use policy_server::prelude::*;
+
+    #[derive(Object)]
+    #[rule(View = owner | role("clerk"))]
+    struct Order {
+        #[object(key)]
+        id: u64,
+        #[object(owner)]
+        customer: String,
+    }
+}
+
+mod field {
+    use policy_server::prelude::*;
+
+    #[derive(Object)]
+    #[rule(View = authenticated)]
+    struct Order {
+        #[object(key)]
+        id: u64,
+        #[object(owner)]
+        customer: String,
+    }
+}
+
+mod condition_malformed {
+    use policy_server::prelude::*;
+
+    #[derive(Object)]
+    #[rule(View = owner | role("clerk"))]
+    struct Order {
+        #[object(key)]
+        id: u64,
+        #[object(owner)]
+        customer: String,
+    }
+}
+
+mod condition_unknown {
+    use policy_server::prelude::*;
+
+    #[derive(Object)]
+    #[rule(View = owner | role("clerk"))]
+    struct Order {
+        #[object(key)]
+        id: u64,
+        #[object(owner)]
+        customer: String,
+    }
+}
+
+mod condition_field {
+    use policy_server::prelude::*;
+
+    #[derive(Object)]
+    #[rule(View = owner | same(tenant))]
+    struct Order {
+        #[object(key)]
+        id: u64,
+        #[object(owner)]
+        customer: String,
+        #[object(tenant)]
+        company: String,
+    }
+}
+
+mod condition_too_large {
+    use policy_server::prelude::*;
+
+    #[derive(Object)]
+    #[rule(View = !!owner)]
+    struct Order {
+        #[object(key)]
+        id: u64,
+        #[object(owner)]
+        customer: String,
+    }
+}

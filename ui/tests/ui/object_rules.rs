@@ -1,0 +1,49 @@
+//! Parameters that nothing checks, and reasons.
+use policy_server::prelude::*;
+
+struct Order;
+
+/// A route with two parameters, of which one is no object.
+#[get("/{company}/orders/{order}")]
+#[auth(session, optional)]
+async fn half(company: String, order: Allowed<Order>) {}
+
+#[get("/group/{id}")]
+#[auth(group)]
+async fn of_group(id: u64) {}
+
+#[get("/{a}/{b}")]
+#[auth(session)]
+#[object(none = "  ")]
+async fn reason(a: u64, b: u64) {}
+
+#[get("/none")]
+#[auth(session)]
+#[object(none = "there is no parameter")]
+async fn unused() {}
+
+#[get("/{order}")]
+#[auth(session)]
+#[object(none = "the object is checked")]
+async fn unused_beside(order: Allowed<Order>) {}
+
+#[get("/{a}/twice")]
+#[auth(session)]
+#[object(none = "one")]
+#[object(none = "two")]
+async fn twice(a: u64) {}
+
+#[get("/{a}/words")]
+#[auth(session)]
+#[object(none = true, some = "x")]
+async fn words(a: u64) {}
+
+#[get("/two/{order}")]
+#[auth(session)]
+async fn two(order: Allowed<Order>, other: Allowed<Order, Edit>) {}
+
+#[get("/second/{id}")]
+#[auth(session)]
+async fn second(id: u64, order: Allowed<Order>) {}
+
+fn main() {}
