@@ -113,7 +113,7 @@ fn a_parameter_that_nothing_checks_does_not_compile() {
     let is_refused = |auth: &str, none: &str, arguments: &str| {
         let source =
             format!("#[get(\"/{{a}}/{{b}}\")] #[auth({auth})] {none} async fn f({arguments}) {{}}");
-        expand_str(&source).contains("object.unchecked")
+        expand_str(&source).contains(policy_core::Rule::ObjectUnchecked.code())
     };
     for auth in
         ["session", "token, optional", "optional, session | token", "scheme = Keys", "group"]

@@ -225,6 +225,7 @@ mod tests {
 #[get("/orders/{id}")]
 #[cors(origins = ["https://app.example"], credentials)]
 #[auth(session, roles = ["clerk"])]
+#[object(none = "clerks read every order")]
 async fn order(id: u64) -> Json<Order> { what is this? }
 struct Other { a: u8 }
 #[auth(token)] #[post("/orders")] async fn add() {}

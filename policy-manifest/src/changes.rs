@@ -32,7 +32,7 @@ pub struct Change {
     pub direction: Direction,
     /// The change in words, such as ``origins gain `https://*.example.com` ``.
     pub words: String,
-    /// Who gains by the change of a rule of an object, and by which objects; `None` if nobody does, or the
+    /// The callers who gain by the change of a rule of an object, and the objects; `None` if there are none, or the
     /// rule is too large to tell.
     pub gained: Option<ConditionWitness>,
 }

@@ -25,7 +25,7 @@ const MOST: i64 = 20;
 pub(crate) struct Attachment {
     #[object(key)]
     id: String,
-    /// That of its task.
+    /// The team of its task.
     #[object(tenant)]
     #[serde(skip)]
     team: String,

@@ -62,6 +62,10 @@ const _: () = {
                 "role(\"lead\") & with(Order::is_closed_by)",
             ),
         ];
+        const PLACES: &'static [(&'static str, u32)] = &[
+            (::core::file!(), ::core::line!()),
+            (::core::file!(), ::core::line!()),
+        ];
         fn names(&self, __policy_field: &str, __policy_name: &str) -> bool {
             match __policy_field {
                 "user" => {
@@ -186,6 +190,7 @@ const _: () = {
         inherits_auth: false,
         takes_caller: false,
         extracts: true,
+        takes_objects: true,
         takes_session: false,
         takes_user: false,
         handler: ::core::concat!(::core::module_path!(), "::change"),

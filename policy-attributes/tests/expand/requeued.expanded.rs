@@ -26,6 +26,7 @@ const _: () = {
         inherits_auth: false,
         takes_caller: false,
         extracts: false,
+        takes_objects: false,
         takes_session: false,
         takes_user: false,
         handler: ::core::concat!(::core::module_path!(), "::home"),

@@ -27,8 +27,8 @@ pub struct ConditionWitness(BTreeMap<Atom, bool>);
 const MOST_READ: usize = 1 << 17;
 
 /// Whether everything that satisfies a condition satisfies another one. Statements are independent of each
-/// other, except that whoever owns an object, is in its tenant or among its members, has a role or a scope,
-/// or satisfies a function is an authenticated caller.
+/// other, except that a caller who owns an object, is in its tenant or among its members, has a role or a scope,
+/// or satisfies a function is authenticated.
 ///
 /// ```
 /// use policy_manifest::algebra::{Implication, implies};
@@ -223,7 +223,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// Who satisfies one condition and not the other, in words; empty if nobody does.
+    /// The callers who satisfy one condition and not the other, in words; empty if there are none.
     fn beyond(one: &str, other: &str) -> String {
         match implies(&read(one), &read(other)) {
             Implication::Holds => String::new(),

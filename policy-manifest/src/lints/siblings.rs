@@ -56,8 +56,10 @@ impl Guard {
         let Some(requirement) = required(route).filter(|_| !is_open(route)) else {
             return Self::Open;
         };
-        // A scheme decides itself who has its credential, and so does an issuer that is named.
+        // A scheme decides itself who has its credential, and so do an issuer that is named, and the rules
+        // of objects.
         let has_right = requirement.scheme.is_some()
+            || route.object.as_ref().is_some_and(|object| !object.uses.is_empty())
             || [&requirement.roles, &requirement.scopes, &requirement.issuers]
                 .iter()
                 .any(|names| !names.is_empty());

@@ -81,7 +81,7 @@ fn tree() -> impl Strategy<Value = Tree> {
     })
 }
 
-/// All that may be true of a caller and an object: whoever is named is authenticated.
+/// All that may be true of a caller and an object: a caller who is named is authenticated.
 fn everything() -> impl Iterator<Item = [bool; 9]> {
     let all = (0..1_u32 << 9).map(|bits| std::array::from_fn(|number| bits >> number & 1 == 1));
     all.filter(|of: &[bool; 9]| of[0] || !of[1..7].contains(&true))
@@ -132,7 +132,7 @@ fn a_rule_opens_if_somebody_gains_by_it() {
     });
 }
 
-/// Whoever is as a witness says gains by a change, whatever else is true of them, and there is somebody.
+/// Each caller who is as a witness says gains by a change, whatever else is true of them, and there is one.
 #[test]
 fn a_witness_gains_whatever_else_is_true() {
     holds("witnesses of objects", 40, pairs(), |(old, new)| {

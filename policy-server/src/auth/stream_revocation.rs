@@ -66,8 +66,8 @@ struct OfToken {
     expires: Timestamp,
 }
 
-/// Completes when the credential of an upgraded connection or a right of its caller ends. The connection finds it in the
-/// extensions of the response.
+/// Completes when the credential of an upgraded connection, or a right of its caller, ends. The connection
+/// finds it in the extensions of the response.
 #[derive(Clone)]
 pub(crate) struct RevocationSignal(Arc<Mutex<Option<End>>>);
 
@@ -105,7 +105,7 @@ fn is_upgrade(is_connect: bool, response: &Response) -> bool {
     status == StatusCode::SWITCHING_PROTOCOLS || (is_connect && status.is_success())
 }
 
-/// Ends a response that [lasts], unless it has ended before.
+/// Ends a response that [`lasts`], unless it has ended before.
 pub(crate) fn end_when(
     ended: impl Future<Output = StreamEnd> + Send + 'static,
     is_connect: bool,

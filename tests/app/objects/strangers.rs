@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Who may do what with the first order: `View` decides before the action.
+/// The actions that each caller has on the first order: `View` decides before the action.
 #[tokio::test]
 async fn view_is_asked_before_the_action() {
     let (server, _) = serving().await;
@@ -128,7 +128,7 @@ async fn a_strangers_object_is_like_none() {
     assert!(compared > 1000, "only {compared} were about an object");
 }
 
-/// A key that is no key is refused before anything is loaded, whoever sends it.
+/// A key that is no key is refused before anything is loaded, for every caller.
 #[tokio::test]
 async fn keys_that_do_not_parse() {
     let (server, orders) = serving().await;
@@ -152,7 +152,7 @@ async fn gates_are_before_objects() {
     assert_eq!(orders.loads(), 0);
 }
 
-/// The body is read after the objects: whoever may not have them learns nothing of it.
+/// The body is read after the objects: a caller who may not have them learns nothing of it.
 #[tokio::test]
 async fn objects_are_before_bodies() {
     let (server, _) = serving().await;

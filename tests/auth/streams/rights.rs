@@ -4,7 +4,7 @@ use policy_tests::websocket;
 
 use super::*;
 
-/// What becomes of the room when it is loaded.
+/// The result of loading the room.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum RoomState {
     #[default]

@@ -201,12 +201,12 @@ async fn contacts(user: Principal) -> Json<Vec<Contact>> {}
         before: r#"#[get("/invoices/{id}")]
 #[auth(session)]
 #[cache(public, max_age = 600)]
-async fn invoice(id: u64, user: Principal) -> Json<Invoice> {}
+async fn invoice(invoice: Allowed<Invoice>) -> Json<Invoice> {}
 "#,
         after: r#"#[get("/invoices/{id}")]
 #[auth(session)]
 #[cache(private, max_age = 600)]
-async fn invoice(id: u64, user: Principal) -> Json<Invoice> {}
+async fn invoice(invoice: Allowed<Invoice>) -> Json<Invoice> {}
 "#,
         shows: "cache",
         refused: Some("cache.personal-and-shared"),
@@ -242,10 +242,12 @@ async fn export(caller: Principal) -> String {
         attacker: "https://evil.test",
         before: r#"#[delete("/users/{id}")]
 #[auth(session)]
+#[object(none = "only administrators see the button")]
 async fn remove_user(id: u64) {}
 "#,
         after: r#"#[delete("/users/{id}")]
 #[auth(session, roles = ["admin"], fresh = "10m")]
+#[object(none = "administrators remove every user")]
 async fn remove_user(id: u64) {}
 "#,
         shows: "program",

@@ -222,7 +222,10 @@ where
     type Source = T::Source;
 
     fn describe(signature: &mut Signature, parameter: &'static str) {
-        Allowed::<T, A>::describe(signature, parameter);
+        let object = ObjectDescription::of::<T, A>(KeyOrigin::Parameter(parameter));
+        #[cfg(feature = "testing")]
+        let object = ObjectDescription { is_locked: true, ..object };
+        signature.objects.push(object);
     }
 
     #[expect(private_interfaces, reason = "only this crate implements it")]
@@ -232,6 +235,13 @@ where
         source: &T::Source,
         check: &Check,
     ) -> Result<Self, Problem> {
+        #[cfg(feature = "testing")]
+        if let Some(sample) = samples::current::<T>() {
+            admitted::<T, A>(check, sample)?;
+            // There is no lock for a sample: the probe runs without its arguments.
+            samples::admit();
+            return Err(Refusal::Internal.into());
+        }
         let (object, lock) = T::load_locked(key, parent, source).await?.unzip();
         let object = admitted::<T, A>(check, object)?;
         let lock = lock.ok_or(Refusal::ObjectNotFound)?;
@@ -256,7 +266,7 @@ pub struct OfObject<O: ObjectArgument>(PhantomData<O>);
 /// What an object can be loaded under: the object argument before it. What needs no parent can be loaded
 /// after any other.
 #[diagnostic::on_unimplemented(
-    message = "this object is loaded under `{P}`, which no argument before it takes (object.parent-missing)",
+    message = "`{P}`: this object is loaded under its parent, which no argument before it takes (object.parent-missing)",
     label = "its parent is missing",
     note = "take `Allowed<{P}>` as the object before it, with its own path parameter"
 )]
@@ -376,7 +386,13 @@ where
     Box::pin(async move {
         let (objects, gate) = match check(keys, gate).await {
             Ok(checked) => checked,
-            Err(refused) => return refused,
+            Err(refused) => {
+                #[cfg(feature = "testing")]
+                if let Some(probe) = probe.filter(|_| samples::take_admitted()) {
+                    return probe(&mut call).await;
+                }
+                return refused;
+            }
         };
         #[cfg(feature = "testing")]
         if let Some(probe) = probe {

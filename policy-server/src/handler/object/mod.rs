@@ -201,7 +201,7 @@ actions! {
 
 /// An object with a rule for an action. `#[rule(..)]` implements it.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no rule for the action `{A}` (object.rule-missing)",
+    message = "`{A}`: the object has no rule for this action (object.rule-missing)",
     label = "no rule says which callers may do this",
     note = "write `#[rule({A} = ..)]` at `{Self}`, such as `#[rule({A} = owner)]`"
 )]

@@ -32,6 +32,9 @@ pub(crate) struct ObjectDescription {
     /// The fields that its rules name.
     #[cfg(feature = "testing")]
     pub(crate) fields: &'static [Field],
+    /// Whether it is loaded with a lock.
+    #[cfg(feature = "testing")]
+    pub(crate) is_locked: bool,
     /// Whether there is a sample with these values.
     #[cfg(feature = "testing")]
     pub(crate) has_sample: fn(u32) -> bool,
@@ -57,6 +60,8 @@ impl ObjectDescription {
             places: T::PLACES,
             #[cfg(feature = "testing")]
             fields: T::FIELDS,
+            #[cfg(feature = "testing")]
+            is_locked: false,
             #[cfg(feature = "testing")]
             has_sample: |values| super::samples::sample::<T>(values, 1).is_some(),
         }

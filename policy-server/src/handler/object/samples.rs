@@ -38,11 +38,22 @@ const STRANGER: u64 = 0;
 
 thread_local! {
     static TRIAL: Cell<Option<Trial>> = const { Cell::new(None) };
+    /// Whether the last object was admitted, and has no lock with which it could be an argument.
+    static ADMITTED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Sets what replaces the handlers and objects of requests on this thread.
 pub(crate) fn set(trial: Option<Trial>) {
     TRIAL.set(trial);
+}
+
+/// Notes that the caller may have an object that is loaded with a lock.
+pub(super) fn admit() {
+    ADMITTED.set(true);
+}
+
+pub(super) fn take_admitted() -> bool {
+    ADMITTED.take()
 }
 
 pub(super) fn trial() -> Option<Trial> {

@@ -31,7 +31,7 @@ pub(super) struct Outcomes {
 }
 
 impl Outcomes {
-    /// Those of an app whose handlers declare these problems.
+    /// The outcomes of an app whose handlers declare these problems.
     pub(super) fn new(declared: &[DeclaredProblem]) -> Self {
         let mut outcomes = Self {
             all: Vec::new(),

@@ -107,7 +107,7 @@ fn slots<T>(count: usize) -> Slots<T> {
 }
 
 impl Meter {
-    /// That of an app with these path templates, whose handlers declare these problems.
+    /// The table of an app with these path templates, whose handlers declare these problems.
     pub(crate) fn new(
         target: &Target,
         routes: impl Iterator<Item = Arc<str>>,

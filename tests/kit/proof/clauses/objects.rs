@@ -2,7 +2,7 @@
 //! not decide as their rules say do.
 
 use policy_core::object::{Condition, Field, FieldKind};
-use policy_server::object::{Edit, Object, Permits, Sample};
+use policy_server::object::{Edit, LoadLocked, Locked, Object, Permits, Sample};
 
 use super::*;
 
@@ -41,6 +41,28 @@ async fn show(order: Allowed<HonestOrder>) -> String {
 #[auth(session | token, optional)]
 async fn change(order: Allowed<HonestOrder, Edit>) -> String {
     order.id.to_string()
+}
+
+impl LoadLocked for HonestOrder {
+    type Lock = ();
+
+    async fn load_locked(_: &u64, _: &(), _: &()) -> Result<Option<(Self, ())>, Problem> {
+        Ok(None)
+    }
+}
+
+#[post("/orders/{id}/close")]
+#[auth(session)]
+async fn close(order: Locked<HonestOrder, Edit>) -> String {
+    order.id.to_string()
+}
+
+#[test]
+fn objects_with_locks_are_proved() {
+    let proof = prove(with_sessions().routes(routes![close]));
+    proof.check(Law::ObjectRights);
+    let text = proof.confirmation(Law::ObjectRights);
+    assert!(text.contains("32 cases"), "{text}");
 }
 
 #[test]

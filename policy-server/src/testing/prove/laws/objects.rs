@@ -40,6 +40,9 @@ fn of_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let callers = explorer.callers.clone();
     for route in explorer.path.routes.clone() {
         let objects = &route.objects;
+        if has_lock_before_another(objects) {
+            continue;
+        }
         let fields = objects.iter().map(|it| it.fields.len()).max().unwrap_or(0);
         for caller in &callers {
             let ask = |explorer: &mut PathExplorer<'_, '_>, object: Option<SampleObject>| {
@@ -70,6 +73,12 @@ fn of_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
             }
         }
     }
+}
+
+/// Whether an object that is loaded with a lock is not the last one. There are no locks for samples, so the
+/// objects after it are not checked.
+fn has_lock_before_another(objects: &[ObjectDescription]) -> bool {
+    objects.iter().rev().skip(1).any(|object| object.is_locked)
 }
 
 /// What the rules decide about objects with these values; `None` if a function of the app decides.
@@ -200,7 +209,9 @@ fn stated(_: &Declared, route: &Declaration) -> Vec<String> {
             .then(|| format!("`{name}` has no samples: state `#[object(sample = ..)]`"));
         opaque.into_iter().chain(unknown)
     });
-    none.into_iter().chain(objects).collect()
+    let lock = has_lock_before_another(&route.objects);
+    let lock = lock.then(|| "an object is loaded with a lock before another one".to_owned());
+    none.into_iter().chain(objects).chain(lock).collect()
 }
 
 impl Caller {
