@@ -16,10 +16,10 @@ use crate::{
 /// use markers stay visible.
 fn expand_all(source: TokenStream) -> Vec<Item> {
     let file: syn::File = parse2(source).unwrap();
-    file.items.into_iter().flat_map(|item| expand_item(item.into_token_stream())).collect()
+    file.items.into_iter().flat_map(|item| expand_item(&item.into_token_stream())).collect()
 }
 
-fn expand_item(item: TokenStream) -> Vec<Item> {
+fn expand_item(item: &TokenStream) -> Vec<Item> {
     let mut annotated: Annotated = parse2(item.clone()).unwrap();
     let rest = annotated.rest.clone();
     // Behind a derive, attributes are those of the derive.

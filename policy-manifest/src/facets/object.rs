@@ -280,7 +280,7 @@ impl Effects {
                 let conditions = old.manifest.rule_of(&gone).zip(new.manifest.rule_of(&come));
                 let what = format!("checks {} for {}", place(&come), actions(&come));
                 let words = format!("{what}, no longer for {}", actions(&gone));
-                let (compared, _) = self.compare_conditions(conditions, "reach it");
+                let (compared, _) = self.compare_conditions(conditions.as_ref(), "reach it");
                 self.words.push(format!("{words}: {compared}"));
             }
         }
@@ -289,10 +289,10 @@ impl Effects {
     /// Compares two conditions; without them, nothing can be said. Returns words, and who gains.
     fn compare_conditions(
         &mut self,
-        conditions: Option<(Condition, Condition)>,
+        conditions: Option<&(Condition, Condition)>,
         what: &str,
     ) -> (String, Option<ConditionWitness>) {
-        let [gained, lost] = match &conditions {
+        let [gained, lost] = match conditions {
             None => [Implication::Unknown, Implication::Unknown],
             Some((old, new)) => [implies(new, old), implies(old, new)],
         };
@@ -329,7 +329,7 @@ pub(crate) fn rule_change(
     let action = name.rsplit_once('.').map_or(name, |(_, action)| action);
     let mut found = Effects::default();
     let conditions = old.parse().ok().zip(new.parse().ok());
-    let (words, gained) = found.compare_conditions(conditions, &format!("{action} it"));
+    let (words, gained) = found.compare_conditions(conditions.as_ref(), &format!("{action} it"));
     let direction = Direction::of(found.opens, found.narrows).unwrap_or(Direction::Shifts);
     Some((direction, format!("{words}: `{old}` -> `{new}`"), gained))
 }

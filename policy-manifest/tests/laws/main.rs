@@ -1,5 +1,9 @@
 //! Laws of sets of origins, and of the order of policies, on generated cases.
-#![expect(clippy::expect_used, reason = "what a test cannot do without fails it")]
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "what a test cannot do without fails it"
+)]
 
 mod conditions;
 mod growth;

@@ -49,5 +49,5 @@ fn two_types_of_one_name_do_not_start() {
         problems.iter().filter(|problem| problem.code() == "object.name-repeated").collect();
     let [twice] = twice[..] else { panic!("{error}") };
     assert!(twice.to_string().contains("`Order`"), "{twice}");
-    assert!(problems.iter().count() > 1, "{error}");
+    assert!(problems.len() > 1, "{error}");
 }

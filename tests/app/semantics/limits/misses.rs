@@ -86,7 +86,7 @@ async fn change(draft: Locked<Draft, Edit>) -> String {
 #[post("/copies")]
 #[auth(scheme = Users)]
 async fn copy(drafts: Lookup<Draft>, id: String) -> Result<String, Problem> {
-    let id = id.parse().map_err(|_| Problem::bad_request())?;
+    let id = id.parse().map_err(|_no_number| Problem::bad_request())?;
     Ok(drafts.get(&id).await?.id.to_string())
 }
 
