@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use policy_core::{
     Rule,
-    object::{Atom, Condition, FieldKind, Token as ConditionToken},
+    object::{Atom, Condition, ConditionToken, FieldKind},
 };
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};

@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-pub use edit::Edit;
+pub use edit::SuggestedEdit;
 pub use nearest::Nearest;
 pub use objects::{LeftCondition, ObjectFinding};
 
@@ -40,7 +40,7 @@ pub struct Explanation {
     pub nearest: Option<Nearest>,
     /// The smallest edit of the policy by which this request and its preflight are let through; `None`
     /// if the request only has to present a credential.
-    pub edit: Option<Edit>,
+    pub edit: Option<SuggestedEdit>,
 }
 
 /// Why a browser does not send a request of a page (Fetch, 4.9). CORS binds browsers only: a program

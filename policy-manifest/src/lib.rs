@@ -38,7 +38,7 @@ mod sources;
 pub use changes::{Change, changes};
 pub use date::{Date, ParseDateError};
 pub use explain::{
-    Edit, Explanation, GateFinding, LeftCondition, Nearest, ObjectFinding, Unsent, explain,
+    Explanation, GateFinding, LeftCondition, Nearest, ObjectFinding, SuggestedEdit, Unsent, explain,
 };
 pub use facets::{
     AppFacts, HandlerFacts, IssuerFacts, OriginListFacts, OwnProblem, ServerFacts, SessionFacts,

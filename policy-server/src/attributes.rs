@@ -595,7 +595,7 @@ pub use policy_macros::jsonp;
 /// | `sockets_per_caller = 10` | the maximum number per principal, or else per client address; 100 | 429 |
 /// | `misses = "20/min"` | how often a principal, or else a client address, may get `object.not-found` within any `s`, `min`, `h` or `d` | 429 |
 ///
-/// Over `misses`, a caller gets no [`object`](crate::object) at all, whether there is one or not, and
+/// Over `misses`, a caller gets no [`object`](mod@crate::object) at all, whether there is one or not, and
 /// nothing is loaded: otherwise they could go on and try identifiers. What they are denied is no miss,
 /// since they may know that it exists. Each instance counts its own misses.
 ///

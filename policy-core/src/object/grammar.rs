@@ -22,7 +22,7 @@ const MAX_ATOMS: usize = 24;
 
 /// A token of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Token {
+pub enum ConditionToken {
     /// A name.
     Word(String),
     /// A text in quotes, without them.
@@ -33,6 +33,7 @@ pub enum Token {
 
 /// Why tokens are no condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConditionError {
     /// The index of the token; their number, if one is missing at the end.
     pub at: usize,
@@ -52,7 +53,7 @@ impl Condition {
     ///
     /// The first token that is wrong.
     pub fn parse(
-        tokens: &[Token],
+        tokens: &[ConditionToken],
         fields: Option<&[(String, FieldKind)]>,
     ) -> Result<Self, ConditionError> {
         let mut parser = Parser { tokens, at: 0, fields, atoms: 0 };
@@ -78,7 +79,7 @@ impl FromStr for Condition {
 }
 
 /// The tokens of a text.
-fn tokens(text: &str) -> Result<Vec<Token>, ConditionError> {
+fn tokens(text: &str) -> Result<Vec<ConditionToken>, ConditionError> {
     let broken = |at, help: &str| ConditionError {
         at,
         rule: Rule::ConditionMalformed,
@@ -107,15 +108,15 @@ fn tokens(text: &str) -> Result<Vec<Token>, ConditionError> {
                     None => return Err(broken(tokens.len(), "close the quotes")),
                 }
             }
-            tokens.push(Token::Text(value));
+            tokens.push(ConditionToken::Text(value));
         } else if is_of_word(sign) {
             let mut word = String::from(sign);
             while let Some(next) = signs.next_if(|sign| is_of_word(*sign)) {
                 word.push(next);
             }
-            tokens.push(Token::Word(word));
+            tokens.push(ConditionToken::Word(word));
         } else {
-            tokens.push(Token::Sign(sign));
+            tokens.push(ConditionToken::Sign(sign));
         }
     }
     Ok(tokens)
@@ -127,7 +128,7 @@ fn is_of_word(sign: char) -> bool {
 }
 
 struct Parser<'a> {
-    tokens: &'a [Token],
+    tokens: &'a [ConditionToken],
     at: usize,
     fields: Option<&'a [(String, FieldKind)]>,
     atoms: usize,
@@ -171,7 +172,7 @@ impl Parser<'_> {
 
     fn atom(&mut self) -> Result<Atom, ConditionError> {
         let start = self.at;
-        let Some(Token::Word(word)) = self.tokens.get(start) else {
+        let Some(ConditionToken::Word(word)) = self.tokens.get(start) else {
             return Err(self.unexpected("write a condition, such as `owner` or `role(\"lead\")`"));
         };
         self.at += 1;
@@ -202,7 +203,7 @@ impl Parser<'_> {
         let names =
             |name: &str| self.fields.is_none_or(|fields| fields.iter().any(|(it, _)| it == name));
         match self.tokens.get(self.at) {
-            Some(Token::Word(word)) if word == "tenant" && !names("tenant") => {
+            Some(ConditionToken::Word(word)) if word == "tenant" && !names("tenant") => {
                 self.at += 1;
                 self.only(self.at - 1, FieldKind::Tenant)
             }
@@ -213,7 +214,7 @@ impl Parser<'_> {
     fn field(&mut self, kind: FieldKind) -> Result<String, ConditionError> {
         let start = self.at;
         match self.tokens.get(start) {
-            Some(Token::Word(word)) => {
+            Some(ConditionToken::Word(word)) => {
                 self.at += 1;
                 self.known(start, word, kind)
             }
@@ -260,7 +261,7 @@ impl Parser<'_> {
 
     fn text(&mut self) -> Result<String, ConditionError> {
         match self.tokens.get(self.at) {
-            Some(Token::Text(text)) if !text.is_empty() => {
+            Some(ConditionToken::Text(text)) if !text.is_empty() => {
                 self.at += 1;
                 Ok(text.clone())
             }
@@ -280,7 +281,7 @@ impl Parser<'_> {
             } else if !path.is_empty() {
                 return Ok(path);
             }
-            let Some(Token::Word(word)) = self.tokens.get(self.at) else {
+            let Some(ConditionToken::Word(word)) = self.tokens.get(self.at) else {
                 return Err(self.unexpected(help));
             };
             path += word;
@@ -289,7 +290,7 @@ impl Parser<'_> {
     }
 
     fn take(&mut self, sign: char) -> bool {
-        let is_next = self.tokens.get(self.at) == Some(&Token::Sign(sign));
+        let is_next = self.tokens.get(self.at) == Some(&ConditionToken::Sign(sign));
         self.at += usize::from(is_next);
         is_next
     }
@@ -301,8 +302,8 @@ impl Parser<'_> {
     fn unexpected(&self, help: &str) -> ConditionError {
         let value = match self.tokens.get(self.at) {
             None => String::new(),
-            Some(Token::Word(text) | Token::Text(text)) => text.clone(),
-            Some(Token::Sign(sign)) => sign.to_string(),
+            Some(ConditionToken::Word(text) | ConditionToken::Text(text)) => text.clone(),
+            Some(ConditionToken::Sign(sign)) => sign.to_string(),
         };
         self.error(self.at, Rule::ConditionMalformed, value, help)
     }

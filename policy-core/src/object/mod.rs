@@ -9,7 +9,7 @@ mod grammar;
 
 pub use condition::{Atom, Condition};
 pub use exemption::{ObjectExemption, check_reason};
-pub use grammar::{ConditionError, Token};
+pub use grammar::{ConditionError, ConditionToken};
 
 /// The longest text of a condition, in bytes.
 pub const MAX_CONDITION: usize = 4096;

@@ -14,7 +14,7 @@ use crate::{
 /// An edit of the attributes of a route.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Edit {
+pub struct SuggestedEdit {
     /// The edits in words, such as `cors: add the origin "https://app.example"`.
     pub steps: Vec<String>,
     /// Where the edited attribute is written, or the route's handler.
@@ -32,7 +32,7 @@ pub(super) fn of(
     sources: &Sources,
     request: &Request<()>,
     caller: &RequestCredentials,
-) -> Option<Edit> {
+) -> Option<SuggestedEdit> {
     let own = manifest.app.public_origin.as_deref();
     let original = Engine::new(manifest).ok()?;
     let (method, path) = (method_of(request), request.uri().path().to_owned());
@@ -43,7 +43,7 @@ pub(super) fn of(
         let engine = Engine::new(&edited).ok()?;
         let Err(refusal) = is_let_through(&engine, own, request, caller) else {
             let changes = changes(manifest, &edited).ok()?;
-            return (!steps.is_empty()).then_some(Edit {
+            return (!steps.is_empty()).then_some(SuggestedEdit {
                 steps,
                 source,
                 changes,

@@ -48,7 +48,7 @@ use crate::{
 /// caller has lost the right: the object is loaded and checked again every minute. That it cannot be
 /// loaded, or not within half a minute, ends the stream, too.
 ///
-/// See [the module](crate::object) for an example.
+/// See [the module](mod@crate::object) for an example.
 ///
 /// ```compile_fail,E0451
 /// use policy_server::{object::View, prelude::*};

@@ -147,6 +147,7 @@ pub trait Object: Sized + Send + Sync + 'static {
 
 /// The values of an object for tests.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct Sample<'a> {
     /// The user or tenant that a field names; a user has only this in a field for several.
     pub name: &'a dyn Fn(&str) -> String,
