@@ -491,5 +491,5 @@ fn objects_lists_and_sqlite_agree() {
 fn objects_lists_and_postgres_agree() {
     let runtime = runtime();
     let database = runtime.block_on(Database::postgres());
-    assert_floors(&compare(&runtime, &database, 300), 3);
+    assert_floors(&compare(&runtime, &database, 1000), 10);
 }

@@ -21,7 +21,7 @@ const OWN = `// What the shop's page may read, with the session of its user.
 #[get("/orders/{id}")]
 #[cors(origins = ["https://app.shop.example"], credentials)]
 #[auth(session)]
-async fn order(id: u64, user: Principal) -> Json<Order> {}
+async fn order(order: Allowed<Order>) -> Json<Order> {}
 
 // What the same page may do: a form of another page may not.
 #[post("/orders")]
