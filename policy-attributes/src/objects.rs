@@ -19,7 +19,7 @@ use syn::{
 use crate::{
     diagnostics::Diagnostics,
     emit::CratePath,
-    parse::{read_entries, report_repeated, set},
+    parse::{arguments_of, read_entries, report_repeated, set},
     type_names::{first_two_arguments, last_segment},
 };
 
@@ -75,8 +75,8 @@ struct Options {
 impl Options {
     fn read(attrs: &[Attribute], diagnostics: &mut Diagnostics) -> Self {
         let mut options = Self::default();
-        for tokens in arguments(attrs, "object", diagnostics) {
-            read_entries(tokens, diagnostics, |input, diagnostics| {
+        for tokens in arguments_of(attrs, "object", diagnostics) {
+            read_entries(tokens.clone(), diagnostics, |input, diagnostics| {
                 let word = input.call(Ident::parse_any)?;
                 input.parse::<Token![=]>()?;
                 let is_new = match word.to_string().as_str() {
@@ -100,25 +100,6 @@ impl Options {
         }
         options
     }
-}
-
-/// The contents of the parentheses of each attribute of this name.
-fn arguments(attrs: &[Attribute], name: &str, diagnostics: &mut Diagnostics) -> Vec<TokenStream> {
-    let attrs = attrs.iter().filter(|attr| attr.path().is_ident(name));
-    let lists = attrs.filter_map(|attr| {
-        let list = attr.meta.require_list().ok();
-        if list.is_none() {
-            let help = format_args!("write `#[{name}(..)]`");
-            diagnostics.error(
-                &attr.meta,
-                Rule::ParenthesesMissing,
-                format_args!("#[{name}]"),
-                help,
-            );
-        }
-        list.map(|list| list.tokens.clone())
-    });
-    lists.collect()
 }
 
 /// What a field is marked as.
@@ -147,8 +128,8 @@ impl<'a> Marked<'a> {
         let mut marks: Vec<(Ident, Mark)> = Vec::new();
         let mut column = None;
         let mut relation = [None, None, None];
-        for tokens in arguments(&field.attrs, "object", diagnostics) {
-            read_entries(tokens, diagnostics, |input, diagnostics| {
+        for tokens in arguments_of(&field.attrs, "object", diagnostics) {
+            read_entries(tokens.clone(), diagnostics, |input, diagnostics| {
                 let word = input.call(Ident::parse_any)?;
                 let mark = match word.to_string().as_str() {
                     "key" => Mark::Key,
@@ -343,14 +324,14 @@ fn read_rules(
     let kinds: Vec<_> =
         fields.iter().filter_map(|field| Some((field.text(), field.kind()?))).collect();
     let mut rules: Vec<ObjectRule> = Vec::new();
-    for tokens in arguments(&item.attrs, "rule", diagnostics) {
+    for tokens in arguments_of(&item.attrs, "rule", diagnostics) {
         let parsed = Parser::parse2(
             |input: syn::parse::ParseStream<'_>| {
                 let action = input.call(Path::parse_mod_style)?;
                 input.parse::<Token![=]>()?;
                 Ok((action, input.parse::<TokenStream>()?))
             },
-            tokens,
+            tokens.clone(),
         );
         let (action, condition) = match parsed {
             Ok(parsed) => parsed,

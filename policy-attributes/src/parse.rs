@@ -4,12 +4,30 @@ use policy_core::Rule;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{
-    Expr, ExprLit, ExprPath, Ident, Lit, LitStr, Result, Token, UnOp,
+    Attribute, Expr, ExprLit, ExprPath, Ident, Lit, LitStr, Result, Token, UnOp,
     ext::IdentExt,
     parse::{ParseStream, Parser},
 };
 
 use crate::{diagnostics::Diagnostics, directive::ParsedAttribute};
+
+/// The contents of the parentheses of each attribute of this name, for a derive.
+pub(crate) fn arguments_of<'a>(
+    attrs: &'a [Attribute],
+    name: &str,
+    diagnostics: &mut Diagnostics,
+) -> Vec<&'a TokenStream> {
+    let attrs = attrs.iter().filter(|attr| attr.path().is_ident(name));
+    let lists = attrs.filter_map(|attr| {
+        let list = attr.meta.require_list().ok();
+        if list.is_none() {
+            let (value, help) = (format!("#[{name}]"), format!("write `#[{name}(..)]`"));
+            diagnostics.error(&attr.meta, Rule::ParenthesesMissing, value, help);
+        }
+        list.map(|list| &list.tokens)
+    });
+    lists.collect()
+}
 
 /// Reads `entry, entry, ..`; after an error it continues after the next comma.
 pub(crate) fn read_entries(

@@ -17,7 +17,7 @@ use crate::{
     diagnostics::Diagnostics,
     emit::{CratePath, panic_at, some},
     parse::{
-        Inline, add_flag, number_of, peek_word, read_entries, read_part, read_string,
+        Inline, add_flag, arguments_of, number_of, peek_word, read_entries, read_part, read_string,
         report_repeated, set,
     },
 };
@@ -55,24 +55,10 @@ pub fn expand(item: TokenStream) -> TokenStream {
     }
 }
 
-/// The contents of the parentheses of each `#[problem(..)]`.
-fn arguments<'a>(attrs: &'a [Attribute], diagnostics: &mut Diagnostics) -> Vec<&'a TokenStream> {
-    let attrs = attrs.iter().filter(|attr| attr.path().is_ident("problem"));
-    let lists = attrs.filter_map(|attr| {
-        let list = attr.meta.require_list().ok();
-        if list.is_none() {
-            let help = "write `#[problem(..)]`";
-            diagnostics.error(&attr.meta, Rule::ParenthesesMissing, "#[problem]", help);
-        }
-        list.map(|list| &list.tokens)
-    });
-    lists.collect()
-}
-
 /// The path of the framework, if the enum names another.
 fn read_crate(attrs: &[Attribute], diagnostics: &mut Diagnostics) -> Option<Path> {
     let mut krate = None;
-    for tokens in arguments(attrs, diagnostics) {
+    for tokens in arguments_of(attrs, "problem", diagnostics) {
         read_entries(tokens.clone(), diagnostics, |input, diagnostics| {
             if input.peek(Token![crate]) {
                 input.call(Ident::parse_any)?;
@@ -150,7 +136,7 @@ impl Inline for Args {
 impl Args {
     fn read(attrs: &[Attribute], diagnostics: &mut Diagnostics) -> Self {
         let mut args = Self::default();
-        for tokens in arguments(attrs, diagnostics) {
+        for tokens in arguments_of(attrs, "problem", diagnostics) {
             read_entries(tokens.clone(), diagnostics, |input, diagnostics| {
                 if peek_word(input) {
                     let word = input.call(Ident::parse_any)?;
@@ -315,7 +301,7 @@ fn shown_field<'a>(
     diagnostics: &mut Diagnostics,
 ) -> Option<ShownField<'a>> {
     let mut shown: Option<(Ident, Option<String>)> = None;
-    for tokens in arguments(&field.attrs, diagnostics) {
+    for tokens in arguments_of(&field.attrs, "problem", diagnostics) {
         read_entries(tokens.clone(), diagnostics, |input, diagnostics| {
             let word = input.call(Ident::parse_any)?;
             if word != "member" {

@@ -387,6 +387,7 @@ pub mod codegen {
     pub use http;
     pub use policy_core::{
         self,
+        object::names_differ,
         problem::{DeclaredProblem, JoinedProblems},
     };
 
@@ -429,7 +430,7 @@ pub mod codegen {
             into_problem, invoke,
             object::{
                 Action, Object, ObjectArgument, ObjectGate, OfObject, Permits, PermitsByData,
-                Sample, condition, invoke_with_objects, is_text_of, names_differ,
+                Sample, condition, invoke_with_objects, is_text_of,
             },
             parameters::{FromParam, Parameters},
             respond,

@@ -3,10 +3,12 @@
 //! A [`Condition`] is a rule as data: attributes state it, manifests contain it as text, the server
 //! evaluates it and lists turn it into SQL. [`Field`] is a field of an object that conditions may name.
 
+mod action;
 mod condition;
 mod exemption;
 mod grammar;
 
+pub use action::names_differ;
 pub use condition::{Atom, Condition};
 pub use exemption::{ObjectExemption, check_reason};
 pub use grammar::{ConditionError, ConditionToken};

@@ -173,6 +173,15 @@ impl AppParts {
     pub(crate) fn has_credentials(&self) -> bool {
         self.sessions.is_some() || self.tokens.is_some() || !self.schemes.is_empty()
     }
+
+    /// The handlers, each with the prefix of its group; empty without one.
+    #[cfg(any(feature = "openapi", feature = "testing"))]
+    pub(crate) fn handlers(&self) -> impl Iterator<Item = (&str, &route::Entry)> {
+        let of_groups = self.groups.iter().flat_map(|(prefix, group)| {
+            group.routes.iter().map(move |entry| (prefix.as_str(), entry))
+        });
+        self.routes.iter().map(|entry| ("", entry)).chain(of_groups)
+    }
 }
 
 impl<S: Send + Sync + 'static> App<S> {

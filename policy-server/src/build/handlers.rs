@@ -107,7 +107,6 @@ impl Builder<'_> {
         let violations = violations_of_callers(spec, rules.cors.as_deref());
         self.errors(&location, violations.map(Violation::named));
         self.check_site(&location, &auth, rules.cors.as_ref(), level);
-        let signature = Signature::of(describe);
         #[cfg(feature = "metrics")]
         self.declared.extend(signature.problems);
         for (method, path) in description.routes {

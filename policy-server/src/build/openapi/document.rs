@@ -39,11 +39,8 @@ pub(crate) struct Documented {
 
 impl Documented {
     pub(crate) fn of(app: &AppParts) -> Self {
-        let of_groups = app.groups.iter().flat_map(|(prefix, group)| {
-            group.routes.iter().map(move |entry| (prefix.clone(), *entry))
-        });
-        let handlers = app.routes.iter().map(|entry| (String::new(), *entry));
-        Self { handlers: handlers.chain(of_groups).collect(), settings: app.openapi.clone() }
+        let handlers = app.handlers().map(|(prefix, entry)| (prefix.to_owned(), *entry));
+        Self { handlers: handlers.collect(), settings: app.openapi.clone() }
     }
 
     /// Reads the document. `is_shown` tells which routes are in it.

@@ -65,6 +65,7 @@ pub use matched_route::MatchedRoute;
 pub use page_query::PageQuery;
 pub use peer_addr::PeerAddr;
 pub use preconditions::{Current, Preconditions};
+pub(crate) use principal::user;
 pub use session::CsrfToken;
 pub use state::State;
 

@@ -45,7 +45,8 @@ impl<S: Send + Sync> OptionalFromRequestParts<S> for Caller {
     }
 }
 
-fn user(parts: &Parts) -> Result<Option<Principal>, ContextRejection> {
+/// The caller as a user of this app, if there is one.
+pub(crate) fn user(parts: &Parts) -> Result<Option<Principal>, ContextRejection> {
     let auth = &Context::from_extensions(&parts.extensions)?.auth;
     let user = auth.as_ref().map(|auth| auth.user()).transpose();
     let user = user.map_err(ContextRejection::refused)?;

@@ -12,11 +12,10 @@ use super::{
     rule::{Check, KeyOrigin, ObjectDescription},
 };
 use crate::{
-    auth::principal::Principal,
     base::problem::Problem,
     handler::{
         describe::{Signature, Takes},
-        extract::{Context, ContextRejection},
+        extract::{Context, ContextRejection, user},
     },
 };
 
@@ -98,22 +97,12 @@ where
     type Rejection = ContextRejection;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ContextRejection> {
-        let caller = caller(parts, state).await?;
+        let caller = user(parts)?;
         let context = Context::from_extensions(&parts.extensions)?;
         let misses = Misses::of(&context.route, &context.client);
         let check = Check { caller, conditions: None, misses };
         Ok(Self { source: T::Source::from_ref(state), check, action: PhantomData })
     }
-}
-
-/// The caller, if there is one.
-pub(super) async fn caller<S: Send + Sync>(
-    parts: &mut Parts,
-    state: &S,
-) -> Result<Option<Principal>, ContextRejection> {
-    use axum_core::extract::OptionalFromRequestParts;
-
-    <Principal as OptionalFromRequestParts<S>>::from_request_parts(parts, state).await
 }
 
 impl<T: Load, A: Action> Takes for Lookup<T, A> {

@@ -92,7 +92,7 @@ pub(crate) use misses::MissRate;
 pub(crate) use rule::KeyOrigin;
 pub(crate) use rule::ObjectDescription;
 #[doc(hidden)]
-pub use rule::{condition, is_text_of, names_differ};
+pub use rule::{condition, is_text_of};
 pub use scope::{Predicate, PredicateValue, Scope};
 
 use crate::{auth::principal::Principal, base::problem::Problem, handler::parameters::FromParam};

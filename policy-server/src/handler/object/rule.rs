@@ -90,70 +90,44 @@ pub fn is_text_of(value: &impl Display, text: &str) -> bool {
     write!(rest, "{value}").is_ok() && rest.0.is_empty()
 }
 
-/// Whether the names of actions differ, and are such names.
-pub const fn names_differ(names: &[&str]) -> bool {
-    let mut rest = names;
-    while let [name, others @ ..] = rest {
-        let mut bytes = name.as_bytes();
-        if bytes.is_empty() {
-            return false;
-        }
-        while let [byte, tail @ ..] = bytes {
-            if !(byte.is_ascii_lowercase() || *byte == b'_') {
-                return false;
-            }
-            bytes = tail;
-        }
-        let mut following = others;
-        while let [other, tail @ ..] = following {
-            if is_same(name.as_bytes(), other.as_bytes()) {
-                return false;
-            }
-            following = tail;
-        }
-        rest = others;
-    }
-    true
-}
-
-const fn is_same(mut one: &[u8], mut other: &[u8]) -> bool {
-    while let ([a, one_rest @ ..], [b, other_rest @ ..]) = (one, other) {
-        if *a != *b {
-            return false;
-        }
-        (one, other) = (one_rest, other_rest);
-    }
-    one.is_empty() && other.is_empty()
-}
-
 /// Whether the caller may do this with the object.
 pub(super) fn permits<T: Permits<A>, A: Action>(caller: Option<&Principal>, object: &T) -> bool {
     T::condition().holds(&mut |atom| holds(atom, caller, object))
 }
 
 fn holds<T: Object>(atom: &Atom, caller: Option<&Principal>, object: &T) -> bool {
-    match (atom, caller) {
-        (Atom::Anyone, _) => true,
+    of_caller(atom, caller).unwrap_or_else(|| match (atom, caller) {
         (Atom::Flag(field), _) => object.flag(field),
-        (_, None) => false,
-        (Atom::Authenticated, Some(_)) => true,
-        (Atom::Owner(field) | Atom::Member(field), Some(caller)) => {
-            is_user(caller) && object.names(field, caller.subject())
-        }
-        (Atom::SameTenant(field), Some(caller)) => {
-            caller.tenant().is_some_and(|tenant| !tenant.is_empty() && object.names(field, tenant))
-        }
-        (Atom::Role(role), Some(caller)) => caller.has_role(role),
-        (Atom::Scope(scope), Some(caller)) => caller.has_scope(scope),
         (Atom::With(function), Some(caller)) => object.decide(function, caller),
-        // A statement of a later release.
-        (_, Some(_)) => false,
+        (atom, Some(caller)) => {
+            named(atom, caller).is_some_and(|(field, name)| object.names(field, name))
+        }
+        (_, None) => false,
+    })
+}
+
+/// The value of a statement that is the same for all objects of a type.
+pub(super) fn of_caller(atom: &Atom, caller: Option<&Principal>) -> Option<bool> {
+    match (atom, caller) {
+        (Atom::Anyone, _) => Some(true),
+        (Atom::Flag(_), _) => None,
+        (_, None) => Some(false),
+        (Atom::Authenticated, Some(_)) => Some(true),
+        (Atom::Role(role), Some(caller)) => Some(caller.has_role(role)),
+        (Atom::Scope(scope), Some(caller)) => Some(caller.has_scope(scope)),
+        (_, Some(_)) => None,
     }
 }
 
-/// Whether the caller has a name: no field of an object names a caller without one.
-pub(super) fn is_user(caller: &Principal) -> bool {
-    !caller.subject().is_empty()
+/// The field that a statement is about, and the user or tenant that it has to name. `None` for other
+/// statements, and for a caller without a name or tenant: no field names nobody.
+pub(super) fn named<'a>(atom: &'a Atom, caller: &'a Principal) -> Option<(&'a str, &'a str)> {
+    let (field, name) = match atom {
+        Atom::Owner(field) | Atom::Member(field) => (field, caller.subject()),
+        Atom::SameTenant(field) => (field, caller.tenant()?),
+        _ => return None,
+    };
+    (!name.is_empty()).then_some((field, name))
 }
 
 /// What decides about an object that was loaded.
@@ -214,14 +188,6 @@ mod tests {
         assert!(is_text_of(&17, "17") && is_text_of(&"ada", "ada"));
         for text in ["1", "170", "017", "", "17 "] {
             assert!(!is_text_of(&17, text), "{text}");
-        }
-    }
-
-    #[test]
-    fn actions_have_names_of_their_own() {
-        assert!(names_differ(&["view", "edit", "add_task"]));
-        for names in [&["view", "edit", "view"][..], &["View"], &[""], &["a.b"]] {
-            assert!(!names_differ(names), "{names:?}");
         }
     }
 

@@ -8,14 +8,13 @@ use policy_core::object::{Atom, Condition, Field, Relation};
 
 use super::{
     Action, Permits, PermitsByData, View,
-    lookup::caller,
-    rule::{KeyOrigin, ObjectDescription, is_user, permits},
+    rule::{KeyOrigin, ObjectDescription, named, of_caller, permits},
 };
 use crate::{
     auth::principal::Principal,
     handler::{
         describe::{Signature, Takes},
-        extract::ContextRejection,
+        extract::{ContextRejection, user},
     },
 };
 
@@ -160,32 +159,15 @@ struct Writer<'a> {
 impl Writer<'_> {
     /// The value of a statement that is the same for all objects.
     fn known(&self, atom: &Atom) -> Option<bool> {
-        let Some(caller) = self.caller else {
-            return match atom {
-                Atom::Anyone => Some(true),
-                Atom::Flag(_) => None,
-                _ => Some(false),
-            };
-        };
-        match atom {
-            Atom::Anyone | Atom::Authenticated => Some(true),
-            Atom::Role(role) => Some(caller.has_role(role)),
-            Atom::Scope(scope) => Some(caller.has_scope(scope)),
-            Atom::Flag(_) => None,
-            atom => self.value(atom).is_none().then_some(false),
-        }
+        of_caller(atom, self.caller).or_else(|| {
+            let is_flag = matches!(atom, Atom::Flag(_));
+            (!is_flag && self.value(atom).is_none()).then_some(false)
+        })
     }
 
     /// The value that a statement compares the column of its field with; `None` if no object can have it.
     fn value(&self, atom: &Atom) -> Option<(&'static Field, PredicateValue)> {
-        let caller = self.caller?;
-        let (field, name) = match atom {
-            Atom::Owner(field) | Atom::Member(field) if is_user(caller) => {
-                (field, caller.subject())
-            }
-            Atom::SameTenant(field) => (field, caller.tenant().filter(|name| !name.is_empty())?),
-            _ => return None,
-        };
+        let (field, name) = named(atom, self.caller?)?;
         let field = self.fields.iter().find(|known| known.name == field)?;
         let value = match field.is_number {
             // In memory a number is equal to its canonical text only.
@@ -265,8 +247,8 @@ where
 {
     type Rejection = ContextRejection;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ContextRejection> {
-        Ok(Self { caller: caller(parts, state).await?, of: PhantomData })
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ContextRejection> {
+        Ok(Self { caller: user(parts)?, of: PhantomData })
     }
 }
 

@@ -195,8 +195,7 @@ fn cookie_attributes(app: &AppFacts) -> Vec<String> {
 
 /// The functions that take more than parameters.
 fn extracting(app: &AppParts) -> HashSet<&'static str> {
-    let of_groups = app.groups.iter().flat_map(|(_, group)| &group.routes);
-    let all = app.routes.iter().chain(of_groups).map(|route| route.description);
+    let all = app.handlers().map(|(_, entry)| entry.description);
     all.filter(|handler| handler.extracts).map(|handler| handler.handler).collect()
 }
 
@@ -205,8 +204,7 @@ type Objects = HashMap<&'static str, Arc<[ObjectDescription]>>;
 
 /// The objects that functions take in the place of path parameters.
 fn objects(app: &AppParts) -> Objects {
-    let of_groups = app.groups.iter().flat_map(|(_, group)| &group.routes);
-    let all = app.routes.iter().chain(of_groups);
+    let all = app.handlers().map(|(_, entry)| entry);
     let of = |entry: &Entry| {
         let objects = Signature::of(entry.describe).objects.into_iter();
         let of_path = |it: &ObjectDescription| matches!(it.key, KeyOrigin::Parameter(_));
