@@ -77,7 +77,7 @@ const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_co
                       ignored_auth";
 
 /// Has Schemathesis send what a document allows and what it does not, and compare the responses with
-/// the document: for a minute, or for `POLICY_SCHEMATHESIS_SECONDS`.
+/// the document: for half a minute, or for `POLICY_SCHEMATHESIS_SECONDS`.
 ///
 /// # Panics
 ///
@@ -89,7 +89,7 @@ pub fn fuzz(document: &Path, service: SocketAddr, fields: &[String], left_out: &
     schemathesis.current_dir(installed("python"));
     schemathesis.arg("run").arg(document).args(["--url", &format!("http://{service}")]);
     schemathesis.args(["--checks", CHECKS, "--no-color", "--generation-database", "none"]);
-    schemathesis.args(["--max-time", seconds.as_deref().unwrap_or("60")]);
+    schemathesis.args(["--max-time", seconds.as_deref().unwrap_or("30")]);
     if seconds.is_err() {
         schemathesis.args(["--seed", "1"]);
     }

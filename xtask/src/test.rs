@@ -129,7 +129,7 @@ fn targets() -> Outcome<Targets> {
 }
 
 /// Three rows at once: tests that use one processor at a time; all others that use two; and those that
-/// wait most of the time, for a database to fail over for example.
+/// wait most of the time, for a browser or for a database to fail over.
 ///
 /// Tests that need a program which plain `cargo test` cannot expect are marked `#[ignore]` with the
 /// reason, so that it lists them as left out. Here they run, and fail if the program is missing.
@@ -161,7 +161,7 @@ fn tests(targets: &Targets) -> [Vec<Command>; 3] {
     let [browsers, waiting] = split(targets, &["browser"], &behind);
     let threads = 2 * thread::available_parallelism().map_or(1, NonZero::get);
     let waiting = with_env(waiting, "RUST_TEST_THREADS", &threads.to_string());
-    [vec![few, test(&["--doc"], &[])], vec![many, browsers], vec![waiting]]
+    [vec![few, test(&["--doc"], &[])], vec![many], vec![waiting, browsers]]
 }
 
 /// The tests of these names, and all others.

@@ -13,7 +13,7 @@ use proptest::{
 };
 
 /// The number of cases for each law, unless `PROPTEST_CASES` is set.
-const CASES: u32 = 1000;
+const CASES: u32 = 750;
 
 /// The maximum number of values that the filters of a strategy may reject for each case.
 const REJECTS: u32 = 1000;

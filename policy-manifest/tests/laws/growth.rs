@@ -86,7 +86,7 @@ fn work(count: usize, change: Change) -> [u64; 5] {
 fn work_grows_with_the_number_of_routes_and_not_with_its_square() {
     const COMMANDS: [&str; 5] = ["show", "lint", "diff of equals", "diff", "update of the lock"];
     for (kind, change) in KINDS {
-        let (few, many) = (work(300, change), work(600, change));
+        let (few, many) = (work(100, change), work(200, change));
         for (command, (few, many)) in COMMANDS.iter().zip(few.iter().zip(many)) {
             let factor = many as f64 / *few as f64;
             println!("{command} of {kind}: {few} bytes, then {many}: {factor:.2} times");

@@ -410,7 +410,7 @@ fn is_against(
 #[test]
 fn a_rule_is_violated_by_the_requests_that_it_is_against() {
     let (senders, callers) = (senders(), callers());
-    holds_in_fewer(3, "rules", 55, (app(), rule()), |(manifest, rule)| {
+    holds_in_fewer(4, "rules", 55, (app(), rule()), |(manifest, rule)| {
         let Ok(engine) = Engine::new(&manifest) else { return Ok(Precondition::Unmet) };
         let mut expected = BTreeSet::new();
         for (route, own) in manifest.routes.iter().enumerate() {

@@ -24,7 +24,7 @@ use crate::diff::{
 const BLOCK: usize = 50;
 
 /// The default number of cases.
-const CASES: usize = 300;
+const CASES: usize = 150;
 
 /// One in this many cases may differ once and not again, for example a page that loaded too slowly.
 const UNSTEADY: usize = 100;

@@ -115,7 +115,7 @@ async fn holders<S: LimitStore>(store: &Arc<S>) {
 }
 
 async fn lifetimes<S: LimitStore>(store: &S) {
-    let lifetime = Duration::from_millis(300);
+    let lifetime = Duration::from_millis(60);
     let lease = async |instance: u8, wish| {
         let request = LeasePermits::new(name(1), 2, [instance; 16], wish, lifetime);
         answer(store.lease_permits(request)).await
