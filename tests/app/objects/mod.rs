@@ -7,6 +7,7 @@ mod conditions;
 mod lists;
 mod loading;
 mod names;
+mod races;
 mod strangers;
 mod streams;
 

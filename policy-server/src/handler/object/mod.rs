@@ -259,7 +259,8 @@ pub trait LoadLocked: Load {
     type Lock: Send + 'static;
 
     /// Loads the object with this key, and keeps others from changing it until the lock is dropped; for
-    /// instance by `BEGIN IMMEDIATE` in SQLite, and by `SELECT .. FOR UPDATE` in PostgreSQL.
+    /// instance by `BEGIN IMMEDIATE` in SQLite, and by `SELECT .. FOR UPDATE` in PostgreSQL. What a rule
+    /// reads from other rows, such as members, needs a lock as well.
     ///
     /// # Errors
     ///
