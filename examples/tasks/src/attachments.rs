@@ -10,10 +10,11 @@ use policy_server::{
     schemars::{self, JsonSchema},
 };
 use serde::{Deserialize, Serialize};
+use sqlx::AssertSqlSafe;
 
 use crate::{
     live::{Live, News},
-    store::{Store, now, row, secret},
+    store::{Store, load, now, row, secret},
     tasks::Task,
 };
 
@@ -33,16 +34,11 @@ pub(crate) struct Attachment {
     size: i64,
 }
 
-/// A statement that reads attachments.
-macro_rules! select {
-    ($rest:literal) => {
-        concat!(
-            "SELECT a.id, t.team, a.name, a.size
-             FROM attachments a JOIN tasks t ON t.id = a.task ",
-            $rest
-        )
-    };
+load! {
+    Attachment: "SELECT a.id, t.team, a.name, a.size
+                 FROM attachments a JOIN tasks t ON t.id = a.task WHERE" "a.id"
 }
+row! { Attachment: id team name size }
 
 #[get("/tasks/{id}/attachments")]
 #[auth(session | token, scopes = ["tasks:read"])]
@@ -50,8 +46,9 @@ pub(crate) async fn list(
     task: Allowed<Task>,
     State(store): State<Store>,
 ) -> Result<Json<Vec<Attachment>>, Problem> {
-    let found = sqlx::query_as(select!("WHERE a.task = $1 ORDER BY a.created, a.id"));
-    Ok(Json(found.bind(&task.id).fetch_all(&store.pool).await.or_internal()?))
+    let sql = format!("{SELECT} a.task = $1 ORDER BY a.created, a.id");
+    let found = sqlx::query_as(AssertSqlSafe(sql)).bind(&task.id);
+    Ok(Json(found.fetch_all(&store.pool).await.or_internal()?))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -119,17 +116,6 @@ pub(crate) async fn download(
     let headers = AppendHeaders([(CONTENT_DISPOSITION, disposition)]);
     Ok((ETag::of_content(&content), headers, content))
 }
-
-impl Load for Attachment {
-    type Source = Store;
-
-    async fn load(id: &String, _: &(), store: &Store) -> Result<Option<Self>, Problem> {
-        let found = sqlx::query_as(select!("WHERE a.id = $1"));
-        found.bind(id).fetch_optional(&store.pool).await.or_internal()
-    }
-}
-
-row! { Attachment: id team name size }
 
 /// A name in a parameter of a header (RFC 8187 3.2).
 fn coded(name: &str) -> String {

@@ -11,11 +11,10 @@ use policy_server::{
     tokens::Issued,
 };
 use serde::{Deserialize, Serialize};
-use sqlx::AssertSqlSafe;
 
 use crate::{
     SCOPES,
-    store::{Store, bind, now, row, secret},
+    store::{Store, load, now, row, secret},
     users::{Member, is_name},
 };
 
@@ -48,12 +47,8 @@ pub(crate) struct Machine {
     scopes: String,
 }
 
-/// A statement that reads machines.
-macro_rules! select {
-    ($rest:literal) => {
-        concat!("SELECT id, team, name, scopes FROM members WHERE role = 'machine'", $rest)
-    };
-}
+load! { Machine: "SELECT id, team, name, scopes FROM members WHERE role = 'machine' AND" "id" }
+row! { Machine: id team name scopes }
 
 #[get("/machines")]
 #[auth(session, roles = ["lead"])]
@@ -61,10 +56,7 @@ pub(crate) async fn list(
     visible: Scope<Machine>,
     State(store): State<Store>,
 ) -> Result<Json<Vec<Machine>>, Problem> {
-    let visible = visible.sql(1);
-    let sql = format!(select!(" AND {} ORDER BY created, id"), visible.sql);
-    let machines = bind(sqlx::query_as(AssertSqlSafe(sql)), visible.values);
-    Ok(Json(machines.fetch_all(&store.pool).await.or_internal()?))
+    Ok(Json(store.visible(SELECT, visible.sql(1)).await?))
 }
 
 /// Its first tokens, which are shown this once. Needs a recent login: a person at an open browser
@@ -125,14 +117,3 @@ pub(crate) async fn remove(
     tokens.revoke_user(&machine.id).await?;
     Ok(NoContent)
 }
-
-impl Load for Machine {
-    type Source = Store;
-
-    async fn load(id: &String, _: &(), store: &Store) -> Result<Option<Self>, Problem> {
-        let found = sqlx::query_as(select!(" AND id = $1")).bind(id);
-        found.fetch_optional(&store.pool).await.or_internal()
-    }
-}
-
-row! { Machine: id team name scopes }

@@ -8,12 +8,11 @@ use policy_server::{
     schemars::{self, JsonSchema},
 };
 use serde::{Deserialize, Serialize};
-use sqlx::AssertSqlSafe;
 
 use crate::{
     invitations::Role,
     live::{Live, News},
-    store::{Store, bind, row},
+    store::{Store, load, row},
     users::identity,
 };
 
@@ -30,12 +29,10 @@ pub(crate) struct Person {
     role: String,
 }
 
-/// A statement that reads people.
-macro_rules! select {
-    ($rest:literal) => {
-        concat!("SELECT id, team, name, role FROM members WHERE role IN ('lead', 'member')", $rest)
-    };
+load! {
+    Person: "SELECT id, team, name, role FROM members WHERE role IN ('lead', 'member') AND" "id"
 }
+row! { Person: id team name role }
 
 /// Changing the role of a person, or removing them.
 pub(crate) enum Manage {}
@@ -50,10 +47,7 @@ pub(crate) async fn list(
     visible: Scope<Person>,
     State(store): State<Store>,
 ) -> Result<TaggedJson<Vec<Person>>, Problem> {
-    let visible = visible.sql(1);
-    let sql = format!(select!(" AND {} ORDER BY created, id"), visible.sql);
-    let people = bind(sqlx::query_as(AssertSqlSafe(sql)), visible.values);
-    let people: Vec<Person> = people.fetch_all(&store.pool).await.or_internal()?;
+    let people: Vec<Person> = store.visible(SELECT, visible.sql(1)).await?;
     Ok(Json(people).etag())
 }
 
@@ -98,17 +92,6 @@ pub(crate) async fn remove(
     live.tell(&person.team, News::Team).await;
     Ok(NoContent)
 }
-
-impl Load for Person {
-    type Source = Store;
-
-    async fn load(id: &String, _: &(), store: &Store) -> Result<Option<Self>, Problem> {
-        let found = sqlx::query_as(select!(" AND id = $1")).bind(id);
-        found.fetch_optional(&store.pool).await.or_internal()
-    }
-}
-
-row! { Person: id team name role }
 
 impl Store {
     /// Gives another role to a person of the team. A person who is no longer a lead loses what a lead

@@ -4,14 +4,14 @@ use std::{io, num::ParseIntError};
 
 use policy_server::{
     Clock, Random,
-    object::PredicateValue,
+    object::{Predicate, PredicateValue},
     prelude::*,
     schemars::{self, JsonSchema},
 };
 use serde::Deserialize;
 use sqlx::{
-    Any, AnyPool, AssertSqlSafe, SqlSafeStr,
-    any::{AnyArguments, AnyPoolOptions, install_default_drivers},
+    Any, AnyPool, AssertSqlSafe, FromRow, SqlSafeStr,
+    any::{AnyArguments, AnyPoolOptions, AnyRow, install_default_drivers},
     migrate::{Migration, MigrationType, Migrator},
     query::QueryAs,
 };
@@ -52,6 +52,16 @@ impl Store {
         migrator.run(&pool).await.map_err(io::Error::other)?;
         Ok(Self { pool, postgres })
     }
+
+    /// The objects of a list that its caller may view, oldest first.
+    pub(crate) async fn visible<T>(&self, select: &str, to: Predicate) -> Result<Vec<T>, Problem>
+    where
+        T: for<'r> FromRow<'r, AnyRow> + Send + Unpin,
+    {
+        let sql = format!("{select} {} ORDER BY created, id", to.sql);
+        let found = bind(sqlx::query_as(AssertSqlSafe(sql)), to.values);
+        found.fetch_all(&self.pool).await.or_internal()
+    }
 }
 
 /// Binds the values of a predicate.
@@ -76,6 +86,24 @@ macro_rules! row {
     };
 }
 pub(crate) use row;
+
+/// Loads an object by a column, with a statement that ends where its last condition begins.
+macro_rules! load {
+    ($Type:ident: $select:literal $key:literal) => {
+        /// What every statement about these objects begins with.
+        const SELECT: &str = $select;
+
+        impl Load for $Type {
+            type Source = Store;
+
+            async fn load(id: &String, (): &(), store: &Store) -> Result<Option<Self>, Problem> {
+                let found = sqlx::query_as(concat!($select, " ", $key, " = $1")).bind(id);
+                found.fetch_optional(&store.pool).await.or_internal()
+            }
+        }
+    };
+}
+pub(crate) use load;
 
 /// A new id or code, which nobody can guess.
 pub(crate) fn secret() -> Result<String, Problem> {

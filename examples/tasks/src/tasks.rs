@@ -13,7 +13,7 @@ use sqlx::{AssertSqlSafe, FromRow, Row, any::AnyRow};
 use crate::{
     live::{Live, News},
     members::Person,
-    store::{Cursor, Store, bind, now, secret},
+    store::{Cursor, Store, bind, load, now, secret},
     users::Member,
 };
 
@@ -173,13 +173,8 @@ pub(crate) async fn change(
     .bind(assignee)
     .bind(&task.id)
     .bind(task.version);
-    changed
-        .execute(&store.pool)
-        .await
-        .or_internal()?
-        .rows_affected()
-        .checked_sub(1)
-        .ok_or(STALE)?;
+    let changed = changed.execute(&store.pool).await.or_internal()?.rows_affected();
+    changed.checked_sub(1).ok_or(STALE)?;
     live.tell(&task.team, News::Task(&task.id)).await;
     Ok(Task::load(&task.id, &(), &store).await?.or_not_found()?.tagged())
 }
@@ -210,26 +205,11 @@ impl Task {
     }
 }
 
-/// A statement that reads tasks.
-macro_rules! select {
-    ($rest:literal) => {
-        concat!(
-            "SELECT t.id, t.team, t.title, t.note, t.done, t.assignee, m.name AS author, t.created,
-                    t.version,
-                    (SELECT count(*) FROM attachments a WHERE a.task = t.id) AS attachments
-             FROM tasks t JOIN members m ON m.id = t.author ",
-            $rest
-        )
-    };
-}
-
-impl Load for Task {
-    type Source = Store;
-
-    async fn load(id: &String, _: &(), store: &Store) -> Result<Option<Self>, Problem> {
-        let found = sqlx::query_as(select!("WHERE t.id = $1"));
-        found.bind(id).fetch_optional(&store.pool).await.or_internal()
-    }
+load! {
+    Task: "SELECT t.id, t.team, t.title, t.note, t.done, t.assignee, m.name AS author, t.created,
+                  t.version,
+                  (SELECT count(*) FROM attachments a WHERE a.task = t.id) AS attachments
+           FROM tasks t JOIN members m ON m.id = t.author WHERE" "t.id"
 }
 
 impl Store {
@@ -242,10 +222,8 @@ impl Store {
     ) -> Result<Vec<Task>, Problem> {
         let visible = visible.sql_of("t", 5);
         let sql = format!(
-            select!(
-                "WHERE {} AND (t.created, t.id) < ($1, $2) AND ($3 < 0 OR t.done = $3)
-                 ORDER BY t.created DESC, t.id DESC LIMIT $4"
-            ),
+            "{SELECT} {} AND (t.created, t.id) < ($1, $2) AND ($3 < 0 OR t.done = $3)
+             ORDER BY t.created DESC, t.id DESC LIMIT $4",
             visible.sql
         );
         let found = sqlx::query_as(AssertSqlSafe(sql)).bind(after.created).bind(&after.id);
