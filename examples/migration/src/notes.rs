@@ -1,6 +1,7 @@
-//! What all steps serve: notes that everybody may read, and the owners of a key may write.
+//! What all steps serve: notes that everybody may read, the owners of a key may add, and their owner may
+//! delete.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,27 +12,37 @@ pub struct Note {
     pub text: String,
 }
 
-/// The notes, by number; one that was deleted leaves a gap.
+/// The notes with their owners, by number; one that was deleted leaves a gap.
 #[derive(Clone, Debug, Default)]
-pub struct Notes(Arc<Mutex<Vec<Option<Note>>>>);
+pub struct Notes(Arc<Mutex<Vec<Option<(String, Note)>>>>);
 
 impl Notes {
     /// All notes that there are.
     pub fn all(&self) -> Vec<Note> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().flatten().cloned().collect()
+        self.lock().iter().flatten().map(|(_, note)| note.clone()).collect()
     }
 
     /// Adds a note, and gives its number.
-    pub fn add(&self, note: Note) -> usize {
-        let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        notes.push(Some(note));
+    pub fn add(&self, owner: &str, note: Note) -> usize {
+        let mut notes = self.lock();
+        notes.push(Some((owner.to_owned(), note)));
         notes.len() - 1
+    }
+
+    /// The owner of a note; `None` if there is no such note.
+    pub fn owner(&self, number: usize) -> Option<String> {
+        let notes = self.lock();
+        let (owner, _) = notes.get(number)?.as_ref()?;
+        Some(owner.clone())
     }
 
     /// Deletes a note. Returns whether it existed.
     pub fn delete(&self, number: usize) -> bool {
-        let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        notes.get_mut(number).and_then(Option::take).is_some()
+        self.lock().get_mut(number).and_then(Option::take).is_some()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Option<(String, Note)>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -39,6 +50,7 @@ impl Notes {
 pub fn owner_of(key: &[u8]) -> Option<&'static str> {
     match key {
         b"ada's key" => Some("ada"),
+        b"bob's key" => Some("bob"),
         _ => None,
     }
 }

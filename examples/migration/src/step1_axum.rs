@@ -31,16 +31,29 @@ async fn list(State(notes): State<Notes>) -> Json<Vec<Note>> {
 }
 
 async fn add(
-    _: Owner,
+    Owner(me): Owner,
     State(notes): State<Notes>,
     Json(note): Json<Note>,
 ) -> (StatusCode, Json<usize>) {
-    (StatusCode::CREATED, Json(notes.add(note)))
+    (StatusCode::CREATED, Json(notes.add(me, note)))
 }
 
-async fn remove(_: Owner, State(notes): State<Notes>, Path(number): Path<usize>) -> StatusCode {
-    if notes.delete(number) { StatusCode::NO_CONTENT } else { StatusCode::NOT_FOUND }
+// ANCHOR: remove
+async fn remove(
+    Owner(me): Owner,
+    State(notes): State<Notes>,
+    Path(number): Path<usize>,
+) -> StatusCode {
+    match notes.owner(number) {
+        Some(owner) if owner == me => {
+            notes.delete(number);
+            StatusCode::NO_CONTENT
+        }
+        Some(_) => StatusCode::FORBIDDEN,
+        None => StatusCode::NOT_FOUND,
+    }
 }
+// ANCHOR_END: remove
 
 async fn me(Owner(owner): Owner) -> &'static str {
     owner

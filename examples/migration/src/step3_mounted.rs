@@ -40,12 +40,27 @@ async fn list(State(notes): State<Notes>) -> Json<Vec<Note>> {
     Json(notes.all())
 }
 
-async fn add(State(notes): State<Notes>, Json(note): Json<Note>) -> (StatusCode, Json<usize>) {
-    (StatusCode::CREATED, Json(notes.add(note)))
+async fn add(
+    me: Principal,
+    State(notes): State<Notes>,
+    Json(note): Json<Note>,
+) -> (StatusCode, Json<usize>) {
+    (StatusCode::CREATED, Json(notes.add(me.subject(), note)))
 }
 
-async fn remove(State(notes): State<Notes>, Path(number): Path<usize>) -> StatusCode {
-    if notes.delete(number) { StatusCode::NO_CONTENT } else { StatusCode::NOT_FOUND }
+async fn remove(
+    me: Principal,
+    State(notes): State<Notes>,
+    Path(number): Path<usize>,
+) -> StatusCode {
+    match notes.owner(number) {
+        Some(owner) if owner == me.subject() => {
+            notes.delete(number);
+            StatusCode::NO_CONTENT
+        }
+        Some(_) => StatusCode::FORBIDDEN,
+        None => StatusCode::NOT_FOUND,
+    }
 }
 
 // ANCHOR: handler

@@ -16,16 +16,44 @@ async fn list(State(notes): State<Notes>) -> Json<Vec<Note>> {
 
 #[post("/admin/notes")]
 #[auth(scheme = ApiKeys)]
-async fn add(State(notes): State<Notes>, Json(note): Json<Note>) -> (StatusCode, Json<usize>) {
-    (StatusCode::CREATED, Json(notes.add(note)))
+async fn add(
+    me: Principal,
+    State(notes): State<Notes>,
+    Json(note): Json<Note>,
+) -> (StatusCode, Json<usize>) {
+    (StatusCode::CREATED, Json(notes.add(me.subject(), note)))
+}
+// ANCHOR_END: handlers
+
+// ANCHOR: object
+/// A note that a route names.
+#[derive(Debug, Object)]
+#[rule(View = anyone)]
+#[rule(Delete = owner)]
+struct OwnedNote {
+    #[object(key)]
+    number: usize,
+    #[object(owner)]
+    owner: String,
+}
+
+impl Load for OwnedNote {
+    type Source = Notes;
+
+    async fn load(number: &usize, (): &(), notes: &Notes) -> Result<Option<Self>, Problem> {
+        Ok(notes.owner(*number).map(|owner| Self { number: *number, owner }))
+    }
 }
 
 #[delete("/admin/notes/{number}")]
 #[auth(scheme = ApiKeys)]
-#[object(none = "the owner of any key may delete every note")]
-async fn remove(number: usize, State(notes): State<Notes>) -> Result<StatusCode, Problem> {
-    if notes.delete(number) { Ok(StatusCode::NO_CONTENT) } else { Err(Problem::not_found()) }
+async fn remove(note: Allowed<OwnedNote, Delete>, State(notes): State<Notes>) -> StatusCode {
+    notes.delete(note.number);
+    StatusCode::NO_CONTENT
 }
+// ANCHOR_END: object
+
+// ANCHOR: app
 
 #[get("/admin/me")]
 #[auth(scheme = ApiKeys)]
@@ -45,4 +73,4 @@ pub fn app(notes: Notes) -> App<Notes> {
         .scheme(ApiKeys)
         .routes(routes![list, add, remove, me])
 }
-// ANCHOR_END: handlers
+// ANCHOR_END: app

@@ -60,6 +60,9 @@ async fn every_step_serves_the_same() {
             (with_key(client.get("/nowhere")), 404, None),
             (with_key(client.put("/admin/notes")), 405, None),
             (with_key(client.delete("/admin/notes/7")), 404, None),
+            // Ada's note.
+            (client.delete("/admin/notes/0").header("x-api-key", "bob's key"), 403, None),
+            (client.get("/notes"), 200, Some("[{\"text\":\"milk\"}]")),
             (with_key(client.delete("/admin/notes/0")), 204, Some("")),
             (with_key(client.delete("/admin/notes/0")), 404, None),
             (client.get("/notes"), 200, Some("[]")),
@@ -115,6 +118,8 @@ async fn refusals_get_codes() {
         let missing = client.get("/nowhere").send().await;
         let long = with_key(post(&client, &"a".repeat(2048))).send().await;
         let malformed = with_key(post(&client, "{")).send().await;
+        assert_eq!(with_key(post(&client, "{\"text\":\"milk\"}")).send().await.status(), 201);
+        let of_ada = client.delete("/admin/notes/0").header("x-api-key", "bob's key").send().await;
         // Another site, whose name leads here.
         let elsewhere = client.get("/notes").header("host", "evil.example").send().await;
         for (name, since, response) in [
@@ -124,6 +129,7 @@ async fn refusals_get_codes() {
             ("route.not-found", 3, missing),
             ("origin.host-not-loopback", 3, elsewhere),
             ("request.json-malformed", 5, malformed),
+            ("object.denied", 5, of_ada),
         ] {
             let expected = (step >= since).then(|| name.to_owned());
             assert_eq!(code(&response), expected, "step {step}: {response:?}");
