@@ -45,7 +45,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// `None` if nobody is interested.
+    /// `None` if no subscriber is interested.
     pub(crate) fn begin<B>(
         log: &AccessLog,
         request: &Request<B>,

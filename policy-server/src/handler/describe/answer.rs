@@ -1,4 +1,4 @@
-//! With what handlers respond.
+//! The responses of handlers.
 
 use axum_core::response::AppendHeaders;
 use http::{
@@ -17,14 +17,14 @@ use crate::{
     },
 };
 
-/// What the type of a handler says of its response to a request that it serves.
+/// The response of a handler to a request that it serves, as its return type states it.
 #[derive(Clone, Debug)]
 pub struct Reply {
     /// Its status; `None` if the handler chooses one at run time.
     pub(crate) status: Option<u16>,
     /// The media type of its content; `None` without content, or if the handler chooses one.
     pub(crate) media_type: Option<&'static str>,
-    /// The fields that it states.
+    /// The header fields that it sets.
     pub(crate) fields: Vec<HeaderName>,
     /// The schema of its content.
     #[cfg(feature = "openapi")]

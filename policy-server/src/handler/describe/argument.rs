@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// An extractor of which this crate knows what it takes.
+/// An extractor whose input this crate knows.
 pub trait Takes {
     /// Describes it.
     fn describe(signature: &mut Signature);
@@ -27,8 +27,8 @@ pub trait Takes {
 /// An extractor of an app's own, with the problems by which it rejects requests. Without this, a document
 /// of the app (feature `openapi`) says that its routes may respond with any problem.
 ///
-/// It is for an extractor that takes its value from the head of a request, and from nothing that
-/// clients have to be told of.
+/// Implement it for an extractor that reads only the head of a request, and nothing there that clients
+/// have to know of.
 ///
 /// ```
 /// use policy_server::{Problem, Problems, extract::Rejects, http::request::Parts, prelude::*};
@@ -95,7 +95,7 @@ impl<T> UnknownArgument for Of<T> {
     }
 }
 
-/// Extractors that take something without a schema of the user's.
+/// Extractors of values without a schema of the user's.
 macro_rules! takes {
     ($($(#[$attribute:meta])* [$($generic:tt)*] $Type:ty => $($taken:ident)*;)*) => {$(
         $(#[$attribute])*

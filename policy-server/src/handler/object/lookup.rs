@@ -1,4 +1,4 @@
-//! Objects whose keys a handler has from elsewhere than the path.
+//! Objects whose keys do not come from the path.
 
 use std::marker::PhantomData;
 

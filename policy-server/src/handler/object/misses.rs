@@ -1,4 +1,4 @@
-//! How often a caller may ask for objects that are not there.
+//! Limits how often a caller may ask for objects that they get 404 for.
 
 use std::{fmt::Debug, net::IpAddr, sync::Arc};
 
@@ -29,8 +29,8 @@ impl Misses {
         Some(Self { rate: route.misses.clone()?, client: client.address() })
     }
 
-    /// Loads an object, unless the caller has had too many misses. Those of concurrent requests count
-    /// too, so the rate is asked again for what was loaded.
+    /// Loads an object, unless the caller has had too many misses. The rate is checked again after the
+    /// load, since concurrent requests may have exceeded it.
     pub(super) async fn limit<O>(
         &self,
         caller: Option<&Principal>,

@@ -1,7 +1,7 @@
 //! Rights on objects: a handler takes the object that its path names, and gets it only if its caller may.
 //!
-//! The identifier never reaches the handler. So there is no check to forget, and none that could be
-//! about another object than the one that is used.
+//! The identifier never reaches the handler, which therefore cannot forget the check, nor check another
+//! object than it uses.
 //!
 //! ```
 //! use std::{collections::BTreeMap, sync::Arc};
@@ -69,8 +69,8 @@
 //! # });
 //! ```
 //!
-//! A route that may know its caller and takes a path parameter as it is does not compile, unless it says
-//! why no object is needed: [`object`](macro@crate::object).
+//! A route whose caller may be known does not compile if it takes a path parameter without a check,
+//! unless it states why no object is needed: [`object`](macro@crate::object).
 
 mod allowed;
 mod lookup;
@@ -223,8 +223,8 @@ pub trait PermitsByData<A: Action>: Permits<A> {}
 
 /// An object that can be loaded by its key.
 ///
-/// An object under a parent, `#[object(parent = Team)]`, gets the parent that was loaded before it, and
-/// must not load what belongs to another one.
+/// [`load`](Load::load) of an object under a parent, `#[object(parent = Team)]`, gets the parent that was
+/// loaded before it, and must not return an object of another parent.
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: nothing says how this object is loaded",
     label = "this object cannot be loaded",

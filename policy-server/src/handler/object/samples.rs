@@ -1,4 +1,4 @@
-//! Objects of a proof: the laws replace what is loaded, and the handler, but not the rules.
+//! Objects of a proof: its laws replace loaded objects and handlers, and run the real rules.
 
 use std::cell::Cell;
 
@@ -29,11 +29,11 @@ pub(crate) enum SampleObject {
     Present { values: u32, caller: u64 },
 }
 
-/// The tenant of all callers of a proof. Users and tenants are numbers, so that fields of numbers can
-/// have them.
+/// The tenant of all callers of a proof. Users and tenants have numbers as names, which fit in numeric
+/// fields too.
 pub(crate) const TENANT: u64 = 70;
 const OTHER_TENANT: u64 = 71;
-/// The number of no caller.
+/// A number that no caller has.
 const STRANGER: u64 = 0;
 
 thread_local! {

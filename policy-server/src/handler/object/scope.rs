@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// The objects that the caller may view, and with which they may do `A`: a predicate for the query of a
-/// list, and a filter in memory. Both say the same.
+/// list, and a filter in memory by the same rule.
 ///
 /// ```
 /// # use policy_server::prelude::*;
@@ -119,8 +119,7 @@ where
     }
 }
 
-/// What PostgreSQL reads as a value, and not as the column of this name, unless it is in quotes or
-/// behind the name of a table.
+/// Names that PostgreSQL reads as values, and as columns only if they are quoted or qualified.
 const VALUES: [&str; 12] = [
     "current_catalog",
     "current_date",
@@ -228,7 +227,7 @@ impl Writer<'_> {
                     None => format!("{} = ${place}", qualified(self.table, field.column)),
                 }
             }
-            // Known statements are no part of what is left.
+            // Statements with a known value were removed before.
             (_, None) => "1 = 0".to_owned(),
         };
         // Writing to a text does not fail.

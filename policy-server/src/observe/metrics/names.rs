@@ -39,7 +39,7 @@ pub(super) fn is_attribute(label: &str) -> bool {
     label == "le" || ATTRIBUTES.iter().any(|name| exposition::plain(name) == label)
 }
 
-/// The value of what is not among the known values.
+/// The value that replaces all unknown values.
 pub(super) const OTHER: &str = "_OTHER";
 
 pub(super) const DURATION: Name =

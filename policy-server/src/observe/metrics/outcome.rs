@@ -1,4 +1,4 @@
-//! How requests end: the statuses, and the codes of problems, that have series of their own. They are known
+//! How requests end: the statuses and the codes of problems that have their own series. All are known
 //! before the first request.
 
 use http::StatusCode;

@@ -99,7 +99,7 @@ struct Series {
     response_size: Histogram,
 }
 
-/// Places of things that are made at their first use.
+/// Slots, each of which is filled at its first use.
 type Slots<T> = Box<[OnceLock<T>]>;
 
 fn slots<T>(count: usize) -> Slots<T> {
