@@ -12,9 +12,12 @@ pub struct Note {
     pub text: String,
 }
 
-/// The notes with their owners, by number; one that was deleted leaves a gap.
+/// A note behind its owner; `None` once it is deleted.
+type Slot = Option<(String, Note)>;
+
+/// The notes, by number.
 #[derive(Clone, Debug, Default)]
-pub struct Notes(Arc<Mutex<Vec<Option<(String, Note)>>>>);
+pub struct Notes(Arc<Mutex<Vec<Slot>>>);
 
 impl Notes {
     /// All notes that there are.
@@ -41,7 +44,7 @@ impl Notes {
         self.lock().get_mut(number).and_then(Option::take).is_some()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Option<(String, Note)>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Slot>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -67,9 +67,7 @@ pub(crate) async fn set_role(
     State(live): State<Live>,
     Json(NewRole { role }): Json<NewRole>,
 ) -> Result<NoContent, Problem> {
-    for machine in store.become_role(&me, &person, role.name()).await? {
-        sessions.revoke_user(&machine).await?;
-    }
+    store.become_role(&me, &person, role.name(), &sessions).await?;
     sessions.set_rights(identity(&person.id, &person.team, role.name())).await?;
     live.tell(&person.team, News::Team).await;
     Ok(NoContent)
@@ -85,9 +83,7 @@ pub(crate) async fn remove(
     State(store): State<Store>,
     State(live): State<Live>,
 ) -> Result<NoContent, Problem> {
-    for machine in store.become_role(&me, &person, "former").await? {
-        sessions.revoke_user(&machine).await?;
-    }
+    store.become_role(&me, &person, "former", &sessions).await?;
     sessions.revoke_user(&person.id).await?;
     live.tell(&person.team, News::Team).await;
     Ok(NoContent)
@@ -95,14 +91,14 @@ pub(crate) async fn remove(
 
 impl Store {
     /// Gives another role to a person of the team. A person who is no longer a lead loses what a lead
-    /// could come back with: open invitations, and machines whose tokens they have seen. Returns the
-    /// machines.
+    /// could come back with: open invitations, and machines whose tokens they have seen.
     async fn become_role(
         &self,
         me: &Principal,
         person: &Person,
         role: &str,
-    ) -> Result<Vec<String>, Problem> {
+        sessions: &Sessions,
+    ) -> Result<(), Problem> {
         let id = &person.id;
         // Leads cannot change their own role, so that no team is without a lead.
         if me.subject() == id {
@@ -122,7 +118,7 @@ impl Store {
         let changed = changed.bind(role).bind(id).bind(me.subject()).execute(&mut *change).await;
         let changed = changed.or_internal()?.rows_affected();
         changed.checked_sub(1).ok_or(Refusal::ObjectDenied)?;
-        let mut machines = Vec::new();
+        let mut machines = Vec::<String>::new();
         if role != "lead" {
             let invitations = sqlx::query("DELETE FROM invitations WHERE author = $1");
             invitations.bind(id).execute(&mut *change).await.or_internal()?;
@@ -139,6 +135,9 @@ impl Store {
             tasks.bind(id).execute(&mut *change).await.or_internal()?;
         }
         change.commit().await.or_internal()?;
-        Ok(machines)
+        for machine in machines {
+            sessions.revoke_user(&machine).await?;
+        }
+        Ok(())
     }
 }
