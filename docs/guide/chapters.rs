@@ -30,6 +30,7 @@ chapters! {
     login "how-to/login.md";
     passwords "how-to/passwords.md";
     objects "how-to/objects.md";
+    engines "how-to/engines.md";
     pages "how-to/pages.md";
     single_page "how-to/single-page.md";
     machines "how-to/machines.md";

@@ -151,6 +151,7 @@ fn links_between_pages_lead_somewhere() {
         [
             "policy-attributes",
             "policy-browser",
+            "policy-cedar",
             "policy-core",
             "policy-macros",
             "policy-manifest",

@@ -183,7 +183,7 @@ impl<'a> Marked<'a> {
             diagnostics.error(&word, Rule::ObjectField, &word, help);
         }
         if mark == Mark::Rule(FieldKind::Flag)
-            && ["anyone", "authenticated", "owner"].iter().any(|known| name == known)
+            && ["anyone", "authenticated", "engine", "owner"].iter().any(|known| name == known)
         {
             let help = format_args!("rename it: as a condition, `{name}` means something else");
             diagnostics.error(name, Rule::ObjectField, name, help);
@@ -231,6 +231,7 @@ impl<'a> Marked<'a> {
         let number = ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize"];
         let is_number = last_segment(self.value().0)
             .is_some_and(|it| number.iter().any(|name| it.ident == name));
+        let is_optional = self.value().1.as_deref() == Some("Option");
         let relation = match &self.relation {
             [Some(table), Some(object), Some(user)] => quote! {
                 ::core::option::Option::Some(__policy::policy_core::object::Relation {
@@ -245,6 +246,7 @@ impl<'a> Marked<'a> {
                 kind: __policy::policy_core::object::FieldKind::#kind,
                 column: #column,
                 is_number: #is_number,
+                is_optional: #is_optional,
                 relation: #relation,
             }
         })
@@ -277,6 +279,28 @@ impl<'a> Marked<'a> {
         let (name, text) = (self.name, self.text());
         (self.kind()? == FieldKind::Flag)
             .then(|| quote_spanned!(self.ty.span()=> #text => self.#name,))
+    }
+
+    /// What an engine is told of it.
+    fn fact(&self) -> Option<TokenStream> {
+        let (name, text) = (self.name, self.text());
+        let one = match self.value().1.as_deref() {
+            Some("Option") => quote_spanned! {self.ty.span()=>
+                self.#name.as_ref().map(::std::string::ToString::to_string)
+            },
+            _ => quote_spanned! {self.ty.span()=>
+                ::core::option::Option::Some(::std::string::ToString::to_string(&self.#name))
+            },
+        };
+        let value = match self.kind()? {
+            FieldKind::Owner => quote!(User(#one)),
+            FieldKind::Tenant => quote!(Tenant(#one)),
+            FieldKind::Members => quote_spanned! {self.ty.span()=>
+                Users(self.#name.iter().map(::std::string::ToString::to_string).collect())
+            },
+            FieldKind::Flag => quote!(Flag(self.#name)),
+        };
+        Some(quote!((#text, __policy::FieldValue::#value)))
     }
 
     /// Whether its type, judged by its name, can have the value of a sample.
@@ -465,6 +489,7 @@ impl Derived<'_> {
                 }
             }
         });
+        let facts = self.facts();
         let sample = self.sample();
         let permits = rules.iter().zip(&texts).map(|(rule, text)| self.permits(rule, text));
         quote! {
@@ -492,6 +517,7 @@ impl Derived<'_> {
                     match __policy_function { #functions _ => false }
                 }
                 #version
+                #facts
                 fn sample(__policy_sample: __policy::Sample<'_>) -> ::core::option::Option<Self> {
                     #sample
                 }
@@ -506,6 +532,22 @@ impl Derived<'_> {
             self.rules.iter().flat_map(|rule| rule.functions.iter().cloned()).collect();
         let arms = functions.iter().map(|(name, call)| quote!(#name => #call,));
         arms.collect()
+    }
+
+    /// What an engine is told of the object, if a rule asks one.
+    fn facts(&self) -> Option<TokenStream> {
+        let asks = |rule: &ObjectRule| rule.condition.atoms().contains(&&Atom::Engine);
+        let (key, fields) = (self.key.name, self.fields.iter().filter_map(Marked::fact));
+        self.rules.iter().any(asks).then(|| {
+            quote_spanned! {self.key.ty.span()=>
+                fn facts(&self) -> __policy::ObjectFacts {
+                    __policy::ObjectFacts {
+                        key: ::std::string::ToString::to_string(&self.#key),
+                        fields: ::std::vec![#(#fields),*],
+                    }
+                }
+            }
+        })
     }
 
     /// The body that makes a sample: other fields have their default values, or those of the stated
@@ -546,7 +588,7 @@ impl Derived<'_> {
             fields.any(|field| field.text() == *name && field.relation.iter().all(Option::is_some))
         };
         let is_data = rule.condition.atoms().into_iter().all(|atom| match atom {
-            Atom::With(_) => false,
+            Atom::With(_) | Atom::Engine => false,
             Atom::Member(field) => has_table(field),
             _ => true,
         });

@@ -41,8 +41,8 @@ pub use explain::{
     Explanation, GateFinding, LeftCondition, Nearest, ObjectFinding, SuggestedEdit, Unsent, explain,
 };
 pub use facets::{
-    AppFacts, HandlerFacts, IssuerFacts, OriginListFacts, OwnProblem, ServerFacts, SessionFacts,
-    TargetFacts, TlsFacts, TokenFacts,
+    AppFacts, EngineFacts, HandlerFacts, IssuerFacts, OriginListFacts, OwnProblem, ServerFacts,
+    SessionFacts, TargetFacts, TlsFacts, TokenFacts,
 };
 pub use facets::{
     AppScheme, Auth, Cache, Csrf, Dangers, Direction, Headers, Jsonp, ManifestRoute, ObjectKey,

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use policy_core::{
     Refusal,
     method::is_safe,
+    object::Atom,
     outcome::{ArgumentKind, EVERY_REQUEST},
 };
 
@@ -248,6 +249,10 @@ impl Found<'_> {
             if it.action != VIEW {
                 self.add([Refusal::ObjectDenied]);
             }
+            let mut rules = it.rules().filter_map(|rule| self.manifest.condition(&rule));
+            if rules.any(|rule| rule.atoms().contains(&&Atom::Engine)) {
+                self.add([Refusal::EngineUnavailable]);
+            }
         }
     }
 
@@ -288,11 +293,19 @@ mod tests {
             ("edit", parameter(), &[Refusal::ObjectDenied, not_found]),
             ("edit", ObjectKey::Handler, &[Refusal::ObjectDenied, not_found]),
             ("edit", ObjectKey::List, &[]),
+            ("pay", parameter(), &[Refusal::ObjectDenied, not_found, Refusal::EngineUnavailable]),
+            ("pay", ObjectKey::List, &[]),
         ] {
             let mut route = ManifestRoute::handler("/orders/{id}", ["PUT"], Auth::Public);
             let uses = ObjectUse { object: "Order".to_owned(), action: action.to_owned(), key };
             route.object = Some(RouteObjects { none: None, uses: vec![uses] });
-            let found = Manifest::new().outcomes(&route, "PUT").refusals;
+            let mut manifest = Manifest::new();
+            for (action, text) in
+                [("view", "anyone"), ("edit", "owner(user)"), ("pay", "owner(user) | engine")]
+            {
+                manifest.objects.insert(format!("Order.{action}"), text.to_owned());
+            }
+            let found = manifest.outcomes(&route, "PUT").refusals;
             let found: Vec<_> =
                 found.into_iter().filter(|it| it.code().starts_with("object.")).collect();
             assert_eq!(found, expected, "{action}");

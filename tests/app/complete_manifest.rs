@@ -8,6 +8,7 @@ use policy_server::{
     CsrfPolicy, Fallback, Files, OriginList, RateCapacity, ReverseProxy, ServerSettings,
     SharedLimits, Tls, TrailingSlash, TrustedProxies, Tunnel,
     http::HeaderValue,
+    object::{Decision, Engine, ObjectSchema, Question},
     session::{SameSite, SessionSettings, days, minutes},
     store::{LimitPolicy, MemoryStore},
     tokens::{Issuer, OnStale, TokenSettings},
@@ -36,6 +37,27 @@ fn shop() -> App<()> {
 
 fn echo() -> Mount {
     Mount::new(service_fn(async |_: Request| Ok::<_, Infallible>("echo".into_response())))
+}
+
+/// An engine that no rule asks.
+struct Desk;
+
+impl Engine for Desk {
+    fn name(&self) -> &'static str {
+        "desk"
+    }
+
+    fn digest(&self) -> String {
+        "1".to_owned()
+    }
+
+    fn validate(&self, _: &[ObjectSchema]) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn decide<'a>(&'a self, _: Question<'a>) -> Decision<'a> {
+        Box::pin(async { Ok(false) })
+    }
 }
 
 fn proxy() -> ReverseProxy {
@@ -111,6 +133,7 @@ fn of_apps(tried: &mut Tried) {
             ("behind", Opens, |app| app.behind(TrustedProxies::new(["10.0.0.0/8"]).forwarded())),
             ("config_file", Shifts, |app| app.config_file("lists.toml")),
             ("csrf", Opens, |app| app.csrf(CsrfPolicy::Exempt("why"))),
+            ("engine", OpensAndNarrows, |app| app.engine(Desk)),
             ("fallback", Opens, |app| app.fallback(Fallback::handler(async |_| "").public())),
             ("group", Opens, |app| app.group("/g", Group::new().routes(routes![open]))),
             ("health", Opens, |app| app.health("/health")),

@@ -20,8 +20,14 @@ use std::{
 use public_api::{Builder, PublicApi};
 
 /// policy-attributes is not among them: only the macros and `cargo policy play` use it.
-const CRATES: [&str; 5] =
-    ["policy-browser", "policy-core", "policy-macros", "policy-manifest", "policy-server"];
+const CRATES: [&str; 6] = [
+    "policy-browser",
+    "policy-cedar",
+    "policy-core",
+    "policy-macros",
+    "policy-manifest",
+    "policy-server",
+];
 
 #[test]
 #[ignore = "builds the documentation of all crates: `cargo xtask check` runs it"]
@@ -309,6 +315,7 @@ const COMPLETE: [(&str, &[&str]); 11] = [
             "policy_core::object::Field",
             "policy_core::object::FieldKind",
             "policy_core::object::Relation",
+            "policy_server::object::ObjectFacts",
             "policy_core::auth::AuthSpec",
             "policy_core::auth::OwnScheme",
             "policy_core::auth::AuthPart",

@@ -22,13 +22,14 @@ pub(crate) fn target() -> PathBuf {
 }
 
 /// The crates that registries get, each after those that it depends on.
-pub(crate) const PUBLISHED: [&str; 7] = [
+pub(crate) const PUBLISHED: [&str; 8] = [
     "policy-browser",
     "policy-core",
     "policy-manifest",
     "policy-attributes",
     "policy-macros",
     "policy-server",
+    "policy-cedar",
     "policy-cli",
 ];
 

@@ -2,6 +2,7 @@
 #[object(name = "orders", parent = Team, crate = my::server)]
 #[rule(View = owner | member(readers) & draft)]
 #[rule(my::Close = with(Order::is_closed_by) & role("lead"))]
+#[rule(Edit = engine | owner)]
 struct Order {
     #[object(key, column = "order_id")]
     id: u64,

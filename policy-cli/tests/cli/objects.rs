@@ -3,8 +3,8 @@
 use std::{fs, path::Path};
 
 use policy_manifest::{
-    Auth, Lock, Manifest, ManifestRoute, ObjectKey, ObjectUse, RouteObjects, RouteRequirement,
-    TokenFacts,
+    Auth, EngineFacts, Lock, Manifest, ManifestRoute, ObjectKey, ObjectUse, RouteObjects,
+    RouteRequirement, TokenFacts,
 };
 use serde_json::{Value, json};
 
@@ -143,6 +143,35 @@ fn an_explanation_says_what_the_object_decides() {
         "condition": WIDE,
         "verdict": "object",
         "left": "owner(user) | same(team)",
+        "engine": null,
     });
     assert_eq!(json["objects"][1], edit);
+}
+
+#[test]
+fn the_engine_is_shown_explained_and_compared() {
+    let with_engine = |digest: &str| {
+        let mut manifest = app("engine | owner(user)");
+        let mut engine = EngineFacts::default();
+        (engine.name, engine.digest) = ("cedar".to_owned(), digest.to_owned());
+        manifest.app.engine = Some(engine);
+        manifest.to_json()
+    };
+    let (old, new) = (with_engine("1f"), with_engine("2e"));
+    is_of_schema("manifest-1.json", &old);
+    let folder = folder("objects-engine", &[("old.json", &*old), ("new.json", &*new)]);
+    let ran = |arguments: &[&str]| run_in(&folder, arguments, "");
+    let shown = ran(&["show", "--from", "old.json"]).out;
+    assert!(shown.contains("Engine of rules") && shown.contains("digest 1f"), "{shown}");
+    let explain =
+        ["explain", "PUT", "https://shop.example/orders/1", "--token", "--from", "old.json"];
+    let explained = ran(&explain).out;
+    let line = "the engine `cedar` decides where the rest does not";
+    assert_eq!(explained.matches(line).count(), 1, "{explained}");
+    let json = ran(&[&explain[..], &["--format", "json"]].concat()).out;
+    assert_eq!(is_of_schema("explain-1.json", &json)["objects"][1]["engine"], "cedar");
+    let diff = ran(&["diff", "old.json", "new.json", "--no-new-access"]);
+    let words = "was `cedar 1f`, is `cedar 2e`: it cannot be shown to decide as before";
+    let out = diff.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(diff.code == 1 && out.contains(words), "{} {}", diff.code, diff.out);
 }

@@ -52,6 +52,11 @@ entries! {
     /// An extension member that cannot be serialised as JSON.
     ProblemMemberUnwritable Warn "handler.problem-member-unwritable", "a member of a problem cannot be serialised";
 
+    // `#[object]` and `derive(Object)`: rights on objects.
+
+    /// The engine returned an error, so the request is refused.
+    EngineFailed Error "object.engine-failed", "the engine of the app could not decide about an object";
+
     // Sessions and cookies.
 
     /// A store returned an error.

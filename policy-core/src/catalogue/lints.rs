@@ -182,10 +182,10 @@ entries! {
     ObjectRuleAlwaysTrue Sure "lint.object-rule-always-true",
         "the rule is true for every caller and every object",
         "write `anyone` if that is meant, and otherwise the condition";
-    /// A rule that a function decides.
+    /// A rule that a function or an engine decides.
     ObjectRuleOpaque Heuristic "lint.object-rule-opaque",
-        "a function decides, so that no comparison and no proof sees what this rule allows",
-        "write the rule with fields, roles and scopes, and keep `with(..)` for what they cannot say";
+        "code or an engine decides, so that no comparison and no proof sees what this rule allows",
+        "write the rule with fields, roles and scopes, and keep `with(..)` and `engine` for what they cannot say";
     /// A suppression whose end has passed.
     SuppressionExpired Sure "lint.suppression-expired",
         "this suppression has ended",

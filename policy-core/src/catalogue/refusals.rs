@@ -145,6 +145,8 @@ entries! {
     /// The caller may see the object, and not do this with it; also the reason of the end of a stream or
     /// WebSocket whose caller has lost a right.
     ObjectDenied 403 "object.denied", "The caller may not do this with it";
+    /// The engine of the app did not decide.
+    EngineUnavailable 503 "object.engine-unavailable", "Rights cannot be checked at the moment";
 
     // Sessions and cookies.
 

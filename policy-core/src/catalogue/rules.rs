@@ -1007,7 +1007,7 @@ entries! {
     /// A word that is no condition.
     ConditionUnknown Error "object.condition-unknown",
         "there is no condition of this name",
-        "write `owner`, `same(tenant)`, `member(..)`, `role(\"..\")`, `scope(\"..\")`, `with(..)` or the name of a flag";
+        "write `owner`, `same(tenant)`, `member(..)`, `role(\"..\")`, `scope(\"..\")`, `with(..)`, `engine` or the name of a flag";
     /// A condition about a field that the object does not have, or that is of another kind.
     ConditionField Error "object.condition-field",
         "the object has no such field for conditions",
@@ -1020,6 +1020,18 @@ entries! {
     ObjectNameTwice Error "object.name-repeated",
         "two object types of the app have this name, under which manifests list their rules",
         "state another name for one of them: `#[object(name = \"..\")]`";
+    /// A rule that asks the engine of an app that has none.
+    EngineMissing Error "object.engine-missing",
+        "this rule asks the engine of the app, which has none",
+        "state it by `App::engine`, or write the rule without `engine`";
+    /// An engine that cannot decide about the objects of its app.
+    EngineInvalid Error "object.engine-invalid",
+        "the engine cannot decide about the objects of the app",
+        "correct its policies, or the fields and actions of the objects that they name";
+    /// An engine that no rule asks.
+    EngineUnused Warning "object.engine-unused",
+        "no rule of an object asks this engine",
+        "remove `App::engine`, or write `engine` in the rules that it decides, such as `#[rule(Edit = owner | engine)]`";
 
     // `derive(Problems)`: the errors of an app.
 

@@ -34,6 +34,8 @@ pub enum Atom {
     Anyone,
     /// There is a caller.
     Authenticated,
+    /// The engine of the app decides about the caller.
+    Engine,
     /// The field is a flag, and set.
     Flag(String),
     /// The users in the field include the caller.
@@ -157,6 +159,7 @@ impl fmt::Display for Atom {
         match self {
             Self::Anyone => f.write_str("anyone"),
             Self::Authenticated => f.write_str("authenticated"),
+            Self::Engine => f.write_str("engine"),
             Self::Flag(field) => f.write_str(field),
             Self::Member(field) => write!(f, "member({field})"),
             Self::Owner(field) => write!(f, "owner({field})"),
@@ -227,6 +230,7 @@ mod tests {
             ("(owner(a) & draft) & same(t)", "draft & owner(a) & same(t)"),
             ("owner(a) & (draft | role(\"x y\"))", "owner(a) & (draft | role(\"x y\"))"),
             ("with(a::b) | anyone", "anyone | with(a::b)"),
+            ("owner(a) & !locked | engine", "!locked & owner(a) | engine"),
             ("scope(\"a:b\")|member(m)", "member(m) | scope(\"a:b\")"),
             ("role(\"a\\\"b\\\\c\nd\u{301}\")", "role(\"a\\\"b\\\\c\nd\u{301}\")"),
             ("!na\u{308}me", "!na\u{308}me"),

@@ -4,7 +4,7 @@
 //! any  = all *( "|" all )
 //! all  = unit *( "&" unit )
 //! unit = "!" unit | "(" any ")" | atom
-//! atom = "anyone" | "authenticated" | field
+//! atom = "anyone" | "authenticated" | "engine" | field
 //!      | ("owner" | "same" | "member") "(" field ")"
 //!      | ("role" | "scope") "(" text ")" | "with" "(" path ")"
 //! ```
@@ -180,6 +180,7 @@ impl Parser<'_> {
         let atom = match (word.as_str(), opens) {
             ("anyone", false) => return Ok(Atom::Anyone),
             ("authenticated", false) => return Ok(Atom::Authenticated),
+            ("engine", false) => return Ok(Atom::Engine),
             ("owner", false) => return self.only(start, FieldKind::Owner).map(Atom::Owner),
             ("owner", true) => Atom::Owner(self.field(FieldKind::Owner)?),
             ("same", true) => Atom::SameTenant(self.tenant()?),
@@ -190,7 +191,7 @@ impl Parser<'_> {
             (name, false) => return self.known(start, name, FieldKind::Flag).map(Atom::Flag),
             (name, true) => {
                 let help = "possible are `anyone`, `authenticated`, `owner`, `same(tenant)`, `member(..)`, \
-                            `role(\"..\")`, `scope(\"..\")`, `with(..)` and the name of a flag";
+                            `role(\"..\")`, `scope(\"..\")`, `with(..)`, `engine` and the name of a flag";
                 return Err(self.error(start, Rule::ConditionUnknown, name.to_owned(), help));
             }
         };

@@ -27,6 +27,8 @@ pub struct Field {
     pub column: &'static str,
     /// Whether its column is a number; otherwise it is text.
     pub is_number: bool,
+    /// Whether it may name nobody.
+    pub is_optional: bool,
     /// The table of a relation.
     pub relation: Option<Relation>,
 }

@@ -28,7 +28,7 @@ const MOST_READ: usize = 1 << 17;
 
 /// Whether everything that satisfies a condition satisfies another one. Statements are independent of each
 /// other, except that a caller who owns an object, is in its tenant or among its members, has a role or a scope,
-/// or satisfies a function is authenticated.
+/// or whom a function or the engine admits is authenticated.
 ///
 /// ```
 /// use policy_manifest::algebra::{Implication, implies};
@@ -191,6 +191,7 @@ impl ConditionWitness {
                 Atom::Scope(scope) => format!(" {} the scope `{scope}`", said("with", "without")),
                 Atom::Member(field) => format!(" who are {}among the `{field}`", said("", "not ")),
                 Atom::Owner(field) => format!(" who are {}the `{field}`", said("", "not ")),
+                Atom::Engine => format!(" whom the engine {}", said("admits", "refuses")),
                 Atom::With(path) => format!(" whom `{path}` {}", said("admits", "refuses")),
                 _ => String::new(),
             };
@@ -259,6 +260,11 @@ mod tests {
             ),
             ("!draft & open", "draft", "all callers if it is not `draft` and `open`"),
             ("same(team)", "with(f)", "callers of the same `team` whom `f` refuses"),
+            (
+                "engine | owner(user)",
+                "owner(user)",
+                "callers whom the engine admits who are not the `user`",
+            ),
         ] {
             assert_eq!(beyond(one, other), words, "{one} => {other}");
         }
@@ -266,7 +272,9 @@ mod tests {
 
     #[test]
     fn who_satisfies_a_statement_about_a_caller_is_authenticated() {
-        for text in ["owner(a)", "member(a)", "same(a)", "role(\"a\")", "scope(\"a\")", "with(a)"] {
+        for text in
+            ["owner(a)", "member(a)", "same(a)", "role(\"a\")", "scope(\"a\")", "with(a)", "engine"]
+        {
             assert_eq!(beyond(text, "authenticated"), "", "{text}");
             assert_ne!(beyond("authenticated", text), "", "{text}");
             assert_eq!(beyond(&format!("{text} & !authenticated"), "!anyone"), "", "{text}");

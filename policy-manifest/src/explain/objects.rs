@@ -1,6 +1,6 @@
 //! What the objects of a route have to satisfy for one caller.
 
-use policy_core::object::Atom;
+use policy_core::object::{Atom, Condition};
 
 use crate::{Manifest, ManifestRoute, ObjectUse, engine::Login};
 
@@ -17,6 +17,8 @@ pub struct ObjectFinding {
     pub condition: String,
     /// What is left of it for this caller.
     pub left: LeftCondition,
+    /// The engine of the app, if it may be asked for this caller.
+    pub engine: Option<String>,
 }
 
 /// What is left of a condition once the caller is known.
@@ -52,13 +54,17 @@ pub(super) fn of(
     let rules = uses.flat_map(|object| object.rules().map(move |rule| (object, rule)));
     let found = rules.filter_map(|(object, rule)| {
         let condition = manifest.condition(&rule)?;
-        let left = match condition.reduced(&mut known) {
+        let left = condition.reduced(&mut known);
+        let asks = |left: &Condition| left.atoms().contains(&&Atom::Engine);
+        let engine = manifest.app.engine.as_ref().filter(|_| left.as_ref().is_ok_and(asks));
+        let engine = engine.map(|engine| engine.name.clone());
+        let left = match left {
             Ok(left) => LeftCondition::Object(left.to_string()),
             Err(true) => LeftCondition::Holds,
             Err(false) => LeftCondition::Fails,
         };
         let condition = condition.to_string();
-        Some(ObjectFinding { object: object.clone(), rule, condition, left })
+        Some(ObjectFinding { object: object.clone(), rule, condition, left, engine })
     });
     found.collect()
 }

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    Auth, Csrf, Dangers, ManifestRoute, ObjectKey, ObjectUse, RouteCors, RouteKind, RouteObjects,
-    RouteOrigins, RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts,
+    Auth, Csrf, Dangers, EngineFacts, ManifestRoute, ObjectKey, ObjectUse, RouteCors, RouteKind,
+    RouteObjects, RouteOrigins, RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts,
     engine::{CredentialState, Login},
 };
 use policy_core::route::Level;
@@ -412,4 +412,16 @@ fn objects_are_explained_by_what_their_caller_leaves_open() {
     let anonymous = objects::of(&manifest, route, None);
     let anonymous: Vec<_> = anonymous.into_iter().map(|found| found.left).collect();
     assert_eq!(anonymous, [object("draft"), LeftCondition::Fails]);
+    // The engine is named where it may be asked.
+    manifest.objects.insert("Order.edit".to_owned(), "engine & role(\"lead\")".to_owned());
+    let mut engine = EngineFacts::default();
+    engine.name = "cedar".to_owned();
+    manifest.app.engine = Some(engine);
+    let engines = |roles: &[&str]| {
+        let sent = request("PUT", "/orders/1", &[COOKIE]);
+        let found = explain(&manifest, &Sources::default(), &sent, &user(roles, 0)).unwrap();
+        found.objects.into_iter().map(|found| found.engine).collect::<Vec<_>>()
+    };
+    assert_eq!(engines(&["staff"]), [None, None]);
+    assert_eq!(engines(&["staff", "lead"]), [None, Some("cedar".to_owned())]);
 }

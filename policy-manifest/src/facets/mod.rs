@@ -33,8 +33,8 @@ pub(crate) use cors::reduce;
 pub use cors::{CREDENTIALS, Dangers, ORIGINS, RouteCors, RouteOrigins, RuntimeOrigins};
 pub use csrf::Csrf;
 pub use facts::{
-    AppFacts, HandlerFacts, IssuerFacts, OriginListFacts, OwnProblem, ServerFacts, SessionFacts,
-    TargetFacts, TlsFacts, TokenFacts,
+    AppFacts, EngineFacts, HandlerFacts, IssuerFacts, OriginListFacts, OwnProblem, ServerFacts,
+    SessionFacts, TargetFacts, TlsFacts, TokenFacts,
 };
 pub use headers::Headers;
 pub(crate) use headers::is_as_strict;

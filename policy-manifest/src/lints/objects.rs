@@ -56,9 +56,10 @@ fn by_any_caller(route: &ManifestRoute) -> Gain {
 }
 
 fn opaque(name: &str, condition: &Condition) -> Option<Finding> {
-    let functions = condition.atoms().into_iter().filter(|atom| matches!(atom, Atom::With(_)));
-    let functions: BTreeSet<String> = functions.map(|atom| format!("`{atom}`")).collect();
+    let is_opaque = |atom: &&Atom| matches!(atom, Atom::With(_) | Atom::Engine);
+    let opaque = condition.atoms().into_iter().filter(is_opaque);
+    let opaque: BTreeSet<String> = opaque.map(|atom| format!("`{atom}`")).collect();
     let finding = Finding::of_text(Lint::ObjectRuleOpaque, name.to_owned(), "object");
-    let about = functions.into_iter().collect::<Vec<_>>().join(", ");
+    let about = opaque.into_iter().collect::<Vec<_>>().join(", ");
     (!about.is_empty()).then(|| finding.about(about))
 }

@@ -486,6 +486,11 @@ fn cases_of_objects() -> Vec<Case> {
             ruled("owner(user) | with(own::rule)"),
             ruled("owner(user) | same(team)"),
         ),
+        (
+            Lint::ObjectRuleOpaque,
+            ruled("owner(user) | engine"),
+            ruled("owner(user) | role(\"engine\")"),
+        ),
     ]
 }
 

@@ -12,8 +12,8 @@ use policy_manifest::{
 };
 use proptest::{collection::vec, prelude::*, sample::select};
 
-/// The statements of the conditions, the first of which follows from each of the next six.
-const STATEMENTS: [&str; 9] = [
+/// The statements of the conditions, the first of which follows from each of the next seven.
+const STATEMENTS: [&str; 10] = [
     "authenticated",
     "owner(user)",
     "same(team)",
@@ -21,6 +21,7 @@ const STATEMENTS: [&str; 9] = [
     "role(\"lead\")",
     "scope(\"orders\")",
     "with(own::rule)",
+    "engine",
     "draft",
     "locked",
 ];

@@ -26,7 +26,7 @@ pub(crate) mod tunnel;
 
 #[cfg(feature = "config_file")]
 use std::path::PathBuf;
-use std::{any::Any, fmt, io, marker::PhantomData};
+use std::{any::Any, fmt, io, marker::PhantomData, sync::Arc};
 
 use policy_core::{limits::RateCapacity, path::TrailingSlash};
 
@@ -64,7 +64,10 @@ use crate::{
         log::{ACCESS, AccessLog},
     },
     client::trusted_proxies::TrustedProxies,
-    handler::service::{RouteLayer, Wrap},
+    handler::{
+        object::Engine,
+        service::{RouteLayer, Wrap},
+    },
     observe::{health::Probe, traces::Tracing},
     route::shared_limits::SharedLimits,
 };
@@ -103,7 +106,7 @@ use crate::{
 ///   [`public`](Self::public), [`csrf`](Self::csrf).
 /// - Lists of origins: [`origins`](Self::origins); with the feature `config_file` also `config_file`.
 /// - Authentication: [`sessions`](Self::sessions), [`tokens`](Self::tokens),
-///   [`scheme`](Self::scheme).
+///   [`scheme`](Self::scheme); rights on objects: [`engine`](Self::engine).
 /// - Address and connections: [`public_origin`](Self::public_origin), [`behind`](Self::behind),
 ///   [`settings`](Self::settings); with the feature `tls` also `tls`.
 /// - Operation: [`health`](Self::health), [`readiness`](Self::readiness),
@@ -159,6 +162,8 @@ pub(crate) struct AppParts {
     pub(crate) sessions: Option<SessionSettings>,
     pub(crate) tokens: Option<TokenSettings>,
     pub(crate) schemes: Schemes,
+    /// What decides where the rules of objects ask it.
+    pub(crate) engine: Option<Arc<dyn Engine>>,
     #[cfg(feature = "tls")]
     pub(crate) tls: Option<Tls>,
     pub(crate) clock: Clock,
@@ -220,6 +225,7 @@ impl<S: Send + Sync + 'static> App<S> {
             sessions: None,
             tokens: None,
             schemes: Schemes::default(),
+            engine: None,
             #[cfg(feature = "tls")]
             tls: None,
             clock: Clock::system(),
@@ -320,6 +326,15 @@ impl<S> App<S> {
     /// TheType)]`.
     pub fn scheme(mut self, scheme: impl Scheme) -> Self {
         self.parts.schemes.add(scheme);
+        self
+    }
+
+    /// Sets the [`Engine`] that decides where the rule of an object says `engine`; a second call replaces it.
+    ///
+    /// The app does not start if a rule asks an engine and there is none (`object.engine-missing`), or if
+    /// the engine [cannot decide](Engine::validate) about the objects (`object.engine-invalid`).
+    pub fn engine(mut self, engine: impl Engine) -> Self {
+        self.parts.engine = Some(Arc::new(engine));
         self
     }
 

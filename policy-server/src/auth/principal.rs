@@ -1,6 +1,6 @@
 //! The principal of a request.
 
-use std::{error::Error, fmt, str::FromStr, sync::Arc, time::Duration};
+use std::{borrow::Cow, error::Error, fmt, str::FromStr, sync::Arc, time::Duration};
 
 use policy_core::{
     auth::Requirement,
@@ -144,6 +144,28 @@ impl Principal {
         match &self.0 {
             Kind::Token(token) => token.has_role(role),
             _ => self.identity().is_some_and(|of| of.roles.iter().any(|one| **one == *role)),
+        }
+    }
+
+    /// The roles of the user.
+    pub fn roles(&self) -> Vec<Cow<'_, str>> {
+        match &self.0 {
+            Kind::Token(token) => token.roles(),
+            _ => {
+                let roles = self.identity().into_iter().flat_map(|of| of.roles.iter());
+                roles.map(|role| Cow::Borrowed(&**role)).collect()
+            }
+        }
+    }
+
+    /// The scopes that were granted.
+    pub fn scopes(&self) -> Vec<&str> {
+        match &self.0 {
+            Kind::Token(token) => token.scopes(),
+            _ => {
+                let scopes = self.identity().into_iter().flat_map(|of| of.scopes.iter());
+                scopes.map(|scope| &**scope).collect()
+            }
         }
     }
 

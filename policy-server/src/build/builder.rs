@@ -2,7 +2,7 @@
 
 use std::{
     any::{Any, TypeId},
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -30,7 +30,10 @@ use crate::{
     auth::RouteAuth,
     base::error::StartProblem,
     build::origin_lists::NamedLists,
-    handler::{Description, RouteInfo, object::MissRate},
+    handler::{
+        Description, RouteInfo,
+        object::{Engine, MissRate, ObjectSchema},
+    },
     observe::health::{Probe, Readiness},
     pipeline::compiled_app::{CompiledRoute, Target},
     route::{compiled_policy::CompiledRoutePolicy, socket_limits::SocketLimits},
@@ -59,6 +62,10 @@ pub(super) struct Builder<'a> {
     pub(super) taken_issuers: HashSet<Box<str>>,
     /// The types of the objects that handlers take, by name.
     pub(super) objects: HashMap<&'static str, HashSet<TypeId>>,
+    /// Those of them whose rules ask the engine.
+    pub(super) asking: BTreeMap<&'static str, ObjectSchema>,
+    /// The engine of the app.
+    pub(super) engine: Option<Arc<dyn Engine>>,
     /// Whether HSTS may be sent for the host.
     pub(super) is_https: bool,
     /// Whether the app has no public origin.
@@ -101,6 +108,8 @@ impl<'a> Builder<'a> {
             issuers: Vec::new(),
             taken_issuers: HashSet::new(),
             objects: HashMap::new(),
+            asking: BTreeMap::new(),
+            engine: None,
             is_https: false,
             is_development: false,
             cookie_site: None,
@@ -185,14 +194,15 @@ impl<'a> Builder<'a> {
         let misses = rules.misses.clone().map(|rate| rate as Arc<dyn MissRate>);
         let (description, state) = (Some(handler), Arc::clone(&self.state));
         let (path, clock) = (path.into(), self.rates.clock.clone());
-        Arc::new(RouteInfo { path, description, state, misses, clock })
+        let engine = self.engine.clone();
+        Arc::new(RouteInfo { path, description, state, engine, misses, clock })
     }
 
     /// A route of another target.
     pub(super) fn info(&self, path: String) -> Arc<RouteInfo> {
         let (path, clock) = (path.into(), self.rates.clock.clone());
         let state = Arc::clone(&self.state);
-        Arc::new(RouteInfo { path, description: None, state, misses: None, clock })
+        Arc::new(RouteInfo { path, description: None, state, engine: None, misses: None, clock })
     }
 
     pub(super) fn is_prefix(&mut self, location: &str, prefix: &str) -> bool {

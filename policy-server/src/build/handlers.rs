@@ -1,6 +1,6 @@
 //! Compiles handlers, and groups of them.
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use http::Method;
 use policy_core::{
@@ -148,6 +148,33 @@ impl Builder<'_> {
             let types = self.objects.entry(object.name).or_default();
             if types.insert(object.id) && types.len() > 1 {
                 self.rule(location, Rule::ObjectNameTwice, object.name);
+            }
+            if let Some(schema) = object.asked_schema() {
+                self.asking.insert(object.name, schema);
+            }
+        }
+    }
+
+    /// Checks that the engine of the app is there if rules ask it, and can decide about their objects.
+    pub(super) fn check_engine(&mut self) {
+        let asking: Vec<_> = mem::take(&mut self.asking).into_values().collect();
+        match self.engine.clone() {
+            None => asking.iter().for_each(|object| {
+                for action in &object.actions {
+                    let rule = format!("{}.{action}", object.name);
+                    self.rule("App::engine", Rule::EngineMissing, &rule);
+                }
+            }),
+            Some(engine) if asking.is_empty() => self.notices.push(StartProblem::new(
+                Rule::EngineUnused,
+                "App::engine",
+                engine.name(),
+            )),
+            Some(engine) => {
+                self.problems.extend(engine.validate(&asking).into_iter().map(|found| {
+                    StartProblem::new(Rule::EngineInvalid, "App::engine", engine.name())
+                        .caused_by(found)
+                }))
             }
         }
     }

@@ -86,6 +86,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         app.trailing_slash,
     );
     builder.set_problem_types(app.problem_types);
+    builder.engine = app.engine;
     let own_origin = builder.own_origin(app.public_origin.as_deref());
     if let Some(tokens) = &app.tokens {
         builder.own_issuer = tokens.own_issuer(own_text(&own_origin)).map(Into::into);
@@ -129,6 +130,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     // Preflights for unknown paths use the policy of the responses for these paths.
     let not_found_policy =
         fallback.as_ref().map_or(not_found_policy, |fallback| Arc::clone(&fallback.rules));
+    builder.check_engine();
     let mut notices = mem::take(&mut builder.notices);
     notices.extend(builder.unused_issuers());
     #[cfg(feature = "metrics")]

@@ -33,7 +33,7 @@ use crate::{
         arguments::Arguments,
         describe::Signature,
         extract::{Context, Reach},
-        object::MissRate,
+        object::{Engine, MissRate},
         parameters::Parameters,
         service::SharedService,
     },
@@ -111,6 +111,8 @@ pub(crate) struct RouteInfo {
     pub(crate) description: Option<Description>,
     /// The state of the app, of the type that all its handlers take.
     pub(crate) state: Arc<dyn Any + Send + Sync>,
+    /// What decides where the rules of objects ask it.
+    pub(crate) engine: Option<Arc<dyn Engine>>,
     /// How often a caller may ask for objects that are not there.
     pub(crate) misses: Option<Arc<dyn MissRate>>,
     pub(crate) clock: Clock,

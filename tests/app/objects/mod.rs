@@ -4,6 +4,7 @@ mod agreement;
 mod arguments;
 mod callers;
 mod conditions;
+mod engine;
 mod lists;
 mod loading;
 mod names;

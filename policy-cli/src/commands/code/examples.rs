@@ -66,7 +66,7 @@ mod tests {
     /// Rules of these areas that no example shows: those about the app as a whole, values that are
     /// given to it at run time, those of layers in front of other services, and four that are about
     /// a list of routes or take a page to break.
-    const WITHOUT: [&str; 37] = [
+    const WITHOUT: [&str; 40] = [
         "cors.any-origin-at-run-time",
         "cors.bound-unset",
         "cors.bound-unused",
@@ -104,6 +104,9 @@ mod tests {
         "handler.arguments-too-many",
         "handler.not-a-handler",
         "object.name-repeated",
+        "object.engine-missing",
+        "object.engine-invalid",
+        "object.engine-unused",
     ];
 
     #[test]

@@ -49,6 +49,7 @@ pub(super) fn render(request: &Request<()>, explanation: &Explanation) -> String
             "condition": found.condition,
             "verdict": verdict,
             "left": left,
+            "engine": found.engine,
         })
     });
     let objects: Vec<_> = objects.collect();

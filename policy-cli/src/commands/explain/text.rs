@@ -115,10 +115,15 @@ fn objects(explanation: &Explanation) -> String {
         let left = match &found.left {
             LeftCondition::Holds => "every object does for this caller".to_owned(),
             LeftCondition::Fails => "no object does for this caller".to_owned(),
-            LeftCondition::Object(left) if *left == found.condition => continue,
+            LeftCondition::Object(left) if *left == found.condition => String::new(),
             LeftCondition::Object(left) => format!("for this caller: {}", printable(left)),
         };
-        let _ = writeln!(text, "    {DIM}{left}{DIM:#}");
+        let engine = found.engine.as_ref().map(|name| {
+            format!("the engine `{}` decides where the rest does not", printable(name))
+        });
+        for line in [left].into_iter().filter(|left| !left.is_empty()).chain(engine) {
+            let _ = writeln!(text, "    {DIM}{line}{DIM:#}");
+        }
     }
     text
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use policy_core::{path::TrailingSlash, route::Level};
 use policy_manifest::{
-    AppFacts, Manifest, ManifestRoute, RouteKind, SessionFacts, Sources, TlsFacts, TokenFacts,
+    AppFacts, EngineFacts, Manifest, ManifestRoute, RouteKind, SessionFacts, Sources, TlsFacts,
+    TokenFacts,
     facet::{Cell, Tone},
 };
 
@@ -98,6 +99,7 @@ pub(super) fn app(app: &AppFacts) -> Vec<(&'static str, Cell)> {
     for (name, words) in [
         ("Sessions", app.sessions.as_ref().map(SessionFacts::words)),
         ("Tokens", app.tokens.as_ref().map(TokenFacts::words)),
+        ("Engine of rules", app.engine.as_ref().map(EngineFacts::words)),
         ("Trusted proxies", Some(app.proxies.clone())),
         ("Layers", Some(app.layers.clone())),
         ("TLS", app.tls.as_ref().map(TlsFacts::words)),

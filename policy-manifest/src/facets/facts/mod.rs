@@ -163,6 +163,8 @@ facts! {
         layers: Vec<String> => order::unordered_list,
         /// The run-time lists of origins, by name.
         lists: BTreeMap<String, OriginListFacts> => order::by_name,
+        /// The engine that decides where rules of objects ask it, if there is one.
+        engine: Option<EngineFacts> => engines,
         /// Whether instances share their rates.
         shared_limits: bool => order::protecting,
         /// How many clients a rate distinguishes.
@@ -193,6 +195,28 @@ facts! {
         /// The variable that has the bound.
         within_env: Option<String> => order::unordered,
     }
+}
+
+facts! {
+    /// The engine that decides where rules of objects ask it.
+    EngineFacts {
+        /// Its name.
+        name: String => order::unordered,
+        /// The digest of its policies.
+        digest: String => order::unordered,
+    }
+}
+
+/// What an engine decides is not known, so another one may admit others, and may refuse others.
+fn engines(old: &Option<EngineFacts>, new: &Option<EngineFacts>) -> FactChange {
+    let words = |engine: &Option<EngineFacts>| {
+        let words = engine.as_ref().map(|engine| format!("`{} {}`", engine.name, engine.digest));
+        words.unwrap_or_else(|| "none".to_owned())
+    };
+    (old != new).then(|| {
+        let change = format!("was {}, is {}", words(old), words(new));
+        (Direction::OpensAndNarrows, change + ": it cannot be shown to decide as before")
+    })
 }
 
 /// More origins open.

@@ -50,6 +50,20 @@ impl Verified {
         self.foreign.as_ref().map_or_else(|| self.claims().subject(), |identity| &identity.subject)
     }
 
+    pub(crate) fn roles(&self) -> Vec<Cow<'_, str>> {
+        match &self.foreign {
+            None => self.claims().roles().collect(),
+            Some(identity) => identity.roles.iter().map(|role| Cow::Borrowed(&**role)).collect(),
+        }
+    }
+
+    pub(crate) fn scopes(&self) -> Vec<&str> {
+        match &self.foreign {
+            None => self.claims().scopes().collect(),
+            Some(identity) => identity.scopes.iter().map(|scope| &**scope).collect(),
+        }
+    }
+
     pub(crate) fn has_scope(&self, scope: &str) -> bool {
         match &self.foreign {
             None => self.claims().has_scope(scope),

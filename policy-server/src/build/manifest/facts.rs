@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use policy_core::head::OwnOrigin;
-use policy_manifest::{AppFacts, OriginListFacts, ServerFacts, TargetFacts};
+use policy_manifest::{AppFacts, EngineFacts, OriginListFacts, ServerFacts, TargetFacts};
 
 #[cfg(feature = "gateway")]
 use crate::app::{proxy::ReverseProxy, tunnel::Tunnel};
@@ -27,6 +27,12 @@ pub(super) fn of_app(app: &AppParts, own: &OwnOrigin) -> AppFacts {
     facts.public_origin = app.public_origin.clone();
     facts.sessions = app.sessions.as_ref().and_then(|sessions| sessions.facts(own));
     facts.tokens = app.tokens.as_ref().map(|tokens| tokens.facts(own_text(own)));
+    facts.engine = app.engine.as_ref().map(|engine| {
+        let mut facts = EngineFacts::default();
+        facts.name = engine.name().to_owned();
+        facts.digest = engine.digest();
+        facts
+    });
     facts.trailing_slash = app.trailing_slash;
     facts.proxies = app.proxies.as_ref().map(TrustedProxies::facts).unwrap_or_default();
     #[cfg(feature = "gateway")]

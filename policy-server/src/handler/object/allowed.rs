@@ -21,7 +21,7 @@ use crate::{
     auth::{end_when, lasts},
     base::{clock::Clock, problem::Problem},
     handler::{
-        BoxFuture, Call, Respond, RouteInfo,
+        BoxFuture, Call, Respond,
         arguments::{Arguments, StatePart},
         describe::Signature,
         parameters::{FromParam, Parameters},
@@ -40,6 +40,8 @@ use crate::{
 /// - 403 `object.denied` if its rule for `A` refuses the caller
 /// - 412 `request.precondition-failed` if the object has a version (`#[object(version)]`), and the
 ///   request changes another one by `If-Match` (RFC 9110 13.1.1)
+/// - 503 `object.engine-unavailable` if a rule asks the [`Engine`](super::Engine) of the app, and it cannot
+///   decide
 /// - 403 `auth.caller-foreign` for a caller of another issuer, whose name could be that of a user
 /// - 429 `limit.misses`, before anything is loaded, if the caller got the first of these too often
 ///   ([`#[limit(misses = ..)]`](macro@crate::limit))
@@ -206,9 +208,9 @@ where
     ) -> Result<Self, Problem> {
         #[cfg(feature = "testing")]
         if let Some(sample) = samples::current::<T>() {
-            return admitted::<T, A>(check, sample).map(Self::new);
+            return admitted::<T, A>(check, sample).await.map(Self::new);
         }
-        admitted::<T, A>(check, T::load(key, parent, source).await?).map(Self::new)
+        admitted::<T, A>(check, T::load(key, parent, source).await?).await.map(Self::new)
     }
 }
 
@@ -237,25 +239,25 @@ where
     ) -> Result<Self, Problem> {
         #[cfg(feature = "testing")]
         if let Some(sample) = samples::current::<T>() {
-            admitted::<T, A>(check, sample)?;
+            admitted::<T, A>(check, sample).await?;
             // There is no lock for a sample: the probe runs without its arguments.
             samples::admit();
             return Err(Refusal::Internal.into());
         }
         let (object, lock) = T::load_locked(key, parent, source).await?.unzip();
-        let object = admitted::<T, A>(check, object)?;
+        let object = admitted::<T, A>(check, object).await?;
         let lock = lock.ok_or(Refusal::ObjectNotFound)?;
         Ok(Self { object, lock, action: PhantomData })
     }
 }
 
 /// The object, if the caller may do this with it.
-pub(super) fn admitted<T, A>(check: &Check, object: Option<T>) -> Result<T, Problem>
+pub(super) async fn admitted<T, A>(check: &Check, object: Option<T>) -> Result<T, Problem>
 where
     T: Permits<View> + Permits<A>,
     A: Action,
 {
-    check.admit::<T, A>(object.as_ref())?;
+    check.admit::<T, A>(object.as_ref()).await?;
     Ok(object.ok_or(Refusal::ObjectNotFound)?)
 }
 
@@ -296,14 +298,13 @@ impl<T: LoadLocked, A> AsParent<T> for Locked<T, A> {
 /// Loads and checks the objects of one request.
 #[derive(Debug)]
 pub struct ObjectGate<S> {
-    route: Arc<RouteInfo>,
     check: Check,
     state: PhantomData<fn() -> S>,
 }
 
 impl<S> ObjectGate<S> {
     pub(super) fn clock(&self) -> &Clock {
-        &self.route.clock
+        &self.check.route.clock
     }
 
     /// The same gate once the request is served: it is not a change any more, and its misses are not the
@@ -323,8 +324,8 @@ impl<S: Send + Sync + 'static> ObjectGate<S> {
             false => Conditions::read(method, headers),
         };
         let misses = Misses::of(&call.route, &call.client);
-        let check = Check { caller, conditions, misses };
-        Ok(Self { route: Arc::clone(&call.route), check, state: PhantomData })
+        let check = Check { route: Arc::clone(&call.route), caller, conditions, misses };
+        Ok(Self { check, state: PhantomData })
     }
 
     /// The object with this key, under the one before it.
@@ -337,7 +338,7 @@ impl<S: Send + Sync + 'static> ObjectGate<S> {
         O: ObjectArgument<Source: StatePart<S>>,
         P: AsParent<O::Parent> + Sync,
     {
-        let source = match self.route.state.downcast_ref::<S>() {
+        let source = match self.check.route.state.downcast_ref::<S>() {
             Some(state) => O::Source::from_ref(state),
             // The compiler has checked that a route is used in an app with its state.
             None => return Err(Problem::from(Refusal::Internal).into_response()),

@@ -1,6 +1,6 @@
 //! Objects whose keys do not come from the path.
 
-use std::marker::PhantomData;
+use std::{marker::PhantomData, sync::Arc};
 
 use axum_core::extract::{FromRef, FromRequestParts};
 use http::request::Parts;
@@ -61,8 +61,8 @@ where
     ///
     /// # Errors
     ///
-    /// 404 `object.not-found`, 403 `object.denied` and 429 `limit.misses`, as for [`Allowed`]; what
-    /// [`Load::load`] returns.
+    /// 404 `object.not-found`, 403 `object.denied`, 429 `limit.misses` and 503
+    /// `object.engine-unavailable`, as for [`Allowed`]; what [`Load::load`] returns.
     pub async fn get(&self, key: &T::Key) -> Result<Allowed<T, A>, Problem>
     where
         T: Load<Parent = ()>,
@@ -82,7 +82,7 @@ where
     ) -> Result<Allowed<T, A>, Problem> {
         let admit = async {
             let object = T::load(key, parent, &self.source).await?;
-            admitted::<T, A>(&self.check, object).map(Allowed::new)
+            admitted::<T, A>(&self.check, object).await.map(Allowed::new)
         };
         self.check.limit(admit).await
     }
@@ -100,7 +100,7 @@ where
         let caller = user(parts)?;
         let context = Context::from_extensions(&parts.extensions)?;
         let misses = Misses::of(&context.route, &context.client);
-        let check = Check { caller, conditions: None, misses };
+        let check = Check { route: Arc::clone(&context.route), caller, conditions: None, misses };
         Ok(Self { source: T::Source::from_ref(state), check, action: PhantomData })
     }
 }

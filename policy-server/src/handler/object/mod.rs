@@ -73,6 +73,7 @@
 //! unless it states why no object is needed: [`object`](macro@crate::object).
 
 mod allowed;
+mod engine;
 mod lookup;
 mod misses;
 mod recheck;
@@ -81,11 +82,13 @@ mod rule;
 pub(crate) mod samples;
 mod scope;
 
-use policy_core::object::{Condition, Field};
+use policy_core::object::Condition;
+pub use policy_core::object::{Field, FieldKind, Relation};
 
 pub use allowed::{Allowed, Locked};
 #[doc(hidden)]
 pub use allowed::{AsParent, ObjectArgument, ObjectGate, OfObject, invoke_with_objects};
+pub use engine::{Decision, Engine, FieldValue, ObjectFacts, ObjectSchema, Question};
 pub use lookup::Lookup;
 pub(crate) use misses::MissRate;
 #[cfg(feature = "manifest")]
@@ -134,6 +137,11 @@ pub trait Object: Sized + Send + Sync + 'static {
 
     /// Whether a function of the app permits an action.
     fn decide(&self, function: &str, caller: &Principal) -> bool;
+
+    /// What an [`Engine`] is told of it, if one of its rules asks one.
+    fn facts(&self) -> ObjectFacts {
+        ObjectFacts::default()
+    }
 
     /// The version that `If-Match` is compared with, if it has one.
     fn version(&self) -> Option<u64> {
@@ -215,8 +223,8 @@ pub trait Permits<A: Action>: Object {
 /// it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: no list can be filtered by its rule for `{A}`",
-    label = "the rule has `with(..)`, or members without a table, or is missing",
-    note = "write the rule without `with(..)`, and `table = \"..\", object = \"..\", user = \"..\"` at the field of members",
+    label = "the rule has `with(..)` or `engine`, or members without a table, or is missing",
+    note = "write the rule without `with(..)` and `engine`, and `table = \"..\", object = \"..\", user = \"..\"` at the field of members",
     note = "or take each object by itself as `Allowed<{Self}, {A}>`"
 )]
 pub trait PermitsByData<A: Action>: Permits<A> {}

@@ -3,18 +3,25 @@
 use std::{
     any::TypeId,
     fmt::{self, Display, Write as _},
+    sync::Arc,
 };
 
-#[cfg(feature = "testing")]
-use policy_core::object::Field;
 use policy_core::{
     Refusal,
     conditional::{Conditions, PreconditionVerdict, Validators},
-    object::{Atom, Condition},
+    object::{Atom, Condition, Field},
 };
 
-use super::{Action, Object, Permits, View, misses::Misses};
-use crate::{auth::principal::Principal, base::problem::Problem, handler::response::ETag};
+use super::{
+    Action, Object, Permits, View,
+    engine::{ObjectSchema, ask},
+    misses::Misses,
+};
+use crate::{
+    auth::principal::Principal,
+    base::problem::Problem,
+    handler::{RouteInfo, response::ETag},
+};
 
 /// A use of an object by a handler, as its types state it.
 #[derive(Clone, Debug)]
@@ -30,7 +37,6 @@ pub(crate) struct ObjectDescription {
     #[cfg_attr(not(feature = "manifest"), expect(dead_code, reason = "for manifests"))]
     pub(crate) places: &'static [(&'static str, u32)],
     /// The fields that its rules name.
-    #[cfg(feature = "testing")]
     pub(crate) fields: &'static [Field],
     /// Whether it is loaded with a lock.
     #[cfg(feature = "testing")]
@@ -58,13 +64,20 @@ impl ObjectDescription {
             key,
             rules: T::RULES,
             places: T::PLACES,
-            #[cfg(feature = "testing")]
             fields: T::FIELDS,
             #[cfg(feature = "testing")]
             is_locked: false,
             #[cfg(feature = "testing")]
             has_sample: |values| super::samples::sample::<T>(values, 1).is_some(),
         }
+    }
+}
+
+impl ObjectDescription {
+    /// What the engine has to know of it; `None` if no rule asks it.
+    pub(crate) fn asked_schema(&self) -> Option<ObjectSchema> {
+        let schema = ObjectSchema::new(self.name, self.rules, self.fields);
+        (!schema.actions.is_empty()).then_some(schema)
     }
 }
 
@@ -90,9 +103,16 @@ pub fn is_text_of(value: &impl Display, text: &str) -> bool {
     write!(rest, "{value}").is_ok() && rest.0.is_empty()
 }
 
-/// Whether the caller may do this with the object.
-pub(super) fn permits<T: Permits<A>, A: Action>(caller: Option<&Principal>, object: &T) -> bool {
-    T::condition().holds(&mut |atom| holds(atom, caller, object))
+/// Whether the caller may do this with the object, as an error; what is left of the condition, if the
+/// engine decides.
+pub(super) fn undecided<T: Permits<A>, A: Action>(
+    caller: Option<&Principal>,
+    object: &T,
+) -> Result<Condition, bool> {
+    T::condition().reduced(&mut |atom| match (atom, caller) {
+        (Atom::Engine, Some(_)) => None,
+        _ => Some(holds(atom, caller, object)),
+    })
 }
 
 fn holds<T: Object>(atom: &Atom, caller: Option<&Principal>, object: &T) -> bool {
@@ -133,6 +153,7 @@ pub(super) fn named<'a>(atom: &'a Atom, caller: &'a Principal) -> Option<(&'a st
 /// What decides about an object that was loaded.
 #[derive(Debug)]
 pub(super) struct Check {
+    pub(super) route: Arc<RouteInfo>,
     pub(super) caller: Option<Principal>,
     /// The conditions of a request that changes something.
     pub(super) conditions: Option<Box<Conditions>>,
@@ -152,16 +173,17 @@ impl Check {
     }
 
     /// Whether the handler gets the object. What the caller may not view is not there.
-    pub(super) fn admit<T, A>(&self, object: Option<&T>) -> Result<(), Refusal>
+    pub(super) async fn admit<T, A>(&self, object: Option<&T>) -> Result<(), Refusal>
     where
         T: Permits<View> + Permits<A>,
         A: Action,
     {
-        let caller = self.caller.as_ref();
-        let is_visible = |object: &&T| permits::<T, View>(caller, object);
-        let object = object.filter(is_visible).ok_or(Refusal::ObjectNotFound)?;
+        let object = object.ok_or(Refusal::ObjectNotFound)?;
+        if !self.permits::<T, View>(object).await? {
+            return Err(Refusal::ObjectNotFound);
+        }
         let is_view = TypeId::of::<A>() == TypeId::of::<View>();
-        if !is_view && !permits::<T, A>(caller, object) {
+        if !is_view && !self.permits::<T, A>(object).await? {
             return Err(Refusal::ObjectDenied);
         }
         let current = object.version().map(|version| Validators {
@@ -175,6 +197,20 @@ impl Check {
                 Err(Refusal::PreconditionFailed)
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Whether the caller may do this with the object.
+    async fn permits<T: Permits<A>, A: Action>(&self, object: &T) -> Result<bool, Refusal> {
+        let caller = self.caller.as_ref();
+        match undecided::<T, A>(caller, object) {
+            Err(is_permitted) => Ok(is_permitted),
+            Ok(left) => {
+                // In a box, so that handlers without an engine do not keep space for it.
+                let decision = Box::pin(ask::<T, A>(self.route.engine.as_deref(), caller, object));
+                let decision = decision.await?;
+                Ok(left.holds(&mut |_| decision))
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use policy_core::object::{Atom, Condition, Field, Relation};
 
 use super::{
     Action, Permits, PermitsByData, View,
-    rule::{KeyOrigin, ObjectDescription, named, of_caller, permits},
+    rule::{KeyOrigin, ObjectDescription, named, of_caller, undecided},
 };
 use crate::{
     auth::principal::Principal,
@@ -85,7 +85,9 @@ where
     /// Whether the object is in the list.
     pub fn contains(&self, object: &T) -> bool {
         let caller = self.caller.as_ref();
-        permits::<T, View>(caller, object) && permits::<T, A>(caller, object)
+        // Rules by data do not ask an engine.
+        undecided::<T, View>(caller, object) == Err(true)
+            && undecided::<T, A>(caller, object) == Err(true)
     }
 
     /// The predicate, whose first placeholder has this number: `$1`, `$2` and so on.

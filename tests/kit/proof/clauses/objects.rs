@@ -92,6 +92,7 @@ macro_rules! lying {
                     kind: FieldKind::Flag,
                     column: "draft",
                     is_number: false,
+                    is_optional: false,
                     relation: None,
                 }];
                 const RULES: &'static [(&'static str, &'static str)] =

@@ -78,6 +78,7 @@ mod tests {
             path: "/".into(),
             description: None,
             state: Arc::new(()),
+            engine: None,
             misses: None,
             clock: Clock::system(),
         };

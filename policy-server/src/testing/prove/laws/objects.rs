@@ -4,7 +4,10 @@
 //! The objects are samples, in each combination of what rules can say of them; they are not loaded. Whether
 //! a rule is true is read from its text, without the code that evaluates it for requests.
 
-use policy_core::Refusal;
+use policy_core::{
+    Refusal,
+    object::{Atom, Condition},
+};
 
 use super::{Fault, Law, LawSpec, Verdict, callers::fields_of};
 use crate::{
@@ -81,7 +84,7 @@ fn has_lock_before_another(objects: &[ObjectDescription]) -> bool {
     objects.iter().rev().skip(1).any(|object| object.is_locked)
 }
 
-/// What the rules decide about objects with these values; `None` if a function of the app decides.
+/// What the rules decide about objects with these values; `None` if a function or an engine of the app decides.
 fn expected(
     objects: &[ObjectDescription],
     caller: Option<&Facts>,
@@ -119,7 +122,7 @@ fn decide(
     };
     Some(match (word, caller) {
         ("anyone", _) => true,
-        ("with", _) => return None,
+        ("with" | "engine", _) => return None,
         ("authenticated", caller) => caller.is_some(),
         ("owner" | "member" | "same", caller) => caller.is_some() && is_set(argument),
         ("role", caller) => caller.is_some_and(|it| it.roles.iter().any(|role| role == argument)),
@@ -197,17 +200,24 @@ fn judge(expected: Result<(), Refusal>, reply: &Reply, missing: &Reply) -> Verdi
     })
 }
 
-/// Exemptions, functions that decide, and objects without samples.
+/// Exemptions, functions and engines that decide, and objects without samples.
 fn stated(_: &Declared, route: &Declaration) -> Vec<String> {
     let none = route.route.object.as_ref().and_then(|object| object.none.as_ref());
     let none = none.map(|reason| format!("a path parameter without an object: {reason}"));
     let objects = route.objects.iter().flat_map(|object| {
-        let is_opaque = object.rules.iter().any(|(_, text)| text.contains("with("));
-        let opaque = is_opaque.then(|| format!("a function decides about `{}`", object.name));
         let name = object.name;
+        let rules = object.rules.iter().filter_map(|(_, text)| text.parse::<Condition>().ok());
+        let (mut function, mut engine) = (None, None);
+        for atom in rules.flat_map(|rule| rule.atoms().into_iter().cloned().collect::<Vec<_>>()) {
+            match atom {
+                Atom::With(_) => function = Some(format!("a function decides about `{name}`")),
+                Atom::Engine => engine = Some(format!("the engine decides about `{name}`")),
+                _ => (),
+            }
+        }
         let unknown = (!(object.has_sample)(0))
             .then(|| format!("`{name}` has no samples: state `#[object(sample = ..)]`"));
-        opaque.into_iter().chain(unknown)
+        function.into_iter().chain(engine).chain(unknown)
     });
     let lock = has_lock_before_another(&route.objects);
     let lock = lock.then(|| "an object is loaded with a lock before another one".to_owned());
@@ -228,7 +238,8 @@ mod tests {
     #[test]
     fn texts_are_read_as_they_are_written() {
         let of = |text: &str, set: &[&str]| {
-            is_true(text, &|atom| (atom != "with(f)").then_some(set.contains(&atom)))
+            let is_known = |atom: &str| atom != "with(f)" && atom != "engine";
+            is_true(text, &|atom| is_known(atom).then_some(set.contains(&atom)))
         };
         for (text, set, value) in [
             ("a", &["a"][..], Some(true)),
@@ -239,6 +250,7 @@ mod tests {
             ("!(a | b)", &[], Some(true)),
             ("role(\"x | y\") & a", &["a", "role(\"x | y\")"], Some(true)),
             ("a | with(f)", &["a"], None),
+            ("a & engine", &["a"], None),
         ] {
             assert_eq!(of(text, set), value, "{text} {set:?}");
         }

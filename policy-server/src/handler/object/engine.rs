@@ -1,0 +1,201 @@
+//! Engines of policies, which decide where the rule of an object says `engine`.
+
+use std::{fmt, pin::Pin};
+
+use axum_core::BoxError;
+use policy_core::{
+    Refusal,
+    object::{Atom, Condition, Field},
+};
+
+use super::{Action, Object};
+use crate::{
+    auth::principal::Principal,
+    base::{escape::printable, event::log},
+};
+
+/// An engine of policies: it decides about objects whose rule says `engine`, such as
+/// `#[rule(Edit = owner | engine)]`.
+///
+/// [`App::engine`](crate::App::engine) registers it. It is asked only if the rest of the rule does not
+/// decide, once for an object and an action, and only about callers with a name. The package
+/// `policy-cedar` has an engine for policies of Cedar.
+///
+/// ```
+/// use policy_server::{
+///     object::{Decision, Engine, Lookup, ObjectSchema, Question},
+///     prelude::*,
+/// };
+///
+/// /// Members of the support may do what the owner may.
+/// struct Support;
+///
+/// impl Engine for Support {
+///     fn name(&self) -> &str {
+///         "support"
+///     }
+///
+///     fn digest(&self) -> String {
+///         "1".to_owned()
+///     }
+///
+///     fn validate(&self, objects: &[ObjectSchema]) -> Vec<String> {
+///         let unknown = objects.iter().filter(|object| object.name != "Order");
+///         unknown.map(|object| format!("no policy is about `{}`", object.name)).collect()
+///     }
+///
+///     fn decide<'a>(&'a self, question: Question<'a>) -> Decision<'a> {
+///         Box::pin(async move { Ok(question.caller.has_role("support")) })
+///     }
+/// }
+///
+/// #[derive(Object)]
+/// #[rule(View = owner | engine)]
+/// struct Order {
+///     #[object(key)]
+///     id: u64,
+///     #[object(owner)]
+///     customer: String,
+/// }
+///
+/// impl Load for Order {
+///     type Source = ();
+///
+///     async fn load(id: &u64, _: &(), _: &()) -> Result<Option<Self>, Problem> {
+///         Ok(Some(Self { id: *id, customer: "ada".to_owned() }))
+///     }
+/// }
+///
+/// #[get("/orders/{id}")]
+/// #[auth(session)]
+/// async fn show(order: Allowed<Order>) -> String {
+///     order.id.to_string()
+/// }
+///
+/// let app = || App::new(()).sessions(Sessions::memory()).routes(routes![show]);
+/// assert!(app().engine(Support).check().is_ok());
+/// assert!(app().check().unwrap_err().to_string().contains("object.engine-missing"));
+/// ```
+pub trait Engine: Send + Sync + 'static {
+    /// Its name in manifests, such as `cedar`.
+    fn name(&self) -> &str;
+
+    /// The digest of its policies, or the version that names them: it is part of the manifest, so that a
+    /// change of the policies is reviewed like a change of a rule.
+    fn digest(&self) -> String;
+
+    /// What is wrong with its policies for these objects, each problem with the policy that it is about;
+    /// nothing if it can decide. The app does not start with problems.
+    ///
+    /// It must not wait: what a remote engine has to load for it, it loads before it is registered.
+    fn validate(&self, objects: &[ObjectSchema]) -> Vec<String>;
+
+    /// Whether the caller may do this.
+    ///
+    /// # Errors
+    ///
+    /// The engine cannot decide. The request gets 503 `object.engine-unavailable`, and the log has the error
+    /// (`object.engine-failed`).
+    fn decide<'a>(&'a self, question: Question<'a>) -> Decision<'a>;
+}
+
+/// The decision of an [`Engine`] once it is there.
+pub type Decision<'a> = Pin<Box<dyn Future<Output = Result<bool, BoxError>> + Send + 'a>>;
+
+/// A type of objects with rules that ask the engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ObjectSchema {
+    /// The name of the object.
+    pub name: &'static str,
+    /// The actions whose rules ask the engine.
+    pub actions: Vec<&'static str>,
+    /// The fields that the engine is told, beside the key.
+    pub fields: &'static [Field],
+}
+
+impl ObjectSchema {
+    /// The schema of a type of objects, for tests of an engine and for its tools.
+    pub fn of<T: Object>() -> Self {
+        Self::new(T::NAME, T::RULES, T::FIELDS)
+    }
+
+    pub(super) fn new(
+        name: &'static str,
+        rules: &[(&'static str, &'static str)],
+        fields: &'static [Field],
+    ) -> Self {
+        let asks = |text: &str| {
+            text.parse().is_ok_and(|rule: Condition| rule.atoms().contains(&&Atom::Engine))
+        };
+        let actions = rules.iter().filter(|(_, text)| asks(text)).map(|(action, _)| *action);
+        Self { name, actions: actions.collect(), fields }
+    }
+}
+
+/// What an [`Engine`] decides: whether this caller may do this with this object.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Question<'a> {
+    /// The caller, whose name is not empty.
+    pub caller: &'a Principal,
+    /// The name of the action, such as `edit`.
+    pub action: &'static str,
+    /// The name of the object, such as `Order`.
+    pub object: &'static str,
+    /// Its key as text, and its fields.
+    pub facts: &'a ObjectFacts,
+}
+
+/// What an [`Engine`] is told of an object. `#[derive(Object)]` makes it for objects whose rules ask one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ObjectFacts {
+    /// The key.
+    pub key: String,
+    /// The fields that are marked as `owner`, `tenant`, `members` or `flag`, by name.
+    pub fields: Vec<(&'static str, FieldValue)>,
+}
+
+/// The value of a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FieldValue {
+    /// The owner; `None` if there is none.
+    User(Option<String>),
+    /// Those who have a relation to the object.
+    Users(Vec<String>),
+    /// The tenant; `None` if there is none.
+    Tenant(Option<String>),
+    /// Whether something is true.
+    Flag(bool),
+}
+
+/// Asks the engine about an object.
+pub(super) async fn ask<T: Object, A: Action>(
+    engine: Option<&dyn Engine>,
+    caller: Option<&Principal>,
+    object: &T,
+) -> Result<bool, Refusal> {
+    let Some(caller) = caller.filter(|caller| !caller.subject().is_empty()) else {
+        return Ok(false);
+    };
+    let facts = object.facts();
+    let question = Question { caller, action: A::NAME, object: T::NAME, facts: &facts };
+    let decision = match engine {
+        Some(engine) => engine.decide(question).await,
+        // An app whose rules ask an engine does not start without one.
+        None => Err("the app has no engine".into()),
+    };
+    decision.map_err(|error| {
+        let text = error.to_string();
+        let (object, action) = (T::NAME, A::NAME);
+        log!(EngineFailed, object = %object, action = %action, error = %printable(&text));
+        Refusal::EngineUnavailable
+    })
+}
+
+impl fmt::Debug for dyn Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("name", &self.name()).finish_non_exhaustive()
+    }
+}
