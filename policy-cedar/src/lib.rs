@@ -173,10 +173,17 @@ impl Engine for Cedar {
         });
         let mode = ValidationMode::Strict;
         let found = Validator::new(schema).validate_with_level(policies, mode, DEREFERENCES);
-        // A warning is about a policy that can never apply, or that reads like another one.
-        let warnings = found.validation_warnings().map(|warning| self.problem(warning));
-        let errors = found.validation_errors().map(|error| self.problem(error));
-        errors.chain(warnings).chain(templates).collect()
+        // A warning is about a policy that can never apply, as those with errors are too, or that reads like
+        // another one.
+        let mut problems: Vec<_> =
+            found.validation_errors().map(|error| self.problem(error)).collect();
+        if problems.is_empty() {
+            problems.extend(found.validation_warnings().map(|warning| self.problem(warning)));
+        }
+        problems.extend(templates);
+        // Cedar states them in no order.
+        problems.sort_unstable();
+        problems
     }
 
     fn decide<'a>(&'a self, question: Question<'a>) -> Decision<'a> {

@@ -167,7 +167,8 @@ const STATEMENTS: [&str; 9] = [
 ];
 
 fn conditions() -> impl Strategy<Value = Condition> {
-    let atoms = select(&STATEMENTS[..]).prop_map(|text| text.parse::<Condition>().expect("a statement"));
+    let atoms =
+        select(&STATEMENTS[..]).prop_map(|text| text.parse::<Condition>().expect("a statement"));
     atoms.prop_recursive(3, 12, 3, |inner| {
         prop_oneof![
             inner.clone().prop_map(|it| Condition::Not(Box::new(it))),
@@ -217,8 +218,10 @@ fn statements_and_policies_agree() {
     let given = (conditions(), vec((objects(), callers()), 8));
     runner
         .run(&given, |(condition, objects)| {
-            let policies =
-                format!("permit (principal, action, resource) when {{ {} }};", expression(&condition));
+            let policies = format!(
+                "permit (principal, action, resource) when {{ {} }};",
+                expression(&condition)
+            );
             let rule: &'static Condition = Box::leak(Box::new(condition));
             let app = App::new(()).scheme(Named).engine(Cedar::new(&*policies));
             // What can never be true is refused at the start.

@@ -1,6 +1,6 @@
 //! What the start says of policies, and what the lock file keeps of them.
 
-use policy_manifest::{Direction, Lock, Manifest, changes};
+use policy_manifest::{Acceptance, Direction, Lock, Manifest, changes};
 use policy_server::object::{Engine as _, ObjectSchema};
 
 use super::*;
@@ -25,19 +25,42 @@ fn policies_are_validated_against_the_objects() {
     assert_eq!(problems(POLICIES), [""; 0]);
     for (policies, lines) in [
         ("\npermit (principal, action,", &["line 2: unexpected end of input"][..]),
-        ("permit (principal is Usr, action, resource);", &["line 1: for policy `policy0`, unrecognized entity type `Usr`; did you mean `User`?"]),
-        ("permit (principal, action == Action::\"close\", resource);", &["line 1: for policy `policy0`, unrecognized action `Action::\"close\"`"]),
+        (
+            "permit (principal is Usr, action, resource);",
+            &["line 1: for policy `policy0`, unrecognized entity type `Usr`; did you mean `User`?"],
+        ),
+        (
+            "permit (principal, action == Action::\"close\", resource);",
+            &["line 1: for policy `policy0`, unrecognized action `Action::\"close\"`"],
+        ),
         (
             "permit (principal, action, resource);\n\nforbid (principal, action, resource)\nwhen { resource.is_open };",
             &["line 4: for policy `policy1`, attribute `is_open`"],
         ),
         // Attributes that may be missing, and values of another type.
-        ("permit (principal, action, resource) when { principal.tenant == \"a\" };", &["line 1: for policy `policy0`, unable to guarantee safety of access to optional attribute `tenant`"]),
-        ("permit (principal, action, resource) when { resource.clerk == principal };", &["optional attribute `clerk`"]),
-        ("permit (principal, action, resource) when { resource.customer == \"ada\" };", &["the types User and String are not compatible"]),
+        (
+            "permit (principal, action, resource) when { principal.tenant == \"a\" };",
+            &[
+                "line 1: for policy `policy0`, unable to guarantee safety of access to optional attribute `tenant`",
+            ],
+        ),
+        (
+            "permit (principal, action, resource) when { resource.clerk == principal };",
+            &["optional attribute `clerk`"],
+        ),
+        (
+            "permit (principal, action, resource) when { resource.customer == \"ada\" };",
+            &["line 1: the types "],
+        ),
         // The roles of the owner are not known.
-        ("permit (principal, action, resource) when { resource.customer.roles.contains(\"a\") };", &["maximum allowed dereference level of 1"]),
-        ("forbid (principal, action, resource) when { resource.is_closed && !resource.is_closed };\npermit (principal is Order, action, resource);", &["line 2: for policy `policy1`, policy is impossible"]),
+        (
+            "permit (principal, action, resource) when { resource.customer.roles.contains(\"a\") };",
+            &["maximum allowed dereference level of 1"],
+        ),
+        (
+            "forbid (principal, action, resource) when { resource.is_closed && !resource.is_closed };\npermit (principal is Order, action, resource);",
+            &["line 2: for policy `policy1`, policy is impossible"],
+        ),
         ("permit (principal == ?principal, action, resource);", &["`policy0` is a template"]),
     ] {
         let found = problems(policies);
@@ -79,8 +102,10 @@ fn another_digest_is_to_be_accepted() {
     let [(_, acceptance)] = &update.to_accept[..] else { panic!("{:?}", update.to_accept) };
     assert_eq!(acceptance.route, "app");
     // Accepted by name, until the policies change again.
+    let text = str::to_owned;
+    let signed = Acceptance { who: text("ada"), why: text("as before"), ..acceptance.clone() };
     let accepted = |manifest: &Manifest| {
-        let lock = Lock { accepted: vec![acceptance.clone()], ..Lock::new(before.clone()) };
+        let lock = Lock { accepted: vec![signed.clone()], ..Lock::new(before.clone()) };
         lock.update(manifest).expect("a policy").to_accept.is_empty()
     };
     assert!(accepted(&after));
