@@ -84,4 +84,13 @@ struct Conditions {
     author: String,
 }
 
+#[derive(Object)]
+#[rule(View = engine(policies) | owner)]
+struct Engines {
+    #[object(key)]
+    id: u64,
+    #[object(flag)]
+    engine: bool,
+}
+
 fn main() {}

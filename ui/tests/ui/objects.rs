@@ -4,9 +4,16 @@ use policy_server::prelude::*;
 #[derive(Clone)]
 struct Db;
 
+struct Close;
+
+impl policy_server::object::Action for Close {
+    const NAME: &'static str = "close";
+}
+
 #[derive(Object)]
 #[rule(View = owner)]
 #[rule(Edit = with(is_new))]
+#[rule(Close = owner | engine)]
 struct Order {
     #[object(key)]
     id: u64,
@@ -47,6 +54,10 @@ async fn no_rule_of_list(orders: Scope<Order, Delete>) {}
 #[get("/opaque")]
 #[auth(session)]
 async fn opaque(orders: Scope<Order, Edit>) {}
+
+#[get("/engine")]
+#[auth(session)]
+async fn of_engine(orders: Scope<Order, Close>) {}
 
 /// Nothing says how it is loaded.
 #[derive(Object)]
