@@ -37,9 +37,12 @@ pub(crate) fn printable_json(json: &str) -> String {
     printable
 }
 
-/// A value as such JSON, with a line end at its end.
+/// A value as such JSON, with a line end at its end. Its members are in order, whatever another crate has
+/// serde_json do.
 pub(crate) fn json_text(value: &Value) -> String {
-    printable_json(&serde_json::to_string_pretty(value).unwrap_or_default()) + "\n"
+    let mut value = value.clone();
+    value.sort_all_objects();
+    printable_json(&serde_json::to_string_pretty(&value).unwrap_or_default()) + "\n"
 }
 
 /// [Printable](printable) text of several lines. Each line after the first gets a prefix of `|`, so that no

@@ -2,6 +2,7 @@
 #[object(name = "orders", parent = Team, crate = my::server)]
 #[rule(View = owner|member(readers)&draft)]
 #[rule(my::Close = with(Order::is_closed_by)&role("lead"))]
+#[rule(Edit = engine|owner)]
 struct Order {
     #[object(key, column = "order_id")]
     id: u64,
@@ -19,7 +20,7 @@ const _: () = {
     use my::server::codegen as __policy;
     const _: () = ::core::assert!(
         __policy::names_differ(& [< View as __policy::Action > ::NAME, < my::Close as
-        __policy::Action > ::NAME]),
+        __policy::Action > ::NAME, < Edit as __policy::Action > ::NAME]),
         "two actions of one object have the same name, or one is no name of small letters",
     );
     #[automatically_derived]
@@ -34,6 +35,7 @@ const _: () = {
                 kind: __policy::policy_core::object::FieldKind::Owner,
                 column: "user",
                 is_number: true,
+                is_optional: true,
                 relation: ::core::option::Option::None,
             },
             __policy::policy_core::object::Field {
@@ -41,6 +43,7 @@ const _: () = {
                 kind: __policy::policy_core::object::FieldKind::Members,
                 column: "readers",
                 is_number: false,
+                is_optional: false,
                 relation: ::core::option::Option::Some(__policy::policy_core::object::Relation {
                     table: "readers",
                     object: "order_id",
@@ -52,6 +55,7 @@ const _: () = {
                 kind: __policy::policy_core::object::FieldKind::Flag,
                 column: "draft",
                 is_number: false,
+                is_optional: false,
                 relation: ::core::option::Option::None,
             },
         ];
@@ -61,8 +65,10 @@ const _: () = {
                 <my::Close as __policy::Action>::NAME,
                 "role(\"lead\") & with(Order::is_closed_by)",
             ),
+            (<Edit as __policy::Action>::NAME, "engine | owner(user)"),
         ];
         const PLACES: &'static [(&'static str, u32)] = &[
+            (::core::file!(), ::core::line!()),
             (::core::file!(), ::core::line!()),
             (::core::file!(), ::core::line!()),
         ];
@@ -104,6 +110,18 @@ const _: () = {
         fn version(&self) -> ::core::option::Option<u64> {
             u64::try_from(self.version).ok()
         }
+        fn facts(&self) -> __policy::ObjectFacts {
+            __policy::ObjectFacts {
+                key: ::std::string::ToString::to_string(&self.id),
+                fields: ::std::vec![
+                    ("user", __policy::FieldValue::User(self.user.as_ref()
+                    .map(::std::string::ToString::to_string))), ("readers",
+                    __policy::FieldValue::Users(self.readers.iter()
+                    .map(::std::string::ToString::to_string).collect())), ("draft",
+                    __policy::FieldValue::Flag(self.draft))
+                ],
+            }
+        }
         fn sample(
             __policy_sample: __policy::Sample<'_>,
         ) -> ::core::option::Option<Self> {
@@ -143,6 +161,17 @@ const _: () = {
                 __policy::policy_core::object::Condition,
             > = ::std::sync::LazyLock::new(|| __policy::condition(
                 "role(\"lead\") & with(Order::is_closed_by)",
+            ));
+            &CONDITION
+        }
+    }
+    #[automatically_derived]
+    impl __policy::Permits<Edit> for Order {
+        fn condition() -> &'static __policy::policy_core::object::Condition {
+            static CONDITION: ::std::sync::LazyLock<
+                __policy::policy_core::object::Condition,
+            > = ::std::sync::LazyLock::new(|| __policy::condition(
+                "engine | owner(user)",
             ));
             &CONDITION
         }

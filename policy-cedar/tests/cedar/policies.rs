@@ -55,7 +55,7 @@ fn policies_are_validated_against_the_objects() {
         // The roles of the owner are not known.
         (
             "permit (principal, action, resource) when { resource.customer.roles.contains(\"a\") };",
-            &["maximum allowed dereference level of 1"],
+            &["this policy requires level 2"],
         ),
         (
             "forbid (principal, action, resource) when { resource.is_closed && !resource.is_closed };\npermit (principal is Order, action, resource);",

@@ -230,7 +230,7 @@ mod tests {
             ("(owner(a) & draft) & same(t)", "draft & owner(a) & same(t)"),
             ("owner(a) & (draft | role(\"x y\"))", "owner(a) & (draft | role(\"x y\"))"),
             ("with(a::b) | anyone", "anyone | with(a::b)"),
-            ("owner(a) & !locked | engine", "!locked & owner(a) | engine"),
+            ("owner(a) & !locked | engine", "engine | owner(a) & !locked"),
             ("scope(\"a:b\")|member(m)", "member(m) | scope(\"a:b\")"),
             ("role(\"a\\\"b\\\\c\nd\u{301}\")", "role(\"a\\\"b\\\\c\nd\u{301}\")"),
             ("!na\u{308}me", "!na\u{308}me"),

@@ -110,7 +110,9 @@ pub(crate) use facts;
 
 /// The fields of facts in words.
 fn words_of(facts: &impl serde::Serialize) -> Vec<String> {
-    let Ok(Value::Object(fields)) = serde_json::to_value(facts) else { return Vec::new() };
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(facts) else { return Vec::new() };
+    // Another crate may have serde_json keep the order in which they are written.
+    fields.sort_keys();
     fields.iter().map(|(field, value)| field_in_words(field, value)).collect()
 }
 
