@@ -59,7 +59,10 @@ fn policies_are_validated_against_the_objects() {
         ),
         (
             "forbid (principal, action, resource) when { resource.is_closed && !resource.is_closed };\npermit (principal is Order, action, resource);",
-            &["line 2: for policy `policy1`, policy is impossible"],
+            &[
+                "line 2: for policy `policy1`, policy is impossible",
+                "line 2: for policy `policy1`, unable to find an applicable action",
+            ],
         ),
         ("permit (principal == ?principal, action, resource);", &["`policy0` is a template"]),
     ] {
