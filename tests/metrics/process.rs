@@ -7,10 +7,11 @@ use policy_server::{
     Clock, CredentialError, CsrfPolicy, Metrics, ServerSettings, StoredOrigins, Tls,
     prelude::*,
     testing::{TestClient, TestResponse},
-    tokens::SecretKey,
+    tokens::{SecretKey, TokenKeys},
 };
 use policy_tests::{
     authority::Authority,
+    folder::Folder,
     http::{Running, exchange, request},
     redis::Redis,
 };
@@ -223,6 +224,75 @@ async fn certificates_keys_and_lists_that_are_replaced_are_counted() {
     until(|| failures() == 1.0).await;
     running.abort();
     fs::remove_dir_all(folder).unwrap();
+}
+
+/// Over a socket, since the file is read again while the server runs.
+#[tokio::test]
+async fn key_files_that_are_read_again_are_counted() {
+    let _alone = alone().await;
+    let (metrics, clock) = (Metrics::new(), Clock::at(1_800_000_000));
+    let folder = Folder::new().unwrap();
+    let file = folder.path().join("token.keys");
+    // In one step, as tools that manage secrets do.
+    let write = |line: &str| {
+        let new = file.with_extension("new");
+        fs::write(&new, line).unwrap();
+        fs::rename(new, &file).unwrap();
+    };
+    write(&format!("one {}00", "01".repeat(31)));
+    let keys = TokenKeys::read(&file).unwrap();
+    let app = App::new(()).metrics(&metrics).clock(clock.clone());
+    let server = Running::start(app.tokens(Tokens::signed_with(keys)).routes(routes![token])).await;
+    let reloads = |outcome| {
+        let labels = [("policy_object", "token_keys"), ("policy_outcome", outcome)];
+        read(&metrics).sum("policy_reloads_total", &labels)
+    };
+    // The file is read every ten seconds, on another thread.
+    let until = async |expected| {
+        until(|| {
+            clock.advance(Duration::from_secs(10));
+            (reloads("applied"), reloads("kept")) == expected
+        })
+        .await;
+    };
+    assert_eq!((reloads("applied"), reloads("kept")), (0.0, 0.0));
+    write(&format!("two {}00", "02".repeat(31)));
+    until((1.0, 0.0)).await;
+    write("three no-key");
+    until((1.0, 1.0)).await;
+    write(&format!("three {}00", "03".repeat(31)));
+    until((2.0, 1.0)).await;
+    let issued = server.response(request("POST /token", &["content-length: 0"])).await;
+    assert_eq!(issued.status, 200, "{}", issued.text());
+    let of = |code| read(&metrics).sum("policy_events_total", &[("policy_code", code)]);
+    assert_eq!((of("token.keys-replaced"), of("token.keys-kept")), (2.0, 1.0));
+}
+
+#[tokio::test]
+async fn calls_of_the_embedded_store_are_measured() {
+    let _alone = alone().await;
+    let (metrics, folder) = (Metrics::new(), Folder::new().unwrap());
+    let sessions = Sessions::embedded(folder.path().join("sessions.redb"));
+    let app = app(&metrics).sessions(sessions).clock(Clock::at(1_800_000_000));
+    let client = TestClient::new(app.open().await.unwrap(), "localhost");
+    let of = |name: &str, error| {
+        let labels = [("policy_store", "embedded"), ("error_type", error)];
+        read(&metrics).sum(&format!("policy_store_call_duration_seconds_{name}"), &labels)
+    };
+    let opened = of("count", "");
+    let cookie = cookie(&post(&client, "/login/ada", "").await);
+    let written = of("count", "");
+    assert!(written > opened, "a write");
+    post(&client, "/logout", &cookie).await;
+    assert!(of("count", "") >= written + 2.0, "a read and a write");
+    assert!(of("sum", "") > 0.0, "they take time");
+    assert_eq!(of("count", "_OTHER"), 0.0);
+    assert!(!metrics.text().contains(r#"circuit_open{policy_store="embedded""#));
+    let before = of("count", "");
+    let in_memory = Metrics::new();
+    let client = self::app(&in_memory).test();
+    post(&client, "/login/ada", "").await;
+    assert_eq!(of("count", ""), before, "a store in memory has no calls");
 }
 
 #[tokio::test]

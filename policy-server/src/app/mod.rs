@@ -609,8 +609,8 @@ impl<S> App<S> {
     /// | `policy.revocations` | counter | `policy.object`: `session`, `sessions_of_user`, `all_sessions`, `token`, `tokens_of_session`, `tokens_of_user`, `all_tokens` |
     /// | `policy.rate.requests` | counter | `policy.outcome`: `granted`, `refused` |
     /// | `policy.rate.utilization` | gauge, 0 to 1 | |
-    /// | `policy.store.call.duration` | histogram, seconds | `policy.store`: `postgres`, `redis`; `error.type` |
-    /// | `policy.store.circuit.open` | gauge, 0 or 1 | `policy.store` |
+    /// | `policy.store.call.duration` | histogram, seconds | `policy.store`: `embedded`, `postgres`, `redis`; `error.type` |
+    /// | `policy.store.circuit.open` | gauge, 0 or 1 | `policy.store`: `postgres`, `redis` |
     /// | `policy.reloads` | counter | `policy.object`: `certificate`, `token_keys`, `origins`; `policy.outcome`: `applied`, `kept` |
     /// | `policy.events` | counter | `policy.code`: that of an event in the log |
     /// | `policy.server.connections` | counter | `network.protocol.version`: `1`, `2`, `3` |
@@ -621,6 +621,8 @@ impl<S> App<S> {
     /// - A request counts once, when its response is complete, or when its client is gone: then it has no
     ///   status, and `error.type` is `abandoned`. One that a [layer](Self::layer) around the app answers
     ///   itself is not counted.
+    /// - Calls of a store in memory are not measured: they wait for nothing. A call of the embedded store that
+    ///   writes lasts from its submission until its commit, and a purge is a call for each of its steps.
     /// - A request is active while its handler waits, and while a response of unknown length is sent. One
     ///   that is answered without waiting never is.
     /// - `http.route` is the path template, and absent without a route. An unknown method is `_OTHER`.

@@ -2,6 +2,8 @@
 
 use std::net::UdpSocket;
 
+use policy_server::Metrics;
+
 use super::*;
 
 const NO_ERROR: u64 = 0x100;
@@ -155,4 +157,45 @@ async fn a_stopping_server_cuts_off_slow_requests() {
     soon(server.stop()).await.unwrap();
     assert_eq!(soon(seen.recv()).await, Some("dropped"));
     assert_eq!(client::closed(&soon(session.quic.closed()).await), NO_ERROR);
+}
+
+#[tokio::test]
+async fn connections_are_counted_while_they_are_open_and_thereafter() {
+    let metrics = Metrics::new();
+    let server = Server::start(app().metrics(&metrics)).await;
+    let of = |name: &str| {
+        let sample = format!("{name}{{network_protocol_version=\"3\"}} ");
+        let text = metrics.text();
+        let value = text.lines().find_map(|line| line.strip_prefix(&sample)).expect("a sample");
+        value.parse::<f64>().expect("a number")
+    };
+    let counted = || (of("policy_server_connections_total"), of("policy_server_connections_open"));
+    let until = async |expected| {
+        soon(async {
+            while counted() != expected {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+    };
+    assert_eq!(counted(), (0.0, 0.0));
+    let (mut first, mut second) = (server.connect().await, server.connect().await);
+    for session in [&mut first, &mut second] {
+        assert_eq!(session.response(request("GET", "/hello"), "").await.text(), "hello");
+        assert_eq!(session.response(request("GET", "/hello"), "").await.text(), "hello");
+    }
+    until((2.0, 2.0)).await;
+    let responses = "http_server_request_duration_seconds_count{http_request_method=\"GET\",\
+                     http_response_status_code=\"200\",http_route=\"/hello\",\
+                     network_protocol_version=\"3\",url_scheme=\"https\"} 4";
+    soon(async {
+        while !metrics.text().lines().any(|line| line == responses) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    first.quic.close(0_u32.into(), b"");
+    until((2.0, 1.0)).await;
+    drop(server.stop());
+    until((2.0, 0.0)).await;
 }

@@ -27,10 +27,10 @@ pub(crate) enum Count {
     Rate { is_granted: bool },
     /// New certificates, keys or lists of origins are in use, or the old ones are kept.
     Reload { of: &'static str, is_applied: bool },
-    /// A call of a database.
+    /// A call of a store that reads and writes elsewhere than in memory.
     #[cfg_attr(
-        not(any(feature = "postgres", feature = "redis")),
-        expect(dead_code, reason = "for databases")
+        not(any(feature = "embedded", feature = "postgres", feature = "redis")),
+        expect(dead_code, reason = "for stores")
     )]
     StoreCall { store: &'static str, begun: Instant, is_failed: bool },
     /// A database does not respond, or responds again.

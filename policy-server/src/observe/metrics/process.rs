@@ -43,8 +43,17 @@ pub(crate) struct Process {
     abandoned: Counter,
 }
 
-/// The databases that a process may call.
+/// The stores whose calls take time.
 const STORES: &[&str] = &[
+    #[cfg(feature = "embedded")]
+    "embedded",
+    #[cfg(feature = "postgres")]
+    "postgres",
+    #[cfg(feature = "redis")]
+    "redis",
+];
+/// Those that are servers, which may be away.
+const DATABASES: &[&str] = &[
     #[cfg(feature = "postgres")]
     "postgres",
     #[cfg(feature = "redis")]
@@ -95,7 +104,9 @@ impl Process {
                     names::STORE_CALLS.histogram(to, &attributes)
                 })
             }),
-            circuits: By::new(STORES, |store| names::CIRCUIT.gauge(to, &[(names::STORE, store)])),
+            circuits: By::new(DATABASES, |store| {
+                names::CIRCUIT.gauge(to, &[(names::STORE, store)])
+            }),
             handshakes: names::HANDSHAKES.counter(to, &[]),
             abandoned: names::ABANDONED.counter(to, &[]),
         }

@@ -26,6 +26,7 @@ use std::{
     fmt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError, atomic::Ordering},
+    time::Instant,
 };
 
 use policy_core::time::Timestamp;
@@ -38,6 +39,10 @@ use self::{
     writer::{Core, Kind, Tables, Writer},
 };
 use super::{AnonymousLimit, StoreError, StoreFuture};
+use crate::base::event::count::{Count, count};
+
+/// What metrics call this store.
+const NAME: &str = "embedded";
 
 /// A store in a local file, for an app that runs as one process.
 ///
@@ -153,11 +158,17 @@ impl EmbeddedStore {
         read: impl FnOnce(&ReadTransaction, &EndedView<'_>) -> Result<T, redb::Error>,
     ) -> Result<T, StoreError> {
         let core = &self.opened()?.core;
-        // Before the transaction: what is written after this, and forgotten, is in it.
-        let ended = core.ended.view()?;
-        let in_use = core.current.in_use();
-        let transaction = in_use.database()?.begin_read().map_err(StoreError::new)?;
-        read(&transaction, &ended).map_err(StoreError::new)
+        let begun = Instant::now();
+        let done = || {
+            // Before the transaction: what is written after this, and forgotten, is in it.
+            let ended = core.ended.view()?;
+            let in_use = core.current.in_use();
+            let transaction = in_use.database()?.begin_read().map_err(StoreError::new)?;
+            read(&transaction, &ended).map_err(StoreError::new)
+        };
+        let done = done();
+        count(Count::StoreCall { store: NAME, begun, is_failed: done.is_err() });
+        done
     }
 
     /// Submits an operation to the writer thread.

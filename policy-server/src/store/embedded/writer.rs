@@ -19,6 +19,7 @@ use redb::{Durability, WriteTransaction};
 use tokio::sync::oneshot;
 
 use super::{
+    NAME,
     current::{Current, Opener},
     ended::{Ended, Ending},
     file::META,
@@ -27,7 +28,10 @@ use super::{
     session_tables::SessionTables,
     token_tables::TokenTables,
 };
-use crate::store::{AnonymousLimit, StoreError, StoreFuture};
+use crate::{
+    base::event::count::{Count, count},
+    store::{AnonymousLimit, StoreError, StoreFuture},
+};
 
 /// The most operations of one commit.
 const MAX_BATCH: usize = 64;
@@ -110,7 +114,8 @@ impl Writer {
         work: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error> + Send + 'static,
     ) -> StoreFuture<'a, T> {
         let (caller, response) = oneshot::channel();
-        let job = Box::new(Operation { kind, work: Some(work), result: None, caller });
+        let begun = Instant::now();
+        let job = Box::new(Operation { kind, begun, work: Some(work), result: None, caller });
         let refusal = match self.queue.as_ref().map(|queue| queue.try_send(job)) {
             Some(Ok(())) => {
                 return StoreFuture::new(async move {
@@ -202,6 +207,7 @@ pub(super) trait Job: Send {
 
 struct Operation<F, T> {
     kind: Kind,
+    begun: Instant,
     work: Option<F>,
     result: Option<T>,
     caller: oneshot::Sender<Result<T, StoreError>>,
@@ -227,6 +233,8 @@ where
             (None, Some(result)) => Ok(result),
             (failure, _) => Err(StoreError::new(failure.unwrap_or("it was not done").to_owned())),
         };
+        let is_failed = response.is_err();
+        count(Count::StoreCall { store: NAME, begun: self.begun, is_failed });
         // The caller may be gone.
         let _ = self.caller.send(response);
     }
