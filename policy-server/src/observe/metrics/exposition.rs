@@ -40,9 +40,8 @@ pub(super) fn text(registry: &Registry, own: &[(String, String)]) -> Result<Stri
                 }
                 (_, Instrument::Histogram(buckets)) => {
                     let mut count = 0;
-                    let bounds = buckets.bounds.iter().copied().chain([f64::INFINITY]);
-                    for (bound, within) in bounds.zip(&buckets.counts) {
-                        count += within.load(Relaxed);
+                    for (bound, within) in buckets.counts() {
+                        count += within;
                         let bound = format!("le=\"{}\"", number(bound));
                         let all = joined(&all, &bound);
                         writeln!(out, "{name}_bucket{{{all}}} {count}")?;

@@ -3,7 +3,11 @@
 
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder, Unit};
 
-use super::exposition;
+use super::{
+    Target, exposition,
+    instruments::Parts,
+    registry::{Instrument, Kind},
+};
 
 const METADATA: Metadata<'static> = Metadata::new("policy", Level::INFO, None);
 
@@ -72,7 +76,7 @@ pub(super) const RATE_FILL: Name = of(
     "Share of the clients in the fullest rate table, from 0 to 1.",
 );
 pub(super) const STORE_CALLS: Name =
-    of("policy.store.call.duration", Unit::Seconds, "Duration of calls of a database.");
+    of("policy.store.call.duration", Unit::Seconds, "Duration of calls of a store.");
 pub(super) const CIRCUIT: Name =
     of("policy.store.circuit.open", Unit::Count, "Whether calls fail since the database is away.");
 pub(super) const RELOADS: Name = of(
@@ -118,5 +122,19 @@ impl Name {
     ) -> Histogram {
         to.describe_histogram(self.name.into(), Some(self.unit), self.about.into());
         to.register_histogram(&self.key(labels), &METADATA)
+    }
+
+    /// A histogram that takes whole numbers.
+    pub(super) fn parts(&self, to: &Target, labels: &[(&'static str, &str)]) -> Parts {
+        if let Target::Own(metrics) = to {
+            metrics.describe_histogram(self.name.into(), Some(self.unit), self.about.into());
+            if let Some(Instrument::Histogram(buckets)) =
+                metrics.instrument(Kind::Histogram, &self.key(labels))
+            {
+                return Parts::Own(buckets);
+            }
+            return Parts::of_facade(Histogram::noop(), self.unit);
+        }
+        Parts::of_facade(to.with(|to| self.histogram(to, labels)), self.unit)
     }
 }

@@ -10,12 +10,13 @@ use std::{
 use axum_core::{body::Body, response::Response};
 use http::{Method, Version};
 use http_body::Body as HttpBody;
-use metrics::{Counter, Gauge, Histogram};
+use metrics::{Counter, Gauge};
 use policy_core::{head::Head, problem::DeclaredProblem};
 
 use super::{
     Target,
     connections::Connections,
+    instruments::Parts,
     names::{self, OTHER},
     outcome::{NO_RESPONSE, Outcome, Outcomes},
     process::Process,
@@ -94,9 +95,9 @@ struct RouteSeries {
 
 /// The series of the requests that end alike.
 struct Series {
-    duration: Histogram,
-    request_size: Histogram,
-    response_size: Histogram,
+    duration: Parts,
+    request_size: Parts,
+    response_size: Parts,
 }
 
 /// Slots, each of which is filled at its first use.
@@ -161,7 +162,7 @@ impl Meter {
     }
 
     /// The end of a request with this response, whose problem is counted.
-    #[inline]
+    #[inline(always)]
     fn outcome(&self, request: &ReceivedRequest, response: &Response) -> Outcome {
         if request.is_preflight {
             let [granted, refused] = &self.preflights;
@@ -175,19 +176,21 @@ impl Meter {
         self.outcomes.of(response.status(), code.as_deref())
     }
 
-    #[inline]
+    #[inline(always)]
     fn record(&self, request: &ReceivedRequest, outcome: Outcome, response_size: u64) {
         let Some(of_route) = self.series_of(request.route) else { return };
         let Some(outcomes) = of_route.kinds.get(request.kind) else { return };
         let outcomes = outcomes.get_or_init(|| slots(self.outcomes.len()));
         let Some(series) = outcomes.get(outcome) else { return };
         let series = series.get_or_init(|| self.new_series(request, outcome));
-        series.duration.record(request.begun.elapsed().as_secs_f64());
+        let duration = request.begun.elapsed();
+        let nanoseconds = u64::from(duration.subsec_nanos());
+        series.duration.record(duration.as_secs() * 1_000_000_000 + nanoseconds);
         if request.size > 0 {
-            series.request_size.record(request.size as f64);
+            series.request_size.record(request.size);
         }
         if response_size > 0 {
-            series.response_size.record(response_size as f64);
+            series.response_size.record(response_size);
         }
     }
 
@@ -203,12 +206,10 @@ impl Meter {
             (names::STATUS, status),
             (names::ERROR, error),
         ];
-        self.target.with(|to| {
-            Box::new(Series {
-                duration: names::DURATION.histogram(to, &attributes),
-                request_size: names::REQUEST_SIZE.histogram(to, &attributes),
-                response_size: names::RESPONSE_SIZE.histogram(to, &attributes),
-            })
+        Box::new(Series {
+            duration: names::DURATION.parts(&self.target, &attributes),
+            request_size: names::REQUEST_SIZE.parts(&self.target, &attributes),
+            response_size: names::RESPONSE_SIZE.parts(&self.target, &attributes),
         })
     }
 
