@@ -2,7 +2,7 @@
 
 use std::{env, fs, net::SocketAddr, os::unix::fs::symlink, path::Path, process::Command};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     folder::Folder,
@@ -83,23 +83,74 @@ const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_co
 ///
 /// A response is not as the document says.
 pub fn fuzz(document: &Path, service: SocketAddr, fields: &[String], left_out: &[&str]) {
+    let mut schemathesis = schemathesis(None, document, service, CHECKS, left_out);
+    for field in fields {
+        schemathesis.args(["--header", field]);
+    }
+    run(&mut schemathesis);
+}
+
+/// Has Schemathesis read objects of one user as another one, for as long as [`fuzz`]. The error is what
+/// it says about an object that it was given. A user is the fields that are sent with each request.
+///
+/// # Panics
+///
+/// Schemathesis does not run.
+pub fn read_objects_of_others(
+    document: &Path,
+    service: SocketAddr,
+    users: [&[String]; 2],
+    left_out: &[&str],
+) -> Result<(), String> {
+    let folder = Folder::new().expect("a folder");
+    let (settings, logins) =
+        (folder.path().join("schemathesis.toml"), folder.path().join("users.json"));
+    let names = ["one", "other"];
+    let entry = |(name, fields): (&str, &[String])| {
+        let fields = fields.iter().filter_map(|field| field.split_once(": "));
+        let fields: Vec<_> =
+            fields.map(|(name, value)| json!({ "name": name, "value": value })).collect();
+        json!({ "name": name, "fixedHeaders": fields })
+    };
+    let entries: Vec<_> = names.into_iter().zip(users).map(entry).collect();
+    fs::write(&logins, json!({ "auth": entries }).to_string()).expect("the users");
+    let text = format!("[auth.wfc]\npath = {logins:?}\npeers = {names:?}\n");
+    fs::write(&settings, text).expect("the settings");
+    let check = "object_level_authorization";
+    // The other phases send no identifier that a response has told.
+    let mut schemathesis = schemathesis(Some(&settings), document, service, check, left_out);
+    let output = schemathesis.args(["--phases", "fuzzing,stateful"]).output();
+    let output = output.expect("Schemathesis");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let was_called = text.contains("Test cases:") && !text.contains("No test cases");
+    assert!(was_called, "{text}{}", String::from_utf8_lossy(&output.stderr));
+    if output.status.success() { Ok(()) } else { Err(text) }
+}
+
+fn schemathesis(
+    settings: Option<&Path>,
+    document: &Path,
+    service: SocketAddr,
+    checks: &str,
+    left_out: &[&str],
+) -> Command {
     let seconds = env::var("POLICY_SCHEMATHESIS_SECONDS");
     let mut schemathesis = Command::new(installed("python/bin/schemathesis"));
     // It keeps a folder where it runs.
     schemathesis.current_dir(installed("python"));
+    if let Some(settings) = settings {
+        schemathesis.arg("--config-file").arg(settings);
+    }
     schemathesis.arg("run").arg(document).args(["--url", &format!("http://{service}")]);
-    schemathesis.args(["--checks", CHECKS, "--no-color", "--generation-database", "none"]);
+    schemathesis.args(["--checks", checks, "--no-color", "--generation-database", "none"]);
     schemathesis.args(["--max-time", seconds.as_deref().unwrap_or("30")]);
     if seconds.is_err() {
         schemathesis.args(["--seed", "1"]);
     }
-    for field in fields {
-        schemathesis.args(["--header", field]);
-    }
     for id in left_out {
         schemathesis.args(["--exclude-operation-id", id]);
     }
-    run(&mut schemathesis);
+    schemathesis
 }
 
 /// Runs a command to its end.
