@@ -1,5 +1,7 @@
 //! The common parts of the expansions.
 
+use std::time::Duration;
+
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Expr, Path, spanned::Spanned};
@@ -76,6 +78,12 @@ pub(crate) fn seconds(expr: &Expr) -> TokenStream {
         return expr.to_token_stream();
     }
     constant(&quote!(::core::primitive::i64), &expr.to_token_stream())
+}
+
+/// A time, in milliseconds.
+pub(crate) fn duration(time: Duration) -> TokenStream {
+    let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    quote!(::core::time::Duration::from_millis(#millis))
 }
 
 /// A value in a separate constant, so that a type mismatch is reported at the value and names both

@@ -112,7 +112,7 @@ impl<'a> Endpoint<'a> {
         let context = self.context();
         let is_clean = diagnostics.error_count() == 0;
         if let Some(ty) = context.plain.filter(|_| is_clean && context.is_unchecked())
-            && self.attributes.object.is_none()
+            && self.attributes.object.as_ref().is_none_or(|object| object.none.is_none())
         {
             diagnostics.rule(ty, Rule::ObjectUnchecked, "");
         }
@@ -133,6 +133,7 @@ impl<'a> Endpoint<'a> {
             user: self.arguments.user(),
             takes_session: self.arguments.takes_session(),
             plain: self.arguments.plain(),
+            takes_objects: self.arguments.takes_objects(),
         }
     }
 
@@ -225,7 +226,7 @@ impl<'a> Endpoint<'a> {
         let attributes =
             spans.iter().map(|(name, span)| quote_spanned!(*span=> (#name, ::core::line!())));
         let routes = routes.iter().map(|Served { method, path, .. }| quote!((#method, #path)));
-        let takes_objects = arguments.parameters.iter().any(|it| it.is_object);
+        let takes_objects = arguments.takes_objects();
         let extracts = takes_objects || !arguments.extractors.is_empty();
         let takes_session = arguments.takes_session();
         let takes_user = arguments.user().is_some();

@@ -166,6 +166,11 @@ impl<'a> Arguments<'a> {
         self.parameters.iter().find(|it| !it.is_object).map(|it| it.ty)
     }
 
+    /// Whether a path parameter is an object.
+    pub(crate) fn takes_objects(&self) -> bool {
+        self.parameters.iter().any(|it| it.is_object)
+    }
+
     /// The type of an argument that reads nothing but the body. (A form is read from the query of a
     /// GET.)
     pub(crate) fn body(&self) -> Option<&'a Type> {

@@ -54,8 +54,8 @@ macro_rules! facets {
             route {
                 /// Responds with a script if the query names a function to call.
                 jsonp: $crate::jsonp::JsonpSpec<'static> => $crate::jsonp::JsonpPolicy => $crate::jsonp::JsonpPolicy,
-                /// Takes path parameters without an object, for this reason.
-                object: $crate::object::ObjectExemption => $crate::object::ObjectExemption => $crate::object::ObjectExemption,
+                /// Why path parameters are taken without an object, and how often objects of streams are checked.
+                object: $crate::object::ObjectPolicy => $crate::object::ObjectPolicy => $crate::object::ObjectPolicy,
             }
         }
     };

@@ -319,7 +319,7 @@ mod tests {
         let mut route = ManifestRoute::handler("/orders/{id}", ["PUT"], Auth::Public);
         let key = ObjectKey::Parameter("id".to_owned());
         let edit = ObjectUse { object: "Order".to_owned(), action: "edit".to_owned(), key };
-        route.object = Some(RouteObjects { none: None, uses: vec![edit] });
+        route.object = Some(RouteObjects::of([edit]));
         manifest.routes.push(route);
         let rules = rules.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
         manifest.objects = rules.collect();

@@ -260,7 +260,7 @@ mod tests {
             let mut manifest = app(staff());
             let key = crate::ObjectKey::Handler;
             let uses = crate::ObjectUse { object: "Order".into(), action: "edit".into(), key };
-            let objects = crate::RouteObjects { none: None, uses: vec![uses] };
+            let objects = crate::RouteObjects::of([uses]);
             manifest.routes[0].object = Some(objects);
             for (name, text) in [("Order.view", "same(team)"), ("Order.edit", edit)] {
                 manifest.objects.insert(name.to_owned(), text.to_owned());

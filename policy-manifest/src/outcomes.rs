@@ -298,7 +298,7 @@ mod tests {
         ] {
             let mut route = ManifestRoute::handler("/orders/{id}", ["PUT"], Auth::Public);
             let uses = ObjectUse { object: "Order".to_owned(), action: action.to_owned(), key };
-            route.object = Some(RouteObjects { none: None, uses: vec![uses] });
+            route.object = Some(RouteObjects::of([uses]));
             let mut manifest = Manifest::new();
             for (action, text) in
                 [("view", "anyone"), ("edit", "owner(user)"), ("pay", "owner(user) | engine")]

@@ -842,7 +842,8 @@ pub use policy_macros::layer;
 /// ```
 pub use policy_macros::routes;
 
-/// States why the parameters of a path are taken without an object.
+/// States why the parameters of a path are taken without an object, and how often objects of streams are
+/// checked.
 ///
 /// A route that may know its caller, and takes a parameter of its path as it is, does not compile: nothing
 /// would check whether this caller may have what the parameter names (OWASP API1, broken object level
@@ -856,7 +857,12 @@ pub use policy_macros::routes;
 ///
 /// ```text
 /// #[object(none = "every member of the company may read every board")]
+/// #[object(recheck = "10s")]
 /// ```
+///
+/// While a stream or a WebSocket is open, the [objects](mod@crate::object) of its path are loaded and checked
+/// again every minute, or as often as `recheck` says: in `ms`, `s` or `m`, at most a day. A longer time lets
+/// callers read on for longer after they lost the right; a shorter one costs a load for each stream.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -879,6 +885,7 @@ pub use policy_macros::routes;
 ///   async fn order(id: u64) {}
 ///   ```
 /// - an empty reason, and one that no parameter needs
+/// - `recheck` of zero or more than a day, and on a route without an object in its path
 /// - a second `#[object]`, and one on a function without a route
 pub use policy_macros::object;
 

@@ -27,6 +27,8 @@ pub(crate) struct Context<'a> {
     pub(crate) takes_session: bool,
     /// The type of the first path parameter that is taken without an object.
     pub(crate) plain: Option<&'a Type>,
+    /// Whether a path parameter is an object.
+    pub(crate) takes_objects: bool,
 }
 
 impl Context<'_> {

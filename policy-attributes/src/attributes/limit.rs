@@ -1,7 +1,5 @@
 //! `#[limit]`: `body = "1 MiB", timeout = "5s", ..`, or shared limits.
 
-use std::time::Duration;
-
 use policy_core::{
     Rule,
     limits::{
@@ -17,7 +15,7 @@ use super::{Attribute, context::Context};
 use crate::{
     diagnostics::Diagnostics,
     directive::ParsedAttribute,
-    emit::{Expansion, const_assertion, panic_at},
+    emit::{Expansion, const_assertion, duration, panic_at},
     parse::{Inline, PolicyArgs, read_string, set, strip_groups},
 };
 
@@ -202,10 +200,6 @@ impl InlineLimits {
         let core = quote!(__policy::policy_core::limits);
         let limits = self.limits(|_, _| ());
         let body = limits.body.map(|bytes| quote!(.body(#bytes)));
-        let duration = |time: Duration| {
-            let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-            quote!(::core::time::Duration::from_millis(#millis))
-        };
         let timeout = limits.timeout.map(duration).map(|timeout| quote!(.timeout(#timeout)));
         let new = |Rate { count, per, .. }: Rate| {
             let seconds = per.as_secs();

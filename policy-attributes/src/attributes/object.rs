@@ -1,6 +1,11 @@
-//! `#[object]`: `none = "why"`.
+//! `#[object]`: `none = "why"`, `recheck = "10s"`.
 
-use policy_core::{Rule, object::check_reason};
+use std::time::Duration;
+
+use policy_core::{
+    Rule,
+    object::{check_reason, recheck_of},
+};
 use quote::quote;
 use syn::{Expr, Ident, LitStr};
 
@@ -8,36 +13,39 @@ use super::{Attribute, context::Context};
 use crate::{
     diagnostics::Diagnostics,
     directive::ParsedAttribute,
-    emit::{Expansion, some},
+    emit::{Expansion, duration, some},
     parse::{Inline, PolicyArgs, read_string, set},
 };
 
 /// The arguments of `#[object]`.
-pub(crate) struct Args {
-    reason: Option<LitStr>,
-}
-
 #[derive(Default)]
-struct InlineObject {
-    none: Option<LitStr>,
+pub(crate) struct Args {
+    pub(crate) none: Option<LitStr>,
+    recheck: Option<LitStr>,
 }
 
-impl Inline for InlineObject {
+impl Inline for Args {
     const FLAGS: &'static [&'static str] = &[];
-    const PARTS: &'static [&'static str] = &["none"];
-    const POSSIBLE: &'static str =
-        "write `none = \"..\"`, with the reason for which path parameters need no object";
+    const PARTS: &'static [&'static str] = &["none", "recheck"];
+    const POSSIBLE: &'static str = "write `none = \"..\"`, with the reason for which path parameters need no object, or `recheck = \"10s\"`, \
+         the time between two checks of an open stream";
     const NEEDS_ARGUMENTS: bool = true;
     const HAS_NONE: bool = false;
 
     fn set(&mut self, part: &Ident, value: Expr, diagnostics: &mut Diagnostics) -> bool {
         let name = part.to_string();
         let text = read_string(&value, &name, &Self::example(&name), diagnostics);
-        set(&mut self.none, text)
+        set(if name == "none" { &mut self.none } else { &mut self.recheck }, text)
     }
 
-    fn example(_part: &str) -> String {
-        "write the reason, such as `none = \"every member may read every board\"`".to_owned()
+    fn example(part: &str) -> String {
+        match part {
+            "none" => {
+                "write the reason, such as `none = \"every member may read every board\"`"
+            }
+            _ => "write a time, such as `recheck = \"10s\"`",
+        }
+        .to_owned()
     }
 
     fn is_shared(_: &Expr) -> bool {
@@ -47,23 +55,40 @@ impl Inline for InlineObject {
 
 impl Attribute for Args {
     fn read(parsed: ParsedAttribute, diagnostics: &mut Diagnostics) -> Option<Self> {
-        let policy = PolicyArgs::read_policy(parsed, InlineObject::default(), diagnostics)?;
-        Some(Self { reason: policy.inline()?.none.clone() })
+        match PolicyArgs::read_policy(parsed, Self::default(), diagnostics)? {
+            PolicyArgs::Inline(args) => Some(args),
+            PolicyArgs::Shared(_) | PolicyArgs::None => None,
+        }
     }
 
     fn check(&self, context: &Context<'_>, diagnostics: &mut Diagnostics) {
-        let Some(reason) = &self.reason else { return };
-        if let Err(rule) = check_reason(&reason.value()) {
-            diagnostics.rule(reason, rule, "");
-        } else if !context.is_unchecked() {
-            diagnostics.rule(reason, Rule::ObjectReasonUnused, "");
+        if let Some(reason) = &self.none {
+            if let Err(rule) = check_reason(&reason.value()) {
+                diagnostics.rule(reason, rule, "");
+            } else if !context.is_unchecked() {
+                diagnostics.rule(reason, Rule::ObjectReasonUnused, "");
+            }
+        }
+        if let Some(recheck) = &self.recheck {
+            if let Err(rule) = recheck_of(&recheck.value()) {
+                diagnostics.rule(recheck, rule, &recheck.value());
+            } else if !context.takes_objects {
+                diagnostics.rule(recheck, Rule::ObjectRecheckUnused, "");
+            }
         }
     }
 
     fn emit(&self, _: &Context<'_>, expansion: &mut Expansion) {
-        let Some(reason) = &self.reason else { return };
-        let exemption = quote!(__policy::policy_core::object::ObjectExemption::new(#reason));
-        expansion.state("object", &some(&exemption));
+        let object = quote!(__policy::policy_core::object);
+        let none = self.none.as_ref().map(|reason| quote!(.exempt(#reason)));
+        let recheck = self.interval().map(duration).map(|interval| quote!(.recheck(#interval)));
+        expansion.state("object", &some(&quote!(#object::ObjectPolicy::NONE #none #recheck)));
+    }
+}
+
+impl Args {
+    fn interval(&self) -> Option<Duration> {
+        recheck_of(&self.recheck.as_ref()?.value()).ok()
     }
 }
 
@@ -75,8 +100,8 @@ impl super::Declare for Args {
         route: &mut policy_manifest::ManifestRoute,
         _: &mut policy_manifest::Manifest,
     ) -> super::Declared {
-        let none = self.reason.as_ref().map(LitStr::value);
-        route.object = none.map(policy_manifest::RouteObjects::exempt);
+        let none = self.none.as_ref().map(LitStr::value);
+        route.object = Some(policy_manifest::RouteObjects::stated(none, self.interval().unwrap_or(policy_core::object::ObjectPolicy::INTERVAL)));
         Ok(())
     }
 }

@@ -19,7 +19,7 @@ struct Order {
 
 #[put("/teams/{team}/{year}/orders/{order}")]
 #[auth(session, optional)]
-#[object(none = "years are the same for everyone")]
+#[object(none = "years are the same for everyone", recheck = "10s")]
 async fn change(
     year: u16,
     team: Allowed<Team>,

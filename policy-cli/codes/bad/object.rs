@@ -29,6 +29,84 @@ mod reason_unused {
     async fn board(id: u64) {}
 }
 
+mod recheck_malformed {
+    use policy_server::prelude::*;
+
+    #[derive(Object)]
+    #[rule(View = owner)]
+    struct Order {
+        #[object(key)]
+        id: u64,
+        #[object(owner)]
+        customer: String,
+    }
+
+    impl Load for Order {
+        type Source = ();
+
+        async fn load(_: &u64, _: &(), _: &()) -> Result<Option<Self>, Problem> {
+            Ok(None)
+        }
+    }
+
+    #[get("/orders/{id}/events")]
+    #[auth(session)]
+    #[object(recheck = "10")]
+    async fn events(order: Allowed<Order>) {}
+}
+
+mod recheck_out_of_bounds {
+    use policy_server::prelude::*;
+
+    #[derive(Object)]
+    #[rule(View = owner)]
+    struct Order {
+        #[object(key)]
+        id: u64,
+        #[object(owner)]
+        customer: String,
+    }
+
+    impl Load for Order {
+        type Source = ();
+
+        async fn load(_: &u64, _: &(), _: &()) -> Result<Option<Self>, Problem> {
+            Ok(None)
+        }
+    }
+
+    #[get("/orders/{id}/events")]
+    #[auth(session)]
+    #[object(recheck = "0s")]
+    async fn events(order: Allowed<Order>) {}
+}
+
+mod recheck_unused {
+    use policy_server::prelude::*;
+
+    #[derive(Object)]
+    #[rule(View = owner)]
+    struct Order {
+        #[object(key)]
+        id: u64,
+        #[object(owner)]
+        customer: String,
+    }
+
+    impl Load for Order {
+        type Source = ();
+
+        async fn load(_: &u64, _: &(), _: &()) -> Result<Option<Self>, Problem> {
+            Ok(None)
+        }
+    }
+
+    #[get("/orders/events")]
+    #[auth(session)]
+    #[object(recheck = "10s")]
+    async fn events(order: Scope<Order>) {}
+}
+
 mod without_parameter {
     use policy_server::prelude::*;
 

@@ -20,7 +20,7 @@ fn app(edit: &str) -> Manifest {
     let token = RouteRequirement { token: true, ..RouteRequirement::default() };
     let uses = |action: &str, key| {
         let uses = ObjectUse { object: "Order".to_owned(), action: action.to_owned(), key };
-        RouteObjects { none: None, uses: vec![uses] }
+        RouteObjects::of([uses])
     };
     for (method, path, object) in [
         ("PUT", "/orders/{id}", uses("edit", ObjectKey::Parameter("id".to_owned()))),

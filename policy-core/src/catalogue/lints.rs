@@ -178,6 +178,10 @@ entries! {
     ObjectUncheckedChange Heuristic "lint.object-unchecked-change",
         "the route changes what its path names, and no rule says which callers may",
         "take the object as an argument, such as `Allowed<Order, Edit>`, in place of `#[object(none = \"..\")]`";
+    /// Ids in a body or a query, on a route that loads no object by them.
+    ObjectFieldUnchecked Heuristic "lint.object-field-unchecked",
+        "the body or the query has fields named like ids, and no rule says which callers may use what they name",
+        "take `Lookup<Order, Edit>`, and load the object by it: `orders.get(&id).await?`";
     /// A rule that every caller satisfies.
     ObjectRuleAlwaysTrue Sure "lint.object-rule-always-true",
         "the rule is true for every caller and every object",

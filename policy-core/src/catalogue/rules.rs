@@ -968,6 +968,18 @@ entries! {
     ObjectReasonUnused Error "object.reason-unused",
         "no path parameter of this route needs the exemption",
         "remove `#[object(none = \"..\")]`";
+    /// A malformed interval of checks.
+    ObjectRecheckMalformed Error "object.recheck-malformed",
+        "this is not a duration: a whole number and one of the units ms, s and m, without a space",
+        "write a duration such as `10s` or `5m`";
+    /// An interval of checks that is zero or too long.
+    ObjectRecheckOutOfBounds Error "object.recheck-out-of-bounds",
+        "the time between two checks must be longer than zero, and at most a day",
+        "write a duration such as `10s`; without one, objects are checked every minute";
+    /// An interval of checks where nothing is checked.
+    ObjectRecheckUnused Error "object.recheck-unused",
+        "no path parameter of this route is an object that could be checked again",
+        "take the object, such as `order: Allowed<Order>`, or remove `recheck`";
     /// An object argument that no parameter of the path names.
     ObjectWithoutParameter Error "object.without-parameter",
         "no path parameter is left for this object",

@@ -31,6 +31,7 @@ pub use fields::RateFields;
 pub use gcra::{Account, Granted, Refused};
 pub use policy::Limits;
 pub use rate::{Rate, RateKey};
+pub(crate) use spec::is_out_of_bounds;
 pub use spec::{LimitPart, LimitSpec, LimitViolation};
 #[cfg(feature = "engine")]
 pub use table::RateTable;

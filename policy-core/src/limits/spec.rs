@@ -118,7 +118,7 @@ const fn is_of_nothing(rate: Rate) -> bool {
 }
 
 /// Whether a time is zero, or longer than a day.
-const fn is_out_of_bounds(time: Duration) -> bool {
+pub(crate) const fn is_out_of_bounds(time: Duration) -> bool {
     time.is_zero() || time.as_nanos() > LONGEST_TIMEOUT.as_nanos()
 }
 

@@ -5,13 +5,13 @@
 
 mod action;
 mod condition;
-mod exemption;
 mod grammar;
+mod policy;
 
 pub use action::names_differ;
 pub use condition::{Atom, Condition};
-pub use exemption::{ObjectExemption, check_reason};
 pub use grammar::{ConditionError, ConditionToken};
+pub use policy::{ObjectPolicy, check_reason, recheck_of};
 
 /// The longest text of a condition, in bytes.
 pub const MAX_CONDITION: usize = 4096;

@@ -383,7 +383,7 @@ fn objects_are_explained_by_what_their_caller_leaves_open() {
     let orders = manifest.routes.iter_mut().filter(|route| route.path == "/orders/{id}");
     orders.for_each(|route| {
         route.csrf = Csrf::Exempt("a test".to_owned());
-        route.object = Some(RouteObjects { none: None, uses: vec![edit.clone()] });
+        route.object = Some(RouteObjects::of([edit.clone()]));
     });
     for (rule, text) in [
         ("Order.view", "authenticated | draft"),

@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use std::time::Duration;
+
 use policy_core::{
-    object::{Condition, ObjectExemption},
+    object::{Condition, ObjectPolicy},
     path::PathTemplate,
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
     Cell, Column, Direction, FacetEntry, FromPolicy, ManifestRoute, ShownRoute, Side, Tone,
-    is_default,
+    is_default, millis_in_words,
 };
 use crate::{
     Manifest,
@@ -23,6 +25,7 @@ pub(crate) const VIEW: &str = "view";
 /// The objects that a route checks, or why it checks none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct RouteObjects {
     /// The reason for which it takes path parameters without an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,6 +33,14 @@ pub struct RouteObjects {
     /// The objects, in the order in which they are checked.
     #[serde(default, skip_serializing_if = "is_default")]
     pub uses: Vec<ObjectUse>,
+    /// The fields of its body or its query that are named like ids, if the route may know its caller and
+    /// takes no object but those of its path.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub fields: BTreeSet<String>,
+    /// How often the objects of an open stream are checked again, in milliseconds, if that is not
+    /// [`ObjectPolicy::INTERVAL`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recheck_ms: Option<u64>,
 }
 
 /// An object that a route checks for one action.
@@ -122,13 +133,31 @@ impl Manifest {
 impl RouteObjects {
     /// No objects, for this reason.
     pub fn exempt(reason: impl Into<String>) -> Self {
-        Self { none: Some(reason.into()), uses: Vec::new() }
+        Self::stated(Some(reason.into()), ObjectPolicy::INTERVAL)
+    }
+
+    /// These objects.
+    pub fn of(uses: impl IntoIterator<Item = ObjectUse>) -> Self {
+        Self { uses: uses.into_iter().collect(), ..Self::default() }
+    }
+
+    /// What an attribute states: the reason of an exemption, and how often objects of streams are checked.
+    pub fn stated(none: Option<String>, interval: Duration) -> Self {
+        let is_default = interval == ObjectPolicy::INTERVAL;
+        Self { none, recheck_ms: (!is_default).then(|| millis(interval)), ..Self::default() }
+    }
+
+    /// The interval of checks of open streams in milliseconds, if there is an object to check.
+    fn interval(&self) -> Option<u64> {
+        let is_loaded = |it: &ObjectUse| matches!(it.key, ObjectKey::Parameter(_));
+        let interval = || self.recheck_ms.unwrap_or_else(|| millis(ObjectPolicy::INTERVAL));
+        self.uses.iter().any(is_loaded).then(interval)
     }
 }
 
-impl FromPolicy<ObjectExemption> for RouteObjects {
-    fn from_policy(policy: &ObjectExemption, _: &mut Manifest) -> Self {
-        Self::exempt(policy.reason())
+impl FromPolicy<ObjectPolicy> for RouteObjects {
+    fn from_policy(policy: &ObjectPolicy, _: &mut Manifest) -> Self {
+        Self::stated(policy.reason().map(str::to_owned), policy.interval())
     }
 }
 
@@ -151,7 +180,14 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     ..FacetEntry::NONE
 };
 
+fn millis(interval: Duration) -> u64 {
+    u64::try_from(interval.as_millis()).unwrap_or(u64::MAX)
+}
+
 fn normalize(route: &mut ManifestRoute) {
+    if let Some(objects) = &mut route.object {
+        objects.recheck_ms.take_if(|interval| *interval == millis(ObjectPolicy::INTERVAL));
+    }
     route.object.take_if(|objects| is_default(objects));
 }
 
@@ -161,7 +197,8 @@ fn is_open(route: &ManifestRoute) -> bool {
 }
 
 fn cell(ShownRoute { route, .. }: ShownRoute<'_>) -> Cell {
-    let Some(RouteObjects { none, uses }) = &route.object else { return Cell::nothing() };
+    let Some(objects) = &route.object else { return Cell::nothing() };
+    let RouteObjects { none, uses, recheck_ms, .. } = objects;
     let uses = uses.iter().map(|it| {
         let key = match &it.key {
             ObjectKey::Parameter(name) => format!("by {name}"),
@@ -170,9 +207,10 @@ fn cell(ShownRoute { route, .. }: ShownRoute<'_>) -> Cell {
         };
         format!("{}: {} {key}", it.object, it.action)
     });
+    let again = recheck_ms.map(|millis| format!("again every {}", millis_in_words(millis)));
     let reason = none.iter().map(|reason| format!("none: {reason}"));
     let tone = if none.is_some() { Tone::Risk } else { Tone::Plain };
-    Cell::list(uses.chain(reason)).with_tone(tone)
+    Cell::list(uses.chain(again).chain(reason)).with_tone(tone)
 }
 
 fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
@@ -201,6 +239,8 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
         let uses = |of: &BTreeMap<_, Vec<_>>| of.get(place).cloned().unwrap_or_default();
         found.compare((old, uses(&of_old)), (new, uses(&of_new)));
     }
+    found.compare_fields(&before.fields, &after.fields);
+    found.compare_intervals(before.interval(), after.interval());
     let [before, after] =
         [old, new].map(|side| uses_of(side).map(|(place, it)| (place, &it.action)));
     if found.words.is_empty() && !before.eq(after) {
@@ -286,6 +326,37 @@ impl Effects {
         }
     }
 
+    /// Compares the ids that nothing checks.
+    fn compare_fields(&mut self, before: &BTreeSet<String>, after: &BTreeSet<String>) {
+        let without = |fields: &BTreeSet<String>, others| {
+            let names = fields.difference(others).map(|name| format!("`{name}`"));
+            names.collect::<Vec<_>>().join(", ")
+        };
+        let (gone, come) = (without(before, after), without(after, before));
+        if !come.is_empty() {
+            self.opens = true;
+            self.words.push(format!("takes {come} from clients without an object"));
+        }
+        if !gone.is_empty() {
+            self.narrows = true;
+            self.words.push(format!("takes {gone} from clients without an object no more"));
+        }
+    }
+
+    /// Compares how often open streams are checked, where both have objects.
+    fn compare_intervals(&mut self, before: Option<u64>, after: Option<u64>) {
+        let Some((before, after)) = before.zip(after).filter(|(before, after)| before != after)
+        else {
+            return;
+        };
+        match before < after {
+            true => self.opens = true,
+            false => self.narrows = true,
+        }
+        let [before, after] = [before, after].map(millis_in_words);
+        self.words.push(format!("checks open streams every {after}, no longer every {before}"));
+    }
+
     /// Compares two conditions; without them, nothing can be said. Returns words, and who gains.
     fn compare_conditions(
         &mut self,
@@ -351,7 +422,8 @@ mod tests {
     fn app(path: &str, none: Option<&str>, uses: &[ObjectUse]) -> Manifest {
         let mut manifest = Manifest::new();
         let mut route = ManifestRoute::handler(path, ["GET"], Auth::Public);
-        route.object = Some(RouteObjects { none: none.map(str::to_owned), uses: uses.to_vec() });
+        let none = none.map(str::to_owned);
+        route.object = Some(RouteObjects { none, ..RouteObjects::of(uses.to_vec()) });
         manifest.routes.push(route);
         for (name, text) in [
             ("Order.view", "owner(user) | same(team)"),
@@ -446,6 +518,46 @@ mod tests {
     }
 
     #[test]
+    fn an_unchecked_id_opens() {
+        let of = |names: &[&str]| {
+            let mut app = app("/orders", None, &[]);
+            let fields = names.iter().map(|name| (*name).to_owned());
+            app.routes[0].object.as_mut().unwrap().fields = fields.collect();
+            app
+        };
+        let changed = |old, new| changed(&of(old), &of(new));
+        assert_eq!(
+            changed(&["a_id"], &["a_id", "b_id", "id"]).as_deref(),
+            Some("Opens: takes `b_id`, `id` from clients without an object")
+        );
+        assert_eq!(
+            changed(&["id"], &[]).as_deref(),
+            Some("Narrows: takes `id` from clients without an object no more")
+        );
+    }
+
+    #[test]
+    fn a_longer_interval_opens_and_a_shorter_narrows() {
+        let of = |key, recheck_ms| {
+            let mut app = app("/orders/{id}", None, &[of("Order", "view", key)]);
+            app.routes[0].object.as_mut().unwrap().recheck_ms = recheck_ms;
+            app
+        };
+        for (old, new, words) in [
+            (None, Some(120_000), Some("Opens: checks open streams every 2m, no longer every 1m")),
+            (Some(120_000), None, Some("Narrows: checks open streams every 1m, no longer every 2m")),
+            (None, Some(1500), Some("Narrows: checks open streams every 1500ms, no longer every 1m")),
+            (None, Some(60_000), None),
+        ] {
+            assert_eq!(changed(&of("id", old), &of("id", new)).as_deref(), words);
+            assert_eq!(changed(&of("list", old), &of("list", new)), None);
+        }
+        let mut stated = of("id", Some(60_000));
+        normalize(&mut stated.routes[0]);
+        assert_eq!(stated, of("id", None));
+    }
+
+    #[test]
     fn names_of_parameters_are_no_part_of_a_policy() {
         let old = app("/a/{b}/{c}", None, &[of("Order", "view", "c")]);
         let same = app("/a/{x}/{y}", None, &[of("Order", "view", "y")]);
@@ -502,6 +614,10 @@ mod tests {
         let shown = ["Order: edit by id", "Board: view by the handler", "Board: view in lists"];
         let shown = Cell::list(shown.map(str::to_owned));
         assert_eq!(cell(&app("/", None, &uses)), shown);
+        let mut often = app("/", None, &uses[..1]);
+        often.routes[0].object.as_mut().unwrap().recheck_ms = Some(10_000);
+        let shown = ["Order: edit by id", "again every 10s"].map(str::to_owned);
+        assert_eq!(cell(&often), Cell::list(shown));
         let exempt = Cell::plain("none: all may").with_tone(Tone::Risk);
         assert_eq!(cell(&app("/", Some("all may"), &[])), exempt);
     }

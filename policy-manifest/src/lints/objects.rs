@@ -16,6 +16,7 @@ use crate::{
 
 pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
     found.extend(manifest.routes.iter().filter_map(unchecked_change));
+    found.extend(manifest.routes.iter().filter_map(unchecked_fields));
     for (name, text) in &manifest.objects {
         let Ok(condition) = text.parse::<Condition>() else { continue };
         found.extend(always_true(manifest, name, &condition));
@@ -28,6 +29,13 @@ fn unchecked_change(route: &ManifestRoute) -> Option<Finding> {
     required(route).filter(|_| effect(route) == Effect::Write)?;
     let finding = Finding::of(Lint::ObjectUncheckedChange, route, "object");
     Some(finding.gain(by_any_caller(route)).about(format!("{reason:?}")))
+}
+
+fn unchecked_fields(route: &ManifestRoute) -> Option<Finding> {
+    let fields = &route.object.as_ref()?.fields;
+    let names: Vec<_> = fields.iter().map(|name| format!("`{name}`")).collect();
+    let finding = Finding::of(Lint::ObjectFieldUnchecked, route, "object");
+    (!names.is_empty()).then(|| finding.gain(by_any_caller(route)).about(names.join(", ")))
 }
 
 fn always_true(manifest: &Manifest, name: &str, condition: &Condition) -> Option<Finding> {

@@ -462,11 +462,18 @@ fn cases_of_objects() -> Vec<Case> {
             route.object = Some(RouteObjects::exempt("all orders are everybody's"));
         })
     };
+    let taking = |ids: &[&str]| {
+        with_route("POST", "/shares", |route| {
+            let mut objects = RouteObjects::default();
+            objects.fields = ids.iter().map(|id| (*id).to_owned()).collect();
+            route.object = Some(objects);
+        })
+    };
     let ruled = |edit: &str| {
         let mut manifest = with_route("PUT", "/orders/{id}", |route| {
             let key = ObjectKey::Parameter("id".to_owned());
             let uses = ObjectUse { object: "Order".to_owned(), action: "edit".to_owned(), key };
-            route.object = Some(RouteObjects { none: None, uses: vec![uses] });
+            route.object = Some(RouteObjects::of([uses]));
         });
         for (name, text) in [("Order.view", "anyone"), ("Order.edit", edit)] {
             manifest.objects.insert(name.to_owned(), text.to_owned());
@@ -475,6 +482,7 @@ fn cases_of_objects() -> Vec<Case> {
     };
     vec![
         (Lint::ObjectUncheckedChange, exempt("PUT"), exempt("GET")),
+        (Lint::ObjectFieldUnchecked, taking(&["order_id"]), taking(&[])),
         (Lint::ObjectRuleAlwaysTrue, ruled("draft | !draft"), ruled("anyone")),
         (
             Lint::ObjectRuleAlwaysTrue,

@@ -344,9 +344,12 @@ fn required_objects_are_the_keys_of_all_parameters() {
             action: "view".to_owned(),
             key: crate::ObjectKey::Parameter(key.to_owned()),
         });
-        let uses = uses.into_iter().collect();
+        let uses: Vec<_> = uses.into_iter().collect();
         let mut route = route(&["GET"], path, session(&[]));
-        route.object = Some(crate::RouteObjects { none: none.map(str::to_owned), uses });
+        route.object = Some(crate::RouteObjects {
+            none: none.map(str::to_owned),
+            ..crate::RouteObjects::of(uses)
+        });
         let checked = checked(rules, &app(vec![route]));
         let about = checked.violations.iter().map(|violation| violation.about.clone());
         about.collect::<Vec<_>>()

@@ -93,7 +93,7 @@ fn app(edit: &str) -> Manifest {
     let mut route = ManifestRoute::handler("/orders/{id}", ["PUT"], Auth::Public);
     let key = ObjectKey::Parameter("id".to_owned());
     let edits = ObjectUse { object: "Order".to_owned(), action: "edit".to_owned(), key };
-    route.object = Some(RouteObjects { none: None, uses: vec![edits] });
+    route.object = Some(RouteObjects::of([edits]));
     manifest.routes.push(route);
     for (name, text) in [("Order.view", "anyone"), ("Order.edit", edit)] {
         manifest.objects.insert(name.to_owned(), text.to_owned());

@@ -72,8 +72,45 @@ async fn open_socket(_room: Allowed<Room>, upgrade: WebSocketUpgrade) -> Respons
     echo(upgrade)
 }
 
+#[get("/often/{room}/events")]
+#[auth(session)]
+#[object(recheck = "5s")]
+async fn often_events(_room: Allowed<Room>, State(shared): State<All>) -> Events {
+    ticks(&shared)
+}
+
+#[get("/often/{room}/socket")]
+#[auth(session)]
+#[object(recheck = "5s")]
+async fn often_socket(_room: Allowed<Room>, upgrade: WebSocketUpgrade) -> Response {
+    echo(upgrade)
+}
+
+#[get("/seldom/{room}/events")]
+#[auth(session)]
+#[object(recheck = "3m")]
+async fn seldom_events(_room: Allowed<Room>, State(shared): State<All>) -> Events {
+    ticks(&shared)
+}
+
+#[get("/seldom/{room}/socket")]
+#[auth(session)]
+#[object(recheck = "3m")]
+async fn seldom_socket(_room: Allowed<Room>, upgrade: WebSocketUpgrade) -> Response {
+    echo(upgrade)
+}
+
 pub(super) fn routes() -> Vec<Route<All>> {
-    routes![events, socket, open_events, open_socket]
+    routes![
+        events,
+        socket,
+        open_events,
+        open_socket,
+        often_events,
+        often_socket,
+        seldom_events,
+        seldom_socket,
+    ]
 }
 
 const PATHS: [&str; 4] = ["/rooms/7/events", "/rooms/7/socket", "/open/7/events", "/open/7/socket"];
@@ -102,9 +139,13 @@ impl Opened {
 
     /// A minute later, the room is loaded again.
     async fn reload(&self, state: RoomState) {
+        self.reload_after(MINUTE, state).await;
+    }
+
+    async fn reload_after(&self, interval: Duration, state: RoomState) {
         *self.site.shared.room.lock().unwrap() = state;
         let before = self.site.shared.calls();
-        self.site.clock.advance(MINUTE);
+        self.site.clock.advance(interval);
         soon(async {
             while self.site.shared.calls() == before {
                 tokio::task::yield_now().await;
@@ -197,6 +238,30 @@ async fn a_stream_ends_when_its_object_is_not_loaded_in_time() {
         opened.assert_goes_on().await;
         opened.site.clock.advance(Duration::from_secs(30));
         opened.assert_denied().await;
+    }
+}
+
+#[tokio::test]
+async fn a_stated_interval_replaces_the_minute() {
+    for path in ["/often/7/events", "/often/7/socket"] {
+        let mut opened = Opened::new(path).await;
+        for _ in 0..2 {
+            opened.reload_after(Duration::from_secs(5), RoomState::Open).await;
+            opened.assert_goes_on().await;
+        }
+        opened.reload_after(Duration::from_secs(5), RoomState::Closed).await;
+        opened.assert_denied().await;
+    }
+    for path in ["/seldom/7/events", "/seldom/7/socket"] {
+        let mut opened = Opened::new(path).await;
+        for _ in 0..2 {
+            opened.site.clock.advance(MINUTE);
+            opened.assert_goes_on().await;
+        }
+        opened.reload(RoomState::Closed).await;
+        let shared = opened.site.shared.clone();
+        opened.assert_denied().await;
+        assert_eq!(shared.calls(), 2, "{path}");
     }
 }
 

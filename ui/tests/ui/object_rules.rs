@@ -46,4 +46,34 @@ async fn two(order: Allowed<Order>, other: Allowed<Order, Edit>) {}
 #[auth(session)]
 async fn second(id: u64, order: Allowed<Order>) {}
 
+#[get("/recheck-without-unit/{order}")]
+#[auth(session)]
+#[object(recheck = "10")]
+async fn malformed(order: Allowed<Order>) {}
+
+#[get("/recheck-never/{order}")]
+#[auth(session)]
+#[object(recheck = "0s")]
+async fn zero(order: Allowed<Order>) {}
+
+#[get("/recheck-next-week/{order}")]
+#[auth(session)]
+#[object(recheck = "10080m")]
+async fn week(order: Allowed<Order>) {}
+
+#[get("/recheck-of-nothing")]
+#[auth(session)]
+#[object(recheck = "10s")]
+async fn nothing(orders: Scope<Order>) {}
+
+#[get("/recheck-beside-none/{a}")]
+#[auth(session)]
+#[object(none = "everybody may read it", recheck = "10s")]
+async fn beside_none(a: u64) {}
+
+#[get("/recheck-is-no-reason/{a}/{order}")]
+#[auth(session)]
+#[object(recheck = "10s")]
+async fn no_reason(a: u64, order: Allowed<Order>) {}
+
 fn main() {}

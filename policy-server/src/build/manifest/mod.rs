@@ -3,7 +3,7 @@
 
 mod facts;
 
-use std::panic::Location;
+use std::{collections::BTreeSet, panic::Location};
 
 use policy_core::{
     auth::{AuthPolicy, AuthSpec},
@@ -18,7 +18,7 @@ use policy_core::{
     },
 };
 use policy_manifest::{
-    Csrf, FacetSource, HandlerFacts, Manifest, ManifestRoute, ObjectKey, ObjectUse, OwnProblem,
+    Auth, Csrf, FacetSource, HandlerFacts, Manifest, ManifestRoute, ObjectKey, ObjectUse, OwnProblem,
     RouteCors, RouteKind, SourceLine, Sources, TargetFacts, facet::FromPolicy,
 };
 
@@ -196,7 +196,7 @@ impl<'a> Reader<'a> {
                 ..Declared::public(RouteKind::Handler, path)
             });
             if let Some(route) = self.manifest.routes.last_mut() {
-                add_objects(route, &types.objects);
+                add_objects(route, &types);
             }
             types.objects.iter().for_each(|object| self.rules(object));
         }
@@ -532,8 +532,8 @@ impl<'a> Declared<'a> {
     }
 }
 
-/// Notes the objects that a handler takes.
-fn add_objects(route: &mut ManifestRoute, objects: &[ObjectDescription]) {
+/// Notes the objects that a handler takes, and the ids that it takes without one.
+fn add_objects(route: &mut ManifestRoute, Signature { objects, ids, .. }: &Signature) {
     let uses = objects.iter().map(|object| ObjectUse {
         object: object.name.to_owned(),
         action: object.action.to_owned(),
@@ -545,6 +545,12 @@ fn add_objects(route: &mut ManifestRoute, objects: &[ObjectDescription]) {
     });
     if !objects.is_empty() {
         route.object.get_or_insert_default().uses = uses.collect();
+    }
+    let is_checked = objects.iter().any(|it| !matches!(it.key, KeyOrigin::Parameter(_)))
+        || route.object.as_ref().is_some_and(|it| it.none.is_some());
+    let ids: BTreeSet<_> = ids.iter().flat_map(|ids_of| ids_of()).map(str::to_owned).collect();
+    if route.auth != Auth::Public && !is_checked && !ids.is_empty() {
+        route.object.get_or_insert_default().fields = ids;
     }
 }
 

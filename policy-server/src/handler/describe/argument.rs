@@ -1,6 +1,7 @@
 //! What arguments take from requests.
 
 use policy_core::outcome::ArgumentKind;
+use serde::de::DeserializeOwned;
 
 use super::{Of, Signature};
 use crate::{
@@ -153,9 +154,11 @@ takes! {
 /// Extractors of a value of the user's type.
 macro_rules! takes_value {
     ($($Type:ident => $taken:ident $(, $reads:expr)?;)*) => {$(
-        impl<T> Takes for $Type<T> {
+        impl<T: DeserializeOwned> Takes for $Type<T> {
             fn describe(signature: &mut Signature) {
                 signature.take([ArgumentKind::$taken]);
+                #[cfg(feature = "manifest")]
+                signature.ids.push(super::fields::ids_of::<T>);
                 $(signature.reads = Some($reads);)?
             }
         }
@@ -174,13 +177,13 @@ impl<C, const MAX: usize> Takes for PageQuery<C, MAX> {
     }
 }
 
-impl<T> Takes for Option<Json<T>> {
+impl<T: DeserializeOwned> Takes for Option<Json<T>> {
     fn describe(signature: &mut Signature) {
         Json::<T>::describe(signature);
     }
 }
 
-impl<T> Takes for Option<Query<T>> {
+impl<T: DeserializeOwned> Takes for Option<Query<T>> {
     fn describe(signature: &mut Signature) {
         Query::<T>::describe(signature);
     }
@@ -192,6 +195,8 @@ impl<E: Takes, R> Takes for Result<E, R> {
         let mut inner = Signature::default();
         E::describe(&mut inner);
         signature.reads = inner.reads.or(signature.reads);
+        #[cfg(feature = "manifest")]
+        signature.ids.extend(inner.ids);
     }
 }
 

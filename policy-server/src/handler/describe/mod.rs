@@ -7,6 +7,8 @@
 
 mod answer;
 mod argument;
+#[cfg(feature = "manifest")]
+mod fields;
 #[cfg(feature = "openapi")]
 mod schemas;
 #[cfg(feature = "openapi")]
@@ -53,6 +55,10 @@ pub struct Signature {
     pub(crate) problems: Vec<DeclaredProblem>,
     /// The objects that it checks.
     pub(crate) objects: Vec<ObjectDescription>,
+    /// What gives the names of fields like ids of each type that a body or a query is read into: a function,
+    /// since only manifests ask for them.
+    #[cfg(feature = "manifest")]
+    pub(crate) ids: Vec<fn() -> Vec<&'static str>>,
     /// Whether it may respond with problems that it does not declare.
     pub(crate) is_open: bool,
     /// Its response to a request that it serves, if its form is known.

@@ -1,13 +1,13 @@
 //! Objects as arguments, in the place of the path parameters that name them.
 
-use std::{fmt, future::ready, marker::PhantomData, ops::Deref, sync::Arc};
+use std::{fmt, future::ready, marker::PhantomData, ops::Deref, sync::Arc, time::Duration};
 
 use axum_core::{
     extract::FromRef,
     response::{IntoResponse, Response},
 };
 use http::Method;
-use policy_core::{Refusal, conditional::Conditions, method::is_safe};
+use policy_core::{Refusal, conditional::Conditions, method::is_safe, object::ObjectPolicy};
 
 #[cfg(feature = "testing")]
 use super::samples::{self, Trial};
@@ -47,8 +47,9 @@ use crate::{
 ///   ([`#[limit(misses = ..)]`](macro@crate::limit))
 ///
 /// A stream, such as a WebSocket, ends with 1008 or an event `end` and the code `object.denied` when its
-/// caller has lost the right: the object is loaded and checked again every minute. That it cannot be
-/// loaded, or not within half a minute, ends the stream, too.
+/// caller has lost the right: the object is loaded and checked again every minute, or as often as
+/// [`#[object(recheck = ..)]`](macro@crate::object) states. That it cannot be loaded, or not within half
+/// a minute, ends the stream, too.
 ///
 /// See [the module](mod@crate::object) for an example.
 ///
@@ -305,6 +306,12 @@ pub struct ObjectGate<S> {
 impl<S> ObjectGate<S> {
     pub(super) fn clock(&self) -> &Clock {
         &self.check.route.clock
+    }
+
+    /// How often the objects of a stream are loaded and checked.
+    pub(super) fn interval(&self) -> Duration {
+        let stated = self.route.description.as_ref().and_then(|it| it.policy.object);
+        stated.unwrap_or(ObjectPolicy::NONE).interval()
     }
 
     /// The same gate once the request is served: it is not a change any more, and its misses are not the

@@ -13,9 +13,6 @@ use tokio::select;
 use super::ObjectGate;
 use crate::base::stream_end::StreamEnd;
 
-/// How often the objects of a stream are loaded and checked.
-const INTERVAL: Duration = Duration::from_secs(60);
-
 /// How long that may take: a stream does not outlive a right that cannot be checked.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -32,7 +29,7 @@ where
 {
     loop {
         let clock = gate.clock().clone();
-        clock.sleep(INTERVAL).await;
+        clock.sleep(gate.interval()).await;
         let Some(keys) = keys() else { return StreamEnd::Right };
         let mut checked = Box::pin(check(keys, gate));
         // A panic would end the task that ends the stream.
