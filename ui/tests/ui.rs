@@ -206,6 +206,7 @@ fn a_mistake_in_an_attribute_has_no_second_error() {
         "limit_constants",
         "headers_constants",
         "object_forged",
+        "object_lists",
         "object_types",
         "objects",
         "own_errors",

@@ -40,9 +40,7 @@ impl Inline for Args {
 
     fn example(part: &str) -> String {
         match part {
-            "none" => {
-                "write the reason, such as `none = \"every member may read every board\"`"
-            }
+            "none" => "write the reason, such as `none = \"every member may read every board\"`",
             _ => "write a time, such as `recheck = \"10s\"`",
         }
         .to_owned()
@@ -101,7 +99,10 @@ impl super::Declare for Args {
         _: &mut policy_manifest::Manifest,
     ) -> super::Declared {
         let none = self.none.as_ref().map(LitStr::value);
-        route.object = Some(policy_manifest::RouteObjects::stated(none, self.interval().unwrap_or(policy_core::object::ObjectPolicy::INTERVAL)));
+        route.object = Some(policy_manifest::RouteObjects::stated(
+            none,
+            self.interval().unwrap_or(policy_core::object::ObjectPolicy::INTERVAL),
+        ));
         Ok(())
     }
 }

@@ -210,9 +210,9 @@ const _: () = {
                 ..__policy::policy_core::auth::Requirement::NONE
             }),
             object: ::core::option::Option::Some(
-                __policy::policy_core::object::ObjectExemption::new(
-                    "years are the same for everyone",
-                ),
+                __policy::policy_core::object::ObjectPolicy::NONE
+                    .exempt("years are the same for everyone")
+                    .recheck(::core::time::Duration::from_millis(10000u64)),
             ),
             ..__policy::policy_core::route::RoutePolicy::PUBLIC
         },

@@ -545,8 +545,16 @@ mod tests {
         };
         for (old, new, words) in [
             (None, Some(120_000), Some("Opens: checks open streams every 2m, no longer every 1m")),
-            (Some(120_000), None, Some("Narrows: checks open streams every 1m, no longer every 2m")),
-            (None, Some(1500), Some("Narrows: checks open streams every 1500ms, no longer every 1m")),
+            (
+                Some(120_000),
+                None,
+                Some("Narrows: checks open streams every 1m, no longer every 2m"),
+            ),
+            (
+                None,
+                Some(1500),
+                Some("Narrows: checks open streams every 1500ms, no longer every 1m"),
+            ),
             (None, Some(60_000), None),
         ] {
             assert_eq!(changed(&of("id", old), &of("id", new)).as_deref(), words);

@@ -463,7 +463,7 @@ fn cases_of_objects() -> Vec<Case> {
         })
     };
     let taking = |ids: &[&str]| {
-        with_route("POST", "/shares", |route| {
+        with_route("POST", "/machines", |route| {
             let mut objects = RouteObjects::default();
             objects.fields = ids.iter().map(|id| (*id).to_owned()).collect();
             route.object = Some(objects);
@@ -617,6 +617,7 @@ fn the_severity_of_each_case_is_as_listed() {
         (Lint::LongLifetime, Medium, false),
         (Lint::OneTimeLinkCached, Medium, false),
         (Lint::ObjectUncheckedChange, Medium, false),
+        (Lint::ObjectFieldUnchecked, Medium, false),
         (Lint::ObjectRuleAlwaysTrue, Medium, true),
         (Lint::ObjectRuleAlwaysTrue, Medium, true),
         (Lint::ObjectRuleOpaque, Info, false),

@@ -13,7 +13,9 @@ struct Order {
 
 #[get("/orders")]
 #[auth(session)]
-async fn list(_orders: Scope<Order, Edit>) {}
+async fn list(orders: Scope<Order, Edit>) -> String {
+    orders.sql(1).sql
+}
 
 fn main() {
     let _ = App::new(()).routes(routes![list]);

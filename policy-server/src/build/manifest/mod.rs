@@ -18,8 +18,8 @@ use policy_core::{
     },
 };
 use policy_manifest::{
-    Auth, Csrf, FacetSource, HandlerFacts, Manifest, ManifestRoute, ObjectKey, ObjectUse, OwnProblem,
-    RouteCors, RouteKind, SourceLine, Sources, TargetFacts, facet::FromPolicy,
+    Auth, Csrf, FacetSource, HandlerFacts, Manifest, ManifestRoute, ObjectKey, ObjectUse,
+    OwnProblem, RouteCors, RouteKind, SourceLine, Sources, TargetFacts, facet::FromPolicy,
 };
 
 use super::origin_lists::NamedLists;

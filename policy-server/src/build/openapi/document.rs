@@ -223,8 +223,11 @@ impl Reader<'_> {
         set(&mut components, "securitySchemes", json!(self.schemes.0));
         document.insert("components".to_owned(), Value::Object(components));
         document.insert("paths".to_owned(), paths);
+        let mut document = Value::Object(document);
+        // Another crate may have `serde_json` keep the order of insertion.
+        document.sort_all_objects();
         match problems.is_empty() {
-            true => Ok(OpenApi { document: Value::Object(document), gaps: self.gaps }),
+            true => Ok(OpenApi { document, gaps: self.gaps }),
             false => Err(Error::Start(problems)),
         }
     }

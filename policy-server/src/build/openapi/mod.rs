@@ -66,7 +66,7 @@ impl OpenApi {
     /// The text of the document, in UTF-8 with a line end at its end. Members are sorted by name.
     pub fn to_json(&self) -> String {
         // INVARIANT: a JSON value can be written.
-        let mut text = serde_json::to_string_pretty(&sorted(&self.document)).unwrap_or_default();
+        let mut text = serde_json::to_string_pretty(&self.document).unwrap_or_default();
         text.push('\n');
         text
     }
@@ -90,20 +90,6 @@ impl OpenApi {
 impl fmt::Display for OpenApi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.to_json())
-    }
-}
-
-/// A value whose objects are sorted by name, whatever map `serde_json` is built with.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
-        Value::Object(fields) => {
-            let mut members: Vec<_> = fields.iter().collect();
-            members.sort_unstable_by_key(|(name, _)| *name);
-            let members = members.into_iter().map(|(name, value)| (name.clone(), sorted(value)));
-            Value::Object(members.collect())
-        }
-        other => other.clone(),
     }
 }
 

@@ -33,6 +33,7 @@ pub(super) fn share<'a>(responses: impl Iterator<Item = &'a mut Value>) -> BTree
     let mut responses: Vec<_> = responses
         .filter_map(|response| {
             let name = response.as_object_mut()?.remove(SHARED)?.as_str()?.to_owned();
+            response.sort_all_objects();
             Some((name, response))
         })
         .collect();

@@ -10,12 +10,15 @@ use serde::{
 /// The fields of a struct, or of the structs of a list, that are named like ids. Unknown are those that
 /// serde does not name beforehand: nested, flattened and of tagged enums.
 pub(crate) fn ids_of<T: DeserializeOwned>() -> Vec<&'static str> {
-    let mut names = Names(Vec::new());
+    let mut names = Names { found: Vec::new(), left: LEVELS };
     // It fails where it asks for the first value.
     let _ = T::deserialize(&mut names);
-    names.0.retain(|name| is_id(name));
-    names.0
+    names.found.retain(|name| is_id(name));
+    names.found
 }
+
+/// The maximum number of lists, options and wrappers around a struct: a type may contain itself.
+const LEVELS: u32 = 8;
 
 /// Whether a name says that its value names an object: `id`, `order_id`, `orderIds`.
 fn is_id(name: &str) -> bool {
@@ -24,7 +27,17 @@ fn is_id(name: &str) -> bool {
 }
 
 /// Notes the names of fields, and has no value.
-struct Names(Vec<&'static str>);
+struct Names {
+    found: Vec<&'static str>,
+    left: u32,
+}
+
+impl Names {
+    fn descend(&mut self) -> Result<&mut Self, Error> {
+        self.left = self.left.checked_sub(1).ok_or_else(|| Error::custom("too deep"))?;
+        Ok(self)
+    }
+}
 
 impl<'de> Deserializer<'de> for &mut Names {
     type Error = Error;
@@ -39,7 +52,7 @@ impl<'de> Deserializer<'de> for &mut Names {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.0.extend(fields);
+        self.found.extend(fields);
         self.deserialize_any(visitor)
     }
 
@@ -48,11 +61,11 @@ impl<'de> Deserializer<'de> for &mut Names {
         _: &'static str,
         visitor: V,
     ) -> Result<V::Value, Error> {
-        visitor.visit_newtype_struct(self)
+        visitor.visit_newtype_struct(self.descend()?)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        visitor.visit_some(self)
+        visitor.visit_some(self.descend()?)
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -72,7 +85,7 @@ impl<'de> SeqAccess<'de> for &mut Names {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, Error> {
-        seed.deserialize(&mut **self).map(Some)
+        seed.deserialize(self.descend()?).map(Some)
     }
 }
 
@@ -126,6 +139,24 @@ mod tests {
         assert_eq!(ids_of::<Around>(), ["orderIds"]);
         assert_eq!(ids_of::<Same>(), ["orderIds"]);
         assert_eq!(ids_of::<Option<Vec<Renamed>>>(), ["orderIds"]);
+    }
+
+    #[derive(Deserialize)]
+    struct Tree(Vec<Tree>);
+
+    /// A type that reads nothing.
+    struct Nothing;
+
+    impl<'de> Deserialize<'de> for Nothing {
+        fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+            Ok(Self)
+        }
+    }
+
+    #[test]
+    fn types_without_an_end_are_left() {
+        assert!(ids_of::<Tree>().is_empty());
+        assert!(ids_of::<Vec<Nothing>>().is_empty());
     }
 
     #[test]

@@ -80,8 +80,9 @@ impl Schemas {
         let is_required = |name: &str| {
             required.is_some_and(|names| names.iter().any(|required| required == name))
         };
-        let properties = schema.get("properties")?.as_object()?;
-        let properties = properties.iter();
+        let mut properties: Vec<_> = schema.get("properties")?.as_object()?.iter().collect();
+        properties.sort_unstable_by_key(|(name, _)| *name);
+        let properties = properties.into_iter();
         Some(properties.map(|(name, of)| (name.clone(), of.clone(), is_required(name))).collect())
     }
 

@@ -310,7 +310,7 @@ impl<S> ObjectGate<S> {
 
     /// How often the objects of a stream are loaded and checked.
     pub(super) fn interval(&self) -> Duration {
-        let stated = self.route.description.as_ref().and_then(|it| it.policy.object);
+        let stated = self.check.route.description.as_ref().and_then(|it| it.policy.object);
         stated.unwrap_or(ObjectPolicy::NONE).interval()
     }
 

@@ -77,13 +77,14 @@ impl<T, A> std::fmt::Debug for Scope<T, A> {
     }
 }
 
-impl<T, A> Scope<T, A>
-where
-    T: PermitsByData<View> + PermitsByData<A>,
-    A: Action,
-{
+/// The bounds stand at the methods, so that the compiler names a rule that no list is filtered by where
+/// the handler filters by it.
+impl<T, A: Action> Scope<T, A> {
     /// Whether the object is in the list.
-    pub fn contains(&self, object: &T) -> bool {
+    pub fn contains(&self, object: &T) -> bool
+    where
+        T: PermitsByData<View> + PermitsByData<A>,
+    {
         let caller = self.caller.as_ref();
         // Rules by data do not ask an engine.
         undecided::<T, View>(caller, object) == Err(true)
@@ -91,13 +92,19 @@ where
     }
 
     /// The predicate, whose first placeholder has this number: `$1`, `$2` and so on.
-    pub fn sql(&self, first: usize) -> Predicate {
+    pub fn sql(&self, first: usize) -> Predicate
+    where
+        T: PermitsByData<View> + PermitsByData<A>,
+    {
         self.sql_of("", first)
     }
 
     /// The predicate for the columns of a table with this name or alias. Expressions that an object states
     /// by `column = ".."` are used as they are.
-    pub fn sql_of(&self, table: &str, first: usize) -> Predicate {
+    pub fn sql_of(&self, table: &str, first: usize) -> Predicate
+    where
+        T: PermitsByData<View> + PermitsByData<A>,
+    {
         let conditions = [<T as Permits<View>>::condition(), <T as Permits<A>>::condition()]
             .map(Condition::clone);
         let mut writer = Writer {
@@ -243,7 +250,7 @@ impl Writer<'_> {
 impl<S, T, A> FromRequestParts<S> for Scope<T, A>
 where
     S: Send + Sync,
-    T: PermitsByData<View> + PermitsByData<A>,
+    T: Permits<View> + Permits<A>,
     A: Action,
 {
     type Rejection = ContextRejection;
@@ -253,13 +260,13 @@ where
     }
 }
 
-impl<T: PermitsByData<A>, A: Action> Takes for Scope<T, A> {
+impl<T: Permits<A>, A: Action> Takes for Scope<T, A> {
     fn describe(signature: &mut Signature) {
         signature.objects.push(ObjectDescription::of::<T, A>(KeyOrigin::List));
     }
 }
 
 #[cfg(feature = "openapi")]
-impl<T: PermitsByData<A>, A: Action> crate::handler::describe::TypedTakes for Scope<T, A> {
+impl<T: Permits<A>, A: Action> crate::handler::describe::TypedTakes for Scope<T, A> {
     fn describe(_: &mut Signature) {}
 }
