@@ -1,4 +1,4 @@
-//! An [`Engine`] for [Cedar](https://www.cedarpolicy.com): where the rule of an object says `engine`,
+//! An [`ObjectEngine`] for [Cedar](https://www.cedarpolicy.com): where the rule of an object says `engine`,
 //! policies of Cedar decide.
 //!
 //! ```
@@ -72,10 +72,10 @@ mod schema;
 use std::{fs, future::ready, io, path::Path};
 
 use cedar_policy::{
-    Authorizer, Decision as Verdict, ParseErrors, PolicySet, Schema, ValidationMode, Validator,
+    Authorizer, Decision, ParseErrors, PolicySet, Schema, ValidationMode, Validator,
 };
 use miette::Diagnostic;
-use policy_server::object::{Decision, Engine, ObjectSchema, Question};
+use policy_server::object::{EngineDecision, ObjectEngine, ObjectSchema, Question};
 use sha2::{Digest as _, Sha256};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -139,12 +139,12 @@ impl Cedar {
         // Cedar leaves out a policy that fails, which may be one that forbids.
         match response.diagnostics().errors().next() {
             Some(error) => Err(error.to_string().into()),
-            None => Ok(response.decision() == Verdict::Allow),
+            None => Ok(response.decision() == Decision::Allow),
         }
     }
 }
 
-impl Engine for Cedar {
+impl ObjectEngine for Cedar {
     fn name(&self) -> &str {
         "cedar"
     }
@@ -186,7 +186,7 @@ impl Engine for Cedar {
         problems
     }
 
-    fn decide<'a>(&'a self, question: Question<'a>) -> Decision<'a> {
+    fn decide<'a>(&'a self, question: Question<'a>) -> EngineDecision<'a> {
         Box::pin(ready(self.verdict(&question)))
     }
 }

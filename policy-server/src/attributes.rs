@@ -914,7 +914,7 @@ pub use policy_macros::object;
 /// | `role("..")`, `scope("..")` | the caller has the role, or the scope |
 /// | `authenticated`, `anyone` | there is a caller; always |
 /// | `with(function)` | a function `fn(&Self, &Principal) -> bool` says so. No tool sees what it allows |
-/// | `engine` | the [`Engine`](crate::object::Engine) of the app says so. No tool sees what it allows, but the manifest has the digest of its policies. The key implements [`Display`](std::fmt::Display) |
+/// | `engine` | the [`ObjectEngine`](crate::object::ObjectEngine) of the app says so. No tool sees what it allows, but the manifest has the digest of its policies. The key implements [`Display`](std::fmt::Display) |
 ///
 /// Without a caller, on a public or `optional` route, all of them are false but `anyone` and flags. The rule
 /// for `View` decides whether a caller learns that the object exists.

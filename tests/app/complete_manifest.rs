@@ -8,7 +8,7 @@ use policy_server::{
     CsrfPolicy, Fallback, Files, OriginList, RateCapacity, ReverseProxy, ServerSettings,
     SharedLimits, Tls, TrailingSlash, TrustedProxies, Tunnel,
     http::HeaderValue,
-    object::{Decision, Engine, ObjectSchema, Question},
+    object::{EngineDecision, ObjectEngine, ObjectSchema, Question},
     session::{SameSite, SessionSettings, days, minutes},
     store::{LimitPolicy, MemoryStore},
     tokens::{Issuer, OnStale, TokenSettings},
@@ -42,7 +42,7 @@ fn echo() -> Mount {
 /// An engine that no rule asks.
 struct Desk;
 
-impl Engine for Desk {
+impl ObjectEngine for Desk {
     fn name(&self) -> &'static str {
         "desk"
     }
@@ -55,7 +55,7 @@ impl Engine for Desk {
         Vec::new()
     }
 
-    fn decide<'a>(&'a self, _: Question<'a>) -> Decision<'a> {
+    fn decide<'a>(&'a self, _: Question<'a>) -> EngineDecision<'a> {
         Box::pin(async { Ok(false) })
     }
 }

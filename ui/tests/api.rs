@@ -226,7 +226,6 @@ const COMPLETE: [(&str, &[&str]); 11] = [
             "policy_manifest::OwnProblem",
             "policy_manifest::RouteCors",
             "policy_manifest::RouteLimits",
-            "policy_manifest::RouteObjects",
             "policy_manifest::RouteOrigins",
             "policy_manifest::RouteRate",
             "policy_manifest::RouteRequirement",

@@ -1,7 +1,7 @@
 //! What the start says of policies, and what the lock file keeps of them.
 
 use policy_manifest::{Acceptance, Direction, Lock, Manifest, changes};
-use policy_server::object::{Engine as _, ObjectSchema};
+use policy_server::object::{ObjectEngine as _, ObjectSchema};
 
 use super::*;
 

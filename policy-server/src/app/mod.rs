@@ -65,7 +65,7 @@ use crate::{
     },
     client::trusted_proxies::TrustedProxies,
     handler::{
-        object::Engine,
+        object::ObjectEngine,
         service::{RouteLayer, Wrap},
     },
     observe::{health::Probe, traces::Tracing},
@@ -163,7 +163,7 @@ pub(crate) struct AppParts {
     pub(crate) tokens: Option<TokenSettings>,
     pub(crate) schemes: Schemes,
     /// What decides where the rules of objects ask it.
-    pub(crate) engine: Option<Arc<dyn Engine>>,
+    pub(crate) engine: Option<Arc<dyn ObjectEngine>>,
     #[cfg(feature = "tls")]
     pub(crate) tls: Option<Tls>,
     pub(crate) clock: Clock,
@@ -329,11 +329,11 @@ impl<S> App<S> {
         self
     }
 
-    /// Sets the [`Engine`] that decides where the rule of an object says `engine`; a second call replaces it.
+    /// Sets the [`ObjectEngine`] that decides where the rule of an object says `engine`; a second call replaces it.
     ///
     /// The app does not start if a rule asks an engine and there is none (`object.engine-missing`), or if
-    /// the engine [cannot decide](Engine::validate) about the objects (`object.engine-invalid`).
-    pub fn engine(mut self, engine: impl Engine) -> Self {
+    /// the engine [cannot decide](ObjectEngine::validate) about the objects (`object.engine-invalid`).
+    pub fn engine(mut self, engine: impl ObjectEngine) -> Self {
         self.parts.engine = Some(Arc::new(engine));
         self
     }

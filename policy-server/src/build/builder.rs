@@ -32,7 +32,7 @@ use crate::{
     build::origin_lists::NamedLists,
     handler::{
         Description, RouteInfo,
-        object::{Engine, MissRate, ObjectSchema},
+        object::{MissRate, ObjectEngine, ObjectSchema},
     },
     observe::health::{Probe, Readiness},
     pipeline::compiled_app::{CompiledRoute, Target},
@@ -65,7 +65,7 @@ pub(super) struct Builder<'a> {
     /// Those of them whose rules ask the engine.
     pub(super) asking: BTreeMap<&'static str, ObjectSchema>,
     /// The engine of the app.
-    pub(super) engine: Option<Arc<dyn Engine>>,
+    pub(super) engine: Option<Arc<dyn ObjectEngine>>,
     /// Whether HSTS may be sent for the host.
     pub(super) is_https: bool,
     /// Whether the app has no public origin.

@@ -33,7 +33,7 @@ use crate::{
         arguments::Arguments,
         describe::Signature,
         extract::{Context, Reach},
-        object::{Engine, MissRate},
+        object::{MissRate, ObjectEngine},
         parameters::Parameters,
         service::SharedService,
     },
@@ -112,7 +112,7 @@ pub(crate) struct RouteInfo {
     /// The state of the app, of the type that all its handlers take.
     pub(crate) state: Arc<dyn Any + Send + Sync>,
     /// What decides where the rules of objects ask it.
-    pub(crate) engine: Option<Arc<dyn Engine>>,
+    pub(crate) engine: Option<Arc<dyn ObjectEngine>>,
     /// How often a caller may ask for objects that are not there.
     pub(crate) misses: Option<Arc<dyn MissRate>>,
     pub(crate) clock: Clock,

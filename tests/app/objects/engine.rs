@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use policy_server::object::{
-    Decision, Engine, FieldValue, LoadLocked, Locked, ObjectSchema, Question,
+    EngineDecision, FieldValue, LoadLocked, Locked, ObjectEngine, ObjectSchema, Question,
 };
 use policy_tests::log::Log;
 
@@ -20,7 +20,7 @@ impl Desk {
     }
 }
 
-impl Engine for Desk {
+impl ObjectEngine for Desk {
     fn name(&self) -> &'static str {
         "desk"
     }
@@ -39,7 +39,7 @@ impl Engine for Desk {
         unknown.flat_map(|_| ["line 3: no such type".to_owned(), "line 9".to_owned()]).collect()
     }
 
-    fn decide<'a>(&'a self, question: Question<'a>) -> Decision<'a> {
+    fn decide<'a>(&'a self, question: Question<'a>) -> EngineDecision<'a> {
         let Question { caller, action, object, facts, .. } = question;
         let key = &facts.key;
         self.0.lock().unwrap().push(format!("{} {action} {object} {key}", caller.subject()));

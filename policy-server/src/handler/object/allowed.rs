@@ -40,7 +40,7 @@ use crate::{
 /// - 403 `object.denied` if its rule for `A` refuses the caller
 /// - 412 `request.precondition-failed` if the object has a version (`#[object(version)]`), and the
 ///   request changes another one by `If-Match` (RFC 9110 13.1.1)
-/// - 503 `object.engine-unavailable` if a rule asks the [`Engine`](super::Engine) of the app, and it cannot
+/// - 503 `object.engine-unavailable` if a rule asks the [`ObjectEngine`](super::ObjectEngine) of the app, and it cannot
 ///   decide
 /// - 403 `auth.caller-foreign` for a caller of another issuer, whose name could be that of a user
 /// - 429 `limit.misses`, before anything is loaded, if the caller got the first of these too often

@@ -23,14 +23,14 @@ use crate::{
 ///
 /// ```
 /// use policy_server::{
-///     object::{Decision, Engine, Lookup, ObjectSchema, Question},
+///     object::{EngineDecision, ObjectEngine, Lookup, ObjectSchema, Question},
 ///     prelude::*,
 /// };
 ///
 /// /// Members of the support may do what the owner may.
 /// struct Support;
 ///
-/// impl Engine for Support {
+/// impl ObjectEngine for Support {
 ///     fn name(&self) -> &str {
 ///         "support"
 ///     }
@@ -44,7 +44,7 @@ use crate::{
 ///         unknown.map(|object| format!("no policy is about `{}`", object.name)).collect()
 ///     }
 ///
-///     fn decide<'a>(&'a self, question: Question<'a>) -> Decision<'a> {
+///     fn decide<'a>(&'a self, question: Question<'a>) -> EngineDecision<'a> {
 ///         Box::pin(async move { Ok(question.caller.has_role("support")) })
 ///     }
 /// }
@@ -76,7 +76,7 @@ use crate::{
 /// assert!(app().engine(Support).check().is_ok());
 /// assert!(app().check().unwrap_err().to_string().contains("object.engine-missing"));
 /// ```
-pub trait Engine: Send + Sync + 'static {
+pub trait ObjectEngine: Send + Sync + 'static {
     /// Its name in manifests, such as `cedar`.
     fn name(&self) -> &str;
 
@@ -96,11 +96,11 @@ pub trait Engine: Send + Sync + 'static {
     ///
     /// The engine cannot decide. The request gets 503 `object.engine-unavailable`, and the log has the error
     /// (`object.engine-failed`).
-    fn decide<'a>(&'a self, question: Question<'a>) -> Decision<'a>;
+    fn decide<'a>(&'a self, question: Question<'a>) -> EngineDecision<'a>;
 }
 
-/// The decision of an [`Engine`] once it is there.
-pub type Decision<'a> = Pin<Box<dyn Future<Output = Result<bool, BoxError>> + Send + 'a>>;
+/// The decision of an [`ObjectEngine`] once it is there.
+pub type EngineDecision<'a> = Pin<Box<dyn Future<Output = Result<bool, BoxError>> + Send + 'a>>;
 
 /// A type of objects with rules that ask the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl ObjectSchema {
     }
 }
 
-/// What an [`Engine`] decides: whether this caller may do this with this object.
+/// What an [`ObjectEngine`] decides: whether this caller may do this with this object.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Question<'a> {
@@ -147,7 +147,7 @@ pub struct Question<'a> {
     pub facts: &'a ObjectFacts,
 }
 
-/// What an [`Engine`] is told of an object. `#[derive(Object)]` makes it for objects whose rules ask one.
+/// What an [`ObjectEngine`] is told of an object. `#[derive(Object)]` makes it for objects whose rules ask one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectFacts {
     /// The key.
@@ -172,7 +172,7 @@ pub enum FieldValue {
 
 /// Asks the engine about an object.
 pub(super) async fn ask<T: Object, A: Action>(
-    engine: Option<&dyn Engine>,
+    engine: Option<&dyn ObjectEngine>,
     caller: Option<&Principal>,
     object: &T,
 ) -> Result<bool, Refusal> {
@@ -194,8 +194,8 @@ pub(super) async fn ask<T: Object, A: Action>(
     })
 }
 
-impl fmt::Debug for dyn Engine {
+impl fmt::Debug for dyn ObjectEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Engine").field("name", &self.name()).finish_non_exhaustive()
+        f.debug_struct("ObjectEngine").field("name", &self.name()).finish_non_exhaustive()
     }
 }

@@ -88,7 +88,7 @@ pub use policy_core::object::{Field, FieldKind, Relation};
 pub use allowed::{Allowed, Locked};
 #[doc(hidden)]
 pub use allowed::{AsParent, ObjectArgument, ObjectGate, OfObject, invoke_with_objects};
-pub use engine::{Decision, Engine, FieldValue, ObjectFacts, ObjectSchema, Question};
+pub use engine::{EngineDecision, FieldValue, ObjectEngine, ObjectFacts, ObjectSchema, Question};
 pub use lookup::Lookup;
 pub(crate) use misses::MissRate;
 #[cfg(feature = "manifest")]
@@ -138,7 +138,7 @@ pub trait Object: Sized + Send + Sync + 'static {
     /// Whether a function of the app permits an action.
     fn decide(&self, function: &str, caller: &Principal) -> bool;
 
-    /// What an [`Engine`] is told of it, if one of its rules asks one.
+    /// What an [`ObjectEngine`] is told of it, if one of its rules asks one.
     fn facts(&self) -> ObjectFacts {
         ObjectFacts::default()
     }
