@@ -88,7 +88,7 @@ async fn change(order: Allowed<Order, Edit>) -> String {
     order.id.to_string()
 }
 
-/// Owners, readers and colleagues view; leads of the company and whoever may `edit` everything edit what is
+/// Owners, readers and colleagues view; leads of the company and callers with the scope `edit` edit what is
 /// not closed.
 const POLICIES: &str = r#"
 permit (principal, action == Action::"view", resource is Order) when {

@@ -212,6 +212,25 @@ mod rule_missing {
     async fn change(order: Allowed<Order, Edit>) {}
 }
 
+mod list_opaque {
+    use policy_server::prelude::*;
+
+    #[derive(Object)]
+    #[rule(View = owner | role("clerk"))]
+    struct Order {
+        #[object(key)]
+        id: u64,
+        #[object(owner)]
+        customer: String,
+    }
+
+    #[get("/orders")]
+    #[auth(session)]
+    async fn list(orders: Scope<Order>) -> String {
+        orders.sql(1).sql
+    }
+}
+
 mod not_a_struct {
     use policy_server::prelude::*;
 

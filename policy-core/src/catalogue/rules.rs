@@ -992,6 +992,10 @@ entries! {
     ObjectRuleMissing Error "object.rule-missing",
         "the object has no rule for this action",
         "write `#[rule(.. = ..)]` at the object, with the action and its condition";
+    /// A list by a rule that no database can decide.
+    ObjectListOpaque Error "object.list-opaque",
+        "no list can be filtered by the object's rule for this action",
+        "write the rule without `with(..)` and `engine`, and name the table of `members`";
     /// A type that is no struct with named fields.
     ObjectStruct Error "object.not-a-struct",
         "`Object` can be derived for a struct with named fields and without parameters only",

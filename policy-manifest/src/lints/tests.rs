@@ -621,6 +621,7 @@ fn the_severity_of_each_case_is_as_listed() {
         (Lint::ObjectRuleAlwaysTrue, Medium, true),
         (Lint::ObjectRuleAlwaysTrue, Medium, true),
         (Lint::ObjectRuleOpaque, Info, false),
+        (Lint::ObjectRuleOpaque, Info, false),
     ];
     assert_eq!(found, listed);
 }

@@ -59,7 +59,7 @@ impl Tree {
         }
     }
 
-    fn is_true(&self, of: [bool; 9]) -> bool {
+    fn is_true(&self, of: [bool; 10]) -> bool {
         match self {
             Self::Anyone => true,
             Self::Statement(number) => of[*number],
@@ -83,9 +83,9 @@ fn tree() -> impl Strategy<Value = Tree> {
 }
 
 /// All that may be true of a caller and an object: a caller who is named is authenticated.
-fn everything() -> impl Iterator<Item = [bool; 9]> {
-    let all = (0..1_u32 << 9).map(|bits| std::array::from_fn(|number| bits >> number & 1 == 1));
-    all.filter(|of: &[bool; 9]| of[0] || !of[1..7].contains(&true))
+fn everything() -> impl Iterator<Item = [bool; 10]> {
+    let all = (0..1_u32 << 10).map(|bits| std::array::from_fn(|number| bits >> number & 1 == 1));
+    all.filter(|of: &[bool; 10]| of[0] || !of[1..8].contains(&true))
 }
 
 fn app(edit: &str) -> Manifest {
@@ -147,7 +147,7 @@ fn a_witness_gains_whatever_else_is_true() {
             .statements()
             .map(|(atom, is_true)| (statement(atom).expect("a statement"), is_true))
             .collect();
-        let is_said = |of: &[bool; 9]| said.iter().all(|(number, is)| of[*number] == *is);
+        let is_said = |of: &[bool; 10]| said.iter().all(|(number, is)| of[*number] == *is);
         let mut of_witness = everything().filter(is_said).peekable();
         prop_assert!(of_witness.peek().is_some(), "{witness:?}");
         for of in of_witness {

@@ -62,7 +62,7 @@ pub(super) struct Builder<'a> {
     pub(super) taken_issuers: HashSet<Box<str>>,
     /// The types of the objects that handlers take, by name.
     pub(super) objects: HashMap<&'static str, HashSet<TypeId>>,
-    /// Those of them whose rules ask the engine.
+    /// The objects whose rules ask the engine.
     pub(super) asking: BTreeMap<&'static str, ObjectSchema>,
     /// The engine of the app.
     pub(super) engine: Option<Arc<dyn ObjectEngine>>,

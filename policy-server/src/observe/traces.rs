@@ -53,7 +53,7 @@ pub enum TraceParents {
 pub enum RemoteTrace {
     /// The span that calls, which is the parent of that of the request.
     Parent(TraceContext),
-    /// That of a caller whose parent is [not accepted](TraceParents): only to be linked.
+    /// The context of a caller whose parent is [not accepted](TraceParents): only to be linked.
     Link(TraceContext),
 }
 

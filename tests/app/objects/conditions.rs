@@ -52,6 +52,16 @@ async fn reading_is_about_the_response() {
             let response = sent(&server, &what, Some("ada"), &[condition]).await;
             assert_eq!(response.status, status, "{what} {condition}");
         }
+        for (condition, status) in [
+            ("if-none-match: \"9\"", 304),
+            ("if-none-match: \"3\"", 200),
+            ("if-match: \"9\"", 200),
+            ("if-match: \"3\"", 412),
+        ] {
+            let what = format!("{method} /summaries/1");
+            let response = sent(&server, &what, Some("ada"), &[condition]).await;
+            assert_eq!(response.status, status, "{what} {condition}");
+        }
         // This response has no tag.
         let what = format!("{method} /maybe/1");
         let response = sent(&server, &what, Some("ada"), &["if-none-match: \"3\""]).await;

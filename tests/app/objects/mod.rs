@@ -141,6 +141,13 @@ async fn show(order: Allowed<Order>) -> (Option<ETag>, ByteRanges, String) {
     (order.etag(), ByteRanges, order.note.clone())
 }
 
+/// Its response has another tag than the order.
+#[get("/summaries/{id}")]
+#[auth(scheme = Named)]
+async fn summary(order: Allowed<Order>) -> (ETag, String) {
+    (ETag::version(order.version + 6), order.note.clone())
+}
+
 #[put("/orders/{id}")]
 #[auth(scheme = Named)]
 async fn change(order: Allowed<Order, Edit>, Json(note): Json<String>) -> String {
@@ -200,8 +207,19 @@ fn ids<'a>(orders: impl Iterator<Item = &'a Order>) -> String {
 }
 
 pub(super) fn app(orders: &Orders) -> App<Orders> {
-    let routes =
-        routes![show, change, delete, refund, maybe, open, open_delete, list, editable, copy];
+    let routes = routes![
+        show,
+        summary,
+        change,
+        delete,
+        refund,
+        maybe,
+        open,
+        open_delete,
+        list,
+        editable,
+        copy
+    ];
     App::new(orders.clone()).scheme(Named).routes(routes)
 }
 

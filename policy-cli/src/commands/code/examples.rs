@@ -118,7 +118,7 @@ mod tests {
             of_attributes.partition(|entry| Example::find(*entry).is_some());
         let without: Vec<_> = without.into_iter().map(Entry::code).collect();
         assert_eq!(without, WITHOUT);
-        assert_eq!(with.len(), 211);
+        assert_eq!(with.len(), 212);
     }
 
     #[test]

@@ -222,7 +222,7 @@ pub trait Permits<A: Action>: Object {
 /// An object whose rule for an action consists of data in a database, so that lists can be filtered by
 /// it.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}`: no list can be filtered by its rule for `{A}`",
+    message = "`{A}`: no list can be filtered by the object's rule for this action (object.list-opaque)",
     label = "the rule has `with(..)` or `engine`, or members without a table, or is missing",
     note = "write the rule without `with(..)` and `engine`, and `table = \"..\", object = \"..\", user = \"..\"` at the field of members",
     note = "or take each object by itself as `Allowed<{Self}, {A}>`"

@@ -52,7 +52,7 @@ const STORES: &[&str] = &[
     #[cfg(feature = "redis")]
     "redis",
 ];
-/// Those that are servers, which may be away.
+/// The stores on other servers, which may be unavailable.
 const DATABASES: &[&str] = &[
     #[cfg(feature = "postgres")]
     "postgres",
