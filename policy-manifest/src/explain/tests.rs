@@ -414,9 +414,7 @@ fn objects_are_explained_by_what_their_caller_leaves_open() {
     assert_eq!(anonymous, [object("draft"), LeftCondition::Fails]);
     // The engine is named where it may be asked.
     manifest.objects.insert("Order.edit".to_owned(), "engine & role(\"lead\")".to_owned());
-    let mut engine = EngineFacts::default();
-    engine.name = "cedar".to_owned();
-    manifest.app.engine = Some(engine);
+    manifest.app.engine = Some(EngineFacts { name: "cedar".to_owned(), ..EngineFacts::default() });
     let engines = |roles: &[&str]| {
         let sent = request("PUT", "/orders/1", &[COOKIE]);
         let found = explain(&manifest, &Sources::default(), &sent, &user(roles, 0)).unwrap();

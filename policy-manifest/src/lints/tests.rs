@@ -464,9 +464,8 @@ fn cases_of_objects() -> Vec<Case> {
     };
     let taking = |ids: &[&str]| {
         with_route("POST", "/machines", |route| {
-            let mut objects = RouteObjects::default();
-            objects.fields = ids.iter().map(|id| (*id).to_owned()).collect();
-            route.object = Some(objects);
+            let fields = ids.iter().map(|id| (*id).to_owned()).collect();
+            route.object = Some(RouteObjects { fields, ..RouteObjects::default() });
         })
     };
     let ruled = |edit: &str| {

@@ -174,7 +174,7 @@ impl Builder<'_> {
                 self.problems.extend(engine.validate(&asking).into_iter().map(|found| {
                     StartProblem::new(Rule::EngineInvalid, "App::engine", engine.name())
                         .caused_by(found)
-                }))
+                }));
             }
         }
     }

@@ -259,7 +259,7 @@ async fn a_stated_interval_replaces_the_minute() {
             opened.assert_goes_on().await;
         }
         opened.reload(RoomState::Closed).await;
-        let shared = opened.site.shared.clone();
+        let shared = Arc::clone(&opened.site.shared);
         opened.assert_denied().await;
         assert_eq!(shared.calls(), 2, "{path}");
     }
