@@ -34,9 +34,7 @@ const LONGEST: usize = 400;
 /// let client = App::new(()).routes(routes![price]).test();
 /// let response = client.post("/lamps/1/price").json(&7).send().await;
 /// assert_eq!(response.status(), 422);
-/// assert!(response.text().ends_with(
-///     r#""code":"request.invalid","errors":[{"detail":"must be a multiple of 5","pointer":""}]}"#
-/// ));
+/// assert!(response.text().contains(r#""detail":"must be a multiple of 5""#));
 /// # });
 /// ```
 ///
