@@ -536,9 +536,8 @@ impl Derived<'_> {
 
     /// What an engine is told of the object, if a rule asks one.
     fn facts(&self) -> Option<TokenStream> {
-        let asks = |rule: &ObjectRule| rule.condition.atoms().contains(&&Atom::Engine);
         let (key, fields) = (self.key.name, self.fields.iter().filter_map(Marked::fact));
-        self.rules.iter().any(asks).then(|| {
+        self.rules.iter().any(|rule| rule.condition.asks_engine()).then(|| {
             quote_spanned! {self.key.ty.span()=>
                 fn facts(&self) -> __policy::ObjectFacts {
                     __policy::ObjectFacts {

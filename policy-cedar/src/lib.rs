@@ -63,8 +63,8 @@
 //! | `#[object(flag)]` | a boolean |
 //! | an action | `Action::"edit"`, by its [name](policy_server::object::Action::NAME), for the objects whose rule for it asks the engine |
 //!
-//! Policies know the attributes of the caller and of the object, and of nobody else: of the owner, they know
-//! the name. Templates are refused, since nothing would link them.
+//! Policies see the attributes of the caller and of the object; the owner and members are names without
+//! attributes. Templates are refused, since nothing would link them.
 
 mod request;
 mod schema;

@@ -19,7 +19,7 @@ pub(crate) fn of(question: &Question<'_>) -> Result<(Request, Entities), BoxErro
         ("roles".to_owned(), texts(caller.roles())),
         ("scopes".to_owned(), texts(caller.scopes())),
     ]);
-    // An empty name is nobody's tenant.
+    // An empty name is no tenant.
     if let Some(tenant) = caller.tenant().filter(|tenant| !tenant.is_empty()) {
         attributes.insert("tenant".to_owned(), RestrictedExpression::new_string(tenant.to_owned()));
     }
@@ -35,7 +35,7 @@ pub(crate) fn of(question: &Question<'_>) -> Result<(Request, Entities), BoxErro
     Ok((request, Entities::from_entities(entities, None)?))
 }
 
-/// The value of a field; `None` if it names nobody.
+/// The value of a field; `None` if the field has no name.
 fn attribute(value: &FieldValue) -> Result<Option<RestrictedExpression>, BoxError> {
     let user = |name: &String| uid(USER, name).map(RestrictedExpression::new_entity_uid);
     Ok(match value {

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use policy_core::{
     Refusal,
     method::is_safe,
-    object::Atom,
     outcome::{ArgumentKind, EVERY_REQUEST},
 };
 
@@ -250,7 +249,7 @@ impl Found<'_> {
                 self.add([Refusal::ObjectDenied]);
             }
             let mut rules = it.rules().filter_map(|rule| self.manifest.condition(&rule));
-            if rules.any(|rule| rule.atoms().contains(&&Atom::Engine)) {
+            if rules.any(|rule| rule.asks_engine()) {
                 self.add([Refusal::EngineUnavailable]);
             }
         }

@@ -15,7 +15,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use policy_server::{AuthError, Scheme, SchemeRequest, prelude::*, testing::TestClient};
+use policy_server::{prelude::*, testing::TestClient};
+use policy_tests::named::Named;
 
 use super::alone;
 
@@ -66,21 +67,6 @@ async fn show(order: Allowed<Order>) -> String {
 #[auth(scheme = Named)]
 async fn change(order: Allowed<Order, Edit>) -> String {
     order.id.to_string()
-}
-
-/// Callers by their names.
-struct Named;
-
-impl Scheme for Named {
-    const AMBIENT: bool = false;
-
-    async fn authenticate(
-        &self,
-        request: &mut SchemeRequest<'_>,
-    ) -> Result<Option<Identity>, AuthError> {
-        let name = request.headers().get("x-caller").and_then(|name| name.to_str().ok());
-        Ok(name.map(Identity::new))
-    }
 }
 
 async fn time_of(client: &TestClient, method: &str, id: u64) -> Duration {

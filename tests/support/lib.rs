@@ -24,6 +24,7 @@ pub mod handlers;
 pub mod http;
 pub mod image;
 pub mod log;
+pub mod named;
 pub mod openapi;
 pub mod oracle;
 pub mod output;

@@ -7,32 +7,8 @@ mod policies;
 mod service;
 
 use policy_cedar::Cedar;
-use policy_server::{AuthError, Identity, Scheme, SchemeRequest, prelude::*};
-
-/// Callers as the tests name them: `x-caller: ada;company=acme;role=lead;scope=refund`.
-struct Named;
-
-impl Scheme for Named {
-    const AMBIENT: bool = false;
-
-    async fn authenticate(
-        &self,
-        request: &mut SchemeRequest<'_>,
-    ) -> Result<Option<Identity>, AuthError> {
-        let Some(caller) = request.headers().get("x-caller") else { return Ok(None) };
-        let mut parts = caller.to_str().expect("a caller").split(';');
-        let mut identity = Identity::new(parts.next().unwrap_or_default());
-        let (mut roles, mut scopes) = (vec![], vec![]);
-        for part in parts {
-            match part.split_once('=').expect("a name and a value") {
-                ("company", name) => identity = identity.tenant(name),
-                ("role", role) => roles.push(role),
-                (_, scope) => scopes.push(scope),
-            }
-        }
-        Ok(Some(identity.roles(roles).scopes(scopes)))
-    }
-}
+use policy_server::prelude::*;
+use policy_tests::named::Named;
 
 #[derive(Clone, Debug, Object)]
 #[rule(View = engine)]

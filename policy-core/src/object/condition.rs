@@ -90,6 +90,11 @@ impl Condition {
         atoms
     }
 
+    /// Whether one of its statements is the engine's.
+    pub fn asks_engine(&self) -> bool {
+        self.atoms().contains(&&Atom::Engine)
+    }
+
     fn collect<'a>(&'a self, atoms: &mut Vec<&'a Atom>) {
         match self {
             Self::Atom(atom) => atoms.push(atom),
@@ -242,6 +247,12 @@ mod tests {
             assert_eq!(condition.to_string(), canonical, "{text}");
         }
         assert_eq!(parsed("same(t) & owner(a)"), parsed("owner(a) & same(t)"));
+    }
+
+    #[test]
+    fn only_its_own_statement_asks_the_engine() {
+        assert!(parsed("owner(a) | !(draft & engine)").asks_engine());
+        assert!(!parsed("owner(engine) | role(\"engine\") | with(engine)").asks_engine());
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub struct Field {
     pub column: &'static str,
     /// Whether its column is a number; otherwise it is text.
     pub is_number: bool,
-    /// Whether it may name nobody.
+    /// Whether it is an `Option`, which may have no name.
     pub is_optional: bool,
     /// The table of a relation.
     pub relation: Option<Relation>,

@@ -55,8 +55,8 @@ pub(super) fn of(
     let found = rules.filter_map(|(object, rule)| {
         let condition = manifest.condition(&rule)?;
         let left = condition.reduced(&mut known);
-        let asks = |left: &Condition| left.atoms().contains(&&Atom::Engine);
-        let engine = manifest.app.engine.as_ref().filter(|_| left.as_ref().is_ok_and(asks));
+        let asks = left.as_ref().is_ok_and(Condition::asks_engine);
+        let engine = manifest.app.engine.as_ref().filter(|_| asks);
         let engine = engine.map(|engine| engine.name.clone());
         let left = match left {
             Ok(left) => LeftCondition::Object(left.to_string()),

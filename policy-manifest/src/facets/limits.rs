@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Cell, Column, Direction, FacetEntry, ShownRoute, Side, is_default,
-    words::{bytes_in_words, millis_in_words, rate_in_words},
+    words::{bytes_in_words, millis, millis_in_words, rate_in_words},
 };
 
 /// The limits on sizes, times, rates and concurrency.
@@ -56,8 +56,6 @@ pub struct RouteRate {
 
 impl From<&limits::Limits> for RouteLimits {
     fn from(limits: &limits::Limits) -> Self {
-        let millis =
-            |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let rate = |rate: limits::Rate| RouteRate {
             count: rate.count,
             per_ms: millis(rate.per),

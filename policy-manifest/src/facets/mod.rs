@@ -19,6 +19,7 @@ mod object;
 pub(crate) mod shared_sets;
 mod words;
 
+pub(crate) use words::millis;
 use words::{millis_in_words, seconds_in_words};
 
 use policy_core::route::CompiledFacets;

@@ -1,8 +1,9 @@
 //! `#[object]` and `derive(Object)`: rights on the objects that a route names.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use policy_core::{
     object::{Condition, ObjectPolicy},
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Cell, Column, Direction, FacetEntry, FromPolicy, ManifestRoute, ShownRoute, Side, Tone,
-    is_default, millis_in_words,
+    is_default, millis, millis_in_words,
 };
 use crate::{
     Manifest,
@@ -179,10 +180,6 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     change,
     ..FacetEntry::NONE
 };
-
-fn millis(interval: Duration) -> u64 {
-    u64::try_from(interval.as_millis()).unwrap_or(u64::MAX)
-}
 
 fn normalize(route: &mut ManifestRoute) {
     if let Some(objects) = &mut route.object {

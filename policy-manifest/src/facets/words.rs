@@ -1,5 +1,7 @@
 //! Sizes, times and rates, spelled as in attributes.
 
+use std::time::Duration;
+
 pub(super) fn bytes_in_words(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let whole = units.iter().find(|(power, _)| bytes != 0 && bytes.trailing_zeros() >= *power);
@@ -7,6 +9,11 @@ pub(super) fn bytes_in_words(bytes: u64) -> String {
         Some((power, unit)) => format!("{} {unit}", bytes >> power),
         None => format!("{bytes} B"),
     }
+}
+
+/// A time as manifests have it.
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 pub(crate) fn millis_in_words(millis: u64) -> String {

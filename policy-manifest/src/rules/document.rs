@@ -15,6 +15,7 @@ use super::{
 use crate::{
     FindingSeverity, RouteKind, RouteRate, Suppression,
     algebra::{NameSet, OriginRegion},
+    facets::millis,
 };
 
 /// The content of a file of rules.
@@ -257,7 +258,7 @@ fn require(fields: &Fields<'_, '_>) -> Read {
             let message = format!("`{}`: {}", plain(&text), rule.message());
             fields.error(at, message, "write a rate such as `10/min` or `10/min per principal`")
         })?;
-        let per_ms = u64::try_from(rate.per.as_millis()).unwrap_or(u64::MAX);
+        let per_ms = millis(rate.per);
         require.rate = Some((RouteRate { count: rate.count, per_ms, by: rate.by }, text));
     }
     if let Some(headers) = fields.table("headers")? {

@@ -21,43 +21,15 @@ use std::{
 };
 
 use policy_server::{
-    AuthError, Scheme, SchemeRequest,
     object::{Action, Lookup, Object},
     response::ByteRanges,
 };
-use policy_tests::http::RawResponse;
+use policy_tests::{
+    http::RawResponse,
+    named::{Named, identity},
+};
 
 use super::*;
-
-/// Callers as the tests name them: `x-caller: ada;company=acme;role=lead;scope=refund`.
-pub(super) struct Named;
-
-impl Scheme for Named {
-    const AMBIENT: bool = false;
-
-    async fn authenticate(
-        &self,
-        request: &mut SchemeRequest<'_>,
-    ) -> Result<Option<Identity>, AuthError> {
-        let Some(caller) = request.headers().get("x-caller") else { return Ok(None) };
-        identity(caller.to_str().expect("a caller")).map(Some).ok_or(AuthError::Invalid)
-    }
-}
-
-/// The identity of this text; `None` if it is none.
-pub(super) fn identity(caller: &str) -> Option<Identity> {
-    let mut parts = caller.split(';');
-    let (mut identity, mut roles, mut scopes) = (Identity::new(parts.next()?), vec![], vec![]);
-    for part in parts {
-        match part.split_once('=')? {
-            ("company", name) => identity = identity.tenant(name),
-            ("role", role) => roles.push(role),
-            ("scope", scope) => scopes.push(scope),
-            _ => return None,
-        }
-    }
-    Some(identity.roles(roles).scopes(scopes))
-}
 
 /// Stops payments for an order.
 pub(super) enum Refund {}

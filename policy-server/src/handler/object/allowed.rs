@@ -6,6 +6,7 @@ use axum_core::{
     extract::FromRef,
     response::{IntoResponse, Response},
 };
+use futures_util::future::Either;
 use http::Method;
 use policy_core::{Refusal, conditional::Conditions, method::is_safe, object::ObjectPolicy};
 
@@ -209,9 +210,14 @@ where
     ) -> Result<Self, Problem> {
         #[cfg(feature = "testing")]
         if let Some(sample) = samples::current::<T>() {
-            return admitted::<T, A>(check, sample).await.map(Self::new);
+            return check.admit::<T, A>(sample).await.map(Self::new);
         }
-        admitted::<T, A>(check, T::load(key, parent, source).await?).await.map(Self::new)
+        let asked = match check.admit::<T, A>(T::load(key, parent, source).await?) {
+            Either::Left(decided) => return decided.into_inner().map(Self::new),
+            Either::Right(asked) => asked,
+        };
+        // Only the box is kept while this waits, so that the handler's future stays small.
+        asked.await.map(Self::new)
     }
 }
 
@@ -240,26 +246,16 @@ where
     ) -> Result<Self, Problem> {
         #[cfg(feature = "testing")]
         if let Some(sample) = samples::current::<T>() {
-            admitted::<T, A>(check, sample).await?;
+            check.admit::<T, A>(sample).await?;
             // There is no lock for a sample: the probe runs without its arguments.
             samples::admit();
             return Err(Refusal::Internal.into());
         }
         let (object, lock) = T::load_locked(key, parent, source).await?.unzip();
-        let object = admitted::<T, A>(check, object).await?;
+        let object = check.admit::<T, A>(object).await?;
         let lock = lock.ok_or(Refusal::ObjectNotFound)?;
         Ok(Self { object, lock, action: PhantomData })
     }
-}
-
-/// The object, if the caller may do this with it.
-pub(super) async fn admitted<T, A>(check: &Check, object: Option<T>) -> Result<T, Problem>
-where
-    T: Permits<View> + Permits<A>,
-    A: Action,
-{
-    check.admit::<T, A>(object.as_ref()).await?;
-    Ok(object.ok_or(Refusal::ObjectNotFound)?)
 }
 
 /// A statement that an argument is an object, at its type.

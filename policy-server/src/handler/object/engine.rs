@@ -5,7 +5,7 @@ use std::{fmt, pin::Pin};
 use axum_core::BoxError;
 use policy_core::{
     Refusal,
-    object::{Atom, Condition, Field},
+    object::{Condition, Field},
 };
 
 use super::{Action, Object};
@@ -125,9 +125,7 @@ impl ObjectSchema {
         rules: &[(&'static str, &'static str)],
         fields: &'static [Field],
     ) -> Self {
-        let asks = |text: &str| {
-            text.parse().is_ok_and(|rule: Condition| rule.atoms().contains(&&Atom::Engine))
-        };
+        let asks = |text: &str| text.parse().is_ok_and(|rule: Condition| rule.asks_engine());
         let actions = rules.iter().filter(|(_, text)| asks(text)).map(|(action, _)| *action);
         Self { name, actions: actions.collect(), fields }
     }

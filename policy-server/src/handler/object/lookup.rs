@@ -7,7 +7,6 @@ use http::request::Parts;
 
 use super::{
     Action, Allowed, Load, Permits, View,
-    allowed::admitted,
     misses::Misses,
     rule::{Check, KeyOrigin, ObjectDescription},
 };
@@ -82,7 +81,7 @@ where
     ) -> Result<Allowed<T, A>, Problem> {
         let admit = async {
             let object = T::load(key, parent, &self.source).await?;
-            admitted::<T, A>(&self.check, object).await.map(Allowed::new)
+            self.check.admit::<T, A>(object).await.map(Allowed::new)
         };
         self.check.limit(admit).await
     }

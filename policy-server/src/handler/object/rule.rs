@@ -3,9 +3,12 @@
 use std::{
     any::TypeId,
     fmt::{self, Display, Write as _},
+    future::{Ready, ready},
+    pin::Pin,
     sync::Arc,
 };
 
+use futures_util::future::Either;
 use policy_core::{
     Refusal,
     conditional::{Conditions, PreconditionVerdict, Validators},
@@ -71,9 +74,7 @@ impl ObjectDescription {
             has_sample: |values| super::samples::sample::<T>(values, 1).is_some(),
         }
     }
-}
 
-impl ObjectDescription {
     /// What the engine has to know of it; `None` if no rule asks it.
     pub(crate) fn asked_schema(&self) -> Option<ObjectSchema> {
         let schema = ObjectSchema::new(self.name, self.rules, self.fields);
@@ -150,6 +151,12 @@ pub(super) fn named<'a>(atom: &'a Atom, caller: &'a Principal) -> Option<(&'a st
     (!name.is_empty()).then_some((field, name))
 }
 
+/// An object that the handler gets, or the response in its place.
+type Admission<'a, T> = Either<
+    Ready<Result<T, Problem>>,
+    Pin<Box<dyn Future<Output = Result<T, Problem>> + Send + 'a>>,
+>;
+
 /// What decides about an object that was loaded.
 #[derive(Debug)]
 pub(super) struct Check {
@@ -172,19 +179,66 @@ impl Check {
         }
     }
 
-    /// Whether the handler gets the object. What the caller may not view is not there.
-    pub(super) async fn admit<T, A>(&self, object: Option<&T>) -> Result<(), Refusal>
+    /// The object, if the handler gets it. Only an engine is waited for: in a box, so that handlers
+    /// without one keep no space for it.
+    pub(super) fn admit<T, A>(&self, object: Option<T>) -> Admission<'_, T>
     where
         T: Permits<View> + Permits<A>,
         A: Action,
     {
-        let object = object.ok_or(Refusal::ObjectNotFound)?;
-        if !self.permits::<T, View>(object).await? {
-            return Err(Refusal::ObjectNotFound);
+        let Some(object) = object else {
+            return Either::Left(ready(Err(Refusal::ObjectNotFound.into())));
+        };
+        let caller = self.caller.as_ref();
+        let view = undecided::<T, View>(caller, &object);
+        let action = match &view {
+            _ if TypeId::of::<A>() == TypeId::of::<View>() => Err(true),
+            Err(false) => Err(false),
+            _ => undecided::<T, A>(caller, &object),
+        };
+        match (view, action) {
+            (Err(is_visible), Err(is_permitted)) => {
+                Either::Left(ready(self.verdict(object, is_visible, is_permitted)))
+            }
+            (view, action) => Either::Right(Box::pin(async move {
+                let is_visible = self.answer::<T, View>(&object, view).await?;
+                let is_permitted = match is_visible {
+                    true => self.answer::<T, A>(&object, action).await?,
+                    false => false,
+                };
+                self.verdict(object, is_visible, is_permitted)
+            })),
         }
-        let is_view = TypeId::of::<A>() == TypeId::of::<View>();
-        if !is_view && !self.permits::<T, A>(object).await? {
-            return Err(Refusal::ObjectDenied);
+    }
+
+    /// The value of a condition, for which the engine is asked if it decides.
+    async fn answer<T: Object, A: Action>(
+        &self,
+        object: &T,
+        condition: Result<Condition, bool>,
+    ) -> Result<bool, Refusal> {
+        match condition {
+            Err(value) => Ok(value),
+            Ok(left) => {
+                let (engine, caller) = (self.route.engine.as_deref(), self.caller.as_ref());
+                let decision = ask::<T, A>(engine, caller, object).await?;
+                Ok(left.holds(&mut |_| decision))
+            }
+        }
+    }
+
+    /// The object, given what its rules say. What the caller may not view is not there.
+    fn verdict<T: Object>(
+        &self,
+        object: T,
+        is_visible: bool,
+        is_permitted: bool,
+    ) -> Result<T, Problem> {
+        if !is_visible {
+            return Err(Refusal::ObjectNotFound.into());
+        }
+        if !is_permitted {
+            return Err(Refusal::ObjectDenied.into());
         }
         let current = object.version().map(|version| Validators {
             etag: Some(ETag::version(version).0),
@@ -194,23 +248,9 @@ impl Check {
             (Some(conditions), Some(current))
                 if conditions.evaluate(Some(&current)) == PreconditionVerdict::Failed =>
             {
-                Err(Refusal::PreconditionFailed)
+                Err(Refusal::PreconditionFailed.into())
             }
-            _ => Ok(()),
-        }
-    }
-
-    /// Whether the caller may do this with the object.
-    async fn permits<T: Permits<A>, A: Action>(&self, object: &T) -> Result<bool, Refusal> {
-        let caller = self.caller.as_ref();
-        match undecided::<T, A>(caller, object) {
-            Err(is_permitted) => Ok(is_permitted),
-            Ok(left) => {
-                // In a box, so that handlers without an engine do not keep space for it.
-                let decision = Box::pin(ask::<T, A>(self.route.engine.as_deref(), caller, object));
-                let decision = decision.await?;
-                Ok(left.holds(&mut |_| decision))
-            }
+            _ => Ok(object),
         }
     }
 }

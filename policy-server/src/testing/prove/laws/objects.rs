@@ -206,9 +206,10 @@ fn stated(_: &Declared, route: &Declaration) -> Vec<String> {
     let none = none.map(|reason| format!("a path parameter without an object: {reason}"));
     let objects = route.objects.iter().flat_map(|object| {
         let name = object.name;
-        let rules = object.rules.iter().filter_map(|(_, text)| text.parse::<Condition>().ok());
+        let rules = object.rules.iter().filter_map(|(_, text)| text.parse().ok());
+        let rules: Vec<Condition> = rules.collect();
         let (mut function, mut engine) = (None, None);
-        for atom in rules.flat_map(|rule| rule.atoms().into_iter().cloned().collect::<Vec<_>>()) {
+        for atom in rules.iter().flat_map(Condition::atoms) {
             match atom {
                 Atom::With(_) => function = Some(format!("a function decides about `{name}`")),
                 Atom::Engine => engine = Some(format!("the engine decides about `{name}`")),
