@@ -113,21 +113,20 @@ impl ResponseFuture {
     /// when it is.
     #[cfg(feature = "metrics")]
     #[inline(always)]
-    pub(crate) fn measured(
-        mut self,
-        request: Option<(&Arc<Meter>, ReceivedRequest)>,
+    pub(crate) fn measure(
+        &mut self,
+        request: Option<&(&Arc<Meter>, ReceivedRequest)>,
         route: usize,
-    ) -> Self {
+    ) {
         if let Some((meter, request)) = request {
             match &mut self.0 {
-                Stage::Ready(Some(response)) => meter.answered(request.on(route), response),
+                Stage::Ready(Some(response)) => meter.answered(request, route, response),
                 Stage::Running(running) => {
-                    running.measured = Some(Measured::waiting(meter, request.on(route)));
+                    running.measured = Some(Measured::waiting(meter, *request, route));
                 }
                 Stage::Ready(None) | Stage::Layered(_) | Stage::Observed(_) => (),
             }
         }
-        self
     }
 
     pub(crate) fn observed(self, observation: Observation) -> Self {

@@ -38,6 +38,8 @@ impl Scale {
 #[derive(Debug)]
 pub(super) struct Buckets {
     scale: &'static Scale,
+    /// The first bound, in parts.
+    first: u64,
     /// One for each bound, and one for all greater values.
     counts: Box<[AtomicU64]>,
     /// The bits of a number.
@@ -53,7 +55,7 @@ impl Buckets {
         let scale = Scale::of(unit);
         let counts = (0..=scale.bounds.len()).map(|_| AtomicU64::new(0)).collect();
         let [sum, small, small_sum] = [const { AtomicU64::new(0) }; 3];
-        Self { scale, counts, sum, small, small_sum }
+        Self { scale, first: scale.first, counts, sum, small, small_sum }
     }
 
     /// How many values are within each bound and above the one before; the last bound is infinite.
@@ -99,7 +101,7 @@ impl Parts {
     #[inline(always)]
     pub(super) fn record(&self, parts: u64) {
         match self {
-            Self::Own(buckets) if parts <= buckets.scale.first => {
+            Self::Own(buckets) if parts <= buckets.first => {
                 buckets.small.fetch_add(1, Relaxed);
                 buckets.small_sum.fetch_add(parts, Relaxed);
             }

@@ -9,6 +9,7 @@ mod outcome;
 mod process;
 mod registry;
 mod requests;
+mod stopwatch;
 
 use std::sync::{Arc, OnceLock};
 

@@ -4,7 +4,7 @@ use std::{
     fmt, mem,
     sync::{Arc, OnceLock},
     task::{Context, Poll},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use axum_core::{body::Body, response::Response};
@@ -20,6 +20,7 @@ use super::{
     names::{self, OTHER},
     outcome::{NO_RESPONSE, Outcome, Outcomes},
     process::Process,
+    stopwatch::Stopwatch,
 };
 use crate::{
     base::{
@@ -76,8 +77,10 @@ pub(crate) struct Meter {
     /// The path templates of the routes.
     routes: Box<[Arc<str>]>,
     outcomes: Outcomes,
-    /// For each route, and once for requests without one.
+    /// For each route.
     series: Box<[RouteSeries]>,
+    /// Of the requests without a route.
+    unmatched: RouteSeries,
     /// By kind of request; the versions share gauges.
     active: Box<[Gauge]>,
     /// Granted and refused.
@@ -88,9 +91,15 @@ pub(crate) struct Meter {
 
 struct RouteSeries {
     /// By kind of request, then by outcome.
-    kinds: Slots<Slots<Box<Series>>>,
+    kinds: Box<[OnceLock<Slots<Box<Series>>>; KINDS]>,
     /// By code, as the outcomes number them.
     codes: OnceLock<Slots<Counter>>,
+}
+
+impl RouteSeries {
+    fn new() -> Self {
+        Self { kinds: Box::new([const { OnceLock::new() }; KINDS]), codes: OnceLock::new() }
+    }
 }
 
 /// The series of the requests that end alike.
@@ -119,9 +128,8 @@ impl Meter {
         target.with(|to| Self {
             target: target.clone(),
             outcomes: Outcomes::new(declared),
-            series: (0..=routes.len())
-                .map(|_| RouteSeries { kinds: slots(KINDS), codes: OnceLock::new() })
-                .collect(),
+            series: routes.iter().map(|_| RouteSeries::new()).collect(),
+            unmatched: RouteSeries::new(),
             active: (0..KINDS)
                 .map(|kind| {
                     let (method, _, scheme) = names_of(kind);
@@ -146,24 +154,35 @@ impl Meter {
     }
 
     /// The series of a route, or of requests without one.
-    fn series_of(&self, route: usize) -> Option<&RouteSeries> {
-        self.series.get(route.min(self.routes.len()))
+    fn series_of(&self, route: usize) -> &RouteSeries {
+        self.series.get(route).unwrap_or(&self.unmatched)
     }
 
     /// Records a response of known length, and follows another one to its end.
-    pub(crate) fn answered(self: &Arc<Self>, request: ReceivedRequest, response: &mut Response) {
+    #[inline(always)]
+    pub(crate) fn answered(
+        self: &Arc<Self>,
+        request: &ReceivedRequest,
+        route: usize,
+        response: &mut Response,
+    ) {
         match response.body().size_hint().exact() {
             Some(size) => {
-                let outcome = self.outcome(&request, response);
-                self.record(&request, outcome, size);
+                let outcome = self.outcome(request, route, response);
+                self.record(request, route, outcome, size);
             }
-            None => Measured::waiting(self, request).answered(response),
+            None => self.follow(request, route, response),
         }
+    }
+
+    #[cold]
+    fn follow(self: &Arc<Self>, request: &ReceivedRequest, route: usize, response: &mut Response) {
+        Measured::waiting(self, *request, route).answered(response);
     }
 
     /// The end of a request with this response, whose problem is counted.
     #[inline(always)]
-    fn outcome(&self, request: &ReceivedRequest, response: &Response) -> Outcome {
+    fn outcome(&self, request: &ReceivedRequest, route: usize, response: &Response) -> Outcome {
         if request.is_preflight {
             let [granted, refused] = &self.preflights;
             if response.status().is_success() { granted } else { refused }.increment(1);
@@ -171,21 +190,21 @@ impl Meter {
         // Most responses have no extensions.
         let code = (!response.extensions().is_empty()).then(|| problem::code(response)).flatten();
         if let Some(code) = &code {
-            self.count_code(request.route, code);
+            self.count_code(route, code);
         }
         self.outcomes.of(response.status(), code.as_deref())
     }
 
     #[inline(always)]
-    fn record(&self, request: &ReceivedRequest, outcome: Outcome, response_size: u64) {
-        let Some(of_route) = self.series_of(request.route) else { return };
-        let Some(outcomes) = of_route.kinds.get(request.kind) else { return };
-        let outcomes = outcomes.get_or_init(|| slots(self.outcomes.len()));
-        let Some(series) = outcomes.get(outcome) else { return };
-        let series = series.get_or_init(|| self.new_series(request, outcome));
-        let duration = request.begun.elapsed();
-        let nanoseconds = u64::from(duration.subsec_nanos());
-        series.duration.record(duration.as_secs() * 1_000_000_000 + nanoseconds);
+    fn record(
+        &self,
+        request: &ReceivedRequest,
+        route: usize,
+        outcome: Outcome,
+        response_size: u64,
+    ) {
+        let Some(series) = self.series(request.kind, route, outcome) else { return };
+        series.duration.record(request.begun.nanoseconds());
         if request.size > 0 {
             series.request_size.record(request.size);
         }
@@ -194,13 +213,33 @@ impl Meter {
         }
     }
 
+    #[inline(always)]
+    fn series(&self, kind: usize, route: usize, outcome: Outcome) -> Option<&Series> {
+        let outcomes = self.series_of(route).kinds.get(kind)?;
+        match outcomes.get().and_then(|outcomes| outcomes.get(outcome)).and_then(OnceLock::get) {
+            Some(series) => Some(series),
+            None => self.first_of_series(outcomes, kind, route, outcome),
+        }
+    }
+
     #[cold]
-    fn new_series(&self, request: &ReceivedRequest, outcome: Outcome) -> Box<Series> {
+    fn first_of_series<'a>(
+        &self,
+        outcomes: &'a OnceLock<Slots<Box<Series>>>,
+        kind: usize,
+        route: usize,
+        outcome: Outcome,
+    ) -> Option<&'a Series> {
+        let outcomes = outcomes.get_or_init(|| slots(self.outcomes.len()));
+        Some(outcomes.get(outcome)?.get_or_init(|| self.new_series(kind, route, outcome)))
+    }
+
+    fn new_series(&self, kind: usize, route: usize, outcome: Outcome) -> Box<Series> {
         let (status, error) = self.outcomes.attributes(outcome);
-        let (method, version, scheme) = names_of(request.kind);
+        let (method, version, scheme) = names_of(kind);
         let attributes = [
             (names::METHOD, method),
-            (names::ROUTE, self.routes.get(request.route).map_or("", |path| path)),
+            (names::ROUTE, self.routes.get(route).map_or("", |path| path)),
             (names::SCHEME, scheme),
             (names::VERSION, version),
             (names::STATUS, status),
@@ -217,8 +256,7 @@ impl Meter {
     /// as one.
     #[cold]
     fn count_code(&self, route: usize, code: &str) {
-        let Some(series) = self.series_of(route) else { return };
-        let codes = series.codes.get_or_init(|| slots(self.outcomes.codes()));
+        let codes = self.series_of(route).codes.get_or_init(|| slots(self.outcomes.codes()));
         let (index, name) = self.outcomes.code(code);
         if let Some(counter) = codes.get(index) {
             let path = self.routes.get(route).map_or("", |path| path);
@@ -238,9 +276,7 @@ impl fmt::Debug for Meter {
 /// A request that was received.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceivedRequest {
-    begun: Instant,
-    /// The index of its route in the app.
-    route: usize,
+    begun: Stopwatch,
     kind: usize,
     is_preflight: bool,
     /// The stated length.
@@ -248,20 +284,15 @@ pub(crate) struct ReceivedRequest {
 }
 
 impl ReceivedRequest {
+    #[inline(always)]
     pub(crate) fn new(head: &Head<'_>, size: Option<u64>) -> Self {
         let kind = index_of(head.method) * VERSIONS.len() + index_of_version(head.version);
         Self {
-            begun: Instant::now(),
-            route: usize::MAX,
+            begun: Stopwatch::start(),
             kind: kind * SCHEMES.len() + usize::from(head.is_secure),
             is_preflight: head.is_preflight(),
             size: size.unwrap_or(0),
         }
-    }
-
-    /// The request with its route.
-    pub(crate) fn on(self, route: usize) -> Self {
-        Self { route, ..self }
     }
 }
 
@@ -279,14 +310,16 @@ fn names_of(kind: usize) -> (&'static str, &'static str, &'static str) {
 pub(crate) struct Measured {
     meter: Arc<Meter>,
     request: ReceivedRequest,
+    /// The index of its route in the app.
+    route: usize,
     outcome: Outcome,
     response_size: u64,
 }
 
 impl Measured {
-    pub(crate) fn waiting(meter: &Arc<Meter>, request: ReceivedRequest) -> Self {
+    pub(crate) fn waiting(meter: &Arc<Meter>, request: ReceivedRequest, route: usize) -> Self {
         let meter = Arc::clone(meter);
-        let measured = Self { meter, request, outcome: NO_RESPONSE, response_size: 0 };
+        let measured = Self { meter, request, route, outcome: NO_RESPONSE, response_size: 0 };
         measured.active(|gauge| gauge.increment(1.0));
         measured
     }
@@ -299,7 +332,7 @@ impl Measured {
 
     /// Notes the response. One of known length is complete at once.
     pub(crate) fn answered(mut self, response: &mut Response) {
-        self.outcome = self.meter.outcome(&self.request, response);
+        self.outcome = self.meter.outcome(&self.request, self.route, response);
         match response.body().size_hint().exact() {
             Some(size) => self.response_size = size,
             None => {
@@ -313,7 +346,7 @@ impl Measured {
 impl Drop for Measured {
     fn drop(&mut self) {
         self.active(|gauge| gauge.decrement(1.0));
-        self.meter.record(&self.request, self.outcome, self.response_size);
+        self.meter.record(&self.request, self.route, self.outcome, self.response_size);
     }
 }
 
