@@ -3,7 +3,7 @@
 use policy_core::time::Timestamp;
 use policy_manifest::RouteRequirement;
 
-use super::probe::OWN_CREDENTIAL;
+use super::{declared::Declaration, probe::OWN_CREDENTIAL};
 
 /// A caller.
 #[derive(Clone, Debug)]
@@ -151,6 +151,13 @@ impl Caller {
         }
     }
 
+    /// The facts by which a route goes; `None` if it takes no such credential, so that the caller is nobody
+    /// to it.
+    pub(super) fn facts_for(&self, route: &Declaration) -> Option<&Facts> {
+        let (requirement, method) = (route.requirement()?, route.method.as_str());
+        self.facts().filter(|facts| facts.kind.is_taken(requirement, method))
+    }
+
     /// Whether browsers send the credential automatically.
     pub(super) fn has_ambient(&self) -> bool {
         self.cookie.is_some() || (self.own.is_some() && self.is_ambient)
@@ -185,6 +192,11 @@ impl Issuer {
 }
 
 impl Facts {
+    /// Whether another issuer made the credential.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.issuer.foreign.is_some()
+    }
+
     /// Whether the credential states a last login less than `limit` seconds ago.
     fn is_younger(&self, limit: u32) -> bool {
         self.authenticated.is_some_and(|at| self.now.since(at).as_secs() < u64::from(limit))

@@ -74,6 +74,43 @@ fn honest_objects_are_proved() {
     assert!(text.contains("208 cases"), "{text}");
 }
 
+#[get("/shared/{id}")]
+#[auth(public)]
+async fn open(order: Allowed<HonestOrder>) -> String {
+    order.id.to_string()
+}
+
+#[delete("/shared/{id}")]
+#[auth(token, optional)]
+async fn by_token(order: Allowed<HonestOrder>) -> String {
+    order.id.to_string()
+}
+
+#[put("/shared/{id}")]
+#[auth(session)]
+async fn change_shared(order: Allowed<HonestOrder>) -> String {
+    order.id.to_string()
+}
+
+#[test]
+fn a_caller_whose_credential_a_route_does_not_take_is_nobody_to_it() {
+    let app = with_tokens().sessions(Sessions::memory());
+    let proof = prove(app.routes(routes![open, by_token, change_shared]));
+    proof.check(Law::ObjectRights);
+}
+
+#[test]
+fn laws_that_cannot_try_samples_behind_layers_do_not_apply() {
+    let proof = prove(requesting(with_sessions().routes(routes![show_by_session]), |_| ()));
+    proof.check(Law::ObjectRights);
+}
+
+#[get("/layered/{id}")]
+#[auth(session)]
+async fn show_by_session(order: Allowed<HonestOrder>) -> String {
+    order.id.to_string()
+}
+
 /// An object that says it has these rules, and decides by others.
 macro_rules! lying {
     ($name:ident: $says_view:literal, $says_edit:literal; $view:literal, $edit:literal) => {

@@ -13,7 +13,7 @@ use super::{Fault, Law, LawSpec, Verdict, callers::fields_of};
 use crate::{
     handler::object::{ObjectDescription, samples::SampleObject},
     testing::prove::{
-        caller::{Caller, Facts},
+        caller::Facts,
         declared::{Declaration, Declared},
         explorer::PathExplorer,
         probe::HandlerBehavior,
@@ -26,14 +26,20 @@ pub(super) const LAW: LawSpec = LawSpec {
     text: "handlers run only for callers whom the rules of their objects admit, and an object that a \
            caller may not view is as if it were not there",
     help: "please report this: the rules of objects are checked before a handler runs",
-    silence: |app| app.without(|route| !route.objects.is_empty(), "no route takes an object"),
+    silence: |app| match app.has_layers {
+        true => Some("layers are around the app, which may respond"),
+        false => app.without(is_judged, "no route takes an object whose rules and samples decide"),
+    },
     of_path,
     stated,
     ..LawSpec::NONE
 };
 
+/// The action that comes before each other one.
+pub(super) const VIEW: &str = "view";
+
 /// The most fields whose values are combined: 256 objects for each caller.
-const MAX_FIELDS: usize = 8;
+pub(super) const MAX_FIELDS: usize = 8;
 
 fn of_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     if explorer.app.declared.has_layers {
@@ -58,7 +64,8 @@ fn of_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
             };
             // Refused by a gate, whatever the object.
             let Some((_, reply)) = ask(explorer, None) else { continue };
-            if reply.report.is_none() || caller.is_foreign() {
+            let facts = caller.facts_for(route);
+            if reply.report.is_none() || facts.is_some_and(Facts::is_foreign) {
                 continue;
             }
             let Some((_, missing)) = ask(explorer, Some(SampleObject::Missing)) else { continue };
@@ -66,9 +73,8 @@ fn of_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
                 if !objects.iter().all(|object| (object.has_sample)(values)) {
                     break;
                 }
-                let number = caller.facts().and_then(|facts| facts.subject.parse().ok());
-                let sample = SampleObject::Present { values, caller: number.unwrap_or(1) };
-                let Some(expected) = expected(objects, caller.facts(), values) else { continue };
+                let sample = SampleObject::Present { values, caller: number_of(facts) };
+                let Some(expected) = expected(objects, facts, values) else { continue };
                 let Some((request, reply)) = ask(explorer, Some(sample)) else { continue };
                 let verdict = judge(expected, &reply, &missing);
                 let method = route.method.as_str();
@@ -78,14 +84,36 @@ fn of_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     }
 }
 
+/// Whether the objects of a route are judged for every caller.
+fn is_judged(route: &Declaration) -> bool {
+    let is_code = |atom: &Atom| matches!(atom, Atom::With(_) | Atom::Engine);
+    let is_data = |object: &ObjectDescription| {
+        let rules = rules_of(object, &[VIEW, object.action]);
+        !rules.iter().flat_map(Condition::atoms).any(is_code) && (object.has_sample)(0)
+    };
+    let objects = &route.objects;
+    !objects.is_empty() && !has_lock_before_another(objects) && objects.iter().all(is_data)
+}
+
+/// The rules of an object for these actions.
+pub(super) fn rules_of(object: &ObjectDescription, actions: &[&str]) -> Vec<Condition> {
+    let rules = object.rules.iter().filter(|(action, _)| actions.contains(action));
+    rules.filter_map(|(_, text)| text.parse().ok()).collect()
+}
+
 /// Whether an object that is loaded with a lock is not the last one. There are no locks for samples, so the
 /// objects after it are not checked.
 fn has_lock_before_another(objects: &[ObjectDescription]) -> bool {
     objects.iter().rev().skip(1).any(|object| object.is_locked)
 }
 
+/// The number that samples name as their caller.
+pub(super) fn number_of(caller: Option<&Facts>) -> u64 {
+    caller.and_then(|facts| facts.subject.parse().ok()).unwrap_or(1)
+}
+
 /// What the rules decide about objects with these values; `None` if a function or an engine of the app decides.
-fn expected(
+pub(super) fn expected(
     objects: &[ObjectDescription],
     caller: Option<&Facts>,
     values: u32,
@@ -95,7 +123,7 @@ fn expected(
             let (_, text) = object.rules.iter().find(|(name, _)| *name == action)?;
             is_true(text, &|atom| decide(atom, object, caller, values))
         };
-        if !rule("view")? {
+        if !rule(VIEW)? {
             return Some(Err(Refusal::ObjectNotFound));
         }
         if !rule(object.action)? {
@@ -223,13 +251,6 @@ fn stated(_: &Declared, route: &Declaration) -> Vec<String> {
     let lock = has_lock_before_another(&route.objects);
     let lock = lock.then(|| "an object is loaded with a lock before another one".to_owned());
     none.into_iter().chain(objects).chain(lock).collect()
-}
-
-impl Caller {
-    /// Whether another issuer made the credential.
-    fn is_foreign(&self) -> bool {
-        self.facts().is_some_and(|facts| facts.issuer.foreign.is_some())
-    }
 }
 
 #[cfg(test)]
