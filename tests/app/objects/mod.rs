@@ -5,6 +5,7 @@ mod arguments;
 mod callers;
 mod conditions;
 mod engine;
+mod fields;
 mod lists;
 mod loading;
 mod names;
