@@ -47,6 +47,12 @@ pub(crate) struct ObjectDescription {
     /// Whether there is a sample with these values.
     #[cfg(feature = "testing")]
     pub(crate) has_sample: fn(u32) -> bool,
+    /// The column of its key.
+    #[cfg(feature = "testing")]
+    pub(crate) key_column: &'static str,
+    /// What reads it, if it is a list.
+    #[cfg(feature = "testing")]
+    pub(crate) list: Option<super::samples::ListProbe>,
 }
 
 /// Where the key of an object comes from.
@@ -72,6 +78,10 @@ impl ObjectDescription {
             is_locked: false,
             #[cfg(feature = "testing")]
             has_sample: |values| super::samples::sample::<T>(values, 1).is_some(),
+            #[cfg(feature = "testing")]
+            key_column: T::KEY,
+            #[cfg(feature = "testing")]
+            list: None,
         }
     }
 

@@ -2,10 +2,11 @@
 
 use std::cell::Cell;
 
+use http::request::Parts;
 use policy_core::object::FieldKind;
 
-use super::{Object, Sample};
-use crate::handler::{BoxFuture, Call};
+use super::{Object, Predicate, Sample};
+use crate::handler::{BoxFuture, Call, extract::ContextRejection};
 
 /// What replaces a handler that takes objects.
 pub(crate) type Probe = fn(&mut Call) -> BoxFuture;
@@ -28,6 +29,33 @@ pub(crate) enum SampleObject {
     /// caller or their tenant, or is set.
     Present { values: u32, caller: u64 },
 }
+
+/// A list that is read in place of a handler that takes it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListTrial {
+    pub(crate) probe: ListProbe,
+    /// The number that samples name as their caller.
+    pub(crate) caller: u64,
+    /// How many samples there are: those with the values from zero on.
+    pub(crate) samples: u32,
+}
+
+/// Takes a list from a request as its handler does, and asks it about samples.
+pub(crate) type ListProbe = fn(&Parts, ListTrial) -> Result<Listed, ContextRejection>;
+
+/// What a list says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    /// Whether it contains each sample, by its filter in memory.
+    pub(crate) contained: Vec<bool>,
+    /// Its predicate.
+    pub(crate) predicate: Predicate,
+    /// Its predicate for [`ALIAS`], with placeholders from [`FIRST`] on.
+    pub(crate) of_alias: Predicate,
+}
+
+pub(crate) const ALIAS: &str = "policy_probe";
+pub(crate) const FIRST: usize = 3;
 
 /// The tenant of all callers of a proof. Users and tenants have numbers as names, which fit in numeric
 /// fields too.
@@ -75,13 +103,17 @@ pub(super) fn sample<T: Object>(values: u32, caller: u64) -> Option<T> {
     let is_set = |name: &str| find(name).is_some_and(|(position, _)| values >> position & 1 == 1);
     let name = |field: &str| {
         let is_tenant = find(field).is_some_and(|(_, field)| field.kind == FieldKind::Tenant);
-        let number = match (is_tenant, is_set(field)) {
-            (true, true) => TENANT,
-            (true, false) => OTHER_TENANT,
-            (false, true) => caller,
-            (false, false) => STRANGER,
-        };
-        number.to_string()
+        named(is_tenant, is_set(field), caller).to_string()
     };
     T::sample(Sample { name: &name, flag: &is_set })
+}
+
+/// The user or tenant that a field of a sample names.
+pub(crate) fn named(is_tenant: bool, is_set: bool, caller: u64) -> u64 {
+    match (is_tenant, is_set) {
+        (true, true) => TENANT,
+        (true, false) => OTHER_TENANT,
+        (false, true) => caller,
+        (false, false) => STRANGER,
+    }
 }

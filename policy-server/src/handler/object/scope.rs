@@ -6,6 +6,8 @@ use axum_core::extract::FromRequestParts;
 use http::request::Parts;
 use policy_core::object::{Atom, Condition, Field, Relation};
 
+#[cfg(feature = "testing")]
+use super::samples::{ALIAS, FIRST, ListTrial, Listed, sample};
 use super::{
     Action, Permits, PermitsByData, View,
     rule::{KeyOrigin, ObjectDescription, named, of_caller, undecided},
@@ -85,10 +87,7 @@ impl<T, A: Action> Scope<T, A> {
     where
         T: PermitsByData<View> + PermitsByData<A>,
     {
-        let caller = self.caller.as_ref();
-        // Rules by data do not ask an engine.
-        undecided::<T, View>(caller, object) == Err(true)
-            && undecided::<T, A>(caller, object) == Err(true)
+        self.admits(object)
     }
 
     /// The predicate, whose first placeholder has this number: `$1`, `$2` and so on.
@@ -105,6 +104,28 @@ impl<T, A: Action> Scope<T, A> {
     where
         T: PermitsByData<View> + PermitsByData<A>,
     {
+        self.predicate(table, first)
+    }
+}
+
+/// What [`PermitsByData`] stands for has been checked by the callers, or in a proof by its law.
+impl<T, A> Scope<T, A>
+where
+    T: Permits<View> + Permits<A>,
+    A: Action,
+{
+    fn of(parts: &Parts) -> Result<Self, ContextRejection> {
+        Ok(Self { caller: user(parts)?, of: PhantomData })
+    }
+
+    fn admits(&self, object: &T) -> bool {
+        let caller = self.caller.as_ref();
+        // Rules by data do not ask an engine.
+        undecided::<T, View>(caller, object) == Err(true)
+            && undecided::<T, A>(caller, object) == Err(true)
+    }
+
+    fn predicate(&self, table: &str, first: usize) -> Predicate {
         let conditions = [<T as Permits<View>>::condition(), <T as Permits<A>>::condition()]
             .map(Condition::clone);
         let mut writer = Writer {
@@ -125,6 +146,18 @@ impl<T, A: Action> Scope<T, A> {
         }
         writer.predicate.sql.push(')');
         writer.predicate
+    }
+
+    /// What it says of samples.
+    #[cfg(feature = "testing")]
+    fn listed(parts: &Parts, trial: ListTrial) -> Result<Listed, ContextRejection> {
+        let list = Self::of(parts)?;
+        let samples = (0..trial.samples).map_while(|values| sample::<T>(values, trial.caller));
+        Ok(Listed {
+            contained: samples.map(|sample| list.admits(&sample)).collect(),
+            predicate: list.predicate("", 1),
+            of_alias: list.predicate(ALIAS, FIRST),
+        })
     }
 }
 
@@ -256,17 +289,22 @@ where
     type Rejection = ContextRejection;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ContextRejection> {
-        Ok(Self { caller: user(parts)?, of: PhantomData })
+        Self::of(parts)
     }
 }
 
-impl<T: Permits<A>, A: Action> Takes for Scope<T, A> {
+impl<T: Permits<View> + Permits<A>, A: Action> Takes for Scope<T, A> {
     fn describe(signature: &mut Signature) {
-        signature.objects.push(ObjectDescription::of::<T, A>(KeyOrigin::List));
+        let list = ObjectDescription::of::<T, A>(KeyOrigin::List);
+        #[cfg(feature = "testing")]
+        let list = ObjectDescription { list: Some(Self::listed), ..list };
+        signature.objects.push(list);
     }
 }
 
 #[cfg(feature = "openapi")]
-impl<T: Permits<A>, A: Action> crate::handler::describe::TypedTakes for Scope<T, A> {
+impl<T: Permits<View> + Permits<A>, A: Action> crate::handler::describe::TypedTakes
+    for Scope<T, A>
+{
     fn describe(_: &mut Signature) {}
 }

@@ -66,6 +66,8 @@ pub(super) struct Declaration {
     pub(super) handler: Option<Handler>,
     /// The objects that parameters of its path name, in their order.
     pub(super) objects: Arc<[ObjectDescription]>,
+    /// The lists of objects that its handler takes.
+    pub(super) lists: Arc<[ObjectDescription]>,
     /// Routes with the same value are equivalent.
     pub(super) effective: Arc<Effective>,
 }
@@ -199,18 +201,19 @@ fn extracting(app: &AppParts) -> HashSet<&'static str> {
     all.filter(|handler| handler.extracts).map(|handler| handler.handler).collect()
 }
 
-/// The objects of each function.
-type Objects = HashMap<&'static str, Arc<[ObjectDescription]>>;
+/// The objects of each function: those that it takes in the place of path parameters, and lists.
+type Objects = HashMap<&'static str, [Arc<[ObjectDescription]>; 2]>;
 
-/// The objects that functions take in the place of path parameters.
 fn objects(app: &AppParts) -> Objects {
-    let all = app.handlers().map(|(_, entry)| entry);
-    let of = |entry: &Entry| {
-        let objects = Signature::of(entry.describe).objects.into_iter();
-        let of_path = |it: &ObjectDescription| matches!(it.key, KeyOrigin::Parameter(_));
-        (entry.description.handler, objects.filter(of_path).collect())
+    let of = |(_, entry): (_, &Entry)| {
+        let objects = Signature::of(entry.describe).objects;
+        let with = |is_wanted: fn(KeyOrigin) -> bool| {
+            objects.iter().filter(|object| is_wanted(object.key)).cloned().collect()
+        };
+        let of_path = with(|key| matches!(key, KeyOrigin::Parameter(_)));
+        (entry.description.handler, [of_path, with(|key| key == KeyOrigin::List)])
     };
-    all.filter(|entry| entry.description.takes_objects).map(of).collect()
+    app.handlers().map(of).collect()
 }
 
 /// The methods of a route.
@@ -235,9 +238,11 @@ fn declarations(
             extracts: handler.as_ref().is_some_and(|it| extracting.contains(it.name.as_str())),
         };
         let known = handler.as_ref().and_then(|it| objects.get(it.name.as_str()));
+        let [objects, lists] = known.cloned().unwrap_or_default();
         Some(Declaration {
             method,
-            objects: known.cloned().unwrap_or_default(),
+            objects,
+            lists,
             route: Arc::clone(&shared),
             outcomes: Arc::new(manifest.outcomes(route, name)),
             sharing,
@@ -284,9 +289,10 @@ impl Handler {
 }
 
 impl Declaration {
-    /// The statements in the rules of its objects.
+    /// The statements in the rules of its objects and lists.
     pub(super) fn conditions(&self) -> Vec<Atom> {
-        let rules = self.objects.iter().flat_map(|object| object.rules);
+        let all = self.objects.iter().chain(&*self.lists);
+        let rules = all.flat_map(|object| object.rules);
         let conditions = rules.filter_map(|(_, text)| text.parse::<Condition>().ok());
         conditions.flat_map(|it| it.atoms().into_iter().cloned().collect::<Vec<_>>()).collect()
     }

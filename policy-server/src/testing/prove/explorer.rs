@@ -23,7 +23,10 @@ use super::{
     server::{ProbeRequest, Reply, Server},
     sharing::Sharing,
 };
-use crate::{handler::object::samples::SampleObject, pipeline::service::AppService};
+use crate::{
+    handler::object::samples::{ListTrial, SampleObject},
+    pipeline::service::AppService,
+};
 
 /// The endings of handlers other than status 200.
 const ENDS: [HandlerBehavior; 4] = [
@@ -233,6 +236,16 @@ impl PathExplorer<'_, '_> {
         self.ask_by(request, ProbeScript { object: Some(object), ..script })
     }
 
+    /// Sends a request whose handler reads this list.
+    pub(super) fn ask_for_list(
+        &mut self,
+        request: &ProbeRequest,
+        list: ListTrial,
+    ) -> Option<Reply> {
+        let script = self.script(request.method.as_str(), HandlerBehavior::Answers);
+        self.ask_by(request, ProbeScript { list: Some(list), ..script })
+    }
+
     fn ask_by(&mut self, request: &ProbeRequest, script: ProbeScript) -> Option<Reply> {
         let reply = self.app.server.ask(request, script)?;
         if self.app.declared.has_layers {
@@ -356,6 +369,7 @@ impl PathExplorer<'_, '_> {
             is_page: false,
             is_slow: false,
             object: None,
+            list: None,
         }
     }
 

@@ -18,7 +18,7 @@ use crate::{
     },
     handler::{
         BoxFuture, Call,
-        object::samples::{self, SampleObject, Trial},
+        object::samples::{self, ListTrial, Listed, SampleObject, Trial},
         service::SharedService,
     },
 };
@@ -62,6 +62,8 @@ pub(super) struct ProbeScript {
     pub(super) is_slow: bool,
     /// The object that each parameter of the path names; `None` to check no objects.
     pub(super) object: Option<SampleObject>,
+    /// The list that it reads.
+    pub(super) list: Option<ListTrial>,
 }
 
 /// The report of a handler that ran.
@@ -69,6 +71,8 @@ pub(super) struct ProbeScript {
 pub(super) struct ProbeReport {
     /// The principal that the handler received.
     pub(super) principal: Option<Box<str>>,
+    /// What the list says that it was to read.
+    pub(super) listed: Option<Listed>,
 }
 
 /// The instructions for the probes of a thread, and what they report.
@@ -119,19 +123,28 @@ pub(super) fn handler(call: &mut Call) -> BoxFuture {
     let script = PROBE.with_borrow(|probe| probe.script.clone());
     let Some(script) = script else { return Box::pin(async { ().into_response() }) };
     let auth = call.auth.clone();
-    let request = script.takes_session.then(|| call.take_request());
+    let takes_request = script.takes_session || script.list.is_some();
+    let request = takes_request.then(|| call.take_request());
     Box::pin(async move {
-        let mut sessions = None;
+        let (mut sessions, mut listed) = (None, None);
         if let Some(request) = request {
             let (mut parts, _) = request.into_parts();
-            match Sessions::from_request_parts(&mut parts, &()).await {
-                Ok(taken) => sessions = Some(taken),
-                Err(refused) => return refused.into_response(),
+            if let Some(list) = script.list {
+                match (list.probe)(&parts, list) {
+                    Ok(read) => listed = Some(read),
+                    Err(refused) => return refused.into_response(),
+                }
+            }
+            if script.takes_session {
+                match Sessions::from_request_parts(&mut parts, &()).await {
+                    Ok(taken) => sessions = Some(taken),
+                    Err(refused) => return refused.into_response(),
+                }
             }
         }
         let principal = auth.as_ref().and_then(|auth| auth.principal());
         let principal: Option<Box<str>> = principal.map(|principal| principal.subject().into());
-        note(principal.clone());
+        note(principal.clone(), listed);
         for _ in 0..if script.is_slow { 8 } else { 0 } {
             tokio::task::yield_now().await;
         }
@@ -147,15 +160,15 @@ pub(super) fn handler(call: &mut Call) -> BoxFuture {
 /// Replaces the fallback.
 pub(super) fn fallback() -> SharedService {
     SharedService::from_fn(|_: Request| async {
-        note(None);
+        note(None, None);
         let script = PROBE.with_borrow(|probe| probe.script.clone());
         script.map_or_else(|| ().into_response(), |script| respond(&script, None))
     })
 }
 
-fn note(principal: Option<Box<str>>) {
+fn note(principal: Option<Box<str>>, listed: Option<Listed>) {
     PROBE.with_borrow_mut(|probe| {
-        probe.report = Some(ProbeReport { principal });
+        probe.report = Some(ProbeReport { principal, listed });
         probe.is_reached = true;
     });
 }

@@ -4,6 +4,7 @@ mod caching;
 mod callers;
 mod cookies;
 mod isolation;
+mod lists;
 mod objects;
 mod origins;
 mod outcomes;

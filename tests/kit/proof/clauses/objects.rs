@@ -103,11 +103,12 @@ fn a_caller_whose_credential_a_route_does_not_take_is_nobody_to_it() {
 fn laws_that_cannot_try_samples_behind_layers_do_not_apply() {
     let proof = prove(requesting(with_sessions().routes(routes![show_by_session]), |_| ()));
     proof.check(Law::ObjectRights);
+    proof.check(Law::ListRights);
 }
 
 #[get("/layered/{id}")]
 #[auth(session)]
-async fn show_by_session(order: Allowed<HonestOrder>) -> String {
+async fn show_by_session(order: Allowed<HonestOrder>, _all: Scope<HonestOrder>) -> String {
     order.id.to_string()
 }
 

@@ -5,10 +5,12 @@ mod caching;
 mod callers;
 mod cookies;
 mod isolation;
+mod lists;
 mod manifest;
 mod objects;
 mod origins;
 pub(super) mod outcomes;
+mod predicate;
 mod preflights;
 mod reading;
 mod recipients;
@@ -45,6 +47,7 @@ macro_rules! __laws {
             AuthBeforeHandler callers::BEFORE_HANDLER handlers_run_only_for_admitted_callers,
             UniformRefusal callers::UNIFORM_REFUSAL refusals_differ_only_in_their_code,
             ObjectRights objects::LAW objects_are_only_for_whom_their_rules_say,
+            ListRights lists::LAW lists_have_exactly_what_their_rules_admit,
             Cookies cookies::LAW session_cookies_are_as_declared,
             Isolation isolation::LAW isolated_routes_keep_pages_out,
             ResponseIntegrity responses::INTEGRITY responses_leave_as_the_policy_wrote_them,
