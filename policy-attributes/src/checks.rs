@@ -31,10 +31,9 @@ pub(crate) fn statements(arguments: &Arguments<'_>, output: &ReturnType) -> Toke
         });
     };
     for parameter in &arguments.parameters {
-        match parameter.is_object {
-            true => state(quote!(OfObject), parameter.ty),
-            false if !is_parsed(parameter.ty) => state(quote!(Parameter), parameter.ty),
-            false => (),
+        // An object is a bound of the implementation.
+        if !parameter.is_object && !is_parsed(parameter.ty) {
+            state(quote!(Parameter), parameter.ty);
         }
     }
     for ty in &arguments.extractors {

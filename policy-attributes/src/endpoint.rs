@@ -198,12 +198,16 @@ impl<'a> Endpoint<'a> {
     /// One bound for each argument that may depend on the state of the app. The compiler checks it
     /// where the state is known, in the list of routes, and names the argument. An argument that
     /// does not depend on the state has no bound: it is checked here, and reported at the handler.
+    ///
+    /// That an argument is an object is a bound, although it does not depend on the state: where it does not
+    /// hold, the compiler reports that once, and assumes it in the rest of the implementation.
     fn bounds(&self) -> TokenStream {
         let arguments = &self.arguments;
-        let sources = arguments.parameters.iter().filter(|it| it.is_object).map(|object| {
-            let ty = object.ty;
+        let objects = arguments.parameters.iter().filter(|it| it.is_object).map(|it| {
+            let (ty, object) = (it.ty, it.object());
             quote_spanned! {ty.span()=>
-                <#ty as __policy::ObjectArgument>::Source: __policy::StatePart<__PolicyState>,
+                #ty: #object,
+                <#ty as #object>::Source: __policy::StatePart<__PolicyState>,
             }
         });
         let last = arguments.extractors.len().saturating_sub(1);
@@ -217,7 +221,7 @@ impl<'a> Endpoint<'a> {
             }
             None => quote_spanned!(ty.span()=> #ty: __policy::ExtractParts<__PolicyState>,),
         };
-        sources.chain(arguments.extractors.iter().enumerate().map(bound)).collect()
+        objects.chain(arguments.extractors.iter().enumerate().map(bound)).collect()
     }
 
     fn description(&self, expansion: &Expansion) -> TokenStream {
@@ -265,8 +269,8 @@ impl<'a> Endpoint<'a> {
             let name = &parameter.name;
             let of = of(&parameter.text_type(), Span::mixed_site());
             let object = parameter.is_object.then(|| {
-                let ty = parameter.ty;
-                quote!(#signature.object::<#ty>(#name);)
+                let (ty, previous) = (parameter.ty, parameter.previous());
+                quote!(#signature.object::<#ty, #previous>(#name);)
             });
             quote!(#of.parse(#signature); #of.schema(#signature, #name); #object)
         });
@@ -307,13 +311,13 @@ impl<'a> Endpoint<'a> {
         let names: Vec<_> = (0..parameters.len()).map(parameter).collect();
         let mut previous = quote!(&());
         let mut statements = TokenStream::new();
-        for (Parameter { ty, is_object, .. }, name) in parameters.iter().zip(&names) {
-            if *is_object {
-                statements.extend(quote_spanned! {ty.span()=>
-                    let #name = #gate.object::<#ty, _>(#name, #previous).await?;
-                });
-                previous = quote!(&#name);
-            }
+        let objects = parameters.iter().zip(&names).filter(|(parameter, _)| parameter.is_object);
+        for (parameter, name) in objects {
+            let (ty, under) = (parameter.ty, parameter.previous());
+            statements.extend(quote_spanned! {ty.span()=>
+                let #name = #gate.object::<#ty, #under>(#name, #previous).await?;
+            });
+            previous = quote!(&#name);
         }
         Some(quote! {
             |(#(#names,)*), mut #gate: __policy::ObjectGate<__PolicyState>| async move {

@@ -7,7 +7,7 @@ use policy_core::{
     route::{MAX_EXTRACTORS, MAX_PARAMETERS},
 };
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::{
     FnArg, Ident, LitStr, Pat, PatType, ReturnType, Safety, Signature, Type, ext::IdentExt,
     spanned::Spanned,
@@ -38,16 +38,32 @@ pub(crate) struct Parameter<'a> {
     pub(crate) ty: &'a Type,
     /// Whether the argument is the object that it names.
     pub(crate) is_object: bool,
+    /// The type of the object before it.
+    pub(crate) previous: Option<&'a Type>,
 }
 
 impl Parameter<'_> {
     /// The type that is parsed from the path.
     pub(crate) fn text_type(&self) -> TokenStream {
         let ty = self.ty;
+        let object = self.object();
         match self.is_object {
-            true => quote_spanned!(ty.span()=> <#ty as __policy::ObjectArgument>::Key),
+            true => quote_spanned!(ty.span()=> <#ty as #object>::Key),
             false => ty.to_token_stream(),
         }
+    }
+
+    /// The type of the object before it, or `()`.
+    pub(crate) fn previous(&self) -> TokenStream {
+        self.previous.map_or_else(|| quote!(()), ToTokens::to_token_stream)
+    }
+
+    /// The trait of an object behind that one. A bound that ends with it is reported at the whole type.
+    pub(crate) fn object(&self) -> TokenStream {
+        let previous = self.previous();
+        let last = self.ty.to_token_stream().into_iter().last();
+        let end = last.map_or_else(|| self.ty.span(), |token| token.span());
+        quote_spanned!(end=> __policy::ObjectArgument<#previous>)
     }
 }
 
@@ -92,6 +108,7 @@ impl<'a> Arguments<'a> {
                     name: name.clone(),
                     ty: argument.ty,
                     is_object: is_object(argument.ty),
+                    previous: fitted.parameters.iter().rfind(|it| it.is_object).map(|it| it.ty),
                 }),
                 None => {
                     let argument = misnamed.next();

@@ -429,8 +429,8 @@ pub mod codegen {
             describe::{Answer, Of, Reply, Signature, Takes},
             into_problem, invoke,
             object::{
-                Action, FieldValue, Object, ObjectArgument, ObjectFacts, ObjectGate, OfObject,
-                Permits, PermitsByData, Sample, condition, invoke_with_objects, is_text_of,
+                Action, FieldValue, Object, ObjectArgument, ObjectFacts, ObjectGate, Permits,
+                PermitsByData, Sample, condition, invoke_with_objects, is_text_of,
             },
             parameters::{FromParam, Parameters},
             respond,

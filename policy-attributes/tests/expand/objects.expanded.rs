@@ -236,13 +236,17 @@ const _: () = {
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for change
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+        Allowed<Team>: __policy::ObjectArgument<()>,
         <Allowed<
             Team,
-        > as __policy::ObjectArgument>::Source: __policy::StatePart<__PolicyState>,
+        > as __policy::ObjectArgument<()>>::Source: __policy::StatePart<__PolicyState>,
+        Locked<Order, Edit>: __policy::ObjectArgument<Allowed<Team>>,
         <Locked<
             Order,
             Edit,
-        > as __policy::ObjectArgument>::Source: __policy::StatePart<__PolicyState>,
+        > as __policy::ObjectArgument<
+            Allowed<Team>,
+        >>::Source: __policy::StatePart<__PolicyState>,
     {
         const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
         #[allow(
@@ -252,44 +256,38 @@ const _: () = {
         fn describe(__policy_signature: &mut __policy::Signature) {
             #[allow(unused_imports)]
             use __policy::describing::*;
-            (&&&&__policy::Of::<<Allowed<Team> as __policy::ObjectArgument>::Key>::NEW)
+            (&&&&__policy::Of::<
+                <Allowed<Team> as __policy::ObjectArgument<()>>::Key,
+            >::NEW)
                 .parse(__policy_signature);
-            (&&&&__policy::Of::<<Allowed<Team> as __policy::ObjectArgument>::Key>::NEW)
+            (&&&&__policy::Of::<
+                <Allowed<Team> as __policy::ObjectArgument<()>>::Key,
+            >::NEW)
                 .schema(__policy_signature, "team");
-            __policy_signature.object::<Allowed<Team>>("team");
+            __policy_signature.object::<Allowed<Team>, ()>("team");
             (&&&&__policy::Of::<u16>::NEW).parse(__policy_signature);
             (&&&&__policy::Of::<u16>::NEW).schema(__policy_signature, "year");
             (&&&&__policy::Of::<
-                <Locked<Order, Edit> as __policy::ObjectArgument>::Key,
+                <Locked<Order, Edit> as __policy::ObjectArgument<Allowed<Team>>>::Key,
             >::NEW)
                 .parse(__policy_signature);
             (&&&&__policy::Of::<
-                <Locked<Order, Edit> as __policy::ObjectArgument>::Key,
+                <Locked<Order, Edit> as __policy::ObjectArgument<Allowed<Team>>>::Key,
             >::NEW)
                 .schema(__policy_signature, "order");
-            __policy_signature.object::<Locked<Order, Edit>>("order");
+            __policy_signature.object::<Locked<Order, Edit>, Allowed<Team>>("order");
             (&&&&__policy::Of::<Json<String>>::NEW).take(__policy_signature);
             (&&&&__policy::Of::<StatusCode>::NEW).respond(__policy_signature);
             __policy_signature.document(&[], &[::core::option::Option::None]);
         }
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
-            #[allow(
-                clippy::type_complexity,
-                reason = "the type is that of the signature"
-            )]
-            let _: ::core::option::Option<__policy::OfObject<Allowed<Team>>> = ::core::option::Option::None;
-            #[allow(
-                clippy::type_complexity,
-                reason = "the type is that of the signature"
-            )]
-            let _: ::core::option::Option<__policy::OfObject<Locked<Order, Edit>>> = ::core::option::Option::None;
             __policy::invoke_with_objects::<
                 __PolicyState,
                 __policy::FromBody,
                 (
-                    <Allowed<Team> as __policy::ObjectArgument>::Key,
+                    <Allowed<Team> as __policy::ObjectArgument<()>>::Key,
                     u16,
-                    <Locked<Order, Edit> as __policy::ObjectArgument>::Key,
+                    <Locked<Order, Edit> as __policy::ObjectArgument<Allowed<Team>>>::Key,
                 ),
                 (<Json<String> as __policy::OfBody<__PolicyState>>::Argument,),
                 StatusCode,
@@ -305,12 +303,12 @@ const _: () = {
                     mut __policy_gate: __policy::ObjectGate<__PolicyState>|
                 async move {
                     let __policy_parameter0 = __policy_gate
-                        .object::<Allowed<Team>, _>(__policy_parameter0, &())
+                        .object::<Allowed<Team>, ()>(__policy_parameter0, &())
                         .await?;
                     let __policy_parameter2 = __policy_gate
                         .object::<
                             Locked<Order, Edit>,
-                            _,
+                            Allowed<Team>,
                         >(__policy_parameter2, &__policy_parameter0)
                         .await?;
                     ::core::result::Result::Ok((

@@ -81,6 +81,7 @@ async fn own_type(order: own::Allowed<Order>) {}
 
 fn main() {
     let _ = App::new(()).routes(routes![no_state]);
+    let _ = App::new(Db).routes(routes![no_rule]);
 }
 
 #[get("/state/{order}")]

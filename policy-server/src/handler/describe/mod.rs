@@ -94,7 +94,7 @@ impl Signature {
     }
 
     /// A parameter of the path names this object.
-    pub fn object<O: ObjectArgument>(&mut self, parameter: &'static str) {
+    pub fn object<O: ObjectArgument<P>, P>(&mut self, parameter: &'static str) {
         O::describe(self, parameter);
     }
 

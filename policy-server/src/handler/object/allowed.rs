@@ -160,17 +160,15 @@ impl<T: LoadLocked + fmt::Debug, A> fmt::Debug for Locked<T, A> {
     }
 }
 
-/// An argument that is an object: [`Allowed`] or [`Locked`].
+/// An argument that is an object, [`Allowed`] or [`Locked`], behind the argument with the previous one.
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: this is not an object that is loaded and checked",
     label = "this type only has the name of one",
     note = "take `policy_server::object::Allowed` or `policy_server::object::Locked`"
 )]
-pub trait ObjectArgument: Sized + Send {
+pub trait ObjectArgument<Previous>: Sized + Send {
     /// The key in the path.
     type Key: FromParam + Send + Sync + 'static;
-    /// The object before it.
-    type Parent: Send + Sync + 'static;
     /// What it is loaded from.
     type Source: Send + Sync + 'static;
 
@@ -181,19 +179,19 @@ pub trait ObjectArgument: Sized + Send {
     #[expect(private_interfaces, reason = "only this crate implements it")]
     fn admit(
         key: &Self::Key,
-        parent: &Self::Parent,
+        previous: &Previous,
         source: &Self::Source,
         check: &Check,
     ) -> impl Future<Output = Result<Self, Problem>> + Send;
 }
 
-impl<T, A> ObjectArgument for Allowed<T, A>
+impl<T, A, Previous> ObjectArgument<Previous> for Allowed<T, A>
 where
     T: Load + Permits<View> + Permits<A>,
     A: Action,
+    Previous: AsParent<T::Parent> + Sync,
 {
     type Key = T::Key;
-    type Parent = T::Parent;
     type Source = T::Source;
 
     fn describe(signature: &mut Signature, parameter: &'static str) {
@@ -204,7 +202,7 @@ where
     #[expect(private_interfaces, reason = "only this crate implements it")]
     async fn admit(
         key: &T::Key,
-        parent: &T::Parent,
+        previous: &Previous,
         source: &T::Source,
         check: &Check,
     ) -> Result<Self, Problem> {
@@ -212,7 +210,7 @@ where
         if let Some(sample) = samples::current::<T>() {
             return check.admit::<T, A>(sample).await.map(Self::new);
         }
-        let asked = match check.admit::<T, A>(T::load(key, parent, source).await?) {
+        let asked = match check.admit::<T, A>(T::load(key, previous.as_parent(), source).await?) {
             Either::Left(decided) => return decided.into_inner().map(Self::new),
             Either::Right(asked) => asked,
         };
@@ -221,13 +219,13 @@ where
     }
 }
 
-impl<T, A> ObjectArgument for Locked<T, A>
+impl<T, A, Previous> ObjectArgument<Previous> for Locked<T, A>
 where
     T: LoadLocked + Permits<View> + Permits<A>,
     A: Action,
+    Previous: AsParent<T::Parent> + Sync,
 {
     type Key = T::Key;
-    type Parent = T::Parent;
     type Source = T::Source;
 
     fn describe(signature: &mut Signature, parameter: &'static str) {
@@ -240,7 +238,7 @@ where
     #[expect(private_interfaces, reason = "only this crate implements it")]
     async fn admit(
         key: &T::Key,
-        parent: &T::Parent,
+        previous: &Previous,
         source: &T::Source,
         check: &Check,
     ) -> Result<Self, Problem> {
@@ -251,16 +249,12 @@ where
             samples::admit();
             return Err(Refusal::Internal.into());
         }
-        let (object, lock) = T::load_locked(key, parent, source).await?.unzip();
+        let (object, lock) = T::load_locked(key, previous.as_parent(), source).await?.unzip();
         let object = check.admit::<T, A>(object).await?;
         let lock = lock.ok_or(Refusal::ObjectNotFound)?;
         Ok(Self { object, lock, action: PhantomData })
     }
 }
-
-/// A statement that an argument is an object, at its type.
-#[derive(Debug)]
-pub struct OfObject<O: ObjectArgument>(PhantomData<O>);
 
 /// What an object can be loaded under: the object argument before it. What needs no parent can be loaded
 /// after any other.
@@ -338,15 +332,15 @@ impl<S: Send + Sync + 'static> ObjectGate<S> {
     /// The response to a caller who may not have it.
     pub async fn object<O, P>(&mut self, key: O::Key, previous: &P) -> Result<O, Response>
     where
-        O: ObjectArgument<Source: StatePart<S>>,
-        P: AsParent<O::Parent> + Sync,
+        O: ObjectArgument<P, Source: StatePart<S>>,
+        P: Sync,
     {
         let source = match self.check.route.state.downcast_ref::<S>() {
             Some(state) => O::Source::from_ref(state),
             // The compiler has checked that a route is used in an app with its state.
             None => return Err(Problem::from(Refusal::Internal).into_response()),
         };
-        let admit = O::admit(&key, previous.as_parent(), &source, &self.check);
+        let admit = O::admit(&key, previous, &source, &self.check);
         self.check.limit(admit).await.map_err(IntoResponse::into_response)
     }
 }

@@ -87,7 +87,7 @@ pub use policy_core::object::{Field, FieldKind, Relation};
 
 pub use allowed::{Allowed, Locked};
 #[doc(hidden)]
-pub use allowed::{AsParent, ObjectArgument, ObjectGate, OfObject, invoke_with_objects};
+pub use allowed::{AsParent, ObjectArgument, ObjectGate, invoke_with_objects};
 pub use engine::{EngineDecision, FieldValue, ObjectEngine, ObjectFacts, ObjectSchema, Question};
 pub use lookup::Lookup;
 pub(crate) use misses::MissRate;
