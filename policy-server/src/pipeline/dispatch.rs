@@ -138,9 +138,9 @@ where
         ControlFlow::Continue(admitted) => admitted,
         ControlFlow::Break(ended) => {
             span::responded(&span, &ended.response);
-            let mut future = ResponseFuture::ready(ended.response);
+            let future = ResponseFuture::ready(ended.response);
             #[cfg(feature = "metrics")]
-            future.measure(measured.as_ref(), ended.route);
+            let future = future.measured(measured.as_ref(), ended.route);
             return future;
         }
     };
@@ -158,9 +158,9 @@ where
     }
     if let Err(error) = policy.draw_nonce(&app.random, &mut parts.extensions) {
         let response = Problem::internal(error).into_response();
-        let mut future = ResponseFuture::ready(policy.apply(response, ResponseFacts::default()));
+        let future = ResponseFuture::ready(policy.apply(response, ResponseFacts::default()));
         #[cfg(feature = "metrics")]
-        future.measure(measured.as_ref(), route.index);
+        let future = future.measured(measured.as_ref(), route.index);
         return future;
     }
     #[cfg(feature = "gateway")]
@@ -190,10 +190,9 @@ where
         let has_callback = route.rules.jsonp.is_some();
         observation.admitted(&route.auth, route.description(), has_callback, auth.as_ref());
     }
-    let mut future =
-        ResponseFuture::begun(begun, policy, auth, progress, route.rules.timeout, &span);
+    let future = ResponseFuture::begun(begun, policy, auth, progress, route.rules.timeout, &span);
     #[cfg(feature = "metrics")]
-    future.measure(measured.as_ref(), route.index);
+    let future = future.measured(measured.as_ref(), route.index);
     future
 }
 

@@ -113,11 +113,11 @@ impl ResponseFuture {
     /// when it is.
     #[cfg(feature = "metrics")]
     #[inline(always)]
-    pub(crate) fn measure(
-        &mut self,
+    pub(crate) fn measured(
+        mut self,
         request: Option<&(&Arc<Meter>, ReceivedRequest)>,
         route: usize,
-    ) {
+    ) -> Self {
         if let Some((meter, request)) = request {
             match &mut self.0 {
                 Stage::Ready(Some(response)) => meter.answered(request, route, response),
@@ -127,6 +127,7 @@ impl ResponseFuture {
                 Stage::Ready(None) | Stage::Layered(_) | Stage::Observed(_) => (),
             }
         }
+        self
     }
 
     pub(crate) fn observed(self, observation: Observation) -> Self {
