@@ -6,39 +6,43 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::{GenericArgument, Ident, PathArguments, PathSegment, ReturnType, Type, spanned::Spanned};
 
 use crate::{
-    signature::Arguments,
-    type_names::{Known, first_two_arguments, known_extractor, last_segment, mentions},
+    signature::{Arguments, Extractor},
+    type_names::{Known, first_two_arguments, last_segment, words},
 };
 
-/// The type of an extractor. An extractor that does not depend on the state of an app is checked
-/// here; any other can be checked only in the list of routes.
-pub(crate) fn extractor(ty: &Type) -> TokenStream {
-    let of = match known_extractor(ty) {
-        None | Some(Known::State(_)) => return ty.to_token_stream(),
-        Some(Known::Body) => quote!(OfBody),
-        Some(Known::Head) => quote!(OfHead),
-    };
-    quote_spanned!(ty.span()=> <#ty as __policy::#of<__PolicyState>>::Argument)
+/// The type of an extractor in the one call. An extractor that does not depend on the state of an app
+/// is checked here; any other can be checked only in the list of routes.
+pub(crate) struct ExtractorType<'a>(pub(crate) &'a Extractor<'a>);
+
+impl ToTokens for ExtractorType<'_> {
+    fn to_tokens(&self, out: &mut TokenStream) {
+        let Self(Extractor { ty, known }) = self;
+        let of = match known {
+            None | Some(Known::State(_)) => return ty.to_tokens(out),
+            Some(Known::Body) => "OfBody",
+            Some(Known::Head) => "OfHead",
+        };
+        let of = Ident::new(of, ty.span());
+        quote_spanned!(ty.span()=> <#ty as __policy::#of<__PolicyState>>::Argument).to_tokens(out);
+    }
 }
 
 /// Statements that have the same requirements as the one call into the library.
 pub(crate) fn statements(arguments: &Arguments<'_>, output: &ReturnType) -> TokenStream {
     let mut statements = TokenStream::new();
-    let mut state = |name: TokenStream, ty: &Type| {
-        statements.extend(quote_spanned! {ty.span()=>
-            #[allow(clippy::type_complexity, reason = "the type is that of the signature")]
-            let _: ::core::option::Option<__policy::#name<#ty>> = ::core::option::Option::None;
-        });
+    let mut state = |name: &str, ty: &Type| {
+        let name = Ident::new(name, ty.span());
+        statements.extend(quote_spanned!(ty.span()=> let _: __policy::#name<#ty>;));
     };
     for parameter in &arguments.parameters {
         // An object is a bound of the implementation.
         if !parameter.is_object && !is_parsed(parameter.ty) {
-            state(quote!(Parameter), parameter.ty);
+            state("Parameter", parameter.ty);
         }
     }
-    for ty in &arguments.extractors {
-        if let Some(Known::State(part)) = known_extractor(ty) {
-            state(quote!(OfState), part);
+    for extractor in &arguments.extractors {
+        if let Some(Known::State(part)) = extractor.known {
+            state("OfState", part);
         }
     }
     let ReturnType::Type(_, ty) = output else { return statements };
@@ -49,9 +53,9 @@ pub(crate) fn statements(arguments: &Arguments<'_>, output: &ReturnType) -> Toke
     let (value, error) = result.map_or((Some(&**ty), None), first_two_arguments);
     for part in [value, error].into_iter().flatten() {
         if word(part).is_some_and(|word| word == "Json") {
-            state(quote!(ReturnedJson), part);
+            state("ReturnedJson", part);
         } else if result.is_some() && fallible(output).is_none() && !is_response(part) {
-            state(quote!(ReturnedValue), part);
+            state("ReturnedValue", part);
         }
     }
     statements
@@ -73,11 +77,13 @@ pub(crate) fn named_output(output: &ReturnType) -> Option<TokenStream> {
 /// The return type of a handler, if it states the form of the response. A stream of events states it,
 /// whatever the type of the events.
 pub(crate) fn described_output(output: &ReturnType) -> Option<TokenStream> {
-    let mut output = output.clone();
-    if let ReturnType::Type(_, ty) = &mut output {
-        name_events(ty);
-    }
-    named_output(&output)
+    named_output(output).or_else(|| {
+        let mut output = output.clone();
+        if let ReturnType::Type(_, ty) = &mut output {
+            name_events(ty);
+        }
+        named_output(&output)
+    })
 }
 
 /// Gives a name to the type in `Sse<impl Stream<..>>`.
@@ -115,7 +121,7 @@ fn is_response(ty: &Type) -> bool {
 }
 
 fn is_opaque(ty: &Type) -> bool {
-    mentions(ty.to_token_stream(), &|word| word == "impl")
+    words(ty).iter().any(|word| word == "impl")
 }
 
 /// The name of a type that has one.

@@ -5,7 +5,7 @@
 //! earlier moves itself below the first route attribute.
 
 use policy_core::Rule;
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Attribute, Ident, LitStr, Meta, Path, spanned::Spanned};
 
@@ -130,17 +130,16 @@ impl Collected {
     }
 }
 
-/// Whether this is a use marker, which expands to nothing. The item must be empty, too: otherwise
-/// the arguments alone could make a function disappear.
+/// Whether this is a use marker, which expands to nothing. It must be on an unnamed constant, too:
+/// otherwise the arguments alone could make a function disappear.
 pub(crate) fn is_use_marker(args: &TokenStream, item: &TokenStream) -> bool {
-    args.to_string() == CONSUMED
-        && syn::parse2::<Annotated>(item.clone()).is_ok_and(|item| {
-            item.rest.to_string()
-                == quote!(
-                    const _: () = ();
-                )
-                .to_string()
-        })
+    let starts_with = |tokens: &TokenStream, words: &[&str]| {
+        let mut tokens = tokens.clone().into_iter();
+        words
+            .iter()
+            .all(|word| matches!(tokens.next(), Some(TokenTree::Ident(ident)) if ident == *word))
+    };
+    starts_with(args, &[CONSUMED]) && starts_with(item, &["const", "_"])
 }
 
 /// Whether the attribute was put back, see [`requeue`], and so is already resolved.

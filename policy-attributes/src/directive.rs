@@ -84,7 +84,7 @@ impl Directive {
 
     /// Recognises an attribute by the last word of its path.
     pub(crate) fn from_path(path: &Path) -> Option<Self> {
-        let last = path.segments.last()?.ident.unraw();
+        let last = path.segments.last()?.ident.unraw().to_string();
         Self::ALL.iter().copied().find(|directive| last == directive.name())
     }
 }

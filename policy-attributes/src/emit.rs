@@ -3,20 +3,18 @@
 use std::time::Duration;
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, Path, spanned::Spanned};
 
-use crate::parse::{List, number_of, strip_groups};
+use crate::parse::{List, number_of, string_of, strip_groups};
 
 /// The expansion of the attributes of one handler.
 #[derive(Default)]
 pub(crate) struct Expansion {
     /// Constants that the compiler evaluates, which checks them.
     pub(crate) items: TokenStream,
-    /// The fields of `RoutePolicy` that are stated.
-    pub(crate) policy: TokenStream,
-    /// Fields of `Description` in addition to the policy.
-    pub(crate) description: TokenStream,
+    /// The assignments to fields of its `Description`.
+    pub(crate) declarations: TokenStream,
     /// The constant with the layers of the handler, if it has any.
     pub(crate) layer: TokenStream,
 }
@@ -24,19 +22,30 @@ pub(crate) struct Expansion {
 impl Expansion {
     /// States one field of the policy.
     pub(crate) fn state(&mut self, field: &str, value: &TokenStream) {
-        let field = format_ident!("{field}");
-        self.policy.extend(quote!(#field: #value,));
+        let (description, field) = (description(), Ident::new(field, Span::call_site()));
+        self.declarations.extend(quote!(#description.policy.#field = #value;));
+    }
+
+    /// States one field of the description beside the policy.
+    pub(crate) fn describe(&mut self, field: &str, value: &impl ToTokens) {
+        let (description, field) = (description(), Ident::new(field, Span::call_site()));
+        self.declarations.extend(quote!(#description.#field = #value;));
     }
 
     /// States one facet that levels share: this policy.
     pub(crate) fn set(&mut self, field: &str, policy: &TokenStream) {
-        self.state(field, &quote!(__policy::policy_core::route::Facet::Set(#policy)));
+        self.state(field, &quote!(__policy::Facet::Set(#policy)));
     }
 
     /// Sets one facet that levels share to no policy, regardless of the outer levels.
     pub(crate) fn set_none(&mut self, field: &str) {
-        self.state(field, &quote!(__policy::policy_core::route::Facet::None));
+        self.state(field, &quote!(__policy::Facet::None));
     }
+}
+
+/// The name of the `Description` in generated code.
+pub(crate) fn description() -> Ident {
+    Ident::new("__policy_description", Span::mixed_site())
 }
 
 /// The path of the framework in generated code: `::policy_server`, unless `crate = ..` names
@@ -70,6 +79,14 @@ pub(crate) fn list(list: &List) -> TokenStream {
     }
     let borrowed = quote_spanned!(Span::mixed_site().located_at(expr.span())=> &#expr);
     constant(&quote!(&[&::core::primitive::str]), &borrowed)
+}
+
+/// A text, which needs a constant if it is not literal.
+pub(crate) fn text(expr: &Expr) -> TokenStream {
+    if string_of(expr).is_some() {
+        return expr.to_token_stream();
+    }
+    constant(&quote!(&::core::primitive::str), &expr.to_token_stream())
 }
 
 /// A number of seconds, which needs a constant when it is not literal.

@@ -1,11 +1,11 @@
-//! The implementation of a route: constant data, and one call into the library. The macro
+//! The implementation of a route: data, and one call into the library. The macro
 //! decides, the library does: a generic function that is compiled once costs half of a body that
 //! is generated, type-checked and borrow-checked for every handler.
 
 use policy_core::Rule;
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::{LitStr, ReturnType, Signature, Type, ext::IdentExt, spanned::Spanned};
+use quote::{format_ident, quote, quote_spanned};
+use syn::{LitStr, ReturnType, Signature, ext::IdentExt, spanned::Spanned};
 
 use crate::{
     attributes::context::Context,
@@ -16,10 +16,10 @@ use crate::{
     checks,
     collect::Collected,
     diagnostics::Diagnostics,
-    emit::{CratePath, Expansion},
+    emit::{CratePath, Expansion, description, some},
     item::Function,
-    signature::{Arguments, Parameter, Source},
-    type_names::{Known, known_extractor},
+    signature::{Arguments, Extractor, Parameter, Source},
+    type_names::Known,
 };
 
 /// A handler with its parsed attributes.
@@ -129,9 +129,9 @@ impl<'a> Endpoint<'a> {
             handler: &self.sig.ident,
             methods,
             attributes: &self.attributes,
-            principal: self.arguments.principal(),
-            user: self.arguments.user(),
-            takes_session: self.arguments.takes_session(),
+            principal: self.arguments.principal,
+            user: self.arguments.user,
+            takes_session: self.arguments.takes_session,
             plain: self.arguments.plain(),
             takes_objects: self.arguments.takes_objects(),
         }
@@ -147,7 +147,7 @@ impl<'a> Endpoint<'a> {
             #errors
             #[automatically_derived]
             impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for #name {
-                const DESCRIPTION: __policy::Description = ::core::unreachable!();
+                fn declare(_: &mut __policy::Description) {}
                 fn describe(_: &mut __policy::Signature) {}
                 fn call(_: &mut __policy::Call) -> __policy::BoxFuture {
                     ::core::unreachable!()
@@ -159,7 +159,7 @@ impl<'a> Endpoint<'a> {
     pub(crate) fn implementation(&self) -> TokenStream {
         let Self { krate, sig, arguments, .. } = self;
         let name = &sig.ident;
-        let last = arguments.extractors.last().map(|ty| known_extractor(ty));
+        let last = arguments.extractors.last().map(|extractor| extractor.known);
         let (generics, via) = match last {
             Some(None) => (quote!(<__PolicyState, __PolicyVia>), quote!(__PolicyVia)),
             _ => (quote!(<__PolicyState>), quote!(())),
@@ -172,22 +172,19 @@ impl<'a> Endpoint<'a> {
         };
         let bounds = self.bounds();
         let expansion = self.attributes.emit(&self.context());
-        let (items, description) = (&expansion.items, self.description(&expansion));
+        let (items, declare) = (&expansion.items, self.declarations(&expansion));
         let (layer, describe) = (&expansion.layer, self.describe());
         let call = self.call(&way);
         quote! {
             use #krate::codegen as __policy;
             #items
-            // Outside of the `impl`: where a type in its bounds is misspelt, the compiler would fail
-            // to evaluate it, and report an error of its own.
-            const __POLICY_DESCRIPTION: __policy::Description = #description;
             #[automatically_derived]
             impl #generics __policy::Endpoint<__PolicyState, #via> for #name
             where
                 __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
                 #bounds
             {
-                const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
+                #declare
                 #layer
                 #describe
                 #call
@@ -211,7 +208,7 @@ impl<'a> Endpoint<'a> {
             }
         });
         let last = arguments.extractors.len().saturating_sub(1);
-        let bound = |(position, ty): (usize, &&Type)| match known_extractor(ty) {
+        let bound = |(position, Extractor { ty, known }): (usize, &Extractor<'_>)| match known {
             Some(Known::Body | Known::Head) => TokenStream::new(),
             Some(Known::State(part)) => {
                 quote_spanned!(part.span()=> #part: __policy::StatePart<__PolicyState>,)
@@ -224,36 +221,38 @@ impl<'a> Endpoint<'a> {
         objects.chain(arguments.extractors.iter().enumerate().map(bound)).collect()
     }
 
-    fn description(&self, expansion: &Expansion) -> TokenStream {
+    fn declarations(&self, expansion: &Expansion) -> TokenStream {
         let Self { sig, spans, routes, arguments, .. } = self;
-        let Expansion { policy, description, .. } = expansion;
+        let declarations = &expansion.declarations;
         let attributes =
             spans.iter().map(|(name, span)| quote_spanned!(*span=> (#name, ::core::line!())));
-        let routes = routes.iter().map(|Served { method, path, .. }| quote!((#method, #path)));
+        let methods = routes.iter().map(|route| &route.method);
+        let paths = routes.iter().map(|route| &route.path);
         let takes_objects = arguments.takes_objects();
-        let extracts = takes_objects || !arguments.extractors.is_empty();
-        let takes_session = arguments.takes_session();
-        let takes_user = arguments.user().is_some();
+        let facts = [
+            ("extracts", takes_objects || !arguments.extractors.is_empty()),
+            ("takes_objects", takes_objects),
+            ("takes_session", arguments.takes_session),
+            ("takes_user", arguments.user.is_some()),
+        ];
+        let facts = facts.iter().filter(|(_, is_true)| *is_true);
+        let facts = facts.map(|(fact, _)| Ident::new(fact, Span::call_site()));
         let handler = format!("::{}", sig.ident.unraw());
         // Spanned at the handler, so that they give its location.
         let (file, line) = (
             quote_spanned!(sig.ident.span()=> ::core::file!()),
             quote_spanned!(sig.ident.span()=> ::core::line!()),
         );
-        let route_policy = quote!(__policy::policy_core::route::RoutePolicy);
+        let description = description();
         quote! {
-            __policy::Description {
-                routes: &[#(#routes),*],
-                policy: #route_policy { #policy ..#route_policy::PUBLIC },
-                #description
-                extracts: #extracts,
-                takes_objects: #takes_objects,
-                takes_session: #takes_session,
-                takes_user: #takes_user,
-                handler: ::core::concat!(::core::module_path!(), #handler),
-                file: #file,
-                line: #line,
-                attributes: &[#(#attributes),*],
+            fn declare(#description: &mut __policy::Description) {
+                #description.routes = &[#((#methods, #paths)),*];
+                #declarations
+                #(#description.#facts = true;)*
+                #description.handler = ::core::concat!(::core::module_path!(), #handler);
+                #description.file = #file;
+                #description.line = #line;
+                #description.attributes = &[#(#attributes),*];
             }
         }
     }
@@ -263,41 +262,35 @@ impl<'a> Endpoint<'a> {
     fn describe(&self) -> TokenStream {
         let Self { sig, routes, arguments, docs, .. } = self;
         let signature = Ident::new("__policy_signature", Span::mixed_site());
-        let of =
-            |ty: &dyn ToTokens, span: Span| quote_spanned!(span=> (&&&&__policy::Of::<#ty>::NEW));
-        let parameters = arguments.parameters.iter().map(|parameter| {
-            let name = &parameter.name;
-            let of = of(&parameter.text_type(), Span::mixed_site());
-            let object = parameter.is_object.then(|| {
-                let (ty, previous) = (parameter.ty, parameter.previous());
-                quote!(#signature.object::<#ty, #previous>(#name);)
-            });
-            quote!(#of.parse(#signature); #of.schema(#signature, #name); #object)
-        });
-        let extractors = arguments.extractors.iter().map(|ty| {
-            let of = of(ty, Span::mixed_site());
-            quote!(#of.take(#signature);)
-        });
-        let answer = match checks::described_output(&sig.output) {
-            Some(ty) => {
-                let of = of(&ty, Span::mixed_site());
-                quote!(#of.respond(#signature);)
-            }
+        let (names, parameters): (Vec<_>, Vec<_>) =
+            arguments.parameters.iter().map(|it| (&it.name, it.text_type())).unzip();
+        let objects: Vec<_> = arguments.parameters.iter().filter(|it| it.is_object).collect();
+        let object_names = objects.iter().map(|object| &object.name);
+        let previous = objects.iter().map(|object| object.previous());
+        let objects = objects.iter().map(|object| object.ty);
+        let extractors = arguments.extractors.iter().map(|extractor| extractor.ty);
+        let output = checks::described_output(&sig.output);
+        let answer = match &output {
+            Some(ty) => quote!(__policy::Of::<#ty>::NEW.describe_answer(#signature);),
             None => quote!(#signature.opaque();),
         };
-        let ids = routes.iter().map(|route| match &route.id {
-            Some(id) => quote!(::core::option::Option::Some(#id)),
-            None => quote!(::core::option::Option::None),
+        let has_ids = routes.iter().any(|route| route.id.is_some());
+        let document = (has_ids || !docs.is_empty()).then(|| {
+            let ids = routes.iter().map(|route| match &route.id {
+                Some(id) => some(id),
+                None => quote!(::core::option::Option::None),
+            });
+            quote!(#signature.document(&[#(#docs),*], &[#(#ids),*]);)
         });
         quote! {
-            #[allow(clippy::type_complexity, reason = "the types are those of the signature")]
             fn describe(#signature: &mut __policy::Signature) {
                 #[allow(unused_imports)]
                 use __policy::describing::*;
-                #(#parameters)*
-                #(#extractors)*
+                #(__policy::Of::<#parameters>::NEW.describe_parameter(#signature, #names);)*
+                #(#signature.object::<#objects, #previous>(#object_names);)*
+                #(__policy::Of::<#extractors>::NEW.describe_argument(#signature);)*
                 #answer
-                #signature.document(&[#(#docs),*], &[#(#ids),*]);
+                #document
             }
         }
     }
@@ -351,7 +344,7 @@ impl<'a> Endpoint<'a> {
             Source::Extractor(position) => extractor(position),
         });
         let parameter_types = arguments.parameters.iter().map(Parameter::text_type);
-        let extractor_types = arguments.extractors.iter().map(|ty| checks::extractor(ty));
+        let extractor_types = arguments.extractors.iter().map(checks::ExtractorType);
         let checks = checks::statements(arguments, &sig.output);
         let name = &sig.ident;
         let request = Ident::new("__policy_call", Span::mixed_site());
@@ -384,6 +377,7 @@ impl<'a> Endpoint<'a> {
             >(#request, #check #handler)
         };
         quote! {
+            #[allow(clippy::type_complexity)]
             fn call(#request: &mut __policy::Call) -> __policy::BoxFuture {
                 #checks
                 #invoke

@@ -12,7 +12,7 @@ use crate::{
     diagnostics::Diagnostics,
     directive::{Directive, ParsedAttribute},
     endpoint::Endpoint,
-    item::{Annotated, Function},
+    item::{Function, Handler},
     signature::Arguments,
 };
 
@@ -32,13 +32,11 @@ pub fn attribute(directive: Directive, args: TokenStream, item: TokenStream) -> 
 fn route(first: ParsedAttribute, item: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::default();
     let name = first.directive.name();
-    let Ok(Annotated { attrs, rest }) = syn::parse2::<Annotated>(item.clone()) else {
-        return item;
-    };
+    let Ok(Handler { attrs, rest, function }) = Handler::read(item.clone()) else { return item };
     let mut collected = Collected::take(first, attrs, &mut diagnostics);
     let others = &collected.others;
     let item = quote!(#(#others)* #rest);
-    let function = match syn::parse2::<Function>(rest) {
+    let function = match function {
         Ok(function) if function.sig.receiver().is_none() => function,
         Ok(function) => {
             // Inside an `impl` only the function and the errors can be emitted.

@@ -1,10 +1,10 @@
 //! The function below an attribute.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{
     Attribute, Result, Signature, Visibility,
-    parse::{Parse, ParseStream},
+    parse::{Parse, ParseStream, Parser},
 };
 
 /// Any item: its attributes, and its remaining tokens. The compiler has parsed the item before it
@@ -27,17 +27,40 @@ impl ToTokens for Annotated {
     }
 }
 
-/// The parts of a function that a route needs. The body is not parsed: this is faster, and an
-/// editor keeps working while the body is incomplete.
+/// The function below a route attribute.
+pub(crate) struct Handler {
+    pub(crate) attrs: Vec<Attribute>,
+    /// Its remaining tokens.
+    pub(crate) rest: TokenStream,
+    pub(crate) function: Result<Function>,
+}
+
+/// The parts of a function that a route needs.
 pub(crate) struct Function {
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,
 }
 
+impl Handler {
+    /// Reads all but the body. This is faster, and an editor keeps working while the body is
+    /// incomplete.
+    pub(crate) fn read(item: TokenStream) -> Result<Self> {
+        let mut tokens: Vec<_> = item.into_iter().collect();
+        let is_body = |token: &mut TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
+        let body = tokens.pop_if(is_body);
+        let read = |input: ParseStream<'_>| {
+            let attrs = input.call(Attribute::parse_outer)?;
+            let function = Function::parse(&input.fork());
+            let mut rest: TokenStream = input.parse()?;
+            rest.extend(body);
+            Ok(Self { attrs, rest, function })
+        };
+        read.parse2(TokenStream::from_iter(tokens))
+    }
+}
+
 impl Parse for Function {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
-        let function = Self { vis: input.parse()?, sig: input.parse()? };
-        input.parse::<TokenStream>()?;
-        Ok(function)
+        Ok(Self { vis: input.parse()?, sig: input.parse()? })
     }
 }

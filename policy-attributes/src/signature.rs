@@ -17,7 +17,8 @@ use crate::{
     attributes::route,
     diagnostics::Diagnostics,
     type_names::{
-        is_object, last_segment, mentions, reads_body, type_text, useless_extractor, word_inside,
+        Known, is_object, known_extractor, last_segment, reads_body, type_text, useless_extractor,
+        word_inside, words,
     },
 };
 
@@ -26,10 +27,24 @@ use crate::{
 pub(crate) struct Arguments<'a> {
     /// The path parameters, in the order of the path.
     pub(crate) parameters: Vec<Parameter<'a>>,
-    /// The types of all other arguments, in the order of the handler.
-    pub(crate) extractors: Vec<&'a Type>,
+    /// All other arguments, in the order of the handler.
+    pub(crate) extractors: Vec<Extractor<'a>>,
     /// Every argument, in the order of the handler.
     pub(crate) order: Vec<Source>,
+    /// The type of an extractor that is a `Principal` or a `Caller`, alone or in a tuple.
+    pub(crate) principal: Option<&'a Type>,
+    /// The type of an extractor that is or contains a `Principal`.
+    pub(crate) user: Option<&'a Type>,
+    /// Whether an extractor is or contains a `Session`, `Sessions` or a `CsrfToken`, which belongs
+    /// to a session.
+    pub(crate) takes_session: bool,
+}
+
+/// An argument that is extracted from a request.
+pub(crate) struct Extractor<'a> {
+    pub(crate) ty: &'a Type,
+    /// What its name reveals.
+    pub(crate) known: Option<Known<'a>>,
 }
 
 /// A parameter of the path, with the type of the argument that takes it.
@@ -46,11 +61,11 @@ impl Parameter<'_> {
     /// The type that is parsed from the path.
     pub(crate) fn text_type(&self) -> TokenStream {
         let ty = self.ty;
-        let object = self.object();
-        match self.is_object {
-            true => quote_spanned!(ty.span()=> <#ty as #object>::Key),
-            false => ty.to_token_stream(),
+        if !self.is_object {
+            return ty.to_token_stream();
         }
+        let object = self.object();
+        quote_spanned!(ty.span()=> <#ty as #object>::Key)
     }
 
     /// The type of the object before it, or `()`.
@@ -130,7 +145,8 @@ impl<'a> Arguments<'a> {
             );
         }
         for argument in &arguments {
-            check_type(argument, diagnostics);
+            let words = words(argument.ty);
+            check_type(argument, &words, diagnostics);
             if let Some(position) = parameter_of(argument) {
                 fitted.order.push(Source::Parameter(position));
                 continue;
@@ -154,16 +170,26 @@ impl<'a> Arguments<'a> {
                 );
             }
             fitted.order.push(Source::Extractor(fitted.extractors.len()));
-            fitted.extractors.push(argument.ty);
+            fitted.add_extractor(argument.ty, &words);
         }
         fitted.check_bodies(diagnostics);
         fitted
     }
 
+    fn add_extractor(&mut self, ty: &'a Type, words: &[String]) {
+        let mentions = |name: &str| words.iter().any(|word| word == name);
+        self.extractors.push(Extractor { ty, known: known_extractor(ty) });
+        self.principal = self.principal.or_else(|| principal_in(ty));
+        self.user = self.user.or_else(|| mentions("Principal").then_some(ty));
+        self.takes_session |= ["Session", "Sessions", "CsrfToken"].into_iter().any(mentions);
+    }
+
     /// Only the last argument can have the body.
     fn check_bodies(&self, diagnostics: &mut Diagnostics) {
-        let Some((last, before)) = self.extractors.split_last() else { return };
-        for ty in before.iter().filter(|ty| reads_body(ty)) {
+        let Some((Extractor { ty: last, .. }, before)) = self.extractors.split_last() else {
+            return;
+        };
+        for Extractor { ty, .. } in before.iter().filter(|extractor| reads_body(extractor.ty)) {
             if reads_body(last) {
                 let help = format_args!(
                     "take `{}` or `{}`, with all fields in one type",
@@ -191,29 +217,10 @@ impl<'a> Arguments<'a> {
     /// The type of an argument that reads nothing but the body. (A form is read from the query of a
     /// GET.)
     pub(crate) fn body(&self) -> Option<&'a Type> {
-        let last = self.extractors.last()?;
+        let last = self.extractors.last()?.ty;
         let is_body =
             |word: &Ident| ["Json", "Bytes", "String", "Multipart"].iter().any(|it| word == it);
-        word_inside(last).is_some_and(is_body).then_some(*last)
-    }
-
-    /// The type of an extractor that is a `Principal` or a `Caller`, alone or in a tuple.
-    pub(crate) fn principal(&self) -> Option<&'a Type> {
-        self.extractors.iter().find_map(|ty| principal_in(ty))
-    }
-
-    /// The type of an extractor that is or contains a `Principal`.
-    pub(crate) fn user(&self) -> Option<&'a Type> {
-        let is_user = |word: &Ident| word == "Principal";
-        self.extractors.iter().find(|ty| mentions(ty.to_token_stream(), &is_user)).copied()
-    }
-
-    /// Whether an extractor is or contains a `Session`, `Sessions` or a `CsrfToken`, which belongs
-    /// to a session.
-    pub(crate) fn takes_session(&self) -> bool {
-        let words = ["Session", "Sessions", "CsrfToken"];
-        let is_session = |word: &Ident| words.iter().any(|known| word == known);
-        self.extractors.iter().any(|ty| mentions(ty.to_token_stream(), &is_session))
+        word_inside(last).is_some_and(is_body).then_some(last)
     }
 }
 
@@ -239,7 +246,7 @@ impl<'a> Argument<'a> {
             "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16",
             "u32", "u64", "u128", "usize",
         ];
-        word_inside(self.ty).is_some_and(|word| parsed.iter().any(|known| word == known))
+        word_inside(self.ty).is_some_and(|word| parsed.contains(&word.to_string().as_str()))
     }
 
     /// The argument that takes a parameter of the path: the one of its name, or of its name behind an
@@ -352,7 +359,7 @@ fn missing_argument(
     diagnostics.error(path, Rule::ParameterNotTaken, name, help);
 }
 
-fn check_type(argument: &Argument<'_>, diagnostics: &mut Diagnostics) {
+fn check_type(argument: &Argument<'_>, words: &[String], diagnostics: &mut Diagnostics) {
     for attr in &argument.tokens.attrs {
         if attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr") {
             diagnostics.rule(attr, Rule::ArgumentConditional, "");
@@ -360,7 +367,7 @@ fn check_type(argument: &Argument<'_>, diagnostics: &mut Diagnostics) {
     }
     if let Type::Reference(reference) = argument.ty {
         diagnostics.rule(reference, Rule::ArgumentBorrowed, "");
-    } else if mentions(argument.ty.to_token_stream(), &|word| word == "impl") {
+    } else if words.iter().any(|word| word == "impl") {
         diagnostics.error(
             argument.ty,
             Rule::HandlerGeneric,

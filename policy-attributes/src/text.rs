@@ -14,7 +14,7 @@ use crate::{
     diagnostics::Diagnostics,
     directive::{Directive, ParsedAttribute},
     endpoint::Endpoint,
-    item::{Annotated, Function},
+    item::Handler,
 };
 
 /// The most tokens of a function before its body. Parsers recurse, so that it bounds their stack.
@@ -140,7 +140,7 @@ fn read_item(
         reports.push(Report::plain(&text, first));
         return;
     }
-    let item = match syn::parse2::<Annotated>(TokenStream::from_iter(item)) {
+    let item = match Handler::read(TokenStream::from_iter(item)) {
         Ok(item) => item,
         Err(error) => {
             let mut diagnostics = Diagnostics::default();
@@ -166,7 +166,7 @@ fn read_item(
 
 /// Calls a function with the handler, and whether it has no error.
 fn read_function(
-    Annotated { mut attrs, rest }: Annotated,
+    Handler { mut attrs, function, .. }: Handler,
     diagnostics: &mut Diagnostics,
     found: impl FnOnce(&Endpoint<'_>, bool),
 ) {
@@ -182,7 +182,7 @@ fn read_function(
     let route = attrs.remove(position);
     let Some(directive) = directive(&route) else { return };
     let tokens = route.path().to_token_stream();
-    let Ok(function) = syn::parse2::<Function>(rest) else {
+    let Ok(function) = function else {
         let name = format!("#[{}]", directive.name());
         diagnostics.rule(&tokens, Rule::HandlerFunction, &name);
         return;

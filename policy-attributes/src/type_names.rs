@@ -21,18 +21,17 @@ pub(crate) fn known_extractor(ty: &Type) -> Option<Known<'_>> {
     if let Some(segment) = last_segment(ty).filter(|segment| segment.ident == "State") {
         return first_argument(segment).map(Known::State);
     }
-    let word = word_inside(ty)?;
-    if word == "Json" || word == "Form" {
-        Some(Known::Body)
-    } else {
-        (word == "Query").then_some(Known::Head)
+    match word_inside(ty)?.to_string().as_str() {
+        "Json" | "Form" => Some(Known::Body),
+        "Query" => Some(Known::Head),
+        _ => None,
     }
 }
 
 /// Whether an extractor reads the body, judged by its name.
 pub(crate) fn reads_body(ty: &Type) -> bool {
     let bodies = ["Json", "Form", "Bytes", "String", "Multipart", "Request"];
-    word_inside(ty).is_some_and(|word| bodies.iter().any(|body| word == body))
+    word_inside(ty).is_some_and(|word| bodies.contains(&word.to_string().as_str()))
 }
 
 /// Whether an argument is the object that a parameter of the path names.
@@ -79,13 +78,20 @@ pub(crate) fn type_text(ty: &Type) -> String {
     ty.to_token_stream().to_string().replace(' ', "").replace(',', ", ")
 }
 
-/// Whether the tokens contain an identifier that `is_meant` accepts.
-pub(crate) fn mentions(tokens: TokenStream, is_meant: &impl Fn(&Ident) -> bool) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(word) => is_meant(&word),
-        TokenTree::Group(group) => mentions(group.stream(), is_meant),
-        _ => false,
-    })
+/// The words of a type as texts, which are compared faster than identifiers of the compiler.
+pub(crate) fn words(ty: &Type) -> Vec<String> {
+    fn add(tokens: TokenStream, words: &mut Vec<String>) {
+        for token in tokens {
+            match token {
+                TokenTree::Ident(word) => words.push(word.to_string()),
+                TokenTree::Group(group) => add(group.stream(), words),
+                _ => (),
+            }
+        }
+    }
+    let mut words = Vec::new();
+    add(ty.to_token_stream(), &mut words);
+    words
 }
 
 /// Extractors that compile but find nothing: they read private values that axum's router adds to a

@@ -389,6 +389,7 @@ pub mod codegen {
         self,
         object::names_differ,
         problem::{DeclaredProblem, JoinedProblems},
+        route::{Facet, RoutePolicy},
     };
 
     #[cfg(feature = "openapi")]
@@ -404,18 +405,14 @@ pub mod codegen {
         lock::Subject as LockSubject,
         prove::{Law, Proof, prove},
     };
-    /// The methods of `Of`. They have no names here, so that they hide no name of the user's.
+    /// The traits whose methods describe an `Of`. They have no names here, so that they hide no name of the user's.
     pub mod describing {
         pub use crate::handler::describe::{
             KnownAnswer as _, KnownArgument as _, KnownValue as _, KnownValueOnly as _,
             ParsedParameter as _, TextParameter as _, UnknownAnswer as _, UnknownArgument as _,
-            UntypedParameter as _,
         };
         #[cfg(feature = "openapi")]
-        pub use crate::handler::describe::{
-            TypedAnswer as _, TypedArgument as _, TypedParameter as _, TypedValue as _,
-            TypedValueOnly as _,
-        };
+        pub use crate::handler::describe::{TypedParameter as _, TypedValueOnly as _};
     }
     pub use crate::{
         app::route::{Route, Serves},

@@ -186,33 +186,26 @@ fn starts_refuse_routes_that_take_the_same_requests() {
 struct Unchecked;
 
 impl Endpoint<(), ()> for Unchecked {
-    const DESCRIPTION: Description = Description {
-        routes: &[("GET", "/unchecked")],
-        policy: RoutePolicy {
-            cors: Facet::Set(CorsSpec {
-                credentials: true,
-                ..CorsSpec::new(Origins::Listed(&["*"]))
-            }),
-            cache: Facet::Set(CacheSpec { immutable: true, ..CacheSpec::NOTHING }),
-            headers: Facet::Set(HeadersSpec {
-                referrer: Some("sometimes"),
-                ..HeadersSpec::NOTHING
-            }),
-            jsonp: Some(JsonpSpec { callback: "call back", ..JsonpSpec::NOTHING }),
-            ..RoutePolicy::PUBLIC
-        },
-        scheme: None,
-        inherits_auth: false,
-        takes_caller: false,
-        takes_objects: false,
-        extracts: false,
-        takes_session: false,
-        takes_user: false,
-        handler: "unchecked",
-        file: file!(),
-        line: line!(),
-        attributes: &[],
-    };
+    fn declare(description: &mut Description) {
+        *description = Description {
+            routes: &[("GET", "/unchecked")],
+            policy: RoutePolicy {
+                cors: Facet::Set(CorsSpec {
+                    credentials: true,
+                    ..CorsSpec::new(Origins::Listed(&["*"]))
+                }),
+                cache: Facet::Set(CacheSpec { immutable: true, ..CacheSpec::NOTHING }),
+                headers: Facet::Set(HeadersSpec {
+                    referrer: Some("sometimes"),
+                    ..HeadersSpec::NOTHING
+                }),
+                jsonp: Some(JsonpSpec { callback: "call back", ..JsonpSpec::NOTHING }),
+                ..RoutePolicy::PUBLIC
+            },
+            handler: "unchecked",
+            ..Description::NOTHING
+        };
+    }
 
     fn describe(_: &mut Signature) {}
 

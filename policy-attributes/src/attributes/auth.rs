@@ -118,16 +118,16 @@ impl Attribute for Args {
     }
 
     fn emit(&self, context: &Context<'_>, expansion: &mut Expansion) {
-        let scheme = match &self.scheme {
-            Some(SchemeType { ty, .. }) => some(&quote!(::core::any::TypeId::of::<#ty>)),
-            None => quote!(::core::option::Option::None),
-        };
-        let (inherits, takes_caller) = (self.inherits(), context.principal.is_some());
-        expansion.description.extend(quote! {
-            scheme: #scheme,
-            inherits_auth: #inherits,
-            takes_caller: #takes_caller,
-        });
+        if let Some(SchemeType { ty, .. }) = &self.scheme {
+            let scheme = some(&quote!(::core::any::TypeId::of::<#ty>));
+            expansion.describe("scheme", &scheme);
+        }
+        if self.inherits() {
+            expansion.describe("inherits_auth", &true);
+        }
+        if context.principal.is_some() {
+            expansion.describe("takes_caller", &true);
+        }
         let mut policy = self.policy();
         if self.needs_compiler(context) {
             let ty = quote!(__policy::policy_core::auth::AuthPolicy);

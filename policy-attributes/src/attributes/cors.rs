@@ -12,7 +12,7 @@ use super::{Attribute, context::Context};
 use crate::{
     diagnostics::Diagnostics,
     directive::ParsedAttribute,
-    emit::{Expansion, const_assertion, list, panic_arms, panic_at, seconds, some},
+    emit::{Expansion, const_assertion, list, panic_arms, panic_at, seconds, some, text},
     parse::{
         Inline, List, PolicyArgs, add_flag, number_of, set, strip_groups, strs, texts, word_of,
     },
@@ -373,8 +373,9 @@ impl InlineCors {
                     Some(within) => some(&list(within)),
                     None => quote!(::core::option::Option::None),
                 };
+                let name = text(name);
                 let by = match by {
-                    Some(by) => some(&by.to_token_stream()),
+                    Some(by) => some(&text(by)),
                     None => quote!(::core::option::Option::None),
                 };
                 quote!(AtRunTime { name: #name, within: #within, by: #by })

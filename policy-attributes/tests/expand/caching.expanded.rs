@@ -15,52 +15,39 @@ const _: () = ();
 const _: () = ();
 const _: () = {
     use ::policy_server::codegen as __policy;
-    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
-        routes: &[("GET", "/lists")],
-        policy: __policy::policy_core::route::RoutePolicy {
-            auth: __policy::policy_core::auth::AuthPolicy::Public,
-            cache: __policy::policy_core::route::Facet::Set(__policy::policy_core::cache::CacheSpec {
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for lists
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {
+        fn declare(__policy_description: &mut __policy::Description) {
+            __policy_description.routes = &[("GET", "/lists")];
+            __policy_description.policy.auth = __policy::policy_core::auth::AuthPolicy::Public;
+            __policy_description.policy.cache = __policy::Facet::Set(__policy::policy_core::cache::CacheSpec {
                 audience: __policy::policy_core::cache::Audience::Public,
                 max_age: ::core::option::Option::Some(60),
                 s_maxage: ::core::option::Option::Some(600),
                 stale_while_revalidate: ::core::option::Option::Some(30),
                 vary: &["accept"],
                 ..__policy::policy_core::cache::CacheSpec::NOTHING
-            }),
-            ..__policy::policy_core::route::RoutePolicy::PUBLIC
-        },
-        scheme: ::core::option::Option::None,
-        inherits_auth: false,
-        takes_caller: false,
-        extracts: false,
-        takes_objects: false,
-        takes_session: false,
-        takes_user: false,
-        handler: ::core::concat!(::core::module_path!(), "::lists"),
-        file: ::core::file!(),
-        line: ::core::line!(),
-        attributes: &[
-            ("auth", ::core::line!()),
-            ("cache", ::core::line!()),
-            ("get", ::core::line!()),
-        ],
-    };
-    #[automatically_derived]
-    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for lists
-    where
-        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
-    {
-        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
-        #[allow(
-            clippy::type_complexity,
-            reason = "the types are those of the signature"
-        )]
+            });
+            __policy_description.handler = ::core::concat!(
+                ::core::module_path!(), "::lists"
+            );
+            __policy_description.file = ::core::file!();
+            __policy_description.line = ::core::line!();
+            __policy_description.attributes = &[
+                ("auth", ::core::line!()),
+                ("cache", ::core::line!()),
+                ("get", ::core::line!()),
+            ];
+        }
         fn describe(__policy_signature: &mut __policy::Signature) {
             #[allow(unused_imports)]
             use __policy::describing::*;
-            (&&&&__policy::Of::<()>::NEW).respond(__policy_signature);
-            __policy_signature.document(&[], &[::core::option::Option::None]);
+            __policy::Of::<()>::NEW.describe_answer(__policy_signature);
         }
+        #[allow(clippy::type_complexity)]
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
@@ -108,50 +95,37 @@ const _: () = {
             ::core::panic!("{}", __policy_violation.text().as_str())
         }
     };
-    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
-        routes: &[("GET", "/assets")],
-        policy: __policy::policy_core::route::RoutePolicy {
-            auth: __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
-                session: true,
-                ..__policy::policy_core::auth::Requirement::NONE
-            }),
-            cache: __policy::policy_core::route::Facet::Set(
-                *cache_policy_of_assets.spec(),
-            ),
-            ..__policy::policy_core::route::RoutePolicy::PUBLIC
-        },
-        scheme: ::core::option::Option::None,
-        inherits_auth: false,
-        takes_caller: false,
-        extracts: false,
-        takes_objects: false,
-        takes_session: false,
-        takes_user: false,
-        handler: ::core::concat!(::core::module_path!(), "::assets"),
-        file: ::core::file!(),
-        line: ::core::line!(),
-        attributes: &[
-            ("auth", ::core::line!()),
-            ("cache", ::core::line!()),
-            ("get", ::core::line!()),
-        ],
-    };
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for assets
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
     {
-        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
-        #[allow(
-            clippy::type_complexity,
-            reason = "the types are those of the signature"
-        )]
+        fn declare(__policy_description: &mut __policy::Description) {
+            __policy_description.routes = &[("GET", "/assets")];
+            __policy_description.policy.auth = __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
+                session: true,
+                ..__policy::policy_core::auth::Requirement::NONE
+            });
+            __policy_description.policy.cache = __policy::Facet::Set(
+                *cache_policy_of_assets.spec(),
+            );
+            __policy_description.handler = ::core::concat!(
+                ::core::module_path!(), "::assets"
+            );
+            __policy_description.file = ::core::file!();
+            __policy_description.line = ::core::line!();
+            __policy_description.attributes = &[
+                ("auth", ::core::line!()),
+                ("cache", ::core::line!()),
+                ("get", ::core::line!()),
+            ];
+        }
         fn describe(__policy_signature: &mut __policy::Signature) {
             #[allow(unused_imports)]
             use __policy::describing::*;
-            (&&&&__policy::Of::<()>::NEW).respond(__policy_signature);
-            __policy_signature.document(&[], &[::core::option::Option::None]);
+            __policy::Of::<()>::NEW.describe_answer(__policy_signature);
         }
+        #[allow(clippy::type_complexity)]
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
@@ -182,45 +156,32 @@ const _: () = ();
 const _: () = ();
 const _: () = {
     use ::policy_server::codegen as __policy;
-    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
-        routes: &[("GET", "/live")],
-        policy: __policy::policy_core::route::RoutePolicy {
-            auth: __policy::policy_core::auth::AuthPolicy::Public,
-            cache: __policy::policy_core::route::Facet::None,
-            ..__policy::policy_core::route::RoutePolicy::PUBLIC
-        },
-        scheme: ::core::option::Option::None,
-        inherits_auth: false,
-        takes_caller: false,
-        extracts: false,
-        takes_objects: false,
-        takes_session: false,
-        takes_user: false,
-        handler: ::core::concat!(::core::module_path!(), "::live"),
-        file: ::core::file!(),
-        line: ::core::line!(),
-        attributes: &[
-            ("auth", ::core::line!()),
-            ("cache", ::core::line!()),
-            ("get", ::core::line!()),
-        ],
-    };
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for live
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
     {
-        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
-        #[allow(
-            clippy::type_complexity,
-            reason = "the types are those of the signature"
-        )]
+        fn declare(__policy_description: &mut __policy::Description) {
+            __policy_description.routes = &[("GET", "/live")];
+            __policy_description.policy.auth = __policy::policy_core::auth::AuthPolicy::Public;
+            __policy_description.policy.cache = __policy::Facet::None;
+            __policy_description.handler = ::core::concat!(
+                ::core::module_path!(), "::live"
+            );
+            __policy_description.file = ::core::file!();
+            __policy_description.line = ::core::line!();
+            __policy_description.attributes = &[
+                ("auth", ::core::line!()),
+                ("cache", ::core::line!()),
+                ("get", ::core::line!()),
+            ];
+        }
         fn describe(__policy_signature: &mut __policy::Signature) {
             #[allow(unused_imports)]
             use __policy::describing::*;
-            (&&&&__policy::Of::<()>::NEW).respond(__policy_signature);
-            __policy_signature.document(&[], &[::core::option::Option::None]);
+            __policy::Of::<()>::NEW.describe_answer(__policy_signature);
         }
+        #[allow(clippy::type_complexity)]
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,

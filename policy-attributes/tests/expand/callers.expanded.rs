@@ -13,30 +13,6 @@ struct transfer {}
 const _: () = ();
 const _: () = {
     use ::policy_server::codegen as __policy;
-    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
-        routes: &[("POST", "/transfer")],
-        policy: __policy::policy_core::route::RoutePolicy {
-            auth: __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
-                token: true,
-                session: true,
-                roles: &["clerk", "admin"],
-                fresh: ::core::option::Option::Some(600u32),
-                ..__policy::policy_core::auth::Requirement::NONE
-            }),
-            ..__policy::policy_core::route::RoutePolicy::PUBLIC
-        },
-        scheme: ::core::option::Option::None,
-        inherits_auth: false,
-        takes_caller: true,
-        extracts: true,
-        takes_objects: false,
-        takes_session: true,
-        takes_user: true,
-        handler: ::core::concat!(::core::module_path!(), "::transfer"),
-        file: ::core::file!(),
-        line: ::core::line!(),
-        attributes: &[("auth", ::core::line!()), ("post", ::core::line!())],
-    };
     #[automatically_derived]
     impl<__PolicyState, __PolicyVia> __policy::Endpoint<__PolicyState, __PolicyVia>
     for transfer
@@ -45,19 +21,37 @@ const _: () = {
         Principal: __policy::ExtractParts<__PolicyState>,
         Session: __policy::Extract<__PolicyState, __PolicyVia>,
     {
-        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
-        #[allow(
-            clippy::type_complexity,
-            reason = "the types are those of the signature"
-        )]
+        fn declare(__policy_description: &mut __policy::Description) {
+            __policy_description.routes = &[("POST", "/transfer")];
+            __policy_description.takes_caller = true;
+            __policy_description.policy.auth = __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
+                token: true,
+                session: true,
+                roles: &["clerk", "admin"],
+                fresh: ::core::option::Option::Some(600u32),
+                ..__policy::policy_core::auth::Requirement::NONE
+            });
+            __policy_description.extracts = true;
+            __policy_description.takes_session = true;
+            __policy_description.takes_user = true;
+            __policy_description.handler = ::core::concat!(
+                ::core::module_path!(), "::transfer"
+            );
+            __policy_description.file = ::core::file!();
+            __policy_description.line = ::core::line!();
+            __policy_description.attributes = &[
+                ("auth", ::core::line!()),
+                ("post", ::core::line!()),
+            ];
+        }
         fn describe(__policy_signature: &mut __policy::Signature) {
             #[allow(unused_imports)]
             use __policy::describing::*;
-            (&&&&__policy::Of::<Principal>::NEW).take(__policy_signature);
-            (&&&&__policy::Of::<Session>::NEW).take(__policy_signature);
-            (&&&&__policy::Of::<()>::NEW).respond(__policy_signature);
-            __policy_signature.document(&[], &[::core::option::Option::None]);
+            __policy::Of::<Principal>::NEW.describe_argument(__policy_signature);
+            __policy::Of::<Session>::NEW.describe_argument(__policy_signature);
+            __policy::Of::<()>::NEW.describe_answer(__policy_signature);
         }
+        #[allow(clippy::type_complexity)]
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
@@ -94,31 +88,6 @@ const _: () = ();
 const _: () = ();
 const _: () = {
     use ::policy_server::codegen as __policy;
-    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
-        routes: &[("POST", "/callback")],
-        policy: __policy::policy_core::route::RoutePolicy {
-            auth: __policy::policy_core::auth::AuthPolicy::Public,
-            csrf: ::core::option::Option::Some(
-                __policy::policy_core::csrf::CsrfPolicy::Exempt("state checked"),
-            ),
-            ..__policy::policy_core::route::RoutePolicy::PUBLIC
-        },
-        scheme: ::core::option::Option::None,
-        inherits_auth: false,
-        takes_caller: false,
-        extracts: true,
-        takes_objects: false,
-        takes_session: true,
-        takes_user: false,
-        handler: ::core::concat!(::core::module_path!(), "::callback"),
-        file: ::core::file!(),
-        line: ::core::line!(),
-        attributes: &[
-            ("auth", ::core::line!()),
-            ("csrf", ::core::line!()),
-            ("post", ::core::line!()),
-        ],
-    };
     #[automatically_derived]
     impl<__PolicyState, __PolicyVia> __policy::Endpoint<__PolicyState, __PolicyVia>
     for callback
@@ -126,18 +95,32 @@ const _: () = {
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
         Sessions: __policy::Extract<__PolicyState, __PolicyVia>,
     {
-        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
-        #[allow(
-            clippy::type_complexity,
-            reason = "the types are those of the signature"
-        )]
+        fn declare(__policy_description: &mut __policy::Description) {
+            __policy_description.routes = &[("POST", "/callback")];
+            __policy_description.policy.auth = __policy::policy_core::auth::AuthPolicy::Public;
+            __policy_description.policy.csrf = ::core::option::Option::Some(
+                __policy::policy_core::csrf::CsrfPolicy::Exempt("state checked"),
+            );
+            __policy_description.extracts = true;
+            __policy_description.takes_session = true;
+            __policy_description.handler = ::core::concat!(
+                ::core::module_path!(), "::callback"
+            );
+            __policy_description.file = ::core::file!();
+            __policy_description.line = ::core::line!();
+            __policy_description.attributes = &[
+                ("auth", ::core::line!()),
+                ("csrf", ::core::line!()),
+                ("post", ::core::line!()),
+            ];
+        }
         fn describe(__policy_signature: &mut __policy::Signature) {
             #[allow(unused_imports)]
             use __policy::describing::*;
-            (&&&&__policy::Of::<Sessions>::NEW).take(__policy_signature);
-            (&&&&__policy::Of::<()>::NEW).respond(__policy_signature);
-            __policy_signature.document(&[], &[::core::option::Option::None]);
+            __policy::Of::<Sessions>::NEW.describe_argument(__policy_signature);
+            __policy::Of::<()>::NEW.describe_answer(__policy_signature);
         }
+        #[allow(clippy::type_complexity)]
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,

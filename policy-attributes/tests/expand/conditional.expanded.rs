@@ -30,51 +30,38 @@ const _: () = {
 #[cfg(feature = "debug")]
 const _: () = {
     use ::policy_server::codegen as __policy;
-    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
-        routes: &[("GET", "/debug")],
-        policy: __policy::policy_core::route::RoutePolicy {
-            cors: __policy::policy_core::route::Facet::Set(
-                __policy::policy_core::cors::CorsSpec::new(
-                    __policy::policy_core::cors::Origins::Listed(
-                        &["https://a.example", "https://a.example"],
-                    ),
-                ),
-            ),
-            auth: __policy::policy_core::auth::AuthPolicy::Public,
-            ..__policy::policy_core::route::RoutePolicy::PUBLIC
-        },
-        scheme: ::core::option::Option::None,
-        inherits_auth: false,
-        takes_caller: false,
-        extracts: false,
-        takes_objects: false,
-        takes_session: false,
-        takes_user: false,
-        handler: ::core::concat!(::core::module_path!(), "::debug"),
-        file: ::core::file!(),
-        line: ::core::line!(),
-        attributes: &[
-            ("auth", ::core::line!()),
-            ("cors", ::core::line!()),
-            ("get", ::core::line!()),
-        ],
-    };
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for debug
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
     {
-        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
-        #[allow(
-            clippy::type_complexity,
-            reason = "the types are those of the signature"
-        )]
+        fn declare(__policy_description: &mut __policy::Description) {
+            __policy_description.routes = &[("GET", "/debug")];
+            __policy_description.policy.cors = __policy::Facet::Set(
+                __policy::policy_core::cors::CorsSpec::new(
+                    __policy::policy_core::cors::Origins::Listed(
+                        &["https://a.example", "https://a.example"],
+                    ),
+                ),
+            );
+            __policy_description.policy.auth = __policy::policy_core::auth::AuthPolicy::Public;
+            __policy_description.handler = ::core::concat!(
+                ::core::module_path!(), "::debug"
+            );
+            __policy_description.file = ::core::file!();
+            __policy_description.line = ::core::line!();
+            __policy_description.attributes = &[
+                ("auth", ::core::line!()),
+                ("cors", ::core::line!()),
+                ("get", ::core::line!()),
+            ];
+        }
         fn describe(__policy_signature: &mut __policy::Signature) {
             #[allow(unused_imports)]
             use __policy::describing::*;
-            (&&&&__policy::Of::<()>::NEW).respond(__policy_signature);
-            __policy_signature.document(&[], &[::core::option::Option::None]);
+            __policy::Of::<()>::NEW.describe_answer(__policy_signature);
         }
+        #[allow(clippy::type_complexity)]
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,

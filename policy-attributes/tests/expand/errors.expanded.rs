@@ -36,7 +36,7 @@ const _: () = {
     }
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for first {
-        const DESCRIPTION: __policy::Description = ::core::unreachable!();
+        fn declare(_: &mut __policy::Description) {}
         fn describe(_: &mut __policy::Signature) {}
         fn call(_: &mut __policy::Call) -> __policy::BoxFuture {
             ::core::unreachable!()

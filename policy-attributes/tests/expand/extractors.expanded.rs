@@ -31,10 +31,15 @@ const _: () = {
 };
 const _: () = {
     use ::policy_server::codegen as __policy;
-    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
-        routes: &[("GET", "/orders/{id}/items/{item}")],
-        policy: __policy::policy_core::route::RoutePolicy {
-            cors: __policy::policy_core::route::Facet::Set(__policy::policy_core::cors::CorsSpec {
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for order
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+        Db: __policy::StatePart<__PolicyState>,
+    {
+        fn declare(__policy_description: &mut __policy::Description) {
+            __policy_description.routes = &[("GET", "/orders/{id}/items/{item}")];
+            __policy_description.policy.cors = __policy::Facet::Set(__policy::policy_core::cors::CorsSpec {
                 credentials: true,
                 expose: &["etag"],
                 max_age: ::core::option::Option::Some(600),
@@ -43,62 +48,36 @@ const _: () = {
                         &["https://app.shop.example"],
                     ),
                 )
-            }),
-            auth: __policy::policy_core::auth::AuthPolicy::Public,
-            ..__policy::policy_core::route::RoutePolicy::PUBLIC
-        },
-        scheme: ::core::option::Option::None,
-        inherits_auth: false,
-        takes_caller: false,
-        extracts: true,
-        takes_objects: false,
-        takes_session: false,
-        takes_user: false,
-        handler: ::core::concat!(::core::module_path!(), "::order"),
-        file: ::core::file!(),
-        line: ::core::line!(),
-        attributes: &[
-            ("auth", ::core::line!()),
-            ("cors", ::core::line!()),
-            ("get", ::core::line!()),
-        ],
-    };
-    #[automatically_derived]
-    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for order
-    where
-        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
-        Db: __policy::StatePart<__PolicyState>,
-    {
-        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
-        #[allow(
-            clippy::type_complexity,
-            reason = "the types are those of the signature"
-        )]
+            });
+            __policy_description.policy.auth = __policy::policy_core::auth::AuthPolicy::Public;
+            __policy_description.extracts = true;
+            __policy_description.handler = ::core::concat!(
+                ::core::module_path!(), "::order"
+            );
+            __policy_description.file = ::core::file!();
+            __policy_description.line = ::core::line!();
+            __policy_description.attributes = &[
+                ("auth", ::core::line!()),
+                ("cors", ::core::line!()),
+                ("get", ::core::line!()),
+            ];
+        }
         fn describe(__policy_signature: &mut __policy::Signature) {
             #[allow(unused_imports)]
             use __policy::describing::*;
-            (&&&&__policy::Of::<u64>::NEW).parse(__policy_signature);
-            (&&&&__policy::Of::<u64>::NEW).schema(__policy_signature, "id");
-            (&&&&__policy::Of::<u32>::NEW).parse(__policy_signature);
-            (&&&&__policy::Of::<u32>::NEW).schema(__policy_signature, "item");
-            (&&&&__policy::Of::<State<Db>>::NEW).take(__policy_signature);
-            (&&&&__policy::Of::<Json<Patch>>::NEW).take(__policy_signature);
-            (&&&&__policy::Of::<Result<Json<Order>, Problem>>::NEW)
-                .respond(__policy_signature);
+            __policy::Of::<u64>::NEW.describe_parameter(__policy_signature, "id");
+            __policy::Of::<u32>::NEW.describe_parameter(__policy_signature, "item");
+            __policy::Of::<State<Db>>::NEW.describe_argument(__policy_signature);
+            __policy::Of::<Json<Patch>>::NEW.describe_argument(__policy_signature);
+            __policy::Of::<Result<Json<Order>, Problem>>::NEW
+                .describe_answer(__policy_signature);
             __policy_signature
                 .document(&[" Documented."], &[::core::option::Option::None]);
         }
+        #[allow(clippy::type_complexity)]
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
-            #[allow(
-                clippy::type_complexity,
-                reason = "the type is that of the signature"
-            )]
-            let _: ::core::option::Option<__policy::OfState<Db>> = ::core::option::Option::None;
-            #[allow(
-                clippy::type_complexity,
-                reason = "the type is that of the signature"
-            )]
-            let _: ::core::option::Option<__policy::ReturnedJson<Json<Order>>> = ::core::option::Option::None;
+            let _: __policy::OfState<Db>;
+            let _: __policy::ReturnedJson<Json<Order>>;
             __policy::invoke::<
                 __PolicyState,
                 __policy::FromBody,

@@ -21,41 +21,32 @@ const _: () = {
         "CompressionLayer::new",
         "LIMIT",
     ];
-    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
-        routes: &[
-            ("GET", "/orders/{id}"),
-            ("POST", "/orders/{id}"),
-            ("PUT", "/orders/{id}"),
-            ("PATCH", "/orders/{id}"),
-            ("DELETE", "/orders/{id}"),
-            ("QUERY", "/orders/{id}"),
-        ],
-        policy: __policy::policy_core::route::RoutePolicy {
-            auth: __policy::policy_core::auth::AuthPolicy::Public,
-            ..__policy::policy_core::route::RoutePolicy::PUBLIC
-        },
-        scheme: ::core::option::Option::None,
-        inherits_auth: false,
-        takes_caller: false,
-        extracts: false,
-        takes_objects: false,
-        takes_session: false,
-        takes_user: false,
-        handler: ::core::concat!(::core::module_path!(), "::order"),
-        file: ::core::file!(),
-        line: ::core::line!(),
-        attributes: &[
-            ("any", ::core::line!()),
-            ("auth", ::core::line!()),
-            ("layer", ::core::line!()),
-        ],
-    };
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for order
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
     {
-        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
+        fn declare(__policy_description: &mut __policy::Description) {
+            __policy_description.routes = &[
+                ("GET", "/orders/{id}"),
+                ("POST", "/orders/{id}"),
+                ("PUT", "/orders/{id}"),
+                ("PATCH", "/orders/{id}"),
+                ("DELETE", "/orders/{id}"),
+                ("QUERY", "/orders/{id}"),
+            ];
+            __policy_description.policy.auth = __policy::policy_core::auth::AuthPolicy::Public;
+            __policy_description.handler = ::core::concat!(
+                ::core::module_path!(), "::order"
+            );
+            __policy_description.file = ::core::file!();
+            __policy_description.line = ::core::line!();
+            __policy_description.attributes = &[
+                ("any", ::core::line!()),
+                ("auth", ::core::line!()),
+                ("layer", ::core::line!()),
+            ];
+        }
         const LAYER_NAMES: &'static [&'static ::core::primitive::str] = __POLICY_LAYER_NAMES;
         const LAYER: ::core::option::Option<
             fn(__policy::SharedService) -> __policy::SharedService,
@@ -70,29 +61,13 @@ const _: () = {
             );
             __policy_inner
         });
-        #[allow(
-            clippy::type_complexity,
-            reason = "the types are those of the signature"
-        )]
         fn describe(__policy_signature: &mut __policy::Signature) {
             #[allow(unused_imports)]
             use __policy::describing::*;
-            (&&&&__policy::Of::<u64>::NEW).parse(__policy_signature);
-            (&&&&__policy::Of::<u64>::NEW).schema(__policy_signature, "id");
-            (&&&&__policy::Of::<String>::NEW).respond(__policy_signature);
-            __policy_signature
-                .document(
-                    &[],
-                    &[
-                        ::core::option::Option::None,
-                        ::core::option::Option::None,
-                        ::core::option::Option::None,
-                        ::core::option::Option::None,
-                        ::core::option::Option::None,
-                        ::core::option::Option::None,
-                    ],
-                );
+            __policy::Of::<u64>::NEW.describe_parameter(__policy_signature, "id");
+            __policy::Of::<String>::NEW.describe_answer(__policy_signature);
         }
+        #[allow(clippy::type_complexity)]
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,

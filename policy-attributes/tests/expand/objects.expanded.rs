@@ -201,37 +201,6 @@ const _: () = ();
 const _: () = ();
 const _: () = {
     use ::policy_server::codegen as __policy;
-    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
-        routes: &[("PUT", "/teams/{team}/{year}/orders/{order}")],
-        policy: __policy::policy_core::route::RoutePolicy {
-            auth: __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
-                session: true,
-                optional: true,
-                ..__policy::policy_core::auth::Requirement::NONE
-            }),
-            object: ::core::option::Option::Some(
-                __policy::policy_core::object::ObjectPolicy::NONE
-                    .exempt("years are the same for everyone")
-                    .recheck(::core::time::Duration::from_millis(10000u64)),
-            ),
-            ..__policy::policy_core::route::RoutePolicy::PUBLIC
-        },
-        scheme: ::core::option::Option::None,
-        inherits_auth: false,
-        takes_caller: false,
-        extracts: true,
-        takes_objects: true,
-        takes_session: false,
-        takes_user: false,
-        handler: ::core::concat!(::core::module_path!(), "::change"),
-        file: ::core::file!(),
-        line: ::core::line!(),
-        attributes: &[
-            ("auth", ::core::line!()),
-            ("object", ::core::line!()),
-            ("put", ::core::line!()),
-        ],
-    };
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for change
     where
@@ -248,38 +217,49 @@ const _: () = {
             Allowed<Team>,
         >>::Source: __policy::StatePart<__PolicyState>,
     {
-        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
-        #[allow(
-            clippy::type_complexity,
-            reason = "the types are those of the signature"
-        )]
+        fn declare(__policy_description: &mut __policy::Description) {
+            __policy_description.routes = &[
+                ("PUT", "/teams/{team}/{year}/orders/{order}"),
+            ];
+            __policy_description.policy.auth = __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
+                session: true,
+                optional: true,
+                ..__policy::policy_core::auth::Requirement::NONE
+            });
+            __policy_description.policy.object = ::core::option::Option::Some(
+                __policy::policy_core::object::ObjectPolicy::NONE
+                    .exempt("years are the same for everyone")
+                    .recheck(::core::time::Duration::from_millis(10000u64)),
+            );
+            __policy_description.extracts = true;
+            __policy_description.takes_objects = true;
+            __policy_description.handler = ::core::concat!(
+                ::core::module_path!(), "::change"
+            );
+            __policy_description.file = ::core::file!();
+            __policy_description.line = ::core::line!();
+            __policy_description.attributes = &[
+                ("auth", ::core::line!()),
+                ("object", ::core::line!()),
+                ("put", ::core::line!()),
+            ];
+        }
         fn describe(__policy_signature: &mut __policy::Signature) {
             #[allow(unused_imports)]
             use __policy::describing::*;
-            (&&&&__policy::Of::<
-                <Allowed<Team> as __policy::ObjectArgument<()>>::Key,
-            >::NEW)
-                .parse(__policy_signature);
-            (&&&&__policy::Of::<
-                <Allowed<Team> as __policy::ObjectArgument<()>>::Key,
-            >::NEW)
-                .schema(__policy_signature, "team");
+            __policy::Of::<<Allowed<Team> as __policy::ObjectArgument<()>>::Key>::NEW
+                .describe_parameter(__policy_signature, "team");
+            __policy::Of::<u16>::NEW.describe_parameter(__policy_signature, "year");
+            __policy::Of::<
+                <Locked<Order, Edit> as __policy::ObjectArgument<Allowed<Team>>>::Key,
+            >::NEW
+                .describe_parameter(__policy_signature, "order");
             __policy_signature.object::<Allowed<Team>, ()>("team");
-            (&&&&__policy::Of::<u16>::NEW).parse(__policy_signature);
-            (&&&&__policy::Of::<u16>::NEW).schema(__policy_signature, "year");
-            (&&&&__policy::Of::<
-                <Locked<Order, Edit> as __policy::ObjectArgument<Allowed<Team>>>::Key,
-            >::NEW)
-                .parse(__policy_signature);
-            (&&&&__policy::Of::<
-                <Locked<Order, Edit> as __policy::ObjectArgument<Allowed<Team>>>::Key,
-            >::NEW)
-                .schema(__policy_signature, "order");
             __policy_signature.object::<Locked<Order, Edit>, Allowed<Team>>("order");
-            (&&&&__policy::Of::<Json<String>>::NEW).take(__policy_signature);
-            (&&&&__policy::Of::<StatusCode>::NEW).respond(__policy_signature);
-            __policy_signature.document(&[], &[::core::option::Option::None]);
+            __policy::Of::<Json<String>>::NEW.describe_argument(__policy_signature);
+            __policy::Of::<StatusCode>::NEW.describe_answer(__policy_signature);
         }
+        #[allow(clippy::type_complexity)]
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke_with_objects::<
                 __PolicyState,

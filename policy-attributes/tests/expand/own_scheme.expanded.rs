@@ -58,49 +58,41 @@ const _: () = {
             }
         }
     };
-    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
-        routes: &[("GET", "/hooks")],
-        policy: __policy::policy_core::route::RoutePolicy {
-            cors: __policy::policy_core::route::Facet::Set(*cors_policy_of_hooks.spec()),
-            auth: __POLICY_AUTH,
-            csrf: ::core::option::Option::Some(
-                __policy::policy_core::csrf::CsrfPolicy::Origin,
-            ),
-            ..__policy::policy_core::route::RoutePolicy::PUBLIC
-        },
-        scheme: ::core::option::Option::Some(::core::any::TypeId::of::<keys::ApiKeys>),
-        inherits_auth: false,
-        takes_caller: false,
-        extracts: false,
-        takes_objects: false,
-        takes_session: false,
-        takes_user: false,
-        handler: ::core::concat!(::core::module_path!(), "::hooks"),
-        file: ::core::file!(),
-        line: ::core::line!(),
-        attributes: &[
-            ("auth", ::core::line!()),
-            ("cors", ::core::line!()),
-            ("csrf", ::core::line!()),
-            ("get", ::core::line!()),
-        ],
-    };
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for hooks
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
     {
-        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
-        #[allow(
-            clippy::type_complexity,
-            reason = "the types are those of the signature"
-        )]
+        fn declare(__policy_description: &mut __policy::Description) {
+            __policy_description.routes = &[("GET", "/hooks")];
+            __policy_description.policy.cors = __policy::Facet::Set(
+                *cors_policy_of_hooks.spec(),
+            );
+            __policy_description.scheme = ::core::option::Option::Some(
+                ::core::any::TypeId::of::<keys::ApiKeys>,
+            );
+            __policy_description.policy.auth = __POLICY_AUTH;
+            __policy_description.policy.csrf = ::core::option::Option::Some(
+                __policy::policy_core::csrf::CsrfPolicy::Origin,
+            );
+            __policy_description.handler = ::core::concat!(
+                ::core::module_path!(), "::hooks"
+            );
+            __policy_description.file = ::core::file!();
+            __policy_description.line = ::core::line!();
+            __policy_description.attributes = &[
+                ("auth", ::core::line!()),
+                ("cors", ::core::line!()),
+                ("csrf", ::core::line!()),
+                ("get", ::core::line!()),
+            ];
+        }
         fn describe(__policy_signature: &mut __policy::Signature) {
             #[allow(unused_imports)]
             use __policy::describing::*;
-            (&&&&__policy::Of::<()>::NEW).respond(__policy_signature);
-            __policy_signature.document(&[], &[::core::option::Option::None]);
+            __policy::Of::<()>::NEW.describe_answer(__policy_signature);
         }
+        #[allow(clippy::type_complexity)]
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,

@@ -15,54 +15,37 @@ struct find {}
 const _: () = ();
 const _: () = {
     use ::policy_server::codegen as __policy;
-    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
-        routes: &[("QUERY", "/orders")],
-        policy: __policy::policy_core::route::RoutePolicy {
-            auth: __policy::policy_core::auth::AuthPolicy::Public,
-            ..__policy::policy_core::route::RoutePolicy::PUBLIC
-        },
-        scheme: ::core::option::Option::None,
-        inherits_auth: false,
-        takes_caller: false,
-        extracts: true,
-        takes_objects: false,
-        takes_session: false,
-        takes_user: false,
-        handler: ::core::concat!(::core::module_path!(), "::find"),
-        file: ::core::file!(),
-        line: ::core::line!(),
-        attributes: &[("auth", ::core::line!()), ("query", ::core::line!())],
-    };
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for find
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
         Db: __policy::StatePart<__PolicyState>,
     {
-        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
-        #[allow(
-            clippy::type_complexity,
-            reason = "the types are those of the signature"
-        )]
+        fn declare(__policy_description: &mut __policy::Description) {
+            __policy_description.routes = &[("QUERY", "/orders")];
+            __policy_description.policy.auth = __policy::policy_core::auth::AuthPolicy::Public;
+            __policy_description.extracts = true;
+            __policy_description.handler = ::core::concat!(
+                ::core::module_path!(), "::find"
+            );
+            __policy_description.file = ::core::file!();
+            __policy_description.line = ::core::line!();
+            __policy_description.attributes = &[
+                ("auth", ::core::line!()),
+                ("query", ::core::line!()),
+            ];
+        }
         fn describe(__policy_signature: &mut __policy::Signature) {
             #[allow(unused_imports)]
             use __policy::describing::*;
-            (&&&&__policy::Of::<State<Db>>::NEW).take(__policy_signature);
-            (&&&&__policy::Of::<Json<Filter>>::NEW).take(__policy_signature);
-            (&&&&__policy::Of::<Json<Vec<Order>>>::NEW).respond(__policy_signature);
-            __policy_signature.document(&[], &[::core::option::Option::None]);
+            __policy::Of::<State<Db>>::NEW.describe_argument(__policy_signature);
+            __policy::Of::<Json<Filter>>::NEW.describe_argument(__policy_signature);
+            __policy::Of::<Json<Vec<Order>>>::NEW.describe_answer(__policy_signature);
         }
+        #[allow(clippy::type_complexity)]
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
-            #[allow(
-                clippy::type_complexity,
-                reason = "the type is that of the signature"
-            )]
-            let _: ::core::option::Option<__policy::OfState<Db>> = ::core::option::Option::None;
-            #[allow(
-                clippy::type_complexity,
-                reason = "the type is that of the signature"
-            )]
-            let _: ::core::option::Option<__policy::ReturnedJson<Json<Vec<Order>>>> = ::core::option::Option::None;
+            let _: __policy::OfState<Db>;
+            let _: __policy::ReturnedJson<Json<Vec<Order>>>;
             __policy::invoke::<
                 __PolicyState,
                 __policy::FromBody,

@@ -17,11 +17,15 @@ const _: () = ();
 const _: () = ();
 const _: () = {
     use ::policy_server::codegen as __policy;
-    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
-        routes: &[("GET", "/orders")],
-        policy: __policy::policy_core::route::RoutePolicy {
-            auth: __policy::policy_core::auth::AuthPolicy::Public,
-            headers: __policy::policy_core::route::Facet::Set(__policy::policy_core::headers::HeadersSpec {
+    #[automatically_derived]
+    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for orders
+    where
+        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
+    {
+        fn declare(__policy_description: &mut __policy::Description) {
+            __policy_description.routes = &[("GET", "/orders")];
+            __policy_description.policy.auth = __policy::policy_core::auth::AuthPolicy::Public;
+            __policy_description.policy.headers = __policy::Facet::Set(__policy::policy_core::headers::HeadersSpec {
                 csp: ::core::option::Option::Some(
                     &[
                         __policy::policy_core::headers::csp::Directive(
@@ -65,45 +69,28 @@ const _: () = {
                 include_subdomains: true,
                 every_response: true,
                 ..__policy::policy_core::headers::HeadersSpec::NOTHING
-            }),
-            isolation: __policy::policy_core::route::Facet::Set(
+            });
+            __policy_description.policy.isolation = __policy::Facet::Set(
                 __policy::policy_core::isolation::Isolation::SameSite,
-            ),
-            ..__policy::policy_core::route::RoutePolicy::PUBLIC
-        },
-        scheme: ::core::option::Option::None,
-        inherits_auth: false,
-        takes_caller: false,
-        extracts: false,
-        takes_objects: false,
-        takes_session: false,
-        takes_user: false,
-        handler: ::core::concat!(::core::module_path!(), "::orders"),
-        file: ::core::file!(),
-        line: ::core::line!(),
-        attributes: &[
-            ("auth", ::core::line!()),
-            ("get", ::core::line!()),
-            ("headers", ::core::line!()),
-            ("isolation", ::core::line!()),
-        ],
-    };
-    #[automatically_derived]
-    impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for orders
-    where
-        __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
-    {
-        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
-        #[allow(
-            clippy::type_complexity,
-            reason = "the types are those of the signature"
-        )]
+            );
+            __policy_description.handler = ::core::concat!(
+                ::core::module_path!(), "::orders"
+            );
+            __policy_description.file = ::core::file!();
+            __policy_description.line = ::core::line!();
+            __policy_description.attributes = &[
+                ("auth", ::core::line!()),
+                ("get", ::core::line!()),
+                ("headers", ::core::line!()),
+                ("isolation", ::core::line!()),
+            ];
+        }
         fn describe(__policy_signature: &mut __policy::Signature) {
             #[allow(unused_imports)]
             use __policy::describing::*;
-            (&&&&__policy::Of::<()>::NEW).respond(__policy_signature);
-            __policy_signature.document(&[], &[::core::option::Option::None]);
+            __policy::Of::<()>::NEW.describe_answer(__policy_signature);
         }
+        #[allow(clippy::type_complexity)]
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
@@ -156,51 +143,40 @@ const _: () = {
             ::core::panic!("{}", __policy_violation.text().as_str())
         }
     };
-    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
-        routes: &[("GET", "/shared")],
-        policy: __policy::policy_core::route::RoutePolicy {
-            cors: __policy::policy_core::route::Facet::Set(
-                *cors_policy_of_shared.spec(),
-            ),
-            auth: __policy::policy_core::auth::AuthPolicy::Public,
-            headers: __policy::policy_core::route::Facet::Set(*__POLICY_HEADERS.spec()),
-            isolation: __policy::policy_core::route::Facet::None,
-            ..__policy::policy_core::route::RoutePolicy::PUBLIC
-        },
-        scheme: ::core::option::Option::None,
-        inherits_auth: false,
-        takes_caller: false,
-        extracts: false,
-        takes_objects: false,
-        takes_session: false,
-        takes_user: false,
-        handler: ::core::concat!(::core::module_path!(), "::shared"),
-        file: ::core::file!(),
-        line: ::core::line!(),
-        attributes: &[
-            ("auth", ::core::line!()),
-            ("cors", ::core::line!()),
-            ("get", ::core::line!()),
-            ("headers", ::core::line!()),
-            ("isolation", ::core::line!()),
-        ],
-    };
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for shared
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
     {
-        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
-        #[allow(
-            clippy::type_complexity,
-            reason = "the types are those of the signature"
-        )]
+        fn declare(__policy_description: &mut __policy::Description) {
+            __policy_description.routes = &[("GET", "/shared")];
+            __policy_description.policy.cors = __policy::Facet::Set(
+                *cors_policy_of_shared.spec(),
+            );
+            __policy_description.policy.auth = __policy::policy_core::auth::AuthPolicy::Public;
+            __policy_description.policy.headers = __policy::Facet::Set(
+                *__POLICY_HEADERS.spec(),
+            );
+            __policy_description.policy.isolation = __policy::Facet::None;
+            __policy_description.handler = ::core::concat!(
+                ::core::module_path!(), "::shared"
+            );
+            __policy_description.file = ::core::file!();
+            __policy_description.line = ::core::line!();
+            __policy_description.attributes = &[
+                ("auth", ::core::line!()),
+                ("cors", ::core::line!()),
+                ("get", ::core::line!()),
+                ("headers", ::core::line!()),
+                ("isolation", ::core::line!()),
+            ];
+        }
         fn describe(__policy_signature: &mut __policy::Signature) {
             #[allow(unused_imports)]
             use __policy::describing::*;
-            (&&&&__policy::Of::<()>::NEW).respond(__policy_signature);
-            __policy_signature.document(&[], &[::core::option::Option::None]);
+            __policy::Of::<()>::NEW.describe_answer(__policy_signature);
         }
+        #[allow(clippy::type_complexity)]
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,
@@ -231,45 +207,32 @@ const _: () = ();
 const _: () = ();
 const _: () = {
     use ::policy_server::codegen as __policy;
-    const __POLICY_DESCRIPTION: __policy::Description = __policy::Description {
-        routes: &[("GET", "/bare")],
-        policy: __policy::policy_core::route::RoutePolicy {
-            auth: __policy::policy_core::auth::AuthPolicy::Public,
-            headers: __policy::policy_core::route::Facet::None,
-            ..__policy::policy_core::route::RoutePolicy::PUBLIC
-        },
-        scheme: ::core::option::Option::None,
-        inherits_auth: false,
-        takes_caller: false,
-        extracts: false,
-        takes_objects: false,
-        takes_session: false,
-        takes_user: false,
-        handler: ::core::concat!(::core::module_path!(), "::bare"),
-        file: ::core::file!(),
-        line: ::core::line!(),
-        attributes: &[
-            ("auth", ::core::line!()),
-            ("get", ::core::line!()),
-            ("headers", ::core::line!()),
-        ],
-    };
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for bare
     where
         __PolicyState: ::core::marker::Send + ::core::marker::Sync + 'static,
     {
-        const DESCRIPTION: __policy::Description = __POLICY_DESCRIPTION;
-        #[allow(
-            clippy::type_complexity,
-            reason = "the types are those of the signature"
-        )]
+        fn declare(__policy_description: &mut __policy::Description) {
+            __policy_description.routes = &[("GET", "/bare")];
+            __policy_description.policy.auth = __policy::policy_core::auth::AuthPolicy::Public;
+            __policy_description.policy.headers = __policy::Facet::None;
+            __policy_description.handler = ::core::concat!(
+                ::core::module_path!(), "::bare"
+            );
+            __policy_description.file = ::core::file!();
+            __policy_description.line = ::core::line!();
+            __policy_description.attributes = &[
+                ("auth", ::core::line!()),
+                ("get", ::core::line!()),
+                ("headers", ::core::line!()),
+            ];
+        }
         fn describe(__policy_signature: &mut __policy::Signature) {
             #[allow(unused_imports)]
             use __policy::describing::*;
-            (&&&&__policy::Of::<()>::NEW).respond(__policy_signature);
-            __policy_signature.document(&[], &[::core::option::Option::None]);
+            __policy::Of::<()>::NEW.describe_answer(__policy_signature);
         }
+        #[allow(clippy::type_complexity)]
         fn call(__policy_call: &mut __policy::Call) -> __policy::BoxFuture {
             __policy::invoke::<
                 __PolicyState,

@@ -31,7 +31,7 @@ impl<S> Route<S> {
     where
         S: Serves<E, Via>,
     {
-        Self { entry: S::ENTRY, state: PhantomData }
+        Self { entry: S::entry(), state: PhantomData }
     }
 }
 
@@ -47,15 +47,19 @@ impl<S> Route<S> {
 )]
 pub trait Serves<E, Via> {
     /// The handler.
-    const ENTRY: Entry;
+    fn entry() -> Entry;
 }
 
 impl<S, Via, E: Endpoint<S, Via>> Serves<E, Via> for S {
-    const ENTRY: Entry = Entry {
-        description: E::DESCRIPTION,
-        call: E::call,
-        layer: E::LAYER,
-        layer_names: E::LAYER_NAMES,
-        describe: E::describe,
-    };
+    fn entry() -> Entry {
+        let mut description = Description::NOTHING;
+        E::declare(&mut description);
+        Entry {
+            description,
+            call: E::call,
+            layer: E::LAYER,
+            layer_names: E::LAYER_NAMES,
+            describe: E::describe,
+        }
+    }
 }

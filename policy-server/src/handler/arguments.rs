@@ -98,37 +98,45 @@ macro_rules! arguments {
                 Answer: Future<Output: Respond> + Send,
             {
                 let known = || Some(($(known::<$head>(call)?,)* known::<$last>(call)?,));
-                let known = known().ok_or_else(|| (call.take_request(), Arc::clone(&call.route)));
-                // One future for both: a handler's future is compiled once.
+                let known = match known() {
+                    Some(arguments) => Ok(arguments),
+                    None => Err((call.take_request(), Arc::clone(&call.route))),
+                };
+                // One future for both: a handler's future is compiled once. It awaits the response to
+                // every rejection in one place, since each `await` is code of each handler.
                 Box::pin(async move {
-                    let arguments = match known {
-                        Ok(arguments) => arguments,
-                        Err((request, route)) => {
-                            // The compiler has checked that a route is used in an app with its state.
-                            let Some(state) = route.state.downcast_ref::<S>() else {
-                                return Problem::from(Refusal::Internal).into_response();
-                            };
-                            #[allow(
-                                unused_mut,
-                                reason = "with one argument nothing reads the head first"
-                            )]
-                            let (mut parts, body) = request.into_parts();
-                            // A rejection need not be `Send`: it is converted before anything is
-                            // awaited.
-                            $(let $head = $head::from_request_parts(&mut parts, state).await;
-                            let $head = match $head.map_err(IntoResponse::into_response) {
-                                Ok(argument) => argument,
-                                Err(response) => return rejected(response).await,
-                            };)*
-                            let request = Request::from_parts(parts, body);
-                            let $last = $last::from_request(request, state).await;
-                            match $last.map_err(IntoResponse::into_response) {
-                                Ok($last) => ($($head,)* $last,),
-                                Err(response) => return rejected(response).await,
+                    let rejection = 'rejected: {
+                        let arguments = match known {
+                            Ok(arguments) => arguments,
+                            Err((request, route)) => {
+                                // The compiler has checked that a route is used in an app with its
+                                // state.
+                                let Some(state) = route.state.downcast_ref::<S>() else {
+                                    break 'rejected Problem::from(Refusal::Internal).into_response();
+                                };
+                                #[allow(
+                                    unused_mut,
+                                    reason = "with one argument nothing reads the head first"
+                                )]
+                                let (mut parts, body) = request.into_parts();
+                                // A rejection need not be `Send`: it is converted before anything is
+                                // awaited.
+                                $(let $head = $head::from_request_parts(&mut parts, state).await;
+                                let $head = match $head.map_err(IntoResponse::into_response) {
+                                    Ok(argument) => argument,
+                                    Err(response) => break 'rejected response,
+                                };)*
+                                let request = Request::from_parts(parts, body);
+                                let $last = $last::from_request(request, state).await;
+                                match $last.map_err(IntoResponse::into_response) {
+                                    Ok($last) => ($($head,)* $last,),
+                                    Err(response) => break 'rejected response,
+                                }
                             }
-                        }
+                        };
+                        return handler(arguments).await.into_response();
                     };
-                    handler(arguments).await.into_response()
+                    rejected(rejection).await
                 })
             }
         }

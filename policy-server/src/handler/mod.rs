@@ -1,4 +1,4 @@
-//! The interface of the code that route macros generate: constant data, and one call into this module.
+//! The interface of the code that route macros generate: data, and one call into this module.
 
 pub(crate) mod arguments;
 pub(crate) mod checks;
@@ -34,7 +34,7 @@ use crate::{
         describe::Signature,
         extract::{Context, Reach},
         object::{MissRate, ObjectEngine},
-        parameters::Parameters,
+        parameters::{InvalidParameter, Parameters},
         service::SharedService,
     },
 };
@@ -53,8 +53,9 @@ pub type BoxFuture = Pin<Box<dyn Future<Output = Response> + Send>>;
     note = "every argument is a parameter of the path or an extractor for the app's state"
 )]
 pub trait Endpoint<S, Via>: 'static {
-    /// The declarations of its attributes.
-    const DESCRIPTION: Description;
+    /// States the declarations of its attributes. A function, since the compiler evaluates each constant,
+    /// which takes longer than all other checks of it.
+    fn declare(description: &mut Description);
 
     /// Wraps the handler in the layers of its `#[layer(..)]`.
     const LAYER: Option<fn(SharedService) -> SharedService> = None;
@@ -69,7 +70,7 @@ pub trait Endpoint<S, Via>: 'static {
     fn call(call: &mut Call) -> BoxFuture;
 }
 
-/// The attributes of a handler as constant data.
+/// The attributes of a handler as data.
 #[derive(Clone, Copy, Debug)]
 pub struct Description {
     /// Method and path template of each route attribute.
@@ -100,6 +101,25 @@ pub struct Description {
     pub line: u32,
     /// The name of each attribute, and its line.
     pub attributes: &'static [(&'static str, u32)],
+}
+
+impl Description {
+    /// What is true of a handler unless [`Endpoint::declare`] states otherwise.
+    pub const NOTHING: Self = Self {
+        routes: &[],
+        policy: RoutePolicy::PUBLIC,
+        scheme: None,
+        inherits_auth: false,
+        takes_caller: false,
+        extracts: false,
+        takes_objects: false,
+        takes_session: false,
+        takes_user: false,
+        handler: "",
+        file: "",
+        line: 0,
+        attributes: &[],
+    };
 }
 
 /// A route, as its handler and extractors see it.
@@ -207,12 +227,15 @@ where
 {
     match P::parse(&call.values, call.request.uri().path()) {
         Ok(parameters) => A::call(call, move |arguments| handler(parameters, arguments)),
-        Err(invalid) => {
-            let name = call.route.parameter(invalid.index);
-            let response = invalid.into_problem(name.as_deref()).into_response();
-            Box::pin(std::future::ready(response))
-        }
+        Err(invalid) => refused(call, invalid),
     }
+}
+
+/// The response to a parameter of the path that its type could not parse.
+fn refused(call: &Call, invalid: InvalidParameter) -> BoxFuture {
+    let name = call.route.parameter(invalid.index);
+    let response = invalid.into_problem(name.as_deref()).into_response();
+    Box::pin(std::future::ready(response))
 }
 
 /// The return type of a handler: [`IntoResponse`], with this crate's diagnostics.

@@ -58,11 +58,11 @@ pub trait AnswerPart {
 /// A response whose form is known.
 pub trait KnownAnswer {
     /// Describes it.
-    fn respond(&self, signature: &mut Signature);
+    fn describe_answer(self, signature: &mut Signature);
 }
 
-impl<T: Answer> KnownAnswer for &&Of<T> {
-    fn respond(&self, signature: &mut Signature) {
+impl<T: Answer> KnownAnswer for Of<T> {
+    fn describe_answer(self, signature: &mut Signature) {
         signature.untyped_reply::<T>();
     }
 }
@@ -70,11 +70,11 @@ impl<T: Answer> KnownAnswer for &&Of<T> {
 /// A `Result` whose forms are known.
 pub trait KnownValue {
     /// Describes it.
-    fn respond(&self, signature: &mut Signature);
+    fn describe_answer(self, signature: &mut Signature);
 }
 
-impl<T: Answer, E: Problems> KnownValue for &&Of<Result<T, E>> {
-    fn respond(&self, signature: &mut Signature) {
+impl<T: Answer, E: Problems> KnownValue for Of<Result<T, E>> {
+    fn describe_answer(self, signature: &mut Signature) {
         signature.untyped_reply::<T>();
         signature.problems::<E>();
     }
@@ -83,11 +83,11 @@ impl<T: Answer, E: Problems> KnownValue for &&Of<Result<T, E>> {
 /// A `Result` whose error has an unknown form.
 pub trait KnownValueOnly {
     /// Describes it.
-    fn respond(&self, signature: &mut Signature);
+    fn describe_answer(&self, signature: &mut Signature);
 }
 
-impl<T: Answer, E> KnownValueOnly for &Of<Result<T, E>> {
-    fn respond(&self, signature: &mut Signature) {
+impl<T: Answer, E> KnownValueOnly for Of<Result<T, E>> {
+    fn describe_answer(&self, signature: &mut Signature) {
         signature.untyped_reply::<T>();
         signature.is_open = true;
     }
@@ -96,11 +96,11 @@ impl<T: Answer, E> KnownValueOnly for &Of<Result<T, E>> {
 /// A response of any other type.
 pub trait UnknownAnswer {
     /// Describes it.
-    fn respond(&self, signature: &mut Signature);
+    fn describe_answer(&mut self, signature: &mut Signature);
 }
 
 impl<T> UnknownAnswer for Of<T> {
-    fn respond(&self, signature: &mut Signature) {
+    fn describe_answer(&mut self, signature: &mut Signature) {
         signature.is_open = true;
         #[cfg(feature = "openapi")]
         signature.unknown::<T>(super::Side::Response);

@@ -70,11 +70,11 @@ impl<T: Rejects> super::TypedTakes for T {
 /// An argument of a known type.
 pub trait KnownArgument {
     /// Describes it.
-    fn take(&self, signature: &mut Signature);
+    fn describe_argument(self, signature: &mut Signature);
 }
 
-impl<T: Takes> KnownArgument for &Of<T> {
-    fn take(&self, signature: &mut Signature) {
+impl<T: Takes> KnownArgument for Of<T> {
+    fn describe_argument(self, signature: &mut Signature) {
         T::describe(signature);
         #[cfg(feature = "openapi")]
         signature.unknown::<T>(super::Side::Request);
@@ -84,11 +84,11 @@ impl<T: Takes> KnownArgument for &Of<T> {
 /// An argument of any other type.
 pub trait UnknownArgument {
     /// Describes it.
-    fn take(&self, signature: &mut Signature);
+    fn describe_argument(&self, signature: &mut Signature);
 }
 
 impl<T> UnknownArgument for Of<T> {
-    fn take(&self, signature: &mut Signature) {
+    fn describe_argument(&self, signature: &mut Signature) {
         signature.take([ArgumentKind::Other]);
         signature.is_open = true;
         #[cfg(feature = "openapi")]

@@ -1,9 +1,14 @@
 //! What the types of a handler's signature say: what it takes from requests, and with what it responds.
 //!
 //! A macro sees names and not types. So the code that it generates calls a method of a probe for each
-//! type, and the compiler takes the implementation that needs the fewest references: the one for types
-//! that this crate knows before the one for all others. A trait with a default could not tell them
-//! apart, since Rust has no specialization.
+//! type, and the compiler takes the first that exists for the type (Rust Reference, "Method call
+//! expressions"): an inherent method before one of a trait, and what takes the probe by value before
+//! what takes `&self`, before what takes `&mut self`. So types with a schema come before those that this
+//! crate knows, and these before all others. A trait with a default could not tell them apart, since
+//! Rust has no specialization.
+//!
+//! The names of these methods are long, since the compiler looks at every trait in scope that has a
+//! method of the name.
 
 mod answer;
 mod argument;
@@ -23,10 +28,7 @@ pub use argument::{KnownArgument, Rejects, Takes, UnknownArgument};
 #[cfg(feature = "openapi")]
 pub use schemas::{Schemas, Side};
 #[cfg(feature = "openapi")]
-pub use types::{
-    Input, TypedAnswer, TypedArgument, TypedContent, TypedParameter, TypedTakes, TypedValue,
-    TypedValueOnly, Types,
-};
+pub use types::{Input, TypedContent, TypedParameter, TypedTakes, TypedValueOnly, Types};
 
 use policy_core::problem::DeclaredProblem;
 
@@ -113,39 +115,37 @@ impl Signature {
     }
 }
 
-/// A parameter of the path whose type can refuse a text.
-pub trait ParsedParameter {
+/// A parameter of the path whose type takes any text, without a schema.
+pub trait TextParameter {
     /// Describes it.
-    fn parse(&self, signature: &mut Signature);
+    fn describe_parameter(self, signature: &mut Signature, name: &'static str);
 }
 
-impl<T> ParsedParameter for Of<T> {
-    fn parse(&self, signature: &mut Signature) {
-        signature.take([ArgumentKind::Parameter]);
+impl<T: FromStr<Err = Infallible>> TextParameter for Of<T> {
+    fn describe_parameter(self, signature: &mut Signature, name: &'static str) {
+        signature.untyped_parameter(name);
     }
 }
 
-/// A parameter of the path whose type takes any text.
-pub trait TextParameter {
+/// A parameter of the path of any other type, which can refuse a text.
+pub trait ParsedParameter {
     /// Describes it.
-    fn parse(&self, signature: &mut Signature);
+    fn describe_parameter(&self, signature: &mut Signature, name: &'static str);
 }
 
-impl<T: FromStr<Err = Infallible>> TextParameter for &Of<T> {
-    fn parse(&self, _: &mut Signature) {}
+impl<T> ParsedParameter for Of<T> {
+    fn describe_parameter(&self, signature: &mut Signature, name: &'static str) {
+        signature.take([ArgumentKind::Parameter]);
+        signature.untyped_parameter(name);
+    }
 }
 
-/// A parameter of the path whose schema is unknown.
-pub trait UntypedParameter {
-    /// Describes it.
-    fn schema(&self, signature: &mut Signature, name: &'static str);
-}
-
-impl<T> UntypedParameter for Of<T> {
+impl Signature {
+    /// A parameter of the path whose schema is unknown.
     #[cfg_attr(not(feature = "openapi"), expect(unused_variables, reason = "for documents"))]
-    fn schema(&self, signature: &mut Signature, name: &'static str) {
+    fn untyped_parameter(&mut self, name: &'static str) {
         #[cfg(feature = "openapi")]
-        if let Some(types) = &mut signature.types {
+        if let Some(types) = &mut self.types {
             types.parameters.push((name, None));
         }
     }

@@ -1,5 +1,7 @@
 //! The schemas of the types in a signature.
 
+use std::{convert::Infallible, str::FromStr};
+
 use serde_json::Value;
 
 use super::{
@@ -49,14 +51,9 @@ pub trait TypedTakes {
     fn describe(signature: &mut Signature);
 }
 
-/// An argument of a known type with a schema.
-pub trait TypedArgument {
-    /// Describes it.
-    fn take(&self, signature: &mut Signature);
-}
-
-impl<T: Takes + TypedTakes> TypedArgument for &&Of<T> {
-    fn take(&self, signature: &mut Signature) {
+impl<T: Takes + TypedTakes> Of<T> {
+    /// Describes an argument of a known type with a schema.
+    pub fn describe_argument(self, signature: &mut Signature) {
         <T as Takes>::describe(signature);
         <T as TypedTakes>::describe(signature);
     }
@@ -68,26 +65,16 @@ pub trait TypedContent {
     fn schema(schemas: &mut Schemas) -> Option<Value>;
 }
 
-/// A response of a known form with a schema.
-pub trait TypedAnswer {
-    /// Describes it.
-    fn respond(&self, signature: &mut Signature);
-}
-
-impl<T: Answer + TypedContent> TypedAnswer for &&&Of<T> {
-    fn respond(&self, signature: &mut Signature) {
+impl<T: Answer + TypedContent> Of<T> {
+    /// Describes a response of a known form with a schema.
+    pub fn describe_answer(self, signature: &mut Signature) {
         signature.typed_reply::<T>();
     }
 }
 
-/// A `Result` of known forms, whose value has a schema.
-pub trait TypedValue {
-    /// Describes it.
-    fn respond(&self, signature: &mut Signature);
-}
-
-impl<T: Answer + TypedContent, E: Problems> TypedValue for &&&Of<Result<T, E>> {
-    fn respond(&self, signature: &mut Signature) {
+impl<T: Answer + TypedContent, E: Problems> Of<Result<T, E>> {
+    /// Describes a `Result` of known forms, whose value has a schema.
+    pub fn describe_answer(self, signature: &mut Signature) {
         signature.typed_reply::<T>();
         signature.problems::<E>();
     }
@@ -96,32 +83,44 @@ impl<T: Answer + TypedContent, E: Problems> TypedValue for &&&Of<Result<T, E>> {
 /// A `Result` whose value has a schema and whose error has an unknown form.
 pub trait TypedValueOnly {
     /// Describes it.
-    fn respond(&self, signature: &mut Signature);
+    fn describe_answer(self, signature: &mut Signature);
 }
 
-impl<T: Answer + TypedContent, E> TypedValueOnly for &&Of<Result<T, E>> {
-    fn respond(&self, signature: &mut Signature) {
+impl<T: Answer + TypedContent, E> TypedValueOnly for Of<Result<T, E>> {
+    fn describe_answer(self, signature: &mut Signature) {
         signature.typed_reply::<T>();
         signature.is_open = true;
     }
 }
 
-/// A parameter of the path with a schema.
-pub trait TypedParameter {
-    /// Describes it.
-    fn schema(&self, signature: &mut Signature, name: &'static str);
+impl<T: FromStr<Err = Infallible> + JsonSchema> Of<T> {
+    /// Describes a parameter of the path whose type takes any text, with a schema.
+    pub fn describe_parameter(self, signature: &mut Signature, name: &'static str) {
+        signature.typed_parameter::<T>(name);
+    }
 }
 
-impl<T: JsonSchema> TypedParameter for &Of<T> {
-    fn schema(&self, signature: &mut Signature, name: &'static str) {
-        if let Some(types) = &mut signature.types {
-            let schema = types.schemas.of::<T>(Side::Request);
-            types.parameters.push((name, Some(schema)));
-        }
+/// A parameter of the path with a schema, whose type can refuse a text.
+pub trait TypedParameter {
+    /// Describes it.
+    fn describe_parameter(self, signature: &mut Signature, name: &'static str);
+}
+
+impl<T: JsonSchema> TypedParameter for Of<T> {
+    fn describe_parameter(self, signature: &mut Signature, name: &'static str) {
+        signature.take([ArgumentKind::Parameter]);
+        signature.typed_parameter::<T>(name);
     }
 }
 
 impl Signature {
+    fn typed_parameter<T: JsonSchema>(&mut self, name: &'static str) {
+        if let Some(types) = &mut self.types {
+            let schema = types.schemas.of::<T>(Side::Request);
+            types.parameters.push((name, Some(schema)));
+        }
+    }
+
     fn typed_reply<T: Answer + TypedContent>(&mut self) {
         let schema = self.types.as_mut().and_then(|types| T::schema(&mut types.schemas));
         self.reply::<T>().schema = schema;
