@@ -133,6 +133,7 @@ impl<'a> Endpoint<'a> {
             user: self.arguments.user,
             takes_session: self.arguments.takes_session,
             plain: self.arguments.plain(),
+            takes_fields: self.arguments.takes_fields(),
             takes_objects: self.arguments.takes_objects(),
         }
     }

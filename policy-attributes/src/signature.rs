@@ -214,6 +214,12 @@ impl<'a> Arguments<'a> {
         self.parameters.iter().any(|it| it.is_object)
     }
 
+    /// Whether an argument is read from the fields of a body or a query.
+    pub(crate) fn takes_fields(&self) -> bool {
+        let is_read = |it: &Extractor<'_>| matches!(it.known, Some(Known::Body | Known::Head));
+        self.extractors.iter().any(is_read)
+    }
+
     /// The type of an argument that reads nothing but the body. (A form is read from the query of a
     /// GET.)
     pub(crate) fn body(&self) -> Option<&'a Type> {

@@ -27,6 +27,8 @@ pub(crate) struct Context<'a> {
     pub(crate) takes_session: bool,
     /// The type of the first path parameter that is taken without an object.
     pub(crate) plain: Option<&'a Type>,
+    /// Whether an argument is read from the fields of a body or a query.
+    pub(crate) takes_fields: bool,
     /// Whether a path parameter is an object.
     pub(crate) takes_objects: bool,
 }
@@ -45,6 +47,11 @@ impl Context<'_> {
     /// its caller. The callers of `#[auth(group)]` are not visible here, so that they count as known.
     pub(crate) fn is_unchecked(&self) -> bool {
         self.plain.is_some() && !self.facts().is_public()
+    }
+
+    /// Whether fields of a body or a query could name what nothing checks.
+    pub(crate) fn is_read_unchecked(&self) -> bool {
+        self.takes_fields && !self.facts().is_public()
     }
 
     /// The facts as an expression.

@@ -27,7 +27,7 @@ pub(crate) struct Args {
 impl Inline for Args {
     const FLAGS: &'static [&'static str] = &[];
     const PARTS: &'static [&'static str] = &["none", "recheck"];
-    const POSSIBLE: &'static str = "write `none = \"..\"`, with the reason for which path parameters need no object, or `recheck = \"10s\"`, \
+    const POSSIBLE: &'static str = "write `none = \"..\"`, with the reason for which path parameters, or ids in a body or a query, need no object, or `recheck = \"10s\"`, \
          the time between two checks of an open stream";
     const NEEDS_ARGUMENTS: bool = true;
     const HAS_NONE: bool = false;
@@ -63,7 +63,7 @@ impl Attribute for Args {
         if let Some(reason) = &self.none {
             if let Err(rule) = check_reason(&reason.value()) {
                 diagnostics.rule(reason, rule, "");
-            } else if !context.is_unchecked() {
+            } else if !context.is_unchecked() && !context.is_read_unchecked() {
                 diagnostics.rule(reason, Rule::ObjectReasonUnused, "");
             }
         }

@@ -966,7 +966,7 @@ entries! {
         "write it for the reviewer, as in `#[object(none = \"every member of the company may read every board\")]`";
     /// An exemption on a route that needs none.
     ObjectReasonUnused Error "object.reason-unused",
-        "no path parameter of this route needs the exemption",
+        "no path parameter, body or query of this route needs the exemption",
         "remove `#[object(none = \"..\")]`";
     /// A malformed interval of checks.
     ObjectRecheckMalformed Error "object.recheck-malformed",

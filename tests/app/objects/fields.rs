@@ -52,6 +52,23 @@ async fn exempt(id: u64, Json(copy): Json<Copy>) -> String {
     format!("{id} {}", copy.text())
 }
 
+#[post("/exempt")]
+#[auth(scheme = Named)]
+#[object(none = "ids are only stored")]
+async fn exempt_body(Json(copy): Json<Copy>) -> String {
+    copy.text()
+}
+
+/// A list whose rejection the handler answers itself.
+#[post("/answered")]
+#[auth(scheme = Named)]
+async fn answered(
+    orders: Result<Scope<Order>, policy_server::extract::ContextRejection>,
+    Json(copy): Json<Copy>,
+) -> Result<String, Problem> {
+    orders.map(|_| copy.text()).map_err(Into::into)
+}
+
 #[post("/public")]
 #[auth(public)]
 async fn public(Json(copy): Json<Copy>) -> String {
@@ -77,6 +94,8 @@ fn a_field_like_an_id_that_nothing_checks_is_found_in_the_manifest() {
         beside_an_object,
         looked_up,
         exempt,
+        exempt_body,
+        answered,
         public,
         without_ids,
     ]);

@@ -3,6 +3,8 @@ use policy_server::prelude::*;
 
 struct Order;
 
+type Fields = std::collections::BTreeMap<String, String>;
+
 /// A route with two parameters, of which one is no object.
 #[get("/{company}/orders/{order}")]
 #[auth(session, optional)]
@@ -21,6 +23,17 @@ async fn reason(a: u64, b: u64) {}
 #[auth(session)]
 #[object(none = "there is no parameter")]
 async fn unused() {}
+
+#[get("/none-public")]
+#[auth(public)]
+#[object(none = "nobody has to be known")]
+async fn unused_of_public(query: Query<Fields>) {}
+
+/// No error: the name may be one of an object.
+#[get("/none-of-a-query")]
+#[auth(session)]
+#[object(none = "names are only compared")]
+async fn used_by_a_query(query: Query<Fields>) {}
 
 #[get("/{order}")]
 #[auth(session)]

@@ -195,6 +195,7 @@ impl<E: Takes, R> Takes for Result<E, R> {
         let mut inner = Signature::default();
         E::describe(&mut inner);
         signature.reads = inner.reads.or(signature.reads);
+        signature.objects.extend(inner.objects);
         #[cfg(feature = "manifest")]
         signature.ids.extend(inner.ids);
     }
