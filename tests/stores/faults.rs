@@ -24,8 +24,8 @@ use crate::{
     site::{Counted, Instance, NO_RESPONSE, Visitor, is_away, until},
 };
 
-/// How many requests all visitors send in a second, if none has to wait.
-const RATE: f64 = 2500.0;
+/// How many requests a visitor sends in a second, if it does not have to wait.
+const RATE: f64 = 5.0;
 
 /// How many times a visitor counts before logging out.
 const COUNTS: u64 = 12;
@@ -208,7 +208,7 @@ impl Crowd {
                 noticed: Arc::clone(&noticed),
                 ended: Arc::clone(&ended),
                 is_over: Arc::clone(&is_over),
-                rest: Duration::from_secs_f64(visitors as f64 / RATE),
+                rest: Duration::from_secs_f64(RATE.recip()),
             };
             visits.spawn(client.visits());
         }

@@ -77,21 +77,21 @@ const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_co
                       ignored_auth";
 
 /// Has Schemathesis send what a document allows and what it does not, and compare the responses with
-/// the document: for half a minute, or for `POLICY_SCHEMATHESIS_SECONDS`.
+/// the document: for 12 seconds, or for `POLICY_SCHEMATHESIS_SECONDS`.
 ///
 /// # Panics
 ///
 /// A response is not as the document says.
 pub fn fuzz(document: &Path, service: SocketAddr, fields: &[String], left_out: &[&str]) {
-    let mut schemathesis = schemathesis(None, document, service, CHECKS, left_out);
+    let mut schemathesis = schemathesis(None, document, service, CHECKS, left_out, "12");
     for field in fields {
         schemathesis.args(["--header", field]);
     }
     run(&mut schemathesis);
 }
 
-/// Has Schemathesis read objects of one user as another one, for as long as [`fuzz`]. The error is what
-/// it says about an object that it was given. A user is the fields that are sent with each request.
+/// Has Schemathesis read objects of one user as another one, for 20 seconds or as long as [`fuzz`]. The
+/// error is what it says about an object that it was given. A user is the fields that are sent with each request.
 ///
 /// # Panics
 ///
@@ -118,7 +118,7 @@ pub fn read_objects_of_others(
     fs::write(&settings, text).expect("the settings");
     let check = "object_level_authorization";
     // The other phases send no identifier that a response has told.
-    let mut schemathesis = schemathesis(Some(&settings), document, service, check, left_out);
+    let mut schemathesis = schemathesis(Some(&settings), document, service, check, left_out, "20");
     let output =
         schemathesis.args(["--phases", "fuzzing,stateful", "--max-failures", "1"]).output();
     let output = output.expect("Schemathesis");
@@ -134,6 +134,7 @@ fn schemathesis(
     service: SocketAddr,
     checks: &str,
     left_out: &[&str],
+    usual_seconds: &str,
 ) -> Command {
     let seconds = env::var("POLICY_SCHEMATHESIS_SECONDS");
     let mut schemathesis = Command::new(installed("python/bin/schemathesis"));
@@ -144,7 +145,7 @@ fn schemathesis(
     }
     schemathesis.arg("run").arg(document).args(["--url", &format!("http://{service}")]);
     schemathesis.args(["--checks", checks, "--no-color", "--generation-database", "none"]);
-    schemathesis.args(["--max-time", seconds.as_deref().unwrap_or("30")]);
+    schemathesis.args(["--max-time", seconds.as_deref().unwrap_or(usual_seconds)]);
     if seconds.is_err() {
         schemathesis.args(["--seed", "1"]);
     }

@@ -365,6 +365,8 @@ static APIS: LazyLock<Vec<PublicApi>> = LazyLock::new(|| {
         .args(["doc", "--quiet", "--workspace", "--no-deps", "--all-features"])
         .current_dir(ui().parent().unwrap())
         .env("RUSTDOC", ui().join("api/rustdoc"))
+        // `build.rs` sets it for trybuild.
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
         .env("RUSTDOCFLAGS", "-Z unstable-options --output-format json")
         .status();
     assert!(status.unwrap().success(), "rustdoc failed");

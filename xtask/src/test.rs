@@ -85,6 +85,8 @@ fn test_steps(run: &mut Run) -> Outcome {
         [
             with_features(&["build", "--workspace", "--examples"], &[]),
             with_features(&["test", "--workspace", "--no-run"], &[]),
+            // Databases under test would wait for the disk behind what the build has written.
+            Command::new("sync"),
         ],
     )?;
     let targets = targets()?;
