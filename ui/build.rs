@@ -1,6 +1,6 @@
 //! Gives the builds of trybuild their flags.
 
-/// Those that trybuild states, with the width of diagnostics that it adds for the files under test alone.
+/// The flags that trybuild states, with the width of diagnostics that it adds for the files under test alone.
 /// Cargo builds every dependency again where flags differ.
 const FLAGS: [&str; 6] =
     ["--cfg", "trybuild", "--verbose", "-A", "dead_code", "--diagnostic-width=140"];
