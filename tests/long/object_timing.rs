@@ -1,8 +1,8 @@
 //! Whether the time of a 404 tells an object of someone else from none.
 //!
 //! Medians are compared, of requests that alternate, so that a busy machine slows both alike. Without a
-//! network, an object that is there shows as a few hundredths of a request: a third of that is the load
-//! by the app, the rest its rules.
+//! network, an object that is there shows as about a tenth of a request: a third of that is the load by the
+//! app, the rest its rules.
 
 use std::{
     collections::BTreeMap,
