@@ -130,16 +130,21 @@ impl Collected {
     }
 }
 
-/// Whether this is a use marker, which expands to nothing. It must be on an unnamed constant, too:
-/// otherwise the arguments alone could make a function disappear.
+/// Whether this is a use marker, which expands to nothing. The item must be empty, too: otherwise
+/// the arguments alone could make a function disappear.
 pub(crate) fn is_use_marker(args: &TokenStream, item: &TokenStream) -> bool {
-    let starts_with = |tokens: &TokenStream, words: &[&str]| {
-        let mut tokens = tokens.clone().into_iter();
-        words
-            .iter()
-            .all(|word| matches!(tokens.next(), Some(TokenTree::Ident(ident)) if ident == *word))
-    };
-    starts_with(args, &[CONSUMED]) && starts_with(item, &["const", "_"])
+    use TokenTree::{Group, Ident, Punct};
+    let mut args = args.clone().into_iter();
+    if !matches!((args.next(), args.next()), (Some(Ident(word)), None) if word == CONSUMED) {
+        return false;
+    }
+    let item: Vec<_> = item.clone().into_iter().collect();
+    matches!(
+        &item[..],
+        [Ident(word), Ident(name), Punct(_), Group(ty), Punct(_), Group(value), Punct(_)]
+            if word == "const" && name == "_"
+                && ty.stream().is_empty() && value.stream().is_empty()
+    )
 }
 
 /// Whether the attribute was put back, see [`requeue`], and so is already resolved.
@@ -174,4 +179,25 @@ pub(crate) fn requeue(policy: Directive, args: &TokenStream, item: TokenStream) 
     let (krate, name) = (Ident::new(CRATE, Span::call_site()), Ident::new(name, Span::call_site()));
     annotated.attrs.insert(route + 1, syn::parse_quote!(#[::#krate::#name(#args)]));
     annotated.into_token_stream()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_empty_constant_is_a_use_marker() {
+        let cases = [
+            ("__policy_consumed", "const _: () = ();", true),
+            ("__policy_consumed, public", "const _: () = ();", false),
+            ("__policy_consumed", "const _: () = (check());", false),
+            ("__policy_consumed", "const _: () = CHECKED;", false),
+            ("__policy_consumed", "const ALL: () = ();", false),
+            ("__policy_consumed", "fn handler() {}", false),
+        ];
+        for (args, item, expected) in cases {
+            let is_marker = is_use_marker(&args.parse().unwrap(), &item.parse().unwrap());
+            assert_eq!(is_marker, expected, "#[auth({args})] {item}");
+        }
+    }
 }

@@ -111,7 +111,7 @@ impl<'a> Endpoint<'a> {
     fn check_objects(&self, diagnostics: &mut Diagnostics) {
         let context = self.context();
         let is_clean = diagnostics.error_count() == 0;
-        if let Some(ty) = context.plain.filter(|_| is_clean && context.is_unchecked())
+        if let Some(ty) = context.plain.filter(|_| is_clean && context.may_know_caller())
             && self.attributes.object.as_ref().is_none_or(|object| object.none.is_none())
         {
             diagnostics.rule(ty, Rule::ObjectUnchecked, "");

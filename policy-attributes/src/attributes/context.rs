@@ -43,15 +43,10 @@ impl Context<'_> {
         RouteFacts::of(&auth, &self.methods, is_granted || jsonp.is_some())
     }
 
-    /// Whether nothing checks if the caller may have what a path parameter names: the route may know
-    /// its caller. The callers of `#[auth(group)]` are not visible here, so that they count as known.
-    pub(crate) fn is_unchecked(&self) -> bool {
-        self.plain.is_some() && !self.facts().is_public()
-    }
-
-    /// Whether fields of a body or a query could name what nothing checks.
-    pub(crate) fn is_read_unchecked(&self) -> bool {
-        self.takes_fields && !self.facts().is_public()
+    /// Whether the route may know its caller. The callers of `#[auth(group)]` are not visible here, so
+    /// that they count as known.
+    pub(crate) fn may_know_caller(&self) -> bool {
+        !self.facts().is_public()
     }
 
     /// The facts as an expression.

@@ -61,9 +61,10 @@ impl Attribute for Args {
 
     fn check(&self, context: &Context<'_>, diagnostics: &mut Diagnostics) {
         if let Some(reason) = &self.none {
+            let takes_names = context.plain.is_some() || context.takes_fields;
             if let Err(rule) = check_reason(&reason.value()) {
                 diagnostics.rule(reason, rule, "");
-            } else if !context.is_unchecked() && !context.is_read_unchecked() {
+            } else if !(takes_names && context.may_know_caller()) {
                 diagnostics.rule(reason, Rule::ObjectReasonUnused, "");
             }
         }
