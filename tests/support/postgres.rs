@@ -7,17 +7,14 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::Command,
-    sync::{
-        Mutex,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
 
 use tokio::sync::OnceCell;
 use tokio_postgres::NoTls;
 
-use crate::{disk::for_servers, guard::Guard, port::Port};
+use crate::{disk::for_servers, guard::Guarded, port::Port};
 
 /// How long a server may take to start, on a slow and busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -27,10 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(180);
 #[derive(Debug)]
 pub struct Postgres {
     programs: PathBuf,
-    folder: PathBuf,
     port: Port,
     options: Vec<String>,
-    guard: Mutex<Option<Guard>>,
+    files: Guarded,
 }
 
 impl Postgres {
@@ -48,7 +44,7 @@ impl Postgres {
     /// Starts a server whose files are in a folder of this one.
     pub async fn start_on(disk: &Path, settings: &[&str]) -> Self {
         let server = Self::in_folder_of(disk, settings);
-        let password = server.folder.join("password");
+        let password = server.files.folder().join("password");
         fs::write(&password, "secret").expect("a file");
         give_to_server(&password);
         let mut initdb = as_server(&server.programs.join("initdb"));
@@ -100,26 +96,26 @@ impl Postgres {
     fn in_folder_of(disk: &Path, settings: &[&str]) -> Self {
         let port = Port::reserve();
         let folder = disk.join(format!("policy-postgres-{}", port.address.port()));
-        // Left over from a run that was killed.
-        let _none = fs::remove_dir_all(&folder);
-        fs::create_dir(&folder).expect("a folder");
-        give_to_server(&folder);
+        let files = Guarded::new(folder);
+        give_to_server(files.folder());
         let mut options: Vec<String> = [
             "listen_addresses=127.0.0.1",
             "unix_socket_directories=",
             "max_connections=300",
             "logging_collector=off",
+            // A killed server leaves nothing outside of its folder.
+            "dynamic_shared_memory_type=mmap",
             &format!("port={}", port.address.port()),
         ]
         .map(str::to_owned)
         .into();
         options.extend(settings.iter().map(ToString::to_string));
-        Self { programs: programs(), folder, port, options, guard: Mutex::default() }
+        Self { programs: programs(), port, options, files }
     }
 
     /// Runs a program that makes the files of the server.
     fn make_data(&self, program: &mut Command) {
-        let made = program.arg("--pgdata").arg(self.folder.join("data")).output();
+        let made = program.arg("--pgdata").arg(self.files.folder().join("data")).output();
         let made = made.expect("a program of PostgreSQL");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     }
@@ -128,19 +124,17 @@ impl Postgres {
     pub async fn begin(&self) {
         let end = Instant::now() + PATIENCE;
         while !self.try_to_begin().await {
-            let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-            assert!(Instant::now() < end, "the server did not start: {log}");
+            assert!(Instant::now() < end, "the server did not start: {}", self.files.log());
         }
     }
 
     async fn try_to_begin(&self) -> bool {
-        let data = self.folder.join("data");
+        let data = self.files.folder().join("data");
         let options = self.options.iter().flat_map(|option| ["-c", option]).map(OsStr::new);
         let arguments = [OsStr::new("-D"), data.as_os_str()].into_iter().chain(options);
         let server = self.programs.join("postgres");
         let shell = as_server(Path::new("sh"));
-        let guard = Guard::start(shell, "QUIT", &self.folder, &server, arguments);
-        *self.guard.lock().expect("no panic") = Some(guard);
+        self.files.start(shell, "QUIT", &server, arguments);
         let end = Instant::now() + PATIENCE / 4;
         while Instant::now() < end {
             if tokio_postgres::connect(&self.url(), NoTls).await.is_ok() {
@@ -149,22 +143,23 @@ impl Postgres {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         // The shared memory of the previous server may have been in use.
-        self.stop_guard();
+        self.files.stop();
         false
     }
 
     /// Kills the server as a crash of the machine does: without a shutdown.
     pub fn kill(&self) {
         // Unless it has given up already.
-        if self.folder.join("data/postmaster.pid").exists() {
+        if self.files.folder().join("data/postmaster.pid").exists() {
             self.signal("KILL");
         }
-        self.stop_guard();
+        self.files.stop();
     }
 
     /// Sends a signal to the server and all its processes.
     pub fn signal(&self, name: &str) {
-        let file = fs::read_to_string(self.folder.join("data/postmaster.pid")).expect("a server");
+        let file =
+            fs::read_to_string(self.files.folder().join("data/postmaster.pid")).expect("a server");
         let main = file.lines().next().expect("its number").trim().to_owned();
         let children = Command::new("ps").args(["-o", "pid=", "--ppid", &main]).output();
         let children = children.expect("ps").stdout;
@@ -172,12 +167,6 @@ impl Postgres {
         for process in [&*main].into_iter().chain(children.split_whitespace()) {
             // A child may have ended meanwhile.
             let _ = Command::new("kill").args([&format!("-{name}"), process]).status();
-        }
-    }
-
-    fn stop_guard(&self) {
-        if let Some(guard) = self.guard.lock().expect("no panic").take() {
-            guard.stop();
         }
     }
 

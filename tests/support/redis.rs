@@ -5,17 +5,14 @@ use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
     process::Command,
-    sync::{
-        Mutex,
-        atomic::{AtomicU32, Ordering},
-    },
+    sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
 
 use redis::Value;
 use tokio::sync::OnceCell;
 
-use crate::{disk::for_servers, guard::Guard, port::Port};
+use crate::{disk::for_servers, guard::Guarded, port::Port};
 
 /// How long a server may take to start, on a slow and busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,11 +21,10 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 /// It ends with this process, and its files are removed.
 #[derive(Debug)]
 pub struct Redis {
-    folder: PathBuf,
     port: Port,
     password: &'static str,
     arguments: Vec<String>,
-    guard: Mutex<Option<Guard>>,
+    files: Guarded,
 }
 
 impl Redis {
@@ -45,7 +41,8 @@ impl Redis {
 
     /// Starts a server whose files are in a folder of this one.
     pub async fn start_on(disk: &Path, settings: &[&str]) -> Self {
-        let (port, folder) = place(disk);
+        let (port, files) = place(disk);
+        let folder = files.folder();
         let mut all = vec![
             format!("port={}", port.address.port()),
             format!("dir={}", folder.display()),
@@ -58,12 +55,13 @@ impl Redis {
             let (name, value) = setting.split_once('=').expect("name=value");
             [format!("--{name}"), value.to_owned()]
         });
-        Self::at(port, folder, "secret", arguments.collect()).await
+        Self::at(port, files, "secret", arguments.collect()).await
     }
 
     /// Starts a sentinel with these lines of its file, which it changes itself.
     pub async fn start_sentinel(password: &'static str, lines: &[String]) -> Self {
-        let (port, folder) = place(&for_servers());
+        let (port, files) = place(&for_servers());
+        let folder = files.folder();
         let file = folder.join("sentinel.conf");
         let usual = format!(
             "port {}\ndir {}\npidfile {}\nbind 127.0.0.1\nrequirepass {password}\n",
@@ -73,16 +71,16 @@ impl Redis {
         );
         fs::write(&file, usual + &lines.join("\n")).expect("a file");
         let arguments = vec![file.display().to_string(), "--sentinel".to_owned()];
-        Self::at(port, folder, password, arguments).await
+        Self::at(port, files, password, arguments).await
     }
 
     async fn at(
         port: Port,
-        folder: PathBuf,
+        files: Guarded,
         password: &'static str,
         arguments: Vec<String>,
     ) -> Self {
-        let server = Self { folder, port, password, arguments, guard: Mutex::default() };
+        let server = Self { port, password, arguments, files };
         server.begin().await;
         server
     }
@@ -90,31 +88,27 @@ impl Redis {
     /// Starts the server again, after [`kill`](Self::kill).
     pub async fn begin(&self) {
         let shell = Command::new("sh");
-        let guard = Guard::start(shell, "KILL", &self.folder, &program(), &self.arguments);
-        *self.guard.lock().expect("no panic") = Some(guard);
+        self.files.start(shell, "KILL", &program(), &self.arguments);
         let end = Instant::now() + PATIENCE;
         // It refuses commands while it reads its files.
         while self.try_command(&["PING"]).await.is_none() {
-            let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-            assert!(Instant::now() < end, "the server did not start: {log}");
+            assert!(Instant::now() < end, "the server did not start: {}", self.files.log());
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
     /// Kills the server as a crash does: without a shutdown.
     pub fn kill(&self) {
-        if let Some(guard) = self.guard.lock().expect("no panic").take() {
-            guard.stop();
-        }
+        self.files.stop();
     }
 
     pub fn is_running(&self) -> bool {
-        self.guard.lock().expect("no panic").is_some()
+        self.files.is_running()
     }
 
     /// Sends a signal to the server.
     pub fn signal(&self, name: &str) {
-        let process = fs::read_to_string(self.folder.join("pid")).expect("a server");
+        let process = fs::read_to_string(self.files.folder().join("pid")).expect("a server");
         let sent = Command::new("kill").args([&format!("-{name}"), process.trim()]).status();
         assert!(sent.expect("kill").success());
     }
@@ -164,13 +158,10 @@ pub fn parameter() -> String {
 }
 
 /// A port, and an empty folder for the server that listens on it.
-fn place(disk: &Path) -> (Port, PathBuf) {
+fn place(disk: &Path) -> (Port, Guarded) {
     let port = Port::reserve();
     let folder = disk.join(format!("policy-redis-{}", port.address.port()));
-    // Left over from a run that was killed.
-    let _none = fs::remove_dir_all(&folder);
-    fs::create_dir(&folder).expect("a folder");
-    (port, folder)
+    (port, Guarded::new(folder))
 }
 
 fn program() -> PathBuf {
