@@ -27,7 +27,8 @@ const BLOCK: usize = 50;
 const CASES: usize = 150;
 
 /// One in this many cases may differ once and not again, for example a page that loaded too slowly.
-const UNSTEADY: usize = 100;
+/// What was repeated alone was compared all the same.
+const UNSTEADY: usize = 20;
 
 /// The run ends after this many minimised differences.
 const SHOWN: usize = 5;
@@ -142,7 +143,11 @@ impl Run {
             }
             if !self.differs(case)? {
                 // The machine was busy.
-                println!("case {number} differed once, and not again");
+                println!(
+                    "case {number} differed once, and not again:\n-- the model\n{}\n-- the browser\n{}",
+                    model.join("\n"),
+                    engine.join("\n")
+                );
                 self.unsteady += 1;
                 continue;
             }
