@@ -29,7 +29,10 @@ use crate::observe::decision_record::Decisions;
 use crate::observe::metrics::{Meter, MetricsTarget, Target};
 use crate::{
     app::AppParts,
-    auth::{AuthService, revocation_events::RevocationBus, tokens::TokenSettings},
+    auth::{
+        AuthService, revocation_events::RevocationBus, session::SessionSettings,
+        tokens::TokenSettings,
+    },
     base::error::{Error, StartProblem},
     build::origin_lists::NamedLists,
     observe::{health::Readiness, observation::Observing},
@@ -60,20 +63,12 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     let mut problems = Vec::new();
     #[cfg(feature = "openapi")]
     openapi::write(&app, &mut problems);
+    let book = limit_book(&app, &mut problems);
     let named = NamedLists::read(app.origins, &mut problems);
     let available = Available {
         sessions: app.sessions.is_some(),
         tokens: app.tokens.is_some(),
         schemes: &app.schemes,
-    };
-    let book = match (&app.shared_limits, app.random.draw()) {
-        (None, _) => None,
-        (Some(_), Ok(instance)) => Some(LimitBook::new(instance, app.clock.clone())),
-        (Some(_), Err(error)) => {
-            let problem = StartProblem::without_value(Rule::RandomMissing, "App::shared_limits");
-            problems.push(problem.caused_by(error));
-            None
-        }
     };
     let permits = app.shared_limits.as_ref().is_some_and(SharedLimits::shares_permits);
     let shared = book.clone().map(|book| (book, permits));
@@ -136,22 +131,14 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     #[cfg(feature = "metrics")]
     let declared = mem::take(&mut builder.declared);
     let (router, routes, mut problems) = builder.finish(&named);
-    let settings = app.sessions.iter().flat_map(|sessions| sessions.violations(&own_origin));
-    problems.extend(settings.map(|(rule, value)| StartProblem::new(rule, "App::sessions", value)));
-    problems.extend(app.tokens.iter().flat_map(|tokens| tokens.problems(own_text(&own_origin))));
-    if let OwnOrigin::Public(origin) = &own_origin
-        && !origin.is_loopback()
-        && !app.is_tested
-        && app.tokens.as_ref().is_some_and(TokenSettings::has_keys_of_development)
-    {
-        problems.push(StartProblem::without_value(Rule::KeysOfDevelopment, "App::tokens"));
-    }
-    if let (Some(sessions), Some(tokens)) = (&app.sessions, &app.tokens)
-        && sessions.leaves_tokens()
-        && !tokens.has_own_store()
-    {
-        problems.push(StartProblem::without_value(Rule::TokensOfMoving, "App::tokens"));
-    }
+    let (sessions, tokens) = (app.sessions, app.tokens);
+    check_credentials(
+        sessions.as_ref(),
+        tokens.as_ref(),
+        &own_origin,
+        app.is_tested,
+        &mut problems,
+    );
     problems.extend(app.tracing.problems());
     let proxies = app.proxies.and_then(|proxies| {
         let checked = proxies.check();
@@ -159,7 +146,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     });
     #[cfg(feature = "manifest")]
     let candidate = app.candidate.and_then(|candidate| {
-        let cookie = app.sessions.as_ref().and_then(|of_app| of_app.cookie_names(&own_origin));
+        let cookie = sessions.as_ref().and_then(|settings| settings.cookie_names(&own_origin));
         let compiled = candidate.compile(&named.lists, cookie).map_err(|error| {
             let problem = StartProblem::without_value(Rule::Candidate, "App::report_only");
             problems.push(problem.caused_by(error));
@@ -185,7 +172,7 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     let observing = Observing::new(app.request_ids, app.access_log);
     #[cfg(feature = "manifest")]
     let observing = observing.with_policies(decisions, candidate);
-    let of_keys = app.tokens.iter().flat_map(TokenSettings::notices);
+    let of_keys = tokens.iter().flat_map(TokenSettings::notices);
     let auth = AuthService::new(&own_origin, app.clock, RevocationBus::default());
     let assembled = CompiledApp {
         notices: of_keys.chain(notices).collect(),
@@ -210,7 +197,6 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         #[cfg(feature = "gateway")]
         traces: app.gateway.traces,
     };
-    let (sessions, tokens) = (app.sessions, app.tokens);
     let limits = app.shared_limits.zip(book);
     Ok(Plan {
         assembled,
@@ -222,4 +208,41 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
         values: None,
         random: app.random,
     })
+}
+
+/// Where the limits of this instance are counted, if an app shares them.
+fn limit_book(app: &AppParts, problems: &mut Vec<StartProblem>) -> Option<Arc<LimitBook>> {
+    match (&app.shared_limits, app.random.draw()) {
+        (None, _) => None,
+        (Some(_), Ok(instance)) => Some(LimitBook::new(instance, app.clock.clone())),
+        (Some(_), Err(error)) => {
+            let problem = StartProblem::without_value(Rule::RandomMissing, "App::shared_limits");
+            problems.push(problem.caused_by(error));
+            None
+        }
+    }
+}
+
+/// Checks the settings of sessions and tokens, alone and together.
+fn check_credentials(
+    sessions: Option<&SessionSettings>,
+    tokens: Option<&TokenSettings>,
+    own_origin: &OwnOrigin,
+    is_tested: bool,
+    problems: &mut Vec<StartProblem>,
+) {
+    let settings = sessions.into_iter().flat_map(|sessions| sessions.violations(own_origin));
+    problems.extend(settings.map(|(rule, value)| StartProblem::new(rule, "App::sessions", value)));
+    let Some(tokens) = tokens else { return };
+    problems.extend(tokens.problems(own_text(own_origin)));
+    if let OwnOrigin::Public(origin) = own_origin
+        && !origin.is_loopback()
+        && !is_tested
+        && tokens.has_keys_of_development()
+    {
+        problems.push(StartProblem::without_value(Rule::KeysOfDevelopment, "App::tokens"));
+    }
+    if sessions.is_some_and(|sessions| sessions.leaves_tokens() && !tokens.has_own_store()) {
+        problems.push(StartProblem::without_value(Rule::TokensOfMoving, "App::tokens"));
+    }
 }
