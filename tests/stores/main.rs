@@ -8,6 +8,7 @@
 )]
 
 mod faults;
+mod files;
 mod histories;
 mod history;
 mod instances;

@@ -5,7 +5,7 @@ use std::{
     fs,
     io::Write,
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, Command, Stdio},
+    process::{Child, Command, Stdio},
     sync::Mutex,
 };
 
@@ -14,8 +14,14 @@ use std::{
 #[derive(Debug)]
 pub struct Guarded {
     folder: PathBuf,
-    guard: Mutex<Option<Guard>>,
+    /// The shell that stops the server once its input is closed.
+    shell: Mutex<Option<Child>>,
 }
+
+/// Runs a server until its input ends, stops it by the signal `$1`, then removes the folder `$2` unless
+/// it is told otherwise.
+const SCRIPT: &str = "signal=$1; folder=$2; shift 2; \"$@\" & server=$!; read -r order; \
+    kill -\"$signal\" $server 2>/dev/null; wait $server; [ \"$order\" = stay ] || rm -rf \"$folder\"";
 
 impl Guarded {
     /// An empty folder, in which no server runs yet.
@@ -23,34 +29,38 @@ impl Guarded {
         // Left over from a run that was killed.
         let _none = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).expect("a folder");
-        Self { folder, guard: Mutex::default() }
+        Self { folder, shell: Mutex::default() }
     }
 
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Starts the server, by a shell that was prepared by the caller. The signal stops it.
+    /// Starts the server, by a shell that was prepared by the caller. The signal stops it. Its log is
+    /// a file of the folder.
     pub fn start<A: AsRef<OsStr>>(
         &self,
-        shell: Command,
+        mut shell: Command,
         signal: &str,
         program: &Path,
         arguments: impl IntoIterator<Item = A>,
     ) {
-        let guard = Guard::start(shell, signal, &self.folder, program, arguments);
-        *self.guard.lock().expect("no panic") = Some(guard);
+        let log = fs::File::options().create(true).append(true).open(self.folder.join("log"));
+        shell.args(["-c", SCRIPT, "sh", signal]).arg(&self.folder).arg(program).args(arguments);
+        shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log.expect("a file"));
+        *self.shell.lock().expect("no panic") = Some(shell.spawn().expect("a shell"));
     }
 
     /// Stops the server, and leaves its files.
     pub fn stop(&self) {
-        if let Some(guard) = self.guard.lock().expect("no panic").take() {
-            guard.stop();
-        }
+        let Some(mut shell) = self.shell.lock().expect("no panic").take() else { return };
+        shell.stdin.as_mut().expect("its input").write_all(b"stay\n").expect("a shell");
+        // This closes its input.
+        shell.wait().expect("a shell");
     }
 
     pub fn is_running(&self) -> bool {
-        self.guard.lock().expect("no panic").is_some()
+        self.shell.lock().expect("no panic").is_some()
     }
 
     /// What the server has written to its log.
@@ -65,44 +75,5 @@ impl Drop for Guarded {
         if !self.is_running() {
             let _gone = fs::remove_dir_all(&self.folder);
         }
-    }
-}
-
-/// The shell that stops a server when this process is gone.
-#[derive(Debug)]
-struct Guard {
-    process: Child,
-    /// Closed at the end of this process.
-    alive: ChildStdin,
-}
-
-/// Runs a server until its input ends, stops it by the signal `$1`, then removes the folder `$2` unless
-/// it is told otherwise.
-const SCRIPT: &str = "signal=$1; folder=$2; shift 2; \"$@\" & server=$!; read -r order; \
-    kill -\"$signal\" $server 2>/dev/null; wait $server; [ \"$order\" = stay ] || rm -rf \"$folder\"";
-
-impl Guard {
-    /// Starts a server, by a shell that was prepared by the caller. Its log is a file of the folder.
-    fn start<A: AsRef<OsStr>>(
-        mut shell: Command,
-        signal: &str,
-        folder: &Path,
-        server: &Path,
-        arguments: impl IntoIterator<Item = A>,
-    ) -> Self {
-        let log = fs::File::options().create(true).append(true).open(folder.join("log"));
-        shell.args(["-c", SCRIPT, "sh", signal]).arg(folder).arg(server).args(arguments);
-        shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log.expect("a file"));
-        let mut process = shell.spawn().expect("a shell");
-        let alive = process.stdin.take().expect("its input");
-        Self { process, alive }
-    }
-
-    /// Stops the server, and leaves its files.
-    fn stop(self) {
-        let Self { mut process, mut alive } = self;
-        alive.write_all(b"stay\n").expect("a shell");
-        drop(alive);
-        process.wait().expect("a shell");
     }
 }
