@@ -33,7 +33,10 @@ use crate::{
         AuthService, revocation_events::RevocationBus, session::SessionSettings,
         tokens::TokenSettings,
     },
-    base::error::{Error, StartProblem},
+    base::{
+        clock::{Clock, Random},
+        error::{Error, StartProblem},
+    },
     build::origin_lists::NamedLists,
     observe::{health::Readiness, observation::Observing},
     pipeline::compiled_app::CompiledApp,
@@ -63,13 +66,13 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
     let mut problems = Vec::new();
     #[cfg(feature = "openapi")]
     openapi::write(&app, &mut problems);
-    let book = limit_book(&app, &mut problems);
     let named = NamedLists::read(app.origins, &mut problems);
     let available = Available {
         sessions: app.sessions.is_some(),
         tokens: app.tokens.is_some(),
         schemes: &app.schemes,
     };
+    let book = limit_book(app.shared_limits.as_ref(), &app.random, &app.clock, &mut problems);
     let permits = app.shared_limits.as_ref().is_some_and(SharedLimits::shares_permits);
     let shared = book.clone().map(|book| (book, permits));
     let mut builder = Builder::new(
@@ -211,10 +214,15 @@ pub(crate) fn compile(app: AppParts) -> Result<Plan, Error> {
 }
 
 /// Where the limits of this instance are counted, if an app shares them.
-fn limit_book(app: &AppParts, problems: &mut Vec<StartProblem>) -> Option<Arc<LimitBook>> {
-    match (&app.shared_limits, app.random.draw()) {
+fn limit_book(
+    limits: Option<&SharedLimits>,
+    random: &Random,
+    clock: &Clock,
+    problems: &mut Vec<StartProblem>,
+) -> Option<Arc<LimitBook>> {
+    match (limits, random.draw()) {
         (None, _) => None,
-        (Some(_), Ok(instance)) => Some(LimitBook::new(instance, app.clock.clone())),
+        (Some(_), Ok(instance)) => Some(LimitBook::new(instance, clock.clone())),
         (Some(_), Err(error)) => {
             let problem = StartProblem::without_value(Rule::RandomMissing, "App::shared_limits");
             problems.push(problem.caused_by(error));
