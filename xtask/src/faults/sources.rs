@@ -26,6 +26,7 @@ pub(super) struct Source {
     pub(super) file: PathBuf,
     pub(super) text: String,
     squeezed: OnceCell<Squeezed>,
+    items: OnceCell<Vec<Item>>,
 }
 
 /// The place of an edit.
@@ -84,13 +85,11 @@ impl Sources {
     /// The most similar text, preferably in items with the given name.
     fn nearest(&self, edit: &Edit, find: &Squeezed) -> String {
         let items = || {
-            self.0
-                .iter()
-                .flat_map(|source| source.items().into_iter().map(move |item| (source, item)))
+            self.0.iter().flat_map(|source| source.items().iter().map(move |item| (source, item)))
         };
         let named: Vec<(&Source, Range<usize>)> = items()
             .filter(|(_, item)| is_named(&item.path, &edit.item))
-            .map(|(source, item)| (source, item.range))
+            .map(|(source, item)| (source, item.range.clone()))
             .collect();
         let mut text = "`find` is nowhere in the crate".to_owned();
         let searched = if named.is_empty() {
@@ -129,7 +128,7 @@ fn read_folder(folder: &Path, sources: &mut Vec<Source>) -> Outcome {
         } else if path.extension() == Some(OsStr::new("rs")) {
             let text = fs::read_to_string(&path).map_err(Failure::with_path("read", &path))?;
             let file = path.strip_prefix(project::root()).unwrap_or(&path).to_owned();
-            sources.push(Source { file, text, squeezed: OnceCell::new() });
+            sources.push(Source { file, text, squeezed: OnceCell::new(), items: OnceCell::new() });
         }
     }
     Ok(())
@@ -139,7 +138,7 @@ impl Source {
     fn places<'a>(&'a self, find: &Squeezed) -> Vec<Place<'a>> {
         let ranges = self.squeezed.get_or_init(|| Squeezed::new(&self.text)).find(find);
         // Most files do not contain the text, and parsing items takes time.
-        let items = if ranges.is_empty() { Vec::new() } else { self.items() };
+        let items = if ranges.is_empty() { &[] } else { self.items() };
         let place = |range: Range<usize>| {
             let around: Vec<&Item> =
                 items.iter().filter(|item| covers(&item.range, &range)).collect();
@@ -165,18 +164,18 @@ impl Source {
         let modules = file.iter().map(|part| part.to_string_lossy().into_owned());
         let modules: Vec<String> =
             modules.filter(|part| !matches!(part.as_str(), "lib" | "main" | "mod")).collect();
-        let is_test = |item: &Item| {
+        let is_test = |item: &&Item| {
             let before = self.part(0..item.range.start).rsplit(['{', '}', ';']).next();
             let marks = ["#[test]", "::test]", "::test("];
             marks.iter().any(|mark| before.is_some_and(|before| before.contains(mark)))
         };
-        let tests = self.items().into_iter().filter(is_test);
-        tests.map(|item| [&modules[..], &[item.path]].concat().join("::")).collect()
+        let tests = self.items().iter().filter(is_test);
+        tests.map(|item| [&modules[..], &[item.path.clone()]].concat().join("::")).collect()
     }
 
     /// Empty for a file that is not Rust, which the compiler reports better.
-    fn items(&self) -> Vec<Item> {
-        items(&self.text).unwrap_or_default()
+    fn items(&self) -> &[Item] {
+        self.items.get_or_init(|| items(&self.text).unwrap_or_default())
     }
 
     /// Each run of this many lines in a part of the file, with its location.
@@ -245,6 +244,7 @@ fn covers(list: &[u8]) -> bool {
             file: file.into(),
             text: text.to_owned(),
             squeezed: OnceCell::new(),
+            items: OnceCell::new(),
         };
         let sources = Sources([("a/set.rs", SET), ("a/list.rs", LIST)].map(source).into());
         let edit =
