@@ -34,6 +34,7 @@ mod values;
 use std::{
     pin::Pin,
     sync::{Arc, Barrier},
+    thread,
     time::Duration,
 };
 
@@ -171,6 +172,11 @@ async fn at_once<T: Send + 'static>(calls: Vec<Call<T>>) -> Vec<T> {
         }
     }
     results
+}
+
+/// A millisecond without a call. The runtime may have no timers.
+async fn pause() {
+    let _ = spawn_blocking(|| thread::sleep(Duration::from_millis(1))).await;
 }
 
 /// This long after the suite's time.

@@ -8,7 +8,7 @@ use std::{
 
 use policy_core::limits::{Account, Rate};
 
-use super::{Call, LimitStore, RACERS, ROUNDS, answer, at_once, rule};
+use super::{Call, LimitStore, RACERS, ROUNDS, answer, at_once, pause, rule};
 use crate::store::{LeasePermits, LimitKey, TakeRate};
 
 pub(super) async fn run<S: LimitStore>(make: &impl Fn() -> S) {
@@ -55,7 +55,7 @@ async fn accounts<S: LimitStore>(store: &S) {
         if Instant::now() >= end && (has_refused || turn > 1000) {
             break;
         }
-        tokio::task::yield_now().await;
+        pause().await;
     }
     rule(has_granted, "`take_rate` grants several requests in one call");
 }
@@ -128,7 +128,7 @@ async fn lifetimes<S: LimitStore>(store: &S) {
     while lease(2, 1).await == 0 {
         // A generous bound, for a busy machine.
         rule(begun.elapsed() < 100 * lifetime, "permits end with the lifetime of their lease");
-        tokio::task::yield_now().await;
+        pause().await;
     }
     rule(begun.elapsed() >= lifetime, "permits are held as long as their lease lasts");
 }
