@@ -67,7 +67,10 @@ impl Plan {
 
     fn opened_in_memory(mut self) -> Result<Opened, Error> {
         self.sessions = self.sessions.map(SessionSettings::in_memory);
-        self.values = Some(Arc::new(MemoryStore::new()));
+        self.values = match self.origins.is_empty() {
+            true => None,
+            false => Some(Arc::new(MemoryStore::new())),
+        };
         self.limits = self.limits.map(|(settings, book)| (settings.in_memory(), book));
         // The memory store never waits; a store of the application may.
         self.open_stores().now_or_never().unwrap_or_else(|| {

@@ -4,13 +4,16 @@ use std::{
     collections::HashMap,
     hash::{BuildHasher, BuildHasherDefault, Hash, Hasher},
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
 };
 
 /// One shard of a [`Shards`].
 pub(super) type Shard<K, V, S = BuildHasherDefault<KeyHasher>> = HashMap<K, V, S>;
+
+/// All shards.
+type Table<K, V, S> = Box<[Mutex<Shard<K, V, S>>]>;
 
 /// Scanning one shard of a million rows takes a tenth of a millisecond.
 const SHARDS: usize = 1024;
@@ -21,22 +24,20 @@ const STEP: usize = 128;
 /// A map that is locked one shard at a time. Its keys are hashes already, unless another hasher is
 /// given.
 pub(super) struct Shards<K, V, S = BuildHasherDefault<KeyHasher>> {
-    shards: Box<[Mutex<Shard<K, V, S>>]>,
+    /// Made when it is first locked: most apps use few tables of a store.
+    shards: OnceLock<Table<K, V, S>>,
     hasher: S,
     /// Where the next sweep begins.
     cursor: AtomicUsize,
 }
 
-impl<K, V, S: BuildHasher + Clone + Default> Default for Shards<K, V, S> {
+impl<K, V, S: Default> Default for Shards<K, V, S> {
     fn default() -> Self {
-        let hasher = S::default();
-        let shard = || Mutex::new(HashMap::with_hasher(hasher.clone()));
-        let shards = std::iter::repeat_with(shard).take(SHARDS).collect();
-        Self { shards, hasher, cursor: AtomicUsize::new(0) }
+        Self { shards: OnceLock::new(), hasher: S::default(), cursor: AtomicUsize::new(0) }
     }
 }
 
-impl<K, V, S: BuildHasher> Shards<K, V, S> {
+impl<K, V, S: BuildHasher + Clone> Shards<K, V, S> {
     /// Locks the shard of a key.
     pub(super) fn lock<Q: Hash + ?Sized>(&self, key: &Q) -> MutexGuard<'_, Shard<K, V, S>> {
         self.at(self.number(key))
@@ -55,7 +56,7 @@ impl<K, V, S: BuildHasher> Shards<K, V, S> {
 
     /// Visits every shard, one after the other.
     pub(super) fn each(&self, mut visit: impl FnMut(MutexGuard<'_, Shard<K, V, S>>)) {
-        self.shards.iter().for_each(|shard| visit(lock(shard)));
+        self.shards.get().into_iter().flatten().for_each(|shard| visit(lock(shard)));
     }
 
     /// Removes up to `limit` rows, a few per step, from where the last sweep ended. `step` gets a
@@ -66,6 +67,9 @@ impl<K, V, S: BuildHasher> Shards<K, V, S> {
         limit: usize,
         mut step: impl FnMut(MutexGuard<'_, Shard<K, V, S>>, usize) -> usize,
     ) -> usize {
+        if self.shards.get().is_none() {
+            return 0;
+        }
         let mut removed = 0;
         for _ in 0..SHARDS {
             let number = self.cursor.fetch_add(1, Ordering::Relaxed) % SHARDS;
@@ -92,7 +96,13 @@ impl<K, V, S: BuildHasher> Shards<K, V, S> {
 
     #[expect(clippy::indexing_slicing, reason = "numbers are below SHARDS, the length")]
     fn at(&self, number: usize) -> MutexGuard<'_, Shard<K, V, S>> {
-        lock(&self.shards[number])
+        lock(&self.shards.get_or_init(|| self.empty())[number])
+    }
+
+    #[cold]
+    fn empty(&self) -> Table<K, V, S> {
+        let shard = || Mutex::new(HashMap::with_hasher(self.hasher.clone()));
+        std::iter::repeat_with(shard).take(SHARDS).collect()
     }
 }
 

@@ -146,13 +146,12 @@ fn calls_of_many_threads_end_and_leave_nothing_behind() {
     assert_eq!(sizes(&store.0), (0, 0, 0));
 }
 
-#[test]
-fn a_purge_lets_others_run_in_between() {
-    let store = MemoryStore::new();
-    let turns = run(async {
+/// How often a purge of everything lets other tasks run.
+fn turns_of_purge(store: &MemoryStore) -> usize {
+    run(async {
         let purge = async {
-            SessionStore::purge(&store, NOW, usize::MAX).await.unwrap();
-            TokenStore::purge(&store, NOW, usize::MAX).await.unwrap();
+            SessionStore::purge(store, NOW, usize::MAX).await.unwrap();
+            TokenStore::purge(store, NOW, usize::MAX).await.unwrap();
         };
         let mut purge = std::pin::pin!(purge);
         let mut turns = 0;
@@ -162,8 +161,29 @@ fn a_purge_lets_others_run_in_between() {
         })
         .await;
         turns
+    })
+}
+
+#[test]
+fn a_purge_lets_others_run_in_between() {
+    let store = MemoryStore::new();
+    run(async {
+        SessionStore::load(&store, &key(1), NOW).await.unwrap();
+        let family = Family::new([1; 16], Identity::new("anna"), NOW, END);
+        store.create_family(CreateFamily::new(family, TokenHash([1; 32]), 0)).await.unwrap();
+        store.take_ticket(TokenHash([1; 32]), NOW).await.unwrap();
     });
+    let turns = turns_of_purge(&store);
     assert!(turns > 4000, "{turns}");
+}
+
+#[test]
+fn tables_that_are_not_used_are_not_made() {
+    let store = MemoryStore::new();
+    assert!(turns_of_purge(&store) < 10);
+    run(SessionStore::load(&store, &key(1), NOW)).unwrap();
+    let turns = turns_of_purge(&store);
+    assert!((1000..2000).contains(&turns), "{turns}");
 }
 
 #[test]
