@@ -4,7 +4,7 @@ use std::{
     fmt,
     process::Command,
     sync::{Mutex, PoisonError},
-    thread,
+    thread::{self, ScopedJoinHandle},
     time::{Duration, Instant},
 };
 
@@ -44,11 +44,24 @@ impl Run {
         heading: &str,
         commands: impl IntoIterator<Item = Command>,
     ) -> Outcome {
+        self.commands_beside(heading, commands, || Ok(()))
+    }
+
+    /// The same, with other work in a thread of its own.
+    pub(crate) fn commands_beside(
+        &mut self,
+        heading: &str,
+        commands: impl IntoIterator<Item = Command>,
+        work: impl FnOnce() -> Outcome + Send,
+    ) -> Outcome {
         self.step(heading, |totals| {
-            for mut command in commands {
-                command::stream(&mut command, |line| totals.read(line))?;
-            }
-            Ok(())
+            thread::scope(|scope| {
+                let work = scope.spawn(work);
+                let done = commands.into_iter().try_for_each(|mut command| {
+                    command::stream(&mut command, |line| totals.read(line))
+                });
+                done.and(joined(work))
+            })
         })
     }
 
@@ -71,11 +84,7 @@ impl Run {
             };
             thread::scope(|scope| {
                 let rows = rows.map(|commands| scope.spawn(|| row(commands)));
-                let ended = rows.map(|row| {
-                    row.join()
-                        .unwrap_or_else(|_panic| Err(Failure::new("a row of commands panicked")))
-                });
-                ended.into_iter().collect()
+                rows.map(joined).into_iter().collect()
             })
         })
     }
@@ -92,6 +101,10 @@ impl Run {
         println!("{:>8}  in all\n", Seconds(self.began.elapsed()).to_string());
         println!("{}", self.totals);
     }
+}
+
+fn joined(work: ScopedJoinHandle<'_, Outcome>) -> Outcome {
+    work.join().unwrap_or_else(|_panic| Err(Failure::new("a thread of the step panicked")))
 }
 
 /// A time as people read it.
@@ -121,6 +134,15 @@ mod tests {
         assert!(run.commands("tests", [program("sh", &["-c", script])]).is_err());
         assert_eq!(run.totals.to_string(), "1 passed, 2 failed");
         assert_eq!(run.times.len(), 1);
+    }
+
+    #[test]
+    fn a_step_fails_with_the_work_beside_its_commands() {
+        let mut run = Run::new();
+        let work = || Err(Failure::new("no network"));
+        let failure = run.commands_beside("build", [program("true", &[])], work).unwrap_err();
+        assert!(failure.to_string().contains("no network"), "{failure}");
+        assert!(run.commands_beside("build", [program("false", &[])], || Ok(())).is_err());
     }
 
     /// Each of these commands ends when the other one has begun.

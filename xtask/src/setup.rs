@@ -201,7 +201,11 @@ pub(crate) fn peers() -> Outcome {
 }
 
 /// Formatter and linter come with the toolchain, but not with each way to install it.
-fn components() -> Outcome {
+///
+/// # Errors
+///
+/// They cannot be installed.
+pub(crate) fn components() -> Outcome {
     if answers(&mut cargo(&["fmt", "--version"])) && answers(&mut cargo(&["clippy", "--version"])) {
         return Ok(());
     }

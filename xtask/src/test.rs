@@ -39,7 +39,22 @@ fn run_steps(steps: impl FnOnce(&mut Run) -> Outcome) -> Outcome {
     outcome
 }
 
-fn set_up(run: &mut Run) -> Outcome {
+fn check_steps(run: &mut Run) -> Outcome {
+    run.step("set-up", |_| setup::components())?;
+    let format = ["fmt", "--all", "--check"];
+    let of_peers = ["--manifest-path", "benches/peers/Cargo.toml"];
+    run.commands("format", [cargo(&format), cargo(&[&format[..], &of_peers].concat())])?;
+    run.commands("lints", lints())?;
+    let api = test(&["--test", "api"], &["--", "--ignored"]);
+    run.commands("documentation", [documentation(), api])?;
+    run.step("seeded faults, a short selection", |totals| {
+        let verdicts = faults::run(faults::Selection::Short, false)?;
+        totals.add(verdicts.killed, verdicts.survived);
+        verdicts.into_outcome()
+    })
+}
+
+fn test_steps(run: &mut Run) -> Outcome {
     run.step("set-up", |_| {
         setup::require(&[
             CHROMIUM,
@@ -57,38 +72,16 @@ fn set_up(run: &mut Run) -> Outcome {
             PROMETHEUS,
             REDIS,
             SLOWHTTPTEST,
-        ])?;
-        setup::peers()
-    })
-}
-
-fn check_steps(run: &mut Run) -> Outcome {
-    let format = ["fmt", "--all", "--check"];
-    let of_peers = ["--manifest-path", "benches/peers/Cargo.toml"];
-    run.commands("format", [cargo(&format), cargo(&[&format[..], &of_peers].concat())])?;
-    run.commands("lints", lints())?;
-    let api = test(&["--test", "api"], &["--", "--ignored"]);
-    run.commands("documentation", [documentation(), api])?;
-    // The tests that notice a fault need the programs.
-    set_up(run)?;
-    run.step("seeded faults, a short selection", |totals| {
-        let verdicts = faults::run(faults::Selection::Short, false)?;
-        totals.add(verdicts.killed, verdicts.survived);
-        verdicts.into_outcome()
-    })
-}
-
-fn test_steps(run: &mut Run) -> Outcome {
-    set_up(run)?;
-    run.commands(
-        "build of the tests",
-        [
-            with_features(&["build", "--workspace", "--examples"], &[]),
-            with_features(&["test", "--workspace", "--no-run"], &[]),
-            // Databases under test would wait for the disk behind what the build has written.
-            Command::new("sync"),
-        ],
-    )?;
+        ])
+    })?;
+    let build = [
+        with_features(&["build", "--workspace", "--examples"], &[]),
+        with_features(&["test", "--workspace", "--no-run"], &[]),
+        // Databases under test would wait for the disk behind what the build has written.
+        Command::new("sync"),
+    ];
+    // Packages are downloaded while the compiler works.
+    run.commands_beside("build of the tests", build, setup::peers)?;
     let targets = targets()?;
     run.side_by_side("tests", tests(&targets))
 }

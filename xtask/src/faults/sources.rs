@@ -8,6 +8,7 @@ use std::{
     fs,
     ops::Range,
     path::{Path, PathBuf},
+    slice,
 };
 
 use super::{
@@ -170,7 +171,7 @@ impl Source {
             marks.iter().any(|mark| before.is_some_and(|before| before.contains(mark)))
         };
         let tests = self.items().iter().filter(is_test);
-        tests.map(|item| [&modules[..], &[item.path.clone()]].concat().join("::")).collect()
+        tests.map(|item| [&modules[..], slice::from_ref(&item.path)].concat().join("::")).collect()
     }
 
     /// Empty for a file that is not Rust, which the compiler reports better.
