@@ -160,7 +160,8 @@ fn t30_a_candidate_changes_nothing_and_is_right() {
     let total: u64 = by_other.iter().sum();
     let names = ["agreed", "differed", "undecided"];
     println!("by other policies, of {total}: {names:?} {by_other:?}");
-    for ((name, count), floor) in names.iter().zip(by_other).zip([20, 10, 100]) {
+    // Usually 33, 65 and 1.7 %. The undecided ones are those of few candidates.
+    for ((name, count), floor) in names.iter().zip(by_other).zip([20, 10, 1_000]) {
         assert!(count * floor > total, "by other policies, only {count} of {total} {name}");
     }
 }
