@@ -123,8 +123,8 @@ fn targets() -> Outcome<Targets> {
     Ok(targets)
 }
 
-/// Three rows at once: tests that use one processor at a time; all others that use two; and those that
-/// wait most of the time, for a browser or for a database to fail over.
+/// Three rows at once: tests that use one processor at a time, or wait; all others that use two; and
+/// those that wait longest, for a browser or for a database to fail over.
 ///
 /// Tests that need a program which plain `cargo test` cannot expect are marked `#[ignore]` with the
 /// reason, so that it lists them as left out. Here they run, and fail if the program is missing.
@@ -152,7 +152,8 @@ fn tests(targets: &Targets) -> [Vec<Command>; 3] {
         "--skip",
         "new_services_pass_their_own_tests",
     ];
-    let [few, many] = split(targets, &["cli", "fuzz", "long", "ui"], &[]);
+    let beside = ["cli", "fuzz", "gateway", "long", "service", "tls", "ui", "wire"];
+    let [few, many] = split(targets, &beside, &[]);
     let [browsers, waiting] = split(targets, &["browser"], &behind);
     let threads = 2 * thread::available_parallelism().map_or(1, NonZero::get);
     let waiting = with_env(waiting, "RUST_TEST_THREADS", &threads.to_string());

@@ -96,7 +96,7 @@ pub(crate) fn run(selection: Selection<'_>, is_resumed: bool) -> Outcome<Verdict
     let faults = entry::read()?;
     let crates = Crates::new(&faults)?;
     check(&faults, &crates)?;
-    let tree = Tree::in_target()?;
+    let tree = Tree::in_target(selection == Selection::Short)?;
     let results = Results::begin(&tree.folder.join(selection.file()), is_resumed)?;
     let mut placed = Vec::new();
     for fault in faults.iter().filter(|fault| selection.has(fault) && !results.has(&fault.name)) {

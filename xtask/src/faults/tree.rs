@@ -17,15 +17,17 @@ use crate::{
 pub(super) struct Tree {
     pub(super) folder: PathBuf,
     copy: PathBuf,
+    /// Whether few tests run, in less time than it takes to optimise what they test.
+    is_short: bool,
 }
 
 impl Tree {
-    pub(super) fn in_target() -> Outcome<Self> {
+    pub(super) fn in_target(is_short: bool) -> Outcome<Self> {
         let folder = project::target().join("faults");
         let copy = folder.join("tree");
         fs::create_dir_all(&copy).map_err(Failure::with_path("create", &copy))?;
         take_built(&folder.join("target"))?;
-        Ok(Self { folder, copy })
+        Ok(Self { folder, copy, is_short })
     }
 
     /// Makes the copy equal to the tree, except for these files. Unchanged files keep their
@@ -76,6 +78,9 @@ impl Tree {
         self.prepare(cargo.current_dir(&self.copy));
         // These builds are not debugged.
         cargo.env("CARGO_PROFILE_DEV_DEBUG", "none");
+        if self.is_short {
+            cargo.args(["--config", "profile.dev.package.policy-core.opt-level=0"]);
+        }
         cargo
     }
 
