@@ -337,8 +337,8 @@ fn may_have(rights: &Rights, held: &[String]) -> bool {
     }
 }
 
-/// Whether a sender is one of the pages that a rule names.
-fn is_named(against: &Against, sender: Sender) -> bool {
+/// Whether a rule names the page of a sender, or none.
+fn names(against: &Against, sender: Sender) -> bool {
     let Against::Callers { origin: Some(origin), .. } = against else { return true };
     let region: OriginRegion = origin.parse().expect("an origin");
     sender.origin.is_some_and(|page| page != OWN && region.contains(page.as_bytes()))
@@ -413,7 +413,7 @@ fn a_rule_is_violated_by_the_requests_that_it_is_against() {
     let (senders, callers) = (senders(), callers());
     holds_in_fewer(4, "rules", 55, (app(), rule()), |(manifest, rule)| {
         let Ok(engine) = Engine::new(&manifest) else { return Ok(Precondition::Unmet) };
-        let senders = senders.iter().filter(|sender| is_named(&rule.against, **sender));
+        let senders = senders.iter().filter(|sender| names(&rule.against, **sender));
         let senders: Vec<_> = senders.collect();
         let mut expected = BTreeSet::new();
         for (route, own) in manifest.routes.iter().enumerate() {
