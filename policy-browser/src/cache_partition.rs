@@ -3,7 +3,8 @@
 use url::Url;
 
 use crate::{
-    CacheKey, Page, PageOrigin, Profile,
+    Page, PageOrigin, Profile,
+    profile::CacheKey,
     site::{is_of_domain, is_same_site, site},
 };
 

@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use crate::{
-    CacheKey, CacheMode, LocalNetwork, Nameless, PreflightAge, Profile, SandboxedReferrer,
-    StorageAccess, ThirdParty, Variants, WatchedUploads,
+    CacheMode, LocalNetwork, Profile, ThirdParty,
+    profile::{
+        CacheKey, Nameless, PreflightAge, SandboxedReferrer, StorageAccess, Variants,
+        WatchedUploads,
+    },
 };
 
 impl Profile {

@@ -136,10 +136,7 @@ pub use fetch::{CacheMode, Credentials, Destination, Fetch, Mode, Redirect};
 pub use jar::Jar;
 pub use outcome::{Blocked, Outcome, Reason, Response, ResponseType};
 pub use page::{Page, PageOrigin, ReferrerPolicy};
-pub use profile::{
-    CacheKey, Nameless, PreflightAge, Profile, SandboxedReferrer, StorageAccess, ThirdParty,
-    Variants, WatchedUploads,
-};
+pub use profile::{Profile, ThirdParty};
 pub use set_cookie::SameSite;
 pub use state::{State, run, step};
 pub use url::Url;

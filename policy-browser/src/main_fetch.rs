@@ -2,11 +2,13 @@
 
 use crate::{
     CacheMode, Destination, Fetch, Mode, Outcome, Page, PageOrigin, Profile, Reason, Redirect,
-    ResponseType, SandboxedReferrer, Sent, ServerResponse, State, ThirdParty, address_space,
+    ResponseType, Sent, ServerResponse, State, ThirdParty, address_space,
     cors_check::cors_check,
     document, filter, initiator, mixed_content,
     network::{self, Asked, Network},
-    preflight, redirect, referrer,
+    preflight,
+    profile::SandboxedReferrer,
+    redirect, referrer,
     request::{Request, Tainting, cache_mode},
     resource_policy, script,
 };

@@ -3,10 +3,11 @@
 use http::{HeaderMap, HeaderValue, Method, header};
 
 use crate::{
-    Credentials, PreflightAge, Profile, Reason, ServerResponse, WatchedUploads,
+    Credentials, Profile, Reason, ServerResponse,
     cors_check::cors_check,
     headers::{text, tokens},
     preflight_cache::{Allowed, PreflightCache},
+    profile::{PreflightAge, WatchedUploads},
     request::{Request, cache_mode, is_safelisted},
 };
 

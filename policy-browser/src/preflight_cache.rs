@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::Method;
 use url::Url;
 
-use crate::{Credentials, PageOrigin, Profile, WatchedUploads, request::Request};
+use crate::{Credentials, PageOrigin, Profile, profile::WatchedUploads, request::Request};
 
 /// The results of preflights.
 #[derive(Clone, Debug, Default)]

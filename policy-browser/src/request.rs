@@ -8,9 +8,10 @@ use url::Url;
 
 use crate::{
     Blocked, CacheMode, Destination, Fetch, Mode, Page, PageOrigin, Profile, Reason, Redirect,
-    ReferrerPolicy, SandboxedReferrer,
+    ReferrerPolicy,
     grammar::is_token,
     headers::{CONDITIONS, Fields, is_forbidden_method},
+    profile::SandboxedReferrer,
     site::site,
 };
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Nameless, Profile, cookie_date};
+use crate::{Profile, cookie_date, profile::Nameless};
 
 /// The maximum length of name and value together (5.6, step 5).
 const LONGEST_PAIR: usize = 4096;

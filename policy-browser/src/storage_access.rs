@@ -5,8 +5,9 @@ use http::{HeaderMap, HeaderValue, header};
 use url::Url;
 
 use crate::{
-    Credentials, Mode, PageOrigin, Profile, StorageAccess, ThirdParty,
+    Credentials, Mode, PageOrigin, Profile, ThirdParty,
     initiator::{allowed_origin, insert},
+    profile::StorageAccess,
     request::Request,
     site::{is_same_domain, is_trustworthy, site},
 };

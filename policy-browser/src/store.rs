@@ -8,11 +8,12 @@ use http::{
 };
 
 use crate::{
-    CacheMode, Profile, Sent, ServerResponse, Variants,
+    CacheMode, Profile, Sent, ServerResponse,
     cache_partition::Partition,
     freshness::{CacheControl, has_pragma},
     headers::CONDITIONS,
     invalidation::invalidated,
+    profile::Variants,
     stored::{Entry, Use, is_storable},
 };
 
