@@ -6,8 +6,12 @@ use std::{
 };
 
 use http::HeaderValue;
-use policy_core::session::{
-    CommitPlan, Draft, Effects, Handle, HandlerOutcome, Record, Row, SessionId, SessionKey, plan,
+use policy_core::{
+    session::{
+        CommitPlan, Draft, Effects, Handle, HandlerOutcome, Record, Row, SessionId, SessionKey,
+        plan,
+    },
+    time::Timestamp,
 };
 
 use super::{
@@ -152,32 +156,10 @@ impl RequestSession {
                     cas
                 }
                 CommitPlan::Replace { expected, draft, grace } => {
-                    let Some(Live { record: old, key, successor, .. }) = &live else { continue };
-                    let presented = successor.as_ref().or(self.presented_id());
-                    let id = match (grace, presented) {
-                        (Some(_), Some(id)) => service.successor.successor(id),
-                        _ => self.fresh_id(&mut self.work())?,
-                    };
-                    let record = draft.record(&id, service.draw_handle()?);
-                    let (new, limit) = (id.key(), service.limit.filter(|_| draft.is_login()));
-                    let began = draft.grants().then(|| self.cut_offs().of_sessions());
-                    let stored = record.clone();
-                    let rotated = service.store.rotate(
-                        RotateSession::new(*key, new, expected, stored, now)
-                            .grace(grace)
-                            .limit(limit)
-                            .began(began),
-                    );
-                    match rotated.await? {
-                        Cas::Done { evicted, .. } => {
-                            count(if draft.is_login() { LOGIN } else { Count::Renewal });
-                            let replaced = (old.handle != record.handle).then_some(old.handle);
-                            let evicted = evicted.into_iter();
-                            self.ended(record.user(), evicted).await?;
-                            self.ended(old.user(), replaced).await?;
-                            return Ok(Cookie::Set(id, Arc::new(record)));
-                        }
-                        cas => cas,
+                    let Some(live) = &live else { continue };
+                    match self.replace(live, expected, &draft, grace).await? {
+                        Ok(cookie) => return Ok(cookie),
+                        Err(cas) => cas,
                     }
                 }
             };
@@ -194,6 +176,39 @@ impl RequestSession {
             is_dead = live.is_none();
         }
         Err(CommitError::Busy)
+    }
+
+    /// Stores a session under a new id. The inner error is why the store did not.
+    async fn replace(
+        &self,
+        live: &Live,
+        expected: u64,
+        draft: &Draft,
+        grace: Option<Timestamp>,
+    ) -> Result<Result<Cookie, Cas>, CommitError> {
+        let (service, old) = (&self.service, &live.record);
+        let id = match (grace, live.successor.as_ref().or(self.presented_id())) {
+            (Some(_), Some(id)) => service.successor.successor(id),
+            _ => self.fresh_id(&mut self.work())?,
+        };
+        let record = draft.record(&id, service.draw_handle()?);
+        let limit = service.limit.filter(|_| draft.is_login());
+        let began = draft.grants().then(|| self.cut_offs().of_sessions());
+        let now = service.clock.steady();
+        let request = RotateSession::new(live.key, id.key(), expected, record.clone(), now)
+            .grace(grace)
+            .limit(limit)
+            .began(began);
+        match service.store.rotate(request).await? {
+            Cas::Done { evicted, .. } => {
+                count(if draft.is_login() { LOGIN } else { Count::Renewal });
+                let replaced = (old.handle != record.handle).then_some(old.handle);
+                self.ended(record.user(), evicted).await?;
+                self.ended(old.user(), replaced).await?;
+                Ok(Ok(Cookie::Set(id, Arc::new(record))))
+            }
+            cas => Ok(Err(cas)),
+        }
     }
 
     /// Inserts a session; `None` if its key exists already.
@@ -230,11 +245,7 @@ impl RequestSession {
         }
     }
 
-    async fn touch(
-        &self,
-        key: Option<SessionKey>,
-        deadline: policy_core::time::Timestamp,
-    ) -> Result<(), CommitError> {
+    async fn touch(&self, key: Option<SessionKey>, deadline: Timestamp) -> Result<(), CommitError> {
         if let Some(key) = key {
             self.service
                 .store
