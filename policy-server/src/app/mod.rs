@@ -128,7 +128,7 @@ pub struct App<S> {
 /// serving are compiled once and not for each state type.
 pub(crate) struct AppParts {
     /// The state, of the type that all its handlers take.
-    pub(crate) state: Box<dyn Any + Send + Sync>,
+    pub(crate) state: Arc<dyn Any + Send + Sync>,
     pub(crate) public_origin: Option<String>,
     pub(crate) trailing_slash: TrailingSlash,
     pub(crate) policies: Policies,
@@ -193,7 +193,7 @@ impl<S: Send + Sync + 'static> App<S> {
     /// An app without routes. `state` is what [`State`](crate::handler::extract::State) extracts.
     pub fn new(state: S) -> Self {
         let parts = AppParts {
-            state: Box::new(state),
+            state: Arc::new(state),
             public_origin: None,
             trailing_slash: TrailingSlash::Strict,
             policies: Policies::default(),
