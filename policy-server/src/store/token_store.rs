@@ -197,9 +197,9 @@ impl Revocation {
         }
     }
 
-    /// Takes the place of an earlier revocation of the same subject: neither its second nor its
-    /// `until` moves back.
-    pub fn reach_as_far_as(&mut self, earlier: &Self) {
+    /// Extends this revocation to what an earlier one of the same subject covers, which it replaces:
+    /// neither its second nor its `until` moves back.
+    pub fn cover(&mut self, earlier: &Self) {
         match (self, earlier) {
             (
                 Self::Token { until, .. } | Self::Session { until, .. },

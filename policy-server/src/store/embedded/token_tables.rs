@@ -228,7 +228,7 @@ impl<'t> TokenTables<'t> {
         let existing = self.revoked.get(name.as_slice())?.map(|place| place.value());
         if let Some(place) = existing {
             if let Some(existing) = self.revocation(place)? {
-                revocation.reach_as_far_as(&existing);
+                revocation.cover(&existing);
             }
             // An instance that has read it reads the wider one later.
             self.revocations.remove(place)?;

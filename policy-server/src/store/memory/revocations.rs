@@ -31,7 +31,7 @@ impl Revocations {
         let revoked = Revoked::by(&revocation);
         let existing = self.places.get(&revoked).and_then(|place| self.by_place.remove(place));
         if let Some(existing) = existing {
-            revocation.reach_as_far_as(&existing);
+            revocation.cover(&existing);
         }
         self.sequence += 1;
         self.by_place.insert(self.sequence, revocation);
