@@ -49,16 +49,19 @@ impl Scheme for Webhook {
         let Some(signature) = request.headers().get("x-signature").cloned() else {
             return Ok(None);
         };
+        let target = request.sent_target().path_and_query().map(ToString::to_string);
         let body = request.body().await?;
-        match signature == signed(&body) {
+        match signature == signed(&target.unwrap_or_default(), &body) {
             true => Ok(Some(Identity::new("hook"))),
             false => Err(AuthError::Invalid),
         }
     }
 }
 
-fn signed(body: &[u8]) -> String {
+/// The signature over a target as it is sent, and a body.
+fn signed(target: &str, body: &[u8]) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(HOOK_KEY).unwrap();
+    mac.update(target.as_bytes());
     mac.update(body);
     mac.finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -175,28 +178,42 @@ async fn an_api_key_is_a_credential_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_webhook_signs_its_body_and_the_handler_gets_it() {
+async fn a_webhook_signs_target_and_body_and_the_handler_gets_the_body() {
     let (scenario, _) = scenario().await;
-    let post = |body: &str, signature: &str| {
-        let request = scenario.client.post("/hook").header("x-signature", signature);
+    let post_to = |target: &str, body: &str, signature: &str| {
+        let request = scenario.client.post(target).header("x-signature", signature);
         // The origin does not matter, since no browser sends the signature automatically.
         request.header("origin", EVIL).body(body.to_owned()).send()
     };
+    let post = |body: &str, signature: &str| post_to("/hook", body, signature);
+    let signed_body = |body: &[u8]| signed("/hook", body);
     for body in ["", "{\"paid\":1}", &"x".repeat(90_000)] {
-        assert_eq!(post(body, &signed(body.as_bytes())).await.text(), format!("hook sent {body}"));
+        let response = post(body, &signed_body(body.as_bytes())).await;
+        assert_eq!(response.text(), format!("hook sent {body}"));
     }
     assert_eq!(scenario.shared.calls(), 3);
-    assert_problem(&post("a", &signed(b"b")).await, 401, "auth.credential-invalid");
+    // The route is the one of the normal form, and the signature covers what was sent.
+    let (sent, normal) = ("/h%6Fok?a=%62", "/hook?a=%62");
+    assert_eq!(post_to(sent, "a", &signed(sent, b"a")).await.text(), "hook sent a");
+    let other = post_to(sent, "a", &signed(normal, b"a")).await;
+    assert_problem(&other, 401, "auth.credential-invalid");
+    assert_eq!(post_to(normal, "a", &signed(normal, b"a")).await.text(), "hook sent a");
+    assert_problem(&post("a", &signed_body(b"b")).await, 401, "auth.credential-invalid");
     assert_problem(&post("", "").await, 401, "auth.credential-invalid");
     let none = scenario.client.post("/hook").body("a").send().await;
     assert_problem(&none, 401, "auth.credentials-missing");
     // Nothing reads a form before the scheme.
-    let form = scenario.client.post("/hook").header("x-signature", signed(b"csrf_token=a&b=c"));
+    let signature = signed_body(b"csrf_token=a&b=c");
+    let form = scenario.client.post("/hook").header("x-signature", signature);
     let form = form.form(&[("csrf_token", "a"), ("b", "c")]).send().await;
     assert_eq!(form.text(), "hook sent csrf_token=a&b=c");
     let long = "x".repeat(100_001);
-    assert_problem(&post(&long, &signed(long.as_bytes())).await, 413, "request.body-too-large");
-    assert_eq!(scenario.shared.calls(), 4);
+    assert_problem(
+        &post(&long, &signed_body(long.as_bytes())).await,
+        413,
+        "request.body-too-large",
+    );
+    assert_eq!(scenario.shared.calls(), 6);
 }
 
 /// A browser that knows the password sends it automatically.
