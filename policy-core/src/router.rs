@@ -80,7 +80,7 @@ impl Served {
     }
 
     /// Whether the last parameter is the rest of the path.
-    pub fn has_rest(&self) -> bool {
+    pub(crate) fn has_rest(&self) -> bool {
         self.has_rest
     }
 }

@@ -24,7 +24,7 @@ impl Rule {
     }
 
     /// The fix in a builder, which does not always have the words of an attribute.
-    pub const fn help_in_builder(self) -> &'static str {
+    pub(crate) const fn help_in_builder(self) -> &'static str {
         self.row().help_in_builder
     }
 

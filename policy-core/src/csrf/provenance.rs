@@ -44,7 +44,7 @@ impl Provenance {
     /// # Errors
     ///
     /// [`Refusal::CsrfOrigin`].
-    pub fn admit_ticket(self, policy: CsrfPolicy) -> Result<(), Refusal> {
+    pub(crate) fn admit_ticket(self, policy: CsrfPolicy) -> Result<(), Refusal> {
         match (policy, self.verdict) {
             (CsrfPolicy::Exempt(_), _) => Ok(()),
             (_, OriginVerdict::Refused) => Err(Refusal::CsrfOrigin),

@@ -90,7 +90,7 @@ impl Sender {
     /// # Errors
     ///
     /// [`Refusal::CsrfOrigin`] or [`Refusal::CsrfToken`].
-    pub fn admit_ambient(
+    pub(crate) fn admit_ambient(
         &self,
         token: impl FnOnce() -> Option<TokenVerdict>,
     ) -> Result<(), Refusal> {
@@ -102,7 +102,7 @@ impl Sender {
     /// # Errors
     ///
     /// [`Refusal::CsrfOrigin`].
-    pub fn admit_ticket(&self) -> Result<(), Refusal> {
+    pub(crate) fn admit_ticket(&self) -> Result<(), Refusal> {
         self.provenance.admit_ticket(self.policy)
     }
 

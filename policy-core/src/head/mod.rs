@@ -11,5 +11,6 @@ mod wire;
 
 pub use own_origin::{OwnOrigin, PublicOrigin};
 pub use read::{Head, Single};
-pub use target::{NormalPath, decode_parameter, lookup_path};
+pub(crate) use target::lookup_path;
+pub use target::{NormalPath, decode_parameter};
 pub use wire::join_cookie_lines;

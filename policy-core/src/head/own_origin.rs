@@ -90,7 +90,7 @@ pub enum OwnOrigin {
 impl OwnOrigin {
     /// Checks the host that a request names, and the scheme of an absolute target (RFC 9110 7.4, RFC
     /// 9112 3.2). HTTP/1.0 requests must name a host, too: without it the server cannot know whether
-    /// the request is meant for it. Health probes are exempt: [`Head::admits_probe`].
+    /// the request is meant for it. Health probes are exempt.
     ///
     /// # Errors
     ///
@@ -148,7 +148,7 @@ impl<'a> Head<'a> {
     /// is the same for all of them.
     ///
     /// HTTP/1.1 without `Host`, and more than one in any version, are still refused (RFC 9112 3.2).
-    pub fn admits_probe(&self, refusal: Refusal) -> bool {
+    pub(crate) fn admits_probe(&self, refusal: Refusal) -> bool {
         match refusal {
             Refusal::HostRepeated => false,
             Refusal::HostMissing => self.version != Version::HTTP_11,

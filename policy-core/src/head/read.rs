@@ -75,8 +75,8 @@ pub struct Head<'a> {
     /// Whether there is a field that states where the request came from
     /// ([`is_about_sender`](crate::headers::groups::is_about_sender)).
     pub is_forwarded: bool,
-    /// Whether there is a field that states which trace the request belongs to
-    /// ([`is_trace_field`](crate::trace::is_trace_field)).
+    /// Whether there is a field that states which trace the request belongs to, or travels with it:
+    /// `traceparent`, `tracestate` or `baggage`.
     pub is_traced: bool,
     /// Whether there is an `Early-Data` header: the request may be a replay (RFC 8470 5.1).
     pub is_early: bool,
@@ -170,7 +170,7 @@ impl<'a> Head<'a> {
 
     /// Whether this opens a WebSocket by an extended CONNECT (RFC 8441 5): it is dispatched to the
     /// route that serves GET.
-    pub fn is_extended_websocket(&self) -> bool {
+    pub(crate) fn is_extended_websocket(&self) -> bool {
         self.method == Method::CONNECT && self.protocol == Some("websocket")
     }
 

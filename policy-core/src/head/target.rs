@@ -208,14 +208,7 @@ const fn is_unreserved(byte: u8) -> bool {
 /// characters that a segment may have raw (RFC 3986 3.3, `sub-delims`, `:` and `@`) are decoded.
 /// RFC 3986 distinguishes these, file servers do not: the policy of a route for `/a+b` also applies
 /// to `/a%2Bb`.
-///
-/// ```
-/// use policy_core::head::lookup_path;
-///
-/// assert_eq!(lookup_path("/a%2Bb/%3Ac"), "/a+b/:c");
-/// assert_eq!(lookup_path("/a%20b%2Fc"), "/a%20b%2Fc");
-/// ```
-pub fn lookup_path(path: &str) -> Cow<'_, str> {
+pub(crate) fn lookup_path(path: &str) -> Cow<'_, str> {
     let Some((plain, coded)) = path.split_once('%') else { return Cow::Borrowed(path) };
     let mut found = String::with_capacity(path.len());
     found.push_str(plain);

@@ -14,7 +14,7 @@ pub use grammar::{ConditionError, ConditionToken};
 pub use policy::{ObjectPolicy, check_reason, recheck_of};
 
 /// The longest text of a condition, in bytes.
-pub const MAX_CONDITION: usize = 4096;
+pub(crate) const MAX_CONDITION: usize = 4096;
 
 /// A field of an object that conditions may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

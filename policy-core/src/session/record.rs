@@ -164,7 +164,7 @@ impl Record {
     }
 
     /// The idle deadline of a session that is used now; never past the absolute one.
-    pub fn idle_deadline_at(&self, now: Timestamp) -> Timestamp {
+    pub(crate) fn idle_deadline_at(&self, now: Timestamp) -> Timestamp {
         now.after(self.idle).min(self.absolute_deadline)
     }
 

@@ -184,7 +184,7 @@ impl RevocationSet {
     }
 
     /// Whether the set was without contact to the store for longer than allowed.
-    pub fn is_stale(&self, now: Duration) -> bool {
+    pub(crate) fn is_stale(&self, now: Duration) -> bool {
         self.caught_up.is_none_or(|then| now.saturating_sub(then) > self.max_staleness)
     }
 

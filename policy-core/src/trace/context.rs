@@ -20,7 +20,7 @@ pub const BAGGAGE: HeaderName = HeaderName::from_static("baggage");
 
 /// Whether a header, in lower case, states which trace a request belongs to, or travels with it:
 /// one of these three.
-pub const fn is_trace_field(name: &str) -> bool {
+pub(crate) const fn is_trace_field(name: &str) -> bool {
     matches!(name.as_bytes(), b"traceparent" | b"tracestate" | b"baggage")
 }
 

@@ -9,5 +9,6 @@ mod context;
 mod query;
 mod state;
 
-pub use context::{BAGGAGE, TRACEPARENT, TRACESTATE, TraceContext, is_trace_field};
+pub(crate) use context::is_trace_field;
+pub use context::{BAGGAGE, TRACEPARENT, TRACESTATE, TraceContext};
 pub use query::{is_credential_parameter, recorded_query};
