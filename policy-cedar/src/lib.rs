@@ -1,5 +1,5 @@
-//! An [`ObjectEngine`] for [Cedar](https://www.cedarpolicy.com): where the rule of an object says `engine`,
-//! policies of Cedar decide.
+//! An [`ObjectEngine`] for [Cedar](https://www.cedarpolicy.com): Cedar policies decide where the
+//! rule of an object says `engine`.
 //!
 //! ```
 //! use policy_cedar::Cedar;
@@ -55,10 +55,10 @@
 //!
 //! | of the app | in policies |
 //! |---|---|
-//! | a caller | `User::"ada"`, by the [subject](policy_server::Principal::subject), with the attributes `roles` and `scopes`, which are sets of texts, and `tenant`, a text that may be missing |
+//! | a caller | `User::"ada"`, by the [subject](policy_server::Principal::subject), with the attributes `roles` and `scopes`, which are sets of strings, and `tenant`, a string that may be missing |
 //! | an object `Order` | the type `Order` with the key as its id, and an attribute for each field that is marked |
 //! | `#[object(owner)]` | a `User`; an `Option` may be missing |
-//! | `#[object(tenant)]` | a text; an `Option` may be missing |
+//! | `#[object(tenant)]` | a string; an `Option` may be missing |
 //! | `#[object(members)]` | a set of `User` |
 //! | `#[object(flag)]` | a boolean |
 //! | an action | `Action::"edit"`, by its [name](policy_server::object::Action::NAME), for the objects whose rule for it asks the engine |
@@ -86,7 +86,7 @@ const USER: &str = "User";
 /// From an object to its attributes, and no further: nothing else is known.
 const DEREFERENCES: u32 = 1;
 
-/// Policies of Cedar, which decide where rules of objects say `engine`: see [the package](crate).
+/// Cedar policies, which decide where rules of objects say `engine`: see [the package](crate).
 #[derive(Debug)]
 pub struct Cedar {
     text: String,
@@ -95,7 +95,7 @@ pub struct Cedar {
 }
 
 impl Cedar {
-    /// The policies of this text. What is wrong with them is reported when the app starts.
+    /// The policies of this text. Errors in them are reported when the app starts.
     pub fn new(policies: impl Into<String>) -> Self {
         let text = policies.into();
         Self { policies: text.parse(), text, authorizer: Authorizer::new() }
@@ -136,7 +136,7 @@ impl Cedar {
         let policies = self.policies.as_ref().map_err(ToString::to_string)?;
         let (request, entities) = request::of(question)?;
         let response = self.authorizer.is_authorized(&request, policies, &entities);
-        // Cedar leaves out a policy that fails, which may be one that forbids.
+        // Cedar skips a policy that fails, which may be a `forbid`.
         match response.diagnostics().errors().next() {
             Some(error) => Err(error.to_string().into()),
             None => Ok(response.decision() == Decision::Allow),
@@ -149,7 +149,7 @@ impl ObjectEngine for Cedar {
         "cedar"
     }
 
-    /// SHA-256 of the text, in hexadecimal digits. The ends of lines do not matter.
+    /// SHA-256 of the text, in hexadecimal digits. Line endings do not matter.
     fn digest(&self) -> String {
         let text = self.text.replace("\r\n", "\n");
         base16ct::lower::encode_string(&Sha256::digest(text.as_bytes()))
@@ -173,15 +173,15 @@ impl ObjectEngine for Cedar {
         });
         let mode = ValidationMode::Strict;
         let found = Validator::new(schema).validate_with_level(policies, mode, DEREFERENCES);
-        // A warning is about a policy that can never apply, as those with errors are too, or that reads like
-        // another one.
+        // A warning is about a policy that can never apply, which is also true of those with
+        // errors, or that reads like another one.
         let mut problems: Vec<_> =
             found.validation_errors().map(|error| self.problem(error)).collect();
         if problems.is_empty() {
             problems.extend(found.validation_warnings().map(|warning| self.problem(warning)));
         }
         problems.extend(templates);
-        // Cedar states them in no order.
+        // Cedar states them in no particular order.
         problems.sort_unstable();
         problems
     }

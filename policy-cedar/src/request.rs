@@ -1,4 +1,4 @@
-//! A question as a request of Cedar, with the entities that it is about.
+//! A question as a Cedar request, with the entities that it is about.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,7 +19,7 @@ pub(crate) fn of(question: &Question<'_>) -> Result<(Request, Entities), BoxErro
         ("roles".to_owned(), texts(caller.roles())),
         ("scopes".to_owned(), texts(caller.scopes())),
     ]);
-    // An empty name is no tenant.
+    // An empty name is not a tenant.
     if let Some(tenant) = caller.tenant().filter(|tenant| !tenant.is_empty()) {
         attributes.insert("tenant".to_owned(), RestrictedExpression::new_string(tenant.to_owned()));
     }

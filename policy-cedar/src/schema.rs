@@ -1,4 +1,4 @@
-//! The schema of Cedar for the objects of an app.
+//! The Cedar schema for the objects of an app.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -30,7 +30,7 @@ pub(crate) fn text(objects: &[ObjectSchema]) -> String {
     text
 }
 
-/// What is wrong with the names of objects. They become types of Cedar, and are no more than text here.
+/// Problems with the names of objects, which become Cedar types and are only text here.
 pub(crate) fn problems_of_names(objects: &[ObjectSchema]) -> Vec<String> {
     let rename = "state another name for the object: `#[object(name = \"..\")]`";
     let problem = |object: &ObjectSchema| match object.name {
@@ -47,7 +47,7 @@ fn is_identifier(name: &str) -> bool {
         && name.bytes().all(|byte| is_letter(byte) || byte.is_ascii_digit())
 }
 
-/// A field: it is in quotes, since its name may be a word of Cedar's.
+/// A field, in quotes, since its name may be a Cedar keyword.
 fn attribute(field: &Field) -> String {
     let mark = if field.is_optional { "?" } else { "" };
     let kind = match field.kind {

@@ -54,8 +54,8 @@ impl AuthRequirement {
         Self::of(Requirement { token: true, ..Requirement::NONE })
     }
 
-    /// Requires a [ticket](crate::Tokens::ticket) in the query. It counts with GET only, whatever
-    /// methods the mount takes.
+    /// Requires a [ticket](crate::Tokens::ticket) in the query. It is accepted with GET only,
+    /// whatever methods the mount takes.
     pub const fn ticket() -> Self {
         Self::of(Requirement { ticket: true, ..Requirement::NONE })
     }
@@ -146,7 +146,6 @@ pub(crate) struct Access {
     pub(crate) csrf: Option<CsrfPolicy>,
 }
 
-/// The permitted callers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Callers {
     Public,
@@ -161,8 +160,8 @@ pub(crate) struct HandlerCallers {
 }
 
 impl HandlerCallers {
-    /// What the handler states, or else, if it inherits, the nearest level outside of it. `None` if no
-    /// level states any.
+    /// The callers that the handler states, or that it inherits from the nearest level that states
+    /// any. `None` if no level does.
     pub(crate) fn find(handler: &Description, group: Access, app: Access) -> Option<Self> {
         if !handler.inherits_auth {
             let (auth, scheme) = (handler.policy.auth, handler.scheme.map(|id| id()));

@@ -55,8 +55,8 @@ pub struct Files {
 }
 
 impl Files {
-    /// The files of this folder, relative to where the server is started. It is not opened before a
-    /// request asks for a file.
+    /// The files of this folder, relative to where the server is started. The folder is not opened
+    /// before a request asks for a file.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
@@ -73,12 +73,13 @@ impl Files {
         self
     }
 
-    /// Responds to a navigation to a path without a file with `index.html` of the folder and 200, for
-    /// an application that routes in the browser.
+    /// Responds to a navigation to a path without a file with 200 and the folder's `index.html`,
+    /// for an application that routes in the browser.
     ///
-    /// A navigation is a GET or HEAD request that accepts `text/html` by name, and that is a navigation
-    /// by its Fetch Metadata, if the browser sends that. The last segment of its path has no dot, so
-    /// that a missing script is 404 and no page. Other requests for missing files get 404 as before.
+    /// A navigation is a GET or HEAD request that accepts `text/html` by name, and whose
+    /// `Sec-Fetch-Mode` is `navigate`, if the browser sends it. The last segment of its path has no
+    /// dot, so that a missing script is 404 and not a page. Other requests for missing files get
+    /// 404 as before.
     pub fn single_page(mut self) -> Self {
         self.is_single_page = true;
         self
@@ -177,8 +178,8 @@ fn redirected(prefix: &str, path: &str, query: Option<&str>) -> Response {
 }
 
 impl Files {
-    /// Whether a name of the path begins with a dot, which is never served. Paths are in their
-    /// normal form, in which only a mount that takes them has encoded slashes.
+    /// Whether a name of the path begins with a dot, and such names are not served. Paths are in
+    /// their normal form, in which only a mount that takes encoded slashes has them.
     fn hides(&self, path: &str) -> bool {
         let begins = ["/.", "%2F.", "%5C."].iter().any(|begin| path.contains(begin));
         begins && !self.serves_dotfiles

@@ -18,8 +18,8 @@ use crate::{
 ///
 /// Its policy is the default of its routes. A route's own attribute replaces the group's policy
 /// completely, and the group's policy replaces that of the app; policies are never merged. Every
-/// handler states its callers: `#[auth(group)]` takes those of the group, which are also a default of
-/// its mounts and proxies. CSRF protection is a default of handlers, too.
+/// handler states its callers: `#[auth(group)]` takes those of the group, which are also a default
+/// of its mounts and proxies. Its CSRF protection is a default for handlers, too.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -111,10 +111,10 @@ impl<S> Group<S> {
     /// earlier ones, and all of them the [layer](macro@crate::layer) of a route. One layer serves the
     /// whole group, so a limit in it is shared by all of its routes.
     ///
-    /// A layer runs behind the gates of the route and inside its protections: only requests that are
-    /// let in reach it, the extractors of this crate find their caller there, and responses that it
-    /// makes or changes get the policies of the route. The handler sees what a layer changes about
-    /// the request, except for its method and target, about which the gates have decided.
+    /// A layer runs behind the gates of the route and inside its protections: only admitted
+    /// requests reach it, the extractors of this crate find their caller there, and responses that
+    /// it makes or changes get the policies of the route. The handler sees what a layer changes
+    /// about the request, except for its method and target, about which the gates have decided.
     ///
     /// ```
     /// use policy_server::{Request, http, prelude::*};

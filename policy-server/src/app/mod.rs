@@ -162,14 +162,14 @@ pub(crate) struct AppParts {
     pub(crate) sessions: Option<SessionSettings>,
     pub(crate) tokens: Option<TokenSettings>,
     pub(crate) schemes: Schemes,
-    /// What decides where the rules of objects ask it.
+    /// Decides where the rules of objects ask an engine.
     pub(crate) engine: Option<Arc<dyn ObjectEngine>>,
     #[cfg(feature = "tls")]
     pub(crate) tls: Option<Tls>,
     pub(crate) clock: Clock,
     pub(crate) random: Random,
     pub(crate) proxies: Option<TrustedProxies>,
-    /// Whether a test runs the app, whose keys may end with the process.
+    /// Whether a test runs the app. Its keys may then end with the process.
     pub(crate) is_tested: bool,
 }
 
@@ -399,11 +399,11 @@ impl<S> App<S> {
 
     /// Wraps the whole app in a `tower` layer. Later layers wrap earlier ones.
     ///
-    /// A layer sees requests before any gate, and responses after the policy was written onto them. It
-    /// cannot write credentials: callers are authenticated from `Authorization`, `Cookie`,
-    /// `Sec-WebSocket-Protocol` and the query as the client sent them, and handlers get these as well; a
-    /// [`Scheme`](crate::Scheme) sees all headers as they were sent. A response that the layer makes itself
-    /// carries no policy. The extensions of a response have the
+    /// A layer sees requests before any gate, and responses after the policy was written onto them.
+    /// It cannot set credentials: callers are authenticated from `Authorization`, `Cookie`,
+    /// `Sec-WebSocket-Protocol` and the query as the client sent them, and handlers get these as
+    /// well; a [`Scheme`](crate::Scheme) sees all headers as they were sent. A response that the
+    /// layer makes itself carries no policy. The extensions of a response have the
     /// [`MatchedRoute`](crate::extract::MatchedRoute), so that a layer can count per route.
     ///
     /// To compress only a [mounted](Self::mount) service, put the compression middleware of
@@ -438,7 +438,8 @@ impl<S> App<S> {
     /// customer = ["https://*.acme.example"]
     /// ```
     ///
-    /// Several files may be given. Of lists with one name the last applies, whatever its source.
+    /// Several files may be given. If several lists have one name, the last one applies, whatever
+    /// its source.
     #[cfg(feature = "config_file")]
     pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
         let path = path.into();
@@ -469,10 +470,10 @@ impl<S> App<S> {
         self
     }
 
-    /// Responds to GET and HEAD of this path with 200 while the server accepts requests, and with 503
-    /// (`server.stopping`) from the moment that it is asked to stop. A load balancer then has the time
-    /// [`ServerSettings::drain`](crate::ServerSettings::drain) to notice. It is 503 as well while a
-    /// store cannot write, since no user could log in or out.
+    /// Responds to GET and HEAD of this path with 200 while the server accepts requests, and with
+    /// 503 (`server.stopping`) from the moment that it is asked to stop. A load balancer then has
+    /// the time [`ServerSettings::drain`](crate::ServerSettings::drain) to notice. It also responds
+    /// with 503 while a store cannot write, since no user could log in or out.
     ///
     /// It is exempt from policies like [`health`](Self::health).
     pub fn readiness(mut self, path: impl Into<String>) -> Self {
@@ -485,9 +486,9 @@ impl<S> App<S> {
     /// `about:blank`, since only the app knows where its documentation is.
     ///
     /// It applies to refusals by the framework and to problems of handlers, unless these have a
-    /// [`type_uri`](crate::Problem::type_uri). What clients compare is `code`. The guide has a page for
-    /// each of the framework's codes, `cargo policy code CODE` prints it, and `cargo policy code --pages`
-    /// writes all of them for an app that serves its own.
+    /// [`type_uri`](crate::Problem::type_uri). Clients compare `code`. The guide has a page for
+    /// each of the framework's codes, `cargo policy code CODE` prints it, and
+    /// `cargo policy code --pages` writes all of them for an app that serves its own.
     ///
     /// ```
     /// use policy_server::prelude::*;
@@ -519,9 +520,9 @@ impl<S> App<S> {
     }
 
     /// Writes one `tracing` event of level INFO and target `policy::access` for every response,
-    /// when its last byte is handed to the connection or the client is gone. Fields that others have
-    /// too are those of the [semantic conventions](https://opentelemetry.io/docs/specs/semconv/http/)
-    /// of OpenTelemetry:
+    /// when its last byte is handed to the connection or the client is gone. Where the [semantic
+    /// conventions](https://opentelemetry.io/docs/specs/semconv/http/) of OpenTelemetry define a
+    /// field, it has their name:
     ///
     /// | field | value |
     /// |---|---|
@@ -560,8 +561,8 @@ impl<S> App<S> {
     /// ```
     ///
     /// Lines are written by the thread that has sent the response, each by one call of `write_all`:
-    /// give it an output that does not wait long. An error is logged (`server.access-log-failed`), and
-    /// the line is lost.
+    /// use an output that does not block for long. An error is logged (`server.access-log-failed`),
+    /// and the line is lost.
     pub fn access_log_json(mut self, output: impl io::Write + Send + 'static) -> Self {
         self.parts.access_log.json = Some(JsonLines::new(ACCESS, output));
         self
@@ -592,8 +593,8 @@ impl<S> App<S> {
     }
 
     /// Counts what the app does, in [`Metrics`](crate::Metrics) or by the
-    /// [recorder](crate::GlobalRecorder) that the program has installed (feature `metrics`). Nothing that
-    /// clients send becomes a value of an attribute, so their number is fixed.
+    /// [recorder](crate::GlobalRecorder) that the program has installed (feature `metrics`).
+    /// Nothing that clients send becomes a value of an attribute, so the number of values is fixed.
     ///
     /// | name | kind | attributes |
     /// |---|---|---|
@@ -623,14 +624,14 @@ impl<S> App<S> {
     ///   itself is not counted.
     /// - Calls of a store in memory are not measured: they wait for nothing. A call of the embedded store that
     ///   writes lasts from its submission until its commit, and a purge is a call for each of its steps.
-    /// - A request is active while its handler waits, and while a response of unknown length is sent. One
-    ///   that is answered without waiting never is.
+    /// - A request is active while its handler waits, and while a response of unknown length is
+    ///   sent. A request that is answered without waiting is never active.
     /// - `http.route` is the path template, and absent without a route. An unknown method is `_OTHER`.
     /// - `error.type` of a 5xx is the code of its problem, and the status itself where there is none.
     ///   `policy.code` is the code of any problem. Both are `_OTHER` for codes that neither the catalogue
     ///   has nor the [errors](macro@crate::Problems) of the app's handlers.
     /// - The size of a request is what it states; bodies without content are not recorded.
-    /// - What sessions, tokens, stores and the log count is counted for the whole process.
+    /// - Counts of sessions, tokens, stores and the log are those of the whole process.
     ///
     /// ```
     /// use policy_server::{Metrics, prelude::*};
@@ -651,8 +652,9 @@ impl<S> App<S> {
         self
     }
 
-    /// Writes one `tracing` event of level INFO and target `policy::decision` for every request that
-    /// is refused, and for a sample of the others if the records state one (feature `manifest`). With it, `cargo policy explain --log` evaluates the request again:
+    /// Writes one `tracing` event of level INFO and target `policy::decision` for every request
+    /// that is refused, and for a sample of the others if the records state one (feature
+    /// `manifest`). From this event, `cargo policy explain --log` evaluates the request again:
     ///
     /// | field | value |
     /// |---|---|

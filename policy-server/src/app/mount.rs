@@ -92,9 +92,9 @@ impl Mount {
         Self::of(SharedService::new(service), ServedBy::Service(type_name::<S>()))
     }
 
-    /// The text of these [metrics](Metrics), for a Prometheus that calls the app by its public origin
-    /// and has a credential (feature `metrics`). If it is public, the start has a notice
-    /// (`app.metrics-public`).
+    /// The text of these [metrics](Metrics), for a Prometheus that calls the app by its public
+    /// origin and has a credential (feature `metrics`). If it is public, a notice at start reports
+    /// it (`app.metrics-public`).
     ///
     /// ```
     /// use policy_server::{AuthRequirement, Metrics, prelude::*};

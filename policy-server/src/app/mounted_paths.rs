@@ -12,9 +12,9 @@ pub(crate) struct MountedPaths {
 /// The builder methods of a mount and a proxy for these statements.
 macro_rules! path_methods {
     ($paths:ident) => {
-        /// Accepts paths with an encoded slash or backslash (`%2F`, `%5C`), which are otherwise refused
-        /// with 400 (`wire.path-encoded-slash`). A path that hides that of another route is still
-        /// refused.
+        /// Accepts paths with an encoded slash or backslash (`%2F`, `%5C`), which are otherwise
+        /// refused with 400 (`wire.path-encoded-slash`). A path that hides the path of another
+        /// route is still refused.
         pub fn encoded_slashes(mut self) -> Self {
             self.$paths.take_slashes = true;
             self

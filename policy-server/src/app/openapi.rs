@@ -1,4 +1,4 @@
-//! What the OpenAPI document of an app says of the app as a whole, and the mount that serves it.
+//! What the OpenAPI document of an app says about the app as a whole, and the mount that serves it.
 
 use std::{
     fmt,
@@ -23,7 +23,8 @@ use crate::{
     handler::{response::ETag, service::SharedService},
 };
 
-/// What the OpenAPI document of an app says of the app as a whole: [`App::openapi_settings`](crate::App::openapi_settings).
+/// What the OpenAPI document of an app says about the app as a whole:
+/// [`App::openapi_settings`](crate::App::openapi_settings).
 ///
 /// ```
 /// use policy_server::{OpenApiSettings, prelude::*};
@@ -75,10 +76,10 @@ impl fmt::Debug for ServedDocument {
 }
 
 impl Mount {
-    /// Serves the [OpenAPI document](crate::App::openapi) of the app as `openapi.json` below the prefix
-    /// (feature `openapi`). With the feature `openapi_page`, the prefix itself is a page to read it, which
-    /// is Swagger UI: it is a part of the program, loads nothing from elsewhere, and runs under a strict
-    /// Content-Security-Policy.
+    /// Serves the [OpenAPI document](crate::App::openapi) of the app as `openapi.json` below the
+    /// prefix (feature `openapi`). With the feature `openapi_page`, the prefix itself serves
+    /// Swagger UI, which is part of the program, loads nothing from elsewhere, and runs under a
+    /// strict Content-Security-Policy.
     ///
     /// As for every mount, `auth` or `public` says who may read it.
     ///
@@ -125,7 +126,7 @@ impl Mount {
     }
 }
 
-/// A file with an entity tag, so that clients keep it.
+/// A file with an entity tag, so that clients can cache it.
 fn file(media_type: &'static str, content: impl Into<Bytes>) -> Response {
     let content = content.into();
     let media_type = HeaderValue::from_static(media_type);
@@ -174,7 +175,7 @@ mod page {
     const SCRIPT: &str = "/viewer/swagger-ui-bundle.js";
 
     pub(super) struct Page {
-        /// The files of Swagger UI. Its own page has scripts of its own, which the policy forbids.
+        /// The files of Swagger UI. Its own page contains a script, which the policy forbids.
         viewer: SharedService,
     }
 

@@ -68,8 +68,8 @@ impl OriginList {
         OriginSource::Texts(Texts::Env(variable.into())).into()
     }
 
-    /// States the bound of the list, for routes with `dangerous_configured_bound`: a product that
-    /// customers install on their own domains does not know these when it is compiled.
+    /// States the bound of the list, for routes with `dangerous_configured_bound`: the domains on
+    /// which customers install a product are unknown when it is compiled.
     ///
     /// **The author of the bound decides whose pages act with the cookies of their visitors**, for all
     /// origins that the list may contain; the compiler cannot check it. A notice at start reports this

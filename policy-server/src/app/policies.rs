@@ -12,8 +12,8 @@ use crate::app::cors_source::CorsSource;
 /// The policies of one level: an app, a group, a mount, a proxy, a fallback or a
 /// [`PolicyLayer`](crate::PolicyLayer). The level takes them by its method `policies`.
 ///
-/// A facet that is not stated is inherited from the outer level; a stated one replaces that of the
-/// outer level whole, except that each of the [`limits`](Self::limits) is inherited by itself.
+/// A facet that is not stated is inherited from the outer level; a stated facet replaces the outer
+/// one completely, except that each of the [`limits`](Self::limits) is inherited separately.
 ///
 /// ```
 /// use policy_server::prelude::*;
@@ -72,23 +72,23 @@ impl Policies {
         self
     }
 
-    /// The limits. Each one that is not stated here is that of the outer level. If an app states
-    /// none, a body has at most 2 MiB, so that many concurrent readers fit into memory, and a
-    /// response must be ready within 30 seconds.
+    /// The limits. Each one that is not stated here is inherited from the outer level. If an app
+    /// states none, a body has at most 2 MiB, so that many concurrent readers fit into memory, and
+    /// a response must be ready within 30 seconds.
     #[track_caller]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.stating("limits").limits = limits;
         self
     }
 
-    /// The policies, to change one facet of them, which the caller of the caller states.
+    /// The policies, to change one facet, which the caller's caller states.
     #[track_caller]
     fn stating(&mut self, facet: &'static str) -> &mut LevelPolicy<CorsSource> {
         self.note(facet);
         &mut self.level
     }
 
-    /// Notes that the caller of the caller states a facet.
+    /// Notes that the caller's caller states a facet.
     #[track_caller]
     pub(crate) fn note(&mut self, facet: &'static str) {
         self.note_at(facet, Location::caller());

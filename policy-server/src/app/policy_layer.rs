@@ -60,12 +60,12 @@ impl PolicyLayerBuilder {
         self
     }
 
-    /// The `https` origin under which browsers reach the service. Requests for any other host get
-    /// 421. HSTS is sent if there are [`headers`](Policies::headers). If there is CORS, a WebSocket
-    /// from another origin is refused unless [`cors`](Policies::cors) grants that origin (RFC 6455
-    /// 10.2). Without it the own origin, by which [`csrf`](Self::csrf) and
-    /// [`isolation`](Policies::isolation) judge a request without Fetch Metadata, is `http://` and the
-    /// host that the request names, which suits development only.
+    /// The `https` origin under which browsers reach the service. Requests for any other host
+    /// get 421. HSTS is sent if there are [`headers`](Policies::headers). If there is CORS, a
+    /// WebSocket from another origin is refused unless [`cors`](Policies::cors) grants that
+    /// origin (RFC 6455 10.2). Without it, [`csrf`](Self::csrf) and
+    /// [`isolation`](Policies::isolation) compare a request without Fetch Metadata with
+    /// `http://` and the host that the request names, which suits development only.
     pub fn public_origin(mut self, origin: impl Into<String>) -> Self {
         self.public_origin = Some(origin.into());
         self
@@ -82,8 +82,8 @@ impl PolicyLayerBuilder {
         self
     }
 
-    /// The function that finds the address of the peer, by which a rate counts, in the extensions that
-    /// a server sets. With axum: `|of| of.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0)`.
+    /// The function that finds the peer's address, which rates count by, in the extensions that a
+    /// server sets. With axum: `|of| of.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0)`.
     pub fn peer(mut self, peer: fn(&Extensions) -> Option<SocketAddr>) -> Self {
         self.peer = Some(peer);
         self

@@ -97,7 +97,6 @@ pub struct ReverseProxy {
     pub(crate) policies: Policies,
 }
 
-/// Time-outs of an upstream.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timeouts {
     pub(crate) connect: Duration,
@@ -147,8 +146,8 @@ impl ReverseProxy {
         self
     }
 
-    /// Uses only HTTP/2 with the upstream: over `http` with prior knowledge (RFC 9113 3.3). WebSockets
-    /// still get a connection of HTTP/1.1.
+    /// Uses only HTTP/2 with the upstream: over `http` with prior knowledge (RFC 9113 3.3).
+    /// WebSockets still get an HTTP/1.1 connection.
     pub fn http2(mut self) -> Self {
         self.is_http2 = true;
         self

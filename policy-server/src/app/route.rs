@@ -35,10 +35,10 @@ impl<S> Route<S> {
     }
 }
 
-/// The state of an app that a handler fits.
+/// The state of an app that can serve a handler.
 ///
 /// It is a trait of the state and not of the handler, so that the compiler knows the app's state
-/// when it checks a handler, and says what this state lacks. Otherwise it would take the state
+/// when it checks a handler, and says what this state lacks. Otherwise it would infer the state
 /// from the arguments of the handler, and report that two apps differ.
 #[diagnostic::on_unimplemented(
     message = "`{E}`: this is not a handler for the state of this app (handler.not-a-handler)",

@@ -124,9 +124,9 @@ impl ServerSettings {
         self
     }
 
-    /// The maximum number of concurrent connections; 25,000. Further ones wait in the kernel's queue.
-    /// Each needs an open file: if the process may have fewer, a notice at start reports it in
-    /// production.
+    /// The maximum number of concurrent connections; 25,000. Further ones wait in the kernel's
+    /// queue. Each needs a file descriptor: if the process may have fewer, a notice at start
+    /// reports it in production.
     pub fn max_connections(mut self, connections: u32) -> Self {
         self.max_connections = connections.max(1);
         self

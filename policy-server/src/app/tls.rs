@@ -24,7 +24,6 @@ pub struct Tls {
     pub(crate) http3: bool,
 }
 
-/// The source of the certificate.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
     Files { certificate: PathBuf, key: PathBuf },

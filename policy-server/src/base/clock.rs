@@ -28,8 +28,8 @@ use crate::base::timers;
 pub struct Clock {
     /// The time of a test clock.
     shown: Option<Arc<watch::Sender<Time>>>,
-    /// For a clock that follows another one: the number of milliseconds by which that is ahead of the
-    /// monotonic time; `UNKNOWN` at first.
+    /// For a clock that follows another one: the number of milliseconds by which the other clock is
+    /// ahead of the monotonic time; `UNKNOWN` at first.
     ahead: Option<Arc<AtomicI64>>,
 }
 
@@ -60,7 +60,7 @@ impl Clock {
         Self { shown: Some(Arc::new(watch::Sender::new(time))), ahead: None }
     }
 
-    /// The same clock as one that can [`follow`](Self::follow) another one, together with its copies.
+    /// A copy that, with its own copies, can [`follow`](Self::follow) another clock.
     pub(crate) fn following(&self) -> Self {
         Self { ahead: Some(Arc::new(AtomicI64::new(UNKNOWN))), ..self.clone() }
     }

@@ -60,7 +60,7 @@ impl StartProblem {
         Self { part: Some(part), ..self }
     }
 
-    /// The same problem with its location, which its finder does not know.
+    /// Adds the location, which the code that found the problem does not know, and the value.
     #[cfg(any(feature = "asym", feature = "gateway"))]
     pub(crate) fn at(self, location: &str, value: impl Into<String>) -> Self {
         Self { location: location.to_owned(), value: Some(value.into()), ..self }

@@ -29,7 +29,7 @@ impl AccessLog {
         self.has_events || self.json.is_some()
     }
 
-    /// Whether somebody is interested.
+    /// Whether anything receives the entries.
     pub(crate) fn is_wanted(&self) -> bool {
         self.json.is_some() || self.has_events && tracing::enabled!(target: ACCESS, Level::INFO)
     }
@@ -50,7 +50,7 @@ impl AccessLog {
 #[derive(Debug, Default)]
 pub(crate) struct RefusalLog {
     limit: LineLimit,
-    /// Where the app has an access log, whose entries name refusals.
+    /// The access log of the app. If it is on, its entries name refusals.
     pub(crate) access_log: AccessLog,
 }
 

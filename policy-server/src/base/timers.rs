@@ -22,8 +22,8 @@ pub(crate) fn keep_off_this_thread() {
 }
 
 /// Like [`tokio::time::sleep`], but its timer is not one of the current runtime. A runtime with
-/// timers looks up the next one and reads the clock whenever it waits for input, which is at every
-/// request while there are few requests.
+/// timers looks up the next one and reads the clock whenever it waits for input, which under low
+/// load is at every request.
 ///
 /// A single-threaded runtime that is not ours uses its own timers: its time may be paused, as in
 /// tests.
@@ -37,10 +37,10 @@ pub(crate) fn sleep(duration: Duration) -> Sleep {
     tokio::time::sleep(duration)
 }
 
-/// Opens a connection on the runtime of the app if that has several threads, so that a reply wakes its
-/// request without another thread. A single-threaded runtime may be one of those for each core,
-/// without timers, or end before the connection does: then the thread is used that lasts as long as
-/// the process.
+/// Opens a connection on the runtime of the app if that has several threads, so that a reply wakes
+/// its request without another thread. A single-threaded runtime may be a per-core one, without
+/// timers, or end before the connection does: the timer thread, which lasts as long as the process,
+/// is then used instead.
 #[cfg(any(feature = "postgres", feature = "redis"))]
 pub(crate) async fn beside_requests<T: Send + 'static>(
     open: impl Future<Output = T> + Send + 'static,

@@ -42,7 +42,7 @@ use crate::{
 /// An app while it is checked: the problems so far, and the compiled parts.
 pub(super) struct Builder<'a> {
     pub(super) problems: Vec<StartProblem>,
-    /// What the start reports of an app that is right.
+    /// The notices that the start reports of a valid app.
     pub(super) notices: Vec<StartProblem>,
     pub(super) lists: &'a OriginLists,
     /// The compiled form of constant CORS policies: many routes state the same one.

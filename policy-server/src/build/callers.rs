@@ -129,7 +129,7 @@ impl Builder<'_> {
         if policy.issuers.is_empty() && self.own_issuer.is_none() && self.issuers.len() > 1 {
             self.rule(location, Rule::IssuersMissing, value);
         }
-        // If none is named, it is the only one of an app without own tokens.
+        // If none is named, the policy takes the only issuer of an app without its own tokens.
         let is_only = policy.issuers.is_empty() && self.own_issuer.is_none();
         let takes = |issuer: &str| is_only || policy.issuers.contains(&issuer);
         self.taken_issuers.extend(self.issuers.iter().filter(|issuer| takes(issuer)).cloned());

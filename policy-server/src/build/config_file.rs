@@ -25,7 +25,7 @@ impl ConfigFile {
             StartProblem::new(Rule::ConfigFile, "App::config_file", path).caused_by(cause)
         };
         let text = fs::read_to_string(path).map_err(|error| unreadable(error.into()))?;
-        // Editors of Windows begin a file with a byte order mark.
+        // Windows editors begin a file with a byte order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         toml::from_str(text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();

@@ -142,7 +142,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Refuses a second type of a name, once: manifests list rules by the name of the object.
+    /// Refuses a second type with the same name, once: manifests list rules by the name of the
+    /// object.
     fn check_object_names(&mut self, location: &str, signature: &Signature) {
         for object in &signature.objects {
             let types = self.objects.entry(object.name).or_default();
@@ -155,7 +156,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Checks that the engine of the app is there if rules ask it, and can decide about their objects.
+    /// Checks that the app has an engine if rules ask one, and that it can decide about their
+    /// objects.
     pub(super) fn check_engine(&mut self) {
         let asking: Vec<_> = mem::take(&mut self.asking).into_values().collect();
         match self.engine.clone() {
@@ -180,7 +182,7 @@ impl Builder<'_> {
     }
 }
 
-/// Layers as one, of which the last is the outermost.
+/// Combines layers into one; the last is the outermost.
 pub(super) fn wrapped(layers: Vec<Wrap>) -> Option<SharedService> {
     layers.into_iter().fold(None, |inner: Option<SharedService>, layer| {
         Some(layer.around(inner.unwrap_or_else(target::behind_layers)))

@@ -35,7 +35,7 @@ use crate::{
     route::compiled_policy::CompiledRoutePolicy,
 };
 
-/// A group, as its mounts see it; the default is none.
+/// A group, as its mounts see it; the default is no group.
 #[derive(Default)]
 pub(super) struct Outer<'a> {
     pub(super) prefix: &'a str,

@@ -48,7 +48,7 @@ struct Opened {
 }
 
 impl Plan {
-    /// Finds the problems that are found while stores are opened, without opening one.
+    /// Finds the problems that opening the stores would find, without opening one.
     pub(crate) fn check(mut self) -> Result<(), Error> {
         let origins = mem::take(&mut self.origins);
         self.sessions = self.sessions.map(SessionSettings::forgetful);

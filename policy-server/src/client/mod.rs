@@ -95,8 +95,8 @@ impl Client {
         head.forwarded_host = self.report().and_then(|info| info.host.as_deref());
     }
 
-    /// Refuses a request whose proxy reports it in a way that cannot be read, or with another scheme
-    /// than that of the public origin.
+    /// Refuses a request if its proxy's report cannot be read, or states another scheme than that
+    /// of the public origin.
     pub(crate) fn admit(&self, own: &OwnOrigin) -> Result<(), Refusal> {
         if let Some(Err(refusal)) = self.forwarded {
             return Err(refusal);

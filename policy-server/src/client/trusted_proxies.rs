@@ -90,8 +90,8 @@ enum ForwardedFormat {
 
 impl TrustedProxies {
     /// Proxies in these networks, such as `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.1`. `unix` is
-    /// any process that connects to a [Unix socket](crate::ListenAddress#unix-sockets) of this server, which
-    /// the permissions of its file decide.
+    /// every process that can connect to a [Unix socket](crate::ListenAddress#unix-sockets) of this
+    /// server; the permissions of its file decide which can.
     pub fn new<T: Into<String>>(networks: impl IntoIterator<Item = T>) -> Self {
         let networks = networks.into_iter().map(Into::into).collect();
         Self { networks, way: None, everybody: false }
@@ -191,7 +191,6 @@ impl TrustedProxies {
     }
 }
 
-/// Checked proxies.
 #[derive(Clone, Debug)]
 pub(crate) struct CompiledProxies {
     networks: Vec<IpNetwork>,

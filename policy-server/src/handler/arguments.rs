@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The response of an extractor that failed. Extractors of other crates state errors in plain text,
-/// which becomes a problem.
+/// which is converted to a [`Problem`].
 ///
 /// Boxed, so that the future of a handler stays below 1 KiB, where the allocator is fast.
 fn rejected(response: Response) -> BoxFuture {
@@ -42,8 +42,8 @@ pub trait Arguments<S, Via>: Sized + Send {
 #[derive(Debug)]
 pub struct Inferred<Via>(PhantomData<Via>);
 
-/// The last argument is extracted from a body, which its macro knows. Nothing is inferred, so that
-/// the compiler reports once what its type lacks.
+/// The macro knows that the last argument is extracted from a body. Nothing is inferred, so the
+/// compiler reports only once what its type lacks.
 #[derive(Debug)]
 pub enum FromBody {}
 
@@ -58,8 +58,8 @@ impl<S> Arguments<S, ()> for () {
     }
 }
 
-/// An argument that is part of the call, so that its handler needs nothing else of the request.
-/// `None` if it has to be extracted; extraction also reports why it is missing.
+/// An argument that the call already has, so that its handler needs nothing else of the request.
+/// `None` if it must be extracted; extraction also reports why it is missing.
 #[inline]
 fn known<T: 'static>(call: &Call) -> Option<T> {
     let mut argument = None::<T>;
@@ -102,15 +102,15 @@ macro_rules! arguments {
                     Some(arguments) => Ok(arguments),
                     None => Err((call.take_request(), Arc::clone(&call.route))),
                 };
-                // One future for both: a handler's future is compiled once. It awaits the response to
-                // every rejection in one place, since each `await` is code of each handler.
+                // One future for both cases, so that a handler's future is compiled once. It awaits
+                // all rejections in one place, since each `await` adds code to every handler.
                 Box::pin(async move {
                     let rejection = 'rejected: {
                         let arguments = match known {
                             Ok(arguments) => arguments,
                             Err((request, route)) => {
-                                // The compiler has checked that a route is used in an app with its
-                                // state.
+                                // The compiler has checked that the route has the state type of its
+                                // app.
                                 let Some(state) = route.state.downcast_ref::<S>() else {
                                     break 'rejected Problem::from(Refusal::Internal).into_response();
                                 };

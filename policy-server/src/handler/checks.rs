@@ -1,9 +1,9 @@
-//! Requirements that generated code states one by one, at the type in the signature that has to meet
-//! them.
+//! Trait bounds that generated code states one by one, at the type in the signature that must
+//! satisfy them.
 //!
-//! [`invoke`](super::invoke) has all of them too, but the compiler would report each at the return
-//! type, or in the list of routes. What it has reported here, it does not report again there: within
-//! one function, it processes the same requirement of the same type once.
+//! [`invoke`](super::invoke) has the same bounds, but the compiler would report them at the return
+//! type, or in the list of routes. It does not report an error here and again there: within one
+//! function, it checks the same bound of the same type once.
 
 use std::marker::PhantomData;
 
@@ -38,7 +38,7 @@ impl<S, T: FromRequestParts<S>> OfHead<S> for T {
 #[derive(Debug)]
 pub struct Parameter<T: FromParam>(PhantomData<T>);
 
-/// A part of the app's state: the compiler suggests to derive `Clone`.
+/// A part of the app's state: the compiler suggests deriving `Clone`.
 #[derive(Debug)]
 pub struct OfState<T: Clone>(PhantomData<T>);
 

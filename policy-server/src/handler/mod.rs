@@ -1,4 +1,4 @@
-//! The interface of the code that route macros generate: data, and one call into this module.
+//! The interface for the code that route macros generate: data, and one call into this module.
 
 pub(crate) mod arguments;
 pub(crate) mod checks;
@@ -53,8 +53,8 @@ pub type BoxFuture = Pin<Box<dyn Future<Output = Response> + Send>>;
     note = "every argument is a parameter of the path or an extractor for the app's state"
 )]
 pub trait Endpoint<S, Via>: 'static {
-    /// States the declarations of its attributes. A function, since the compiler evaluates each constant,
-    /// which takes longer than all other checks of it.
+    /// Sets what its attributes declare. It is a function, since the compiler evaluates each
+    /// constant, which takes longer than all other checks of the handler.
     fn declare(description: &mut Description);
 
     /// Wraps the handler in the layers of its `#[layer(..)]`.
@@ -81,17 +81,18 @@ pub struct Description {
     pub scheme: Option<fn() -> TypeId>,
     /// Whether its callers are those of its group: `#[auth(group)]`.
     pub inherits_auth: bool,
-    /// Whether one of its arguments is a `Principal` or a `Caller` that has to be there, which its
-    /// macro recognises by name.
+    /// Whether one of its arguments is a required `Principal` or `Caller`, which its macro
+    /// recognises by name.
     pub takes_caller: bool,
     /// Whether it takes arguments other than plain path parameters.
     pub extracts: bool,
     /// Whether parameters of its path are objects.
     pub takes_objects: bool,
-    /// Whether one of them is `Session`, `Sessions` or `CsrfToken`, which its macro recognises by
-    /// name.
+    /// Whether one of its arguments is `Session`, `Sessions` or `CsrfToken`, which its macro
+    /// recognises by name.
     pub takes_session: bool,
-    /// Whether one of them is or contains a `Principal`, which its macro recognises by name.
+    /// Whether one of its arguments is or contains a `Principal`, which its macro recognises by
+    /// name.
     pub takes_user: bool,
     /// The path of the function.
     pub handler: &'static str,
@@ -131,7 +132,7 @@ pub(crate) struct RouteInfo {
     pub(crate) description: Option<Description>,
     /// The state of the app, of the type that all its handlers take.
     pub(crate) state: Arc<dyn Any + Send + Sync>,
-    /// What decides where the rules of objects ask it.
+    /// Decides where the rules of objects ask an engine.
     pub(crate) engine: Option<Arc<dyn ObjectEngine>>,
     /// How often a caller may ask for objects that are not there.
     pub(crate) misses: Option<Arc<dyn MissRate>>,
@@ -201,7 +202,7 @@ impl Call {
         request
     }
 
-    /// Takes the whole call, to keep it while something is awaited.
+    /// Takes the whole call, to keep it across an `await`.
     pub(crate) fn take(&mut self) -> Self {
         Self {
             request: mem::take(&mut self.request),
@@ -254,10 +255,11 @@ pub fn respond<T: Respond>(value: T) -> Response {
     value.into_response()
 }
 
-/// The error of a `Result` that a handler returned: a response, or what converts to a [`Problem`].
+/// The error of a `Result` that a handler returned: a response, or a type that converts to a
+/// [`Problem`].
 ///
-/// Both have a method `respond`. Where an error is both, the compiler takes the one that is not of
-/// a trait: an error that says itself how it responds does so.
+/// There is a method `respond` for each. If an error is both, the compiler takes the inherent
+/// method: an error that implements `IntoResponse` itself responds by it.
 #[derive(Debug)]
 pub struct Returned<E>(pub E);
 
@@ -270,7 +272,7 @@ impl<E: IntoResponse> Returned<E> {
 
 /// The other method `respond` of [`Returned`].
 pub trait RespondWithProblem<E> {
-    /// The response. The requirement is the method's, so that the compiler reports it.
+    /// The response. The bound is on the method, so that the compiler reports it.
     fn respond(self) -> Response
     where
         E: IntoProblem;
@@ -297,7 +299,7 @@ pub trait IntoProblem: Into<Problem> {}
 #[diagnostic::do_not_recommend]
 impl<E: Into<Problem>> IntoProblem for E {}
 
-/// The problem of an error in another one.
+/// Converts an error that another error contains.
 pub fn into_problem(error: impl IntoProblem) -> Problem {
     error.into()
 }

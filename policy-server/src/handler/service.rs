@@ -123,7 +123,7 @@ impl SharedService {
         }))
     }
 
-    /// A service from a function that boxes its response already.
+    /// A service from a function that returns a boxed future.
     pub(crate) fn boxed(function: impl Fn(Request) -> BoxFuture + Send + Sync + 'static) -> Self {
         Self(Arc::new(function))
     }
@@ -177,7 +177,7 @@ fn prefix_of(path: &str, segments: usize) -> &str {
     path.get(..end).unwrap_or(path)
 }
 
-/// An address without this prefix of its path: `/` if nothing is left.
+/// A URI without this prefix of its path, which is `/` if nothing is left.
 fn without_prefix(uri: &Uri, prefix: &str) -> Option<Uri> {
     let mut parts = uri.clone().into_parts();
     let rest = match uri.path().strip_prefix(prefix)? {

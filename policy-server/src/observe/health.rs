@@ -63,8 +63,8 @@ impl Readiness {
         self.0.is_ending.store(true, Relaxed);
     }
 
-    /// Reports from now on while a store cannot write, since no user could log in or out, and while a
-    /// stored list of origins cannot be used.
+    /// From now on, also reports that the server is not ready while a store cannot write, since no
+    /// user could log in or out, or while a stored list of origins cannot be used.
     pub(crate) fn watch(&self, auth: Arc<AuthService>, origins: Vec<StoredOrigins>) {
         let _ = self.0.auth.set(auth);
         let _ = self.0.origins.set(origins);

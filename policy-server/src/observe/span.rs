@@ -15,10 +15,11 @@ use crate::{
     observe::{request_id::RequestId, traces::Tracing},
 };
 
-/// The span of one request. Without a subscriber it costs one comparison, and `route` is not asked.
+/// The span of one request. Without a subscriber it costs one comparison, and `route` is not
+/// called.
 ///
-/// Its name has the route from the beginning: samplers decide by it, and tracing systems do not rename
-/// a span that was entered.
+/// Its name contains the route from the start: samplers decide by it, and tracing systems do not
+/// rename a span that was entered.
 pub(crate) fn begin<'a>(
     head: &Head<'_>,
     client: &Client,
@@ -54,7 +55,7 @@ pub(crate) fn begin<'a>(
     )
 }
 
-/// Records the response to the request. That of a client's error leaves the status unset.
+/// Records the response to the request. A client error leaves the span's status unset.
 pub(crate) fn responded(span: &Span, response: &Response) {
     if span.is_disabled() {
         return;

@@ -40,8 +40,8 @@ pub enum TraceParents {
     /// [Trusted proxies](crate::App::behind).
     #[default]
     Proxies,
-    /// Every caller: for a service that only services of your own can reach. Each client that
-    /// reaches it can have any request recorded, or hidden, and add it to any trace.
+    /// Every caller: for a service that only your own services can reach. Each client that reaches
+    /// it can have any request recorded, or hidden, and add it to any trace.
     Everybody,
     /// Nobody.
     Nobody,
@@ -51,9 +51,9 @@ pub enum TraceParents {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RemoteTrace {
-    /// The span that calls, which is the parent of that of the request.
+    /// The calling span, which is the parent of the request's span.
     Parent(TraceContext),
-    /// The context of a caller whose parent is [not accepted](TraceParents): only to be linked.
+    /// The context of a caller whose parent is [not accepted](TraceParents): it is only linked.
     Link(TraceContext),
 }
 
@@ -71,23 +71,24 @@ impl Tracing {
     /// Records these parameters of queries as `url.query`, the first 256 characters of them. By
     /// default nothing of a query is recorded.
     ///
-    /// Names are compared by bytes, and the other parameters are left out. A name that may be one of a
-    /// credential, such as `ticket`, `token`, `sig` or `code`, stops the start
+    /// Names are compared by bytes, and the other parameters are left out. A name that may be that
+    /// of a credential, such as `ticket`, `token`, `sig` or `code`, stops the start
     /// (`app.traced-credential`).
     pub fn queries<N: Into<Box<str>>>(self, names: impl IntoIterator<Item = N>) -> Self {
         Self { queries: names.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// Connects the span of each request with a tracing system. `tracer` gets the new span before it
-    /// is entered, and what the request states about its trace: with `tracing-opentelemetry`, it
-    /// calls `set_parent` or `add_link`. What it returns is the context of that span: handlers,
-    /// mounted services and upstreams get it as `traceparent` and `tracestate`, and the access log has
-    /// its ids.
+    /// Connects the span of each request with a tracing system. `tracer` gets the new span before
+    /// it is entered, and what the request states about its trace: with `tracing-opentelemetry`, it
+    /// calls `set_parent` or `add_link`. It returns the context of that span: handlers, mounted
+    /// services and upstreams get it as `traceparent` and `tracestate`, and the access log has its
+    /// ids.
     ///
-    /// It is called only if a subscriber records the span. Where it returns `None`, as where there is
-    /// no tracer, an accepted parent is passed on as it is, and nothing of a stranger.
+    /// It is called only if a subscriber records the span. If it returns `None`, or there is no
+    /// tracer, an accepted parent is passed on unchanged, and the context of any other caller is
+    /// not.
     ///
-    /// The guide has a complete one (`how-to/traces`), and so has `examples/operate`.
+    /// The guide (`how-to/traces`) and `examples/operate` have a complete tracer.
     ///
     /// ```
     /// use policy_server::{prelude::*, traces::{RemoteTrace, TraceContext, Tracing}};
@@ -143,7 +144,7 @@ impl Tracing {
         context.map(if is_accepted { RemoteTrace::Parent } else { RemoteTrace::Link })
     }
 
-    /// Tells the tracer of a new span. Returns the context of what the request calls.
+    /// Passes a new span to the tracer. Returns the context for the calls that the request makes.
     pub(crate) fn begin(&self, span: &Span, remote: Option<RemoteTrace>) -> Option<TraceContext> {
         let tracer = self.tracer.as_ref().filter(|_| !span.is_disabled());
         let own = tracer.and_then(|tracer| tracer(span, remote.as_ref()));

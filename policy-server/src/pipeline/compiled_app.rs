@@ -45,7 +45,7 @@ pub(crate) struct CompiledApp {
     pub(crate) meter: Option<Arc<Meter>>,
     pub(crate) auth: Arc<AuthService>,
     pub(crate) proxies: Option<CompiledProxies>,
-    /// What is odd about its files.
+    /// The notices about its files.
     pub(crate) notices: Vec<StartProblem>,
     /// Always `None` without the feature `gateway`.
     pub(crate) tunnel: Option<Arc<CompiledRoute>>,
@@ -77,7 +77,7 @@ pub(crate) struct CompiledRoute {
     pub(crate) reads: Option<&'static str>,
     /// Whether it is a health probe, which an orchestrator requests under any host name.
     pub(crate) is_probe: bool,
-    /// Whether what answers never takes two paths for one resource.
+    /// Whether the target never treats two paths as one resource.
     pub(crate) tells_paths_apart: bool,
 }
 
@@ -123,7 +123,7 @@ impl CompiledApp {
     ) {
         for route in self.routes.iter_mut().filter_map(Arc::get_mut) {
             let description = route.info.description.as_ref();
-            // It checks them, and calls the replacement itself.
+            // A handler of objects checks them, and calls the replacement itself.
             if !description.is_some_and(|it| it.takes_objects) {
                 route.target = Target::Handler(handler);
             }

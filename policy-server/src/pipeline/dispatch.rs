@@ -181,7 +181,7 @@ where
         is_behind_layers: false,
     };
     let target = RequestTarget { app, route: &route };
-    // Code of the app may panic: what parses path parameters, and the handler.
+    // Code of the app may panic: the parsers of path parameters, and the handler.
     let begun = catch_unwind(AssertUnwindSafe(|| {
         target.begin(auth.as_mut(), &mut call, last).poll_first(&mut policy, first_poll)
     }));
@@ -196,8 +196,8 @@ where
     future
 }
 
-/// The route that the span of a request names: a request that the gates refuse has one, too, and so
-/// does a preflight.
+/// The route that the span of a request names. Requests that the gates refuse, and preflights, have
+/// one, too.
 fn traced_route<'a>(app: &'a CompiledApp, head: &Head<'_>) -> Option<&'a str> {
     let (path, _values) = app.router.find(head.path)?;
     let served = match head.request_method {
@@ -225,7 +225,7 @@ impl Started {
         Self { response: answered(response), taken, is_refused: true }
     }
 
-    /// Hands what the gates found out to the response policy, and gives the response future.
+    /// Passes the findings of the gates to the response policy, and returns the response future.
     #[inline(always)]
     pub(crate) fn note(self, policy: Option<&mut ResponsePolicy>) -> BoxFuture {
         if let Some(policy) = policy {
@@ -258,7 +258,7 @@ impl RequestTarget<'_> {
         }
     }
 
-    /// Runs the gates behind those that were passed, and waits where they do.
+    /// Runs the remaining gates, and waits where they do.
     #[cold]
     fn begin_later(
         self,

@@ -11,8 +11,7 @@ use crate::{
     pipeline::compiled_app::{CompiledApp, CompiledRoute},
 };
 
-/// Travels with a request through layers and routers to the app, and brings back what decided
-/// there.
+/// Travels with a request through layers and routers to the app, which records in it what decided.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RouteTrace(Arc<OnceLock<RouteFinding>>);
 

@@ -53,16 +53,17 @@ use crate::{
     route::compiled_policy::CompiledRoutePolicy,
 };
 
-/// The most methods that are taken from an `Allow` of the service.
+/// The maximum number of methods that are read from an `Allow` of the service.
 const MOST_METHODS: usize = 32;
 
 /// Puts policies in front of a service such as an axum router: the first step of a migration,
 /// before its handlers have attributes.
 ///
 /// It responds to preflights itself and writes the policy onto every other response, errors
-/// included. What is not stated stays as the service has it, except that every layer refuses what two
-/// parsers could read differently (RFC 9112 11.2), and unsafe requests of early data (RFC 8470 5.2). [`new`](Self::new) is CORS alone,
-/// [`builder`](Self::builder) has the other facets, too.
+/// included. A facet that is not stated is left to the service, except that every layer refuses
+/// what two parsers could read differently (RFC 9112 11.2), and unsafe requests in early data (RFC
+/// 8470 5.2). [`new`](Self::new) is CORS alone, [`builder`](Self::builder) has the other facets,
+/// too.
 ///
 /// ```
 /// use policy_server::{PolicyLayer, CorsPolicy, testing::TestClient};
@@ -91,12 +92,12 @@ const MOST_METHODS: usize = 32;
 ///
 /// # Methods of a preflight
 ///
-/// The methods that a policy names by `methods` are those that a granted preflight allows; the service
-/// is not asked. Otherwise the service gets an `OPTIONS` without the headers of CORS, and the preflight
-/// allows what its `Allow` lists. A service that does not say what it serves, such as one that responds to
-/// `OPTIONS` by itself, gets a preflight that allows GET, HEAD and POST, for which browsers need no
-/// permission. A preflight for which the service is asked takes from the rate, needs a permit and has the
-/// time-out, as any other request.
+/// If a policy states `methods`, a granted preflight allows those, and the service is not asked.
+/// Otherwise the service gets an `OPTIONS` without the headers of CORS, and the preflight allows
+/// what its `Allow` lists. For a service that does not list its methods, such as one that responds
+/// to `OPTIONS` by itself, the preflight allows GET, HEAD and POST, for which browsers need no
+/// permission. A preflight for which the service is asked counts against the rate, needs a permit
+/// and has the time-out, like any other request.
 ///
 /// axum writes `Allow` outside of the layers of `Router::layer`, which therefore do not see it. Put
 /// this layer around the whole router, as above: the result is a service for
@@ -112,10 +113,10 @@ const MOST_METHODS: usize = 32;
 ///
 /// # Limitations
 ///
-/// A layer sees no routes: one policy is that of all paths, and an [`App`](crate::App) derives more
-/// from its routes. Who may call cannot be stated, since sessions, tokens and schemes need an app:
-/// [`Fallback::new(router)`](crate::Fallback) is the same router in one. Inside of an app, in a
-/// [`Mount`](crate::Mount), the policy of the mount is written over that of the layer.
+/// A layer sees no routes: one policy applies to all paths, whereas an [`App`](crate::App) derives
+/// more from its routes. A layer cannot state who may call, since sessions, tokens and schemes need
+/// an app: [`Fallback::new(router)`](crate::Fallback) puts the same router into one. Inside of an
+/// app, in a [`Mount`](crate::Mount), the policy of the mount is written over that of the layer.
 #[derive(Clone, Debug)]
 pub struct PolicyLayer(Arc<CompiledLayer>);
 
@@ -123,15 +124,15 @@ pub struct PolicyLayer(Arc<CompiledLayer>);
 #[derive(Debug)]
 pub(crate) struct CompiledLayer {
     pub(crate) rules: Arc<CompiledRoutePolicy>,
-    /// `None` without CORS: preflights are the service's own then.
+    /// `None` without CORS: the service then responds to preflights.
     pub(crate) preflight: Option<Preflight>,
     pub(crate) own_origin: OwnOrigin,
     pub(crate) csrf: Option<CsrfPolicy>,
-    /// Where the address of the peer is, for rates.
+    /// Finds the address of the peer, for rates.
     pub(crate) peer: Option<fn(&Extensions) -> Option<SocketAddr>>,
-    /// Whether bodies have a limit of this layer.
+    /// Whether this layer limits bodies.
     pub(crate) limits_body: bool,
-    /// Whether WebSockets have one.
+    /// Whether this layer limits WebSockets.
     pub(crate) limits_sockets: bool,
     pub(crate) random: Random,
 }
@@ -236,7 +237,7 @@ impl<A: MessageBody> Service<http::Request<A>> for PolicyService {
         // Behind another server, the scheme is that of the public origin.
         head.is_secure = layer.is_public();
         let (headers, extensions) = (request.headers(), request.extensions());
-        // The path is the service's to read.
+        // The service interprets the path itself.
         let view = RequestView { head: &head, headers, path: Ok(false) };
         let mut policy = layer.response_policy(&head, headers, view.grant(&layer));
         let mut taken = Taken::default();
@@ -319,19 +320,19 @@ impl PolicyService {
     }
 }
 
-/// Where a request goes that the gates of a layer do not refuse.
+/// Where a request goes if the gates of a layer do not refuse it.
 enum Passed {
     ToService,
-    /// To the service, which is asked for its methods: a granted preflight.
+    /// A granted preflight: the service is asked for its methods.
     ToAsk,
-    /// Nowhere: a preflight whose response is known.
+    /// Nowhere: the response to the preflight is known.
     Granted((StatusCode, HeaderMap)),
 }
 
 /// A gate refused a request.
 enum Refused {
-    /// As one that other parsers may read differently, or that is for another host: nothing after it is
-    /// read from its connection (RFC 9112 9.6, 11.2).
+    /// Other parsers may read it differently, or it is for another host: nothing after it is read
+    /// from its connection (RFC 9112 9.6, 11.2).
     Malformed(Refusal),
     Preflight(Refusal),
     Request(Refusal),
@@ -361,8 +362,8 @@ impl Refused {
     }
 }
 
-/// The methods in `Allow`, except for OPTIONS: the layer responds to preflights, and no page sends
-/// another.
+/// The methods in `Allow`, except for OPTIONS: the layer responds to preflights, and pages send no
+/// other OPTIONS.
 fn listed(headers: &HeaderMap) -> Vec<Method> {
     let lines = headers.get_all(ALLOW).iter().filter_map(|line| line.to_str().ok());
     let names = lines.flat_map(|line| line.split(',')).map(str::trim).take(MOST_METHODS);
@@ -380,7 +381,7 @@ impl CompiledLayer {
         let Some(cors) = &self.rules.cors else { return Err(Refusal::Internal) };
         let origin = Single::of(asked, &ORIGIN);
         let method = Single::of(asked, &ACCESS_CONTROL_REQUEST_METHOD);
-        // It is refused where a list of origins has changed since.
+        // The preflight is refused if a list of origins has changed since.
         let answer = cors.preflight(served, &[]).answer(cors, origin, method);
         answer.map(|(status, headers)| without_content(status, headers))
     }
@@ -422,7 +423,7 @@ impl CompiledLayer {
                     if cors.is_some_and(Cors::names_methods) {
                         return Ok(Passed::Granted((status, headers)));
                     }
-                    // A preflight that the service has to be asked about costs what any request costs.
+                    // A preflight for which the service is asked counts like any request.
                     if let Some(limit) = &self.rules.rate {
                         taken.take(limit.take_address(self.address(extensions)))?;
                     }
@@ -454,8 +455,9 @@ impl CompiledLayer {
         known().or(peer)
     }
 
-    /// Gives a request that may upgrade its connection a stream under the limits of this layer. An app
-    /// around the layer tells the caller, and when its credentials or the server end.
+    /// Gives a request that may upgrade its connection a stream under the limits of this layer. An
+    /// app around the layer provides the caller, and reports when its credentials or the server
+    /// end.
     fn intercept(
         &self,
         request: &mut http::Request<Body>,

@@ -1,4 +1,4 @@
-//! The one spelling of a path, before anything looks at it.
+//! The one spelling of a path, before anything reads it.
 
 use http::{Method, Request, Uri, uri::PathAndQuery};
 use policy_core::{Refusal, head::NormalPath};
@@ -10,7 +10,7 @@ use crate::base::sent_target::SentTarget;
 ///
 /// # Errors
 ///
-/// The reason to refuse the request, for gate 1 to say.
+/// The refusal, which gate 1 reports.
 pub(super) fn normalize<B>(request: &mut Request<B>) -> Result<bool, Refusal> {
     let uri = request.uri();
     // `*`, and the authority of CONNECT, have no path.

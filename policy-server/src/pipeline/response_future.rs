@@ -39,7 +39,7 @@ pub struct ResponseFuture(Stage);
 
 enum Stage {
     Ready(Option<Response>),
-    /// Boxed, since most requests are done before they are here.
+    /// Boxed, since most requests are done before this stage.
     Running(Box<Running>),
     /// The future of an app with layers; it yields a finished response.
     Layered(BoxFuture),
@@ -47,15 +47,14 @@ enum Stage {
     Observed(Box<(ResponseFuture, Option<Observation>)>),
 }
 
-/// When a handler is polled first.
+/// When a handler is first polled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FirstPoll {
-    /// When the service is called, ahead of the task. Most handlers wait for nothing: they are done
-    /// then, and nothing of their request is left when the connection reads on, so that it reads
-    /// into the buffer that the request was in. One that waits is polled again with the waker of
-    /// its task.
+    /// When the service is called, ahead of the task. Most handlers do not wait and are done then:
+    /// nothing of their request is left when the connection reads on, so that it can reuse the
+    /// buffer of the request. A handler that waits is polled again with the waker of its task.
     InCall,
-    /// When the future is.
+    /// When the future is polled.
     Later,
 }
 
@@ -99,8 +98,8 @@ impl ResponseFuture {
         Self(Stage::Layered(response))
     }
 
-    /// The timer of a request that waits, where its connection puts one that it has kept, and takes it
-    /// from for the next.
+    /// The timer of a request that waits. Its connection puts a kept timer into it, and takes it
+    /// back for the next request.
     pub(crate) fn timer(&mut self) -> Option<&mut KeptTimer> {
         match &mut self.0 {
             Stage::Running(running) => Some(&mut running.timer),
@@ -187,7 +186,7 @@ pub(crate) enum Begun {
 }
 
 impl Begun {
-    /// Polls the target, if it is time for that: its response, or what has to be polled later.
+    /// Polls the target, if `first_poll` says so: its response, or what has to be polled later.
     pub(crate) fn poll_first(
         self,
         policy: &mut ResponsePolicy,
@@ -223,8 +222,8 @@ pub(crate) enum Work {
     Done,
 }
 
-/// Commits the session of a request whose target is done, or did not complete: that response is the
-/// error.
+/// Commits the session of a request whose target is done. An `Err` is the response if the target
+/// did not complete.
 fn settle(auth: Option<Arc<RequestAuth>>, done: Result<Response, Response>) -> Settled {
     let (response, outcome) = match done {
         Ok(response) => {

@@ -78,8 +78,8 @@ impl AppService {
         }
     }
 
-    /// Responds to one request. `peer` is known where the request came over one of our own
-    /// connections, and so is the `last` credential that this connection presented.
+    /// Responds to one request. `peer` is known if the request came over a connection of this
+    /// server, and so is the `last` credential that this connection presented.
     pub(crate) fn respond<B>(
         &self,
         mut request: http::Request<B>,
@@ -96,8 +96,8 @@ impl AppService {
         match &self.layered {
             None => dispatch(&self.app, request, Client::new(peer), last, first_poll),
             Some(layered) => {
-                // Layers see the path that the router sees. What has no normal form, gate 1
-                // refuses.
+                // Layers see the path that the router sees. Gate 1 refuses a path without a normal
+                // form.
                 let _ = normalize(&mut request);
                 let proxies = self.app.proxies.as_ref();
                 let client = Client::new(peer).with_forwarded(request.headers_mut(), proxies);

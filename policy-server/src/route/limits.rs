@@ -128,7 +128,7 @@ impl MissRate for RateLimit {
     }
 }
 
-/// No key of an address begins with this byte.
+/// The key of a principal. No key of an address begins with its first byte.
 pub(super) fn key_of(principal: &Principal) -> Vec<u8> {
     let mut key = vec![u8::MAX];
     principal.write_key(&mut key);
@@ -175,7 +175,7 @@ impl Concurrency {
         matches!(self, Self::Shared(_))
     }
 
-    /// Takes a permit, for which the shared store may have to be called.
+    /// Takes a permit. This may call the shared store.
     pub(crate) async fn wait(self: &Arc<Self>) -> Option<Permit> {
         match &**self {
             Self::Own { .. } => self.enter(),

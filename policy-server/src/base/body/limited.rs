@@ -21,7 +21,7 @@ pub(crate) enum Excess {
     /// An error instead of the frame that exceeds the limit.
     Cut,
     /// One byte over the limit, and an error after it. axum's extractors enforce the same limit
-    /// themselves, and recognise its error only if it is wrapped in little or nothing.
+    /// themselves, and recognise its error only if few or no errors wrap it.
     Shown,
 }
 
@@ -42,7 +42,6 @@ impl Excess {
 pub(crate) type LimitedBody<B> =
     ObservedBody<Pin<Box<MapErr<B, fn(<B as HttpBody>::Error) -> BoxError>>>, Limit>;
 
-/// Limits a body.
 pub(crate) fn limited<B>(body: B, limit: u64, excess: Excess) -> LimitedBody<B>
 where
     B: HttpBody<Data = Bytes, Error: Into<BoxError>>,

@@ -1,5 +1,5 @@
-//! What happens beside single requests, for the metrics of the process. Stores, sessions and log events know
-//! no app, so each app with metrics subscribes here.
+//! What happens outside of single requests, for the metrics of the process. Stores, sessions and
+//! the log do not know the app, so each app with metrics subscribes here.
 
 #[cfg(feature = "metrics")]
 use std::sync::{Arc, Weak};
@@ -21,13 +21,13 @@ pub(crate) enum Count {
     Renewal,
     /// Credentials that are no longer valid.
     Revocation(&'static str),
-    /// What became of a refresh token.
+    /// The outcome of a use of a refresh token.
     Refresh(&'static str),
     /// The decision of a rate.
     Rate { is_granted: bool },
     /// New certificates, keys or lists of origins are in use, or the old ones are kept.
     Reload { of: &'static str, is_applied: bool },
-    /// A call of a store that reads and writes elsewhere than in memory.
+    /// A call of a store that is not only in memory.
     #[cfg_attr(
         not(any(feature = "embedded", feature = "postgres", feature = "redis")),
         expect(dead_code, reason = "for stores")
@@ -48,7 +48,6 @@ pub(crate) enum Count {
     Abandoned,
 }
 
-/// A subscriber.
 #[cfg(feature = "metrics")]
 pub(crate) trait Counts: Send + Sync {
     fn count(&self, count: &Count);

@@ -47,7 +47,7 @@ fn print(event: &Event<'_>) {
     event.record(&mut line);
     let Line { code, message, fields } = line;
     let level = event.metadata().level();
-    // Nobody can be told that stderr is closed.
+    // If stderr is closed, there is nowhere to report it.
     let _ = writeln!(
         io::stderr(),
         "{hour:02}:{minute:02}:{second:02}Z {level} {code}: {message}{fields}"
@@ -68,7 +68,7 @@ impl Visit for Line {
             "code" => self.code = value,
             "message" => self.message = value,
             name => {
-                // A `String` takes any text.
+                // Writing to a `String` does not fail.
                 let _ = write!(self.fields, " {name}={value}");
             }
         }

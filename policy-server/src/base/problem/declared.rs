@@ -7,8 +7,8 @@ use policy_core::{Refusal, problem::DeclaredProblem};
 
 use super::{Invalid, Problem};
 
-/// The error type of an app that lists the problems as which its values are sent, so that they can be
-/// documented. [`#[derive(Problems)]`](macro@crate::Problems) implements it.
+/// The error type of an app that lists the problems that its values are sent as, so that they can
+/// be documented. [`#[derive(Problems)]`](macro@crate::Problems) implements it.
 ///
 /// ```
 /// use policy_server::prelude::*;

@@ -148,14 +148,14 @@ const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 #[derive(Clone, Debug)]
 struct Shown(Problem);
 
-/// The code of the problem, kept in the extensions of a response whose form is chosen.
+/// The code of the problem, kept in the extensions of a response whose format is chosen.
 #[derive(Clone, Debug)]
 enum Code {
     Listed(Refusal),
     Own(Cow<'static, str>),
 }
 
-/// The code of the problem that a response shows, once its form is chosen.
+/// The code of the problem that a response shows, once its format is chosen.
 pub(crate) fn code(response: &Response) -> Option<Cow<'static, str>> {
     response.extensions().get().map(|code| match code {
         Code::Listed(refusal) => Cow::Borrowed(refusal.code()),
@@ -177,7 +177,7 @@ pub(crate) fn tell_code(response: &mut Response) {
     }
 }
 
-/// The refusal that a response shows, once its form is chosen.
+/// The refusal that a response shows, once its format is chosen.
 #[cfg(feature = "manifest")]
 pub(crate) fn refusal_written(response: &Response) -> Option<Refusal> {
     match response.extensions().get()? {
@@ -303,8 +303,8 @@ impl Problem {
         self.change(|own| own.instance = Some(uri.into()))
     }
 
-    /// Sets when the client may try again, in `Retry-After` (RFC 9110 10.2.3); parts of a second
-    /// count as one.
+    /// Sets when the client may try again, in `Retry-After` (RFC 9110 10.2.3); fractions of a
+    /// second are rounded up.
     ///
     /// ```
     /// use std::time::Duration;
@@ -400,9 +400,9 @@ impl Problem {
     }
 }
 
-/// Implemented by no type; it only improves errors. For a type that does not convert, the compiler
-/// lists those that do; only a trait of ours can add what to write instead. With `?` the compiler
-/// shows the label, otherwise the note.
+/// Implemented by no type; it only improves compiler errors. For a type that does not convert, the
+/// compiler lists those that do; only a trait of this crate can add what to write instead. With `?`
+/// the compiler shows the label, otherwise the note.
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: this error cannot be converted to a response (handler.error-not-a-problem)",
     label = "write `.or_internal()?` to log it and respond with 500",
@@ -456,7 +456,8 @@ impl IntoResponse for Problem {
     }
 }
 
-/// The refusal that a response shows, if it is a problem of the catalogue whose form is not chosen yet.
+/// The refusal that a response shows, if it is a problem of the catalogue whose format is not
+/// chosen yet.
 pub(crate) fn refusal_of(response: &Response) -> Option<Refusal> {
     if response.extensions().is_empty() {
         return None;

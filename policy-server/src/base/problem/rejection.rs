@@ -14,8 +14,8 @@ use crate::base::{escape::printable, event::log};
 /// The maximum length of a text that is kept.
 const LONGEST_TEXT: usize = 1024;
 
-/// Makes a rejection convertible into a response, and by `?`, through the problem that its method
-/// `problem` returns. A variant for an unsupported `Content-Type` names the supported type.
+/// Converts a rejection into a response, and by `?` into a problem, through its method `problem`. A
+/// variant for an unsupported `Content-Type` names the supported type.
 macro_rules! rejection {
     ($rejection:ty $(, $unsupported:ident => $media_type:ident)?) => {
         impl From<$rejection> for $crate::base::problem::Problem {

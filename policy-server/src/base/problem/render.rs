@@ -56,7 +56,7 @@ pub(super) fn html(problem: &Own) -> String {
     if let Some(code) = &problem.code {
         let code = Escaped(code);
         match &*problem.type_uri {
-            // It can only become a link to a page.
+            // The link can only lead to a page.
             address if address.starts_with("https://") || address.starts_with('/') => append(
                 &mut page,
                 format_args!(

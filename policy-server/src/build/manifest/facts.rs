@@ -176,7 +176,8 @@ fn millis(time: Duration) -> Option<u64> {
     Some(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// A path as the code has it, without the folders of the machine: of an absolute one, only its name.
+/// A path as the code writes it, without the folders of the machine: only the name of an absolute
+/// one.
 #[cfg(any(feature = "config_file", feature = "files", feature = "gateway"))]
 fn of_path(path: &Path) -> String {
     match path.file_name().filter(|_| path.is_absolute()) {

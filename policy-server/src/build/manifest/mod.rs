@@ -493,7 +493,7 @@ struct Mounted<'a> {
     layers: Vec<String>,
 }
 
-/// What a group states about callers; nothing, outside of one.
+/// The statements of a group about callers; empty without a group.
 fn access_of(group: Option<&GroupParts>) -> Access {
     group.map(|group| group.access).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The whole of a document: its operations, under ids that are unique.
+//! A complete document: its operations, under unique ids.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ const METHODS: [&str; 6] = ["GET", "PUT", "POST", "DELETE", "PATCH", "TRACE"];
 /// What OpenAPI 3.2 adds to them.
 const QUERY: &str = "QUERY";
 
-/// What the document of an app is read from, beside its manifest.
+/// The source of an app's document, besides its manifest.
 #[derive(Debug)]
 pub(crate) struct Documented {
     /// The handlers, with the prefixes of their groups.
@@ -127,7 +127,7 @@ impl Reader<'_> {
         (entry.describe)(&mut signature);
         let Some(mut types) = signature.types.take() else { return };
         self.schemas = std::mem::take(&mut types.schemas);
-        // What opens a WebSocket has no content.
+        // A response that opens a WebSocket has no content.
         let is_known = |side: Side| {
             matches!(side, Side::Response) && signature.takes.contains(&ArgumentKind::WebSocket)
         };
@@ -201,7 +201,7 @@ impl Reader<'_> {
         info.insert("version".to_owned(), Value::from(&*settings.version));
         set(&mut info, "description", Value::from(settings.description.as_deref().unwrap_or("")));
         let mut document = Map::new();
-        // Only 3.2 has QUERY, and some generators of clients do not read it.
+        // Only 3.2 has QUERY, and some client generators do not read 3.2.
         let version = if has_query { "3.2.0" } else { "3.1.1" };
         document.insert("openapi".to_owned(), Value::from(version));
         document.insert("info".to_owned(), Value::Object(info));
@@ -224,7 +224,7 @@ impl Reader<'_> {
         document.insert("components".to_owned(), Value::Object(components));
         document.insert("paths".to_owned(), paths);
         let mut document = Value::Object(document);
-        // Another crate may have `serde_json` keep the order of insertion.
+        // Another crate may enable `preserve_order` of `serde_json`.
         document.sort_all_objects();
         match problems.is_empty() {
             true => Ok(OpenApi { document, gaps: self.gaps }),
@@ -233,8 +233,8 @@ impl Reader<'_> {
     }
 }
 
-/// The id of each operation: the one that its route states, or the name of its handler. Only where names
-/// would be equal, module, method and path follow, one after the other.
+/// The id of each operation: the one that its route states, or the name of its handler. Only if
+/// names would be equal, module, method and path are added, one after the other.
 fn operation_ids(found: &[Found]) -> (Vec<String>, Vec<StartProblem>) {
     let of = |found: &Found, depth: usize| match found.id {
         Some(id) => id.to_owned(),
@@ -276,13 +276,14 @@ fn repeated(ids: &[String]) -> BTreeSet<String> {
     counts.into_iter().filter(|(_, count)| *count > 1).map(|(id, _)| id.clone()).collect()
 }
 
-/// The path as OpenAPI has it: a parameter for the rest of a path has no other form there.
+/// The path in OpenAPI's form, where a parameter for the rest of a path looks like any other.
 fn as_path(template: &str) -> String {
     let Ok(parsed) = PathTemplate::parse(template) else { return template.to_owned() };
     parsed.filled(|segment| format!("{{{}}}", segment.name().unwrap_or_default()))
 }
 
-/// A path without the names of its parameters. OpenAPI has one path of a shape (3.1.1 4.8.8.2).
+/// A path without the names of its parameters. OpenAPI permits one path of each shape (3.1.1
+/// 4.8.8.2).
 fn shape(path: &str) -> String {
     let segments =
         path.split('/').map(|segment| if is_parameter(segment) { "{}" } else { segment });
@@ -344,7 +345,7 @@ fn problem() -> Value {
     })
 }
 
-/// What every request can meet, once for all operations.
+/// The refusals that every request can get, once for all operations.
 fn every_request() -> Value {
     let mut codes: Vec<_> = EVERY_REQUEST.iter().map(|refusal| refusal.code()).collect();
     codes.sort_unstable();

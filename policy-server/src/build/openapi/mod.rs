@@ -1,5 +1,5 @@
-//! The OpenAPI document of an app (OpenAPI 3.1.1): what its types say of requests and responses, and
-//! what its policies say of callers and refusals.
+//! The OpenAPI document of an app (OpenAPI 3.1.1): what its types say about requests and responses,
+//! and what its policies say about callers and refusals.
 
 mod document;
 mod operation;
@@ -63,7 +63,7 @@ impl OpenApi {
         &self.document
     }
 
-    /// The text of the document, in UTF-8 with a line end at its end. Members are sorted by name.
+    /// The text of the document, in UTF-8 with a final line feed. Members are sorted by name.
     pub fn to_json(&self) -> String {
         // INVARIANT: a JSON value can be written.
         let mut text = serde_json::to_string_pretty(&self.document).unwrap_or_default();
@@ -103,8 +103,8 @@ fn component(kind: &str, name: &str) -> Value {
     object([("$ref", Value::from(format!("#/components/{kind}/{name}")))])
 }
 
-/// The policy of a route as the manifest has it, without what a document says elsewhere. Its headers are
-/// there instead of their name, which only a manifest resolves.
+/// The policy of a route as in the manifest, without what the document says elsewhere. It has the
+/// headers themselves instead of their name, which only a manifest resolves.
 fn policy(manifest: &Manifest, route: &ManifestRoute) -> Value {
     let mut policy = serde_json::to_value(route).unwrap_or_default();
     if let Some(fields) = policy.as_object_mut() {

@@ -27,8 +27,8 @@ pub(super) struct Described<'a> {
 /// [`share`] takes it out.
 const SHARED: &str = "x-shared";
 
-/// Makes components of the responses that operations share: one for each status and set of codes. Those
-/// that differ in another way have a number, in the order of their texts.
+/// Makes components of the responses that operations share: one for each status and set of codes.
+/// Responses that differ otherwise are numbered in the order of their texts.
 pub(super) fn share<'a>(responses: impl Iterator<Item = &'a mut Value>) -> BTreeMap<String, Value> {
     let mut responses: Vec<_> = responses
         .filter_map(|response| {
@@ -98,7 +98,7 @@ fn parameter(name: &str, place: &str, is_required: bool, schema: Value) -> Value
     Value::Object(fields)
 }
 
-/// Removes `null` from a value: a query has none, and leaves the parameter out.
+/// Removes `null` from a schema: a query omits the parameter instead.
 fn without_null(schema: &mut Value) {
     let Some(fields) = schema.as_object_mut() else { return };
     if fields.get("default").is_some_and(Value::is_null) {
@@ -364,7 +364,6 @@ impl Described<'_> {
     }
 }
 
-/// The content of a response.
 fn content(reply: &Reply) -> Value {
     let Some(media_type) = reply.media_type else { return Value::Null };
     let schema = reply.schema.clone();

@@ -18,7 +18,8 @@ const TOKEN: &str = "token";
 const TICKET: &str = "ticket";
 
 impl Schemes {
-    /// The alternatives of a route: what is needed together is one object. A public route has none.
+    /// The alternatives of a route: credentials that are needed together are one object. A public
+    /// route has none.
     pub(super) fn of(&mut self, manifest: &Manifest, route: &ManifestRoute, method: &str) -> Value {
         let Auth::Required(requirement) = &route.auth else { return json!([]) };
         let mut alternatives = Vec::new();
@@ -90,7 +91,7 @@ impl Schemes {
     fn tokens(&mut self, manifest: &Manifest, requirement: &RouteRequirement) -> Vec<Value> {
         let facts = manifest.app.tokens.as_ref();
         let accepts = facts.map(|facts| &*facts.accepts).unwrap_or_default();
-        // Without any named, those of the app itself, or of its only issuer.
+        // If none is named, the issuer is the app itself, or its only accepted one.
         let own = facts.is_none_or(|facts| facts.issuer.is_some() || accepts.is_empty());
         let named: Vec<&str> = match (&*requirement.issuers, own) {
             ([], true) => vec![OWN_ISSUER],

@@ -229,7 +229,7 @@ impl Pool {
         Ok(sender)
     }
 
-    /// Keeps the connection of a request whose response has begun, for when that is over.
+    /// Keeps the connection of a request whose response has begun, for use after its end.
     pub(super) fn keep(self: &Arc<Self>, mut lease: Lease) {
         let Sender::Http1(sender) = &mut lease.sender else { return };
         if !self.keeps || sender.is_closed() {
@@ -294,7 +294,7 @@ impl Address {
         let host = HeaderValue::from_str(authority.as_str());
         Self {
             scheme: upstream.scheme().clone(),
-            // An authority has no byte that a field may not have.
+            // Every byte of an authority is valid in a field value.
             host: host.unwrap_or(HeaderValue::from_static("")),
             authority,
         }

@@ -58,7 +58,6 @@ impl Tunnel {
     }
 }
 
-/// Opens the tunnels of an app.
 #[derive(Debug)]
 pub(crate) struct OpenTunnels {
     targets: Vec<TunnelTarget>,

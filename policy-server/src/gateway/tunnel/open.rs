@@ -61,7 +61,7 @@ pub(crate) fn as_proxy(response: Response) -> Response {
 
 impl OpenTunnels {
     /// Connects to the requested target and responds. The tunnel is open from the end of the
-    /// response until `ended` completes at the latest.
+    /// response, and at most until `ended` completes.
     pub(crate) async fn open(
         self: Arc<Self>,
         mut request: Request<Body>,

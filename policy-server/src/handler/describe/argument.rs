@@ -25,11 +25,11 @@ pub trait Takes {
     fn describe(signature: &mut Signature);
 }
 
-/// An extractor of an app's own, with the problems by which it rejects requests. Without this, a document
-/// of the app (feature `openapi`) says that its routes may respond with any problem.
+/// An app's own extractor, with the problems with which it rejects requests. Without this trait, a
+/// document of the app (feature `openapi`) says that its routes may respond with any problem.
 ///
-/// Implement it for an extractor that reads only the head of a request, and nothing there that clients
-/// have to know of.
+/// Implement it for an extractor that reads only the head of a request, and nothing in it that
+/// clients have to know.
 ///
 /// ```
 /// use policy_server::{Problem, Problems, extract::Rejects, http::request::Parts, prelude::*};
@@ -96,7 +96,7 @@ impl<T> UnknownArgument for Of<T> {
     }
 }
 
-/// Extractors of values without a schema of the user's.
+/// Extractors whose values need no schema from the user.
 macro_rules! takes {
     ($($(#[$attribute:meta])* [$($generic:tt)*] $Type:ty => $($taken:ident)*;)*) => {$(
         $(#[$attribute])*
@@ -151,7 +151,7 @@ takes! {
     [] crate::handler::extract::cookie::CookieJar => ;
 }
 
-/// Extractors of a value of the user's type.
+/// Extractors of a value of a user-defined type.
 macro_rules! takes_value {
     ($($Type:ident => $taken:ident $(, $reads:expr)?;)*) => {$(
         impl<T: DeserializeOwned> Takes for $Type<T> {

@@ -1,5 +1,5 @@
-//! The fields of what an argument is read into, without a schema: the type is read from nothing, and a
-//! derived `Deserialize` names its fields before it asks for a value.
+//! The fields of the type that an argument is deserialized into, without a schema: a derived
+//! `Deserialize` names its fields before it asks for a value, so no data is needed.
 
 use serde::{
     Deserializer,
@@ -7,8 +7,8 @@ use serde::{
     forward_to_deserialize_any,
 };
 
-/// The fields of a struct, or of the structs of a list, that are named like ids. Unknown are those that
-/// serde does not name beforehand: nested, flattened and of tagged enums.
+/// The fields of a struct, or of the structs of a list, that are named like ids. Fields that serde
+/// does not name beforehand are not found: nested ones, flattened ones and those of tagged enums.
 pub(crate) fn ids_of<T: DeserializeOwned>() -> Vec<&'static str> {
     let mut names = Names { found: Vec::new(), left: LEVELS };
     // It fails where it asks for the first value.

@@ -1,14 +1,15 @@
-//! What the types of a handler's signature say: what it takes from requests, and with what it responds.
+//! What the types of a handler's signature say: what it takes from requests, and what it responds
+//! with.
 //!
-//! A macro sees names and not types. So the code that it generates calls a method of a probe for each
+//! A macro sees names, not types. So the code that it generates calls a method of a probe for each
 //! type, and the compiler takes the first that exists for the type (Rust Reference, "Method call
-//! expressions"): an inherent method before one of a trait, and what takes the probe by value before
-//! what takes `&self`, before what takes `&mut self`. So types with a schema come before those that this
-//! crate knows, and these before all others. A trait with a default could not tell them apart, since
-//! Rust has no specialization.
+//! expressions"): an inherent method before a trait method, and one that takes `self` before one
+//! that takes `&self`, before one that takes `&mut self`. So types with a schema come before those
+//! that this crate knows, and these before all others. A trait with a default could not tell them
+//! apart, since Rust has no specialization.
 //!
-//! The names of these methods are long, since the compiler looks at every trait in scope that has a
-//! method of the name.
+//! The names of these methods are long, since the compiler considers every trait in scope with a
+//! method of that name.
 
 mod answer;
 mod argument;
@@ -57,8 +58,8 @@ pub struct Signature {
     pub(crate) problems: Vec<DeclaredProblem>,
     /// The objects that it checks.
     pub(crate) objects: Vec<ObjectDescription>,
-    /// What gives the names of fields like ids of each type that a body or a query is read into: a function,
-    /// since only manifests ask for them.
+    /// Functions that return the id-like field names of each type that a body or a query is read
+    /// into. Only manifests call them.
     #[cfg(feature = "manifest")]
     pub(crate) ids: Vec<fn() -> Vec<&'static str>>,
     /// Whether it may respond with problems that it does not declare.

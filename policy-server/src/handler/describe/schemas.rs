@@ -1,4 +1,5 @@
-//! The JSON Schemas of an app: one name for each type, whatever the order in which they are read.
+//! The JSON Schemas of an app: one name for each type, independent of the order in which types are
+//! read.
 
 use std::{
     borrow::Cow,
@@ -23,8 +24,8 @@ pub enum Side {
 }
 
 impl Side {
-    /// Where its schemas are in a document. Those of requests get there when it is complete: then it
-    /// is known which of them differ from those of responses.
+    /// The prefix of references to its schemas. Those to schemas of requests are replaced when the
+    /// document is complete: only then is it known which of them differ from those of responses.
     const fn prefix(self) -> &'static str {
         match self {
             Self::Request => "#/components/requests/",
@@ -38,15 +39,15 @@ impl Side {
 pub struct Schemas {
     requests: BTreeMap<String, Value>,
     responses: BTreeMap<String, Value>,
-    /// The names of more than one type.
+    /// The names that more than one type has.
     collisions: BTreeSet<String>,
 }
 
 impl Schemas {
     /// The schema of a type, or a reference to it.
     ///
-    /// Each type has a generator of its own: one for all would number types of one name by the order
-    /// of the routes.
+    /// Each type has a generator of its own: a shared one would number types with the same name by
+    /// the order of the routes.
     pub(crate) fn of<T: JsonSchema + ?Sized>(&mut self, side: Side) -> Value {
         let (schema, definitions) = generate::<T>(side, |_| ());
         for name in definitions.keys() {
@@ -86,9 +87,9 @@ impl Schemas {
         Some(properties.map(|(name, of)| (name.clone(), of.clone(), is_required(name))).collect())
     }
 
-    /// Completes a document that refers to these schemas, and returns the components that it uses. A type with one
-    /// schema for requests and another for responses is two components: `Order`, and `OrderInput` for
-    /// requests. Also returns the names of more than one type.
+    /// Completes a document that refers to these schemas, and returns the components that it uses.
+    /// A type with one schema for requests and another for responses becomes two components:
+    /// `Order`, and `OrderInput` for requests. Also returns the names that several types have.
     pub(crate) fn complete(
         mut self,
         document: &mut Value,
@@ -169,7 +170,8 @@ fn generate<T: JsonSchema + ?Sized>(
     (schema.to_value(), generator.take_definitions(true))
 }
 
-/// The name without its number, if another type has that: schemars numbers types of one name.
+/// The name without its number, if another type has that one: schemars numbers types with the same
+/// name.
 fn numbered<'a>(name: &'a str, definitions: &Map<String, Value>) -> Option<&'a str> {
     let base = name.trim_end_matches(|digit: char| digit.is_ascii_digit());
     (base != name && definitions.contains_key(base)).then_some(base)
@@ -179,7 +181,7 @@ thread_local! {
     static CLAIMED: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// A type that takes a name away from others.
+/// A type that claims a name.
 struct Claim;
 
 impl JsonSchema for Claim {
@@ -192,8 +194,8 @@ impl JsonSchema for Claim {
     }
 }
 
-/// Whether a type below `T` states this name itself: if the name is taken, it is numbered, whereas a
-/// name that has a number already gets the next one.
+/// Whether a type below `T` states this name itself. If the name is taken, schemars adds a number
+/// to it; a name that schemars has numbered gets the next number instead.
 fn is_named<T: JsonSchema + ?Sized>(name: &str, side: Side) -> bool {
     CLAIMED.with_borrow_mut(|claimed| name.clone_into(claimed));
     let (_, definitions) = generate::<T>(side, |generator| {
@@ -202,8 +204,8 @@ fn is_named<T: JsonSchema + ?Sized>(name: &str, side: Side) -> bool {
     definitions.contains_key(&format!("{name}2"))
 }
 
-/// A schema that generators of clients read, too: nothing beside a reference, and an enumeration as one
-/// list. Some of them ignore what is beside a `$ref`, and write a union of constants as a type.
+/// A schema that client generators can read, too: nothing beside a reference, and an enumeration as
+/// one list. Some of them ignore what is beside a `$ref`, and write a union of constants as a type.
 fn plain(schema: Value) -> Value {
     match schema {
         Value::Array(items) => Value::Array(items.into_iter().map(plain).collect()),

@@ -37,7 +37,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Sessions {
     }
 }
 
-/// Whether a request may raise rights: one with a safe method only as a navigation.
+/// Whether a request may raise rights: with a safe method, only as a navigation.
 fn navigates(parts: &Parts) -> Result<(), CredentialError> {
     admit_login(&parts.method, &parts.headers).map_err(|_refusal| CredentialError::Navigation)
 }
@@ -60,7 +60,7 @@ fn auth(parts: &Parts) -> Result<&RequestAuth, ContextRejection> {
     auth.filter(|auth| auth.guard().sessions.is_some()).ok_or(ContextRejection::NoSessions)
 }
 
-/// A CSRF token of the session, for a form or script of ours.
+/// A CSRF token of the session, for a form or script of the app.
 ///
 /// Unsafe requests with a session must carry it, as the header `x-csrf-token` or the form field
 /// `csrf_token`. Without a session there is no token, and none is needed: then only the origin of

@@ -1,4 +1,4 @@
-//! Objects as arguments, in the place of the path parameters that name them.
+//! Objects as arguments, in place of the path parameters that name them.
 
 use std::{fmt, future::ready, marker::PhantomData, ops::Deref, sync::Arc, time::Duration};
 
@@ -32,25 +32,25 @@ use crate::{
 
 /// An object that the caller may view, and with which they may do `A`.
 ///
-/// Only the framework creates one, for a parameter of the path of its name, or else for the next
-/// parameter that no argument takes. The object is loaded ([`Load`]) after all gates and before other
-/// arguments. The client gets
+/// Only the framework creates one: from the path parameter with the argument's name, or else from
+/// the next parameter that no argument takes. The object is loaded ([`Load`]) after all gates and
+/// before other arguments. The client gets
 ///
 /// - 404 `object.not-found` if there is none, or if its rule for [`View`] refuses the caller: the two
 ///   responses are equal
 /// - 403 `object.denied` if its rule for `A` refuses the caller
 /// - 412 `request.precondition-failed` if the object has a version (`#[object(version)]`), and the
-///   request changes another one by `If-Match` (RFC 9110 13.1.1)
+///   `If-Match` of a request that changes it names another one (RFC 9110 13.1.1)
 /// - 503 `object.engine-unavailable` if a rule asks the [`ObjectEngine`](super::ObjectEngine) of the app, and it cannot
 ///   decide
 /// - 403 `auth.caller-foreign` for a caller of another issuer, whose name could be that of a user
-/// - 429 `limit.misses`, before anything is loaded, if the caller got the first of these too often
+/// - 429 `limit.misses`, before anything is loaded, if the caller got `object.not-found` too often
 ///   ([`#[limit(misses = ..)]`](macro@crate::limit))
 ///
-/// A stream, such as a WebSocket, ends with 1008 or an event `end` and the code `object.denied` when its
-/// caller has lost the right: the object is loaded and checked again every minute, or as often as
-/// [`#[object(recheck = ..)]`](macro@crate::object) states. That it cannot be loaded, or not within half
-/// a minute, ends the stream, too.
+/// A stream, such as a WebSocket, ends with 1008 or an event `end` and the code `object.denied`
+/// when its caller has lost the right: the object is loaded and checked again every minute, or as
+/// often as [`#[object(recheck = ..)]`](macro@crate::object) states. The stream also ends if the
+/// object cannot be loaded within half a minute.
 ///
 /// See [the module](mod@crate::object) for an example.
 ///
@@ -71,7 +71,7 @@ impl<T, A> Allowed<T, A> {
         Self { object, action: PhantomData }
     }
 
-    /// The object, which is not known to be checked from then on.
+    /// The object. Its type no longer shows that it was checked.
     pub fn into_inner(self) -> T {
         self.object
     }
@@ -98,7 +98,8 @@ impl<T: fmt::Debug, A> fmt::Debug for Allowed<T, A> {
     }
 }
 
-/// An [`Allowed`] object with the transaction in which it was loaded: what is checked is what is changed.
+/// An [`Allowed`] object with the transaction in which it was loaded: the object that was checked
+/// is the one that is changed.
 ///
 /// ```
 /// # use policy_server::{object::LoadLocked, prelude::*};
@@ -160,7 +161,8 @@ impl<T: LoadLocked + fmt::Debug, A> fmt::Debug for Locked<T, A> {
     }
 }
 
-/// An argument that is an object, [`Allowed`] or [`Locked`], behind the argument with the previous one.
+/// An argument that is an object, [`Allowed`] or [`Locked`], and follows the argument with the
+/// previous one.
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: this is not an object that is loaded and checked",
     label = "this type only has the name of one",
@@ -214,7 +216,7 @@ where
             Either::Left(decided) => return decided.into_inner().map(Self::new),
             Either::Right(asked) => asked,
         };
-        // Only the box is kept while this waits, so that the handler's future stays small.
+        // Only the box is held across this `await`, so that the handler's future stays small.
         asked.await.map(Self::new)
     }
 }
@@ -256,8 +258,8 @@ where
     }
 }
 
-/// What an object can be loaded under: the object argument before it. What needs no parent can be loaded
-/// after any other.
+/// The object argument before an object, as its parent. An object that needs no parent can follow
+/// any other.
 #[diagnostic::on_unimplemented(
     message = "`{P}`: this object is loaded under its parent, which no argument before it takes (object.parent-missing)",
     label = "its parent is missing",
@@ -304,8 +306,8 @@ impl<S> ObjectGate<S> {
         stated.unwrap_or(ObjectPolicy::NONE).interval()
     }
 
-    /// The same gate once the request is served: it is not a change any more, and its misses are not the
-    /// caller's attempts.
+    /// The same gate after the request is served: preconditions no longer apply, and misses no
+    /// longer count as the caller's attempts.
     fn of_stream(self) -> Self {
         let check = Check { conditions: None, misses: None, ..self.check };
         Self { check, ..self }
@@ -337,7 +339,7 @@ impl<S: Send + Sync + 'static> ObjectGate<S> {
     {
         let source = match self.check.route.state.downcast_ref::<S>() {
             Some(state) => O::Source::from_ref(state),
-            // The compiler has checked that a route is used in an app with its state.
+            // The compiler has checked that the route has the state type of its app.
             None => return Err(Problem::from(Refusal::Internal).into_response()),
         };
         let admit = O::admit(&key, previous, &source, &self.check);
@@ -345,8 +347,8 @@ impl<S: Send + Sync + 'static> ObjectGate<S> {
     }
 }
 
-/// [`invoke`](crate::handler::invoke) for a handler that takes objects: `check` puts them in the place of
-/// their keys, before any other argument is extracted.
+/// [`invoke`](crate::handler::invoke) for a handler that takes objects: `check` replaces the keys
+/// with the objects before any other argument is extracted.
 pub fn invoke_with_objects<S, Via, K, A, R, O, C, Checked, F, Fut>(
     call: &mut Call,
     check: C,

@@ -1,4 +1,4 @@
-//! Engines of policies, which decide where the rule of an object says `engine`.
+//! Policy engines, which decide where the rule of an object says `engine`.
 
 use std::{fmt, pin::Pin};
 
@@ -14,12 +14,12 @@ use crate::{
     base::{escape::printable, event::log},
 };
 
-/// An engine of policies: it decides about objects whose rule says `engine`, such as
+/// A policy engine. It decides about objects whose rule says `engine`, such as
 /// `#[rule(Edit = owner | engine)]`.
 ///
-/// [`App::engine`](crate::App::engine) registers it. It is asked only if the rest of the rule does not
-/// decide, once for an object and an action, and only about callers with a name. The package
-/// `policy-cedar` has an engine for policies of Cedar.
+/// [`App::engine`](crate::App::engine) registers it. It is asked only if the rest of the rule does
+/// not decide, once per object and action, and only about callers with a name. The package
+/// `policy-cedar` has an engine for Cedar policies.
 ///
 /// ```
 /// use policy_server::{
@@ -80,14 +80,14 @@ pub trait ObjectEngine: Send + Sync + 'static {
     /// Its name in manifests, such as `cedar`.
     fn name(&self) -> &str;
 
-    /// The digest of its policies, or the version that names them: it is part of the manifest, so that a
-    /// change of the policies is reviewed like a change of a rule.
+    /// The digest or the version of its policies. It is part of the manifest, so that a change of
+    /// the policies is reviewed like a change of a rule.
     fn digest(&self) -> String;
 
-    /// What is wrong with its policies for these objects, each problem with the policy that it is about;
-    /// nothing if it can decide. The app does not start with problems.
+    /// The problems of its policies with these objects, each with the policy that it is about;
+    /// empty if the engine can decide. The app does not start with problems.
     ///
-    /// It must not wait: what a remote engine has to load for it, it loads before it is registered.
+    /// It must not block: a remote engine loads what it needs for this before it is registered.
     fn validate(&self, objects: &[ObjectSchema]) -> Vec<String>;
 
     /// Whether the caller may do this.
@@ -99,7 +99,7 @@ pub trait ObjectEngine: Send + Sync + 'static {
     fn decide<'a>(&'a self, question: Question<'a>) -> EngineDecision<'a>;
 }
 
-/// The decision of an [`ObjectEngine`] once it is there.
+/// The decision of an [`ObjectEngine`], as a future.
 pub type EngineDecision<'a> = Pin<Box<dyn Future<Output = Result<bool, BoxError>> + Send + 'a>>;
 
 /// A type of objects with rules that ask the engine.
@@ -110,7 +110,7 @@ pub struct ObjectSchema {
     pub name: &'static str,
     /// The actions whose rules ask the engine.
     pub actions: Vec<&'static str>,
-    /// The fields that the engine is told, beside the key.
+    /// The fields that are passed to the engine, besides the key.
     pub fields: &'static [Field],
 }
 
@@ -145,7 +145,8 @@ pub struct Question<'a> {
     pub facts: &'a ObjectFacts,
 }
 
-/// What an [`ObjectEngine`] is told of an object. `#[derive(Object)]` makes it for objects whose rules ask one.
+/// The facts that an [`ObjectEngine`] gets about an object. `#[derive(Object)]` generates them for
+/// objects whose rules ask an engine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectFacts {
     /// The key.
@@ -160,7 +161,7 @@ pub struct ObjectFacts {
 pub enum FieldValue {
     /// The owner; `None` if there is none.
     User(Option<String>),
-    /// Those who have a relation to the object.
+    /// The users who have a relation to the object.
     Users(Vec<String>),
     /// The tenant; `None` if there is none.
     Tenant(Option<String>),

@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Loads and checks objects by keys that the handler reads from a body, for instance.
+/// Loads and checks objects whose keys the handler reads, for instance from a body.
 ///
 /// ```
 /// # use policy_server::{extract::Json, prelude::*};
@@ -61,7 +61,7 @@ where
     /// # Errors
     ///
     /// 404 `object.not-found`, 403 `object.denied`, 429 `limit.misses` and 503
-    /// `object.engine-unavailable`, as for [`Allowed`]; what [`Load::load`] returns.
+    /// `object.engine-unavailable`, as for [`Allowed`]; and the errors of [`Load::load`].
     pub async fn get(&self, key: &T::Key) -> Result<Allowed<T, A>, Problem>
     where
         T: Load<Parent = ()>,

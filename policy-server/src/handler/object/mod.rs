@@ -1,7 +1,8 @@
-//! Rights on objects: a handler takes the object that its path names, and gets it only if its caller may.
+//! Rights on objects: a handler takes the object that its path names, and gets it only if its rules
+//! permit the caller.
 //!
-//! The identifier never reaches the handler, which therefore cannot forget the check, nor check another
-//! object than it uses.
+//! The identifier never reaches the handler, which therefore cannot forget the check or check a
+//! different object than the one it uses.
 //!
 //! ```
 //! use std::{collections::BTreeMap, sync::Arc};
@@ -108,7 +109,7 @@ use crate::{auth::principal::Principal, base::problem::Problem, handler::paramet
     note = "write `#[derive(Object)]` and `#[rule(View = ..)]` at `{Self}`"
 )]
 pub trait Object: Sized + Send + Sync + 'static {
-    /// The type of its key, as paths have it.
+    /// The type of its key in paths.
     type Key: FromParam + Send + Sync + 'static;
 
     /// The object under which it is loaded; `()` if there is none.
@@ -138,7 +139,7 @@ pub trait Object: Sized + Send + Sync + 'static {
     /// Whether a function of the app permits an action.
     fn decide(&self, function: &str, caller: &Principal) -> bool;
 
-    /// What an [`ObjectEngine`] is told of it, if one of its rules asks one.
+    /// The facts for an [`ObjectEngine`], if one of its rules asks one.
     fn facts(&self) -> ObjectFacts {
         ObjectFacts::default()
     }
@@ -157,7 +158,7 @@ pub trait Object: Sized + Send + Sync + 'static {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Sample<'a> {
-    /// The user or tenant that a field names; a user has only this in a field for several.
+    /// The user or tenant that a field names; a field for several users has only this one.
     pub name: &'a dyn Fn(&str) -> String,
     /// The value of a flag.
     pub flag: &'a dyn Fn(&str) -> bool,
@@ -219,8 +220,8 @@ pub trait Permits<A: Action>: Object {
     fn condition() -> &'static Condition;
 }
 
-/// An object whose rule for an action consists of data in a database, so that lists can be filtered by
-/// it.
+/// An object whose rule for an action uses only data in a database, so that the rule can filter
+/// lists.
 #[diagnostic::on_unimplemented(
     message = "`{A}`: no list can be filtered by the object's rule for this action (object.list-opaque)",
     label = "the rule has `with(..)` or `engine`, or members without a table, or is missing",
@@ -231,8 +232,8 @@ pub trait PermitsByData<A: Action>: Permits<A> {}
 
 /// An object that can be loaded by its key.
 ///
-/// [`load`](Load::load) of an object under a parent, `#[object(parent = Team)]`, gets the parent that was
-/// loaded before it, and must not return an object of another parent.
+/// For an object under a parent, `#[object(parent = Team)]`, [`load`](Load::load) gets the parent,
+/// which was loaded before it, and must not return an object of another parent.
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: nothing says how this object is loaded",
     label = "this object cannot be loaded",
@@ -246,7 +247,7 @@ pub trait Load: Object {
     ///
     /// # Errors
     ///
-    /// What the client is sent if it cannot be loaded, such as
+    /// The response to the client if the object cannot be loaded, such as
     /// [`Problem::internal`](crate::Problem::internal).
     fn load(
         key: &Self::Key,
@@ -255,8 +256,8 @@ pub trait Load: Object {
     ) -> impl Future<Output = Result<Option<Self>, Problem>> + Send;
 }
 
-/// An object that can be loaded together with a lock or in a transaction, so that it is changed as it was
-/// checked: see [`Locked`].
+/// An object that can be loaded together with a lock or in a transaction, so that it does not
+/// change between the check and the update: see [`Locked`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}`: nothing says how this object is locked",
     label = "this object cannot be loaded in a transaction",

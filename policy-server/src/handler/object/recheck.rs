@@ -13,7 +13,7 @@ use tokio::select;
 use super::ObjectGate;
 use crate::base::stream_end::StreamEnd;
 
-/// How long that may take: a stream does not outlive a right that cannot be checked.
+/// How long a check may take: a stream does not outlive a right that cannot be checked.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Completes when an object is no longer there for the caller, or cannot be checked. `keys` are those of

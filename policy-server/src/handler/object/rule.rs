@@ -50,7 +50,7 @@ pub(crate) struct ObjectDescription {
     /// The column of its key.
     #[cfg(feature = "testing")]
     pub(crate) key_column: &'static str,
-    /// What reads it, if it is a list.
+    /// Reads it, if it is a list.
     #[cfg(feature = "testing")]
     pub(crate) list: Option<super::samples::ListProbe>,
 }
@@ -85,14 +85,14 @@ impl ObjectDescription {
         }
     }
 
-    /// What the engine has to know of it; `None` if no rule asks it.
+    /// The schema that the engine has to know; `None` if no rule asks the engine.
     pub(crate) fn asked_schema(&self) -> Option<ObjectSchema> {
         let schema = ObjectSchema::new(self.name, self.rules, self.fields);
         (!schema.actions.is_empty()).then_some(schema)
     }
 }
 
-/// The condition of a rule, from the text that its macro has checked. A text that is none permits
+/// The condition of a rule, from the text that its macro has checked. An invalid text permits
 /// nobody.
 pub fn condition(text: &str) -> Condition {
     text.parse().unwrap_or(Condition::Any(Vec::new()))
@@ -114,8 +114,8 @@ pub fn is_text_of(value: &impl Display, text: &str) -> bool {
     write!(rest, "{value}").is_ok() && rest.0.is_empty()
 }
 
-/// Whether the caller may do this with the object, as an error; what is left of the condition, if the
-/// engine decides.
+/// `Err` says whether the caller may do this with the object; `Ok` is the part of the condition
+/// that the engine decides.
 pub(super) fn undecided<T: Permits<A>, A: Action>(
     caller: Option<&Principal>,
     object: &T,
@@ -137,7 +137,7 @@ fn holds<T: Object>(atom: &Atom, caller: Option<&Principal>, object: &T) -> bool
     })
 }
 
-/// The value of a statement that is the same for all objects of a type.
+/// The value of a statement, if it is the same for all objects of a type.
 pub(super) fn of_caller(atom: &Atom, caller: Option<&Principal>) -> Option<bool> {
     match (atom, caller) {
         (Atom::Anyone, _) => Some(true),
@@ -150,8 +150,8 @@ pub(super) fn of_caller(atom: &Atom, caller: Option<&Principal>) -> Option<bool>
     }
 }
 
-/// The field that a statement is about, and the user or tenant that it has to name. `None` for other
-/// statements, and for a caller without a name or tenant: no field names nobody.
+/// The field that a statement is about, and the user or tenant that it has to name. `None` for
+/// other statements, and for a caller without a name or tenant, which no field names.
 pub(super) fn named<'a>(atom: &'a Atom, caller: &'a Principal) -> Option<(&'a str, &'a str)> {
     let (field, name) = match atom {
         Atom::Owner(field) | Atom::Member(field) => (field, caller.subject()),
@@ -167,7 +167,7 @@ type Admission<'a, T> = Either<
     Pin<Box<dyn Future<Output = Result<T, Problem>> + Send + 'a>>,
 >;
 
-/// What decides about an object that was loaded.
+/// Decides about an object that was loaded.
 #[derive(Debug)]
 pub(super) struct Check {
     pub(super) route: Arc<RouteInfo>,
@@ -189,8 +189,8 @@ impl Check {
         }
     }
 
-    /// The object, if the handler gets it. Only an engine is waited for: in a box, so that handlers
-    /// without one keep no space for it.
+    /// The object, if the handler gets it. Only an engine is awaited, and its future is boxed, so
+    /// that handlers without an engine keep no space for it.
     pub(super) fn admit<T, A>(&self, object: Option<T>) -> Admission<'_, T>
     where
         T: Permits<View> + Permits<A>,
@@ -221,7 +221,7 @@ impl Check {
         }
     }
 
-    /// The value of a condition, for which the engine is asked if it decides.
+    /// The value of a condition; asks the engine if that decides.
     async fn answer<T: Object, A: Action>(
         &self,
         object: &T,
@@ -237,7 +237,8 @@ impl Check {
         }
     }
 
-    /// The object, given what its rules say. What the caller may not view is not there.
+    /// The object, if its rules permit it. An object that the caller may not view counts as
+    /// missing.
     fn verdict<T: Object>(
         &self,
         object: T,

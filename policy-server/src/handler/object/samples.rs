@@ -1,4 +1,4 @@
-//! Objects of a proof: its laws replace loaded objects and handlers, and run the real rules.
+//! Sample objects: the laws of a proof replace loaded objects and handlers, and run the real rules.
 
 use std::cell::Cell;
 
@@ -8,10 +8,10 @@ use policy_core::object::FieldKind;
 use super::{Object, Predicate, Sample};
 use crate::handler::{BoxFuture, Call, extract::ContextRejection};
 
-/// What replaces a handler that takes objects.
+/// Replaces a handler that takes objects.
 pub(crate) type Probe = fn(&mut Call) -> BoxFuture;
 
-/// What happens to the objects of a request in a proof.
+/// How a proof treats the objects of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Trial {
     /// They are not checked: the law is about something else.
@@ -20,7 +20,7 @@ pub(crate) enum Trial {
     Checked(Probe, SampleObject),
 }
 
-/// The object that is there.
+/// The object that a request finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SampleObject {
     /// None.
@@ -36,14 +36,14 @@ pub(crate) struct ListTrial {
     pub(crate) probe: ListProbe,
     /// The number that samples name as their caller.
     pub(crate) caller: u64,
-    /// How many samples there are: those with the values from zero on.
+    /// The number of samples; their values count up from zero.
     pub(crate) samples: u32,
 }
 
 /// Takes a list from a request as its handler does, and asks it about samples.
 pub(crate) type ListProbe = fn(&Parts, ListTrial) -> Result<Listed, ContextRejection>;
 
-/// What a list says.
+/// The answers of a list about samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listed {
     /// Whether it contains each sample, by its filter in memory.
@@ -57,8 +57,8 @@ pub(crate) struct Listed {
 pub(crate) const ALIAS: &str = "policy_probe";
 pub(crate) const FIRST: usize = 3;
 
-/// The tenant of all callers of a proof. Users and tenants have numbers as names, which fit in numeric
-/// fields too.
+/// The tenant of all callers of a proof. Users and tenants are named by numbers, which also fit in
+/// numeric fields.
 pub(crate) const TENANT: u64 = 70;
 const OTHER_TENANT: u64 = 71;
 /// A number that no caller has.
@@ -66,7 +66,7 @@ const STRANGER: u64 = 0;
 
 thread_local! {
     static TRIAL: Cell<Option<Trial>> = const { Cell::new(None) };
-    /// Whether the last object was admitted, and has no lock with which it could be an argument.
+    /// Whether the last object was admitted, but has no lock and so cannot be an argument.
     static ADMITTED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -88,7 +88,7 @@ pub(super) fn trial() -> Option<Trial> {
     TRIAL.get()
 }
 
-/// The object in place of one that is loaded, if this is a proof.
+/// The object that replaces a loaded one, if this is a proof.
 pub(super) fn current<T: Object>() -> Option<Option<T>> {
     match trial()? {
         Trial::Skipped(_) => None,

@@ -79,8 +79,8 @@ impl<T, A> std::fmt::Debug for Scope<T, A> {
     }
 }
 
-/// The bounds stand at the methods, so that the compiler names a rule that no list is filtered by where
-/// the handler filters by it.
+/// The bounds are on the methods, so that the compiler reports a rule that cannot filter lists
+/// where the handler uses it.
 impl<T, A: Action> Scope<T, A> {
     /// Whether the object is in the list.
     pub fn contains(&self, object: &T) -> bool
@@ -108,7 +108,7 @@ impl<T, A: Action> Scope<T, A> {
     }
 }
 
-/// What [`PermitsByData`] stands for has been checked by the callers, or in a proof by its law.
+/// The calling methods require [`PermitsByData`]; in a proof, its law has checked it.
 impl<T, A> Scope<T, A>
 where
     T: Permits<View> + Permits<A>,
@@ -177,7 +177,7 @@ const VALUES: [&str; 12] = [
     "user",
 ];
 
-/// A column of a table, or an expression, which is one operand whatever it contains.
+/// A column of a table, or an expression, which is in parentheses and so always one operand.
 fn qualified(table: &str, column: &str) -> String {
     let is_plain = column.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     match (is_plain, table) {
@@ -198,7 +198,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// The value of a statement that is the same for all objects.
+    /// The value of a statement, if it is the same for all objects.
     fn known(&self, atom: &Atom) -> Option<bool> {
         of_caller(atom, self.caller).or_else(|| {
             let is_flag = matches!(atom, Atom::Flag(_));
@@ -259,7 +259,7 @@ impl Writer<'_> {
                 let place = self.first.saturating_add(self.predicate.values.len());
                 self.predicate.values.push(value);
                 match field.relation {
-                    // The key is outside of the query, in which its name could be another column.
+                    // The key is outside the subquery, where its name could be another column.
                     Some(Relation { table, object, user }) => format!(
                         "{} IN (SELECT {} FROM {table} WHERE {} = ${place})",
                         self.key,
@@ -272,7 +272,7 @@ impl Writer<'_> {
             // Statements with a known value were removed before.
             (_, None) => "1 = 0".to_owned(),
         };
-        // Writing to a text does not fail.
+        // Writing to a `String` does not fail.
         let _ = match is_negated {
             true => write!(self.predicate.sql, "COALESCE({text}, 1 = 0)"),
             false => write!(self.predicate.sql, "{text}"),

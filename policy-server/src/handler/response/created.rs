@@ -5,8 +5,8 @@ use http::{HeaderValue, StatusCode, header::LOCATION};
 
 /// 201: what the request created, and where it is (RFC 9110 15.3.2).
 ///
-/// `(StatusCode::CREATED, Json(lamp))` responds the same, but its type does not say which status: the
-/// document of an app (feature `openapi`) knows it from this one.
+/// `(StatusCode::CREATED, Json(lamp))` responds the same, but its type does not state the status.
+/// `Created` does, for the document of an app (feature `openapi`).
 ///
 /// ```
 /// use policy_server::{prelude::*, response::Created};
@@ -30,7 +30,8 @@ pub struct Created<T> {
 }
 
 impl<T> Created<T> {
-    /// What was created, at this URI reference. A text that is no value of a header is not stated.
+    /// What was created, at this URI reference. A text that is not a valid header value is left
+    /// out.
     pub fn at(location: impl AsRef<str>, content: T) -> Self {
         Self { location: HeaderValue::from_str(location.as_ref()).ok(), content }
     }
@@ -44,7 +45,7 @@ impl<T> Created<T> {
 impl<T: IntoResponse> IntoResponse for Created<T> {
     fn into_response(self) -> Response {
         let mut response = self.content.into_response();
-        // Content that cannot be written is an error.
+        // Content that cannot be serialized responds with an error.
         if response.status() == StatusCode::OK {
             *response.status_mut() = StatusCode::CREATED;
             response.headers_mut().extend(self.location.map(|value| (LOCATION, value)));

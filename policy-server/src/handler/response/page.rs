@@ -9,10 +9,10 @@ use crate::{base::problem::Problem, handler::extract::json_answer};
 
 /// A page of a list, made by [`PageQuery::of`](crate::extract::PageQuery::of).
 ///
-/// It is JSON with the rows in `items`, and in `next` the cursor of the next page, or `null` on the last
-/// one. The address of the next page is in `Link` with `rel="next"`, too (RFC 8288), relative to the
-/// address of this one: the query with the new cursor. Pages of other origins see that header if the
-/// route exposes it, `#[cors(.., expose = ["link"])]`.
+/// It is JSON: `items` has the rows, and `next` the cursor of the next page, or `null` on the last
+/// one. The `Link` header with `rel="next"` has the address of the next page, too (RFC 8288),
+/// relative to the address of this one: the query with the new cursor. Scripts of other origins can
+/// read that header if the route exposes it, `#[cors(.., expose = ["link"])]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<T> {
     items: Vec<T>,

@@ -59,7 +59,7 @@ impl fmt::Display for Difference {
 }
 
 /// The requests that are counted together. All values are from the two policies and from standards,
-/// so clients cannot create any number of kinds.
+/// so clients cannot create an unlimited number of kinds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Kind {
     pub(super) route: Option<Arc<str>>,

@@ -13,7 +13,7 @@ use policy_core::{Refusal, cache::forbid_storing};
 use super::{Metrics, exposition::MEDIA_TYPE};
 use crate::{base::problem::Problem, handler::service::SharedService};
 
-/// The path at a listener of its own.
+/// The path on a separate listener.
 const PATH: &str = "/metrics";
 
 /// The text as a service.
@@ -25,7 +25,7 @@ pub(crate) fn service(metrics: &Metrics) -> SharedService {
     })
 }
 
-/// The response of a listener of its own.
+/// The response of a separate listener.
 pub(crate) fn response<B>(metrics: &Metrics, request: &Request<B>) -> Response {
     let mut response = match *request.method() {
         _ if request.uri().path() != PATH => Problem::from(Refusal::RouteNotFound).into_response(),

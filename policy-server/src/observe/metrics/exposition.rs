@@ -84,8 +84,8 @@ fn head(
     Ok(())
 }
 
-/// The labels of a series as text, without those that are empty. `None` if two have the same name, or one
-/// that the format needs itself.
+/// The labels of a series as text, without those that are empty. `None` if two have the same name,
+/// or if the format reserves one.
 pub(super) fn labels(key: &Key) -> Option<String> {
     let mut all: Vec<_> = key
         .labels()
@@ -128,7 +128,7 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-/// A number with its point, which the format prefers.
+/// A number with its decimal point, which the format prefers.
 fn number(value: f64) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
@@ -148,7 +148,7 @@ pub(super) fn name(name: &str, unit: Option<&str>) -> String {
     }
 }
 
-/// The name of a unit in the format; numbers of things have none.
+/// The name of a unit in the format; counts have none.
 pub(super) fn unit(unit: Unit) -> Option<&'static str> {
     match unit {
         Unit::Count => None,

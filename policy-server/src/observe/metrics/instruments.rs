@@ -4,7 +4,7 @@ use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 use metrics::{GaugeFn, Histogram, HistogramFn, Unit, atomics::AtomicU64};
 
-/// The bounds of a histogram, and the whole numbers in which requests are measured.
+/// The bounds of a histogram, and the integer unit in which requests are measured.
 #[derive(Debug)]
 pub(super) struct Scale {
     bounds: &'static [f64],
@@ -42,10 +42,10 @@ pub(super) struct Buckets {
     first: u64,
     /// One for each bound, and one for all greater values.
     counts: Box<[AtomicU64]>,
-    /// The bits of a number.
+    /// The bits of an `f64`.
     sum: AtomicU64,
-    /// Of requests, most values are within the first bound: how many are, and their sum in parts. Adding
-    /// whole numbers takes a third of the instructions.
+    /// The number and the sum, in parts, of values of requests within the first bound, which most
+    /// are. Adding integers takes a third of the instructions.
     small: AtomicU64,
     small_sum: AtomicU64,
 }
@@ -87,7 +87,7 @@ impl HistogramFn for Buckets {
     }
 }
 
-/// A histogram that takes whole numbers: of ours, or one of the facade.
+/// A histogram that takes integers: one of this crate, or one of the facade.
 pub(super) enum Parts {
     Own(Arc<Buckets>),
     Facade(Histogram, &'static Scale),

@@ -1,4 +1,4 @@
-//! Metrics: what requests, credentials, limits and connections do, by the facade of the crate `metrics`.
+//! Metrics of requests, credentials, limits and connections, through the facade crate `metrics`.
 
 mod connections;
 mod endpoint;
@@ -29,10 +29,11 @@ use crate::base::event::count::{Counts, subscribe};
 
 /// Counts in memory, and writes the counts as OpenMetrics text (feature `metrics`).
 ///
-/// [`App::metrics`](crate::App::metrics) has the list of what is counted. Prometheus reads the text at a
-/// [listener](Self::listen) of its own, or from a [mount](crate::Mount::metrics) of the app. Names and
-/// attributes are those of the semantic conventions of OpenTelemetry 1.44, as Prometheus writes them:
-/// `http.server.request.duration` in seconds is `http_server_request_duration_seconds`.
+/// [`App::metrics`](crate::App::metrics) has the list of what is counted. Prometheus reads the text
+/// from a separate [listener](Self::listen), or from a [mount](crate::Mount::metrics) of the app.
+/// Names and attributes are those of the semantic conventions of OpenTelemetry 1.44, as Prometheus
+/// writes them: `http.server.request.duration` in seconds is
+/// `http_server_request_duration_seconds`.
 ///
 /// ```
 /// use policy_server::{Metrics, prelude::*};
@@ -58,15 +59,16 @@ use crate::base::event::count::{Counts, subscribe};
 ///
 /// # Other metrics of the program
 ///
-/// It is a [`metrics::Recorder`]. Installed by `metrics::set_global_recorder(metrics.clone())`, it also
-/// keeps what the macros of that crate count. The histograms of these have the bounds of durations, or of
-/// sizes if their unit is bytes.
+/// `Metrics` is a [`metrics::Recorder`]. Installed by
+/// `metrics::set_global_recorder(metrics.clone())`, it also keeps what the macros of that crate
+/// count. Their histograms have the bounds of durations, or of sizes if their unit is bytes.
 ///
 /// # Memory
 ///
-/// No client can add a series that the routes of the app do not have: an unknown path has no `http.route`,
-/// an unknown method is `_OTHER`, and so is a code that neither the catalogue has nor an error of a handler
-/// ([`Problems`](trait@crate::Problems)). No more than [`max_series`](Self::max_series) are kept in any case.
+/// Clients can add only series of the app's routes: an unknown path has no `http.route`, an unknown
+/// method is `_OTHER`, and so is a code that neither the catalogue nor an error of a handler
+/// ([`Problems`](trait@crate::Problems)) has. At most [`max_series`](Self::max_series) are kept in
+/// any case.
 #[derive(Clone, Debug, Default)]
 #[must_use = "it counts for an app that has it as `App::metrics`"]
 pub struct Metrics {
@@ -87,7 +89,7 @@ impl std::fmt::Debug for OnceProcess {
 }
 
 impl Metrics {
-    /// The port of exporters of OpenTelemetry for Prometheus.
+    /// The port of OpenTelemetry's exporters for Prometheus.
     pub(crate) const PORT: u16 = 9464;
 
     /// A recorder without series.
@@ -97,8 +99,8 @@ impl Metrics {
 
     /// Adds a label to every series, such as `region`. Prometheus itself adds `instance` and `job`.
     ///
-    /// The name consists of ASCII letters, digits and `_`, and does not begin with a digit or with `__`.
-    /// It may not be `le`, nor the name of an attribute. Anything else is an error of the start
+    /// The name consists of ASCII letters, digits and `_`, and does not begin with a digit or with
+    /// `__`. It may not be `le`, nor the name of an attribute. Anything else is a start error
     /// (`app.metrics-label`).
     ///
     /// ```
@@ -127,9 +129,9 @@ impl Metrics {
         self
     }
 
-    /// Serves the text at `/metrics` of an address of its own, over plain HTTP. The default port is 9464.
-    /// Anybody who reaches the address can read it, so let it be one of this machine or of a private
-    /// network: for any other, the start has a notice (`app.metrics-public`).
+    /// Serves the text at `/metrics` on a separate address, over plain HTTP. The default port
+    /// is 9464. Anybody who reaches the address can read it, so use one of this machine or of a
+    /// private network: a notice at start reports any other (`app.metrics-public`).
     ///
     /// ```no_run
     /// use policy_server::{Metrics, prelude::*};
@@ -149,7 +151,7 @@ impl Metrics {
 
     /// All series, as OpenMetrics text (`application/openmetrics-text; version=1.0.0`).
     pub fn text(&self) -> String {
-        // A `String` takes any text.
+        // Writing to a `String` does not fail.
         exposition::text(&self.registry, &self.labels).unwrap_or_default()
     }
 
@@ -209,8 +211,8 @@ impl Recorder for Metrics {
     }
 }
 
-/// The recorder that the program installed by `metrics::set_global_recorder` before it declares the app: that
-/// of another exporter (feature `metrics`).
+/// The recorder of another exporter, which the program has installed by
+/// `metrics::set_global_recorder` before it declares the app (feature `metrics`).
 ///
 /// ```
 /// use policy_server::{GlobalRecorder, prelude::*};
@@ -243,7 +245,7 @@ impl Target {
         }
     }
 
-    /// What the process counts, from the first app on.
+    /// What the process counts, created with the first app.
     fn process(&self) -> Arc<Process> {
         static GLOBAL: OnceLock<Arc<Process>> = OnceLock::new();
         let process = match self {

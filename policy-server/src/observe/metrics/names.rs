@@ -1,5 +1,5 @@
-//! What is counted: names, units and texts. Those of HTTP are of the semantic conventions 1.44 of
-//! OpenTelemetry, and so are the attributes.
+//! What is counted: names, units and texts. Those of HTTP, with their attributes, follow the
+//! semantic conventions 1.44 of OpenTelemetry.
 
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata, Recorder, Unit};
 
@@ -124,7 +124,7 @@ impl Name {
         to.register_histogram(&self.key(labels), &METADATA)
     }
 
-    /// A histogram that takes whole numbers.
+    /// A histogram that takes integers.
     pub(super) fn parts(&self, to: &Target, labels: &[(&'static str, &str)]) -> Parts {
         if let Target::Own(metrics) = to {
             metrics.describe_histogram(self.name.into(), Some(self.unit), self.about.into());

@@ -10,7 +10,7 @@ use super::names::OTHER;
 /// The end of a request, as an index.
 pub(super) type Outcome = usize;
 
-/// The end of a request without a response: its client is gone.
+/// The end of a request without a response: its client has disconnected.
 pub(super) const NO_RESPONSE: Outcome = 0;
 
 /// The error type of a request without a response.
@@ -92,7 +92,7 @@ impl Outcomes {
         self.codes.len() + 1
     }
 
-    /// The index of a code, and as what it is counted.
+    /// The index of a code, and the name under which it is counted.
     pub(super) fn code(&self, code: &str) -> (usize, &'static str) {
         let known = self.codes.get_key_value(code);
         known.map_or((self.codes.len(), OTHER), |(code, index)| (*index, *code))

@@ -6,7 +6,7 @@ use policy_core::Event;
 use super::names::{self, OTHER};
 use crate::base::event::count::{Count, Counts};
 
-/// Handles by a value of one attribute, which are few.
+/// One handle for each of the few values of an attribute.
 struct By<T>(Vec<(&'static str, T)>);
 
 impl<T> By<T> {
@@ -33,7 +33,7 @@ pub(crate) struct Process {
     revocations: By<Counter>,
     refreshes: By<Counter>,
     rates: By<Counter>,
-    /// The share of the fullest rate table.
+    /// How full the fullest rate table is.
     pub(super) rate_fill: Gauge,
     reloads: Both<Counter>,
     /// Calls that succeeded, and those that failed.

@@ -10,7 +10,7 @@ use metrics::{Key, Unit, atomics::AtomicU64};
 
 use super::{exposition, instruments::Buckets};
 
-/// The series that a recorder keeps at most, unless the settings say otherwise.
+/// The default maximum number of series that a recorder keeps.
 const MAX_SERIES: usize = 20_000;
 
 /// All series, in memory of bounded size.

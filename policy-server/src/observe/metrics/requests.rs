@@ -102,7 +102,7 @@ impl RouteSeries {
     }
 }
 
-/// The series of the requests that end alike.
+/// The series of requests with the same outcome.
 struct Series {
     duration: Parts,
     request_size: Parts,
@@ -144,7 +144,7 @@ impl Meter {
         })
     }
 
-    /// States the share of the fullest of these tables, every ten seconds.
+    /// Records every ten seconds how full the fullest of these tables is.
     pub(crate) async fn follow_rates(self: Arc<Self>, rates: Vec<Arc<RateLimit>>, clock: Clock) {
         loop {
             let fullest = rates.iter().map(|rate| rate.utilization()).fold(0.0, f64::max);
@@ -158,7 +158,7 @@ impl Meter {
         self.series.get(route).unwrap_or(&self.unmatched)
     }
 
-    /// Records a response of known length, and follows another one to its end.
+    /// Records a response of known length at once, and any other at its end.
     #[inline(always)]
     pub(crate) fn answered(
         self: &Arc<Self>,
@@ -180,7 +180,7 @@ impl Meter {
         Measured::waiting(self, *request, route).answered(response);
     }
 
-    /// The end of a request with this response, whose problem is counted.
+    /// The outcome of a request with this response. Counts its problem.
     #[inline(always)]
     fn outcome(&self, request: &ReceivedRequest, route: usize, response: &Response) -> Outcome {
         if request.is_preflight {
@@ -252,8 +252,8 @@ impl Meter {
         })
     }
 
-    /// Counts a problem that a client was shown. All codes that neither the catalogue nor the app has count
-    /// as one.
+    /// Counts a problem that was sent to a client. All codes that neither the catalogue nor the app
+    /// has count as one.
     #[cold]
     fn count_code(&self, route: usize, code: &str) {
         let codes = self.series_of(route).codes.get_or_init(|| slots(self.outcomes.codes()));
@@ -304,8 +304,7 @@ fn names_of(kind: usize) -> (&'static str, &'static str, &'static str) {
     (of(&METHODS, method), of(&VERSIONS, version), of(&SCHEMES, scheme))
 }
 
-/// A request that waits, or whose response does. It is recorded on drop: its response is then complete, or
-/// never will be.
+/// A request in flight. It is recorded on drop: its response is then complete, or never will be.
 #[derive(Debug)]
 pub(crate) struct Measured {
     meter: Arc<Meter>,

@@ -1,7 +1,7 @@
 //! The time that a request takes.
 
-/// Begun with a request. The subtraction of two `Instant`s takes more instructions than reading them, so
-/// where the system has `clock_gettime`, its reading is kept as a whole number.
+/// Started with a request. Subtracting two `Instant`s takes more instructions than reading them, so
+/// where the system has `clock_gettime`, the time is kept as an integer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stopwatch {
     begun: u64,

@@ -78,7 +78,6 @@ pub(crate) fn check_now(
     }
 }
 
-/// Authenticates.
 pub(crate) async fn check_later(
     auth: &RequestAuth,
     route: &RouteAuth,

@@ -28,7 +28,7 @@ impl Taken {
     }
 }
 
-/// Records what the request took in `taken`, also where it is refused. On a route without
+/// Records what the request took in `taken`, even if it is refused. On a route without
 /// authentication the rate counts by address. `None` if other instances have to be asked.
 #[inline(always)]
 pub(crate) fn check(

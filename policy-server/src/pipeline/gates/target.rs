@@ -33,7 +33,7 @@ use crate::{
 #[cfg(feature = "gateway")]
 type BoxedEnd = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What a request that passed the gates before was sent to.
+/// The target of a request that passed the earlier gates.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestTarget<'a> {
     pub(crate) app: &'a Arc<CompiledApp>,
@@ -154,7 +154,7 @@ struct BehindLayers {
     values: Values,
     client: Client,
     auth: Option<Arc<RequestAuth>>,
-    /// What the gates decided about.
+    /// The method and the URI on which the gates decided.
     method: Method,
     uri: Uri,
     /// How many of the layers the request has passed.
@@ -195,7 +195,7 @@ impl BehindLayers {
     }
 }
 
-/// The innermost service of layers: whatever is behind them for the request that arrives.
+/// The innermost service of layers: runs what is behind them for the request.
 pub(crate) fn behind_layers() -> SharedService {
     SharedService::boxed(|mut request| match request.extensions_mut().remove::<BehindLayers>() {
         Some(behind) => behind.run(request),
@@ -205,7 +205,7 @@ pub(crate) fn behind_layers() -> SharedService {
     })
 }
 
-/// Whether the request does not state what its query is written in (RFC 10008 2.1).
+/// Whether a QUERY does not state the media type of its content (RFC 10008 2.1).
 fn lacks_media_type(request: &Request<Body>) -> bool {
     *request.method() == Method::QUERY && !request.headers().contains_key(CONTENT_TYPE)
 }

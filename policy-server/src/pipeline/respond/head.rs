@@ -12,8 +12,8 @@ pub(crate) fn without_content(status: StatusCode, headers: HeaderMap) -> Respons
     response
 }
 
-/// The response to HEAD: that to GET with its length, without the body (RFC 9110 9.3.2). A status
-/// that never has content has no length either (RFC 9110 8.6).
+/// The response to HEAD: the response to GET with its length, without the body (RFC 9110 9.3.2). A
+/// status that never has content has no length either (RFC 9110 8.6).
 pub(super) fn without_body(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
     let has_content = !parts.status.is_informational()

@@ -43,13 +43,13 @@ pub(crate) struct ResponsePolicy {
     is_secure: bool,
     /// Whether a gate refused the request.
     is_refused: bool,
-    /// Whether facets without a policy are those of the service behind.
+    /// Whether facets without a policy are left to the service behind the layer.
     is_of_layer: bool,
     /// Present where no session is committed for the request but a handler could set the session
     /// cookie.
     guard: Option<Arc<AuthService>>,
     taken: Taken,
-    /// The preferred formats of a problem: the lines of `Accept`, one behind another. It is a copy,
+    /// The preferred formats of a problem: the lines of `Accept`, one after another. It is a copy,
     /// since a clone would keep the connection from reading into its buffer again.
     accept: Vec<u8>,
     /// What only few requests need.
@@ -77,7 +77,6 @@ impl OptionalContext {
 }
 
 impl ResponsePolicy {
-    /// The response policy for this request.
     pub(crate) fn new(
         head: &Head<'_>,
         headers: &HeaderMap,
@@ -122,7 +121,7 @@ impl ResponsePolicy {
         }
     }
 
-    /// Draws the nonce of the page if the policy asks for one, and states it to the handler, too.
+    /// Draws the nonce of the page if the policy asks for one, and passes it to the handler, too.
     #[inline(always)]
     pub(crate) fn draw_nonce(
         &mut self,

@@ -11,7 +11,7 @@ const CONTROL: u64 = 125;
 const CLOSE: u8 = 0x8;
 const PONG: u8 = 0xA;
 
-/// Our ping, whose payload tells the pong to it from others.
+/// The server's ping. Its payload distinguishes the pong to it from others.
 pub(super) const PING: &[u8; 8] = b"\x89\x06policy";
 const PING_PAYLOAD: &[u8] = b"policy";
 
@@ -21,7 +21,7 @@ pub(super) struct Frames {
     /// The bytes of a head that is not complete.
     head: [u8; HEAD],
     head_len: usize,
-    /// The bytes of a payload that are still to come.
+    /// The number of bytes of a payload that are still to come.
     payload: u64,
 }
 
@@ -81,7 +81,7 @@ impl Frames {
         has_close
     }
 
-    /// Passes bytes of one payload, or of one head, which is given when it is complete. At least
+    /// Passes bytes of one payload, or of one head, which is returned when it is complete. At least
     /// one byte is passed.
     fn step(&mut self, bytes: &[u8]) -> (usize, Option<Head>) {
         if self.payload > 0 {
@@ -102,7 +102,7 @@ impl Frames {
         (bytes.len(), None)
     }
 
-    /// The head, if all of it is there.
+    /// The head, if it is complete.
     fn complete(&self) -> Option<Head> {
         let [_, second, length @ ..] = &self.head;
         if self.head_len < 2 {
@@ -130,15 +130,15 @@ impl Frames {
 #[derive(Debug)]
 pub(super) struct Incoming {
     frames: Frames,
-    /// The bytes of the message that has begun, all its fragments together.
+    /// The length of the message that has begun, all its fragments together.
     message: u64,
     pub(super) limit: u64,
-    /// A pong that may be the one to our ping.
+    /// A pong that may be the one to the server's ping.
     held: Vec<u8>,
     is_holding: bool,
-    /// Whether a ping of ours was not answered yet.
+    /// Whether a ping of the server is still unanswered.
     pub(super) awaits_pong: bool,
-    /// Nothing is passed on any more.
+    /// Whether passing has stopped.
     is_refused: bool,
     pub(super) has_closed: bool,
 }
@@ -161,7 +161,7 @@ impl Incoming {
         }
     }
 
-    /// Passes nothing on any more. Returns whether what was passed on ends with a frame.
+    /// Stops passing. Returns whether the bytes that were passed on end with a frame.
     pub(super) fn refuse(&mut self) -> bool {
         let is_between = self.is_refused || self.is_holding || self.frames.payload == 0;
         self.is_refused = true;
@@ -221,7 +221,7 @@ impl Incoming {
         if head.is_control() {
             return if head.payload <= CONTROL { Ok(()) } else { Err(TooLarge) };
         }
-        // Also if a new message begins before the last one has ended, which is an error.
+        // Also counts a message that begins before the last one has ended, which is an error.
         let message = self.message.checked_add(head.payload).ok_or(TooLarge)?;
         if message > self.limit {
             return Err(TooLarge);
@@ -231,7 +231,7 @@ impl Incoming {
     }
 }
 
-/// Whether a frame of a client, which is masked, is the pong to our ping.
+/// Whether a frame of a client, which is masked, is the pong to the server's ping.
 fn is_own_pong(frame: &[u8]) -> bool {
     let Some((_, [m0, m1, m2, m3, payload @ ..])) = frame.split_at_checked(2) else { return false };
     let mask = [m0, m1, m2, m3].into_iter().cycle();

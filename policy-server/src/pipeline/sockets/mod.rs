@@ -1,7 +1,7 @@
 //! WebSockets and other upgraded connections under the limits of their route.
 //!
-//! Whatever serves the upgrade (a handler, a mounted service, the proxy), it gets a stream in place
-//! of that of the connection: messages are counted before they are read, silent clients are asked and
+//! Whatever serves the upgrade (a handler, a mounted service, the proxy) gets a stream in place of
+//! the connection's: messages are counted before they are read, silent clients are pinged and
 //! closed, and the client is told why its connection ends.
 
 mod frames;
@@ -45,16 +45,16 @@ use crate::{
     },
 };
 
-/// How long a client may take to complete what it is sent at the end, and a handler to complete the
+/// How long a client may take to complete the closing handshake, and a handler to complete the
 /// frame that it has begun.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What serves a request to upgrade needs to know of the app.
+/// The parts of the app that are needed to serve a request to upgrade.
 #[derive(Clone, Copy)]
 pub(crate) struct Watching<'a> {
     pub(crate) limits: &'a SocketLimits,
     pub(crate) bus: Option<&'a RevocationBus>,
-    /// The bytes a second that a client reads while bytes wait for it.
+    /// The bytes per second that a client must read while bytes wait for it.
     pub(crate) min_read_rate: u32,
 }
 
@@ -83,7 +83,8 @@ struct HandingOver {
 #[derive(Clone)]
 pub(crate) struct SocketSlot(Arc<Mutex<Option<PendingSocket>>>);
 
-/// The socket around all others of a request, as of an app around a [`PolicyLayer`](crate::PolicyLayer).
+/// The outermost socket of a request, such as that of an app around a
+/// [`PolicyLayer`](crate::PolicyLayer).
 #[derive(Clone)]
 struct Outermost(Weak<Socket>);
 
@@ -116,7 +117,8 @@ pub(crate) fn intercept<B>(
     let extensions = request.extensions_mut();
     let Some(stream) = extensions.insert(handler) else { return Ok(None) };
     let is_of_protocol = extensions.remove::<OfProtocol>().is_some();
-    // Of two pings a client may reply to one (RFC 6455 5.5.3), so that only one of two sockets asks.
+    // A client may reply to only one of two pings (RFC 6455 5.5.3), so only one of two sockets
+    // pings.
     match extensions.get::<Outermost>().and_then(|Outermost(socket)| socket.upgrade()) {
         Some(outermost) => outermost.ask_for(&socket),
         None => drop(extensions.insert(Outermost(Arc::downgrade(&socket)))),
@@ -148,7 +150,7 @@ pub(crate) fn asks_for_stream<B>(request: &Request<B>) -> bool {
 }
 
 impl PendingSocket {
-    /// The response with this socket, for where its policy is written.
+    /// Adds this socket to the response, for the code that writes the policy.
     pub(crate) fn with(self, response: BoxFuture) -> BoxFuture {
         Box::pin(async move {
             let mut response = response.await;
@@ -252,8 +254,8 @@ async fn watch(
 }
 
 impl HandingOver {
-    /// An upgrade that yields [`Half`]. hyper makes upgrades only for its own connections, so this is
-    /// one, with one request, which is answered when the stream is handed over.
+    /// An upgrade that yields [`Half`]. hyper makes upgrades only for its own connections, so this
+    /// is a hyper connection with one request, which is answered when the stream is handed over.
     fn new(socket: &Arc<Socket>) -> Option<(Self, OnUpgrade)> {
         let made = Arc::new(Mutex::new(None));
         let is_accepted = Arc::new(AtomicBool::new(false));

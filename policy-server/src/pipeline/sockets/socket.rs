@@ -25,11 +25,11 @@ use crate::{base::stream_end::StreamEnd, route::socket_limits::SocketLimits};
 /// How much is read at once.
 const READ: usize = 8 * 1024;
 
-/// How much is written at once: hyper holds a copy of the writes that a stream of HTTP/2 waits to send,
-/// of which there are up to four.
+/// How much is written at once: hyper copies each write that an HTTP/2 stream waits to send, up to
+/// four of them.
 const WRITE: usize = 64 * 1024;
 
-/// How much is read for a handler that does not read, so that its client is known to be there.
+/// How much is read for a handler that does not read, to learn that its client is still there.
 const READ_AHEAD: usize = 4 * 1024;
 
 /// An upgraded connection.
@@ -52,7 +52,7 @@ struct State {
     /// Control frames of the server.
     to_client: BytesMut,
     end: Option<StreamEnd>,
-    /// Whether the handler's half is gone.
+    /// Whether the handler's half was dropped.
     is_left: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
@@ -110,7 +110,7 @@ impl Socket {
         self.state().silence
     }
 
-    /// Asks the client also for a socket within this one, which leaves its silence to this one.
+    /// Takes over the silence limit of a socket within this one.
     pub(super) fn ask_for(&self, inner: &Self) {
         let silence = std::mem::replace(&mut inner.state().silence, Duration::MAX);
         let mut state = self.state();
@@ -133,8 +133,8 @@ impl Socket {
         state.wake();
     }
 
-    /// Begins to end the connection: the client is sent a Close frame behind the frame that the
-    /// handler is writing, and the handler reads one behind the frame that it has read.
+    /// Begins to end the connection: the client is sent a Close frame after the frame that the
+    /// handler is writing, and the handler reads one after the frame that it has read.
     pub(super) fn end(&self, end: StreamEnd) {
         self.state().end(end);
     }
@@ -150,14 +150,14 @@ impl Socket {
     }
 
     /// Completes when both sides have sent a Close frame, or there is nothing more to send. An
-    /// upgraded connection that is no WebSocket is at its end at once.
+    /// upgraded connection that is not a WebSocket is closed at once.
     pub(super) fn poll_closed(&self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.state();
         state.poll_closed(context)
     }
 
-    /// Looks at what moved since the last look, and asks a silent client whether it is there.
-    /// `least` is how many bytes a client reads in that time while bytes wait for it.
+    /// Checks what moved since the last check, and pings a silent client. `least` is the number of
+    /// bytes that a client reads in that time while bytes wait for it.
     pub(super) fn look(&self, least: u64, context: &mut Context<'_>) {
         self.state().look(least, context);
     }
@@ -217,7 +217,7 @@ impl State {
             drop(self.to_client.split_to(written));
             if self.to_client.is_empty() {
                 self.to_client = BytesMut::new();
-                // What it does not flush now, the next write does.
+                // The next write flushes the rest.
                 let _ = Pin::new(transport).poll_flush(context)?;
             }
         }
@@ -285,8 +285,8 @@ impl State {
                 ready!(self.poll_control(context))?;
                 bytes
             }
-            // The Close frame is the last one. A handler that could write on would do so until the
-            // connection is closed, and nobody else would run on its thread.
+            // Nothing follows the Close frame. A handler that could still write would do so until
+            // the connection is closed, and block all other tasks on its thread.
             Some(_) if !self.is_websocket || self.outgoing.is_between() => return Poll::Pending,
             Some(_) => bytes.get(..self.outgoing.rest_of_frame(bytes)).unwrap_or(bytes),
         };
@@ -323,8 +323,8 @@ impl State {
         if ready!(Pin::new(transport).poll_flush(context)).is_err() {
             return Poll::Ready(());
         }
-        // To close a connection with unread bytes would reset it, and the Close frame could be
-        // lost (RFC 6455 7.1.1).
+        // Closing a connection with unread bytes would reset it, and the Close frame could be lost
+        // (RFC 6455 7.1.1).
         loop {
             if self.incoming.has_closed {
                 break;
@@ -366,7 +366,7 @@ impl State {
         }
     }
 
-    /// Whether the handler has read more than a message that its client has not taken the reply to.
+    /// Whether the handler is a whole message ahead of what its client has taken.
     fn is_ahead(&self) -> bool {
         self.progress.ahead >= self.incoming.limit
     }
@@ -379,20 +379,20 @@ impl State {
         if self.poll_control(context).is_pending()
             && let Some(writer) = self.writer.take()
         {
-            // The transport wakes who asked last.
+            // The transport wakes only the task that asked last.
             writer.wake();
         }
     }
 }
 
-/// What the handler has of a socket: hyper's connection, into which the handshake is read first.
+/// The handler's side of a socket: a transport for hyper, which first reads the handshake from it.
 #[derive(Debug)]
 pub(super) struct Half {
     socket: Arc<Socket>,
     handshake: Handshake,
 }
 
-/// The request that hyper has to see before it gives its connection away, and the response to it.
+/// The request that hyper must read before it hands over its connection, and the response to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Handshake {
     Asks,

@@ -1,4 +1,4 @@
-//! Requests that an instance has reserved in the store, so that not each request calls the store.
+//! Requests that an instance has reserved in the store, so that not every request calls the store.
 
 use std::{
     collections::HashMap,

@@ -47,10 +47,10 @@ const PURGED_AT_ONCE: usize = 1000;
 ///   it has permits for, and returns permits that it did not use for a tenth of a second. The permits
 ///   of an instance that crashed are free after 15 seconds; so are those of an instance that was paused
 ///   for as long, although its requests continue.
-/// - **While the store is unavailable**, each instance counts for itself, so that no client is refused
-///   for that reason: with `n` instances, a client gets up to `n` times the rate, and `n` times the
-///   number of requests are in flight. A log event reports that the store is unavailable, and when it
-///   is back. A request waits for at most 3 seconds before that is detected.
+/// - **While the store is unavailable**, each instance counts separately, so that no client is
+///   refused for that reason: with `n` instances, a client gets up to `n` times the rate, and `n`
+///   times the number of requests are in flight. A log event reports that the store is unavailable,
+///   and when it is back. A request waits for at most 3 seconds before that is detected.
 ///
 /// The clients of one IPv6 network of 48 bits
 /// ([`clients_per_network`](crate::RateCapacity::clients_per_network)) are counted by each instance.

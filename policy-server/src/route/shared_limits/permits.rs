@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use super::{LIFETIME, LimitBook, RENEWAL, key_of};
 use crate::store::{LeasePermits, LimitKey, StoreError};
 
-/// How long each instance counts for itself after a call of the store failed.
+/// How long each instance counts separately after a call of the store failed.
 const ALONE: Duration = Duration::from_secs(1);
 
 /// The requests in flight at this instance, and the permits that it holds.
@@ -171,7 +171,7 @@ impl fmt::Debug for SharedPermits {
     }
 }
 
-/// Counts one more while it lives.
+/// Counts one more waiting request while it lives.
 struct Waiting<'a>(&'a AtomicU32);
 
 impl<'a> Waiting<'a> {

@@ -200,7 +200,6 @@ async fn decode(request: &mut Request) -> Result<(), BodyRejection> {
     Ok(())
 }
 
-/// The problem of a body that could not be read or decoded.
 fn problem(rejection: &BodyRejection) -> Problem {
     match rejection {
         BodyRejection::Coded => Problem::from(Refusal::ContentCoding)

@@ -13,7 +13,7 @@ use serde::{
 
 /// The pairs of form data (URL Standard, 5.1), in the order in which they were sent.
 ///
-/// - A sequence takes all values of its name, also if there is only one: `?tag=a&tag=b` is read
+/// - A sequence takes all values of its name, even if there is only one: `?tag=a&tag=b` is read
 ///   into `Vec<String>`. Any other type takes one value.
 /// - An `Option` is `None` for an empty value, which forms send for a field that was left empty.
 pub(super) struct Pairs<'de>(Vec<(Cow<'de, str>, Cow<'de, str>)>);
