@@ -62,7 +62,7 @@ impl fmt::Display for Change {
 /// The changes from one manifest to another, in the order of paths. It is empty exactly if both
 /// have the same meaning.
 ///
-/// Rules of objects are compared by themselves, and a route by the rules of those that it checks.
+/// Rules of objects are compared separately, and a route by the rules of its objects.
 ///
 /// A path that only one of them lists is compared with the route that serves it in the other: a
 /// mount around it, the fallback, or nothing.
@@ -152,12 +152,12 @@ pub(super) fn between([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> Vec<
     found
 }
 
-/// More routes that become forgeable are counted.
+/// The most forgeable routes that are named.
 const SHOWN_FORGEABLE: usize = 8;
 
 /// The routes that a changed session cookie makes forgeable, in words; empty without any.
 fn forgeable_words(old: &Manifest, new: &Manifest) -> String {
-    // The same routes with the old cookie: what changes at a route is said there.
+    // The same routes with the old cookie: changes of a route itself are reported there.
     let before = Manifest { app: old.app.clone(), ..Manifest::new() };
     let routes = new.routes.iter().filter(|route| {
         is_forgeable(new, route).is_some() && is_forgeable(&before, route).is_none()
@@ -177,8 +177,8 @@ fn forgeable_words(old: &Manifest, new: &Manifest) -> String {
     }
 }
 
-/// The paths whose parameters have other names: nothing else tells that the text of a manifest changes,
-/// and not its meaning.
+/// The paths whose parameters were renamed: no other change reports that the text of a manifest
+/// changes, but not its meaning.
 pub(super) fn renamed(old: &Manifest, new: &Manifest) -> Vec<Change> {
     let forms = |manifest: &Manifest| -> BTreeMap<String, String> {
         let pairs = manifest.routes.iter().flat_map(|route| {

@@ -44,7 +44,7 @@ impl Date {
         Self::of(Timestamp::from_seconds(now.as_secs()))
     }
 
-    /// The day of a point in time. After the year 9999 it is the last day of that.
+    /// The day of a point in time. After the year 9999 it is the last day of that year.
     pub fn of(time: Timestamp) -> Self {
         let days = u32::try_from(time.seconds() / 86_400).unwrap_or(Self::LAST);
         Self { days: days.min(Self::LAST) }
@@ -102,7 +102,7 @@ impl FromStr for Date {
             }
             _ => None,
         };
-        // A day that the month does not have is different when it is written again.
+        // A day that the month does not have changes when the date is written again.
         date()
             .filter(|date| date.to_string() == text)
             .ok_or_else(|| ParseDateError(text.to_owned()))

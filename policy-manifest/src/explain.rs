@@ -28,7 +28,7 @@ pub struct Explanation {
     pub unsent: Option<Unsent>,
     /// The path template and the methods of the route, if one serves the request.
     pub route: Option<(String, Vec<String>)>,
-    /// With what the route can respond in place of serving a request of this method.
+    /// What the route can respond with instead of serving a request of this method.
     pub outcomes: Option<Outcomes>,
     /// The result of each gate, in order.
     pub gates: Vec<GateFinding>,
@@ -104,7 +104,7 @@ pub fn explain(
     });
     let decision = engine.decide(request, caller);
     let method = method_of(request);
-    // A request that is refused before it is routed is about the route that would serve it.
+    // A request that is refused before routing is explained by the route that would serve it.
     let route = engine.route(&decision).or_else(|| engine.serving(&method, request.uri().path()));
     let place = route.map(|route| (route.path.clone(), route.methods.clone()));
     let outcomes = route.map(|route| manifest.outcomes(route, &method));

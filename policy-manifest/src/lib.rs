@@ -11,7 +11,7 @@
 //!   the two decide differently, with witnesses
 //! - [`engine`]: decides about a request by a manifest alone; [`explain()`]: the reasons for a
 //!   decision, and the change that would let the request through
-//! - [`Outcomes`]: with what a route can respond in place of serving a request
+//! - [`Outcomes`]: what a route can respond with instead of serving a request
 //! - [`lint`]: oddities in a policy; [`rules`]: what a policy must and must not allow
 //! - [`algebra`]: sets of what policies grant
 //!

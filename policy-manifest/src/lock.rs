@@ -38,7 +38,7 @@ pub struct Lock {
     pub suppressed: Vec<Suppression>,
 }
 
-/// The acceptance of a route that is as open as it is.
+/// The acceptance that a route is as open as it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Acceptance {
@@ -105,7 +105,7 @@ impl Lock {
         Ok(Update { changes, to_accept, lock })
     }
 
-    /// The changes that no line of this file accepts, each with the line that would. The changes are ones
+    /// The changes that no line of this file accepts, each with the line that would. `changes` lead
     /// to the policy of this file.
     ///
     /// # Errors
@@ -118,7 +118,8 @@ impl Lock {
         Ok(Digests::new(&self.manifest)?.lines_for(changes, &self.accepted))
     }
 
-    /// The acceptances of another policy than their route has: of an earlier one, or in advance.
+    /// The acceptances of a policy that their route does not have: an earlier one, or one in
+    /// advance.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! With what a route can respond in place of serving a request. Documents, tables and laws read this
+//! What a route can respond with instead of serving a request. Documents, tables and laws read this
 //! and have no list of their own.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::{
     RouteRequirement, facets::VIEW,
 };
 
-/// With what a route can respond in place of serving a request of one method.
+/// What a route can respond with instead of serving a request of one method.
 ///
 /// What every request can meet is not listed: see [`EVERY_REQUEST`].
 ///
@@ -68,7 +68,7 @@ impl Outcomes {
 }
 
 impl Manifest {
-    /// With what a route can respond in place of serving a request of this method.
+    /// What a route can respond with instead of serving a request of this method.
     pub fn outcomes(&self, route: &ManifestRoute, method: &str) -> Outcomes {
         let mut found = Found { manifest: self, route, method, refusals: Vec::new() };
         found.of_kind();

@@ -38,7 +38,7 @@ pub enum ReadError {
         /// The name of the set.
         name: String,
     },
-    /// A rule of an object has no name of an object and an action, or no condition.
+    /// A rule of an object is not named after an object and an action, or is not a condition.
     ObjectRule {
         /// The name of the rule.
         name: String,
@@ -51,7 +51,7 @@ pub enum ReadError {
         /// The path of the route.
         path: String,
     },
-    /// Something is larger than any app needs it: comparing manifests would take too long, or too much
+    /// Something is larger than any app needs: comparing manifests would take too long, or too much
     /// memory.
     TooLarge {
         /// The path of the route.
@@ -110,7 +110,7 @@ impl fmt::Display for ReadError {
     }
 }
 
-/// The beginning of a text: an error is no place for one without end.
+/// The beginning of a text, which may be endless.
 fn short(text: &str) -> String {
     let shown: String = text.chars().take(SHOWN).collect();
     let dots = if shown.len() < text.len() { ".." } else { "" };
@@ -196,7 +196,8 @@ fn check_rules(rules: &BTreeMap<String, String>) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// Whether it names an object and an action. A name is no path, since acceptances name routes by theirs.
+/// Whether it names an object and an action. A name is not a path, since acceptances name routes by
+/// theirs.
 fn is_rule_name(name: &str) -> bool {
     let is_sign = |sign: char| sign.is_whitespace() || sign.is_control() || "/,".contains(sign);
     let parts = name.rsplit_once('.').filter(|_| name.len() <= LONGEST_RULE_NAME);
@@ -291,7 +292,7 @@ impl File {
         Ok(file)
     }
 
-    /// What the facts of an app that are there cannot do without.
+    /// Checks that the facts of an app have their required fields.
     fn check_facts(&self) -> Result<(), ReadError> {
         let sessions = self.app.sessions.as_ref();
         let issuers = self.app.tokens.iter().flat_map(|tokens| &tokens.accepts);

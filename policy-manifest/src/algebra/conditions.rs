@@ -288,7 +288,7 @@ mod tests {
             let parts = (0..11).map(|it| format!("({}{it} {sign} {}{it})", names[0], names[1]));
             parts.collect::<Vec<_>>()
         };
-        // What decides is found among much that does not.
+        // Deciding statements are found among many others.
         let one = format!("{} & z", many("|", ["a", "b"]).join(" & "));
         let other = format!("{} | z", many("&", ["c", "d"]).join(" | "));
         assert_eq!(beyond(&one, &other), "");

@@ -77,7 +77,7 @@ impl Access {
         Self { is_reached, read, exposed, asked: None }
     }
 
-    /// The access that a preflight for a method gives, which the app serves.
+    /// The access that a preflight gives for a method that the app serves.
     pub(super) fn of_preflight(decision: &Decision, method: &str) -> Self {
         let cors = &decision.cors;
         let methods = names(cors, &header::ACCESS_CONTROL_ALLOW_METHODS);

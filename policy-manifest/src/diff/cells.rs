@@ -267,7 +267,7 @@ fn sketch(
                 let severity = severity(atoms.gainer(sender), &gains, place.method, caller);
                 let credentials = column.credentials.first()?;
                 let is_odd = is_odd(sender, column);
-                // Without broken credentials, everybody gets as far.
+                // Everybody gets as far without the broken credentials.
                 let is_nothing = is_odd || credentials.are_broken();
                 let severity = if is_nothing { FindingSeverity::Info } else { severity };
                 let rank = (!is_odd, severity);
@@ -305,9 +305,9 @@ fn sketch(
     })
 }
 
-/// Whether a caller without any right needed one that is now gone, and anybody may be such a caller: who
-/// may sign up is in no manifest, so everybody may, unless no route of the app starts a session for a
-/// stranger.
+/// Whether a caller without any right needed one that is now gone, and anybody may be such a
+/// caller. No manifest states who may sign up: everybody may, unless no route of the app starts a
+/// session for a stranger.
 fn is_for_every_user(refused: &Decision, admitting: &Side, columns: &[&Column]) -> bool {
     let is_by_right = refused.outcome == Outcome::Refused(Refusal::RightsMissing);
     let is_of_anybody = |credentials: &Credentials| {

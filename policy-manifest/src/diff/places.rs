@@ -310,8 +310,8 @@ impl Template {
     }
 }
 
-/// The most pairs of templates that match the same paths: these, and some for each template. Without a
-/// bound, `/{a}/x1` and its like cross each of `/y1/{b}` and its like.
+/// The most pairs of templates that match the same paths: these, and some for each template.
+/// Without a bound, each template like `/{a}/x1` crosses each one like `/y1/{b}`.
 const MEETINGS: usize = 65_536;
 const MEETINGS_OF_ONE: usize = 16;
 
@@ -374,7 +374,8 @@ impl<'t> Tree<'t> {
         found
     }
 
-    /// Finds the pairs of templates of two trees that may match the same paths, and stops behind `most`.
+    /// Finds the pairs of templates of two trees that may match the same paths, and stops above
+    /// `most`.
     fn meet(&self, other: &Self, most: usize, found: &mut BTreeSet<(usize, usize)>) {
         if found.len() > most {
             return;

@@ -204,7 +204,7 @@ impl Engine {
             route.methods.iter().filter_map(|name| name.parse().ok()).collect();
         if !matches!(route.kind, RouteKind::Mount | RouteKind::Proxy) {
             if methods.is_empty() {
-                // It is a path all the same, and not one without a route.
+                // This is still a path, and not one without a route.
                 return add(prefix, &[], Vec::new());
             }
             return methods.iter().try_for_each(|method| {
@@ -284,7 +284,7 @@ impl Engine {
         self.router.form(template)
     }
 
-    /// How a path is treated that differs from its route in the trailing slash.
+    /// How a path is treated that differs from a route only in its trailing slash.
     pub(super) fn trailing_slash(&self) -> TrailingSlash {
         self.router.trailing_slash()
     }

@@ -4,7 +4,7 @@ use policy_core::object::{Atom, Condition};
 
 use crate::{Manifest, ManifestRoute, ObjectUse, engine::Login};
 
-/// A rule that an object has to satisfy. The object is not part of the request, so nothing but its caller
+/// A rule that an object has to satisfy. The object is not part of the request, so only the caller
 /// decides here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

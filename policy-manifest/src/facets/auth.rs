@@ -178,7 +178,7 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     let narrows = !admits(&new.route.auth, &old.route.auth);
     let direction = match Direction::of(opens, narrows) {
         Some(direction) => direction,
-        // As many callers get in, in another way: `session, optional` and `public`.
+        // The same callers are admitted in another way: `session, optional` and `public`.
         None if old.route.auth != new.route.auth => Direction::Shifts,
         None if old.route.takes_session == new.route.takes_session => return None,
         None => {

@@ -186,12 +186,12 @@ fn exceeds(one: Option<&Cache>, other: Option<&Cache>) -> bool {
             || !varies(other, one))
 }
 
-/// The caches that may keep a response (RFC 9111 3): none, those of one user, shared ones if its
+/// The caches that may keep a response (RFC 9111 3): none, private ones, also shared ones if its
 /// request has no `Authorization`, or all.
 pub(crate) fn storers(cache: Option<&Cache>) -> u8 {
     match cache {
         Some(cache) if cache.no_store => 0,
-        // Without a policy, handlers say it, and responses to a caller stay private.
+        // Without a policy, handlers decide, and responses to a caller stay private.
         None => 1,
         Some(cache) => match cache.audience {
             Audience::Private => 1,
@@ -202,8 +202,9 @@ pub(crate) fn storers(cache: Option<&Cache>) -> u8 {
     }
 }
 
-/// How long caches serve a response, in seconds: the user's, shared ones, while they ask, after an
-/// error; and whether they may go on without asking. Unstated lifetimes are estimated (RFC 9111 4.2.2).
+/// How long caches serve a response, in seconds: private ones, shared ones, during revalidation,
+/// after an error; and whether they may skip revalidation. Unstated lifetimes are heuristic (RFC
+/// 9111 4.2.2).
 fn lifetimes(cache: &Cache) -> [i64; 5] {
     let asks = |age: i64| if cache.no_cache { 0 } else { age };
     let own = cache.max_age.unwrap_or(i64::MAX);

@@ -1,4 +1,4 @@
-//! What `cargo policy show` tells about a facet: columns of a table, and words in their cells.
+//! What `cargo policy show` displays of a facet: columns of a table, and words in their cells.
 
 use std::collections::BTreeMap;
 

@@ -9,12 +9,12 @@ use super::{Cell, Column, Direction, FacetEntry, ManifestRoute, ShownRoute, Side
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Csrf {
-    /// Its origin is one of ours, and it carries the session's token.
+    /// A trusted origin, and the session's token.
     #[default]
     Token,
-    /// Its origin is one of ours; or its headers do not state one, and it carries the token.
+    /// A trusted origin; or headers that do not state one, and the token.
     OriginElseToken,
-    /// Its origin is one of ours.
+    /// A trusted origin.
     Origin,
     /// No check, for this reason.
     Exempt(String),

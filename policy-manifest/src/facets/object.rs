@@ -65,7 +65,7 @@ pub enum ObjectKey {
     Parameter(String),
     /// The handler, which has it from a body for example.
     Handler,
-    /// There is none: the handler lists all objects with which the caller may do this.
+    /// There is none: the handler lists all objects on which the caller may do this.
     List,
 }
 

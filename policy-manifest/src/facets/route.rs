@@ -106,7 +106,7 @@ macro_rules! define_route {
             )*
         }
 
-        /// A route as a text has it.
+        /// A route in the text of a manifest.
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
         pub(crate) struct WrittenRoute {

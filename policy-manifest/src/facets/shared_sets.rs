@@ -19,7 +19,7 @@ use crate::{
 /// The name of the set that most routes have.
 const USUAL: &str = "usual";
 
-/// The sets of a manifest that have names: by the field of a route and its text there, the name and the
+/// The named sets of a manifest: a field of a route and its text there lead to the name and the
 /// text of the set.
 pub(crate) struct Names(BTreeMap<(&'static str, String), (String, String)>);
 

@@ -11,7 +11,7 @@ pub(super) fn bytes_in_words(bytes: u64) -> String {
     }
 }
 
-/// A time as manifests have it.
+/// Milliseconds, as manifests have them.
 pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

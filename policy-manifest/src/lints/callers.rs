@@ -80,7 +80,7 @@ fn scopes_of_reading(route: &ManifestRoute, is_read: bool) -> Option<Finding> {
         "POST" => is_read,
         method => CHANGES.contains(&method),
     })?;
-    // What roles admit, scopes do not decide alone.
+    // Where roles decide, scopes do not decide alone.
     let is_by_scopes = requirement.roles.is_empty() && route.kind == RouteKind::Handler;
     let says_reading = requirement.scopes.iter().all(|scope| says_reading(scope));
     if !is_by_scopes || !says_reading || is_query(&segments) {
@@ -114,10 +114,10 @@ fn near_names(manifest: &Manifest, found: &mut Vec<Finding>) {
     }
 }
 
-/// The most characters of a name that is compared: a longer one is no typing error.
+/// The most characters of a name that is compared: a longer one is not a typing error.
 const LONGEST_NAME: usize = 64;
 
-/// Names, found by others that differ by one letter more, less or exchanged, or by two swapped letters.
+/// Finds names that differ by one letter added, removed or replaced, or by two swapped letters.
 /// Short names and numbered ones are intentionally similar.
 #[derive(Default)]
 struct UsualNames<'a> {
@@ -172,7 +172,7 @@ fn without(letters: &[char], index: usize) -> String {
     letters.iter().enumerate().filter(|(at, _)| *at != index).map(|(_, letter)| letter).collect()
 }
 
-/// Whether one of two names is an error of typing the other one.
+/// Whether one of two names is a typing error for the other one.
 fn is_near(one: &str, other: &str) -> bool {
     let [one, other] = [one, other].map(|name| name.chars().collect::<Vec<_>>());
     if one == other || one.len().min(other.len()) < 4 || one.first() != other.first() {

@@ -79,8 +79,8 @@ impl Finding {
         (Reverse(self.is_error()), Reverse(self.severity()), parts)
     }
 
-    /// What is equal for findings that are the same at different routes, with a witness that is valid
-    /// for all.
+    /// The part that is equal for the same finding at different routes, with a witness that is
+    /// valid for all.
     pub(super) fn without_routes(&self) -> impl Eq + Hash + use<> {
         let Self { lint, routes: _, facet, gain, about, witness } = self;
         (lint.code(), *facet, *gain, about.clone(), witness.clone())

@@ -22,7 +22,7 @@ pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
     transport(manifest, found);
 }
 
-/// Why a route is exempt from CSRF protection whose requests pages of any site can send as their
+/// Why a route is exempt from CSRF protection, if pages of any site can send its requests as their
 /// visitor.
 pub(crate) fn is_forgeable<'r>(manifest: &Manifest, route: &'r ManifestRoute) -> Option<&'r str> {
     let Csrf::Exempt(reason) = &route.csrf else { return None };

@@ -67,10 +67,10 @@ fn public_internals(
     Some(finding.about(quoted([word])).witness(witness))
 }
 
-/// The size of a body in bytes of which a few fill a disk.
+/// A body size in bytes: a few such bodies fill a disk.
 const LARGE: u64 = 1 << 30;
 
-/// The time in milliseconds for which no connection has to be held otherwise.
+/// A time in milliseconds for which only an upload has to hold a connection.
 const LONG: u64 = 10 * 60 * 1000;
 
 fn open_upload(route: &ManifestRoute) -> Option<Finding> {

@@ -100,12 +100,12 @@ pub(crate) struct Sorted<'s, F> {
     pub(crate) left: Vec<F>,
     /// The others, each with its suppression.
     pub(crate) suppressed: Vec<(F, &'s Suppression)>,
-    /// What is to be said about the suppressions themselves.
+    /// The findings about the suppressions themselves.
     pub(crate) reports: Vec<(&'s Suppression, Lint)>,
 }
 
-/// Divides findings by the suppressions that are in force. `index` gets these, and makes what tells the
-/// index of the first that covers a finding.
+/// Divides findings by the suppressions that are in force. `index` gets these, and returns a
+/// function that finds the index of the first that covers a finding.
 pub(crate) fn sort<'s, F, Covering: Fn(&F) -> Option<usize>>(
     suppressions: &'s [Suppression],
     found: Vec<F>,

@@ -1,4 +1,4 @@
-//! How much work a check may be: rules and policies may be those of strangers.
+//! How much work a check may be: rules and policies may come from strangers.
 
 use super::CheckError;
 

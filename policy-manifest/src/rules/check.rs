@@ -55,7 +55,7 @@ pub fn check(
     run.finish(rules.exceptions(), today)
 }
 
-/// A check that is going on.
+/// A check in progress.
 struct Run<'r> {
     rules: &'r [PolicyRule],
     subjects: Vec<Subject>,
@@ -84,7 +84,7 @@ struct At {
     asked: Asked,
 }
 
-/// Methods of a route, with a path of it if it was found by that.
+/// Methods of a route, with the path that found it, if one did.
 type Selected = BTreeMap<usize, (Option<String>, BTreeSet<String>)>;
 
 impl Run<'_> {
@@ -223,7 +223,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Asks whether a request gets through that a rule is against.
+    /// Asks whether a request gets through that a rule forbids.
     fn ask(
         &mut self,
         rule: usize,

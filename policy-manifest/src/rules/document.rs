@@ -139,7 +139,7 @@ fn words(fields: &Fields<'_, '_>) -> Result<(FindingSeverity, String), RulesErro
     Ok((severity, fields.text("why")?.map(|(text, _)| text).unwrap_or_default()))
 }
 
-/// What all rules have.
+/// The fields of all rules.
 fn base(
     fields: &Fields<'_, '_>,
     id: String,

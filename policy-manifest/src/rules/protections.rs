@@ -60,7 +60,7 @@ pub(super) fn too_long(
     most.iter().flat_map(|(lifetime, (most, text))| {
         let (sessions, tokens) = (app.sessions.as_ref(), app.tokens.as_ref());
         let signing = tokens.filter(|facts| facts.issuer.is_some());
-        // What an app does not have lives for no time.
+        // Nothing is checked that the app does not have.
         let times: Vec<(&str, Option<u64>)> = match lifetime {
             Lifetime::Session => sessions.map_or(Vec::new(), |facts| {
                 let remembered = facts.remembered_absolute_s.map(Some);
@@ -100,7 +100,7 @@ pub(super) fn too_long(
 
 fn of_rate(route: &ManifestRoute, required: RouteRate, text: &str) -> Option<String> {
     let own = route.limits.rate;
-    // A rate without a key is required of clients, however they are told apart.
+    // A required rate without a key applies however clients are distinguished.
     let is_of_any = !text.contains(" per ");
     let by = own.filter(|_| is_of_any).map_or(required.by, |own| own.by);
     let required = RouteRate { by, ..required };
@@ -109,7 +109,7 @@ fn of_rate(route: &ManifestRoute, required: RouteRate, text: &str) -> Option<Str
         .then(|| format!("its rate is {words}, and at least as strict as `{text}` is required"))
 }
 
-/// A set for all responses and one for pages: each that has the header has to be as strict.
+/// A set for all responses and one for pages: the header has to be as strict in each that has it.
 fn of_header(
     manifest: &Manifest,
     route: &ManifestRoute,

@@ -111,7 +111,7 @@ pub(super) struct Require {
     /// No page that the policy does not name can make a browser send a changing request with the
     /// credentials of its visitor.
     pub(super) csrf: bool,
-    /// A rate that is at least as strict, and the text of it. Without a key, each will do.
+    /// A rate that is at least as strict, and its text. Without a key, any key will do.
     pub(super) rate: Option<(RouteRate, String)>,
     /// The weakest value of each of these headers.
     pub(super) headers: BTreeMap<String, String>,

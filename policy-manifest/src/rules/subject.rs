@@ -56,7 +56,7 @@ pub(super) struct Question<'q> {
 /// From where a request comes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum From<'q> {
-    /// A program, or a page of the app: what no other page can send, they can.
+    /// A program, or a page of the app: they can send what no other page can.
     Anywhere,
     /// Pages of these origins, which read the response or change something. The number is that of
     /// the rule.
@@ -71,7 +71,7 @@ struct Key {
     policy: usize,
     method: String,
     callers: Option<BTreeSet<CallerKind>>,
-    /// Of the names that the route requires, those that the caller may have.
+    /// The roles that the route requires and the caller may have.
     roles: Vec<String>,
     scopes: Vec<String>,
     from: usize,
@@ -117,8 +117,8 @@ impl Subject {
         self.side.manifest.routes.get(index)
     }
 
-    /// The routes whose path a glob matches; and with a path of theirs, those that serve what it
-    /// stands for, such as a mount at `/` for `/admin/**`.
+    /// The routes whose path a glob matches, and those that serve a path for which it stands, such
+    /// as a mount at `/` for `/admin/**`, with this path.
     pub(super) fn select(
         &mut self,
         glob: &str,
@@ -169,7 +169,7 @@ impl Subject {
             if is_parameter { fresh } else { segment }
         });
         let plain = plain.collect::<Vec<_>>().join("/").replace('?', "1");
-        // Stars stand for no text, too.
+        // A star also matches an empty text.
         let rests = ["", fresh, self.deep.as_str()].map(|rest| plain.replace("**", rest));
         let paths = rests.iter().flat_map(|path| ["", fresh].map(|text| path.replace('*', text)));
         paths.collect::<BTreeSet<_>>().into_iter().collect()

@@ -84,8 +84,8 @@ impl Caller {
         self.0.has_role(role)
     }
 
-    /// The tenant to which the caller belongs. That of another issuer counts only if the app [reads
-    /// it](crate::tokens::Issuer::tenant_claim) from the tokens of that issuer.
+    /// The tenant to which the caller belongs. A tenant of another issuer counts only if the app
+    /// [reads it](crate::tokens::Issuer::tenant_claim) from the tokens of that issuer.
     pub fn tenant(&self) -> Option<&str> {
         self.0.tenant()
     }
@@ -118,9 +118,9 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The name as that of a user of this app, whichever issuer gave it. The caller of this function
-    /// asserts that the issuer names the users of this app and no others, for instance because it is
-    /// their only identity provider.
+    /// The name of the user in this app, whichever issuer gave it. The caller of this function
+    /// asserts that the issuer names the users of this app and no others, for instance because it
+    /// is their only identity provider.
     pub const fn as_local_user(self) -> &'a str {
         match self {
             Self::User(name) | Self::Foreign { name, .. } => name,

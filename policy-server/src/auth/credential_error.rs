@@ -33,9 +33,9 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CredentialError {
-    /// The store of the sessions failed: 503.
+    /// The session store failed: 503.
     SessionStore,
-    /// The store of the tokens failed: 503. The client keeps its credential and tries again.
+    /// The token store failed: 503. The client keeps its credential and tries again.
     TokenStore,
     /// The operation needs a logged-in user: 401.
     Anonymous,
@@ -58,12 +58,13 @@ pub enum CredentialError {
 }
 
 impl CredentialError {
-    /// What the handler gave cannot be used.
+    /// An unusable value of the handler.
     pub(crate) fn invalid(reason: impl fmt::Display) -> Self {
         Self::Invalid(reason.to_string().into())
     }
 
-    /// Refuses an identity whose tenant has no name: it would be that of every object without a tenant.
+    /// Refuses an identity with an invalid tenant: an empty name would match every object without
+    /// one.
     pub(crate) fn check(identity: &Identity) -> Result<(), Self> {
         match identity.tenant.as_deref() {
             Some(tenant) if !Identity::is_tenant(tenant) => Err(Self::invalid(
@@ -73,14 +74,14 @@ impl CredentialError {
         }
     }
 
-    /// The failure of the store of the sessions, which is logged.
+    /// Logs a failure of the session store, and returns the error.
     #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
     pub(crate) fn session_store(error: StoreError) -> Self {
         log!(SessionStoreFailed, %error);
         Self::SessionStore
     }
 
-    /// The failure of the store of the tokens, which is logged.
+    /// Logs a failure of the token store, and returns the error.
     #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
     pub(crate) fn token_store(error: StoreError) -> Self {
         log!(TokenStoreFailed, error = %printable(&error.to_string()));
@@ -140,7 +141,7 @@ impl fmt::Display for CredentialError {
 impl Error for CredentialError {}
 
 impl From<&StoreError> for CredentialError {
-    /// A session that could not be loaded: the store's own message was logged where it failed.
+    /// A session that could not be loaded. The store's error was logged where it occurred.
     fn from(_: &StoreError) -> Self {
         Self::SessionStore
     }

@@ -22,9 +22,9 @@ pub(super) struct Findings {
 
 /// The findings about the session that a request presents.
 pub(crate) enum SessionFinding<'a> {
-    /// Nothing: it was not loaded.
+    /// The session was not loaded.
     Unasked,
-    /// There is none.
+    /// There is no session.
     Nobody,
     Live(&'a Record),
     /// The store failed.
@@ -82,7 +82,7 @@ impl RequestAuth {
         }
     }
 
-    /// Whether the request has the CSRF token of this session; `None` if it has none.
+    /// Whether the request's CSRF token is that of this session; `None` if it has none.
     pub(crate) fn csrf_finding(&self, headers: &HeaderMap, session: &Record) -> Option<bool> {
         let has_token =
             headers.contains_key(policy_core::csrf::HEADER) || self.form_token.get().is_some();

@@ -140,8 +140,8 @@ impl RequestAuth {
         })
     }
 
-    /// Notes the epoch of a session that gate 7 loaded, before any code of the application ran. It
-    /// may be a cut-off that this process did not know.
+    /// Records the epoch of a session that gate 7 loaded before any code of the application ran. It
+    /// may be from a cut-off that this process did not know.
     pub(crate) fn know_epoch(&self, epoch: u64) {
         if epoch > self.known_of_sessions.load(Ordering::Relaxed) {
             self.known_of_sessions.store(epoch, Ordering::Relaxed);
@@ -262,7 +262,7 @@ impl RequestAuth {
         })
     }
 
-    /// Whether the CSRF token of the request is that of a session.
+    /// Checks the CSRF token of the request against a session.
     pub(crate) fn csrf_token(&self, headers: &HeaderMap, session: &Record) -> Option<TokenVerdict> {
         let key = self.guard.sessions.as_ref()?.csrf();
         let token = match Single::of(headers, &CSRF_TOKEN) {
@@ -273,7 +273,7 @@ impl RequestAuth {
         Some(key.verify(&session.binding, token))
     }
 
-    /// A refusal of gate 8, with what a program should have sent.
+    /// A refusal of gate 8, with advice on what to send.
     pub(crate) fn forged(&self, refusal: Refusal) -> Denied {
         match self.sender.advice(refusal) {
             Some(advice) => Denied::problem(refusal, Problem::from(refusal).detail(advice)),

@@ -118,7 +118,7 @@ impl SchemeRequest<'_> {
         SentTarget::uri(&self.parts.extensions).unwrap_or(&self.parts.uri)
     }
 
-    /// The headers as the client sent them, whatever a layer of the app has made of them.
+    /// The headers as the client sent them, without changes by layers of the app.
     pub fn headers(&self) -> &HeaderMap {
         let sent = self.parts.extensions.get::<SentCredentials>();
         sent.map_or(&self.parts.headers, SentCredentials::fields)

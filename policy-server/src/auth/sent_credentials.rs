@@ -6,13 +6,13 @@ use http::{
     uri::PathAndQuery,
 };
 
-/// The fields in which sessions and tokens are looked for.
+/// The fields that may contain a session or a token.
 const FIELDS: [HeaderName; 3] = [AUTHORIZATION, COOKIE, SEC_WEBSOCKET_PROTOCOL];
 
-/// What a client sent, from which callers are authenticated; an extension of a request while it is in
-/// the layers of its app. A layer can make any client send a credential, knowingly or by a mistake: it
-/// would copy the value of a header that browsers let pages set, for example. So gate 7 never sees what a
-/// layer has written.
+/// The credentials that a client sent, by which callers are authenticated. They are an extension of
+/// the request while it passes the layers of its app. A layer can make any client send a
+/// credential, knowingly or by mistake, for example by copying a header that browsers let pages
+/// set. So gate 7 never reads what a layer has written.
 #[derive(Clone, Debug)]
 pub(crate) struct SentCredentials {
     fields: HeaderMap,
@@ -30,8 +30,8 @@ impl SentCredentials {
         &self.fields
     }
 
-    /// Restores the credentials of a request that has passed the layers. A request that a layer has
-    /// made anew has none.
+    /// Restores the credentials of a request that has passed the layers. A request that a layer
+    /// created has none.
     pub(crate) fn restore<B>(request: &mut Request<B>) {
         let none = Self { fields: HeaderMap::new(), query: None };
         let sent = request.extensions_mut().remove::<Self>().unwrap_or(none);

@@ -41,7 +41,7 @@ const LOOK: Duration = Duration::from_secs(20);
 /// How long a stream continues after its credential was last found valid, while it cannot be checked.
 const UNCHECKED: Duration = Duration::from_secs(60);
 
-/// The minimum time between two queries that hints cause, so that a flood of hints is not a flood
+/// The minimum time between two queries that hints cause, so that a flood of hints causes no flood
 /// of queries.
 const HINTED: Duration = Duration::from_secs(2);
 
@@ -66,8 +66,8 @@ struct OfToken {
     expires: Timestamp,
 }
 
-/// Completes when the credential of an upgraded connection, or a right of its caller, ends. The connection
-/// finds it in the extensions of the response.
+/// Completes when the credential of an upgraded connection, or a right of its caller, ends. The
+/// connection takes it from the extensions of the response.
 #[derive(Clone)]
 pub(crate) struct RevocationSignal(Arc<Mutex<Option<End>>>);
 
@@ -94,7 +94,7 @@ pub(super) fn tie(
     end_when(credential.ended(Arc::clone(guard)), is_connect, response)
 }
 
-/// Whether a response goes on after its head: a small one is sent at once.
+/// Whether a response continues after its head: a small one is sent at once.
 pub(crate) fn lasts(is_connect: bool, response: &Response) -> bool {
     let size = response.body().size_hint().exact();
     is_upgrade(is_connect, response) || size.is_none_or(|size| size > SENT_AT_ONCE)
@@ -267,7 +267,7 @@ impl Credential {
         }
     }
 
-    /// Queries the stores; `None` if one fails.
+    /// Whether the credential is valid; `None` if a store fails.
     async fn holds(&self, guard: &AuthService) -> Option<bool> {
         let now = guard.clock.now();
         let mut is_known = true;
@@ -290,7 +290,7 @@ impl Credential {
     }
 }
 
-/// The delay of a hint if the last one was at this time.
+/// How long to delay a hint if the last one was at `hinted`.
 fn pause(hinted: Option<Duration>, guard: &AuthService) -> Duration {
     hinted.map_or(Duration::ZERO, |at| (at + HINTED).saturating_sub(guard.clock.monotonic()))
 }

@@ -20,7 +20,7 @@ use crate::{
 
 /// A connection with this many more cancelled than completed requests is closed. The number of
 /// concurrent requests is limited by the streams; this limits how fast they come and go: each may
-/// have begun one at an upstream, which goes on (HTTP/2's rapid reset, CVE-2023-44487).
+/// have begun a request to an upstream, which continues (HTTP/2's rapid reset, CVE-2023-44487).
 #[cfg(feature = "http2")]
 const MOST_GIVEN_UP: i32 = 500;
 

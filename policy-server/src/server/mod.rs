@@ -74,8 +74,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// The address, with the port that was chosen for port 0. A Unix socket has none: it is the
-    /// unspecified one, `0.0.0.0:0`.
+    /// The address, with the port that was chosen for port 0. For a Unix socket it is the
+    /// unspecified address, `0.0.0.0:0`.
     pub fn local_addr(&self) -> SocketAddr {
         self.address.tcp().unwrap_or(SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), 0))
     }

@@ -179,7 +179,7 @@ impl Start {
         vec![(listener, Role::Plain)]
     }
 
-    /// Listens for those who read the metrics, if they have an address of their own.
+    /// Listens on the address of the metrics, if they have one of their own.
     #[cfg(feature = "metrics")]
     async fn with_metrics(&mut self, metrics: &Metrics, mut listeners: Listeners) -> Listeners {
         let Some(address) = metrics.listener() else { return listeners };

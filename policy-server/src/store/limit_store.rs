@@ -16,20 +16,20 @@ pub trait LimitStore: fmt::Debug + Send + Sync + 'static {
         StoreFuture::ready(Ok(()))
     }
 
-    /// Takes up to as many requests of a client as are wanted, as
+    /// Takes up to `wanted` requests of a client, as
     /// [`Account::take_up_to`](policy_core::limits::Account::take_up_to) decides.
     fn take_rate(&self, request: TakeRate) -> StoreFuture<'_, TakenRate>;
 
-    /// Sets how many permits an instance holds: as many as it wishes, or those that the others
-    /// leave. Returns how many they are. What an instance holds ends with the lifetime, unless it
-    /// asks again.
+    /// Sets how many permits an instance holds: as many as it wishes, or as many as the others
+    /// leave. Returns this number. The permits end with the lifetime, unless the instance asks
+    /// again.
     fn lease_permits(&self, request: LeasePermits) -> StoreFuture<'_, u32>;
 
     /// Removes up to `limit` rows that are no longer needed, and returns how many.
     fn purge(&self, limit: usize) -> StoreFuture<'_, usize>;
 }
 
-/// A name of what is counted: a digest, of the same length whatever clients send.
+/// The name of a counter: a digest, whose length does not depend on what clients send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LimitKey(pub [u8; 16]);
 
@@ -45,11 +45,11 @@ pub struct TakeRate {
     pub wanted: u32,
 }
 
-/// The answer of [`LimitStore::take_rate`].
+/// The result of [`LimitStore::take_rate`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TakenRate {
-    /// How many requests were granted. None is a refusal.
+    /// How many requests were granted; 0 is a refusal.
     pub granted: u32,
     /// How many more would be granted at once.
     pub remaining: u32,
@@ -84,7 +84,7 @@ impl TakeRate {
 
 impl TakenRate {
     /// `granted` requests at this time of the store, after which `remaining` are left at once, and
-    /// more after `wait`. None granted is a refusal.
+    /// more after `wait`. 0 granted is a refusal.
     pub const fn new(granted: u32, remaining: u32, wait: Duration, at: Duration) -> Self {
         Self { granted, remaining, wait, at }
     }
@@ -103,7 +103,7 @@ impl LeasePermits {
     }
 }
 
-/// A time for a store that counts microseconds; 71 years are the longest.
+/// A time for a store that counts microseconds, at most 71 years.
 #[cfg(any(feature = "postgres", feature = "redis"))]
 pub(super) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX).min(1 << 51)

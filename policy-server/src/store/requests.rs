@@ -34,7 +34,7 @@ impl CreateSession {
         Self { key, record, limit: None, began: None, now }
     }
 
-    /// Refuses this if the user was cut off after the cut-off of this number.
+    /// Refuses this if the user was cut off after this cut-off.
     pub fn began(mut self, cut_off: impl Into<Option<u64>>) -> Self {
         self.began = cut_off.into();
         self
@@ -123,7 +123,7 @@ impl RotateSession {
         Self { old, new, expected, record, grace: None, limit: None, began: None, now }
     }
 
-    /// Refuses this if the new user was cut off after the cut-off of this number.
+    /// Refuses this if the new user was cut off after this cut-off.
     pub fn began(mut self, cut_off: impl Into<Option<u64>>) -> Self {
         self.began = cut_off.into();
         self
@@ -170,7 +170,7 @@ pub struct RevokeUser<'a> {
     pub user: &'a str,
     /// The session that is kept.
     pub keep: Option<SessionKey>,
-    /// The same user with the tenant, roles and scopes that all sessions get, in place of their end.
+    /// The same user with the tenant, roles and scopes that all sessions get instead of ending.
     pub rights: Option<&'a Identity>,
     /// The current time.
     pub now: Timestamp,

@@ -120,8 +120,8 @@ impl Sealed {
         })
     }
 
-    /// An update names no session but its key, so the session is read first. Its handle and its user
-    /// are the same for as long as it has this key.
+    /// An update has only the key of the session, so the session is read first. Its handle and its
+    /// user are the same for as long as it has this key.
     async fn update_sealed(&self, mut request: UpdateSession) -> Result<Cas, StoreError> {
         let Some(loaded) = self.store.load(&request.key, request.now).await? else {
             return Ok(Cas::Gone);
@@ -301,7 +301,7 @@ mod tests {
             assert_eq!(opened(&store, row).unwrap().as_deref(), Some(&values[..]));
             assert!(!row.windows(4).any(|part| part == b"card" || part == b"4111"));
         }
-        // A changed row is found out, whichever byte it is.
+        // A change of any byte of a row is detected.
         for at in 0..one.len() {
             let mut changed = one.clone();
             changed[at] ^= 1;

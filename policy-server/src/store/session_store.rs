@@ -24,10 +24,11 @@ use super::{
 ///   the user's epoch. A request that grants rights states the newest cut-off that was known when it
 ///   began, and gets nothing if the user's epoch is higher. Clocks have no part in this, since
 ///   instances do not share one.
-/// - A request that states a number which the store has not given out gets nothing either. A store of several
-///   instances that can lose numbers, by a failover or a restored copy, has to notice it, and to go on with the
-///   first number of the next [era](super::ERA): `conformance::sessions_after_loss` tests that. Until then,
-///   `load` had better fail at the instance that got them.
+/// - A request that states a number which the store has not assigned gets nothing either. A store
+///   of several instances that can lose numbers, by a failover or a restored copy, has to notice a
+///   loss and continue with the first number of the next [era](super::ERA):
+///   `conformance::sessions_after_loss` tests that. Until then, `load` should fail at the instance
+///   that got the lost numbers.
 /// - Each call is atomic, and durable when it completes.
 /// - The store itself sets the epoch of the user and the version of the row.
 pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
@@ -89,9 +90,9 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// asked for each ticket, and repeatedly for each open stream.
     fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool>;
 
-    /// Ends one session of this user by its handle. Returns whether it was live, as `delete` does. In a
-    /// store of several instances, it ends all with this handle: for a moment there is more than one
-    /// while instances move a session to another store.
+    /// Ends one session of this user by its handle. Returns whether it was live, as `delete` does.
+    /// A store of several instances ends all with this handle: while instances move a session to
+    /// another store, there is more than one for a moment.
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool>;
 
     /// Cuts a user off: ends all their sessions except `keep`, including those that are being
@@ -111,18 +112,20 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// returned before, also where the store has lost cut-offs.
     fn cut_offs(&self) -> StoreFuture<'_, u64>;
 
-    /// What the clock of the store shows, by which all its instances then tell when a session ends:
-    /// theirs may differ. `None` for a store without one, and for one that a single process uses.
+    /// The time of the store's clock, by which all its instances then decide when a session ends:
+    /// their own may differ. `None` for a store without one, and for one that a single process
+    /// uses.
     fn time(&self) -> StoreFuture<'_, Option<Timestamp>> {
         StoreFuture::ready(Ok(None))
     }
 
     /// Removes up to `limit` dead sessions and returns how many: fewer than `limit` if none are
-    /// left, or if the next call goes on in a large store. It works in small steps, so that no request waits
-    /// longer than for a few other requests. It may scan many sessions, so call it about once a minute.
+    /// left, or if the next call continues in a large store. It works in small steps, so that no
+    /// request waits longer than for a few other requests. It may scan many sessions, so call it
+    /// about once a minute.
     fn purge(&self, now: Timestamp, limit: usize) -> StoreFuture<'_, usize>;
 
-    /// About how many sessions there are, with those that are dead and no [`purge`](Self::purge) has
+    /// The approximate number of sessions, including dead ones that no [`purge`](Self::purge) has
     /// removed yet; `None` for a store that does not count them. Asked once a minute while an app
     /// [moves](crate::session::SessionSettings::moving_from) to another store.
     fn count(&self, now: Timestamp) -> StoreFuture<'_, Option<u64>> {

@@ -32,18 +32,19 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Attempts of a change while others change the same list.
 const TRIES: usize = 10;
 
-/// A list of origins that is kept in a store, so that a change at one instance holds at all, and
-/// after a restart: [`App::origins`](crate::App::origins). A clone is another handle to
-/// the same list.
+/// A list of origins that is kept in a store, so that a change at one instance applies to all, and
+/// after a restart: [`App::origins`](crate::App::origins). A clone is another handle to the same
+/// list.
 ///
-/// A change holds at this instance when its call completes, and at the others within a second. It is
-/// atomic: a request sees the old list or the new one. A list that breaks a rule of any route is
-/// refused whole before it is stored. An instance that cannot use what is stored, since its routes
-/// have other rules, keeps the list that it has; it logs `cors.stored-list-refused`, and
+/// A change takes effect at this instance when its call completes, and at the others within a
+/// second. It is atomic: a request sees the old list or the new one. A list that breaks a rule of
+/// any route is refused as a whole before it is stored. An instance whose routes have other rules
+/// and cannot use the stored list keeps its own; it logs `cors.stored-list-refused`, and
 /// [`App::readiness`](crate::App::readiness) reports 503. It does not start with such a list.
 ///
-/// While the store is away, the last list holds, and changes fail. Where the store comes back with an older list,
-/// only those origins are left that the newest list has too; the log says `session.store-lost-writes`.
+/// While the store is unavailable, the last list is used, and changes fail. If the store comes back
+/// with an older list, only those origins are left that the newest list has too; the log says
+/// `session.store-lost-writes`.
 ///
 /// ```
 /// use policy_server::{StoredOrigins, prelude::*};
@@ -76,7 +77,7 @@ pub struct StoredOrigins(Arc<Inner>);
 struct Inner {
     list: SharedOrigins,
     initial: Vec<String>,
-    /// `None` for that of the sessions.
+    /// `None` for the store of the sessions.
     store: Option<Arc<dyn ValueStore>>,
     /// Locked while the list is read or changed, so that what was stored later is used later.
     state: Mutex<State>,
@@ -148,8 +149,8 @@ impl StoredOrigins {
         self.change(|_| Some(all.clone())).await.map(drop)
     }
 
-    /// Adds an origin, and returns whether it was not in the list. What others change at the same
-    /// moment is not lost.
+    /// Adds an origin, and returns whether it was not in the list. Concurrent changes by others are
+    /// not lost.
     ///
     /// # Errors
     ///
@@ -163,8 +164,8 @@ impl StoredOrigins {
         .await
     }
 
-    /// Removes an origin, and returns whether it was in the list. What others change at the same
-    /// moment is not lost.
+    /// Removes an origin, and returns whether it was in the list. Concurrent changes by others are
+    /// not lost.
     ///
     /// # Errors
     ///
@@ -188,7 +189,7 @@ impl StoredOrigins {
         &self.0.list
     }
 
-    /// Stores what the edit makes of the stored list; nothing if that is `None`.
+    /// Stores the result of an edit of the stored list; nothing if it is `None`.
     async fn change(
         &self,
         edit: impl Fn(Vec<String>) -> Option<Vec<String>>,
@@ -213,7 +214,7 @@ impl StoredOrigins {
         Err(StoredOriginsError::Busy)
     }
 
-    /// Stores a list in place of that of a version, and uses it; `None` if there is another version.
+    /// Replaces the stored list of this version, and uses the new one; `None` at another version.
     async fn store(
         &self,
         state: &mut State,
@@ -329,7 +330,7 @@ impl StoredOrigins {
                 () = hints.next(|news| matches!(news, News::Value(of) if **of == *opened.name)) => {}
                 () = clock.sleep(INTERVAL) => {}
             }
-            // While the store is away, the last list holds.
+            // Without the store, the last list stays in use.
             let _ = self.refresh(&opened).await;
         }
     }
@@ -358,7 +359,7 @@ impl StoredOrigins {
         Ok(())
     }
 
-    /// What keeps this instance from doing what is stored.
+    /// The refusal while the stored list is not used.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         self.0.is_refused.load(Ordering::Acquire).then_some(Refusal::StoredListOutdated)
     }

@@ -7,7 +7,7 @@ use super::{NewsReader, StoreFuture};
 /// A store of named values, each with a version, that all instances of an app share: the lists of
 /// [`StoredOrigins`](crate::StoredOrigins). Each call is atomic, and durable when it completes.
 ///
-/// All stores of this crate are one.
+/// All stores of this crate implement it.
 pub trait ValueStore: fmt::Debug + Send + Sync + 'static {
     /// Opens the store before the first request. A store that is open already does nothing.
     fn open(&self) -> StoreFuture<'_, ()> {
@@ -26,8 +26,8 @@ pub trait ValueStore: fmt::Debug + Send + Sync + 'static {
         value: Box<[u8]>,
     ) -> StoreFuture<'a, bool>;
 
-    /// Tells of each value that is stored from now on, by [`News::Value`](super::News::Value). `None`
-    /// for a store that tells nothing: it is asked once a second in any case.
+    /// The values that are stored from now on, as [`News::Value`](super::News::Value). `None` for a
+    /// store without news: it is polled once a second in any case.
     fn news(&self) -> Option<NewsReader> {
         None
     }

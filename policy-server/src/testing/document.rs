@@ -11,13 +11,13 @@ use serde_json::Value;
 use super::lock::{Subject, UNNAMED, write};
 use crate::{base::problem::escaped, build::openapi::Documented};
 
-/// The variable that has the file written, with the value `update`.
+/// With the value `update`, this variable makes the test write the file.
 const UPDATE: &str = "POLICY_OPENAPI";
 
 /// At most this many differences are listed.
 const MOST: usize = 20;
 
-/// Compares the document of an app with its file. Without one it is not read.
+/// Compares the document of an app with its file. Without a file, the document is not read.
 pub(crate) fn check(
     documented: &Documented,
     manifest: &Manifest,

@@ -70,8 +70,8 @@ impl Fetched {
     ///
     /// # Panics
     ///
-    /// As [`response`](Self::response), and if the browser hides it, so that the page sees 0: for
-    /// another origin in mode `no-cors`, and for a redirect that is not followed.
+    /// As [`response`](Self::response), and if the browser hides the status, so that the page sees
+    /// 0: for another origin in mode `no-cors`, and for a redirect that is not followed.
     #[track_caller]
     #[expect(clippy::panic, reason = "a panic shows the response to the test")]
     pub fn status(&self) -> StatusCode {

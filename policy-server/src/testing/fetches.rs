@@ -8,8 +8,8 @@ use proptest::{
 };
 
 /// A load from an address: mostly a call of `fetch()` with any method, headers and modes, and
-/// sometimes a script, an image, a link, a frame, a form or a WebSocket. Some of them no browser
-/// sends: TRACE, or an invalid method.
+/// sometimes a script, an image, a link, a frame, a form or a WebSocket. No browser sends some of
+/// them: TRACE, or an invalid method.
 ///
 /// ```
 /// use policy_server::testing::strategies::any_fetch;
@@ -82,7 +82,7 @@ const METHODS: &[&str] = &[
     "PURGE", "OPTIONS", "TRACE", "b@d",
 ];
 
-/// Around the rules for safelisted request headers.
+/// Safelisted request headers, and similar ones.
 const HEADERS: &[(&str, &str)] = &[
     ("X-A", "1"),
     ("x-b", "2"),

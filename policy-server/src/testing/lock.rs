@@ -282,8 +282,8 @@ pub(super) fn lock_file(subject: Subject) -> PathBuf {
     }
 }
 
-/// The target folder above a test; `None` if it runs elsewhere. Cargo tags the folders that it makes,
-/// and describes its compiler in each that it uses, such as a volume that was there before.
+/// The target folder above a test; `None` if it runs elsewhere. Cargo tags the folders that it
+/// makes, and describes its compiler in each folder that it uses, such as an existing volume.
 fn target_folder(test: &Path) -> Option<&Path> {
     let is_target = |folder: &&Path| {
         ["CACHEDIR.TAG", ".rustc_info.json"].iter().any(|name| folder.join(name).is_file())

@@ -42,8 +42,8 @@ impl OriginRegion {
 /// region lacks: `https://*.a.test except https://x.a.test`, or with exceptions from exceptions
 /// `https://*.a.test except (https://*.b.a.test except https://x.b.a.test)`.
 ///
-/// Of default ports, no such text of the region has fewer patterns. Of other ports, a host has `:*`
-/// if most are in the region, or else a pattern for each.
+/// For default ports, no such text of the region has fewer patterns. For other ports, a host has
+/// `:*` if most are in the region, or else a pattern for each.
 impl fmt::Display for OriginRegion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_empty() {

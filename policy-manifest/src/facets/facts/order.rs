@@ -8,22 +8,22 @@ use policy_core::forwarded::IpNetwork;
 use super::{FactChange, Facts};
 use crate::facets::{Direction, json, millis_in_words, seconds_in_words, set, sets};
 
-/// Numbers of which a larger one admits more; none is no limit.
+/// A number: a larger one admits more; `None` is no limit.
 pub(crate) fn more(old: &Option<u64>, new: &Option<u64>) -> FactChange {
     numbers(*old, *new, |number| number.to_string())
 }
 
-/// Times in seconds, of which a longer one admits more; none is no limit.
+/// A time in seconds: a longer one admits more; `None` is no limit.
 pub(crate) fn longer_s(old: &Option<u64>, new: &Option<u64>) -> FactChange {
     numbers(*old, *new, |seconds| seconds_in_words(i64::try_from(seconds).unwrap_or(i64::MAX)))
 }
 
-/// Times in milliseconds, of which a longer one admits more; none is no limit.
+/// A time in milliseconds: a longer one admits more; `None` is no limit.
 pub(crate) fn longer_ms(old: &Option<u64>, new: &Option<u64>) -> FactChange {
     numbers(*old, *new, millis_in_words)
 }
 
-/// Numbers of which a smaller one admits more; none is none at all.
+/// A number: a smaller one admits more; `None` is 0.
 pub(crate) fn fewer(old: &Option<u64>, new: &Option<u64>) -> FactChange {
     reversed(more(&Some(old.unwrap_or(0)), &Some(new.unwrap_or(0))))
 }
@@ -48,7 +48,7 @@ pub(crate) fn protecting(old: &bool, new: &bool) -> FactChange {
     reversed(opening(old, new))
 }
 
-/// The change in an order the other way round.
+/// The change with its direction reversed.
 fn reversed(change: FactChange) -> FactChange {
     let (direction, words) = change?;
     let reversed = Direction::of(direction.narrows(), direction.opens());
@@ -147,7 +147,7 @@ fn is_within(own: (&str, IpNetwork), others: &BTreeSet<(&str, IpNetwork)>) -> bo
     before.is_some_and(|(format, network)| *format == own.0 && own.1.is_within(network))
 }
 
-/// Facts that may be absent. `coming` is what it does to access if they come.
+/// Facts that may be absent. `coming` is the effect on access if they are added.
 pub(crate) fn optional<T: Facts>(
     old: &Option<T>,
     new: &Option<T>,
@@ -164,7 +164,7 @@ pub(crate) fn optional<T: Facts>(
     }
 }
 
-/// Facts by name. Coming and going changes what refers to them, which has a direction of its own.
+/// Facts by name. Adding or removing one changes what refers to it, which has its own direction.
 pub(crate) fn by_name<T: Facts>(
     old: &BTreeMap<String, T>,
     new: &BTreeMap<String, T>,

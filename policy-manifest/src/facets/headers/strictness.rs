@@ -18,13 +18,13 @@ pub(super) struct Comparison {
 }
 
 impl Comparison {
-    /// Of two amounts; the larger one allows more.
+    /// Compares two amounts: the larger one allows more.
     fn of<T: Copy + Ord>(old: T, new: T) -> Self {
         let order = new.cmp(&old);
         Self { opens: order == Ordering::Greater, narrows: order == Ordering::Less }
     }
 
-    /// Of a protection that both values may have.
+    /// Compares whether each value has a protection.
     pub(super) fn of_protection(old: bool, new: bool) -> Self {
         Self::of(!old, !new)
     }
@@ -76,8 +76,8 @@ pub(super) fn order_of(name: &str) -> Option<Order> {
     })
 }
 
-/// Of two values of a list that begins with the strictest one. Parameters, which only report, do not
-/// count.
+/// Compares two values of a list that begins with the strictest one. Parameters, which only report,
+/// do not count.
 fn ranked(values: &[&str], old: &str, new: &str) -> Option<Comparison> {
     let rank = |text: &str| {
         let value = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();

@@ -88,7 +88,7 @@ impl Session {
     }
 
     /// Adds to a number and returns the sum as this request sees it. Concurrent requests lose no
-    /// count. A value that is no integer counts as 0.
+    /// count. A value that is not an integer counts as 0.
     ///
     /// # Errors
     ///
@@ -98,8 +98,8 @@ impl Session {
         Ok(view.value(key).and_then(Value::as_i64).unwrap_or_default())
     }
 
-    /// Appends to a list and keeps its last `max` values. A value that is no list counts as an
-    /// empty one.
+    /// Appends to a list and keeps its last `max` values. A value that is not a list counts as an
+    /// empty list.
     ///
     /// # Errors
     ///

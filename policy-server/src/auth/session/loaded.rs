@@ -37,8 +37,8 @@ pub(crate) struct LoadedSession {
 /// The store's result for the presented id.
 #[derive(Clone, Debug)]
 pub(super) enum Found {
-    /// No valid session. The cookie stays in the browser: this response may arrive after that of a
-    /// login, whose newer cookie has the same name.
+    /// No valid session. The cookie stays in the browser: this response may arrive after the
+    /// response to a login, whose newer cookie has the same name.
     Nobody,
     Live(Live),
     Unavailable(Arc<StoreError>),

@@ -52,7 +52,7 @@ pub(crate) struct SessionService {
     pub(super) random: Random,
     pub(super) revocation_bus: RevocationBus,
     newest_cut_off: AtomicU64,
-    /// When this process read it from the store, in milliseconds of the monotonic clock; 0 at the
+    /// When this process read the newest cut-off, in milliseconds of the monotonic clock; 0 at the
     /// start.
     cut_off_learned: AtomicU64,
     secret: [u8; 32],
@@ -63,12 +63,12 @@ pub(crate) struct SessionService {
 /// The name of the store in the log.
 const SESSIONS: &str = "sessions";
 
-/// How long after a cut-off its notifications are believed: they may arrive after a query of the
-/// store found it.
+/// How long after a cut-off its notifications are believed: a query of the store may find the
+/// cut-off before they arrive.
 const JUST_NOW: Duration = Duration::from_secs(3);
 
 impl SessionService {
-    /// Opens the store and reads the keys from it. The settings must be checked before.
+    /// Opens the store and reads the keys from it. Check the settings first.
     pub(crate) async fn open(
         settings: SessionSettings,
         own: &OwnOrigin,
@@ -191,7 +191,7 @@ impl SessionService {
         self.era.catch_up(newest, SESSIONS, self.end_again()).await
     }
 
-    /// Ends again the sessions that this process recently ended, since the store may have lost that.
+    /// Repeats the recent endings of sessions by this process, since the store may have lost them.
     async fn end_again(&self) -> Result<(), StoreError> {
         if self.store.secret(self.secret).await? != self.secret {
             return Err(StoreError::new(OTHER_SECRET));
@@ -219,14 +219,14 @@ impl SessionService {
         self.store.is_writable() && !self.era.is_behind()
     }
 
-    /// Remembers which sessions ended, in case the store loses it.
+    /// Remembers ended sessions, in case the store loses their end.
     pub(super) fn remember(&self, ended: EndedSessions) {
         self.recent.remember(ended, self.clock.steady());
     }
 
-    /// Passes notifications of the store on to the streams of this process. They are hints, since
-    /// more clients of the store can send one than can end sessions, so streams query the store.
-    /// Notifications are believed only shortly after a cut-off in the store: it ended these sessions,
+    /// Passes notifications of the store on to the streams of this process, as hints for which the
+    /// streams query the store: more clients can send notifications than can end sessions. Those of
+    /// a cut-off are believed only shortly after a cut-off in the store, which ended these sessions
     /// or changed their rights. Returns whether the store was queried.
     pub(crate) async fn hear(&self, heard: Vec<News>) -> bool {
         let is_cut_off = |news: &News| matches!(news, News::SessionsOf { .. } | News::AllSessions);
@@ -309,7 +309,7 @@ impl SessionService {
     /// callers cannot be checked again.
     pub(crate) async fn change_rights(&self, identity: &Identity) -> Result<CutOff, StoreError> {
         let user = &*identity.subject;
-        // If the store loses it, the sessions end: their rights may have changed since.
+        // If the store loses this change, the sessions end: their rights may have changed since.
         self.remember(EndedSessions::OfUser { user: user.into(), keep: None });
         let request = RevokeUser::new(user, self.clock.steady()).rights(identity);
         let cut = self.store.revoke_user(request).await;

@@ -48,7 +48,7 @@ impl Sessions {
     /// session always gets a new id, and its lifetime starts again. Its values are kept, unless
     /// another user was logged in.
     ///
-    /// It is stored, and the cookie set, if the status of the response is below 400.
+    /// The login is stored, and the cookie set, if the status of the response is below 400.
     ///
     /// With a safe method, as for a link in an e-mail, the request has to be a navigation of a window
     /// or tab, if its browser states the kind of request: any page can load the address of a link as
@@ -105,13 +105,13 @@ impl Sessions {
             .map_err(CredentialError::session_store)
     }
 
-    /// Ends one session of the logged-in user immediately, with the tokens and tickets that were
-    /// issued in it, and returns whether it was live. A
-    /// handle of another user's session is treated as unknown.
+    /// Immediately ends one session of the logged-in user, with the tokens and tickets that were
+    /// issued in it, and returns whether it was live. A handle of another user's session is treated
+    /// as unknown.
     ///
     /// # Errors
     ///
-    /// No user is logged in, or the store failed; then it is tried once more after the handler.
+    /// No user is logged in, or the store failed; this failure is retried once after the handler.
     pub async fn revoke(&self, handle: Handle) -> Result<bool, CredentialError> {
         let user = self.user().await?;
         if self.request.record().is_some_and(|record| record.handle == handle) {
@@ -120,16 +120,16 @@ impl Sessions {
         Ok(self.end(Ending::Session { user, session: handle }).await? > 0)
     }
 
-    /// Ends everything of the logged-in user except this session immediately: the other sessions,
+    /// Immediately ends everything of the logged-in user except this session: the other sessions,
     /// all access and refresh tokens, tickets and open streams. Returns how many sessions and
     /// refresh token families ended.
     ///
-    /// For a change of the password: a login, an elevation or an issue of tokens that began before
-    /// this call and ends after it gets 409 (`session.ended`), except in this request.
+    /// For a password change: a login, an elevation or an issue of tokens that began before this
+    /// call and ends after it gets 409 (`session.ended`), except in this request.
     ///
     /// # Errors
     ///
-    /// No user is logged in, or the store failed; then it is tried once more after the handler.
+    /// No user is logged in, or the store failed; this failure is retried once after the handler.
     pub async fn revoke_others(&self) -> Result<u64, CredentialError> {
         let user = self.user().await?;
         let live = self.request.live().filter(|live| live.record.user() == Some(&*user));
@@ -142,13 +142,13 @@ impl Sessions {
     ///
     /// # Errors
     ///
-    /// No user is logged in, or the store failed; then it is tried once more after the handler.
+    /// No user is logged in, or the store failed; this failure is retried once after the handler.
     pub async fn revoke_all(&self) -> Result<u64, CredentialError> {
         let user = self.user().await?;
         self.revoke_user(&user).await
     }
 
-    /// Ends everything of any user immediately: sessions, access and refresh tokens, tickets and
+    /// Immediately ends everything of any user: sessions, access and refresh tokens, tickets and
     /// open streams. For a password reset, or when an account is closed.
     /// [`Tokens::revoke_user`](crate::Tokens::revoke_user) does the same. Returns how many sessions
     /// and refresh token families ended.
@@ -160,7 +160,7 @@ impl Sessions {
     ///
     /// # Errors
     ///
-    /// The store failed; then it is tried once more after the handler.
+    /// The store failed; this is retried once after the handler.
     pub async fn revoke_user(&self, user: &str) -> Result<u64, CredentialError> {
         // This decides only whether the cookie of this request is removed.
         let own = self.user().await.is_ok_and(|own| *own == *user);
@@ -170,13 +170,13 @@ impl Sessions {
         self.end(Ending::User { user: user.into(), keep: None }).await
     }
 
-    /// Ends everything of all users immediately, as [`revoke_user`](Self::revoke_user) does for one:
-    /// when the store or its backup was stolen. Anonymous sessions remain. Returns how many sessions
-    /// and refresh token families ended.
+    /// Immediately ends everything of all users, as [`revoke_user`](Self::revoke_user) does for
+    /// one. For use when the store or its backup was stolen. Anonymous sessions remain. Returns how
+    /// many sessions and refresh token families ended.
     ///
     /// # Errors
     ///
-    /// The store failed; then it is tried once more after the handler.
+    /// The store failed; this is retried once after the handler.
     pub async fn revoke_everyone(&self) -> Result<u64, CredentialError> {
         if self.user().await.is_ok() {
             self.request.end([]);
@@ -184,19 +184,18 @@ impl Sessions {
         self.end(Ending::Everyone).await
     }
 
-    /// Gives all sessions of a user the tenant, roles and scopes of this identity immediately, and
-    /// ends their access and refresh tokens, tickets and open streams. Returns how many sessions there
-    /// were.
+    /// Immediately gives all sessions of a user the tenant, roles and scopes of this identity, and
+    /// ends the user's access and refresh tokens, tickets and open streams. Returns how many
+    /// sessions there were.
     ///
-    /// The identity is written out, such as `Identity::new("ada").roles(["admin"])`, and not just a
-    /// name: one without tenant, roles and scopes takes all of them away. All other rights are gone with the
-    /// next request of the user. Logins, elevations and issues of
-    /// tokens in flight are refused as by [`revoke_user`](Self::revoke_user), since they may have
-    /// read the old rights.
+    /// Pass the whole identity, such as `Identity::new("ada").roles(["admin"])`, and not just a
+    /// name: an identity without tenant, roles and scopes takes all of them away. The next request
+    /// of the user has no other rights. Logins, elevations and issues of tokens in flight are
+    /// refused as by [`revoke_user`](Self::revoke_user), since they may have read the old rights.
     ///
     /// # Errors
     ///
-    /// The store failed; then it is tried once more after the handler. 500 for an invalid tenant.
+    /// The store failed; this is retried once after the handler. 500 for an invalid tenant.
     pub async fn set_rights(&self, identity: Identity) -> Result<u64, CredentialError> {
         CredentialError::check(&identity)?;
         self.end(Ending::Rights(identity)).await

@@ -36,10 +36,9 @@ use crate::store::{
 /// let settings = Sessions::memory().idle(minutes(15)).absolute(hours(8));
 /// ```
 ///
-/// [`Sessions::from_url`], [`Sessions::embedded`], [`Sessions::memory`] and [`Sessions::store`] create
-/// them. All other
-/// settings have defaults: 15 minutes idle and 8 hours in total, and the cookie `__Host-sid` with
-/// `Secure`, `HttpOnly` and `SameSite=Lax`.
+/// [`Sessions::from_url`], [`Sessions::embedded`], [`Sessions::memory`] and [`Sessions::store`]
+/// create them. All other settings have defaults: 15 minutes idle and 8 hours in total, and the
+/// cookie `__Host-sid` with `Secure`, `HttpOnly` and `SameSite=Lax`.
 #[derive(Clone, Debug)]
 pub struct SessionSettings {
     place: Place,
@@ -236,9 +235,9 @@ impl SessionSettings {
     }
 
     /// Encrypts the values of sessions before the store gets them, since databases are copied and
-    /// backed up: XChaCha20-Poly1305 with the first of these keys, draw one by `openssl rand -hex 32`.
-    /// The others are for sessions that an earlier key encrypted. Users, their rights and times are
-    /// not encrypted, since the store compares them.
+    /// backed up: XChaCha20-Poly1305 with the first of these keys. Generate one with
+    /// `openssl rand -hex 32`. The others are for sessions that an earlier key encrypted. Users,
+    /// their rights and times are not encrypted, since the store compares them.
     ///
     /// All instances need the same keys. To replace one, give all instances the new key behind the
     /// old one, then put it in front; remove the old one when the [maximum
@@ -266,8 +265,7 @@ impl SessionSettings {
 
     /// Until when to accept values that an earlier release of the app stored: unencrypted, or
     /// encrypted but not bound to their session. They are encrypted when they change. By default no
-    /// such values are accepted, and their sessions have ended, so their users have to log in
-    /// again.
+    /// such values are accepted: their sessions have ended, and their users have to log in again.
     ///
     /// Until then, an attacker who can write to the store can forge values, so choose the day on
     /// which today's sessions will have ended: the [maximum lifetime](Self::absolute) after the
@@ -343,7 +341,7 @@ impl SessionSettings {
     }
 
     /// How many sessions one user may have, and what happens above that. By default 100, and the
-    /// oldest ends. `u32::MAX` is no limit.
+    /// oldest session ends. `u32::MAX` means no limit.
     #[must_use]
     pub fn limit_per_user(mut self, sessions: u32, policy: LimitPolicy) -> Self {
         self.limit = Some(Limit { sessions, policy });
@@ -380,8 +378,8 @@ impl SessionSettings {
     /// let settings = Sessions::memory().same_site(SameSite::None).partitioned();
     /// ```
     ///
-    /// The other ways are compared in [`cross_site`](crate::guide::cross_site). In development, over plain
-    /// HTTP, browsers accept no cookie with `None`, so it is `Lax` there.
+    /// The alternatives are compared in [`cross_site`](crate::guide::cross_site). In development,
+    /// over plain HTTP, browsers accept no cookie with `None`, so it is `Lax` there.
     #[must_use]
     pub fn same_site(mut self, same_site: SameSite) -> Self {
         self.same_site = same_site;
@@ -456,7 +454,8 @@ impl SessionSettings {
         Ok(Arc::new(Moving::new(store, place.sessions()?, *phase, random.clone())))
     }
 
-    /// Whether the store of tokens has to be named, since sessions leave the store that contains them.
+    /// Whether the store of tokens has to be named, since the sessions leave the one with the
+    /// tokens.
     pub(crate) fn leaves_tokens(&self) -> bool {
         matches!(self.other, Some(OtherStore { phase: Phase::From, .. }))
     }

@@ -127,8 +127,8 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// As [`issue`](Self::issue); also 500 for claims that are no JSON object, that have the name
-    /// of a registered claim, or that make the token longer than 4096 bytes.
+    /// As [`issue`](Self::issue); also 500 for claims that are not a JSON object, that have the
+    /// name of a registered claim, or that make the token longer than 4096 bytes.
     pub fn issue_with(
         &self,
         identity: &Identity,

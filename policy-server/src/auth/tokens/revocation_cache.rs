@@ -141,7 +141,7 @@ impl RevocationCache {
     }
 
     /// Applies a revocation of this process. It is read again later at its position in the
-    /// sequence, with any that others made before it.
+    /// sequence, with those that others made before it.
     ///
     /// Without a position, the store did not accept it. A cut-off then applies by its second alone,
     /// so that it locks no user out if it is never stored.

@@ -221,15 +221,16 @@ impl TokenSettings {
         self
     }
 
-    /// What happens to tokens after that: [`OnStale::Deny`] by default.
+    /// What happens to tokens after [`max_staleness`](Self::max_staleness): [`OnStale::Deny`] by
+    /// default.
     #[must_use]
     pub fn on_stale(mut self, on_stale: OnStale) -> Self {
         self.on_stale = on_stale;
         self
     }
 
-    /// The store of refresh tokens, revocations and tickets: by default that of the sessions. Tests use
-    /// a store given here as well.
+    /// The store of refresh tokens, revocations and tickets: by default the store of the sessions.
+    /// Tests use a store given here too.
     #[must_use]
     pub fn store(mut self, store: impl TokenStore) -> Self {
         self.store = Some(Arc::new(store));
@@ -266,7 +267,7 @@ impl TokenSettings {
         self
     }
 
-    /// Whether a store is named, and tokens are not where the sessions are.
+    /// Whether the tokens have a store of their own.
     pub(crate) fn has_own_store(&self) -> bool {
         self.store.is_some()
     }

@@ -8,8 +8,8 @@ use policy_core::{
 };
 
 /// Separates an external issuer from a name that it gave (ASCII unit separator). The name of an
-/// external issuer is not empty and cannot contain it. A name of this app has no issuer in front,
-/// and one that contains the separator begins with another one, so names of different issuers never
+/// external issuer is not empty and cannot contain it. A name of this app has no issuer in front;
+/// if it contains the separator, another one is put in front, so names of different issuers never
 /// collide.
 const BORDER: char = '\u{1f}';
 

@@ -46,9 +46,9 @@ const UNIX: &str = "unix:";
 ///   the permissions that the umask leaves, and connecting requires write permission: with the usual
 ///   umask, `022`, only the server's own user (and root) can connect. With `007`, the group can too.
 /// - A peer has no address: [`PeerAddr`](crate::extract::PeerAddr) is `None`, and so is
-///   [`ClientAddr`](crate::extract::ClientAddr) until a proxy states it that is trusted by
-///   [`TrustedProxies::new(["unix"])`](crate::TrustedProxies). Without one, a rate by address counts all requests
-///   together, which a notice at start says (`proxies.socket`).
+///   [`ClientAddr`](crate::extract::ClientAddr) until a proxy that
+///   [`TrustedProxies::new(["unix"])`](crate::TrustedProxies) trusts states it. Without one, a rate
+///   by address counts all requests together, which a notice at start says (`proxies.socket`).
 /// - It counts as an address of this machine: it serves an app without a public origin, and one with
 ///   sessions or tokens without TLS. With [`App::tls`](crate::App::tls) it serves TLS, for a proxy
 ///   that passes connections on; HTTP/3 needs a port.

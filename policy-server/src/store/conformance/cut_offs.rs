@@ -1,4 +1,4 @@
-//! What takes rights away wins against what grants them and began before.
+//! Calls that take rights away win against grants that began before them.
 
 use std::sync::Arc;
 
@@ -176,7 +176,7 @@ async fn rights<S: SessionStore>(store: &S) {
     rule(found == Some(moved), "`revoke_user` with rights sets the tenant");
 }
 
-/// Whatever comes first, nothing that began before lives after.
+/// In any order, no login that began before the cut-off survives it.
 async fn races<S: SessionStore>(store: &Arc<S>) {
     for round in 0..ROUNDS {
         let user = format!("user {round}");
@@ -234,7 +234,7 @@ async fn families<S: TokenStore>(store: &S) {
     rule(!begin(store, 2, hash(2), began).await, "a family that began before a cut-off is refused");
     rule(!refreshes(store, 2).await, "a refused family does not exist");
     rule(begin(store, 3, hash(3), first.position).await, "a family that began after it is not");
-    // In the same second: the second cut-off says nothing new but its position.
+    // In the same second: the second cut-off adds nothing but its position.
     let second = answer(store.revoke(of_ada())).await;
     rule(second.position > first.position, "every cut-off has its own position");
     rule(second.before == first.position, "a cut-off returns the position of the previous one");

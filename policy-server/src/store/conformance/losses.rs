@@ -1,4 +1,4 @@
-//! What stores of several instances do that have lost what they acknowledged.
+//! The behaviour of stores of several instances after they lost acknowledged writes.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ use crate::{
 /// How long a store may take to answer again.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits for a call that knows nothing of numbers.
+/// Waits until a call that states no number succeeds.
 async fn is_back<T>(mut call: impl AsyncFnMut() -> Result<T, StoreError>) {
     let end = Instant::now() + PATIENCE;
     while call().await.is_err() {
@@ -49,7 +49,7 @@ pub(super) async fn of_sessions<S: SessionStore>(
     for store in [one, two] {
         is_back(async || store.time().await).await;
     }
-    // `two` heard of none of them: it gives the same numbers out again, and more.
+    // `two` has read none of the lost numbers: it assigns the same numbers again, and more.
     let mut newest = 0;
     for _ in 0..10 {
         newest = cut_off(two).await.number;

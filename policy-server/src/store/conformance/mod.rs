@@ -1,9 +1,9 @@
 //! A conformance suite for stores.
 //!
-//! Run a store through [`sessions`], [`tokens`] or [`limits()`]. Each panics at the first broken rule
-//! and states it. They require a tokio runtime; concurrent calls run in threads. A store that several
-//! instances share has to pass [`sessions_after_loss`] and [`tokens_after_loss`] too, unless it never loses what
-//! it acknowledged.
+//! Run a store through [`sessions`], [`tokens`] or [`limits()`]. Each panics at the first broken
+//! rule and states it. They require a tokio runtime; concurrent calls run in threads. A store that
+//! several instances share has to pass [`sessions_after_loss`] and [`tokens_after_loss`] too,
+//! unless it never loses acknowledged writes.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -75,10 +75,10 @@ pub async fn tokens<S: TokenStore>(make: impl Fn() -> S) {
     news::of_tokens(&make).await;
 }
 
-/// Tests a session store that several instances share, and that can lose what it acknowledged: by a failover,
-/// or a copy that is restored. `open` opens the same store as another instance does; `save` keeps what it has
-/// by then, and `go_back` brings it back to that. A store that goes back and does not keep these rules lets in
-/// who was cut off.
+/// Tests a session store that several instances share and that can lose acknowledged writes, by a
+/// failover or a restored copy. `open` opens the same store as another instance does; `save` saves
+/// its present state, and `go_back` restores that. A store that goes back and breaks these rules
+/// admits users who were cut off.
 ///
 /// # Panics
 ///

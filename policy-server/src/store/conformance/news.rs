@@ -1,4 +1,4 @@
-//! What a store tells, if it tells anything.
+//! The news that a store sends, if it sends any.
 
 use std::time::Duration;
 

@@ -32,7 +32,7 @@ fn name(number: u32) -> LimitKey {
 /// Long enough for everything that a test does.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Three periods of requests, decided by the times that the store says.
+/// Three periods of requests, decided by the times that the store returns.
 async fn accounts<S: LimitStore>(store: &S) {
     let rate = Rate::new(6, Duration::from_millis(240));
     let mut accounts = HashMap::new();

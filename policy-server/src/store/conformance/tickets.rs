@@ -109,7 +109,7 @@ async fn sequence<S: TokenStore>(store: &S) {
     rule(again.position <= batch.sequence, "a position belongs to the sequence");
 }
 
-/// The revocations without their places.
+/// The revocations without their positions.
 fn subjects(batch: &RevocationBatch) -> Vec<Revocation> {
     batch.revocations.iter().map(|(_, revocation)| revocation.clone()).collect()
 }

@@ -107,7 +107,7 @@ fn again(number: u8, steps: u32) -> Refreshed {
     Refreshed::Again { family: family(number, "ada"), steps }
 }
 
-/// Within the grace of the first one, more tokens are used than a repetition goes on.
+/// More tokens are used within the grace of the first one than a repetition follows.
 async fn overtaken<S: TokenStore>(store: &S) {
     begin(store, family(1, "ada"), 0).await;
     for token in 0..=Refreshed::MAX_STEPS {

@@ -1,7 +1,7 @@
 //! The encoding of rows: a byte for the version of the layout, then the fields in order.
 //!
-//! Numbers are LEB128; texts and lists are prefixed with their length. A row of an unknown version,
-//! with a wrong length, or in another layout than its contents are written in decodes to `None`.
+//! Numbers are LEB128; texts and lists are prefixed with their length. A row decodes to `None` if
+//! its version is unknown, its length is wrong, or its layout is not that of its contents.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub trait Row: Sized {
     /// Reads the fields.
     fn read(from: &mut Reader<'_>) -> Option<Self>;
 
-    /// The user in it.
+    /// The user of the row.
     fn identity(&self) -> Option<&Identity> {
         None
     }

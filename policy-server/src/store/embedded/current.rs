@@ -14,7 +14,7 @@ use crate::store::StoreError;
 pub(super) enum Opening {
     /// When the app starts; it is created if there is none.
     First,
-    /// After an error; it is there, or was taken away.
+    /// After an error: the file exists, unless it was removed.
     Again,
 }
 
@@ -22,9 +22,9 @@ pub(super) enum Opening {
 pub(super) type Opener = Box<dyn Fn(Opening) -> Result<Database, StoreError> + Send + Sync>;
 
 /// redb refuses every write after one has failed, and every read of what it does not have in
-/// memory: only a database that is opened again, and thereby repaired, can tell what is on the disk.
+/// memory. Only a database that is opened again, and thereby repaired, shows what is on the disk.
 pub(super) struct Current {
-    /// `None` while it is being opened, and where that fails.
+    /// `None` while it is being opened, and if that failed.
     database: RwLock<Option<Database>>,
     opener: Opener,
 }
@@ -38,15 +38,14 @@ impl Current {
         Ok(Self { database, opener })
     }
 
-    /// The database; an error while it is not open. This waits for nothing but the moment in which
-    /// it is exchanged.
+    /// The database; an error while it is not open. This waits only while the database is replaced.
     pub(super) fn in_use(&self) -> InUse<'_> {
         InUse(self.database.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Closes the database, if it is open, and opens it. Only the writer thread does.
     pub(super) fn reopen(&self) -> Result<(), StoreError> {
-        // Reads fail meanwhile, and do not wait: a repair may look at the whole file.
+        // Reads fail meanwhile, and do not wait: a repair may read the whole file.
         drop(self.replace(None));
         let database = (self.opener)(Opening::Again)?;
         self.replace(Some(database));

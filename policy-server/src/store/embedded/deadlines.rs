@@ -52,11 +52,11 @@ pub(super) trait Purge<'t> {
                 return Ok(Purged { removed, is_done: true });
             }
             let fate = self.purge_entry(&entry, now)?;
-            // Some of what belongs to it is left.
+            // Some of its rows are left.
             is_done &= !matches!(fate, Fate::Lives(next) if next <= now);
             let (deadlines, effect) = self.deadlines();
             deadlines.settle(&entry, &fate)?;
-            // On the disk at once, so that its time counts, and not in that of the next login.
+            // Durable at once, so that the sync counts in this step, and not in the next login.
             *effect = Effect::Durable;
             removed += usize::from(matches!(fate, Fate::Removed));
         }

@@ -1,5 +1,5 @@
-//! Ends that could not be written: they are kept in memory, checked at each read, and written first when the
-//! disk is back.
+//! Endings that could not be written: they are kept in memory, checked at each read, and written
+//! first when the disk works again.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -23,8 +23,8 @@ use super::{
 };
 use crate::store::{Family, Revocation, RevokeUser, StoreError, TokenHash};
 
-/// The most ends that are kept. Above that, reads fail until the ends are written: otherwise a session whose
-/// end was not kept would be loaded.
+/// The most endings that are kept. Above that, reads fail until the endings are written: otherwise
+/// a session could be loaded although it ended.
 const MOST: Bounds = Bounds { endings: 100_000, bytes: 16 * 1024 * 1024 };
 
 #[derive(Clone, Copy, Debug)]
@@ -46,16 +46,16 @@ pub(super) enum Ending {
         user: Box<str>,
         keep: Option<SessionKey>,
     },
-    /// What is not among these rights of a user.
+    /// All rights of a user beyond these.
     Rights(Identity),
     Family(TokenHash),
     Everyone,
     Revoked(Revocation),
 }
 
-/// What is kept in memory.
+/// The kept endings.
 pub(super) struct Ended {
-    /// Whether there is nothing: nearly always.
+    /// Whether no ending is kept: nearly always.
     is_empty: AtomicBool,
     state: RwLock<State>,
     most: Bounds,
@@ -69,11 +69,11 @@ struct State {
     bytes: usize,
     /// Whether an ending was not kept, since there were too many.
     is_full: bool,
-    /// How many endings are found out. What they mean is in the fields below. While there are more,
-    /// the database could not be read.
+    /// How many endings are resolved into the fields below. If there are more, the database could
+    /// not be read.
     resolved: usize,
     handles: HashSet<Handle>,
-    /// The users whose sessions all ended, but for one each time.
+    /// The users whose sessions ended, with the session that each ending kept.
     users: HashMap<Box<str>, Vec<Option<Handle>>>,
     /// Whether the sessions of all users ended.
     is_everyone: bool,
@@ -82,7 +82,7 @@ struct State {
     revocations: Vec<Revocation>,
 }
 
-/// What has ended, for the time of one read.
+/// The kept endings, which are fixed for one read.
 pub(super) struct EndedView<'a>(Option<RwLockReadGuard<'a, State>>);
 
 impl Ended {
@@ -90,7 +90,7 @@ impl Ended {
         Self { is_empty: AtomicBool::new(true), state: RwLock::default(), most }
     }
 
-    /// What has ended. It does not change as long as this lives, so that a read which begins after
+    /// The kept endings. They do not change while this exists, so that a read which begins after
     /// this call sees each ending here or in the database.
     pub(super) fn view(&self) -> Result<EndedView<'_>, StoreError> {
         if self.is_empty.load(Ordering::Acquire) {
@@ -103,7 +103,7 @@ impl Ended {
         Ok(EndedView(Some(state)))
     }
 
-    /// Keeps an ending that could not be written. From then on it holds.
+    /// Keeps an ending that could not be written. It takes effect at once.
     pub(super) fn keep(&self, ending: Ending, database: Option<&Database>) {
         let mut state = self.write();
         if let Ending::Rights(rights) = &ending {
@@ -121,12 +121,12 @@ impl Ended {
         state.endings.push(ending);
         self.is_empty.store(false, Ordering::Release);
         if let Some(database) = database {
-            // Where it fails, reads are refused until it succeeds.
+            // If this fails, reads are refused until it succeeds.
             let _ = state.resolve(database);
         }
     }
 
-    /// Finds out what the endings mean that were kept while the database could not be read.
+    /// Resolves the endings that were kept while the database could not be read.
     pub(super) fn resolve(&self, database: &Database) -> Result<(), StoreError> {
         self.write().resolve(database).map_err(StoreError::new)
     }
@@ -136,7 +136,7 @@ impl Ended {
         self.state.read().unwrap_or_else(PoisonError::into_inner).endings.clone()
     }
 
-    /// Forgets everything: it is written.
+    /// Forgets all endings: they are written.
     pub(super) fn forget(&self) {
         let mut state = self.write();
         *state = State::default();
@@ -160,7 +160,7 @@ impl State {
             if self.note(&ending, database)? {
                 self.resolved += 1;
             } else {
-                // Of nothing that exists: anybody could fill the memory with these.
+                // It ends nothing: anybody could fill the memory with such endings.
                 self.endings.remove(self.resolved);
                 self.known.remove(&ending);
                 self.bytes -= ending.size();
@@ -182,7 +182,7 @@ impl State {
         }
     }
 
-    /// Notes what an ending means. Returns whether it ends anything.
+    /// Records the effect of an ending. Returns whether it ends anything.
     fn note(&mut self, ending: &Ending, database: &Database) -> Result<bool, redb::Error> {
         let transaction = database.begin_read()?;
         match ending {
@@ -249,7 +249,7 @@ impl State {
 
 /// The revocation of the access tokens of a family, which name it as their session.
 fn access_tokens_of(family: &Family) -> Revocation {
-    /// Longer than any access token is good after its family expired.
+    /// Longer than any access token is valid after its family has expired.
     const LONGEST: Duration = Duration::from_secs(24 * 3600);
     let id = Handle(family.id).to_string().into();
     Revocation::Token { id, until: family.expires.after(LONGEST) }
@@ -286,7 +286,7 @@ impl EndedView<'_> {
 }
 
 impl Ending {
-    /// Does it, within a transaction.
+    /// Applies the ending within a transaction.
     pub(super) fn apply(&self, tables: &mut Tables<'_>) -> Result<(), redb::Error> {
         match self {
             Self::Session(key) => {
@@ -296,7 +296,7 @@ impl Ending {
                 tables.sessions()?.delete_by_handle(user, *handle)?;
             }
             Self::Sessions { user, keep } => {
-                // At the beginning of time nothing has expired: what was to be kept then, is kept.
+                // At the beginning of time nothing has expired, so the session to keep is kept.
                 let request = RevokeUser::new(user, Timestamp::default()).keep(*keep);
                 tables.sessions()?.revoke_user(request)?;
             }

@@ -57,14 +57,15 @@ const NAME: &str = "embedded";
 ///   dropped.
 /// - Reads never wait.
 ///
-/// After an error of the disk (it is full, say) the store heals by itself:
+/// After a disk error, such as a full disk, the store recovers by itself:
 ///
 /// - The file is opened again, so that reads go on, and a write is tried at growing intervals of up
 ///   to 5 seconds, or longer if opening the file takes long. Until one succeeds [`is_writable`] is
 ///   false, and readiness reports 503.
-/// - Nothing is acknowledged that was not written. What takes rights away (a logout, a revocation,
-///   other rights of a user) fails too, but holds in this process from then on: it is kept in memory,
-///   and written first when the disk is back. If more than 100,000 of these wait, reads fail as well.
+/// - Nothing is acknowledged that was not written. A call that takes rights away (a logout, a
+///   revocation, other rights of a user) fails too, but takes effect in this process: it is kept in
+///   memory, and written first when the disk works again. If more than 100,000 of these wait, reads
+///   fail as well.
 ///
 /// [`is_writable`]: super::SessionStore::is_writable
 ///
@@ -160,7 +161,7 @@ impl EmbeddedStore {
         let core = &self.opened()?.core;
         let begun = Instant::now();
         let done = || {
-            // Before the transaction: what is written after this, and forgotten, is in it.
+            // Before the transaction: endings that are written and forgotten later are in it.
             let ended = core.ended.view()?;
             let in_use = core.current.in_use();
             let transaction = in_use.database()?.begin_read().map_err(StoreError::new)?;
@@ -179,7 +180,7 @@ impl EmbeddedStore {
         self.submit(Kind::Change, work)
     }
 
-    /// Submits an operation that takes rights away. It holds even if it cannot be written.
+    /// Submits an operation that takes rights away. It takes effect even if it cannot be written.
     fn end<'a, T: Send + 'static>(
         &self,
         ending: Ending,

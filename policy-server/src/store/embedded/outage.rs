@@ -15,11 +15,11 @@ use crate::base::event::log;
 const SHORTEST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// An attempt opens the file again, which may read all of it. It takes at most this part of the
-/// time.
+/// An attempt opens the file again, which may read all of it. The next wait is at least this many
+/// times as long.
 const SHARE: u32 = 10;
 
-/// After so long without an error, the waits begin at the shortest again.
+/// After this time without an error, the waits start again at the shortest.
 const CALM: Duration = Duration::from_secs(10);
 
 /// The outages of a store, which may follow each other closely on a disk that is nearly full.
@@ -36,8 +36,8 @@ impl Default for Outage {
 }
 
 impl Outage {
-    /// Refuses everything until a write succeeds, or until no caller is left. What takes rights away
-    /// holds from its refusal on.
+    /// Refuses everything until a write succeeds, or until no caller is left. Refused endings take
+    /// effect in this process.
     pub(super) fn last(
         &mut self,
         core: &Core,
@@ -51,7 +51,7 @@ impl Outage {
             self.wait = SHORTEST;
         }
         let mut reason = format!("nothing can be written: {error}");
-        // So that reads go on. They fail where this does.
+        // If this succeeds, reads continue; otherwise they fail.
         let mut took = open_again(core);
         failed.into_iter().for_each(|job| refuse(core, job, &reason));
         loop {
@@ -82,13 +82,13 @@ fn open_again(core: &Core) -> Duration {
     if core.current.reopen().is_ok()
         && let Ok(database) = core.current.in_use().database()
     {
-        // Where this fails, reads do until it succeeds.
+        // If this fails, reads fail until it succeeds.
         let _ = core.ended.resolve(database);
     }
     begun.elapsed()
 }
 
-/// Refuses what arrives within a time. Returns whether there are callers left.
+/// Refuses all jobs for a time. Returns whether there are callers left.
 fn refuse_for(wait: Duration, core: &Core, jobs: &Receiver<Box<dyn Job>>, reason: &str) -> bool {
     let end = Instant::now() + wait;
     loop {

@@ -42,7 +42,7 @@ impl<'t, const N: usize> OwnedRows<'t, N> {
         Ok(())
     }
 
-    /// Removes a row of this user. Says whether there was one.
+    /// Removes a row of this user. Returns whether there was one.
     pub(super) fn remove(
         &mut self,
         key: &[u8; N],

@@ -83,7 +83,7 @@ mod tests {
                 // The first step beyond is followed by a shorter one.
                 let beyond = settled.iter().filter(|took| **took > allowed).count();
                 assert_eq!(beyond, 0, "{commit} {row}: {settled:?} of {allowed:?}");
-                // And it does not crawl: it uses half of what it may, if there is that much to do.
+                // Nor is it too slow: it uses half of what it may, if there is that much to do.
                 let most = settled.iter().max().copied().unwrap_or_default();
                 assert!(most >= (allowed / 2).min(step(MOST)), "{commit} {row}: {settled:?}");
             }

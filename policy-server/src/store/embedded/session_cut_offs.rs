@@ -49,7 +49,7 @@ impl SessionTables<'_> {
                     self.remove(&key, &record)?;
                     ended += u64::from(!record.is_expired(now));
                 }
-                // As above: also a row that cannot be read.
+                // Also removes a row that cannot be read.
                 None => drop(self.sessions.remove(&key.0, Some(user))?),
             }
         }
@@ -69,7 +69,7 @@ impl SessionTables<'_> {
             if let Some(mut record) = living(&self.sessions.rows, &key, now)? {
                 record.identity = Some(rights.clone());
                 record.epoch = epoch;
-                // So that no request that read the old rights writes them again.
+                // This keeps requests that read the old rights from writing them again.
                 record.version += 1;
                 self.replace(&key, &record)?;
                 changed += 1;
@@ -81,7 +81,7 @@ impl SessionTables<'_> {
     pub(super) fn revoke_everyone(&mut self, now: Timestamp) -> Result<CutOff, redb::Error> {
         let number = self.next_cut_off()?;
         self.numbers.insert(EVERYONE, number)?;
-        // Lower than this one.
+        // Their numbers are lower.
         self.cut_offs.retain(|_, _| false)?;
         let mut owned = vec![];
         for row in self.sessions.rows.iter()? {
@@ -116,8 +116,8 @@ impl SessionTables<'_> {
         Ok(self.numbers.get(kind)?.map_or(0, |number| number.value()))
     }
 
-    /// Whether the user of a record was cut off after the cut-off that a request knew, or
-    /// the request knew a cut-off that there was not.
+    /// Whether the user of a record was cut off after the cut-off that a request knew, or the
+    /// request knew a cut-off that does not exist.
     pub(super) fn is_cut_off(
         &self,
         record: &Record,

@@ -18,14 +18,14 @@ pub(super) const USERS: MultimapTableDefinition<'_, &str, &[u8; 32]> =
 pub(super) const HANDLES: TableDefinition<'_, &[u8; 16], &[u8; 32]> =
     TableDefinition::new("session_handles");
 
-/// Where sessions went whose old key is still good.
+/// The new keys of sessions whose old key is still valid.
 pub(super) const SUCCESSORS: TableDefinition<'_, &[u8; 32], &[u8]> =
     TableDefinition::new("session_successors");
 
 /// The most rotations with overlapping graces that a lookup follows from a replaced key.
 const MAX_SUCCESSIONS: usize = 8;
 
-/// The session under this key, dead or alive; none where its row cannot be read.
+/// The session under this key, dead or alive; `None` if its row cannot be read.
 pub(super) fn stored(
     sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
     key: &SessionKey,
@@ -33,10 +33,10 @@ pub(super) fn stored(
     Ok(sessions.get(&key.0)?.and_then(|row| Record::decode(row.value())))
 }
 
-/// The session under this key that is past no deadline.
+/// The session under this key, unless it is past a deadline.
 ///
-/// No epoch is compared: a user's epoch goes up in the transaction that removes the sessions of
-/// the old one.
+/// No epoch is compared: a user's epoch increases in the transaction that removes the sessions of
+/// the old epoch.
 pub(super) fn living(
     sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
     key: &SessionKey,
@@ -76,7 +76,7 @@ pub(super) fn by_handle(
     Ok(record.map(|record| (key, record)))
 }
 
-/// The key that the session of a replaced key is under now. Without a time the grace lasts.
+/// The present key of a session whose key was replaced. Without a time, no grace has ended.
 pub(super) fn successor(
     sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
     successors: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,

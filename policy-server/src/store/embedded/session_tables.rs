@@ -61,8 +61,8 @@ impl<'t> SessionTables<'t> {
         })
     }
 
-    /// Fills the indexes that a file of an earlier format lacks, and goes on counting cut-offs where
-    /// it counted those of each user.
+    /// Fills the indexes that a file of an earlier format lacks, and continues the numbers of
+    /// cut-offs from the highest epoch.
     pub(super) fn fill_indexes(&mut self) -> Result<(), redb::Error> {
         let mut newest = self.number(NEWEST)?;
         for row in self.sessions.rows.iter()? {
@@ -132,7 +132,7 @@ impl<'t> SessionTables<'t> {
         if self.is_cut_off(&record, began)? {
             return Ok(Cas::CutOff);
         }
-        // A new key that exists is drawn once more, as after any other conflict.
+        // If the new key exists, the caller draws another, as after any conflict.
         if self.is_known(&new)? {
             return Ok(Cas::Conflict);
         }
@@ -158,7 +158,7 @@ impl<'t> SessionTables<'t> {
             self.effect = Effect::Durable;
             return Ok(true);
         }
-        // A row that cannot be read is of a later version of us, which must not find it either.
+        // A later release wrote a row that cannot be read, and must not find it either.
         if self.sessions.remove(&key.0, None)? {
             self.effect = Effect::Durable;
         }
@@ -189,7 +189,7 @@ impl<'t> SessionTables<'t> {
         Ok(match living(&self.sessions.rows, key, now)? {
             Some(record) if record.version == expected => Ok(record),
             Some(_) => Err(Cas::Conflict),
-            // It has another key now, which loading it again returns.
+            // The session has another key now, which loading it again returns.
             None if self.current(key, Some(now))? != *key => Err(Cas::Conflict),
             None => Err(Cas::Gone),
         })
@@ -212,8 +212,8 @@ impl<'t> SessionTables<'t> {
         Ok(self.sessions.rows.get(&key.0)?.is_some() || self.successors.get(&key.0)?.is_some())
     }
 
-    /// Ends sessions of a user until one more is allowed; none where it is refused. `replaced`
-    /// makes room itself.
+    /// Ends sessions of a user until one more is allowed; `None` if that is refused. `replaced`
+    /// does not count.
     fn make_room(
         &mut self,
         user: Option<&str>,
@@ -224,7 +224,7 @@ impl<'t> SessionTables<'t> {
         let (Some(user), Some(limit)) = (user, limit) else {
             return Ok(Some(vec![]));
         };
-        // With the replaced one and dead ones.
+        // This includes the replaced one and dead ones.
         if self.sessions.count_of(user)? < u64::from(limit.sessions) {
             return Ok(Some(vec![]));
         }
@@ -320,7 +320,7 @@ impl<'t> Purge<'t> for SessionTables<'t> {
                         self.remove(&key, &record)?;
                         Fate::Removed
                     }
-                    // It was used since: the deadline is later now.
+                    // The session was used since: its deadline is later now.
                     Some(Some(record)) => {
                         Fate::Lives(record.idle_deadline.min(record.absolute_deadline))
                     }

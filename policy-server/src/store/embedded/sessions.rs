@@ -1,4 +1,4 @@
-//! The store of sessions: reads here, writes by the thread.
+//! Sessions: reads on the calling thread, writes on the writer thread.
 
 use std::{cmp::Reverse, sync::Arc};
 

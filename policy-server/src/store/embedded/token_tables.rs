@@ -28,13 +28,13 @@ const FAMILY_TOKENS: MultimapTableDefinition<'_, &[u8; 16], &[u8; 32]> =
 
 const TOKENS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("tokens");
 
-/// Revocations by their place in the sequence.
+/// Revocations by their position in the sequence.
 pub(super) const REVOCATIONS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("revocations");
 
-/// The place of the revocation that is in force for one thing.
+/// The position of the revocation in force, by its name.
 const REVOKED: TableDefinition<'_, &[u8], u64> = TableDefinition::new("revoked");
 
-/// The last place that was given, under 0.
+/// The last position that was assigned, under 0.
 pub(super) const SEQUENCE: TableDefinition<'_, u64, u64> = TableDefinition::new("sequence");
 
 const TICKETS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("tickets");
@@ -43,12 +43,12 @@ const DEADLINES: TableDefinition<'_, &[u8], ()> = TableDefinition::new("token_de
 
 /// What an entry in the deadlines is about.
 const FAMILY: u8 = 0;
-/// Of files of before there was a list of the tokens of a family.
+/// Only in files of releases without a list of the tokens of each family.
 const TOKEN: u8 = 1;
 const REVOCATION: u8 = 2;
 const TICKET: u8 = 3;
 
-/// The most tokens of a family that ended that one look of a purge removes.
+/// The most tokens of an ended family that one step of a purge removes.
 const REMOVED_AT_ONCE: usize = 32;
 
 /// The live family of a token, used or not.
@@ -89,7 +89,7 @@ impl<'t> TokenTables<'t> {
         })
     }
 
-    /// None where the token exists.
+    /// `None` if the token exists.
     pub(super) fn create_family(
         &mut self,
         request: &CreateFamily,
@@ -113,7 +113,7 @@ impl<'t> TokenTables<'t> {
         Ok(Some(true))
     }
 
-    /// None where the successor exists.
+    /// `None` if the successor exists.
     pub(super) fn refresh(&mut self, request: Refresh) -> Result<Option<Refreshed>, redb::Error> {
         let Refresh { token, successor, grace, limit, now } = request;
         let Some(row) = self.token(token)? else {
@@ -125,7 +125,7 @@ impl<'t> TokenTables<'t> {
         let count = self.family_tokens.get(&family.id)?.len();
         match row.used {
             None if self.tokens.get(&successor.0)?.is_some() => Ok(None),
-            // Of the tokens, one is unused.
+            // One of the tokens is unused.
             None if limit.is_some_and(|limit| count > u64::from(limit)) => {
                 self.remove_family(&family)?;
                 self.effect = Effect::Durable;
@@ -151,8 +151,8 @@ impl<'t> TokenTables<'t> {
         }
     }
 
-    /// How many tokens after a used one the unused one is; none if it is further than a step count
-    /// goes. `token` is the successor of the used one.
+    /// How many steps the unused token is after a used one; `None` above the maximum. `token` is
+    /// the successor of the used one.
     fn steps_to_unused(&self, mut token: TokenHash) -> Result<Option<u32>, redb::Error> {
         for steps in 1..=Refreshed::MAX_STEPS {
             let Some(row) = self.token(token)? else { return Ok(None) };
@@ -361,7 +361,7 @@ impl<'t> Purge<'t> for TokenTables<'t> {
         (&mut self.deadlines, &mut self.effect)
     }
 
-    /// None of these moves its deadline, so what is due is dead.
+    /// These deadlines never move, so a row that is due is dead.
     fn purge_entry(&mut self, entry: &Entry, _now: Timestamp) -> Result<Fate, redb::Error> {
         let hash = <&[u8; 32]>::try_from(entry.id.as_slice());
         let was_there = match (entry.kind, hash) {
@@ -375,7 +375,7 @@ impl<'t> Purge<'t> for TokenTables<'t> {
     }
 }
 
-/// What a revocation is about.
+/// The kind and the subject of a revocation.
 fn name(revocation: &Revocation) -> Vec<u8> {
     match revocation {
         Revocation::Token { id, .. } => named(b't', id.as_bytes()),

@@ -84,7 +84,7 @@ impl EmbeddedStore {
                 let revocation = Revocation::decode(row.value());
                 revocations.extend(revocation.map(|revocation| (place.value(), revocation)));
             }
-            // These have no position yet: they are given each time, as the next ones.
+            // These have no position yet: each read returns them with the next one.
             let next = sequence.saturating_add(1);
             revocations.extend(ended.revocations().iter().map(|one| (next, one.clone())));
             Ok(RevocationBatch { revocations, sequence })

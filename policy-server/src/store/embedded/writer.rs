@@ -240,7 +240,7 @@ where
     }
 }
 
-/// Reports that nothing is written once the thread ends, also by a panic.
+/// Marks the store as not writable when the thread ends, also by a panic.
 struct Stopping<'a>(&'a Core);
 
 impl Drop for Stopping<'_> {
@@ -293,7 +293,7 @@ fn work(core: &Core, jobs: &Receiver<Box<dyn Job>>) {
                     batch.into_iter().for_each(|job| job.answer(None));
                 }
                 Err(error) => {
-                    // What is not synced is lost, or was written.
+                    // Unsynced changes are lost, or were written.
                     unsynced = None;
                     outage.last(core, jobs, batch, &error.to_string());
                 }
@@ -360,8 +360,8 @@ fn commit(
     committed().map_err(StoreError::new)
 }
 
-/// Writes the kept ends and as many bytes as the largest session has, so that a disk without room for one more
-/// session counts as full.
+/// Writes the kept endings and as many bytes as the largest session has, so that a disk without
+/// room for one more session counts as full.
 pub(super) fn write_endings(core: &Core) -> Result<(), StoreError> {
     static PROBE: [u8; 64 * 1024] = [0x55; 64 * 1024];
     const NAME: &str = "probe";

@@ -7,8 +7,8 @@ use std::{
 
 use super::shards::lock;
 
-/// The most users that are remembered. A request in flight would have to be older than this many
-/// cut-offs to meet one that is not.
+/// The most users that are remembered. Only a request in flight that is older than this many
+/// cut-offs can meet a user who is not.
 const REMEMBERED: usize = 100_000;
 
 /// Numbers the cut-offs of sessions, and knows the last one of each user.
@@ -48,7 +48,7 @@ impl CutOffs {
         (before, number)
     }
 
-    /// Cuts everyone off. Returns the highest epoch before, and the new one of all.
+    /// Cuts everyone off. Returns the highest epoch before, and everyone's new one.
     pub(super) fn cut_everyone(&self) -> (u64, u64) {
         let mut state = lock(&self.0);
         let (before, number) = (state.newest, state.next());
@@ -69,7 +69,7 @@ impl State {
         self.newest
     }
 
-    /// Forgets the oldest, as if it had concerned every user: this refuses more, never less.
+    /// Forgets the oldest, which then counts as one of every user: this refuses more, never less.
     fn forget(&mut self) {
         if self.users.len() > REMEMBERED
             && let Some((number, user)) = self.users.pop_first()

@@ -29,8 +29,8 @@ impl FamilyRow {
         Self { family, chain: Mutex::new(chain) }
     }
 
-    /// Whether it is of no use any more. Its chain may be locked by a call that waits for the tokens,
-    /// so this does not wait for the chain.
+    /// Whether the family is no longer needed. Its chain may be locked by a call that waits for the
+    /// tokens, so this does not wait for the chain.
     pub(super) fn is_over(&self, now: Timestamp) -> bool {
         now >= self.family.expires || self.chain.try_lock().is_ok_and(|chain| chain.is_ended)
     }

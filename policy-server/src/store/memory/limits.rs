@@ -26,7 +26,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Removes up to `limit` accounts that are as good as new.
+    /// Removes up to `limit` empty accounts.
     fn purge(&mut self, now: Duration, limit: usize) -> usize {
         let mut purged = 0;
         self.accounts.retain(|_, account| {

@@ -12,7 +12,7 @@ use crate::store::{CutOff, RevokeUser};
 
 impl Inner {
     /// Whether a user whose shard is locked was cut off after the cut-off that a request knew, or
-    /// the request knew a cut-off that there was not.
+    /// the request knew a cut-off that does not exist.
     pub(super) fn is_cut_off(&self, user: &str, began: Option<u64>) -> bool {
         let cut_offs = &self.cut_offs;
         began.is_some_and(|began| began < cut_offs.epoch(user) || began > cut_offs.newest())
@@ -74,7 +74,7 @@ impl Inner {
                 let record = Arc::make_mut(record);
                 record.identity = Some(rights.clone());
                 record.epoch = epoch;
-                // So that no request that read the old rights writes them again.
+                // This keeps requests that read the old rights from writing them again.
                 record.version = record.version.saturating_add(1);
                 changed += 1;
             }

@@ -48,7 +48,7 @@ impl Inner {
     ) -> Option<Vec<SessionKey>> {
         let Some(limit) = limit else { return Some(Vec::new()) };
         let most = limit.sessions as usize;
-        // With the replaced one and dead ones.
+        // This includes the replaced one and dead ones.
         if users.get(user).map_or(0, |user| user.sessions.len()) < most {
             return Some(Vec::new());
         }

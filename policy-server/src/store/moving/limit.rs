@@ -23,9 +23,9 @@ impl Moving {
         Ok(created)
     }
 
-    /// What a limit that refuses leaves to the first store. Sessions of users only leave the other
-    /// store, so no more are live there when the first one decides; and one that moves meanwhile is
-    /// counted in both, which refuses too much for a moment, and never too little.
+    /// What a refusing limit leaves for the first store. Sessions of users only leave the other
+    /// store, so no more are live there when the first one decides. A session that moves meanwhile
+    /// is counted in both: for a moment this refuses too much, and never too little.
     pub(super) async fn limit_of_first(
         &self,
         user: &str,
@@ -40,8 +40,8 @@ impl Moving {
         Ok(Some(Limit::new(left, LimitPolicy::Deny)))
     }
 
-    /// Ends the oldest sessions of a user in either store, besides one, where a limit says so. Instances
-    /// that do this at the same moment end the same ones.
+    /// Ends the oldest sessions of a user in both stores, except `own`, if a limit says so.
+    /// Instances that do this at the same moment end the same ones.
     pub(super) async fn make_room(
         &self,
         user: &str,

@@ -130,9 +130,9 @@ impl Moving {
         ))
     }
 
-    /// The live sessions of a user in both stores, each once, in no order. Instances that begin sessions
-    /// in different stores move them in either direction, so one that was in neither store may have come
-    /// to the other one after the first look.
+    /// The live sessions of a user in both stores, each once, in no order. Instances that begin
+    /// sessions in different stores move them in either direction. A session may move to the other
+    /// store after the first query, so that store is queried again.
     async fn all_of(&self, user: &str, now: Timestamp) -> Result<Vec<Summary>, StoreError> {
         let request = ListSessions::new(user, usize::MAX, now);
         let mut of_other = self.other.list(request).await?;
@@ -200,7 +200,7 @@ impl SessionStore for Moving {
                 return Err(StoreError::new(UNREPORTED));
             }
             if let Some(loaded) = &mut loaded {
-                // A number of the other store, with which the first one compares nothing.
+                // An epoch of the other store means nothing to the first one.
                 Arc::make_mut(&mut loaded.record).epoch = 0;
             }
             Ok(loaded)

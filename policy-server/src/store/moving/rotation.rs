@@ -41,8 +41,9 @@ impl Moving {
         Ok(done)
     }
 
-    /// A renewal stays where it is, since the old key has to lead to the new one for a while. What
-    /// grants rights moves, since the first store has the numbers of the cut-offs that requests know.
+    /// A renewal stays in its store, since the old key has to lead to the new one for a while. A
+    /// grant of rights moves, since the first store has the numbers of the cut-offs that requests
+    /// know.
     async fn replace_in_other(&self, request: RotateSession) -> Result<Cas, StoreError> {
         if request.grace.is_some_and(|until| until > request.now) && request.began.is_none() {
             return self.other.rotate(request).await;
@@ -56,7 +57,7 @@ impl Moving {
             Some(loaded) if loaded.record.version != expected => return Ok(Cas::Conflict),
             Some(loaded) => loaded.record,
         };
-        // What ends the oldest does so when the move is complete.
+        // A limit that ends the oldest session applies after the move.
         let limit = limit.filter(|limit| limit.policy == LimitPolicy::Deny);
         let create = CreateSession::new(new, record.clone(), now).limit(limit).began(began);
         match self.first.create(create).await? {

@@ -46,16 +46,17 @@ const STATEMENT: Duration = Duration::from_secs(2);
 /// - The first instance that opens the store creates a schema of its own, `policy`, with all tables
 ///   and functions. Instances may start at the same time. A schema of an older version is migrated,
 ///   one of a newer version is refused.
-/// - A call is one statement, so one round trip, and one transaction. What is acknowledged is
-///   committed, as durable as the database is configured. Sessions that are loaded at the same time
-///   share a statement.
-/// - What ends is told to all instances by `NOTIFY`, over one connection each.
+/// - A call is one statement, so one round trip, and one transaction. An acknowledged change is
+///   committed, and as durable as the database is configured. Sessions that are loaded at the same
+///   time share a statement.
+/// - `NOTIFY` tells all instances what has ended, over one connection each.
 /// - A call waits for 3 seconds at most. When three in a row got no response, the others fail at once,
 ///   [`is_writable`](super::SessionStore::is_writable) is false, and one call tries again at growing
 ///   intervals of up to 3 seconds.
-/// - A database that has lost what it acknowledged, by a failover to a standby behind or a restored copy, is
-///   noticed by instances that know a part of it. They end again what they ended in the last hour, store again
-///   the revocations that they know, and say so (`session.store-lost-writes`). Until then they take no session.
+/// - If the database loses acknowledged writes, by a failover to a standby that lagged behind or a
+///   restored copy, instances that know some of them notice it. They repeat the endings of the last
+///   hour, store again the revocations that they know, and say so (`session.store-lost-writes`).
+///   Until then they take no session.
 /// - Connections beyond this machine use TLS, and check the certificate and its name.
 ///
 /// The parameters of the URL are those of

@@ -72,7 +72,7 @@ const ENDED: &str = "SELECT count(*) FROM policy.sessions
 
 const CUT_OFFS: &str = "SELECT * FROM policy.cut_offs($1, $2, $3, $4, $5)";
 
-/// Of a large table, the estimate of its last vacuum, since a count reads the whole table.
+/// For a large table, the estimate of its last vacuum, since a count reads the whole table.
 const COUNT: &str = "SELECT CASE WHEN c.reltuples > 100000 THEN c.reltuples::bigint ELSE (
         SELECT count(*) FROM policy.sessions s, policy.meta m
         WHERE moved_to IS NULL AND idle_deadline > $1 AND absolute_deadline > $1

@@ -65,7 +65,7 @@ impl Address {
         let mut config = match config {
             Ok(config) => config,
             Err(error) => {
-                // Its source names what is unknown or wrong, and no value.
+                // The source names what is unknown or wrong, and no value.
                 let cause = error.source().map(ToString::to_string).unwrap_or_default();
                 problems.push(format!(
                     "{error}: {cause}; write `postgres://user:password@host:5432/database`"

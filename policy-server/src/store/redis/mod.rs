@@ -54,20 +54,21 @@ const DEADLINE: Duration = Duration::from_secs(3);
 ///   nothing to the disk, unless [`without_persistence`](Self::without_persistence) allows it.
 /// - Where the memory of the server is full, logins and changes of sessions fail; logouts, cut-offs and
 ///   revocations do not.
-/// - A replica that takes over has what was copied to it until then. What else was acknowledged is lost,
-///   logouts and revocations included. With `wait=1` a change is acknowledged when one replica has it,
-///   and fails otherwise.
+/// - A replica that takes over has only what was copied to it. Other acknowledged changes are lost,
+///   logouts and revocations included. With `wait=1` a change is acknowledged when one replica has
+///   it, and fails otherwise.
 /// - The URL names one server, several nodes of a cluster, or sentinels. A call finds the server that
 ///   has the keys and can write, also after a failover.
-/// - A server that has lost what it acknowledged, by a failover or since an older snapshot was loaded, is
-///   noticed by instances that know a part of it: each cut-off and revocation has a random mark, and an instance
-///   leaves one after logouts. They read everything anew, end again what they ended in the last hour, store again
-///   the revocations that they know, and say so in the log (`session.store-lost-writes`) and by readiness. Until
-///   then they take no session. What no running instance knows is lost.
-/// - All keys begin with the prefix in braces, `{policy}:`, so they are in one slot of a cluster and on
-///   one of its nodes. A cluster makes an app available, and gives it no more room. While that slot
-///   moves to another node, calls wait, and fail if it takes too long.
-/// - What ends is told to all instances by `PUBLISH`, over one connection each.
+/// - If the server loses acknowledged writes, by a failover or by loading an older snapshot,
+///   instances that know some of them notice it: each cut-off and revocation has a random mark, and
+///   an instance leaves one after logouts. They read everything anew, repeat the endings of the
+///   last hour, store again the revocations that they know, and say so in the log
+///   (`session.store-lost-writes`) and by readiness. Until then they take no session. What no
+///   running instance knows is lost.
+/// - All keys begin with the prefix in braces, `{policy}:`, so they are in one slot of a cluster
+///   and on one of its nodes. A cluster improves availability, but adds no capacity. While that
+///   slot moves to another node, calls wait, and fail if it takes too long.
+/// - `PUBLISH` tells all instances what has ended, over one connection each.
 /// - A call waits for 3 seconds at most. When three in a row got no response, the others fail at once,
 ///   [`is_writable`](super::SessionStore::is_writable) is false, and one call tries again at growing
 ///   intervals of up to 3 seconds.
@@ -78,8 +79,8 @@ const DEADLINE: Duration = Duration::from_secs(3);
 /// | `redis://user:password@host1:6379,host2:6379/` | a cluster: the first node that answers says which one has the keys |
 /// | `redis+sentinel://user:password@host1:26379,host2:26379/name/database` | what these sentinels call `name`; the user and the password are those of the server |
 ///
-/// With `rediss://` and `rediss+sentinel://` all connections use TLS, which checks the certificate and
-/// its name. That name is the one under which sentinels and nodes speak of a server
+/// With `rediss://` and `rediss+sentinel://` all connections use TLS, which checks the certificate
+/// and its name. This has to be the name that sentinels and nodes use for a server
 /// (`sentinel announce-hostnames`, `cluster-announce-hostname`). The parameters of the URL:
 ///
 /// | parameter | meaning | default |

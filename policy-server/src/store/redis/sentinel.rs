@@ -85,7 +85,7 @@ async fn ask(sentinels: &Sentinels, host: Host) -> Result<SentinelReply, Failure
 mod tests {
     use super::*;
 
-    /// The old primary may still answer, and call itself one.
+    /// The old primary may still answer, and call itself primary.
     #[test]
     fn a_sentinel_that_missed_a_failover_is_outvoted_by_one_that_did_not() {
         let host = |port| Host { name: "one".to_owned(), port };

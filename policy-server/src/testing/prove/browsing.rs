@@ -201,7 +201,7 @@ pub(super) struct StandIn {
     pub(super) origin: Rc<str>,
 }
 
-/// A text where two names of origins change indices.
+/// A text in which two names of origins are swapped.
 pub(super) fn swapped(text: &str, one: &str, other: &str) -> String {
     if text == one {
         other.to_owned()

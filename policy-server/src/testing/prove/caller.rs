@@ -151,8 +151,8 @@ impl Caller {
         }
     }
 
-    /// The facts by which a route goes; `None` if it takes no such credential, so that the caller is nobody
-    /// to it.
+    /// The facts that a route uses; `None` if it takes no such credential, so that the caller is
+    /// anonymous to it.
     pub(super) fn facts_for(&self, route: &Declaration) -> Option<&Facts> {
         let (requirement, method) = (route.requirement()?, route.method.as_str());
         self.facts().filter(|facts| facts.kind.is_taken(requirement, method))

@@ -57,7 +57,7 @@ pub(super) struct Declared {
 pub(super) struct Declaration {
     pub(super) method: Method,
     pub(super) route: Arc<ManifestRoute>,
-    /// With what it can respond in place of serving a request.
+    /// What it can respond with instead of serving a request.
     pub(super) outcomes: Arc<Outcomes>,
     pub(super) sharing: Option<Arc<Sharing>>,
     /// The facets that a level states, even if it states that there is none.

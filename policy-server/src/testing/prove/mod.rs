@@ -71,7 +71,7 @@ struct Explored {
 /// If an app has more kinds of paths, a sample of them is tried: each takes about a second.
 const MOST_KINDS: usize = 40;
 
-/// The variable that has all kinds tried, with the value `all`.
+/// With the value `all`, this variable makes a proof try all kinds.
 const PROOF: &str = "POLICY_PROOF";
 
 /// Checks all laws.

@@ -71,7 +71,7 @@ pub(super) struct ProbeScript {
 pub(super) struct ProbeReport {
     /// The principal that the handler received.
     pub(super) principal: Option<Box<str>>,
-    /// What the list says that it was to read.
+    /// The report of the list that it was to read.
     pub(super) listed: Option<Listed>,
 }
 

@@ -61,7 +61,7 @@ pub(super) enum FetchError {
     Body(axum_core::BoxError),
     /// It took too long.
     TimedOut,
-    /// The document is no JWK Set.
+    /// The document is not a JWK Set.
     NoKeySet,
 }
 

@@ -35,11 +35,11 @@ use crate::base::{
 /// is not looked up elsewhere.
 ///
 /// A route takes these tokens only if it names the issuer, as in `#[auth(token, issuers =
-/// ["https://id.example"])]`, or if it is the only one of an app that [signs
-/// none](crate::Tokens::accepting). Its users are no users of this app: handlers take a
+/// ["https://id.example"])]`, or if this is the only issuer of an app that [signs
+/// none](crate::Tokens::accepting). Its users are not users of this app: handlers take a
 /// [`Caller`](crate::Caller).
 ///
-/// Only those roles and scopes in a token count that the app lets this issuer give, by
+/// A role or scope in a token counts only if the app lets this issuer give it, by
 /// [`roles`](Self::roles) and [`scopes`](Self::scopes): none by default. The claims of widely used
 /// issuers are described in [`guide::issuers`](crate::guide::issuers).
 ///
@@ -237,25 +237,26 @@ impl Issuer {
         self
     }
 
-    /// The claim with the roles, a text or a list of texts: by default `["roles"]`. The names lead
-    /// from the outermost member to the claim, such as `["realm_access", "roles"]`.
+    /// The claim with the roles, a string or an array of strings: by default `["roles"]`. The names
+    /// lead from the outermost member to the claim, such as `["realm_access", "roles"]`.
     #[must_use]
     pub fn roles_claim<T: Into<Box<str>>>(mut self, claim: impl IntoIterator<Item = T>) -> Self {
         self.mapping.roles = path(claim);
         self
     }
 
-    /// The claim with the scopes, a text with spaces between them or a list of texts: by default
-    /// `["scope"]`.
+    /// The claim with the scopes, a string with spaces between them or an array of strings: by
+    /// default `["scope"]`.
     #[must_use]
     pub fn scopes_claim<T: Into<Box<str>>>(mut self, claim: impl IntoIterator<Item = T>) -> Self {
         self.mapping.scopes = path(claim);
         self
     }
 
-    /// The claim with the tenant of the user, a text; by default the users of an issuer have no tenant, whatever
-    /// its tokens contain. The issuer can then name every tenant of this app. A user without the claim has
-    /// none, and a token is refused in which it is no text, empty, or longer than 200 bytes.
+    /// The claim with the tenant of the user, a string. By default the users of an issuer have no
+    /// tenant, whatever its tokens contain. With this claim, the issuer can name every tenant of
+    /// this app. A user without the claim has none. A token is refused if the claim is not a
+    /// string, is empty, or is longer than 200 bytes.
     ///
     /// ```
     /// use policy_server::tokens::Issuer;
@@ -276,7 +277,7 @@ impl Issuer {
         self
     }
 
-    /// The claim with the [audience](Self::audience), a text or a list of texts: by default
+    /// The claim with the [audience](Self::audience), a string or an array of strings: by default
     /// `["aud"]`.
     #[must_use]
     pub fn audience_claim<T: Into<Box<str>>>(mut self, claim: impl IntoIterator<Item = T>) -> Self {

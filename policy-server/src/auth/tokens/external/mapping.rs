@@ -1,4 +1,4 @@
-//! The places of an external issuer's claims, and which of them are believed.
+//! Where an external issuer's claims are, and which of them count.
 
 use policy_core::{
     auth::is_scope,
@@ -54,7 +54,7 @@ pub(super) fn path<T: Into<Box<str>>>(names: impl IntoIterator<Item = T>) -> Cla
 }
 
 impl ClaimMapping {
-    /// States it in a manifest.
+    /// Writes it into a manifest.
     #[cfg(feature = "manifest")]
     pub(super) fn describe(&self, facts: &mut policy_manifest::IssuerFacts) {
         let default = Self::default();
@@ -124,7 +124,7 @@ impl ClaimMapping {
     }
 }
 
-/// One text, or a list of texts.
+/// A string, or an array of strings.
 fn texts(value: &Value) -> Option<Vec<&str>> {
     match value {
         Value::String(text) => Some(vec![text]),

@@ -15,7 +15,7 @@
 //!
 //! The caller and their rights are read according to the settings of that issuer (`mapping.rs`),
 //! which also list the roles and scopes that it may give; no others count. A route takes the tokens
-//! of an issuer only if it names the issuer, or if that is the only one of an app that signs none.
+//! of an issuer only if it names the issuer, or if the app signs no tokens and has no other issuer.
 //!
 //! Each key has one algorithm, fixed by its type when it is parsed. External issuers can only use
 //! asymmetric algorithms: a symmetric key given to one is a start error, and one in a fetched
@@ -52,7 +52,7 @@ pub use issuer::Issuer;
 #[derive(Debug)]
 pub(super) struct Issuers(Box<[Foreign]>);
 
-/// One of them: its keys and the profile of its tokens.
+/// One external issuer: its keys and the profile of its tokens.
 #[derive(Debug)]
 struct Foreign {
     name: Box<str>,
@@ -122,8 +122,8 @@ impl Issuers {
         }
     }
 
-    /// Verifies a token that the app's own keys refused with `fault`, by those accepted issuers that
-    /// have the named key. `is_own` is whether it claims to be issued by the app itself.
+    /// Verifies a token that the app's own keys refused with `fault`, by those accepted issuers
+    /// that have the named key. `is_own` is whether the token claims to be from the app itself.
     pub(super) fn verify(
         &self,
         token: &[u8],

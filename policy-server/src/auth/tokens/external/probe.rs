@@ -45,7 +45,7 @@ pub(super) fn issuer(
 }
 
 impl Issuers {
-    /// Their names.
+    /// The names of the issuers.
     pub(in super::super) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|issuer| &*issuer.name)
     }
@@ -74,7 +74,7 @@ impl Issuers {
     }
 }
 
-/// The issuer's names of some rights, and those of the rights that its ceiling permits.
+/// The issuer's names of some rights, and the app's names of those that the ceiling permits.
 fn claimed<'a>(ceiling: &'a Ceiling, rights: &'a [Box<str>]) -> (Vec<&'a str>, Vec<&'a str>) {
     let mut words = Vec::new();
     let mut given = Vec::new();

@@ -219,7 +219,7 @@ impl TokenService {
         &self.issuer
     }
 
-    /// Fetches the keys of all issuers that publish them once. Failures are logged and retried by
+    /// Fetches the published keys of all issuers once. Failures are logged and retried by
     /// [`keep_keys`](Self::keep_keys).
     #[cfg(feature = "asym")]
     pub(crate) async fn fetch_keys(&self) {

@@ -1,4 +1,4 @@
-//! Tickets, with each of which a caller can open one stream.
+//! Tickets: a caller can open one stream with each.
 
 use policy_core::token::{OpaqueKind, OpaqueToken, TokenError, TokenNames};
 #[cfg(feature = "testing")]

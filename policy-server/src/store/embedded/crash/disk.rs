@@ -34,7 +34,7 @@ impl Write {
             Self::Bytes(at, bytes) => {
                 let at = usize::try_from(*at).unwrap();
                 let end = at + bytes.len();
-                // The growth of the file may be what was lost.
+                // The crash may have lost the growth of the file.
                 if image.len() < end {
                     image.resize(end, 0);
                 }
@@ -56,7 +56,7 @@ impl Write {
 pub(in crate::store::embedded) enum Trouble {
     /// Every write and sync.
     Broken,
-    /// Every write but that of the first page, which is there: the disk is full.
+    /// Every write beyond the first page, which exists already: the disk is full.
     Full,
 }
 
@@ -74,7 +74,7 @@ struct State {
 }
 
 impl State {
-    /// Counts a write up to this byte, or a sync; from a certain one on, every call fails.
+    /// Counts a write up to this byte, or a sync. From `crash_at` on, every call fails.
     fn step(&mut self, end: u64) -> io::Result<()> {
         self.steps += 1;
         if self.steps >= self.crash_at {
@@ -140,7 +140,7 @@ impl Disk {
                 write.apply(&mut image);
             }
         }
-        // As it is done for a file.
+        // As for a real file.
         if file::is_unfinished(image.get(..file::HEAD).unwrap_or(&image), image.len() as u64) {
             image.clear();
         }

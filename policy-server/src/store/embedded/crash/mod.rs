@@ -54,7 +54,7 @@ fn family(byte: u8, user: &str) -> Family {
     }
 }
 
-/// A family that begins in a session, at the begin of all.
+/// A family, perhaps in a session, whose request knows no revocation.
 fn begin(byte: u8, user: &str, session: Option<u8>) -> CreateFamily {
     let mut family = family(byte, user);
     family.session = session.map(|byte| Handle([byte; 16]));
@@ -212,7 +212,7 @@ async fn run(store: &EmbeddedStore, most: usize) -> Progress {
 #[tokio::test]
 async fn acknowledged_writes_survive_a_crash_at_any_write() {
     let operations = script().iter().map(Vec::len).sum::<usize>();
-    // What is to be observed after the first n operations.
+    // The expected observations after the first n operations.
     let mut expected = vec![];
     let mut steps = 0;
     for most in 0..=operations {

@@ -2,7 +2,7 @@
 //! by a database.
 //!
 //! The probe takes the list in place of the handler, and asks it about the samples by which
-//! [`objects`](super::objects) judges: the two go by the same reading of the rules.
+//! [`objects`](super::objects) judges: both read the rules in the same way.
 
 use std::slice;
 
@@ -77,8 +77,8 @@ fn of_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     }
 }
 
-/// Whether the rules of a list and its samples decide what it has. Other rules are those that no list can be
-/// filtered by.
+/// Whether the rules of a list and its samples decide its contents. No list can be filtered by
+/// other rules.
 fn is_judged(list: &ObjectDescription) -> bool {
     let is_data = |atom: &Atom| match atom {
         Atom::With(_) | Atom::Engine => false,
@@ -91,7 +91,7 @@ fn is_judged(list: &ObjectDescription) -> bool {
     rules.iter().flat_map(Condition::atoms).all(is_data) && (list.has_sample)(0)
 }
 
-/// A verdict on each sample; one, if there is no list.
+/// A verdict on each sample, or one if there is no list.
 fn verdicts(
     list: &ObjectDescription,
     caller: Option<&Facts>,
@@ -105,7 +105,7 @@ fn verdicts(
         (Some(_), None) => "the handler ran without the list".to_owned(),
         (None, None) => format!("{} {}", reply.status, code.as_deref().unwrap_or("without a code")),
     };
-    // Their names could be those of users.
+    // Foreign users may have the names of users.
     if caller.is_some_and(Facts::is_foreign) {
         let refusal = Refusal::CallerForeign;
         let is_refused = reply.status == refusal.status()

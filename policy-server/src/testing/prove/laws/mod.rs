@@ -70,7 +70,7 @@ macro_rules! define_laws {
             /// Every law.
             pub const ALL: [Self; [$(Self::$Law),*].len()] = [$(Self::$Law),*];
 
-            /// What the file of the law says of it.
+            /// The specification in the file of the law.
             pub(super) const fn spec(self) -> &'static LawSpec {
                 match self {
                     $(Self::$Law => &$file::$SPEC,)*
@@ -152,7 +152,7 @@ impl Verdict {
     }
 }
 
-/// Puts every law about exchanges to the test.
+/// Checks every law about exchanges.
 pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
     for law in Law::ALL {
         tallies.exchange(law, exchange, (law.spec().of_exchange)(exchange));

@@ -35,7 +35,7 @@ pub(super) const LAW: LawSpec = LawSpec {
     ..LawSpec::NONE
 };
 
-/// The action that comes before each other one.
+/// The action that is checked before every other one.
 pub(super) const VIEW: &str = "view";
 
 /// The most fields whose values are combined: 256 objects for each caller.

@@ -1,5 +1,6 @@
-//! Outcomes: what a route is said to respond to a request that it refuses, it responds, and nothing else.
-//! Documents and tables of an app say what [`Outcomes`](policy_manifest::Outcomes) says.
+//! Outcomes: a route responds to requests that it refuses as
+//! [`Outcomes`](policy_manifest::Outcomes) states, and in no other way. Documents and tables of an
+//! app state the same.
 
 use std::collections::BTreeSet;
 
@@ -23,8 +24,8 @@ pub(super) const LAW: LawSpec = LawSpec {
     ..LawSpec::NONE
 };
 
-/// The refusals that every proof of a route that can meet them brings about. The others need a store that
-/// fails, a full rate, a clock or an argument, and probes are in place of handlers.
+/// The refusals that occur in every proof of a route that can meet them. The others need a store
+/// that fails, a full rate, a clock or an argument of a handler, which probes replace.
 const BROUGHT_ABOUT: [Refusal; 4] = [
     Refusal::CredentialsMissing,
     Refusal::TokenInvalid,
@@ -58,7 +59,7 @@ impl Seen {
     }
 }
 
-/// A refusal is one that the route is said to respond.
+/// A refusal is among the outcomes of its route.
 fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     let (Some(route), Some(reply)) = (exchange.route(), exchange.reply()) else {
         return Verdict::Silent;
@@ -76,8 +77,8 @@ fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
     })
 }
 
-/// Each refusal of a gate that a route is said to respond occurred, and each credential that it is said
-/// to take was admitted.
+/// Each refusal of a gate that is among the outcomes of a route occurred, and each credential that
+/// the route takes was admitted.
 pub(in crate::testing::prove) fn occurred(explorer: &PathExplorer<'_, '_>, tallies: &mut Tallies) {
     if explorer.app.declared.has_layers {
         return;
@@ -94,7 +95,7 @@ pub(in crate::testing::prove) fn occurred(explorer: &PathExplorer<'_, '_>, talli
         };
         let is_sent = |refusal: &&Refusal| match refusal {
             Refusal::CsrfToken => route.route.csrf == Csrf::Token,
-            // Pages of others announce other methods in preflights, which end before.
+            // Other pages need a preflight for other methods, and end there.
             Refusal::CrossSite => matches!(method, "GET" | "POST"),
             // The tokens of other issuers have all rights in a proof.
             Refusal::RightsMissing => explorer.callers.iter().any(lacks_rights),
@@ -132,7 +133,7 @@ pub(in crate::testing::prove) fn occurred(explorer: &PathExplorer<'_, '_>, talli
     }
 }
 
-/// The credentials that a route is said to take.
+/// The credentials that a route takes.
 fn credentials(route: &Declaration) -> Vec<Option<CredentialKind>> {
     let Some(requirement) = route.requirement() else { return vec![None] };
     let is_taken = |kind: &CredentialKind| kind.is_taken(requirement, route.method.as_str());

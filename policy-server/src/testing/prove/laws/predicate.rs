@@ -140,7 +140,7 @@ impl Reader<'_> {
         self.equal(field, Some(&*name).filter(|_| !is_null)).map(Some)
     }
 
-    /// Reads a column that is a value by itself, and no beginning of another one.
+    /// Reads a column that is a whole value, and not the beginning of another one.
     fn eat_whole(&mut self, column: &str) -> bool {
         let rest = self.rest.strip_prefix(column);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', ')', ',']))
@@ -183,7 +183,7 @@ fn joined(parts: &[Value], [decisive, other]: [Value; 2]) -> Value {
     }
 }
 
-/// The texts of a column of a table, or of an expression, which is one operand.
+/// The spellings of a column of a table, or of an expression as one operand.
 fn columns(table: &str, column: &str) -> Vec<String> {
     let is_name = column.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     match (is_name, table) {
