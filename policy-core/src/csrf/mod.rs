@@ -29,13 +29,13 @@ pub const HEADER: &str = "x-csrf-token";
 /// It is displayed as the attribute writes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CsrfPolicy {
-    /// Its origin is one of ours, and it carries the session's token.
+    /// A trusted origin, and the session's token.
     #[default]
     Token,
-    /// Its origin is one of ours; or its headers do not state one, and it carries the session's
-    /// token. Browsers state it, programs need not.
+    /// A trusted origin; or headers that do not state one, and the session's token. Browsers state
+    /// their origin, programs need not.
     OriginElseToken,
-    /// Its origin is one of ours.
+    /// A trusted origin.
     Origin,
     /// No check, for this reason.
     Exempt(&'static str),

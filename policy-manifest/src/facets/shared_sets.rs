@@ -33,8 +33,9 @@ struct Use {
 }
 
 impl Names {
-    /// The names of the sets that more than one route has, and of all security headers. A name is that
-    /// of the first path with the set, so that it stays when the set changes.
+    /// The names of the sets that more than one route has, and of all security headers. The
+    /// most used set is `usual`; each other one is named after the first path that has it, so that
+    /// the name stays when the set changes.
     pub(crate) fn of(manifest: &Manifest) -> Self {
         let mut uses: BTreeMap<&'static str, BTreeMap<String, Use>> = BTreeMap::new();
         for (first, route) in manifest.routes.iter().enumerate() {

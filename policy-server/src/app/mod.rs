@@ -473,7 +473,8 @@ impl<S> App<S> {
     /// Responds to GET and HEAD of this path with 200 while the server accepts requests, and with
     /// 503 (`server.stopping`) from the moment that it is asked to stop. A load balancer then has
     /// the time [`ServerSettings::drain`](crate::ServerSettings::drain) to notice. It also responds
-    /// with 503 while a store cannot write, since no user could log in or out.
+    /// with 503 while a store cannot write, since no user could log in or out, and while a stored
+    /// list of origins cannot be used.
     ///
     /// It is exempt from policies like [`health`](Self::health).
     pub fn readiness(mut self, path: impl Into<String>) -> Self {

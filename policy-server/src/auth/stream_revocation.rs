@@ -267,7 +267,7 @@ impl Credential {
         }
     }
 
-    /// Whether the credential is valid; `None` if a store fails.
+    /// Whether the credential is valid; `None` if a store fails, or what is known of it is too old.
     async fn holds(&self, guard: &AuthService) -> Option<bool> {
         let now = guard.clock.now();
         let mut is_known = true;

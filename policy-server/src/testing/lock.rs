@@ -171,7 +171,7 @@ impl LockTest {
     ///
     /// # Panics
     ///
-    /// If a rule is violated, or cannot be.
+    /// If a rule is violated or has an error, or the rules cannot be read or checked.
     #[track_caller]
     #[expect(clippy::panic, reason = "a test fails so")]
     pub(crate) fn check_rules(&self, subject: Subject) {

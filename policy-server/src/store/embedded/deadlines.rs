@@ -23,7 +23,7 @@ pub(super) struct Entry {
 /// The result of one step of a purge.
 pub(super) struct Purged {
     pub(super) removed: usize,
-    /// Whether there is nothing left to do.
+    /// Whether nothing is left to do, or the limit is reached.
     pub(super) is_done: bool,
 }
 

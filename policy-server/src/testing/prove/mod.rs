@@ -156,7 +156,7 @@ impl Proof {
     ///
     /// # Panics
     ///
-    /// If a rule is violated, or cannot be.
+    /// If a rule is violated or has an error, or the rules cannot be read or checked.
     #[track_caller]
     pub fn check_rules(&self, subject: Subject) {
         self.lock.check_rules(subject);
