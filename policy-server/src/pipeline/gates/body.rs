@@ -1,5 +1,5 @@
-//! Gate 11 for a body that is longer than its declared length, or declares none: the limit wraps it
-//! from the start, since gate 8 may read a form.
+//! Gate 11 for the body itself: the limit wraps it from the start, since gate 8 may read a form. A
+//! declared length is checked with the head.
 
 use std::{
     sync::{
