@@ -14,20 +14,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Failure, Outcome, project};
+use crate::{Failure, Outcome, folders};
 
 /// `cargo`, the one that runs this program, at the root.
 pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(arguments).current_dir(project::root());
+    command.args(arguments).current_dir(folders::root());
     command
 }
 
 /// A program at the root.
 pub(crate) fn program(name: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new(name);
-    command.args(arguments).current_dir(project::root());
+    command.args(arguments).current_dir(folders::root());
     command
 }
 

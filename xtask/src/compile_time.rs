@@ -17,7 +17,7 @@ use std::{
 use crate::{
     Failure, Outcome,
     command::{self, cargo},
-    project,
+    folders,
     run::Seconds,
 };
 
@@ -89,8 +89,8 @@ fn processor_time() -> Outcome<Duration> {
 }
 
 fn generate() -> Outcome<PathBuf> {
-    let workspace = project::target().join("compile-time");
-    let root = project::root();
+    let workspace = folders::target().join("compile-time");
+    let root = folders::root();
     write(&workspace, "Cargo.toml", WORKSPACE)?;
     // The same versions as in the workspace.
     let (from, to) = (root.join("Cargo.lock"), workspace.join("Cargo.lock"));

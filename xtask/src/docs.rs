@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use crate::{
     Failure, Outcome,
     command::{self, answers, cargo, program},
+    folders,
     long::install,
-    project,
     test::documentation,
 };
 
@@ -26,8 +26,8 @@ const CODES: &str = "{{#codes}}\n";
 pub(crate) fn run() -> Outcome {
     guide()?;
     command::run(&mut documentation())?;
-    let guide = project::target().join("guide");
-    copy(&project::target().join("doc"), &guide.join("api"))?;
+    let guide = folders::target().join("guide");
+    copy(&folders::target().join("doc"), &guide.join("api"))?;
     println!("open {}", guide.join("index.html").display());
     Ok(())
 }
@@ -74,7 +74,7 @@ pub(crate) fn chapters(arguments: &[&str]) -> Outcome {
 
 /// Names and contents of the files that `cargo policy code --pages` writes.
 fn code_pages() -> Outcome<BTreeMap<String, String>> {
-    let folder = project::target().join("codes");
+    let folder = folders::target().join("codes");
     // Without those of areas that are gone.
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(Failure::with_path("remove", &folder))?;

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::{
     Failure, Outcome,
     command::{self, cargo, program},
-    compile_time, docs, faults, project,
+    compile_time, docs, faults, folders, project,
     run::with_env,
     setup::{
         self, CHROMEDRIVER, CHROMIUM, CURL, FIREFOX, GIT, IMG2WEBP, NGINX, NODE, NPM, POSTGRES,
@@ -470,9 +470,9 @@ fn mutants(arguments: &[&str]) -> Outcome {
     let Some((package, _)) = path.split_once("/src/") else {
         return Err(Failure::new(format!("`{path}` is not below the `src` of a package")));
     };
-    let is_folder = project::root().join(path).is_dir();
+    let is_folder = folders::root().join(path).is_dir();
     let files = if is_folder { format!("{path}/**/*.rs") } else { (*path).to_owned() };
-    let target = project::target();
+    let target = folders::target();
     let mut cargo_mutants = install("cargo-mutants", "27.1.0")?;
     cargo_mutants.args(["mutants", "--package", package, "--file", &files, "--all-features"]);
     // The tests of a public API are a package of their own. Cargo runs a package's own tests first, and
@@ -496,7 +496,7 @@ fn deny(arguments: &[&str]) -> Outcome {
 
 /// A cargo tool, which is installed below the target folder if it is missing.
 pub(crate) fn install(name: &str, version: &str) -> Outcome<Command> {
-    let folder = project::target().join("tools").join(format!("{name}-{version}"));
+    let folder = folders::target().join("tools").join(format!("{name}-{version}"));
     let executable = folder.join("bin").join(name);
     if !executable.is_file() {
         let folder = folder.to_string_lossy();
@@ -521,7 +521,7 @@ fn oldest_rust(arguments: &[&str]) -> Outcome {
     no_arguments("oldest-rust", arguments)?;
     let version = project::rust_version()?;
     // In a separate folder, so that the user's toolchains are not changed.
-    let home = project::target().join("rustup");
+    let home = folders::target().join("rustup");
     let rustup = |arguments: &[&str]| {
         let mut rustup = program("rustup", arguments);
         rustup.env("RUSTUP_HOME", &home);
@@ -565,7 +565,7 @@ mod tests {
 
     #[test]
     fn every_corpus_belongs_to_a_target() {
-        let folder = project::root().join("tests/fuzz/corpus");
+        let folder = folders::root().join("tests/fuzz/corpus");
         let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().replace(".txt", "");
         let found: BTreeSet<String> =
             fs::read_dir(folder).unwrap().map(|entry| name(entry.unwrap())).collect();

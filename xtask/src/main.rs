@@ -7,6 +7,7 @@ mod compile_time;
 mod docs;
 mod failure;
 mod faults;
+mod folders;
 mod long;
 mod project;
 mod run;

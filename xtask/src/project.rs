@@ -1,25 +1,10 @@
-//! The folders, packages and features of the workspace.
+//! The packages and features of the workspace.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
 use serde::Deserialize;
 
-use crate::{Failure, Outcome, command::cargo};
-
-/// The root of the workspace.
-pub(crate) fn root() -> PathBuf {
-    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
-    xtask.parent().unwrap_or(xtask).to_owned()
-}
-
-/// The folder for everything that is built.
-pub(crate) fn target() -> PathBuf {
-    // A relative folder is relative to the root, where cargo is run.
-    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |dir| root().join(dir))
-}
+use crate::{Failure, Outcome, command::cargo, folders::root};
 
 /// The crates that registries get, each after those that it depends on.
 pub(crate) const PUBLISHED: [&str; 8] = [
@@ -159,10 +144,5 @@ mod tests {
             let manifest: toml::Table = text.parse().unwrap();
             assert_eq!(manifest["package"]["publish"].as_bool(), Some(false), "{member}");
         }
-    }
-
-    #[test]
-    fn the_root_has_the_workspace_manifest() {
-        assert!(root().join("policy-core/Cargo.toml").is_file());
     }
 }

@@ -5,7 +5,7 @@ use std::{fs, path::Path, process::Command};
 use crate::{
     Failure, Outcome,
     command::{self, answers, cargo, program},
-    project,
+    folders,
 };
 
 /// A program and where it comes from.
@@ -154,10 +154,10 @@ pub(crate) fn require(tools: &[Tool]) -> Outcome {
 ///
 /// The packages cannot be installed.
 pub(crate) fn peers() -> Outcome {
-    let folder = project::target().join("interop");
+    let folder = folders::target().join("interop");
     let stamp = folder.join("installed");
     let wanted = [PYTHON_PACKAGES, NODE_PACKAGES].concat().join("\n");
-    let client = project::root().join(CLIENT);
+    let client = folders::root().join(CLIENT);
     let lock = client.join("package-lock.json");
     let wanted = wanted + &fs::read_to_string(&lock).map_err(Failure::with_path("read", &lock))?;
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {

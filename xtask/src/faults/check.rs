@@ -10,7 +10,7 @@ use super::{
     killer::{Killer, Target},
     sources::{Place, Sources},
 };
-use crate::{Failure, Outcome, project};
+use crate::{Failure, Outcome, folders, project};
 
 /// The sources of all crates that have faults, by name.
 pub(super) struct Crates(BTreeMap<String, Sources>);
@@ -25,7 +25,7 @@ impl Crates {
         let mut crates = BTreeMap::new();
         for fault in faults {
             if !crates.contains_key(&fault.package) {
-                let folder = project::root().join(&fault.package).join("src");
+                let folder = folders::root().join(&fault.package).join("src");
                 crates.insert(fault.package.clone(), Sources::read(&folder)?);
             }
         }

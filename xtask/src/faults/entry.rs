@@ -9,7 +9,7 @@ use std::{
 use serde::Deserialize;
 
 use super::killer::Killer;
-use crate::{Failure, Outcome, project};
+use crate::{Failure, Outcome, folders};
 
 /// A file of entries.
 #[derive(Deserialize)]
@@ -57,7 +57,7 @@ pub(super) struct Edit {
 ///
 /// A file cannot be read, or two faults have the same name.
 pub(super) fn read() -> Outcome<Vec<Fault>> {
-    let folder = project::root().join("faults");
+    let folder = folders::root().join("faults");
     let mut faults = Vec::new();
     for package in entries_of(&folder)? {
         for file in entries_of(&package)? {
@@ -79,7 +79,7 @@ fn read_file(package: &Path, file: &Path) -> Outcome<Vec<Fault>> {
     let mut faults = entries.fault;
     for fault in &mut faults {
         fault.package = package.clone().into_owned();
-        fault.file = file.strip_prefix(project::root()).unwrap_or(file).to_owned();
+        fault.file = file.strip_prefix(folders::root()).unwrap_or(file).to_owned();
     }
     Ok(faults)
 }

@@ -72,11 +72,11 @@ impl Results {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::project;
+    use crate::folders;
 
     #[test]
     fn a_run_resumes_with_the_unkilled_faults() {
-        let folder = project::target().join("xtask-results");
+        let folder = folders::target().join("xtask-results");
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("results.jsonl");
         let mut first = Results::begin(&path, false).unwrap();

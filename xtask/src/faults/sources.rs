@@ -16,7 +16,7 @@ use super::{
     items::{Item, Kind, items},
     squeezed::Squeezed,
 };
-use crate::{Failure, Outcome, project};
+use crate::{Failure, Outcome, folders};
 
 /// Every source file of a crate.
 pub(super) struct Sources(Vec<Source>);
@@ -115,7 +115,7 @@ impl Sources {
 
     /// The test names of a crate whose root is in this folder.
     pub(super) fn tests(&self, folder: &Path) -> Vec<String> {
-        let folder = folder.strip_prefix(project::root()).unwrap_or(folder);
+        let folder = folder.strip_prefix(folders::root()).unwrap_or(folder);
         self.0.iter().flat_map(|source| source.tests(folder)).collect()
     }
 }
@@ -128,7 +128,7 @@ fn read_folder(folder: &Path, sources: &mut Vec<Source>) -> Outcome {
             read_folder(&path, sources)?;
         } else if path.extension() == Some(OsStr::new("rs")) {
             let text = fs::read_to_string(&path).map_err(Failure::with_path("read", &path))?;
-            let file = path.strip_prefix(project::root()).unwrap_or(&path).to_owned();
+            let file = path.strip_prefix(folders::root()).unwrap_or(&path).to_owned();
             sources.push(Source { file, text, squeezed: OnceCell::new(), items: OnceCell::new() });
         }
     }

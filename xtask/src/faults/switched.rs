@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{build::BuildError, placed::Placed, sources::Source};
-use crate::{Failure, Outcome, project};
+use crate::{Failure, Outcome, folders};
 
 /// The variable with the name of the active fault.
 pub(super) const VARIABLE: &str = "POLICY_SEEDED_FAULT";
@@ -89,12 +89,12 @@ impl Switched {
     fn add_switch(&mut self, package: &str) -> Outcome {
         let sources = Path::new(package).join("src");
         let library = sources.join("lib.rs");
-        let has_library = project::root().join(&library).is_file();
+        let has_library = folders::root().join(&library).is_file();
         let root = if has_library { library } else { sources.join("main.rs") };
         let text = match self.files.remove(&root) {
             Some(text) => text,
             None => {
-                let path = project::root().join(&root);
+                let path = folders::root().join(&root);
                 fs::read_to_string(&path).map_err(Failure::with_path("read", &path))?
             }
         };

@@ -10,7 +10,7 @@ use std::{
 use crate::{
     Failure, Outcome,
     command::{cargo, program},
-    project,
+    folders, project,
 };
 
 /// A copy of every file that is in version control or could be added to it.
@@ -23,7 +23,7 @@ pub(super) struct Tree {
 
 impl Tree {
     pub(super) fn in_target(is_short: bool) -> Outcome<Self> {
-        let folder = project::target().join("faults");
+        let folder = folders::target().join("faults");
         let copy = folder.join("tree");
         fs::create_dir_all(&copy).map_err(Failure::with_path("create", &copy))?;
         take_built(&folder.join("target"))?;
@@ -36,7 +36,7 @@ impl Tree {
         let files = list_files()?;
         self.remove_others(&self.copy, &files)?;
         for file in &files {
-            let (from, to) = (project::root().join(file), self.copy.join(file));
+            let (from, to) = (folders::root().join(file), self.copy.join(file));
             if let Some(folder) = to.parent() {
                 fs::create_dir_all(folder).map_err(Failure::with_path("create", folder))?;
             }
@@ -110,7 +110,7 @@ fn take_built(target: &Path) -> Outcome {
         own.contains(&name) || name.strip_prefix("lib").is_some_and(|name| own.contains(name))
     };
     for part in [".fingerprint", "build", "deps"] {
-        let from = project::target().join("debug").join(part);
+        let from = folders::target().join("debug").join(part);
         copy_built(&from, &target.join("debug").join(part), &|name| !is_own(name))?;
     }
     Ok(())
@@ -152,7 +152,7 @@ fn list_files() -> Outcome<HashSet<PathBuf>> {
     let files = names.split('\0').map(PathBuf::from);
     // A deleted file is listed until the deletion is committed.
     let is_there = |file: &PathBuf| {
-        let path = project::root().join(file);
+        let path = folders::root().join(file);
         path.is_file() || path.is_symlink()
     };
     Ok(files.filter(is_there).collect())
