@@ -1,4 +1,4 @@
-//! Responses to preflights: made once at start, sent with the origin filled in.
+//! Responses to preflights: made in advance, sent with the origin filled in.
 
 use http::{
     HeaderMap, HeaderValue, Method, StatusCode,
@@ -15,7 +15,8 @@ use super::{
 };
 use crate::{catalogue::Refusal, csrf, grammar::is_token, head::Single, method};
 
-/// The response to the preflights of one route, made at start.
+/// The response to the preflights of one route: made at start, or once a layer knows the methods of
+/// its service.
 ///
 /// Every allowed origin gets the same full lists, regardless of its request. The browser reports
 /// methods and headers that the lists do not cover, and `Access-Control-Request-Headers` is never

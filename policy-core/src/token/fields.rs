@@ -196,7 +196,7 @@ impl Fields {
         Ok(are_strings)
     }
 
-    /// Steps 13 to 20: required claims, their types, times, issuer and audience.
+    /// Checks required claims, their types, times, issuer, and the audience unless claims are mapped.
     #[inline]
     pub(super) fn check(&self, profile: &Profile, now: Timestamp) -> Result<(), TokenError> {
         let required = if profile.has_mapped_claims { DATED } else { REQUIRED };

@@ -130,8 +130,8 @@ impl Profile {
     }
 
     /// Leaves the audience, the subject, the scopes, the roles and the tenant to the caller, since
-    /// another issuer may keep them in other claims. The caller has to check the audience. A token then
-    /// needs no `jti`; if it has one, the `jti` may have up to 255 bytes.
+    /// another issuer may keep them in other claims. The code that reads them must check the
+    /// audience. A token then needs no `jti`; if it has one, the `jti` may have up to 255 bytes.
     #[cfg(feature = "asym")]
     #[must_use]
     pub fn mapped_claims(self) -> Self {

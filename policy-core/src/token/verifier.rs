@@ -198,7 +198,7 @@ impl Verifier {
         Ok((entry, segments))
     }
 
-    /// Step 8: types are compared without case, with or without `application/`.
+    /// Types are compared without case, with or without `application/`.
     fn is_own_type(&self, typ: Option<&str>) -> bool {
         match (self.profile.typ.as_deref(), typ) {
             (Some(own), Some(typ)) => {

@@ -1,4 +1,4 @@
-//! Where an external issuer's claims are, and which of them count.
+//! Where an external issuer's claims are, which of them count, and the check of the audience.
 
 use policy_core::{
     auth::is_scope,
@@ -82,7 +82,8 @@ impl ClaimMapping {
         facts.trusted_in_full = self.role_ceiling.is_unlimited || self.scope_ceiling.is_unlimited;
     }
 
-    /// Reads the claims of a token whose signature, dates and issuer are verified.
+    /// Reads the claims of a token whose signature, dates and issuer are verified, and checks the
+    /// audience and the required claims: the profile of an external issuer leaves them to this function.
     pub(super) fn read(&self, claims: Claims<'_>, audience: &str) -> Result<Identity, TokenError> {
         // The claims were scanned: no object at any level has a name twice.
         let all: Value =

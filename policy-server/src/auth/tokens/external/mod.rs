@@ -4,7 +4,9 @@
 //!
 //! 1. its header names a key (`kid`) of that issuer, and the algorithm of that key;
 //! 2. the signature verifies with that key;
-//! 3. its claims satisfy the profile of that same issuer: `iss` byte for byte, `aud`, dates, type.
+//! 3. its type and claims satisfy the profile of that same issuer: `iss` byte for byte, dates;
+//! 4. the claim with its audience names this app, and the required claims have their values
+//!    (`mapping.rs`).
 //!
 //! Keys and profile are one value, [`Foreign`], so a key is never used with the profile of another
 //! issuer: a token signed by one issuer in the name of another is refused by the third rule. No two
@@ -13,9 +15,9 @@
 //! its own key and profile: neither can accept tokens of the other, or prevent them from being
 //! accepted. Keys that the header does not name are never tried.
 //!
-//! The caller and their rights are read according to the settings of that issuer (`mapping.rs`),
-//! which also list the roles and scopes that it may give; no others count. A route takes the tokens
-//! of an issuer only if it names the issuer, or if the app signs no tokens and has no other issuer.
+//! The caller and their rights are read according to the settings of that issuer, which also list
+//! the roles and scopes that it may give; no others count. A route takes the tokens of an issuer
+//! only if it names the issuer, or if the app signs no tokens and has no other issuer.
 //!
 //! Each key has one algorithm, fixed by its type when it is parsed. External issuers can only use
 //! asymmetric algorithms: a symmetric key given to one is a start error, and one in a fetched
