@@ -12,6 +12,7 @@ use crate::{
     engine::{
         Decision, Engine, EngineError, Gate, Outcome, Protocol, RequestCredentials, Step, Verdict,
     },
+    facets,
 };
 
 pub use edit::SuggestedEdit;
@@ -111,7 +112,8 @@ pub fn explain(
     let gates = Gate::ALL.into_iter().map(|gate| {
         // Gate 8 is checked again if the handler takes the session itself.
         let step = decision.steps.iter().rfind(|step| step.gate == gate);
-        let facet = gate.facet().filter(|_| !step.is_some_and(is_of_the_request_alone));
+        let facet =
+            facets::enforced_by(gate).filter(|_| !step.is_some_and(is_of_the_request_alone));
         let source = place.as_ref().zip(facet).and_then(|((path, methods), facet)| {
             let served = methods.iter().find(|known| **known == method).or(methods.first());
             let served = served.map_or("*", String::as_str);

@@ -21,6 +21,7 @@
 pub mod algebra;
 mod canonical;
 mod changes;
+mod credentials;
 mod date;
 pub mod diff;
 pub mod engine;
@@ -61,7 +62,7 @@ pub use sources::{FacetSource, SourceLine, Sources};
 pub mod facet {
     pub use crate::facets::{
         ALL, CALLERS, CREDENTIALS, Cell, CellOf, Column, FacetEntry, FromPolicy, ORIGINS,
-        ShownRoute, Side, Tone,
+        ShownRoute, Side, Tone, enforced_by,
     };
 }
 

@@ -10,8 +10,8 @@ use policy_core::{
 };
 
 use crate::{
-    Auth, Csrf, Manifest, ManifestRoute, ObjectKey, ObjectUse, OwnProblem, RouteKind,
-    RouteRequirement, facets::VIEW,
+    Auth, Manifest, ManifestRoute, OwnProblem, RouteKind, RouteRequirement,
+    facets::{self, Asked},
 };
 
 /// What a route can respond with instead of serving a request of one method.
@@ -70,19 +70,10 @@ impl Outcomes {
 impl Manifest {
     /// What a route can respond with instead of serving a request of this method.
     pub fn outcomes(&self, route: &ManifestRoute, method: &str) -> Outcomes {
-        let mut found = Found { manifest: self, route, method, refusals: Vec::new() };
-        found.of_kind();
-        found.of_auth();
-        found.of_csrf();
-        found.of_limits();
-        found.of_objects();
-        if route.isolation.is_some() {
-            found.add([Refusal::CrossSite]);
-        }
-        if route.jsonp.is_some() {
-            found.add([Refusal::CallbackInvalid]);
-        }
-        let mut refusals = found.refusals;
+        let asked = Asked { manifest: self, route, method };
+        let mut refusals = Vec::new();
+        of_kind(asked, &mut refusals);
+        facets::ALL.iter().for_each(|facet| (facet.refusals)(asked, &mut refusals));
         refusals.sort_unstable_by_key(|refusal| (refusal.status(), refusal.code()));
         refusals.dedup();
         let requires_session = matches!(
@@ -100,188 +91,75 @@ impl Manifest {
     }
 }
 
-/// The refusals of one route that are found so far.
-struct Found<'a> {
-    manifest: &'a Manifest,
-    route: &'a ManifestRoute,
-    method: &'a str,
-    refusals: Vec<Refusal>,
+/// The refusals of what serves the route.
+fn of_kind(asked: Asked<'_>, found: &mut Vec<Refusal>) {
+    let route = asked.route;
+    match route.kind {
+        RouteKind::Handler => of_handler(asked, found),
+        RouteKind::Proxy => found.extend([
+            Refusal::ProxyPath,
+            Refusal::UpstreamUnreachable,
+            Refusal::UpstreamAnswer,
+            Refusal::UpstreamTimedOut,
+        ]),
+        RouteKind::Tunnel => found.extend([
+            Refusal::TunnelOrigin,
+            Refusal::TunnelTarget,
+            Refusal::TunnelAddress,
+            Refusal::TunnelUnreachable,
+            Refusal::TunnelTimedOut,
+            Refusal::ConcurrencyExceeded,
+        ]),
+        RouteKind::Probe => {
+            found.extend([
+                Refusal::ServerStopping,
+                Refusal::StoredListOutdated,
+                Refusal::SessionStore,
+                Refusal::TokenStoreUnavailable,
+            ]);
+        }
+        RouteKind::NotFound => found.extend([Refusal::RouteNotFound]),
+        RouteKind::Mount | RouteKind::Fallback => (),
+    }
+    if !matches!(route.kind, RouteKind::Probe | RouteKind::NotFound) {
+        found.extend([Refusal::Internal]);
+    }
 }
 
-impl Found<'_> {
-    fn add(&mut self, refusals: impl IntoIterator<Item = Refusal>) {
-        self.refusals.extend(refusals);
-    }
-
-    /// The refusals of what serves the route.
-    fn of_kind(&mut self) {
-        match self.route.kind {
-            RouteKind::Handler => self.of_handler(),
-            RouteKind::Proxy => self.add([
-                Refusal::ProxyPath,
-                Refusal::UpstreamUnreachable,
-                Refusal::UpstreamAnswer,
-                Refusal::UpstreamTimedOut,
-            ]),
-            RouteKind::Tunnel => self.add([
-                Refusal::TunnelOrigin,
-                Refusal::TunnelTarget,
-                Refusal::TunnelAddress,
-                Refusal::TunnelUnreachable,
-                Refusal::TunnelTimedOut,
-                Refusal::ConcurrencyExceeded,
-            ]),
-            RouteKind::Probe => {
-                self.add([
-                    Refusal::ServerStopping,
-                    Refusal::StoredListOutdated,
-                    Refusal::SessionStore,
-                    Refusal::TokenStoreUnavailable,
-                ]);
+fn of_handler(asked: Asked<'_>, found: &mut Vec<Refusal>) {
+    let Asked { route, method, .. } = asked;
+    let is_read = matches!(method, "GET" | "HEAD");
+    for taken in &route.handler.takes {
+        match taken {
+            // As in HTML, a form is in the query of a GET.
+            ArgumentKind::Form if is_read => found.extend([Refusal::QueryInvalid]),
+            ArgumentKind::Session | ArgumentKind::Sessions if is_safe(method) => {
+                found.extend(taken.refusals().iter().copied());
+                found.extend([Refusal::LoginNavigation]);
             }
-            RouteKind::NotFound => self.add([Refusal::RouteNotFound]),
-            RouteKind::Mount | RouteKind::Fallback => (),
-        }
-        if !matches!(self.route.kind, RouteKind::Probe | RouteKind::NotFound) {
-            self.add([Refusal::Internal]);
+            ArgumentKind::User if !takes_foreign_tokens(asked) => (),
+            ArgumentKind::ReadConditions | ArgumentKind::Range if !is_read => (),
+            taken => found.extend(taken.refusals().iter().copied()),
         }
     }
+    match method {
+        "PUT" => found.extend([Refusal::ContentRange]),
+        "QUERY" => found.extend([Refusal::MediaType]),
+        _ => (),
+    }
+}
 
-    fn of_handler(&mut self) {
-        let is_read = matches!(self.method, "GET" | "HEAD");
-        for taken in &self.route.handler.takes {
-            match taken {
-                // As in HTML, a form is in the query of a GET.
-                ArgumentKind::Form if is_read => self.add([Refusal::QueryInvalid]),
-                ArgumentKind::Session | ArgumentKind::Sessions if is_safe(self.method) => {
-                    self.add(taken.refusals().iter().copied());
-                    self.add([Refusal::LoginNavigation]);
-                }
-                ArgumentKind::User if !self.takes_foreign_tokens() => (),
-                ArgumentKind::ReadConditions | ArgumentKind::Range if !is_read => (),
-                taken => self.add(taken.refusals().iter().copied()),
-            }
-        }
-        match self.method {
-            "PUT" => self.add([Refusal::ContentRange]),
-            "QUERY" => self.add([Refusal::MediaType]),
-            _ => (),
-        }
-    }
-
-    /// Whether its callers may be users of another issuer.
-    fn takes_foreign_tokens(&self) -> bool {
-        let Auth::Required(requirement) = &self.route.auth else { return false };
-        let accepts = self.manifest.app.tokens.as_ref().is_some_and(|it| !it.accepts.is_empty());
-        (requirement.token || requirement.ticket) && accepts
-    }
-
-    fn of_auth(&mut self) {
-        let takes_session = self.route.takes_session
-            || matches!(&self.route.auth, Auth::Required(requirement) if requirement.session);
-        if takes_session {
-            self.add([Refusal::CookiesTooLarge, Refusal::CredentialsUnchecked]);
-        }
-        let Auth::Required(requirement) = &self.route.auth else { return };
-        if self.route.kind == RouteKind::Tunnel {
-            self.add([Refusal::TunnelCredentials]);
-        } else {
-            self.of_credentials(requirement);
-        }
-        if requirement.token || requirement.ticket || requirement.scheme.is_some() {
-            self.add([Refusal::CredentialsUnchecked]);
-        }
-        if requirement.token {
-            self.add([Refusal::AuthorizationMalformed]);
-        }
-        if !(requirement.scopes.is_empty() && requirement.roles.is_empty()) {
-            self.add([Refusal::RightsMissing]);
-        }
-    }
-
-    /// The refusals with 401, which are 407 for a tunnel.
-    fn of_credentials(&mut self, requirement: &RouteRequirement) {
-        if !requirement.optional {
-            self.add([Refusal::CredentialsMissing]);
-        }
-        if requirement.token {
-            self.add([Refusal::TokenInvalid, Refusal::TokenExpired]);
-        }
-        // No other method takes a ticket.
-        if requirement.ticket && matches!(self.method, "GET" | "CONNECT") {
-            self.add([Refusal::TicketInvalid]);
-        }
-        if requirement.scheme.is_some() {
-            self.add([Refusal::CredentialInvalid]);
-        }
-        if requirement.fresh.is_some() {
-            self.add([Refusal::LoginTooOld]);
-        }
-    }
-
-    fn of_csrf(&mut self) {
-        if matches!(self.route.csrf, Csrf::Exempt(_)) || self.route.kind == RouteKind::Tunnel {
-            return;
-        }
-        let takes_ticket =
-            matches!(&self.route.auth, Auth::Required(requirement) if requirement.ticket);
-        // The request that opens a WebSocket acts for its caller, though its method is safe.
-        let opens_socket = self.route.handler.takes.contains(&ArgumentKind::WebSocket);
-        if opens_socket && (takes_ticket || self.route.is_ambient()) {
-            self.add([Refusal::CsrfOrigin]);
-        }
-        if is_safe(self.method) {
-            return;
-        }
-        if self.route.is_ambient() || self.route.kind.is_service() {
-            self.add([Refusal::CsrfOrigin]);
-        }
-        if self.route.is_ambient() && self.route.csrf != Csrf::Origin {
-            self.add([Refusal::CsrfToken]);
-        }
-    }
-
-    fn of_objects(&mut self) {
-        let uses = self.route.object.iter().flat_map(|objects| &objects.uses);
-        for it in uses.filter(|it| it.key != ObjectKey::List) {
-            self.add([Refusal::ObjectNotFound]);
-            if it.action != VIEW {
-                self.add([Refusal::ObjectDenied]);
-            }
-            let mut rules = it.rules().filter_map(|rule| self.manifest.condition(&rule));
-            if rules.any(|rule| rule.asks_engine()) {
-                self.add([Refusal::EngineUnavailable]);
-            }
-        }
-    }
-
-    fn of_limits(&mut self) {
-        // Nothing runs for a path without a route.
-        if self.route.kind == RouteKind::NotFound {
-            return;
-        }
-        let limits = &self.route.limits;
-        if limits.rate.is_some() {
-            self.add([Refusal::RateExceeded]);
-        }
-        if limits.concurrency.is_some() {
-            self.add([Refusal::ConcurrencyExceeded]);
-        }
-        if limits.timeout_ms.is_some() {
-            self.add([Refusal::HandlerTimedOut]);
-        }
-        let has_key = |object: &ObjectUse| object.key != ObjectKey::List;
-        let loads = self.route.object.as_ref().is_some_and(|it| it.uses.iter().any(has_key));
-        if limits.misses.is_some() && loads {
-            self.add([Refusal::ObjectMissesExceeded]);
-        }
-    }
+/// Whether its callers may be users of another issuer.
+fn takes_foreign_tokens(Asked { manifest, route, .. }: Asked<'_>) -> bool {
+    let Auth::Required(requirement) = &route.auth else { return false };
+    let accepts = manifest.app.tokens.as_ref().is_some_and(|it| !it.accepts.is_empty());
+    (requirement.token || requirement.ticket) && accepts
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RouteObjects;
+    use crate::{ObjectKey, ObjectUse, RouteObjects};
 
     #[test]
     fn a_route_refuses_by_the_objects_that_it_loads() {

@@ -118,17 +118,9 @@ impl Gate {
         }
     }
 
-    /// The facet of a route that this gate enforces.
-    pub const fn facet(self) -> Option<&'static str> {
-        match self {
-            Self::Wire | Self::OwnOrigin | Self::Route => None,
-            Self::Target => Some("jsonp"),
-            Self::Cors => Some("cors"),
-            Self::FetchMetadata => Some("isolation"),
-            Self::Authenticate | Self::Authorize => Some("auth"),
-            Self::Csrf => Some("csrf"),
-            Self::AddressRate | Self::Limits | Self::Body => Some("limits"),
-        }
+    /// Its number, as in documents; the first is 1.
+    pub const fn number(self) -> u8 {
+        self as u8 + 1
     }
 }
 

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     FindingSeverity, RouteKind,
     engine::{CallerFacts, Decision, Inspection, Outcome, SenderFacts},
+    facets,
     severity::{Authority, Effect, Gainer},
 };
 
@@ -321,7 +322,7 @@ fn is_for_every_user(refused: &Decision, admitting: &Side, columns: &[&Column]) 
 /// The facet that restricts the access of a request.
 fn facet(decision: &Decision) -> &'static str {
     match (&decision.outcome, decision.steps.last()) {
-        (Outcome::Refused(_), Some(step)) => step.gate.facet().unwrap_or("route"),
+        (Outcome::Refused(_), Some(step)) => facets::enforced_by(step.gate).unwrap_or("route"),
         (Outcome::Automatic, _) => "route",
         _ => "cors",
     }

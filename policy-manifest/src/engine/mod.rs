@@ -3,12 +3,11 @@
 //! It runs no handler and asks no store. Who sent a request is an argument ([`RequestCredentials`]), and rates
 //! and permits are assumed to be available.
 
-mod caller;
 mod decision;
 mod gates;
 mod protocol;
 
-pub use caller::{CredentialState, CsrfTokenState, Login, RequestCredentials};
+pub use crate::credentials::{CredentialState, CsrfTokenState, Login, RequestCredentials};
 pub use decision::{Decision, Outcome, Step, Verdict};
 pub(super) use gates::{CallerFacts, Inspection, SenderFacts};
 pub use protocol::Protocol;

@@ -2,13 +2,18 @@
 
 use std::fmt;
 
-use policy_core::auth::{self, AuthPolicy, OWN_ISSUER};
+use policy_core::{
+    Refusal,
+    auth::{self, AuthPolicy, OWN_ISSUER},
+    gates::Gate,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Cell, Column, Direction, FacetEntry, ManifestRoute, RouteKind, ShownRoute, Side, Tone,
-    is_false, sort, texts, words::seconds_in_words,
+    Asked, Cell, Column, Direction, FacetEntry, ManifestRoute, Refused, RouteKind, ShownRoute,
+    Side, Tone, is_false, sort, texts, words::seconds_in_words,
 };
+use crate::credentials::{CredentialState, Login, RequestCredentials};
 
 /// The callers that a route accepts.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -142,7 +147,7 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     name: "auth",
     attribute: "auth",
     about: "who may call",
-    gates: &[(7, "authenticate"), (9, "authorize")],
+    gates: &[Gate::Authenticate, Gate::Authorize],
     why: "A route that does not name its callers is open by accident sooner or later, so \
          each route says who may call it. The requirement has to be possible: a session \
          that no page can send, or a right that nobody can have, locks out everybody and \
@@ -153,10 +158,108 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     )],
     columns: &[(CALLERS, callers)],
     normalize,
+    refusals,
+    relax,
     is_open,
     change,
     ..FacetEntry::NONE
 };
+
+fn refusals(Asked { route, method, .. }: Asked<'_>, found: &mut Vec<Refusal>) {
+    let takes_session = route.takes_session
+        || matches!(&route.auth, Auth::Required(requirement) if requirement.session);
+    if takes_session {
+        found.extend([Refusal::CookiesTooLarge, Refusal::CredentialsUnchecked]);
+    }
+    let Auth::Required(requirement) = &route.auth else { return };
+    if route.kind == RouteKind::Tunnel {
+        found.extend([Refusal::TunnelCredentials]);
+    } else {
+        of_credentials(requirement, method, found);
+    }
+    if requirement.token || requirement.ticket || requirement.scheme.is_some() {
+        found.extend([Refusal::CredentialsUnchecked]);
+    }
+    if requirement.token {
+        found.extend([Refusal::AuthorizationMalformed]);
+    }
+    if !(requirement.scopes.is_empty() && requirement.roles.is_empty()) {
+        found.extend([Refusal::RightsMissing]);
+    }
+}
+
+/// The refusals with 401, which are 407 for a tunnel.
+fn of_credentials(requirement: &RouteRequirement, method: &str, found: &mut Vec<Refusal>) {
+    if !requirement.optional {
+        found.extend([Refusal::CredentialsMissing]);
+    }
+    if requirement.token {
+        found.extend([Refusal::TokenInvalid, Refusal::TokenExpired]);
+    }
+    // No other method takes a ticket.
+    if requirement.ticket && matches!(method, "GET" | "CONNECT") {
+        found.extend([Refusal::TicketInvalid]);
+    }
+    if requirement.scheme.is_some() {
+        found.extend([Refusal::CredentialInvalid]);
+    }
+    if requirement.fresh.is_some() {
+        found.extend([Refusal::LoginTooOld]);
+    }
+}
+
+fn relax(route: &mut ManifestRoute, refused: Refused<'_>) -> Option<String> {
+    let Auth::Required(requirement) = &mut route.auth else { return None };
+    match refused.refusal {
+        Refusal::CredentialsMissing => {
+            requirement.optional = true;
+            Some("auth: `optional`".to_owned())
+        }
+        Refusal::RightsMissing => Some(grant(requirement, login(refused.caller)?)),
+        Refusal::LoginTooOld => {
+            let age = login(refused.caller)?.age;
+            requirement.fresh = age.and_then(|age| age.checked_add(1));
+            Some(requirement.fresh.map_or_else(
+                || "auth: without `fresh`".to_owned(),
+                |seconds| format!("auth: `fresh = \"{seconds}s\"`"),
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// Requires no right that a login lacks.
+fn grant(requirement: &mut RouteRequirement, login: &Login) -> String {
+    let lacking: Vec<_> =
+        requirement.scopes.iter().filter(|scope| !login.scopes.contains(scope)).cloned().collect();
+    requirement.scopes.retain(|scope| login.scopes.contains(scope));
+    let mut words: Vec<_> =
+        lacking.iter().map(|scope| format!("without the scope {scope:?}")).collect();
+    let has_role = requirement.roles.is_empty()
+        || requirement.roles.iter().any(|role| login.roles.contains(role));
+    match login.roles.first() {
+        _ if has_role => (),
+        Some(role) => {
+            requirement.roles.push(role.clone());
+            words.push(format!("with the role {role:?}"));
+        }
+        None => {
+            requirement.roles.clear();
+            words.push("without roles".to_owned());
+        }
+    }
+    format!("auth: {}", words.join(", "))
+}
+
+/// The login of a caller, by any credential.
+fn login(caller: &RequestCredentials) -> Option<&Login> {
+    [&caller.token, &caller.ticket, &caller.scheme, &caller.session].into_iter().find_map(|state| {
+        match state {
+            CredentialState::Valid(login) => Some(login),
+            _ => None,
+        }
+    })
+}
 
 fn normalize(route: &mut ManifestRoute) {
     if let Auth::Required(requirement) = &mut route.auth {

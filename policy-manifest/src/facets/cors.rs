@@ -2,14 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use http::header;
 use policy_core::{
+    Refusal,
     cors::{self, CorsSpec, normalized_method},
+    gates::Gate,
     origin::{OriginPattern, OriginSet},
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Cell, Column, Direction, FacetEntry, ManifestRoute, ShownRoute, Side, Tone,
+    Cell, Column, Direction, FacetEntry, ManifestRoute, Refused, ShownRoute, Side, Tone,
     comparison::{set, sets},
     is_default, is_false, lower, sort, texts,
 };
@@ -179,7 +182,7 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     name: "cors",
     attribute: "cors",
     about: "which pages may read responses",
-    gates: &[(4, "cors")],
+    gates: &[Gate::Cors],
     why: "A browser lets a page of another origin read a response only if the response says \
          so. A policy that grants too much gives the data of a logged-in user to other \
          pages; one that grants too little fails only in the browser, and the log does not \
@@ -194,10 +197,57 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     ],
     columns: &[(ORIGINS, origins), (CREDENTIALS, credentials)],
     normalize: |route| route.cors.iter_mut().for_each(RouteCors::normalize),
+    relax,
     is_open,
     change,
     ..FacetEntry::NONE
 };
+
+/// The gates 5 and 8 admit the pages of a shared origin as well.
+fn relax(route: &mut ManifestRoute, refused: Refused<'_>) -> Option<String> {
+    let needs_credentials = match refused.refusal {
+        Refusal::PreflightOrigin | Refusal::WebSocketOrigin | Refusal::CrossSite => {
+            refused.request.headers().contains_key(header::COOKIE)
+        }
+        Refusal::CsrfOrigin => true,
+        _ => return None,
+    };
+    let origin = refused.request.headers().get(header::ORIGIN)?.to_str().ok()?;
+    share(route, origin, needs_credentials)
+}
+
+/// Shares a route with one more origin.
+fn share(route: &mut ManifestRoute, origin: &str, with_credentials: bool) -> Option<String> {
+    OriginPattern::parse(origin).ok()?;
+    let cors = route.cors.get_or_insert_with(|| RouteCors {
+        origins: RouteOrigins::Listed(Vec::new()),
+        credentials: false,
+        methods: None,
+        headers: Vec::new(),
+        expose: Vec::new(),
+        max_age: None,
+        dangers: Dangers::default(),
+    });
+    let (patterns, words) = match &mut cors.origins {
+        RouteOrigins::Listed(patterns) => (patterns, "origins".to_owned()),
+        RouteOrigins::AtRunTime(list) => {
+            // Without a bound, the entries of the list decide, not an attribute.
+            (list.within.as_mut()?, format!("the bound of the list `{}`", list.list))
+        }
+    };
+    let is_granted = patterns.iter().any(|pattern| pattern == origin);
+    let mut step = format!("cors: add {origin:?} to {words}");
+    if is_granted {
+        step = "cors: keep the origins".to_owned();
+    } else {
+        patterns.push(origin.to_owned());
+    }
+    if with_credentials && !cors.credentials {
+        cors.credentials = true;
+        step += ", and `credentials`";
+    }
+    Some(step)
+}
 
 fn is_open(route: &ManifestRoute) -> bool {
     route.cors.as_ref().is_some_and(|cors| cors.credentials)

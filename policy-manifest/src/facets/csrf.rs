@@ -1,9 +1,12 @@
 //! `#[csrf]`: the protection against requests that other pages forge.
 
-use policy_core::{csrf::CsrfPolicy, method::is_safe};
+use policy_core::{Refusal, csrf::CsrfPolicy, gates::Gate, method::is_safe, outcome::ArgumentKind};
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Column, Direction, FacetEntry, ManifestRoute, ShownRoute, Side, Tone};
+use super::{
+    Asked, Auth, Cell, Column, Direction, FacetEntry, ManifestRoute, RouteKind, ShownRoute, Side,
+    Tone,
+};
 
 /// The CSRF protection of requests with an ambient credential.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -37,7 +40,7 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     name: "csrf",
     attribute: "csrf",
     about: "requests that other pages forge",
-    gates: &[(8, "csrf")],
+    gates: &[Gate::Csrf],
     why: "Browsers send cookies with every request to a site, whichever page caused it. \
          Without protection, any page that a logged-in user visits can act in their name.",
     links: &[(
@@ -46,10 +49,38 @@ pub(super) const FACET: FacetEntry = FacetEntry {
          https://cheatsheetseries.owasp.org/cheatsheets/Cross-Site_Request_Forgery_Prevention_Cheat_Sheet.html",
     )],
     columns: &[(COLUMN, cell)],
+    refusals,
+    relax: |route, refused| {
+        (refused.refusal == Refusal::CsrfToken).then(|| {
+            route.csrf = Csrf::Origin;
+            "csrf: `origin`, which asks for no token".to_owned()
+        })
+    },
     is_open,
     change,
     ..FacetEntry::NONE
 };
+
+fn refusals(Asked { route, method, .. }: Asked<'_>, found: &mut Vec<Refusal>) {
+    if matches!(route.csrf, Csrf::Exempt(_)) || route.kind == RouteKind::Tunnel {
+        return;
+    }
+    let takes_ticket = matches!(&route.auth, Auth::Required(requirement) if requirement.ticket);
+    // The request that opens a WebSocket acts for its caller, though its method is safe.
+    let opens_socket = route.handler.takes.contains(&ArgumentKind::WebSocket);
+    if opens_socket && (takes_ticket || route.is_ambient()) {
+        found.extend([Refusal::CsrfOrigin]);
+    }
+    if is_safe(method) {
+        return;
+    }
+    if route.is_ambient() || route.kind.is_service() {
+        found.extend([Refusal::CsrfOrigin]);
+    }
+    if route.is_ambient() && route.csrf != Csrf::Origin {
+        found.extend([Refusal::CsrfToken]);
+    }
+}
 
 fn is_open(route: &ManifestRoute) -> bool {
     matches!(route.csrf, Csrf::Exempt(_)) && route.is_ambient()
@@ -118,10 +149,7 @@ mod tests {
         head::Single,
     };
 
-    use super::{
-        super::{Auth, RouteKind, RouteRequirement},
-        *,
-    };
+    use super::{super::RouteRequirement, *};
 
     fn subject(route: &ManifestRoute) -> ShownRoute<'_> {
         static NO_SETS: BTreeMap<&str, String> = BTreeMap::new();

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use policy_core::{isolation::Isolation, route::CompiledFacets};
+use policy_core::{Refusal, gates::Gate, isolation::Isolation, route::CompiledFacets};
 
 use super::{Cell, Column, Direction, FacetEntry, FromPolicy, ManifestRoute, Side};
 use crate::Manifest;
@@ -20,7 +20,7 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     name: "isolation",
     attribute: "isolation",
     about: "which pages may load a response",
-    gates: &[(5, "fetch_metadata")],
+    gates: &[Gate::FetchMetadata],
     why: "Other pages can load a response as an image, a script or a frame, and learn from \
          its size or its time. Fetch Metadata says which page a request comes from, before \
          anything is read.",
@@ -29,6 +29,7 @@ pub(super) const FACET: FacetEntry = FacetEntry {
         name(subject.route.isolation).map_or_else(Cell::nothing, Cell::plain)
     })],
     enforce,
+    refusals: |asked, found| found.extend(asked.route.isolation.map(|_| Refusal::CrossSite)),
     change,
     ..FacetEntry::NONE
 };

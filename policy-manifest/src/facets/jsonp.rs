@@ -1,6 +1,10 @@
 //! `#[jsonp]`: public data as scripts.
 
-use policy_core::jsonp::{Grammar, JsonpPolicy};
+use policy_core::{
+    Refusal,
+    gates::Gate,
+    jsonp::{Grammar, JsonpPolicy},
+};
 use serde::{Deserialize, Serialize};
 
 use super::{Cell, Column, Direction, FacetEntry, FromPolicy, ManifestRoute, Side, Tone, is_false};
@@ -30,12 +34,16 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     name: "jsonp",
     attribute: "jsonp",
     about: "public data as scripts",
+    gates: &[Gate::Target],
     why: "A script is readable by every page that loads it, with whatever credentials the \
          browser sends along. So a script may contain only public data.",
     columns: &[(COLUMN, |subject| match &subject.route.jsonp {
         Some(jsonp) => Cell::plain(format!("callback in {}", jsonp.callback)).with_tone(Tone::Open),
         None => Cell::nothing(),
     })],
+    refusals: |asked, found| {
+        found.extend(asked.route.jsonp.as_ref().map(|_| Refusal::CallbackInvalid));
+    },
     is_open,
     change,
     ..FacetEntry::NONE

@@ -1,10 +1,16 @@
 //! `#[limit]`: sizes, times, rates and concurrency.
 
-use policy_core::limits::{self, RateKey};
+use http::header;
+use policy_core::{
+    Refusal,
+    gates::Gate,
+    limits::{self, RateKey},
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Cell, Column, Direction, FacetEntry, ShownRoute, Side, is_default,
+    Asked, Cell, Column, Direction, FacetEntry, ObjectKey, ObjectUse, Refused, RouteKind,
+    ShownRoute, Side, is_default,
     words::{bytes_in_words, millis, millis_in_words, rate_in_words},
 };
 
@@ -81,15 +87,45 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     name: "limits",
     attribute: "limit",
     about: "sizes, times, rates and concurrency",
-    gates: &[(6, "address_rate"), (10, "limits"), (11, "body")],
+    gates: &[Gate::AddressRate, Gate::Limits, Gate::Body],
     why: "Without a limit, one client can use up the memory, the time or the quota of all \
          others. A limit that is zero, or that counts nobody, is a mistake.",
     links: &[("RFC 6585, 429 Too Many Requests", "https://www.rfc-editor.org/rfc/rfc6585")],
     columns: &[(COLUMN, cell)],
     decides_access: false,
+    refusals,
+    relax: |route, Refused { refusal, request, .. }| {
+        let length = request.headers().get(header::CONTENT_LENGTH)?.to_str().ok()?;
+        (refusal == Refusal::BodyTooLarge).then(|| {
+            route.limits.body = length.parse().ok();
+            format!("limit: `body = \"{length} B\"`")
+        })
+    },
     change,
     ..FacetEntry::NONE
 };
+
+fn refusals(Asked { route, .. }: Asked<'_>, found: &mut Vec<Refusal>) {
+    // Nothing runs for a path without a route.
+    if route.kind == RouteKind::NotFound {
+        return;
+    }
+    let limits = &route.limits;
+    if limits.rate.is_some() {
+        found.extend([Refusal::RateExceeded]);
+    }
+    if limits.concurrency.is_some() {
+        found.extend([Refusal::ConcurrencyExceeded]);
+    }
+    if limits.timeout_ms.is_some() {
+        found.extend([Refusal::HandlerTimedOut]);
+    }
+    let has_key = |object: &ObjectUse| object.key != ObjectKey::List;
+    let loads = route.object.as_ref().is_some_and(|it| it.uses.iter().any(has_key));
+    if limits.misses.is_some() && loads {
+        found.extend([Refusal::ObjectMissesExceeded]);
+    }
+}
 
 fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     let [old, new] = [old, new].map(|side| &side.route.limits);

@@ -22,7 +22,8 @@ mod words;
 pub(crate) use words::millis;
 use words::{millis_in_words, seconds_in_words};
 
-use policy_core::route::CompiledFacets;
+use http::Request;
+use policy_core::{Refusal, gates::Gate, isolation::Isolation, route::CompiledFacets};
 
 pub use auth::{AppScheme, Auth, CALLERS, RouteRequirement};
 pub use cache::Cache;
@@ -42,12 +43,12 @@ pub(crate) use headers::is_as_strict;
 pub use jsonp::Jsonp;
 pub use limits::{RouteLimits, RouteRate};
 pub(crate) use limits::{exceeds, shown_rate};
+pub(crate) use object::rule_change;
 pub use object::{ObjectKey, ObjectUse, RouteObjects};
-pub(crate) use object::{VIEW, rule_change};
 pub use route::{ManifestRoute, RouteKind};
 pub(crate) use route::{WrittenRoute, filled, json, sample};
 
-use crate::Manifest;
+use crate::{Manifest, credentials::RequestCredentials};
 
 /// The list of facets: the fields of a route in the order of the canonical form, each with its
 /// facet, and with the type of its text, where routes share a set. `facets!(macro)` calls a macro with the list.
@@ -91,8 +92,8 @@ pub struct FacetEntry {
     pub attribute: &'static str,
     /// What it is about.
     pub about: &'static str,
-    /// The gates that refuse requests for it: their numbers, and the names of their files.
-    pub gates: &'static [(u8, &'static str)],
+    /// The gates that refuse requests for it. A gate enforces one facet.
+    pub gates: &'static [Gate],
     /// The reason for its rules.
     pub why: &'static str,
     /// Titles and addresses of pages to read more.
@@ -106,6 +107,10 @@ pub struct FacetEntry {
     pub(crate) normalize: fn(&mut ManifestRoute),
     /// Tells the gates the policy of a route.
     enforce: for<'a> fn(&'a ManifestRoute, &mut CompiledFacets<'a>),
+    /// Adds the refusals of requests of a method to a route.
+    pub(crate) refusals: fn(Asked<'_>, &mut Vec<Refusal>),
+    /// Edits a route so that it lets a refused request through, and says how; `None` if it cannot.
+    pub(crate) relax: fn(&mut ManifestRoute, Refused<'_>) -> Option<String>,
     /// Whether a new route opens access by it.
     pub(crate) is_open: fn(&ManifestRoute) -> bool,
     /// What a change does to access, and the change in words; `None` if nothing changes.
@@ -125,9 +130,40 @@ impl FacetEntry {
         decides_access: true,
         normalize: |_| (),
         enforce: |_, _| (),
+        refusals: |_, _| (),
+        relax: |_, _| None,
         is_open: |_| false,
         change: |_, _| None,
     };
+}
+
+/// Requests of one method to a route.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub(crate) manifest: &'a Manifest,
+    pub(crate) route: &'a ManifestRoute,
+    pub(crate) method: &'a str,
+}
+
+/// A refused request, and its reason.
+#[derive(Clone, Copy)]
+pub(crate) struct Refused<'a> {
+    pub(crate) refusal: Refusal,
+    pub(crate) request: &'a Request<()>,
+    pub(crate) caller: &'a RequestCredentials,
+}
+
+/// The name of the facet that a gate enforces.
+///
+/// ```
+/// use policy_core::gates::Gate;
+/// use policy_manifest::facet::enforced_by;
+///
+/// assert_eq!(enforced_by(Gate::FetchMetadata), Some("isolation"));
+/// assert_eq!(enforced_by(Gate::Wire), None);
+/// ```
+pub fn enforced_by(gate: Gate) -> Option<&'static str> {
+    ALL.iter().find(|facet| facet.gates.contains(&gate)).map(|facet| facet.name)
 }
 
 macro_rules! list_facets {

@@ -6,13 +6,14 @@ use std::{
 };
 
 use policy_core::{
+    Refusal,
     object::{Condition, ObjectPolicy},
     path::PathTemplate,
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Cell, Column, Direction, FacetEntry, FromPolicy, ManifestRoute, ShownRoute, Side, Tone,
+    Asked, Cell, Column, Direction, FacetEntry, FromPolicy, ManifestRoute, ShownRoute, Side, Tone,
     is_default, millis, millis_in_words,
 };
 use crate::{
@@ -21,7 +22,7 @@ use crate::{
 };
 
 /// The action whose rule decides whether a caller learns that an object exists.
-pub(crate) const VIEW: &str = "view";
+const VIEW: &str = "view";
 
 /// The objects that a route checks, or why it checks none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -176,10 +177,25 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     )],
     columns: &[(COLUMN, cell)],
     normalize,
+    refusals,
     is_open,
     change,
     ..FacetEntry::NONE
 };
+
+fn refusals(Asked { manifest, route, .. }: Asked<'_>, found: &mut Vec<Refusal>) {
+    let uses = route.object.iter().flat_map(|objects| &objects.uses);
+    for it in uses.filter(|it| it.key != ObjectKey::List) {
+        found.extend([Refusal::ObjectNotFound]);
+        if it.action != VIEW {
+            found.extend([Refusal::ObjectDenied]);
+        }
+        let mut rules = it.rules().filter_map(|rule| manifest.condition(&rule));
+        if rules.any(|rule| rule.asks_engine()) {
+            found.extend([Refusal::EngineUnavailable]);
+        }
+    }
+}
 
 fn normalize(route: &mut ManifestRoute) {
     if let Some(objects) = &mut route.object {

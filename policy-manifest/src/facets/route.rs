@@ -1,18 +1,11 @@
 //! The policy of one path.
 
-use policy_core::{
-    isolation::Isolation,
-    path::{PathTemplate, Segment},
-};
+use policy_core::path::{PathTemplate, Segment};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Auth, Cache, Csrf, Headers, Jsonp, RouteCors, RouteLimits, RouteObjects, is_default, is_false,
-};
-use super::{
-    facts::{HandlerFacts, TargetFacts},
-    shared_sets::{Sets, Shared, Written as _},
-};
+// The types of all facets, among others.
+use super::shared_sets::{Sets, Shared, Written as _};
+use super::*;
 use crate::ReadError;
 
 /// The kind of target that serves a route.

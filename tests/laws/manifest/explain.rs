@@ -13,6 +13,7 @@ use policy_manifest::{
     RouteLimits, RouteOrigins, Sources, changes,
     engine::{Engine, Gate, RequestCredentials, Verdict},
     explain,
+    facet::enforced_by,
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
 
@@ -119,7 +120,7 @@ fn t22_named_facts_of_an_explanation_decide() {
                 (is_of_page && *facet == "cors")
                     || explanation.gates.iter().any(|found| {
                         found.verdict.is_some()
-                            && (found.gate.facet() == Some(*facet)
+                            && (enforced_by(found.gate) == Some(*facet)
                                 || also_read(found.gate).contains(facet))
                     })
             };
@@ -134,7 +135,9 @@ fn t22_named_facts_of_an_explanation_decide() {
             if explanation.route.is_none() {
                 continue;
             }
-            let Some(facet) = gate.facet().filter(|_| is_of_a_facet(refusal)) else { continue };
+            let Some(facet) = enforced_by(gate).filter(|_| is_of_a_facet(refusal)) else {
+                continue;
+            };
             is_met = true;
             let freed = with_route(manifest, &explanation, |route| free(route, facet, &request));
             // No policy can grant a value that is no origin.
@@ -255,7 +258,7 @@ fn t24_facts_that_do_not_decide_are_not_named() {
                     continue;
                 };
                 is_met = true;
-                let facet = found.gate.facet().expect("a source is of a facet");
+                let facet = enforced_by(found.gate).expect("a source is of a facet");
                 let is_own = |method: &String| source.file == place(method, path, facet);
                 prop_assert!(methods.iter().any(is_own), "{source:?} {path} {methods:?}");
             }

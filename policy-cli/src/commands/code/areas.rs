@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use policy_core::gates::Gate;
 use policy_manifest::facet::{self, FacetEntry};
 
 /// An area of the catalogue: the first word of codes.
@@ -11,8 +12,8 @@ pub(super) struct Area {
     name: &'static str,
     is_attribute: bool,
     about: &'static str,
-    /// The gates that refuse requests for it, by the names of their files.
-    gates: &'static [(u8, &'static str)],
+    /// The gates that refuse requests for it.
+    gates: &'static [Gate],
     /// The reason for its rules.
     pub(super) why: &'static str,
     /// Title and address.
@@ -31,7 +32,7 @@ impl Area {
         Self { name, is_attribute: false, about, gates: &[], why, links: &[] }
     }
 
-    const fn gate(self, gates: &'static [(u8, &'static str)]) -> Self {
+    const fn gate(self, gates: &'static [Gate]) -> Self {
         Self { gates, ..self }
     }
 
@@ -63,14 +64,14 @@ impl fmt::Display for Area {
         }
         f.write_str(self.about)?;
         let last = self.gates.len().saturating_sub(1);
-        for (index, (number, name)) in self.gates.iter().enumerate() {
+        for (index, gate) in self.gates.iter().enumerate() {
             let before = match index {
                 0 if last == 0 => "; gate",
                 0 => "; gates",
                 index if index == last => " and",
                 _ => ",",
             };
-            write!(f, "{before} {number} (`{name}`)")?;
+            write!(f, "{before} {} (`{}`)", gate.number(), gate.name())?;
         }
         Ok(())
     }
@@ -135,7 +136,7 @@ const AREAS: &[Area] = &[
          for names that are not its own can be reached by pages that have made such a name \
          point to it (DNS rebinding).",
     )
-    .gate(&[(2, "own_origin")])
+    .gate(&[Gate::OwnOrigin])
     .links(&[RFC_9110]),
     Area::new(
         "problem",
@@ -171,7 +172,7 @@ const AREAS: &[Area] = &[
         "Requests are parsed strictly: a request that could mean two things is refused, \
          with the place and the reason, so that the client can correct it.",
     )
-    .gate(&[(11, "body")])
+    .gate(&[Gate::Body])
     .links(&[("RFC 9457, Problem Details", "https://www.rfc-editor.org/rfc/rfc9457")]),
     Area::new(
         "route",
@@ -179,7 +180,7 @@ const AREAS: &[Area] = &[
         "One resource has one path. Two spellings of it, or two routes for one request, \
          are two policies for one thing, and an attacker chooses the weaker one.",
     )
-    .gate(&[(3, "route")])
+    .gate(&[Gate::Route])
     .links(&[RFC_9110]),
     Area::new(
         "server",
@@ -236,7 +237,7 @@ const AREAS: &[Area] = &[
         "A request that two parsers read differently can smuggle another request past a \
          proxy. It is refused before any policy decides about it.",
     )
-    .gate(&[(1, "wire")])
+    .gate(&[Gate::Wire])
     .links(&[RFC_9112]),
 ];
 
@@ -264,7 +265,8 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         // What waits is in the server.
         let folders = ["policy-core/src/gates", "policy-server/src/pipeline/gates"];
-        for (number, name) in Area::all().flat_map(|area| area.gates) {
+        for gate in Gate::ALL {
+            let (number, name) = (gate.number(), gate.name());
             let files = folders.map(|folder| root.join(folder).join(format!("{name}.rs")));
             let file = files.iter().find(|file| file.exists()).unwrap();
             let text = std::fs::read_to_string(file).unwrap();

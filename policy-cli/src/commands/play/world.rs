@@ -25,7 +25,7 @@ use policy_manifest::{
     AppFacts, Auth, Cache, Date, Manifest, ManifestRoute, RouteOrigins, SessionFacts, Sources,
     TokenFacts,
     engine::{Decision, Engine, EngineError, Gate, Outcome, RequestCredentials, Verdict},
-    facet::FromPolicy as _,
+    facet::{self, FromPolicy as _},
 };
 use serde::{Deserialize, Serialize};
 
@@ -339,7 +339,7 @@ impl World {
                 None => ("not_reached", None),
             };
             let source = route
-                .zip(gate.facet())
+                .zip(facet::enforced_by(gate))
                 .and_then(|((method, path), facet)| self.sources.of(method, path, facet));
             GateStep {
                 gate: gate.name(),
