@@ -19,14 +19,14 @@ pub(crate) fn decode_exact<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// The bytes of four characters, by position and character: the value in its place among the lower
-/// 24 bits, first byte lowest, or `INVALID`.
+/// The bits of each character at each of four positions, in their place among the lower 24 bits,
+/// first byte lowest; or `INVALID`.
 static VALUES: [[u32; 256]; 4] = [values(26), values(20), values(14), values(8)];
 
 /// A bit that no value has.
 const INVALID: u32 = 1 << 31;
 
-/// The values of all characters; `shift` puts them in their place in the order of the text.
+/// The bits of all characters at the position that `shift` states.
 const fn values(shift: u32) -> [u32; 256] {
     let mut values = [INVALID; 256];
     let mut rest: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -42,7 +42,7 @@ const fn values(shift: u32) -> [u32; 256] {
     values
 }
 
-/// The number of bytes of a text; no text has a single last character.
+/// The decoded length of a text; `None` if one character is left over.
 fn decoded_len(text: &[u8]) -> Option<usize> {
     let (groups, rest) = text.as_chunks::<4>();
     (rest.len() != 1).then(|| groups.len() * 3 + rest.len().saturating_sub(1))
@@ -71,12 +71,12 @@ fn decode_into(text: &[u8], into: &mut [u8]) -> Option<()> {
     (seen & INVALID == 0 && unused.iter().all(|byte| *byte == 0)).then_some(())
 }
 
-/// The text of `bytes`.
+/// Encodes `bytes`.
 pub(crate) fn encode(bytes: &[u8]) -> String {
     Base64UrlUnpadded::encode_string(bytes)
 }
 
-/// Appends the text of `bytes`.
+/// Appends the encoded `bytes`.
 pub(crate) fn append(bytes: &[u8], text: &mut String) {
     let mut characters = [0; 64];
     for whole_groups in bytes.chunks(48) {
@@ -124,8 +124,7 @@ mod tests {
         }
     }
 
-    /// Every pair of final characters: only those are valid whose last character has no unused
-    /// bits.
+    /// Of all pairs of final characters, those are valid in which no unused bit is set.
     #[test]
     fn of_the_texts_for_one_value_only_the_canonical_one_is_read() {
         let count = |text: &dyn Fn(u8, u8) -> Vec<u8>| {

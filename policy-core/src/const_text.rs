@@ -20,7 +20,7 @@ impl ConstText {
         Self { buffer: [0; 1024], len: 0 }.text(text)
     }
 
-    /// Appends `text`, or leaves it out whole when there is no room.
+    /// Appends `text`, or omits all of it if there is no room.
     #[must_use]
     pub const fn text(mut self, text: &str) -> Self {
         let Some((_, room)) = self.buffer.split_at_mut_checked(self.len) else { return self };

@@ -1,8 +1,8 @@
-//! What every facet is made of: what a level states of it, which level decides, and the facts about a
-//! route that its rules use.
+//! The parts of every facet: what a level states about it, which level decides, and the facts about
+//! a route that its rules use.
 //!
-//! The folders of the facets import it, and the list of facets in [`route`](crate::route) imports
-//! them.
+//! The folders of the facets import this module, and the list of facets in [`route`](crate::route)
+//! imports them.
 
 #[cfg(feature = "engine")]
 use crate::validator::Violation;
@@ -79,10 +79,10 @@ pub fn nearest<T>(
     stated.next().unwrap_or_default()
 }
 
-/// A policy that is made of what an attribute says.
+/// A policy that is made from an attribute.
 #[cfg(feature = "engine")]
 pub trait FromSpec: Sized {
-    /// What an attribute says.
+    /// The spec that an attribute states.
     type Spec;
 
     /// The policy, if it keeps every rule.
@@ -130,12 +130,12 @@ pub struct RouteFacts<'a> {
 /// Whether a route takes credentials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Authentication {
-    /// Nothing is known of it.
+    /// Not known.
     #[default]
     Unknown,
-    /// `public`: it does not.
+    /// `public`: it takes none.
     Public,
-    /// It does; `optional` or not.
+    /// It takes credentials, `optional` or not.
     Asked,
 }
 

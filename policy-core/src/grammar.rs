@@ -12,7 +12,7 @@ pub const fn is_token(text: &[u8]) -> bool {
     !text.is_empty()
 }
 
-/// Whether `value` is a `Content-Length` (RFC 9110 8.6), that fits the type of lengths.
+/// Whether `value` is a `Content-Length` (RFC 9110 8.6) that fits a `u64`.
 #[cfg(feature = "engine")]
 pub(crate) fn is_length(value: &[u8]) -> bool {
     let is_number = !value.is_empty() && value.iter().all(u8::is_ascii_digit);

@@ -16,7 +16,7 @@
 //! - [`time`] and `secret`: points in time and keys, which the caller passes in
 //! - [`object`]: rights on one object, by its fields
 //! - [`path`]: the paths of routes
-//! - [`problem`]: the problems as which the errors of an app are sent
+//! - [`problem`]: the problems that an app sends for its errors
 //! - [`route`]: the facets of one route, how levels compose, and the facts that rules use
 //! - `forwarded`: the statements of proxies about their clients
 //! - `tunnel`: where a CONNECT may lead
@@ -25,7 +25,7 @@
 //! - `outcome`: the refusals that a request can meet, by what its handler takes
 //! - `gates`: the gates of a request in their order, for servers, layers and manifests
 //! - `reverse_proxy`: how a gateway changes the messages that it forwards
-//! - `trace`: which trace a request belongs to, and what of a query a trace may contain
+//! - `trace`: which trace a request belongs to, and which part of a query a trace may contain
 //! - `testing` (feature `proptest`): generated cases
 //! - [`Rule`], [`Refusal`], [`Event`] and [`Lint`]: the one catalogue of codes and messages; [`Entry`]
 //!   finds one by its code

@@ -10,7 +10,7 @@ pub struct Properties {
     /// may differ: a deleted resource is not found the second time.
     pub idempotent: bool,
     /// Cacheable: a cache may keep its responses (RFC 9110 9.2.3). Responses to POST and PATCH are
-    /// cacheable only if they state a lifetime and whose content they are; responses to QUERY only
+    /// cacheable only if they state a lifetime and a `Content-Location`; responses to QUERY only
     /// with the content of the request in the key (RFC 10008 2.7), so [`cache`](crate::cache) does
     /// not permit it.
     pub cacheable: bool,

@@ -1,5 +1,5 @@
-//! What a request can meet, by what its handler takes from it: the refusals of arguments, and those
-//! that no route can rule out.
+//! The refusals that a request can meet: those of the arguments of its handler, and those that no
+//! route can rule out.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ use crate::catalogue::Refusal;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ArgumentKind {
-    /// A parameter of the path that not every text is a value of.
+    /// A path parameter whose type does not accept every text.
     Parameter,
     /// The query.
     Query,
@@ -56,7 +56,7 @@ pub enum ArgumentKind {
 }
 
 impl ArgumentKind {
-    /// The refusals of requests from which it cannot be taken.
+    /// The refusals if it cannot be taken from a request.
     pub const fn refusals(self) -> &'static [Refusal] {
         match self {
             Self::Parameter => &[Refusal::ParameterInvalid],

@@ -2,8 +2,8 @@
 
 use crate::{catalogue::Rule, grammar::eq};
 
-/// How a path is treated that differs from a route only in the trailing slash, such as `/users/`
-/// for a route `/users`.
+/// How to treat a path that differs from a route only in the trailing slash, such as `/users/` for
+/// a route `/users`.
 ///
 /// ```
 /// use policy_core::path::TrailingSlash;
@@ -78,7 +78,7 @@ pub struct Parameter<'a> {
     /// Its name.
     pub name: &'a str,
     /// Whether its value may contain `%2F` or `%5C`: `{name:slashes}`. Other parameters refuse
-    /// them, because code that decodes them would see another path than the router.
+    /// them, because code that decodes them would see a different path than the router.
     pub takes_slashes: bool,
 }
 
@@ -103,8 +103,8 @@ impl<'a> Segment<'a> {
 /// The path of a route, such as `/users/{id}` or `/files/{*path}`.
 ///
 /// A request matches segment by segment, in the [normal form](crate::head::NormalPath) of its path.
-/// What a parameter takes is decoded once, afterwards. A value with an encoded slash (`%2F`, `%5C`)
-/// is refused unless the parameter takes it: `/projects/{name:slashes}`.
+/// The value of a parameter is decoded once, afterwards. A value with an encoded slash (`%2F`,
+/// `%5C`) is refused unless the parameter takes it: `/projects/{name:slashes}`.
 ///
 /// ```
 /// use policy_core::{Rule, path::{PathTemplate, Segment}};
@@ -194,7 +194,7 @@ impl<'a> PathTemplate<'a> {
         self.0
     }
 
-    /// Its segments; one that is empty at the end is left out.
+    /// Its segments, without an empty one at the end.
     pub fn segments(&self) -> impl Iterator<Item = Segment<'a>> + use<'a> {
         self.0
             .split('/')

@@ -1,8 +1,8 @@
-//! The problems as which the errors of an app are sent (RFC 9457), as its types declare them.
+//! The problems that an app sends for its errors (RFC 9457), as its types declare them.
 
 use crate::{ConstText, Refusal, Rule, grammar};
 
-/// A problem as which errors of an app are sent: what `derive(Problems)` states of a variant.
+/// A problem that an app sends for errors: what `derive(Problems)` states about a variant.
 ///
 /// ```
 /// use policy_core::problem::DeclaredProblem;
@@ -28,7 +28,7 @@ impl DeclaredProblem {
         Self { status, code, title }
     }
 
-    /// The problem as which a refusal of the framework is sent.
+    /// The problem that is sent for a refusal of the framework.
     ///
     /// ```
     /// use policy_core::{Refusal, problem::DeclaredProblem};
@@ -39,8 +39,8 @@ impl DeclaredProblem {
         Self::new(refusal.status(), Some(refusal.code()), Some(refusal.title()))
     }
 
-    /// Whether both have one code, but another status or title: then a client cannot know by the
-    /// code what happened.
+    /// Whether both have the same code, but differ in status or title: then the code does not tell
+    /// a client what happened.
     pub const fn contradicts(&self, other: &Self) -> bool {
         matches!((self.code, other.code), (Some(_), Some(_)))
             && is_same(self.code, other.code)
@@ -262,7 +262,7 @@ mod tests {
             let found = joined.contradiction(&[GONE, other]).unwrap();
             assert!(found.text().as_str().contains("`lamps.sold-out`: "), "{found:?}");
         }
-        // Problems without a code do not claim to be one.
+        // Problems without a code do not claim to be the same.
         let untitled = DeclaredProblem { title: Some("Gone"), ..GONE };
         assert_eq!(joined.contradiction(&[untitled]), None);
     }

@@ -15,11 +15,11 @@ use crate::{
 #[cfg(feature = "engine")]
 use crate::{cors::CorsPolicy, validator::Violation};
 
-/// The most parameters of a path. The macros refuse a handler with more, and the server has room for
-/// as many.
+/// The maximum number of parameters of a path. The macros refuse a handler with more, and the
+/// server has room for as many.
 pub const MAX_PARAMETERS: usize = 8;
 
-/// The most arguments of a handler beside the parameters of its path.
+/// The maximum number of arguments of a handler besides its path parameters.
 pub const MAX_EXTRACTORS: usize = 12;
 
 /// The list of facets except CORS, auth and limits, which are composed in different ways.
@@ -70,7 +70,7 @@ macro_rules! define_policies {
         route { $($(#[$own_doc:meta])* $own:ident: $OwnSpec:ty => $OwnPolicy:ty => $OwnCompiled:ty,)* }
     ) => {
         /// The specs from the attributes of a handler, as constant data. The macros have validated
-        /// them; [`level`](Self::level) validates them again and makes policies of them.
+        /// them; [`level`](Self::level) validates them again and turns them into policies.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct RoutePolicy {
             /// Which other origins may read responses.
@@ -123,7 +123,7 @@ macro_rules! define_policies {
         pub struct LevelPolicy<C> {
             /// Which other origins may read responses.
             pub cors: Facet<C>,
-            /// Limits of size, time, rate and concurrency; each one is inherited by itself.
+            /// Limits of size, time, rate and concurrency; each one is inherited separately.
             pub limits: Limits,
             $($(#[$doc])* pub $name: Facet<$Policy>,)*
         }
@@ -156,7 +156,7 @@ macro_rules! define_policies {
 
 facets!([define_policies]);
 
-/// The policy that a facet says, or none where it breaks a rule.
+/// The policy that a facet states, or none if it breaks a rule.
 #[cfg(feature = "engine")]
 fn checked<P: FromSpec>(
     facet: Facet<P::Spec>,

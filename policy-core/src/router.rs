@@ -182,7 +182,7 @@ impl Router {
         &self.paths
     }
 
-    /// The form of a template by which [`forms`](Self::forms) has its path.
+    /// The form of a template under which [`forms`](Self::forms) lists its path.
     pub fn form(&self, template: &PathTemplate<'_>) -> String {
         self.trailing_slash.key(&template.form()).to_owned()
     }
@@ -235,8 +235,8 @@ impl Router {
     }
 }
 
-/// The segments of `path` that have the same index as those of `value` have in `key`, which is the
-/// same path with fewer percent codes.
+/// The segments of `path` at the positions that those of `value` have in `key`, which is the same
+/// path with fewer percent codes.
 fn same_segments<'a>(path: &'a str, key: &str, value: &str) -> &'a str {
     let start = (value.as_ptr() as usize).wrapping_sub(key.as_ptr() as usize);
     let before = key.get(..start).unwrap_or_default().matches('/').count();

@@ -51,7 +51,7 @@ impl Timestamp {
     /// ```
     pub fn rfc3339(self) -> String {
         let (days, of_day) = (self.seconds() / 86_400, self.seconds() % 86_400);
-        // The civil calendar, in eras of 400 years of which each begins on a first of March.
+        // The civil calendar, in eras of 400 years, each of which begins on 1 March.
         let days = days + 719_468;
         let (era, of_era) = (days / 146_097, days % 146_097);
         let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;

@@ -21,7 +21,7 @@ pub enum VaryToken {
     FetchMetadata,
 }
 
-// As constants, since `from_static` looks at every byte.
+// Constants, since `from_static` checks every byte.
 const ACCEPT: HeaderValue = HeaderValue::from_static("accept");
 const ORIGIN: HeaderValue = HeaderValue::from_static("origin");
 const COOKIE: HeaderValue = HeaderValue::from_static("cookie");

@@ -9,7 +9,7 @@ use crate::{grammar::is_token, head::Single};
 pub enum Authorization<'a> {
     /// No header.
     None,
-    /// Credentials of another scheme than `Bearer`.
+    /// Credentials of a scheme other than `Bearer`.
     OtherScheme,
     /// The text of a bearer token, not verified yet.
     Bearer(&'a [u8]),
@@ -47,7 +47,7 @@ pub fn authorization(headers: &HeaderMap) -> Authorization<'_> {
         Single::Repeated => return Authorization::Invalid,
         Single::One(value) => value.as_bytes(),
     };
-    // As nearly all clients write it.
+    // Nearly all clients write the scheme like this.
     if let Some(rest) = credentials.strip_prefix(b"Bearer ") {
         return bearer(rest).map_or(Authorization::Invalid, Authorization::Bearer);
     }

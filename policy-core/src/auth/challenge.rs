@@ -39,9 +39,9 @@ pub struct Challenges {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ChallengeError {
-    /// A realm that is no text of ASCII without `"` and `\`.
+    /// A realm that is not ASCII text, or contains `"` or `\`.
     Realm,
-    /// A scope that is no `scope-token` (RFC 6749 3.3).
+    /// A scope that is not a `scope-token` (RFC 6749 3.3).
     Scope,
 }
 

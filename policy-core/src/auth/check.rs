@@ -17,7 +17,7 @@ impl<'a> AuthSpec<'a> {
         entry(self.entries(part), index)
     }
 
-    /// The number of checks of a part: one for each entry of a list, and one for everything else.
+    /// The number of checks of a part: one for each entry, or one if there are none.
     const fn slots(&self, part: AuthPart) -> usize {
         match self.entries(part).len() {
             0 => 1,

@@ -34,7 +34,7 @@ mod tests {
             (AuthSpec { token: true, ..nothing }, Authentication::Asked),
             (AuthSpec { ticket: true, ..nothing }, Authentication::Asked),
             (scheme, Authentication::Asked),
-            // It is refused for that; no other rule is to be broken by it.
+            // Its own rule refuses this; the facts must not break another rule.
             (AuthSpec { public: true, ..session }, Authentication::Public),
         ] {
             for takes_session in [false, true] {

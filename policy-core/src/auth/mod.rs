@@ -70,13 +70,13 @@ pub struct Requirement {
     pub scheme: Option<OwnScheme>,
     /// Whether a caller without credentials is admitted as anonymous.
     pub optional: bool,
-    /// The issuers whose tokens, and tickets issued from these, are taken: URLs, or
-    /// [`OWN_ISSUER`] for the app itself. If it is empty, the app itself, or, in an app that signs
-    /// no tokens, its only issuer.
+    /// The issuers whose tokens are taken, and tickets issued from these tokens: URLs, or
+    /// [`OWN_ISSUER`] for the app itself. Empty for the app itself, or, in an app that signs no
+    /// tokens, for its only issuer.
     pub issuers: &'static [&'static str],
     /// Scopes, all of which are needed.
     pub scopes: &'static [&'static str],
-    /// The roles of which the caller needs one; empty if no role is needed.
+    /// Roles, one of which is needed; empty if none is.
     pub roles: &'static [&'static str],
     /// The longest time in seconds since the user last authenticated.
     pub fresh: Option<u32>,
@@ -121,8 +121,8 @@ impl Requirement {
         let roles = other.roles.is_empty()
             || (!self.roles.is_empty() && self.roles.iter().all(|role| other.roles.contains(role)));
         let fresh = other.fresh.is_none_or(|most| self.fresh.is_some_and(|own| own <= most));
-        // An empty list has only one possible meaning in an app where another route names the app
-        // itself.
+        // If the other route names the app itself, the app signs tokens, and an empty list means
+        // the app.
         let named =
             |list: &'static [&'static str]| if list.is_empty() { &[OWN_ISSUER] } else { list };
         let (issuers, others) = (named(self.issuers), named(other.issuers));

@@ -1,4 +1,4 @@
-//! What is sent to the login page, and where the login leads back to.
+//! Which requests are sent to the login page, and where a login redirects to.
 
 use http::{HeaderMap, Method};
 

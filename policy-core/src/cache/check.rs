@@ -15,7 +15,7 @@ impl<'a> CacheSpec<'a> {
         entry(self.entries(part), index)
     }
 
-    /// The number of checks of a part: one for each entry of a list, and one for everything else.
+    /// The number of checks of a part: one for each entry of a list, and one for any other part.
     const fn slots(&self, part: CachePart) -> usize {
         match part {
             CachePart::Vary | CachePart::Methods => self.entries(part).len(),
@@ -104,7 +104,7 @@ impl<'a> CacheSpec<'a> {
         }
     }
 
-    /// `no-store` is valid for every method, and so does a policy without directives.
+    /// `no-store` is valid for every method, and so is a policy without directives.
     const fn check_method(&self, method: &str) -> Option<Rule> {
         if self.no_store || self.says_nothing() {
             None

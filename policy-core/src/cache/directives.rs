@@ -7,8 +7,8 @@ use http::{HeaderMap, HeaderValue, header::CACHE_CONTROL};
 use super::spec::{Audience, CacheSpec, LONGEST_AGE};
 use crate::grammar::outside_quotes;
 
-/// The directives that this crate knows. A field that is not left unchanged is written again from
-/// these, so that no directive passes that a cache understands and this crate does not.
+/// The directives that this crate knows. A field that changes is written again from these, without
+/// any directive that a cache understands and this crate does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Directives {
     no_store: bool,
@@ -25,7 +25,7 @@ pub(super) struct Directives {
     stale_if_error: Option<u32>,
 }
 
-/// As a constant, since `from_static` looks at every byte.
+/// A constant, since `from_static` checks every byte.
 pub(super) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 impl Directives {
@@ -209,7 +209,7 @@ fn common(one: Option<u32>, other: Option<u32>) -> Option<u32> {
     one.zip(other).map(|(one, other)| one.min(other))
 }
 
-/// RFC 9111 1.2.2; one that is too large counts as the longest.
+/// `delta-seconds` (RFC 9111 1.2.2); a number that is too large counts as the longest age.
 fn seconds(argument: &[u8]) -> Option<u32> {
     let text = str::from_utf8(argument).ok()?;
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

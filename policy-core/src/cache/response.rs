@@ -81,7 +81,7 @@ impl Caching {
         Self::of(policy.spec())
     }
 
-    /// The same for a spec without violations, which need not live in a constant.
+    /// As [`new`](Self::new), for a spec without violations that need not be a constant.
     ///
     /// ```
     /// use http::{HeaderMap, Method, StatusCode, header::CACHE_CONTROL};
@@ -131,7 +131,7 @@ pub const fn is_cacheable_by_default(status: u16) -> bool {
 /// - Without a declaration and without any of these facts, a response stays as it is.
 ///
 /// Where `Cache-Control` is written, the fields that some caches would follow instead are removed:
-/// `Expires`, `Pragma`, and those for one kind of cache alone (RFC 9213 and its forerunners).
+/// `Expires`, `Pragma`, and those for one kind of cache (RFC 9213 and its predecessors).
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, Method, StatusCode, header::{CACHE_CONTROL, VARY}};
@@ -193,7 +193,7 @@ pub fn apply(declared: Option<&Caching>, exchange: CacheExchange<'_>, headers: &
     }
 }
 
-/// Forbids every cache to keep a response that no route declares anything about.
+/// Writes `no-store` onto a response about which no route declares anything.
 ///
 /// ```
 /// use http::{HeaderMap, header::CACHE_CONTROL};
@@ -277,5 +277,5 @@ fn is_rival(name: &HeaderName) -> bool {
     }
 }
 
-// As a constant, since `from_static` looks at every byte.
+// A constant, since `from_static` checks every byte.
 const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");

@@ -19,7 +19,7 @@ struct Row<M> {
     mark: M,
 }
 
-/// Makes a table an enum, whose documentation has the texts and is found by the codes.
+/// Turns a table into an enum, whose documentation has the texts and is found by code.
 macro_rules! entries {
     ($(#[$attribute:meta])* $kind:ident, $mark_type:ident $(::$marks:ident)?:
         $($(#[doc = $doc:literal])* $name:ident $mark:tt $code:literal, $message:literal

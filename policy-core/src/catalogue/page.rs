@@ -8,8 +8,8 @@ use crate::ConstText;
 /// The pages of codes in the published guide, each an area with a section for each code.
 const PAGES: &str = concat!(env!("CARGO_PKG_HOMEPAGE"), "/reference/codes/");
 
-/// The address of the page about a code: what it means, why, a bad and a good example. Its text is that
-/// address.
+/// The address of the page that explains a code, with a bad and a good example. It is displayed as
+/// the address.
 ///
 /// ```
 /// use policy_core::Rule;

@@ -40,8 +40,8 @@ impl Conditions {
     /// Reads the conditions of a request; `None` if it has none, or if its method does not select a
     /// representation (RFC 9110 13.2.1).
     ///
-    /// Dates that are malformed or repeated are ignored, and so is a `Range` that is repeated or
-    /// not of GET.
+    /// Malformed or repeated dates are ignored, and so is a `Range` that is repeated or not for
+    /// GET.
     ///
     /// ```
     /// use http::{HeaderMap, Method, header::IF_NONE_MATCH};
@@ -79,7 +79,7 @@ impl Conditions {
         }))
     }
 
-    /// Evaluates them against the current representation, if there is one (RFC 9110 13.2.2, 1 to
+    /// Evaluates the conditions against the current representation, if any (RFC 9110 13.2.2, 1 to
     /// 4).
     ///
     /// A malformed list of tags matches nothing. If that would let a request change something,
@@ -115,9 +115,9 @@ impl Conditions {
         }
     }
 
-    /// Makes the `EntityTag` of a response weak if the client sent only the weak form, because a layer
-    /// encoded the response that the client stored: with the strong tag in a 304, a cache would
-    /// give its encoded bytes the tag of the unencoded ones (RFC 9110 15.4.5, RFC 9111 4.3.4).
+    /// Makes the `ETag` of a response weak if the client sent only its weak form: a layer encoded
+    /// the response that the client stored. With the strong tag in a 304, a cache would give its
+    /// encoded bytes the tag of the unencoded ones (RFC 9110 15.4.5, RFC 9111 4.3.4).
     pub fn weaken_known(&self, headers: &mut HeaderMap) {
         let etag = Validators::of(headers).etag;
         let has = |is_same| find(&self.if_none_match, true, etag.as_ref(), is_same);
@@ -126,7 +126,7 @@ impl Conditions {
         }
     }
 
-    /// The part of a successful response that is requested (RFC 9110 13.2.2, 5), for a content of
+    /// The part of a successful response that is requested (RFC 9110 13.2.2, 5), for content of
     /// `length` bytes. Call it only if the other conditions let the request proceed.
     ///
     /// `If-Range` matches the same strong tag, or exactly the same date. A date counts as strong

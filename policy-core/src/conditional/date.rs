@@ -1,4 +1,4 @@
-//! Dates of HTTP (RFC 9110 5.6.7).
+//! HTTP dates (RFC 9110 5.6.7).
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use httpdate::HttpDate;
 
 use crate::time::Timestamp;
 
-/// When something last changed, to the second: a `Last-Modified`, or the date of a condition.
+/// When something last changed: a `Last-Modified`, or the date of a condition.
 ///
 /// Its resolution is one second: a resource that may change twice within a second also needs an
 /// [`EntityTag`](super::EntityTag). It must not be in the future when it is sent (RFC 9110 8.8.2.1).
@@ -36,7 +36,7 @@ impl ModificationDate {
         Self { seconds: if seconds < LATEST { seconds } else { LATEST } }
     }
 
-    /// Reads any of the three date formats; `None` if the value is no date or before 1970.
+    /// Reads any of the three date formats; `None` if the value is not a date or before 1970.
     pub fn parse(value: &[u8]) -> Option<Self> {
         let date: HttpDate = std::str::from_utf8(value).ok()?.parse().ok()?;
         Some(Self::from(SystemTime::from(date)))

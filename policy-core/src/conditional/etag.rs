@@ -23,7 +23,7 @@ use crate::base64url;
 pub struct EntityTag(HeaderValue);
 
 impl EntityTag {
-    /// A tag for byte-for-byte equal states; `None` if `tag` contains a blank, a quote or a control
+    /// A tag for byte-for-byte equal states; `None` if `tag` contains a space, a quote or a control
     /// character.
     pub fn strong(tag: &str) -> Option<Self> {
         Self::parse(format!("\"{tag}\"").as_bytes())
@@ -53,7 +53,7 @@ impl EntityTag {
         Self(HeaderValue::try_from(text).expect("a field value"))
     }
 
-    /// Reads a field value; `None` for anything that is no tag, such as a text without quotes.
+    /// Reads a field value; `None` for anything that is not a tag, such as a text without quotes.
     pub fn parse(value: &[u8]) -> Option<Self> {
         let (tag, rest) = Tag::read(value)?;
         if !rest.is_empty() {

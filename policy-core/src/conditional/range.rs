@@ -21,7 +21,7 @@ pub enum Range {
 }
 
 impl Range {
-    /// The `Content-Range` of the response, for a content of this many bytes (RFC 9110 14.4).
+    /// The `Content-Range` of the response, for content of this many bytes (RFC 9110 14.4).
     ///
     /// ```
     /// use policy_core::conditional::Range;
@@ -60,10 +60,10 @@ pub fn is_one_range(headers: &HeaderMap) -> bool {
 /// small ranges are an attack (RFC 9110 17.15).
 const MOST: usize = 16;
 
-/// Reads the value of a `Range` for a content of this many bytes.
+/// Reads the value of a `Range` for content of this many bytes.
 ///
 /// A malformed value, another unit or too many ranges select the whole content, and so do ranges
-/// that do not join into one part: a multipart response is larger and rarer than what it saves.
+/// that do not join into one part: multipart responses are rare, and larger than what they save.
 pub(super) fn select(value: &[u8], length: u64) -> Range {
     wanted(value, length).unwrap_or(Range::Whole)
 }
@@ -84,7 +84,7 @@ fn wanted(value: &[u8], length: u64) -> Option<Range> {
         }
         match Spec::read(spec)? {
             Spec::Last(0) => (),
-            // An empty content has no last bytes.
+            // Empty content has no last bytes.
             Spec::Last(_) if length == 0 => return None,
             Spec::Last(count) => parts.push((length.saturating_sub(count), length - 1)),
             Spec::From(first, last) if first < length => parts.push((first, last.min(length - 1))),

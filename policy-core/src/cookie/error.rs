@@ -10,19 +10,20 @@ pub enum CookieError {
     RequestTooLarge,
     /// A request has the name more than once, with different values.
     Ambiguous,
-    /// The name is no token (RFC 9110 5.6.2).
+    /// The name is not a token (RFC 9110 5.6.2).
     Name,
     /// The value has an octet that cookies cannot carry (RFC 6265 4.1.1).
     Value,
     /// Name and value have more than 4096 bytes.
     TooLarge,
-    /// The path does not begin with `/`, or is no text that an attribute can have.
+    /// The path does not begin with `/`, or cannot be the value of an attribute.
     Path,
-    /// The domain is no name of at least two lower-case labels, or not above the public origin.
+    /// The domain is not a name of at least two lower-case labels, or does not cover the public
+    /// origin.
     Domain,
     /// The lifetime is over 400 days.
     MaxAge,
-    /// The name begins like a prefix of cookie names, in another case.
+    /// The name begins with a prefix of cookie names in another case.
     PrefixCase,
     /// `__Secure-` without `Secure`.
     PrefixSecure,
@@ -36,7 +37,7 @@ pub enum CookieError {
     PartitionedInsecure,
     /// No key has signed this cookie for this name and context.
     Signature,
-    /// A signed cookie that is past its time.
+    /// A signed cookie has expired.
     Expired,
 }
 

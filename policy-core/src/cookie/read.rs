@@ -7,7 +7,7 @@ use super::CookieError;
 /// The cookies that a request presents, in order and as they are: nothing is decoded or unquoted,
 /// and names are case-sensitive (RFC 6265 5.4).
 ///
-/// HTTP/2 may cut the field into several lines (RFC 9113 8.2.3); they are read as one.
+/// HTTP/2 may split the field into several lines (RFC 9113 8.2.3); they are read as one.
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, header::COOKIE};
@@ -43,7 +43,7 @@ impl<'a> Cookies<'a> {
         Ok(Self { headers })
     }
 
-    /// Name and value of each pair. Text without `=` or name is no pair, and left out.
+    /// Name and value of each pair. Text without `=` or a name is not a pair, and is left out.
     pub fn iter(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         self.headers.get_all(COOKIE).into_iter().flat_map(pieces).filter_map(pair)
     }
@@ -79,7 +79,7 @@ pub(super) fn scan<'a>(
 ) -> Result<(), CookieError> {
     let mut len = 0;
     for line in lines {
-        // As joined by "; ".
+        // The length of the lines joined by "; ".
         len += line.len() + if len > 0 { 2 } else { 0 };
         if len > Cookies::MAX_LEN {
             return Err(CookieError::RequestTooLarge);
@@ -141,8 +141,8 @@ fn value_behind(text: &[u8]) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
-    /// Texts of every length up to two words and a bit, made of every byte, with one semicolon at
-    /// each place, two, or none.
+    /// Texts of every length up to a little over two words, made of every byte, with no semicolon,
+    /// with one at each place, or with two.
     #[test]
     fn the_first_semicolon_is_found_wherever_it_is() {
         for other in (0..=u8::MAX).filter(|byte| *byte != b';') {

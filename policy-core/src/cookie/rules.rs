@@ -2,7 +2,7 @@
 
 use super::CookieSpec;
 
-/// The prefixes of names that promise attributes.
+/// The prefixes of cookie names, which promise attributes.
 #[derive(Clone, Copy)]
 pub(super) enum Prefix {
     Secure,
@@ -48,8 +48,8 @@ pub(super) fn is_path(path: &str) -> bool {
         && !path.ends_with(' ')
 }
 
-/// At least two lower-case labels that are neither an address nor a public suffix, on which
-/// browsers ignore a cookie.
+/// At least two lower-case labels that are neither an address nor a public suffix, for which
+/// browsers ignore cookies.
 pub(super) fn is_domain(domain: &str) -> bool {
     let is_label = |label: &str| {
         let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';

@@ -38,7 +38,7 @@ struct Key {
 }
 
 impl SignedCookies {
-    /// Signs for one context with this key, which has an id.
+    /// Signs for one context with this key and its id.
     ///
     /// # Errors
     ///

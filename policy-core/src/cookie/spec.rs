@@ -13,7 +13,7 @@ use crate::{grammar::is_token, head::OwnOrigin};
 /// Which requests of other sites carry a cookie (RFC 6265bis 5.6.7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SameSite {
-    /// Sent with navigations of the user: links, but no forms that post.
+    /// Sent with top-level navigations: links, but not forms with POST.
     #[default]
     Lax,
     /// Sent with no cross-site request, not even a link.
@@ -116,8 +116,8 @@ impl CookieSpec {
         self
     }
 
-    /// `Domain`: this host and every host below it. Each of them can then read the cookie, and
-    /// plant another one of its name.
+    /// `Domain`: this host and every host below it. Each of them can then read the cookie, and set
+    /// another one with its name.
     #[must_use]
     pub fn domain(mut self, domain: impl Into<Cow<'static, str>>) -> Self {
         self.domain = Some(domain.into());
@@ -132,17 +132,17 @@ impl CookieSpec {
         self
     }
 
-    /// `Partitioned`: a separate cookie below each top-level site (CHIPS).
+    /// `Partitioned`: a separate cookie for each top-level site (CHIPS).
     #[must_use]
     pub fn partitioned(mut self) -> Self {
         self.is_partitioned = true;
         self
     }
 
-    /// Adapts the cookie to the server's own origin. In the development profile, over plain
-    /// loopback, it loses its prefix, `Secure`, and everything that needs `Secure`, because
-    /// browsers disagree about these there. The result depends only on the configured origin, never
-    /// on a socket or a header.
+    /// Adapts the cookie to the server's own origin. In the development profile, over plain HTTP on
+    /// loopback, it loses its prefix, `Secure`, and everything that needs `Secure`: browsers
+    /// disagree about these on loopback. The result depends only on the configured origin, never on
+    /// a socket or a header.
     ///
     /// # Errors
     ///
@@ -239,7 +239,7 @@ impl CookieSpec {
             Prefix::HostHttp if !is_host => Some(CookieError::PrefixHost),
             Prefix::HostHttp => (!is_http).then_some(CookieError::PrefixHttp),
         };
-        // Browsers compare prefixes without case, servers with it.
+        // Browsers compare prefixes without case, servers compare the case, too.
         let broken =
             broken.or((!self.name.starts_with(prefix.as_str())).then_some(CookieError::PrefixCase));
         broken.map_or(Ok(()), Err)

@@ -96,7 +96,7 @@ pub fn remove_cors(headers: &mut HeaderMap) {
     }
 }
 
-// As constants, since `from_static` looks at every byte.
+// Constants, since `from_static` checks every byte.
 const ANY: HeaderValue = HeaderValue::from_static("*");
 const TRUE: HeaderValue = HeaderValue::from_static("true");
 

@@ -182,7 +182,7 @@ impl Cors {
     /// declared origins, credentials, methods and request headers are equal. Browsers cache a
     /// preflight response for all methods of a URL (Fetch, CORS-preflight cache).
     pub fn shares_preflight(&self, other: &Self) -> bool {
-        // Routes with equal policies usually have the same compiled one.
+        // Routes with equal policies usually share a compiled one.
         if std::ptr::eq(self, other) {
             return true;
         }

@@ -29,7 +29,7 @@ pub struct CorsConfig {
     pub expose: Vec<String>,
     /// Whether requests may include cookies.
     pub credentials: bool,
-    /// Seconds for which a browser may keep a preflight.
+    /// Seconds for which a browser may cache a preflight response.
     pub max_age: Option<i64>,
     /// See [`CorsSpec::dangerous_insecure_origins`].
     pub dangerous_insecure_origins: bool,

@@ -72,12 +72,12 @@ impl fmt::Display for PolicyError {
     }
 }
 
-/// All errors in a policy or a list of origins, never the first only.
+/// All errors in a policy or a list of origins, not only the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PolicyErrors(Vec<PolicyError>);
 
 impl PolicyErrors {
-    /// The single errors.
+    /// The individual errors.
     pub fn errors(&self) -> &[PolicyError] {
         &self.0
     }

@@ -24,7 +24,7 @@ use crate::{
 /// list.
 ///
 /// [`replace`](Self::replace) is atomic: a request sees the old list or the new one. A list that
-/// breaks a rule of any route that uses it is refused whole, and the old one stays.
+/// breaks a rule of any route that uses it is refused as a whole, and the old one stays.
 #[derive(Clone, Default)]
 pub struct SharedOrigins {
     current: Arc<ArcSwap<OriginSet>>,
@@ -191,7 +191,7 @@ impl SharedOrigins {
         [self.current.load_full()].into_iter().chain(self.keyed.load().values().cloned()).collect()
     }
 
-    /// Requires the origins to be same-site with the app's own one, on behalf of the first route
+    /// Requires the origins to be same-site with the app's own origin, on behalf of the first route
     /// that needs it.
     pub(super) fn add_site(&self, location: String, site: &Site) -> Result<(), PolicyErrors> {
         self.add_use(Use { location, demand: Demand::Site(site.clone()) })
@@ -376,7 +376,7 @@ impl OriginLists {
         Ok(bound.patterns.as_deref())
     }
 
-    /// The lists whose bound in the configuration no policy takes.
+    /// The lists with a bound in the configuration that no policy takes.
     pub fn unused_bounds(&self) -> impl Iterator<Item = &str> {
         let unused = self.bounds.iter().filter(|(_, bound)| !bound.is_used.load(Ordering::Relaxed));
         unused.map(|(name, _)| name.as_str())
@@ -392,7 +392,7 @@ impl OriginLists {
         self.lists.get(name)
     }
 
-    /// The names that no policy uses.
+    /// The names of the lists that no policy uses.
     pub fn unused(&self) -> impl Iterator<Item = &str> {
         let has_bound = |name: &str| {
             self.bounds.get(name).is_some_and(|bound| bound.is_used.load(Ordering::Relaxed))

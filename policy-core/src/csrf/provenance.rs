@@ -5,7 +5,7 @@ use http::HeaderValue;
 use super::{CsrfPolicy, OriginFacts, OriginVerdict, TokenVerdict, origin_verdict};
 use crate::catalogue::Refusal;
 
-/// The origin and the possible effect of a request, which are independent of its head.
+/// The origin and the possible effect of a request, which do not borrow its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Provenance {
     verdict: OriginVerdict,
@@ -37,9 +37,9 @@ impl Provenance {
         Self { verdict: origin_verdict(facts, is_own, is_trusted), reach }
     }
 
-    /// Decides whether a request may act with a ticket. A ticket identifies its caller, but any page
-    /// can put one into an address, such as its own visitor's into a WebSocket of another user. A
-    /// program sends none of the headers that state a page, and every current browser does.
+    /// Decides whether a request may act with a ticket. A ticket identifies its caller, but any
+    /// page can put one into a URL, such as its own ticket into the URL of a WebSocket that another
+    /// user opens. Programs send no header that states a page; every current browser sends one.
     ///
     /// # Errors
     ///
@@ -52,7 +52,7 @@ impl Provenance {
         }
     }
 
-    /// Whether the request may change state and is admitted with a CSRF token only.
+    /// Whether the request may change state and is admitted only with a CSRF token.
     pub fn needs_token(self, policy: CsrfPolicy) -> bool {
         self.reach == Reach::Change
             && match policy {

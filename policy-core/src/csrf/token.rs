@@ -34,7 +34,7 @@ pub enum TokenVerdict {
     Valid,
     /// Of the right form, but made with another key or for another binding.
     Invalid,
-    /// No token at all; absent ones are empty text.
+    /// Not a token at all; an absent one is empty text.
     Malformed,
 }
 

@@ -72,9 +72,10 @@ impl<'a> OriginFacts<'a> {
 /// The verdict on the origin of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OriginVerdict {
-    /// From a trusted page, from the user, or it changes nothing.
+    /// The request comes from a trusted page or the user, or changes nothing.
     Passed,
-    /// The headers do not state it; no current browser sends such a request. A token may decide.
+    /// The headers do not state the origin; no current browser sends such a request. A token may
+    /// decide.
     Undecided,
     /// Another page, or contradictory headers.
     Refused,
@@ -133,8 +134,8 @@ fn passes(
         Single::One(origin) => Some(origin.as_bytes()),
         Single::Repeated => return false,
     };
-    // A form of an own page without a referrer also has the origin `null`; then `Sec-Fetch-Site`
-    // decides.
+    // A form on an own page that sends no referrer also has the origin `null`; then
+    // `Sec-Fetch-Site` decides.
     let names_nobody =
         matches!(origin, None | Some(b"null")) && !is_tainted(facts.origin, facts.sec_fetch_mode);
     match (origin, site) {

@@ -10,10 +10,10 @@ pub(super) struct Element<'a> {
     pub(super) proto: Option<&'a str>,
 }
 
-/// The elements of a line of the field, the last first, empty ones left out (RFC 9110 5.6.1).
+/// The elements of a line of the field, the last first, without empty ones (RFC 9110 5.6.1).
 ///
-/// A line is cut from its end. A proxy appends its element to what the client sent, so text of the
-/// client, such as an unclosed quote, cannot change where the element begins.
+/// A line is split from its end. A proxy appends its element to what the client sent, so text of
+/// the client, such as an unclosed quote, cannot change where the element begins.
 pub(super) fn elements_from_right(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(line);
     std::iter::from_fn(move || {
@@ -120,7 +120,7 @@ mod tests {
         Element { r#for: said(r#for), host: said(host), proto: said(proto) }
     }
 
-    /// The elements of a line, the last first; none if one breaks the grammar.
+    /// The elements of a line, the last first; `None` if one breaks the grammar.
     fn elements(line: &str) -> Option<Vec<Element<'_>>> {
         elements_from_right(line.as_bytes()).map(Element::read).collect()
     }

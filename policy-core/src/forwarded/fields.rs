@@ -43,7 +43,7 @@ pub enum Reported {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Node {
-    /// Its address. An IPv4 address that is written as IPv6 is stored as IPv4.
+    /// Its address. An IPv4-mapped IPv6 address is stored as IPv4.
     pub address: IpAddr,
     /// Its port, if stated.
     pub port: Option<u16>,

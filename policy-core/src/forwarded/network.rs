@@ -9,8 +9,8 @@ use crate::catalogue::Rule;
 /// A network of IP addresses, such as `10.0.0.0/8` or `2001:db8::/32` (RFC 4632 3.1, RFC 4291
 /// 2.3); an address alone is a network of one.
 ///
-/// An IPv4 address that is written as IPv6 (`::ffff:10.0.0.1`, RFC 4291 2.5.5.2) is that IPv4
-/// address here, since a dual-stack socket reports it in this form.
+/// An IPv4-mapped IPv6 address (`::ffff:10.0.0.1`, RFC 4291 2.5.5.2) counts as the IPv4 address,
+/// since a dual-stack socket reports it in this form.
 ///
 /// ```
 /// use policy_core::{Rule, forwarded::IpNetwork};
@@ -24,7 +24,7 @@ use crate::catalogue::Rule;
 /// # Ok::<(), Rule>(())
 /// ```
 ///
-/// Networks are ordered by their first address, and a larger one is before those in it.
+/// Networks are ordered by their first address, and a network is before the smaller ones in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IpNetwork(IpCidr);
 
@@ -48,7 +48,7 @@ impl IpNetwork {
         if network.is_ipv4() || first.is_ipv6() {
             return Ok(Self(network));
         }
-        // Addresses of IPv4 that are written as IPv6.
+        // IPv4-mapped IPv6 addresses.
         let prefix = network.network_length().checked_sub(96).ok_or(Rule::NetworkMalformed)?;
         IpCidr::new(first, prefix).map(Self).map_err(|_prefix| Rule::NetworkMalformed)
     }

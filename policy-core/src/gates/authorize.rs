@@ -22,7 +22,7 @@ pub struct Rights<'a, S> {
     pub optional: bool,
     /// Scopes, all of which are needed.
     pub scopes: &'a [S],
-    /// Roles, one of which is needed; if it is empty, none is needed.
+    /// Roles, one of which is needed; empty if none is.
     pub roles: &'a [S],
     /// The longest time in seconds since the user last authenticated.
     pub fresh: Option<u32>,

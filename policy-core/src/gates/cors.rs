@@ -31,7 +31,7 @@ pub(super) fn check<'a, A: GatedApp<'a>>(
     ControlFlow::Continue((found, grant))
 }
 
-/// Gate 4 for requests that are no preflights.
+/// Gate 4 for requests that are not preflights.
 #[inline(always)]
 pub(super) fn admit_page<'a, A: GatedApp<'a>>(
     app: &A,

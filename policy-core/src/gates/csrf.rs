@@ -17,8 +17,8 @@ pub struct Sender {
     policy: CsrfPolicy,
     /// Whether CORS grants the page.
     is_granted: bool,
-    /// Whether this request without a caller needs a trusted origin: the target may know its own
-    /// cookies.
+    /// Whether the request needs a trusted origin even without a caller: the target may know its
+    /// own cookies.
     checks_anonymous: bool,
 }
 
@@ -74,7 +74,7 @@ impl Sender {
         Self { provenance: Provenance::of(&facts, |_| true, |_| true), ..self }
     }
 
-    /// Whether a request with an ambient credential is admitted with a CSRF token only.
+    /// Whether a request with an ambient credential is admitted only with a CSRF token.
     pub fn needs_token(&self) -> bool {
         self.provenance.needs_token(self.policy)
     }

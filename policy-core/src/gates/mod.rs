@@ -1,6 +1,6 @@
-//! The gates of a request, in order: one machine for a server, for the policies before a service, and
-//! for the manifest of an app. Every target passes all of them: handler, mount, proxy, tunnel and
-//! fallback.
+//! The gates of a request, in order: the same code for a server, for the policies before a service,
+//! and for the manifest of an app. Every target passes all of them: handler, mount, proxy, tunnel
+//! and fallback.
 //!
 //! | gate | file | asks |
 //! |--:|---|---|
@@ -73,13 +73,13 @@ pub enum Gate {
     Authenticate,
     /// Whether the user intended it.
     Csrf,
-    /// Whether they have the rights.
+    /// Whether the caller has the rights.
     Authorize,
     /// The rate of the principal, and a permit.
     Limits,
     /// Whether its body is too long.
     Body,
-    /// Whether what serves the route can take it: the media type of QUERY, the function of JSONP.
+    /// Whether the target can take it: the media type of QUERY, the function of JSONP.
     Target,
 }
 
@@ -201,7 +201,7 @@ pub trait GatedRoute {
     fn facets(&self) -> CompiledFacets<'_>;
     /// Whether its responses are scripts of JSONP, which every page may load.
     fn has_jsonp(&self) -> bool;
-    /// Whether it has a rate of addresses.
+    /// Whether it has a rate per address.
     fn has_rate(&self) -> bool;
     /// The maximum size of a body in bytes.
     fn body_limit(&self) -> Option<u64>;
@@ -355,8 +355,8 @@ fn tunnel<'a, A: GatedApp<'a>>(app: &A, head: &Head<'_>) -> Option<A::Route> {
     app.tunnel().filter(|_| head.is_tunnel())
 }
 
-/// Runs gates 1 to 6, and gate 11 for a declared length. Breaks with how the request ends at one of
-/// them.
+/// Runs gates 1 to 6, and gate 11 for a declared length. Breaks with the end of the request at one
+/// of them.
 #[inline(always)]
 pub fn check_head<'a, A: GatedApp<'a>>(
     app: &A,

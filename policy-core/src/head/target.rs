@@ -35,8 +35,8 @@ impl Head<'_> {
     }
 
     /// Checks that the scheme of an absolute target is the scheme of the connection, or the one
-    /// that a trusted proxy reports: a server is no authority for `https` resources on a connection
-    /// without TLS (RFC 9110 7.4).
+    /// that a trusted proxy reports: a server is not authoritative for `https` resources on a
+    /// connection without TLS (RFC 9110 7.4).
     pub(super) fn check_scheme(&self) -> Result<(), Refusal> {
         let (Some(scheme), Some(of_connection)) = (self.uri.scheme(), self.is_connection_secure)
         else {
@@ -60,8 +60,8 @@ impl Head<'_> {
 /// form.
 ///
 /// - Percent codes of unreserved characters are decoded; all others have upper-case digits.
-/// - Bytes that browsers send raw though a path has no such characters are percent-encoded: `"`,
-///   `[`, `\`, `]`, `^`, `{`, `|`, `}` and UTF-8.
+/// - Bytes that browsers send raw although a path cannot have them are percent-encoded: `"`, `[`,
+///   `\`, `]`, `^`, `{`, `|`, `}` and UTF-8.
 ///
 /// A path has no normal form, and the request is refused, if it has a malformed percent code, one
 /// that decodes to a control character or to invalid UTF-8, a dot segment, or an empty segment

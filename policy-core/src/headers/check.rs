@@ -118,7 +118,7 @@ const COOP: [&str; 4] =
 const COEP: [&str; 3] = ["require-corp", "credentialless", "unsafe-none"];
 /// Fetch 3.7
 const CORP: [&str; 3] = ["same-origin", "same-site", "cross-origin"];
-/// Referrer Policy 3, without the empty one.
+/// Referrer Policy 3, without the empty value.
 const REFERRER: [&str; 8] = [
     "no-referrer",
     "no-referrer-when-downgrade",

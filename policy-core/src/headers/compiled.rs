@@ -52,7 +52,7 @@ impl SecurityHeaders {
         Self::of(policy.spec())
     }
 
-    /// The same for a spec without violations, which need not live in a constant.
+    /// As [`new`](Self::new), for a spec without violations that need not be a constant.
     ///
     /// ```
     /// use policy_core::headers::{HeadersSpec, SecurityHeaders};
@@ -177,7 +177,7 @@ fn fields(texts: Vec<(HeaderName, String)>) -> Fields {
     texts.into_iter().filter_map(of).collect()
 }
 
-// As constants, since `from_static` looks at every byte.
+// Constants, since `from_static` checks every byte.
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const CORP: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 const COOP: HeaderName = HeaderName::from_static("cross-origin-opener-policy");

@@ -61,7 +61,7 @@ pub const REPRESENTATION: [&str; 7] = [
     "last-modified",
 ];
 
-/// Digests of a content (RFC 9530 and its predecessors).
+/// Digests of content (RFC 9530 and its predecessors).
 pub const DIGESTS: [&str; 4] = ["content-digest", "content-md5", "digest", "repr-digest"];
 
 /// Headers that describe the bytes of one message (RFC 9110 6.4 to 6.6, 8.6, 14.4; RFC 9112 6.1).

@@ -22,7 +22,7 @@ pub struct FetchMetadata {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sender {
-    /// It states neither: the client is a program.
+    /// Neither a site nor an `Origin`: the client is a program.
     Unsaid,
     /// A browser that is too old, or that states `Origin` alone: WebKit does so for CORS requests
     /// that were redirected.
@@ -83,8 +83,8 @@ pub enum StatedOrigin {
 }
 
 /// Whether a request with `Origin: null` comes from another site though `Sec-Fetch-Site` is
-/// `same-origin`: in `cors` mode it is from a document without an origin, or other sites redirected
-/// it, for which Chromium still reports `same-origin` (Fetch, tainted origin).
+/// `same-origin`: in `cors` mode it is from a document with an opaque origin, or other sites
+/// redirected it, and Chromium still reports `same-origin` (Fetch, tainted origin).
 pub(crate) fn is_tainted(origin: Single<'_>, mode: Single<'_>) -> bool {
     let is_cors = match mode {
         Single::Absent => false,

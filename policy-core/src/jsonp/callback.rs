@@ -12,7 +12,7 @@ impl Callback {
     /// The maximum number of characters.
     pub const MAX_LEN: usize = 64;
 
-    /// Reads a name that was decoded already.
+    /// Reads a decoded name.
     ///
     /// ```
     /// use policy_core::jsonp::{Callback, Grammar};

@@ -25,8 +25,7 @@ use crate::facet::{FacetPolicy, FromSpec, RouteFacts};
 pub struct JsonpPolicy(JsonpSpec<'static>);
 
 impl JsonpPolicy {
-    /// Begins a policy of scripts that call one identifier, which this parameter of the query
-    /// names.
+    /// Begins a policy whose scripts call one identifier, which this query parameter names.
     pub const fn callback(parameter: &'static str) -> JsonpPolicyBuilder {
         JsonpPolicyBuilder(JsonpSpec { callback: parameter, ..JsonpSpec::NOTHING })
     }

@@ -144,8 +144,8 @@ impl Accounts {
 }
 
 impl Accounts {
-    /// The share of the cells that are in use, from 0 to 1, by those of one shard: hashes spread clients
-    /// evenly.
+    /// The share of the cells that are in use, from 0 to 1, measured in one shard: hashes spread
+    /// clients evenly.
     pub(super) fn utilization(&self, now: u64) -> f64 {
         let Some(shard) = self.shards.first() else { return 0.0 };
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);

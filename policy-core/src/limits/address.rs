@@ -5,8 +5,8 @@ use std::net::IpAddr;
 /// The part of an address that rates are counted by.
 pub type AddressKey = [u8; 9];
 
-/// The part of an address that belongs to one client: all of IPv4, also in its IPv6-mapped form,
-/// and the first 64 bits of IPv6, the smallest allocation to one site (RFC 6177).
+/// The part of an address that belongs to one client: all of IPv4, also as an IPv4-mapped IPv6
+/// address, and the first 64 bits of IPv6, the smallest allocation to one site (RFC 6177).
 ///
 /// ```
 /// use policy_core::limits::address_key;

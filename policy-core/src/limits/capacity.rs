@@ -2,8 +2,7 @@
 
 use super::accounts;
 
-/// The number of clients that each rate limit distinguishes, and the number that it serves of one
-/// IPv6 network.
+/// How many clients each rate limit distinguishes, and how many of one IPv6 network it serves.
 ///
 /// ```
 /// use policy_core::limits::RateCapacity;

@@ -11,7 +11,7 @@ use crate::catalogue::Rule;
 /// # Errors
 ///
 /// [`Rule::LimitBodyMalformed`], and [`Rule::LimitBodyOutOfBounds`] for zero and for more than
-/// `u64` counts.
+/// `u64::MAX`.
 ///
 /// ```
 /// use policy_core::{Rule, limits::body_of};
@@ -112,7 +112,7 @@ pub fn silence_of(text: &str) -> Result<Duration, Rule> {
 /// # Errors
 ///
 /// [`Rule::LimitRateMalformed`], and [`Rule::LimitRateOutOfBounds`] for zero and for more than
-/// `u32` counts.
+/// `u32::MAX`.
 ///
 /// ```
 /// use policy_core::{Rule, limits::{Rate, rate_of}};
@@ -140,12 +140,12 @@ pub fn rate_of(text: &str) -> Result<Rate, Rule> {
     Ok(Rate { by, ..per(count.ok_or(Rule::LimitRateOutOfBounds)?) })
 }
 
-/// Parses a rate of misses such as `20/min`: a [rate](rate_of) without what it is counted per.
+/// Parses a rate of misses such as `20/min`: a [rate](rate_of) without `per ..`.
 ///
 /// # Errors
 ///
 /// [`Rule::LimitMissesMalformed`], and [`Rule::LimitMissesOutOfBounds`] for zero and for more than
-/// `u32` counts.
+/// `u32::MAX`.
 ///
 /// ```
 /// use policy_core::{Rule, limits::{Rate, misses_of}};

@@ -2,7 +2,8 @@
 
 use crate::grammar::eq;
 
-/// Whether the names of an object's actions differ, and have only small letters and underscores.
+/// Whether the names of an object's actions differ, and have only lower-case letters and
+/// underscores.
 ///
 /// ```
 /// use policy_core::object::names_differ;

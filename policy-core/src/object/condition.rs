@@ -63,12 +63,11 @@ impl Condition {
         }
     }
 
-    /// The condition that is left where some statements are known to be true or false; an error is its
-    /// value, if none is left.
+    /// The condition that is left when some statements are known to be true or false.
     ///
     /// # Errors
     ///
-    /// The value, which the known statements decide.
+    /// The value of the condition, if the known statements decide it.
     pub fn reduced(&self, known: &mut dyn FnMut(&Atom) -> Option<bool>) -> Result<Self, bool> {
         match self {
             Self::Atom(atom) => known(atom).map_or_else(|| Ok(self.clone()), Err),
@@ -125,8 +124,8 @@ impl Condition {
     }
 }
 
-/// The parts that the known statements do not decide; the value of the whole is `decisive` if one part
-/// has it.
+/// The parts that the known statements do not decide; the value of the whole is `decisive` if one
+/// part has this value.
 fn left_of(
     parts: &[Condition],
     decisive: bool,
@@ -176,7 +175,7 @@ impl fmt::Display for Atom {
     }
 }
 
-/// A name in quotes. What ends it is escaped, and nothing else, as [`Condition`] is read.
+/// A name in quotes. Only `\` and `"` are escaped, as the parser of [`Condition`] expects.
 fn quoted(word: &str, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(f, "{word}(\"{}\")", name.replace('\\', r"\\").replace('"', "\\\""))
 }

@@ -17,7 +17,7 @@ use crate::catalogue::Rule;
 /// The deepest nesting of a condition. It bounds the stack, since manifests come from others.
 const MAX_DEPTH: usize = 16;
 
-/// The most statements of a condition.
+/// The maximum number of statements.
 const MAX_ATOMS: usize = 24;
 
 /// A token of a condition.
@@ -31,11 +31,11 @@ pub enum ConditionToken {
     Sign(char),
 }
 
-/// Why tokens are no condition.
+/// Why tokens are not a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConditionError {
-    /// The index of the token; their number, if one is missing at the end.
+    /// The index of the token; the number of tokens, if one is missing at the end.
     pub at: usize,
     /// The rule.
     pub rule: Rule,
@@ -46,8 +46,8 @@ pub struct ConditionError {
 }
 
 impl Condition {
-    /// Reads tokens. With `fields`, each name is a field of its kind, and `owner` and `same(tenant)` name
-    /// the only field of theirs.
+    /// Reads tokens. With `fields`, each name must be a field of the right kind, and `owner` and
+    /// `same(tenant)` stand for the only field of theirs.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ fn tokens(text: &str) -> Result<Vec<ConditionToken>, ConditionError> {
 }
 
 fn is_of_word(sign: char) -> bool {
-    // A name in Rust has no other character outside of ASCII.
+    // In Rust, characters outside of ASCII occur only in names.
     sign.is_ascii_alphanumeric() || sign == '_' || !sign.is_ascii()
 }
 
@@ -199,7 +199,7 @@ impl Parser<'_> {
         Ok(atom)
     }
 
-    /// The tenant field: `tenant` is the only one, unless a field has this name.
+    /// The tenant field: `tenant` stands for the only one, unless a field has this name.
     fn tenant(&mut self) -> Result<String, ConditionError> {
         let names =
             |name: &str| self.fields.is_none_or(|fields| fields.iter().any(|(it, _)| it == name));

@@ -23,11 +23,11 @@ pub struct Field {
     pub name: &'static str,
     /// What it states.
     pub kind: FieldKind,
-    /// Its column in a database: an expression of SQL.
+    /// Its column in a database: an SQL expression.
     pub column: &'static str,
     /// Whether its column is a number; otherwise it is text.
     pub is_number: bool,
-    /// Whether it is an `Option`, which may have no name.
+    /// Whether it is an `Option`, which may be `None`.
     pub is_optional: bool,
     /// The table of a relation.
     pub relation: Option<Relation>,

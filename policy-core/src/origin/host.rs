@@ -321,7 +321,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// An IPv6 text is accepted exactly if the standard library prints the address so.
+        /// An IPv6 text is accepted if and only if the standard library prints the address like
+        /// this.
         #[test]
         fn ipv6_is_canonical_as_the_standard_library_prints_it(
             groups in prop::array::uniform8(prop_oneof![2 => Just(0), 1 => any::<u16>()]),
@@ -340,7 +341,8 @@ mod tests {
             prop_assert_eq!(is_canonical_ipv6(text.as_bytes()), want, "{}", text);
         }
 
-        /// An IPv4 text is accepted exactly if the standard library reads and prints it so.
+        /// An IPv4 text is accepted if and only if the standard library reads it and prints it like
+        /// this.
         #[test]
         fn ipv4_is_canonical_as_the_standard_library_prints_it(text in r"[0-9]{1,3}(\.[0-9]{1,3}){2,4}\.?") {
             let want = text.parse::<Ipv4Addr>().is_ok_and(|address| address.to_string() == text);

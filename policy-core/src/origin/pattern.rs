@@ -192,7 +192,7 @@ impl From<&OriginPattern<'_>> for OwnedPattern {
         let text = pattern.to_string();
         Self {
             #[cfg(feature = "engine")]
-            // Patterns are visible ASCII, which every header value may be.
+            // Patterns are visible ASCII, which is valid in a header value.
             value: HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("null")),
             text: text.into(),
             // A scheme has at most 64 bytes, a host 253, a label 63.

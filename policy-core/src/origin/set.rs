@@ -366,7 +366,7 @@ fn hash_from_end(state: u64, bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(state, |state, byte| step(state, u64::from(*byte)))
 }
 
-/// Hashes eight bytes at a time; the last eight may be some of those before.
+/// Hashes eight bytes at a time; the last eight may overlap those before.
 fn hash_text(bytes: &[u8]) -> u64 {
     let Some(last) = bytes.last_chunk::<8>() else { return hash_from_end(0, bytes) };
     let (chunks, _) = bytes.as_chunks::<8>();

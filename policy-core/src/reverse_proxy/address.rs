@@ -48,7 +48,7 @@ impl Upstream {
         if authority.contains('@') {
             return Err(Rule::UpstreamUserInfo);
         }
-        // An origin has no default port; an address may.
+        // An origin omits the default port; an address may state it.
         let default = format!(":{default_port}");
         let authority = authority.strip_suffix(&default).unwrap_or(authority);
         let origin = format!("{scheme}://{authority}");

@@ -45,8 +45,8 @@ pub fn without_cookies(headers: &HeaderMap, withheld: &[&str]) -> Option<HeaderV
 /// (RFC 6265 5.1.4), `requested`.
 ///
 /// `None` for a cookie that the upstream must not set: one with one of these names, one without a
-/// name (RFC 6265bis sends its value in place of a name), or one with a path outside the prefix. A
-/// `__Host-` name requires `Path=/`, which stays.
+/// name (RFC 6265bis: its value is sent in place of a name), or one with a path outside the prefix.
+/// A `__Host-` name requires `Path=/`, which stays.
 pub fn rewrite_cookie(
     mapping: &Mapping,
     cookie: &HeaderValue,
@@ -79,7 +79,7 @@ pub fn rewrite_cookie(
     let path = match path.filter(|path| path.starts_with(b"/")) {
         _ if is_of_host => Some(b"/".to_vec()),
         Some(path) => Some(own_path(mapping, path)?),
-        // The path of the prefix itself is above it.
+        // The default path of the prefix itself is above the prefix.
         None => (requested.as_bytes() == prefix).then(|| prefix.to_vec()),
     };
     if let Some(path) = path {

@@ -38,7 +38,7 @@ pub fn end_to_end(mut headers: HeaderMap) -> HeaderMap {
         !is_said_anew
             && !is_hop_by_hop(name.as_str())
             && !is_about_sender(name.as_str())
-            // Those of this server's own trace, which a client must not remove.
+            // A client must not remove the fields of this server's own trace.
             && (!named.contains(name) || is_trace_field(name.as_str()))
     });
     if takes_trailers {

@@ -120,7 +120,7 @@ const fn is_rest(rest: &[u8]) -> bool {
     matches!(rest, [] | [b'/' | b'?' | b'#', ..])
 }
 
-/// Whether a path needs no closer check, as nearly every path.
+/// Whether a path needs no closer check; nearly every path is plain.
 fn is_plain(path: &str) -> bool {
     let mut last = 0;
     path.bytes().all(|byte| {

@@ -17,7 +17,7 @@ pub struct OriginalRequest<'a> {
     pub host: &'a str,
     /// `http` or `https`
     pub scheme: &'a str,
-    /// The version of HTTP of the request.
+    /// The HTTP version of the request.
     pub version: Version,
 }
 

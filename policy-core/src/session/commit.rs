@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 pub enum Row<'a> {
     /// None: the request came without a session.
     Absent,
-    /// A living session.
+    /// A live session.
     Live(&'a Record),
     /// Deleted or expired while the request ran.
     Dead,

@@ -40,18 +40,18 @@ type Edit = dyn Fn(&mut Map<String, Value>) + Send + Sync;
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum DataChange {
-    /// A key has this value.
+    /// Sets a key to this value.
     Set(Box<str>, Value),
-    /// A key is gone.
+    /// Removes a key.
     Remove(Box<str>),
     /// Adds to an integer. Anything that is not an integer counts as 0; the sum saturates.
     Incr(Box<str>, i64),
     /// Appends a value to a list and keeps the given number of last entries. Anything that is not a
     /// list counts as an empty one.
     Push(Box<str>, Value, usize),
-    /// Only these keys are left.
+    /// Keeps only these keys.
     Keep(Arc<[Box<str>]>),
-    /// A function is applied. It may be called more than once.
+    /// Applies a function, which may be called more than once.
     Update(Arc<Edit>),
 }
 

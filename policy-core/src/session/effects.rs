@@ -42,7 +42,7 @@ pub enum PrivilegeChange {
     },
 }
 
-/// The effects of a request on its session that are recorded so far.
+/// The effects of a request on its session so far.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
     ends: bool,

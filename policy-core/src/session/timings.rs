@@ -39,7 +39,7 @@ impl Renewal {
     }
 }
 
-/// The times that sessions are governed by.
+/// The time settings of sessions.
 ///
 /// ```
 /// use std::time::Duration;
@@ -125,7 +125,7 @@ impl Timings {
 
     /// The new idle deadline of a live session that is used now, if it must be stored.
     pub fn touch(&self, record: &Record, now: Timestamp) -> Option<Timestamp> {
-        // A session may be older than the settings, and shorter than they allow for.
+        // A session may be older than the settings, and have a shorter idle timeout.
         let interval = self.touch_interval.min(record.idle / 4);
         (now >= record.last_seen.after(interval)).then(|| record.idle_deadline_at(now))
     }

@@ -2,7 +2,7 @@
 //!
 //! Generated values are mostly sensible and often close to a boundary: origins that a policy grants
 //! and others that only look like them, headers that need a preflight and others that just avoid
-//! one. Everything shrinks, to the policy of one origin and the plain `GET`.
+//! one. Everything shrinks to a policy with one origin and to a plain `GET`.
 //!
 //! - [`any_policy`]: policies that break no rule; [`any_pattern`]: entries of their lists
 //! - [`any_origin`], [`any_origin_for`]: the origins of pages; [`any_origin_value_for`]: any value

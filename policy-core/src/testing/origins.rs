@@ -46,7 +46,7 @@ pub fn any_origin() -> impl Strategy<Value = String> + Clone {
     prop_oneof![15 => tuple, 1 => Just("null".to_owned())]
 }
 
-/// The origin of a page that knows a policy: one that the policy grants, one that nearly matches,
+/// The origin of a page, chosen for a policy: one that the policy grants, one that nearly matches,
 /// or an unrelated one; as browsers write them.
 ///
 /// ```
@@ -63,8 +63,8 @@ pub fn any_origin_for(policy: &CorsConfig) -> impl Strategy<Value = String> + Cl
     any_near_origin().prop_map(move |near| page_origin(near.of(&origins)))
 }
 
-/// The value of an `Origin` field by a client that knows a policy and need not be a browser: also
-/// malformed, in another case, or not ASCII at all.
+/// A value of `Origin` for a policy, from a client that need not be a browser: also malformed, in
+/// another case, or not ASCII.
 pub fn any_origin_value_for(
     policy: &CorsConfig,
 ) -> impl Strategy<Value = HeaderValue> + Clone + use<> {
@@ -74,16 +74,16 @@ pub fn any_origin_value_for(
     })
 }
 
-/// The origin as a browser writes it; for other values, the origin of an opaque page.
+/// The origin as a browser writes it; for other values, the opaque origin `null`.
 fn page_origin(value: Vec<u8>) -> String {
     let is_written = Origin::parse(&value).is_some();
     let text = String::from_utf8(value).ok().filter(|_| is_written);
     text.unwrap_or_else(|| "null".to_owned())
 }
 
-/// An origin that is to be near one of some patterns once these are known, as
-/// [`sample::Index`](Index) is a place in a list that is not known yet. It shrinks better than
-/// [`any_origin_for`] with `prop_flat_map`.
+/// An origin near one of some patterns that are not known yet, as [`sample::Index`](Index) is a
+/// place in a list that is not known yet. It shrinks better than [`any_origin_for`] with
+/// `prop_flat_map`.
 #[derive(Clone, Debug)]
 pub struct NearOrigin {
     entry: Index,

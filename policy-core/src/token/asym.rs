@@ -1,4 +1,4 @@
-//! Keys of the algorithms with a public half (RFC 7518 3.3 and 3.4, RFC 8037 3.1).
+//! Keys of the asymmetric algorithms (RFC 7518 3.3 and 3.4, RFC 8037 3.1).
 
 use aws_lc_rs::signature::{ParsedPublicKey, RSA_PKCS1_2048_8192_SHA256};
 use ed25519_dalek::Signer as _;
@@ -25,7 +25,7 @@ pub(super) enum AsymmetricKey {
 /// Keys are read from PEM or DER: private ones from PKCS#8 (RFC 5958), public ones from
 /// `SubjectPublicKeyInfo` (RFC 5280 4.1).
 impl Key {
-    /// A key of ES256 that signs and verifies, from its private half.
+    /// A key of ES256 that signs and verifies, from its private key.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl Key {
         AsymmetricKey::Es256(public_key(public)?, None).named(id)
     }
 
-    /// A key of Ed25519 that signs and verifies, from its private half.
+    /// A key of Ed25519 that signs and verifies, from its private key.
     ///
     /// # Errors
     ///

@@ -46,7 +46,7 @@ impl<'p> Claims<'p> {
         Timestamp::from_seconds(self.fields.exp)
     }
 
-    /// From when on it is valid (`nbf`).
+    /// When it becomes valid (`nbf`).
     pub fn not_before(&self) -> Option<Timestamp> {
         let nbf = || self.fields.rounded_up(Claim::Nbf, self.fields.nbf);
         self.fields.has(Claim::Nbf).then(|| Timestamp::from_seconds(nbf()))

@@ -40,11 +40,11 @@ claims! {
     Sub "sub",
     /// When it was issued.
     Iat "iat",
-    /// From when on it is no longer valid.
+    /// When it expires.
     Exp "exp",
     /// The id of the token.
     Jti "jti",
-    /// From when on it is valid.
+    /// When it becomes valid.
     Nbf "nbf",
     /// The scopes (RFC 8693 4.2).
     Scope "scope",
@@ -81,7 +81,7 @@ pub enum TokenError {
     AlgNotAllowed,
     /// Signed for another purpose (RFC 8725 3.11).
     WrongType,
-    /// No key of this id, or a retired one.
+    /// No key has this id, or the key has retired.
     UnknownKey,
     /// The header has no `kid`, so that it is unknown which key of the issuer signed the token.
     KeyIdMissing,
@@ -266,7 +266,7 @@ broken_rules! {
         Issuer TokenIssuer,
         /// An empty audience.
         Audience TokenAudience,
-        /// A type that is no media type without its `application/`.
+        /// A type that is not a media type without `application/`.
         Type TokenType,
         /// A leeway that makes expiry meaningless.
         Leeway TokenLeeway,

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{session::Identity, time::Timestamp};
 
-/// The largest date: 2^53, up to which every integer is a JSON number everywhere.
+/// The largest date: 2^53, up to which all JSON parsers read integers exactly.
 const MAX_DATE: u64 = 1 << 53;
 
 /// The positions of the claims in their text, and which of them are wrong.
@@ -150,8 +150,8 @@ impl Fields {
         Ok(value.is_some_and(|value| value <= MAX_DATE))
     }
 
-    /// The number of cut-offs. Another issuer may use this name differently, so other values are
-    /// not an error.
+    /// The number of the newest cut-off. Another issuer may use this name differently, so other
+    /// values are not an error.
     fn number(&mut self, scanner: &mut Scanner<'_>) -> Result<(), Malformed> {
         if !scanner.is_number_next() {
             return scanner.skip();
@@ -355,8 +355,8 @@ mod tests {
         assert_eq!((fields.iat, fields.auth_time), (1000, 1001), "for cut-offs and fresh logins");
     }
 
-    /// Read as any other text, and refused where it names no tenant: an object without one would be that
-    /// of the caller.
+    /// A tenant is read like any other text, and refused if it names no tenant: otherwise an object
+    /// without one would be of the caller's tenant.
     #[test]
     fn a_tenant_is_a_text_of_1_to_200_bytes() {
         let profile = Profile::new("https://id.example", "api").unwrap();

@@ -48,7 +48,7 @@ impl Header {
         self.kid.flatten()
     }
 
-    /// The key that this header names, if it may be used for it. It may be retired.
+    /// The key that this header names, if it may be used for this algorithm. It may be retired.
     pub(super) fn key<'k>(
         &self,
         keys: &'k KeyRing,

@@ -26,7 +26,7 @@ pub struct NewClaims<'a> {
     pub id: &'a str,
     /// When it is issued (`iat`).
     pub issued: Timestamp,
-    /// From when on it is no longer valid (`exp`).
+    /// When it expires (`exp`).
     pub expires: Timestamp,
     /// The scopes, separated by single spaces (`scope`).
     pub scope: Option<&'a str>,

@@ -1,8 +1,8 @@
 //! A scanner of JSON objects (RFC 8259) that borrows: strings stay in place in the text, and only
 //! those with escapes are read by `serde_json`.
 //!
-//! It is stricter than JSON: no name twice in an object, spelled with escapes or not (RFC 7519
-//! 4), at most [`DEPTH`] levels and [`MEMBERS`] names an object.
+//! It is stricter than JSON: no name twice in an object, spelled with escapes or not (RFC 7519 4),
+//! at most [`DEPTH`] levels and [`MEMBERS`] names per object.
 
 use std::borrow::Cow;
 

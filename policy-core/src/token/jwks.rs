@@ -1,4 +1,4 @@
-//! Sets of keys as issuers publish them (RFC 7517 5).
+//! JWK Sets, as issuers publish them (RFC 7517 5).
 
 use aws_lc_rs::signature::{RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents};
 use p256::ecdsa;

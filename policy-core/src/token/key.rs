@@ -220,7 +220,8 @@ pub(super) fn is_key_id(id: &str) -> bool {
         && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
 }
 
-/// Whether another issuer may use this id of a key. Many write base64, and it is only compared.
+/// Whether another issuer may use this id of a key. Many issuers write base64, and the id is only
+/// compared.
 fn is_public_key_id(id: &str) -> bool {
     (1..=128).contains(&id.len())
         && id.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'))

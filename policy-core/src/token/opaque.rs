@@ -27,7 +27,7 @@ impl OpaqueKind {
     }
 }
 
-/// 32 secret bytes that a client shows, as a prefix and 43 characters of base64url.
+/// 32 secret bytes that a client presents, as a prefix and 43 characters of base64url.
 ///
 /// They are wiped when the token is dropped, and nothing prints them.
 ///

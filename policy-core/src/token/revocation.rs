@@ -72,7 +72,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Whether it covers a token with this `iat`, whose issuer knew the cut-off of this number.
+    /// Whether it covers a token with this `iat` that states the number `known`.
     pub fn covers(self, issued: u64, known: Option<u64>) -> bool {
         issued < self.before || known.is_some_and(|known| known < self.number)
     }
@@ -120,8 +120,8 @@ pub enum RevocationStatus {
 }
 
 impl RevocationSet {
-    /// An empty set that is stale until it [caught up](Self::caught_up). `longest` is how long a
-    /// token can be accepted after its `iat`, `max_staleness` how old the set may get.
+    /// An empty set that is stale until it has [caught up](Self::caught_up). `longest` is how long
+    /// a token can be accepted after its `iat`, `max_staleness` how old the set may get.
     pub fn new(longest: Duration, max_staleness: Duration) -> Self {
         Self {
             tokens: HashMap::new(),
@@ -183,7 +183,7 @@ impl RevocationSet {
         known < of_user.max(self.all.number).max(self.dropped)
     }
 
-    /// Whether the set was without contact to the store for longer than allowed.
+    /// Whether the last contact with the store is longer ago than allowed.
     pub(crate) fn is_stale(&self, now: Duration) -> bool {
         self.caught_up.is_none_or(|then| now.saturating_sub(then) > self.max_staleness)
     }

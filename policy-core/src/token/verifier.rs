@@ -1,9 +1,9 @@
 //! Verifying tokens against a profile.
 //!
-//! It has two parts. The first, [`Verifier::open`], depends on the bytes of a token and on the keys
-//! alone: it checks the signature and reads the claims. The second, [`SignedToken::verify_at`],
-//! depends on the time. A cache of the result of the first part for the same bytes cannot skip the
-//! second part, which is the only way to the claims.
+//! Verification has two parts. The first, [`Verifier::open`], depends on the bytes of a token and
+//! on the keys alone: it checks the signature and reads the claims. The second,
+//! [`SignedToken::verify_at`], depends on the time. A cache of the result of the first part for the
+//! same bytes cannot skip the second part, which is the only way to the claims.
 
 use std::{fmt, sync::Arc};
 

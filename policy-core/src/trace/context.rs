@@ -1,4 +1,4 @@
-//! `traceparent`: the trace, and the span that calls.
+//! `traceparent`: the trace, and the calling span.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use super::state;
 use crate::head::Single;
 
-/// The header that names the trace and the span that calls (W3C Trace Context 3.2).
+/// The header that names the trace and the calling span (W3C Trace Context 3.2).
 pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// The header with what tracing systems add to it (W3C Trace Context 3.3).
@@ -30,7 +30,7 @@ const LENGTH: usize = 55;
 /// The version that this crate knows.
 const VERSION: u8 = 0;
 
-/// The version that is none (W3C Trace Context 3.2.2.1).
+/// The invalid version (W3C Trace Context 3.2.2.1).
 const INVALID_VERSION: u8 = 0xff;
 
 /// A position in a trace: a span, which is the parent of what it calls.
@@ -58,8 +58,7 @@ impl TraceContext {
     /// The flag of a trace that the caller may have recorded (W3C Trace Context 3.2.2.5.1).
     pub const SAMPLED: u8 = 0b01;
 
-    /// The flag of a trace whose last seven bytes of the id are random (W3C Trace Context
-    /// 3.2.2.5.2).
+    /// The flag of a trace whose id ends with seven random bytes (W3C Trace Context 3.2.2.5.2).
     pub const RANDOM: u8 = 0b10;
 
     /// A span of a trace. Unknown flags are left out. `None` if an id is zero, which stands for
@@ -70,8 +69,8 @@ impl TraceContext {
         is_valid.then(|| Self { trace_id, span_id, flags, state: Box::default() })
     }
 
-    /// The same with this `tracestate`. One that breaks the grammar, or has more than 32 members, is
-    /// left out as a whole; of two members with the same key, the second is.
+    /// The same with this `tracestate`. One that breaks the grammar, or has more than 32 members,
+    /// is left out as a whole; of two members with the same key, the second is left out.
     #[must_use]
     pub fn with_state(self, state: &str) -> Self {
         Self { state: state::parse([state.as_bytes()]).unwrap_or_default(), ..self }
@@ -80,7 +79,7 @@ impl TraceContext {
     /// What the headers of a request state. `None` if there is no `traceparent`, more than one, or one
     /// that is invalid; `tracestate` has no meaning then.
     ///
-    /// A version after 00 is read like 00, whatever follows after that.
+    /// A version after 00 is read like 00; additional fields are ignored.
     pub fn read(headers: &HeaderMap) -> Option<Self> {
         let Single::One(parent) = Single::of(headers, &TRACEPARENT) else { return None };
         let (known, rest) = parent.as_bytes().split_at_checked(LENGTH)?;

@@ -1,9 +1,9 @@
-//! Traces: which trace a request belongs to, and what of a query a trace may contain.
+//! Traces: which trace a request belongs to, and which part of a query a trace may contain.
 //!
 //! [`TraceContext`] reads and writes `traceparent` and `tracestate` ([W3C Trace Context, Level
-//! 2](https://www.w3.org/TR/trace-context-2/)). Whether its sender is believed is for the server to
-//! decide. [`recorded_query`] keeps the parameters of a query that an app names, among which
-//! [`is_credential_parameter`] permits none that carries a credential.
+//! 2](https://www.w3.org/TR/trace-context-2/)). The server decides whether to trust the sender.
+//! [`recorded_query`] keeps the parameters of a query that an app names; it may name none for which
+//! [`is_credential_parameter`] is true.
 
 mod context;
 mod query;

@@ -1,4 +1,4 @@
-//! What of a query a trace may contain.
+//! Which part of a query a trace may contain.
 
 /// Parts of the names of parameters that carry credentials.
 const PARTS: [&str; 12] = [
@@ -16,7 +16,7 @@ const PARTS: [&str; 12] = [
     "token",
 ];
 
-/// Other names of such parameters, which are too short to be looked for in a name.
+/// Other names of such parameters, too short to be searched for within a name.
 const NAMES: [&str; 13] = [
     "auth",
     "authorization",

@@ -6,8 +6,8 @@ const MEMBERS: usize = 32;
 /// The longest key, and the longest value (W3C Trace Context 3.3.1.3).
 const LONGEST: usize = 256;
 
-/// The members of all lines, separated by commas, without spaces around them and empty ones; the
-/// second of two with one key is left out. `None` if the grammar is broken.
+/// The members of all lines, separated by commas, without spaces around them and without empty
+/// ones; of two with the same key, the second is left out. `None` if the grammar is broken.
 pub(super) fn parse<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Option<Box<str>> {
     let mut members: Vec<(&str, &str)> = Vec::new();
     let mut count = 0;
@@ -44,8 +44,8 @@ fn is_key(key: &[u8]) -> bool {
     key.len() <= LONGEST && key.first().is_some_and(begins) && key.iter().all(is_char)
 }
 
-/// Visible characters and spaces, without `,` and `=`; the last one is no space, which
-/// [`trim`] ensures.
+/// Visible characters and spaces, without `,` and `=`; the last is not a space, which [`trim`]
+/// ensures.
 fn is_value(value: &[u8]) -> bool {
     let is_char = |byte: &u8| matches!(byte, b' '..=b'~') && !b",=".contains(byte);
     (1..=LONGEST).contains(&value.len()) && value.iter().all(is_char)

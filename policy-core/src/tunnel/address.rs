@@ -1,4 +1,4 @@
-//! Addresses that are not those of a publicly reachable machine.
+//! Addresses that no publicly reachable machine has.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

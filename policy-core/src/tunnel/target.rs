@@ -28,7 +28,7 @@ pub struct TunnelTarget {
 pub enum Host {
     /// A name to resolve, in lower case.
     Name(Box<str>),
-    /// An address. An IPv4 address that is written as IPv6 is stored as IPv4.
+    /// An address. An IPv4-mapped IPv6 address is stored as IPv4.
     Address(IpAddr),
 }
 
@@ -49,8 +49,8 @@ impl TunnelTarget {
     }
 }
 
-/// Labels of letters, digits, `-` and `_`, the last of which is not a number: resolvers interpret
-/// such a name as an address in one of its older forms (`127.1`, `0x7f.1`).
+/// Labels of letters, digits, `-` and `_`, the last of which is not a number: resolvers read a name
+/// that ends in a number as an address in an older form (`127.1`, `0x7f.1`).
 fn name(host: &str) -> Option<Box<str>> {
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())

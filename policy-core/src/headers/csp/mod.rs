@@ -30,11 +30,11 @@ enum Takes {
     Scripts,
     /// `allow-..`, or nothing.
     Flags,
-    /// One name of a group of endpoints.
+    /// The name of a group of endpoints.
     Group,
     /// Addresses.
     Addresses,
-    /// Names of policies of Trusted Types, or nothing.
+    /// Names of Trusted Types policies, or nothing.
     Policies,
     /// `'script'`
     Script,
