@@ -6,9 +6,9 @@
 //! again; `single SECONDS`: the same rows written by redb, one commit per login. `embedded FOLDER
 //! purge SESSIONS`: that many sessions expire, and are purged while one client logs in.
 //!
-//! Built with `cargo build --profile fast -p policy-benches --features embedded`. The times of reads
-//! are of the processor, from Linux. The folder should be on a real disk: in memory a sync costs
-//! nothing.
+//! Built with `cargo build --profile fast -p policy-benches --features embedded`. Reads are
+//! measured in processor time, from Linux. The folder should be on a real disk: in memory a sync
+//! costs nothing.
 
 mod on_processor;
 
@@ -37,7 +37,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 /// The number of sessions while others log in.
 const SESSIONS: u64 = 10_000;
-/// When each of the first sessions has expired.
+/// When all of the first sessions have expired.
 const EXPIRED: Timestamp = NOW.after(Duration::from_secs(24 * 3600));
 
 const ROWS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("rows");

@@ -1,6 +1,6 @@
-//! Single decisions, counted by callgrind: `micro list`, `micro count CASE N`. Their time on the
-//! processor after an equal number to warm up, which depends on memory access if a case uses much
-//! memory: `micro time CASE N`. The time to start an app: `micro start ROUTES`.
+//! Single decisions, counted by callgrind: `micro list`, `micro count CASE N`. Their processor time
+//! after an equal number to warm up, which depends on memory access if a case uses much memory:
+//! `micro time CASE N`. The time to start an app: `micro start ROUTES`.
 //!
 //! A case named `X.base` does what the cases `X.*` do besides the decision; the report subtracts
 //! it. `benches/run micro` runs all of them.
@@ -253,8 +253,8 @@ fn token(len: usize, issuer: &str, id: &str, scope: Option<&str>) -> Result<Oper
     }))
 }
 
-/// A question about a token that is not revoked, among this many revocations, of which every tenth is
-/// of a user; without a set, only its names.
+/// A lookup of a token that is not revoked, among this many revocations, of which every tenth is of
+/// a user; without a set, only the names of the token.
 fn revocations(count: Option<u64>) -> Operation {
     let now = Timestamp::from_seconds(1_800_000_000);
     let mut set = RevocationSet::new(Duration::from_secs(3600), Duration::MAX);

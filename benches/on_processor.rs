@@ -1,5 +1,4 @@
-//! The time that a thread has had a processor: a busy machine changes less about it than about the
-//! time of day.
+//! The processor time of a thread, which a busy machine changes less than wall-clock time.
 
 use std::{fs, io, time::Duration};
 

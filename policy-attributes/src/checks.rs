@@ -35,7 +35,7 @@ pub(crate) fn statements(arguments: &Arguments<'_>, output: &ReturnType) -> Toke
         statements.extend(quote_spanned!(ty.span()=> let _: __policy::#name<#ty>;));
     };
     for parameter in &arguments.parameters {
-        // An object is a bound of the implementation.
+        // For an object, the implementation has a bound.
         if !parameter.is_object && !is_parsed(parameter.ty) {
             state("Parameter", parameter.ty);
         }
@@ -102,8 +102,8 @@ fn name_events(ty: &mut Type) {
     }
 }
 
-/// The types to report what a `Result` lacks at, its value and its error, unless its error is known
-/// to be a response. An alias of `Result` is recognised by its name.
+/// The value and the error of a `Result`, at which the compiler reports what it lacks, unless the
+/// error is known to be a response. An alias of `Result` is recognised by its name.
 pub(crate) fn fallible(output: &ReturnType) -> Option<(&Type, &Type)> {
     let ReturnType::Type(_, ty) = output else { return None };
     let segment = last_segment(ty)?;
@@ -113,7 +113,7 @@ pub(crate) fn fallible(output: &ReturnType) -> Option<(&Type, &Type)> {
     is_result.then(|| (value.unwrap_or(ty), error.unwrap_or(ty)))
 }
 
-/// Whether a type is a response by its name. One without a name is no error type of an app.
+/// Whether a type is a response, judged by its name. A type without one is no error type of an app.
 fn is_response(ty: &Type) -> bool {
     // `ErrorResponse` is one as the error of a `Result`.
     let known = ["ErrorResponse", "Json", "Problem", "Response", "StatusCode", "String"];

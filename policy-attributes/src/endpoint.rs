@@ -1,6 +1,6 @@
-//! The implementation of a route: data, and one call into the library. The macro
-//! decides, the library does: a generic function that is compiled once costs half of a body that
-//! is generated, type-checked and borrow-checked for every handler.
+//! The implementation of a route: data, and one call into the library. A generic function that is
+//! compiled once costs half as much as a body that is generated, type-checked and borrow-checked
+//! for every handler.
 
 use policy_core::Rule;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -197,8 +197,8 @@ impl<'a> Endpoint<'a> {
     /// where the state is known, in the list of routes, and names the argument. An argument that
     /// does not depend on the state has no bound: it is checked here, and reported at the handler.
     ///
-    /// That an argument is an object is a bound, although it does not depend on the state: where it does not
-    /// hold, the compiler reports that once, and assumes it in the rest of the implementation.
+    /// An object has a bound, too, although it does not depend on the state: where the bound does
+    /// not hold, the compiler reports that once, and assumes it in the rest of the implementation.
     fn bounds(&self) -> TokenStream {
         let arguments = &self.arguments;
         let objects = arguments.parameters.iter().filter(|it| it.is_object).map(|it| {

@@ -22,7 +22,7 @@ fn expand_all(source: TokenStream) -> Vec<Item> {
 fn expand_item(item: &TokenStream) -> Vec<Item> {
     let mut annotated: Annotated = parse2(item.clone()).unwrap();
     let rest = annotated.rest.clone();
-    // Behind a derive, attributes are those of the derive.
+    // Attributes after a derive belong to the derive.
     let is_derived = annotated.attrs.iter().any(|attr| attr.path().is_ident("derive"));
     let first = annotated.attrs.iter().enumerate().find_map(|(position, attr)| {
         let directive = Directive::from_path(attr.path())?;

@@ -23,7 +23,7 @@ const SYNONYMS: [(&str, &str); 10] = [
     ("user", "session"),
 ];
 
-/// A third of the letters may differ, as rustc has it, or one word is a part of the other.
+/// A third of the letters may differ, as in rustc, or one word is a part of the other.
 fn nearest<'a>(word: &str, possible: &'a str) -> Option<&'a str> {
     let synonyms = SYNONYMS.iter().filter(|(other, _)| word.eq_ignore_ascii_case(other));
     let mut ours = synonyms.filter_map(|(_, ours)| words(possible).find(|known| known == ours));

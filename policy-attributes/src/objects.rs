@@ -110,7 +110,6 @@ enum Mark {
     Rule(FieldKind),
 }
 
-/// A field with a mark.
 struct Marked<'a> {
     name: &'a Ident,
     ty: &'a Type,
@@ -252,7 +251,7 @@ impl<'a> Marked<'a> {
         })
     }
 
-    /// Whether it names a user or tenant: the arm for its name.
+    /// The match arm that decides whether it names a user or tenant.
     fn names_arm(&self) -> Option<TokenStream> {
         let (name, text) = (self.name, self.text());
         let is_string = last_segment(self.value().0).is_some_and(|it| it.ident == "String");
@@ -426,7 +425,7 @@ fn condition_tokens(tokens: TokenStream, read: &mut Vec<ConditionToken>, spans: 
     }
 }
 
-/// The functions of a condition, each with its call, which is reported where the condition has `with`.
+/// The functions of a condition, each with its call. Errors of the call are reported at `with`.
 fn functions(
     condition: &Condition,
     read: &[ConditionToken],

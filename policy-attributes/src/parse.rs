@@ -186,7 +186,7 @@ pub(crate) fn read_part<T: Inline>(
         if assigned {
             let help = format_args!("write `{key}` alone, or leave it out");
             diagnostics.error(key, Rule::ValueUnwanted, key, help);
-            // What follows from it is not reported as well.
+            // Consequences of this error are not reported as well.
             inline.flag(key.clone());
         } else if !inline.flag(key.clone()) {
             report_repeated(key, diagnostics);
@@ -294,7 +294,6 @@ impl List {
         }
     }
 
-    /// Reads a list of literals.
     pub(crate) fn read_literals(
         value: Expr,
         part: &str,

@@ -76,7 +76,7 @@ fn read_crate(attrs: &[Attribute], diagnostics: &mut Diagnostics) -> Option<Path
     krate
 }
 
-/// A variant, and as which problem it is sent.
+/// A variant, and the problem that it is sent as.
 struct Variant<'a> {
     name: &'a Ident,
     fields: &'a Fields,
@@ -166,7 +166,7 @@ impl Args {
         self.flags.iter().find(|flag| names.iter().any(|name| *flag == name))
     }
 
-    /// The word that says that something else decides as which problem the variant is sent.
+    /// The word that leaves the choice of the problem to something else.
     fn decided(&self) -> Option<&Ident> {
         self.flag_of(&["internal", "transparent"])
     }
@@ -222,13 +222,13 @@ impl<'a> Variant<'a> {
         Some((self.fields.members().next()?, &field.ty))
     }
 
-    /// The type of an error that decides as which problem it is sent.
+    /// The type of an error that chooses its own problem.
     fn transparent(&self) -> Option<&'a Type> {
         self.args.flag_of(&["transparent"])?;
         self.field().map(|(_, ty)| ty)
     }
 
-    /// What its type declares of it, unless that is what another type declares.
+    /// The problem that its type declares for it, unless another type does.
     fn declared(&self) -> Option<TokenStream> {
         if let Some(decided) = self.args.decided() {
             let internal = quote!(__policy::policy_core::Refusal::Internal);
@@ -271,7 +271,7 @@ impl<'a> Variant<'a> {
         quote!(#of::#name { #(#fields: #bindings,)* #source .. } => #shown,)
     }
 
-    /// Whether `?` makes its one field this variant.
+    /// Whether `?` converts its one field to this variant.
     fn is_from(&self) -> bool {
         self.args.flag_of(&["from"]).is_some()
     }
@@ -294,7 +294,7 @@ impl<'a> Variant<'a> {
     }
 }
 
-/// The member that a field is, if it says so.
+/// The field as a member of the problem, if it is marked as one.
 fn shown_field<'a>(
     field: &'a Field,
     member: Member,
@@ -307,7 +307,7 @@ fn shown_field<'a>(
             if word != "member" {
                 let possible = "possible are `member` and `member = \"name\"`";
                 diagnostics.unknown(&word, Rule::UnknownWord, &word, possible);
-                // What follows it.
+                // Skips what follows it.
                 return input.parse::<TokenStream>().map(drop);
             }
             let mut name = field.ident.as_ref().map(|name| name.unraw().to_string());

@@ -73,7 +73,8 @@ impl Parameter<'_> {
         self.previous.map_or_else(|| quote!(()), ToTokens::to_token_stream)
     }
 
-    /// The trait of an object behind that one. A bound that ends with it is reported at the whole type.
+    /// The trait of an object after `previous`. A bound that ends with it is reported at the whole
+    /// type.
     pub(crate) fn object(&self) -> TokenStream {
         let previous = self.previous();
         let last = self.ty.to_token_stream().into_iter().last();
@@ -255,8 +256,8 @@ impl<'a> Argument<'a> {
         word_inside(self.ty).is_some_and(|word| parsed.contains(&word.to_string().as_str()))
     }
 
-    /// The argument that takes a parameter of the path: the one of its name, or of its name behind an
-    /// underscore, as Rust has it for what is not used.
+    /// The argument that takes a parameter of the path: the one with its name, or with its name
+    /// after an underscore, as for unused arguments in Rust.
     fn taking<'s>(name: &str, arguments: &'s [Self]) -> Option<&'s Self> {
         let names = [name.to_owned(), format!("_{name}")];
         let find = |name: &String| arguments.iter().find(|it| it.name.as_ref() == Some(name));

@@ -64,7 +64,7 @@ pub fn read(text: &str, manifest: &mut Manifest, sources: &mut Sources) -> Vec<R
         Err(error) => reports.push(Report::plain("this is not Rust", error.span())),
     }
     reports.sort_by_key(|report| report.start);
-    // The texts of all spans are kept until then.
+    // Until here, the texts of all spans are kept.
     invalidate_current_thread_spans();
     reports
 }
@@ -197,7 +197,7 @@ fn read_function(
     found(&endpoint, diagnostics.error_count() == 0);
 }
 
-/// Reports what was found; what is about no token is about the attribute.
+/// Reports what was found; a finding without tokens is reported at the attribute.
 fn report(diagnostics: Diagnostics, attribute: Span, reports: &mut Vec<Report>) {
     reports.extend(diagnostics.found().map(|(rule, text, span)| {
         let span = if span.byte_range().is_empty() { attribute } else { span };

@@ -66,8 +66,8 @@ fn matches(profile: &Profile, source: &str, ancestor: &PageOrigin, request: &Req
     }
 }
 
-/// Scheme-part match (CSP 3, 6.7.2.8): a scheme also matches its secure form, and one of WebSockets
-/// also that of HTTP.
+/// Scheme-part match (CSP 3, 6.7.2.8): a scheme also matches its secure form, and a WebSocket
+/// scheme the HTTP one.
 fn scheme_matches(profile: &Profile, written: &str, scheme: &str) -> bool {
     let is_secure_form = match written {
         "http" => scheme == "https",

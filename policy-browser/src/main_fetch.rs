@@ -108,7 +108,7 @@ impl Load {
     }
 }
 
-/// Whether a preflight response allows its request, after what it allows was cached.
+/// Whether a preflight response allows its request. Caches what it allows.
 fn judge_preflight(
     state: &mut State,
     request: &Request,

@@ -171,8 +171,8 @@ pub struct Profile {
     pub(crate) sandboxed_referrer: SandboxedReferrer,
     /// How many redirects a navigation follows: twenty (Fetch, 4.4), and one less in Chromium.
     pub(crate) navigation_redirects: usize,
-    /// Whether an upgrade of an image to `https` counts as one of them, as in Firefox, where it is an
-    /// internal redirect.
+    /// Whether an upgrade of an image to `https` counts as a redirect, as in Firefox, where it is
+    /// an internal one.
     pub(crate) upgrades_are_redirects: bool,
     /// Whether the redirect mode `error` does not treat a response without a location URL as a
     /// redirect, as in Chromium. Fetch (4.3) looks only at the status.
@@ -303,11 +303,11 @@ pub struct Profile {
     pub(crate) failures_clear_preflights: bool,
     /// The same for a redirect in redirect mode `error`. Not in any engine.
     pub(crate) refused_redirects_clear_preflights: bool,
-    /// Whether the network error of a request to another origin that needed no preflight removes them
-    /// too, as in Firefox (`nsCORSListenerProxy::OnStartRequest`).
+    /// Whether the network error of a request to another origin that needed no preflight removes
+    /// cache entries too, as in Firefox (`nsCORSListenerProxy::OnStartRequest`).
     pub(crate) any_failure_clears_preflights: bool,
-    /// Whether a redirect that is blocked as mixed content removes those of the URL that redirects, as
-    /// in Firefox. Fetch clears those of the URL that it leads to.
+    /// Whether a redirect that is blocked as mixed content removes the cache entries of the URL
+    /// that redirects, as in Firefox. Fetch clears the entries of the URL that it leads to.
     pub(crate) blocked_redirects_clear_preflights: bool,
     /// Whether `Origin` of a preflight is `null` after a redirect by another origin, as that of the
     /// request is (Fetch, 4.8). Not in Firefox, where a preflight that comes back to the page's own

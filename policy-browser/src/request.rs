@@ -31,7 +31,7 @@ pub(crate) struct Request {
     pub(crate) first_referrer: Option<Url>,
     pub(crate) method: Method,
     pub(crate) fields: Fields,
-    /// The fields that a preflight asks for, if they are others.
+    /// The fields that a preflight asks for, if they differ from `fields`.
     pub(crate) asked: Option<Fields>,
     /// The method and the fields at the start.
     pub(crate) written: (Method, Fields),

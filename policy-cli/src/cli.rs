@@ -92,11 +92,11 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// The words of each `cargo policy` in a text, without what a shell does with them.
+    /// The words of each `cargo policy` in a text, without comments, redirections and pipes.
     fn lines_of(text: &str) -> impl Iterator<Item = Vec<&str>> {
         text.lines().filter_map(|line| {
             let line = line.split(['#', '>', '|']).next()?;
-            // In a script, `report` stands for it.
+            // In recipe.sh, the function `report` runs it.
             let starts = ["cargo policy ", "cargo-policy policy ", "report "];
             let arguments = starts.iter().find_map(|start| line.trim().strip_prefix(start))?;
             let words = arguments.split_whitespace().map(|word| word.trim_matches('"'));

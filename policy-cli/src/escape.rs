@@ -37,8 +37,8 @@ pub(crate) fn printable_json(json: &str) -> String {
     printable
 }
 
-/// A value as such JSON, with a line end at its end. Its members are in order, whatever another crate has
-/// serde_json do.
+/// A value as such JSON, with a newline at the end. Its members are sorted, even if another crate
+/// enables serde_json's `preserve_order`.
 pub(crate) fn json_text(value: &Value) -> String {
     let mut value = value.clone();
     value.sort_all_objects();

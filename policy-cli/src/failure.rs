@@ -1,8 +1,8 @@
 //! Why a command cannot do its work.
 
-/// More failures of one command are counted.
+/// A command lists this many failures, and counts the rest.
 const SHOWN_FAILURES: usize = 20;
-/// More kinds of help are left out.
+/// A command shows at most this many kinds of help.
 const SHOWN_HELPS: usize = 4;
 
 /// Why a command cannot do its work, and what to do about it: it was used wrongly, or its input

@@ -212,7 +212,7 @@ fn app_of(file: &str) -> Option<&str> {
 /// A name for each file: the shortest end of its path that no other file has.
 fn names(files: &[String]) -> Vec<String> {
     let mut order: Vec<_> = files.iter().map(|file| parts(file)).enumerate().collect();
-    // Beside each other stand those with the longest common end.
+    // Puts those with the longest common end beside each other.
     order.sort_by(|(_, one), (_, other)| one.cmp(other));
     let parts_at = |place: Option<usize>| place.and_then(|place| order.get(place));
     let mut names = files.to_vec();

@@ -7,8 +7,7 @@ pub(crate) fn words(text: &str) -> String {
     let mut words = String::with_capacity(text.len());
     for character in printable(text).chars() {
         match character {
-            // Signs without a meaning in this position, whose references would make the source hard
-            // to read.
+            // Characters without a meaning here; references would make the source hard to read.
             ' ' | '/' | '.' | ',' | ':' | ';' | '=' | '(' | ')' | '{' | '}' | '-' | '\'' | '%' => {
                 words.push(character);
             }

@@ -122,12 +122,10 @@ impl Package {
         self.app.as_deref().unwrap_or(&self.name)
     }
 
-    /// The lock file.
     pub(crate) fn lock(&self) -> PathBuf {
         self.folder.join(self.lock_name())
     }
 
-    /// The name of the lock file.
     pub(crate) fn lock_name(&self) -> String {
         match &self.app {
             Some(app) => format!("policy.{app}.lock"),

@@ -8,7 +8,7 @@ use serde_json::json;
 #[derive(Debug, Default)]
 pub(crate) struct RouteLines {
     app: Option<usize>,
-    /// The indices of the lines of each path, with the line behind.
+    /// The indices of the lines with each path, each with the next line.
     of_path: HashMap<String, Vec<(usize, String)>>,
 }
 

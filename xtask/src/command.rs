@@ -75,7 +75,7 @@ pub(crate) fn stream_in_parts(command: &mut Command, mut line: impl FnMut(&str))
     let (output, both) = io::pipe().map_err(cannot)?;
     command.stdout(both.try_clone().map_err(cannot)?).stderr(both);
     let child = start(command, &text);
-    // The output ends once no process can write to it, and the command is one of them.
+    // The output ends once nothing can write to it, so `command` must not keep the pipe.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut part = String::new();
     let outcome = follow(&mut child?, &text, Some(output), |text| {

@@ -1,10 +1,10 @@
-//! The compile time of the attributes: 300 annotated handlers compared with plain axum, and with those
-//! of a document.
+//! The compile time of the attributes: 300 annotated handlers compared with plain axum, and
+//! handlers with a document compared with those without.
 //!
 //! Three crates with the same 300 handlers (path parameter, state, query, JSON body) are generated
 //! below the target folder. Their dependencies are built first; then only the crate itself is
-//! checked and built, without incremental compilation. The time is that of the processors, which other
-//! programs change little, and the best of three.
+//! checked and built, without incremental compilation. The result is the least processor time of
+//! three rounds; other programs change it little.
 
 use std::{
     fmt::Write as _,
@@ -25,7 +25,7 @@ const HANDLERS: usize = 300;
 const ROUNDS: usize = 3;
 /// How many times as long as plain axum `cargo check` and `cargo build` may take.
 const BOUNDS: [(&str, f64); 2] = [("check", 3.0), ("build", 1.0)];
-/// How many times as long a document may make either.
+/// How many times as long either may take with a document.
 const DOCUMENT: f64 = 1.3;
 
 /// Generates, measures, prints the ratios.
@@ -76,7 +76,7 @@ fn best(workspace: &Path, action: &str, package: &str) -> Outcome<Duration> {
     Ok(best)
 }
 
-/// What the programs have taken that this one has run to their end, with those that they ran.
+/// The processor time of the child processes that have ended, with their own children.
 fn processor_time() -> Outcome<Duration> {
     let file = Path::new("/proc/self/stat");
     let text = fs::read_to_string(file).map_err(Failure::with_path("read", file))?;
@@ -84,7 +84,7 @@ fn processor_time() -> Outcome<Duration> {
     let (_, fields) = text.rsplit_once(')').unwrap_or_default();
     let ticks = fields.split_whitespace().skip(13).take(2);
     let ticks: u64 = ticks.filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
-    // Linux tells them in hundredths of a second.
+    // Linux counts in hundredths of a second.
     Ok(Duration::from_millis(ticks * 10))
 }
 

@@ -55,8 +55,8 @@ fn copy(from: &Path, to: &Path) -> Outcome {
     Ok(())
 }
 
-/// A preprocessor of mdBook: adds the pages of codes, and makes links of rustdoc searches in the
-/// documentation of the API, which resolves every name without its path.
+/// A preprocessor of mdBook: adds the pages of codes, and turns links of rustdoc into searches in
+/// the documentation of the API, which resolves every name without its path.
 pub(crate) fn chapters(arguments: &[&str]) -> Outcome {
     if arguments.first() == Some(&"supports") {
         return Ok(());
@@ -75,7 +75,7 @@ pub(crate) fn chapters(arguments: &[&str]) -> Outcome {
 /// Names and contents of the files that `cargo policy code --pages` writes.
 fn code_pages() -> Outcome<BTreeMap<String, String>> {
     let folder = folders::target().join("codes");
-    // Without those of areas that are gone.
+    // So that no page of a removed area remains.
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(Failure::with_path("remove", &folder))?;
     }

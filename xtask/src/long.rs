@@ -416,7 +416,7 @@ fn seeded_faults(arguments: &[&str]) -> Outcome {
     faults::run(selection, is_resumed)?.into_outcome()
 }
 
-/// Its parts are assembled by every test run as well, and not run.
+/// Every test run also assembles its parts, but does not run them.
 fn tutorial(arguments: &[&str]) -> Outcome {
     no_arguments("tutorial", arguments)?;
     setup::require(&[CHROMIUM, CHROMEDRIVER, CURL, GIT, NGINX, NODE, NPM, PYTHON])?;
@@ -426,7 +426,7 @@ fn tutorial(arguments: &[&str]) -> Outcome {
     command::run(&mut suite("long", &[], &["tutorial::", "--include-ignored", "--nocapture"]))
 }
 
-/// No part of each test run, since mdBook takes minutes to install.
+/// Not part of every test run, since mdBook takes minutes to install.
 fn guide(arguments: &[&str]) -> Outcome {
     no_arguments("guide", arguments)?;
     setup::require(&[CHROMIUM, CHROMEDRIVER, NODE, NPM, PYTHON])?;

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::{Failure, Outcome, command::cargo, folders::root};
 
-/// The crates that registries get, each after those that it depends on.
+/// The crates that are published, each after those that it depends on.
 pub(crate) const PUBLISHED: [&str; 8] = [
     "policy-browser",
     "policy-core",

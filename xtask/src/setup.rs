@@ -34,7 +34,7 @@ pub(crate) const WEBKIT: Tool = Tool {
     package: "webkit2gtk-driver",
     purpose: "the model of a browser against a third engine",
 };
-/// The tests start Xvfb itself, which would start if `is_there` called it with any option.
+/// The tests start Xvfb itself. `is_there` must not call it: it would start with any option.
 pub(crate) const XVFB: Tool =
     Tool { names: &["xvfb-run"], package: "xvfb", purpose: "a display for WebKit" };
 pub(crate) const GIT: Tool = Tool { names: &["git"], package: "git", purpose: "seeded faults" };
@@ -83,8 +83,8 @@ pub(crate) const IMG2WEBP: Tool =
     Tool { names: &["img2webp"], package: "webp", purpose: "the recording of the quickstart" };
 pub(crate) const NPM: Tool = Tool { names: &["npm"], package: "npm", purpose: "packages of Node" };
 
-/// The libraries of others that tokens, cookies, caching, HTTP/3 and documents are tested against, and
-/// their dependencies.
+/// The third-party libraries that tokens, cookies, caching, HTTP/3 and documents are tested
+/// against, and their dependencies.
 const PYTHON_PACKAGES: &[&str] = &[
     "CacheControl==0.14.4",
     "PyJWT==2.15.1",
@@ -148,7 +148,7 @@ pub(crate) fn require(tools: &[Tool]) -> Outcome {
     Err(not_there(&missing, &packages, " after installing packages"))
 }
 
-/// Installs the libraries of others below `target/interop`, from where the machine gets packages.
+/// Installs third-party libraries below `target/interop`, from where the machine gets packages.
 ///
 /// # Errors
 ///
@@ -200,7 +200,7 @@ pub(crate) fn peers() -> Outcome {
     fs::write(&stamp, wanted).map_err(Failure::with_path("write", &stamp))
 }
 
-/// Formatter and linter come with the toolchain, but not with each way to install it.
+/// Formatter and linter belong to the toolchain, but not every way to install it includes them.
 ///
 /// # Errors
 ///

@@ -77,7 +77,7 @@ fn test_steps(run: &mut Run) -> Outcome {
     let build = [
         with_features(&["build", "--workspace", "--examples"], &[]),
         with_features(&["test", "--workspace", "--no-run"], &[]),
-        // Databases under test would wait for the disk behind what the build has written.
+        // Otherwise databases under test would wait until the disk has written the build.
         Command::new("sync"),
     ];
     // Packages are downloaded while the compiler works.
@@ -109,7 +109,7 @@ fn targets() -> Outcome<Targets> {
     let mut targets = Targets::new();
     for target in project::packages()?.into_iter().flat_map(|package| package.targets) {
         let kinds = ["bin", "example", "test"];
-        // `cargo xtask check` runs it behind the documentation.
+        // `cargo xtask check` runs it after the documentation.
         if target.name == "api" {
             continue;
         }
@@ -128,11 +128,11 @@ fn targets() -> Outcome<Targets> {
 ///
 /// Tests that need a program which plain `cargo test` cannot expect are marked `#[ignore]` with the
 /// reason, so that it lists them as left out. Here they run, and fail if the program is missing.
-/// All but h2spec, which no distribution has: `cargo xtask long h2spec` takes one that was built; and
-/// WebKit, which `cargo xtask long browser-diff` installs; and small disks, which only root may mount:
-/// `cargo xtask long stores` does; and services that build packages of their own: `cargo xtask long
-/// tutorial` does; and the guide, for which `cargo xtask long guide` installs mdBook; and the
-/// recording of the quickstart, which writes a file of the repository.
+/// The exceptions are h2spec, which no distribution has (`cargo xtask long h2spec` takes one that
+/// was built); WebKit (`cargo xtask long browser-diff` installs it); small disks, which only root
+/// may mount (`cargo xtask long stores`); services that build packages of their own (`cargo xtask
+/// long tutorial`); the guide (`cargo xtask long guide` installs mdBook); and the recording of the
+/// quickstart, which writes a file of the repository.
 fn tests(targets: &Targets) -> [Vec<Command>; 3] {
     let behind = [
         "--",

@@ -54,9 +54,9 @@ impl Events {
         Ok(Self { database, news: broadcast::Sender::new(100) })
     }
 
-    /// Tells the user what happened from this device. It is durable when this returns, so that a
-    /// login that cannot be told fails. Users here have no mail address; a service that knows one
-    /// sends the same text there, from here.
+    /// Tells the user what happened from this device. The event is durable when this returns, so
+    /// that a login that cannot be told fails. Users here have no mail address; a service that
+    /// knows one sends the same text there, from here.
     pub(crate) async fn record(
         &self,
         user: &str,

@@ -72,7 +72,7 @@ impl Users {
         credentials: Credentials,
         guesser: Guesser<'_>,
     ) -> Result<String, Problem> {
-        // Before it counts: a user who is refused because of others has not used up an attempt.
+        // Before the attempt counts: a user who is refused because of others has not used one up.
         let place = self.passwords.place(guesser.queue(&credentials.name))?;
         self.attempts.take(&credentials.name, &guesser)?;
         let users = self.clone();

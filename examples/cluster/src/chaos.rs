@@ -162,7 +162,7 @@ struct Visitor {
     number: usize,
     cookie: String,
     csrf: String,
-    /// How many changes were acknowledged, and of how many this is unknown.
+    /// The number of acknowledged changes, and of those with an unknown outcome.
     counted: i64,
     unknown: i64,
 }

@@ -1,5 +1,5 @@
-//! A client of HTTP/1.1 with a connection for each request: what the front asks the instances, and
-//! what the visitors of `chaos` are.
+//! An HTTP/1.1 client with a connection for each request. The front asks the instances with it, and
+//! the visitors of `chaos` use it.
 
 use std::{io, net::SocketAddr, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What `compose.yaml` and the manifests of Kubernetes say is what the app reads.
+//! Checks that `compose.yaml` and the Kubernetes manifests say what the app reads.
 
 use std::path::Path;
 
@@ -156,7 +156,7 @@ fn compose_sets_only_variables_of_the_app_and_runs_all_instances() {
     let store = &compose["services"]["store"]["environment"]["POSTGRES_PASSWORD"];
     assert!(text(store).starts_with("${POSTGRES_PASSWORD:?"), "{store:?}");
     assert!(text(&instance["environment"][SESSION_STORE]).contains(text(store)));
-    // The user and the database are those that the server makes, and those that it is asked for.
+    // The URL and the health check name the user and the database that the server makes.
     let store = &compose["services"]["store"];
     let (user, database) =
         ["POSTGRES_USER", "POSTGRES_DB"].map(|name| text(&store["environment"][name])).into();

@@ -222,7 +222,7 @@ impl Cluster {
         let end = Instant::now() + PATIENCE;
         loop {
             let process = launch.start()?;
-            // PostgreSQL gives up where the memory of one that was killed is still in use.
+            // PostgreSQL does not start while the memory of a killed server is still in use.
             let again = (Instant::now() + PATIENCE / 6).min(end);
             while Instant::now() < again {
                 let is_ready = match (server, self.instance(name)) {

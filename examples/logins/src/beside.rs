@@ -11,8 +11,8 @@ use policy_server::{ServerSettings, prelude::*};
 /// The origin of the service, known once it listens.
 pub type Known = Arc<OnceLock<String>>;
 
-/// Serves both on `localhost` until ctrl-c, and introduces them by their origins, that of the service first. The
-/// page's is the one of this list of origins.
+/// Serves both on `localhost` until ctrl-c. `introduce` gets their origins, the service's first.
+/// The page's origin is the one in this list of origins.
 ///
 /// # Errors
 ///

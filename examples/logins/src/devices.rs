@@ -2,7 +2,7 @@
 //! Online Guessing Attacks with Device Cookies).
 //!
 //! The cookie gives no rights. It says that somebody logged in here as this user before, so that
-//! passwords which strangers try elsewhere do not slow this device. Each login gives out a new one;
+//! passwords which strangers try elsewhere do not slow this device. Each login sets a new one;
 //! a logout keeps it. It names one user: on a shared browser, the last one who logged in.
 
 use std::{convert::Infallible, io, net::IpAddr, sync::Arc, time::Duration};

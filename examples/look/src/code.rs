@@ -8,7 +8,7 @@ const KEYWORDS: [&str; 18] = [
 ];
 
 /// A template for each handler, with the attributes above it; and for each constant and each other
-/// function, with all of it.
+/// function, with its whole text.
 pub(crate) fn handlers(code: &str) -> String {
     let lines: Vec<&str> = code.lines().collect();
     let mut templates = String::new();
@@ -51,7 +51,7 @@ fn attributes<'a>(above: &[&'a str]) -> Vec<&'a str> {
     above.get(begin..).unwrap_or_default().to_vec()
 }
 
-/// These lines up to the one that ends it.
+/// These lines up to the one that ends the item.
 fn whole<'a>(from: &[&'a str], ends: fn(&str) -> bool) -> Vec<&'a str> {
     let end = from.iter().position(|line| ends(line)).map_or(from.len(), |at| at + 1);
     from.get(..end).unwrap_or_default().to_vec()

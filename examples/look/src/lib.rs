@@ -30,8 +30,8 @@ pub struct Example {
 impl Example {
     /// A page, in which `{{look}}` is the style, `{{icon}}` the address of the mark, `{{bar}}` the mark
     /// and the name, `{{handlers}}` the attributes of each handler for scripts to show, and `{{source}}`
-    /// the code. The page is complete otherwise, so that nothing of the code is taken for a place of its
-    /// own.
+    /// the code. The code is filled in last, so that nothing in it is taken for a
+    /// placeholder.
     #[must_use]
     pub fn page(&self, html: &str) -> String {
         html.replace("{{look}}", STYLE)

@@ -120,7 +120,7 @@ async fn refusals_get_codes() {
         let malformed = with_key(post(&client, "{")).send().await;
         assert_eq!(with_key(post(&client, "{\"text\":\"milk\"}")).send().await.status(), 201);
         let of_ada = client.delete("/admin/notes/0").header("x-api-key", "bob's key").send().await;
-        // Another site, whose name leads here.
+        // Another site, whose name resolves to this host.
         let elsewhere = client.get("/notes").header("host", "evil.example").send().await;
         for (name, since, response) in [
             ("cors.origin-not-granted", 2, evil),

@@ -31,8 +31,8 @@ pub(crate) fn start() -> Result<SdkTracerProvider, Box<dyn Error>> {
     Ok(provider)
 }
 
-/// Connects the span of a request with the one that called, and gives the context of the new span to
-/// what the request calls.
+/// Connects the span of a request with the span of its caller, and returns the context of the new
+/// span for the requests that it makes.
 pub(crate) fn tracer(span: &Span, remote: Option<&RemoteTrace>) -> Option<TraceContext> {
     match remote {
         Some(RemoteTrace::Parent(parent)) => {

@@ -61,7 +61,7 @@ async fn answer(connection: &mut Connection, target: &str, fields: &[&str]) -> (
     (response.status, response.text().to_owned())
 }
 
-/// The trace and the span that the warehouse shows: those that it would call others with.
+/// The trace and the span that the warehouse shows, and would send to services that it calls.
 fn ids_in(shown: &str) -> (&str, &str) {
     let mut fields = shown.trim_end().split('-').skip(1);
     fields.next().zip(fields.next()).unwrap_or_else(|| panic!("no trace: {shown}"))

@@ -55,7 +55,7 @@ async fn refund(order: Allowed<Order, Edit>) -> String {
     format!("{} is refunded", order.number)
 }
 
-/// The app, with the policies of the cart: which pages may fill that of their visitor.
+/// The app, with the policies of the cart: which pages may fill the cart of their visitor.
 fn shop(cart: Policies) -> App<()> {
     App::new(())
         .public_origin("https://api.shop.example")

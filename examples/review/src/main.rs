@@ -59,8 +59,8 @@ fn review() -> io::Result<()> {
     Ok(())
 }
 
-/// The test of the lock file, which an app has by `policy_tests!`. What it knows of the app is for
-/// `cargo policy`.
+/// The test of the lock file, which an app has by `policy_tests!`. It writes what it knows of the
+/// app for `cargo policy`.
 #[expect(clippy::print_stderr, reason = "a test fails so")]
 fn test(app: &str, folder: &str) -> io::Result<()> {
     panic::set_hook(Box::new(|panic| {

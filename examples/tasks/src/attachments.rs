@@ -76,7 +76,7 @@ pub(crate) async fn upload(
     let size = i64::try_from(content.len()).or_internal()?;
     let file = Attachment { id: secret()?, team: task.team.clone(), name, size };
     let mut change = store.pool.begin().await.or_internal()?;
-    // A task shows how many it has, so this is another version of it; and others wait for this one.
+    // A task shows how many it has, so its version changes; and other uploads wait for this one.
     let newer = sqlx::query("UPDATE tasks SET version = version + 1 WHERE id = $1");
     let newer = newer.bind(&task.id).execute(&mut *change).await.or_internal()?;
     (newer.rows_affected() > 0).then_some(()).or_not_found()?;

@@ -2,8 +2,8 @@
 //! events, and who is here over a WebSocket. Both end with the session that opened them.
 //!
 //! An event says what changed and not how: a page fetches it by the route that decides who may. With
-//! PostgreSQL, events reach the pages of all instances, by `NOTIFY`. Who is here is known by each
-//! instance of its own pages.
+//! PostgreSQL, events reach the pages of all instances, by `NOTIFY`. Each instance knows only who
+//! is on its own pages.
 
 use std::{
     collections::BTreeMap,
@@ -51,8 +51,8 @@ const CHANNEL: &str = "tasks_news";
 
 #[derive(Clone)]
 pub(crate) struct Live {
-    /// A team, a space, and an event as JSON; without a team for all of them. Without a page that is
-    /// open, nobody listens.
+    /// A team, a space, and an event as JSON; without a team, for all teams. Without an open page,
+    /// there is no receiver.
     news: Sender<Arc<str>>,
     /// The teams in which somebody came, moved or went.
     moves: Sender<Arc<str>>,

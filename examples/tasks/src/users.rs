@@ -171,7 +171,7 @@ pub(crate) async fn login(
     Json(Credentials { login, password }): Json<Credentials>,
 ) -> Result<Remembered, Problem> {
     let guesser = Guesser::Device(&device);
-    // Before it counts: a user who is refused because of others has not used up an attempt.
+    // Before the attempt counts: a user who is refused because of others has not used one up.
     let queue = logins.passwords.place(guesser.queue(&login))?;
     logins.attempts.take(&login, &guesser)?;
     let found = sqlx::query_as("SELECT id, password FROM members WHERE login = $1");

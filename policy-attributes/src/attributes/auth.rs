@@ -72,7 +72,7 @@ impl Attribute for Args {
             diagnostics.rule(&self.fresh, *rule, text);
         }
         if self.inherits() {
-            // The other rules are those of the inherited requirement, which the start knows.
+            // The other rules are about the inherited requirement, which is known at the start.
             if !self.is_broken && self.is_combined() {
                 diagnostics.rule(&self.tokens, Rule::GroupNotAlone, "");
             }
@@ -301,7 +301,7 @@ impl Args {
         if self.takes("public") {
             return quote!(#core::AuthPolicy::Public);
         }
-        // `group` alone: nobody is admitted until the start knows the requirement.
+        // `group` alone: nobody is admitted until the requirement is known at the start.
         let words = self.callers.iter().filter(|word| *word != "group");
         let words = words.map(|word| quote!(#word: true));
         let scheme = self.scheme.as_ref().map(|scheme| {

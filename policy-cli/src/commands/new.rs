@@ -46,7 +46,7 @@ enum Template {
     Spa,
 }
 
-/// Paths and contents. cargo leaves folders with a `Cargo.toml` out of packages, so that of a
+/// Paths and contents. cargo leaves folders with a `Cargo.toml` out of packages, so this file of a
 /// template has another name.
 macro_rules! files {
     ($template:literal: $($path:literal)*) => {
@@ -80,7 +80,7 @@ const RELEASE: &str = concat!(
     env!("CARGO_PKG_VERSION_MINOR"),
     "\""
 );
-/// What images of templates are built from, and the command that builds one.
+/// The line of a Dockerfile after which a clone is copied, and the command that builds an image.
 const CONTEXT: &str = "WORKDIR /service\n";
 const BUILD: &str = "docker build ";
 
@@ -109,7 +109,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     if let Some(parent) = folder.parent() {
         fs::create_dir_all(parent).map_err(written)?;
     }
-    // Fails if it is there, so that nothing is overwritten.
+    // Fails if the folder exists, so that nothing is overwritten.
     fs::create_dir(folder).map_err(written)?;
     for (path, text) in arguments.template.files() {
         let file = folder.join(path.trim_end_matches(".liquid"));
@@ -134,7 +134,7 @@ impl Source {
             return Ok(Self::Git(url.clone()));
         }
         let Some(named) = &arguments.policy_path else {
-            // A release that was installed was built from its package alone.
+            // An installed release was built from its package alone.
             let built_from = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
             return Ok(built_from.and_then(clone_at).map_or(Self::Release, Self::Clone));
         };
@@ -153,8 +153,8 @@ impl Source {
         }
     }
 
-    /// A file of a template, with Policy from here. A clone is outside of what images are built from, and
-    /// therefore named to the builder.
+    /// A file of a template, with Policy from this source. A clone is outside of the build context
+    /// of images, and therefore named to the builder.
     fn put_into(&self, path: &str, text: String) -> String {
         match (self, path) {
             (Self::Git(url), "Cargo.toml.liquid") => {
@@ -201,7 +201,7 @@ fn is_package_name(name: &str) -> bool {
         && !TAKEN.contains(&name.replace('-', "_").as_str())
 }
 
-/// Keywords, and crates that are there already.
+/// Keywords, and crates that a service already has.
 const TAKEN: [&str; 47] = [
     "abstract",
     "alloc",

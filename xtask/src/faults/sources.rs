@@ -21,7 +21,6 @@ use crate::{Failure, Outcome, folders};
 /// Every source file of a crate.
 pub(super) struct Sources(Vec<Source>);
 
-/// A source file.
 pub(super) struct Source {
     /// Relative to the root of the workspace.
     pub(super) file: PathBuf,

@@ -162,7 +162,7 @@ async fn a_flood_of_wrong_passwords_does_not_slow_known_devices() {
             }
         }
     }
-    // It is over as soon as they are answered.
+    // The flood is over as soon as its requests are answered.
     assert_eq!(Visitor::of(&accounts).enter("/login", "ada", PASSWORD).await.status, 200);
 }
 

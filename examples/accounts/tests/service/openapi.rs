@@ -1,4 +1,4 @@
-//! The OpenAPI document: others read it. That it is the one of the app, a test of the binary says.
+//! The OpenAPI document, read by other programs. A test of the binary checks that it is the app's.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ async fn schemathesis_finds_nothing_that_the_document_does_not_say() {
     let service = accounts.service_address();
     let user = json!({ "name": "ada", "password": "correct horse" });
     let fields = openapi::sign_up(service, accounts.page(), "accounts", &user).await;
-    // They end the session, or do not end.
+    // These end the session, or do not end.
     let left_out = ["logout", "logout_everywhere", "end", "change_password", "news"];
     let fuzz = move || openapi::fuzz(Path::new(DOCUMENT), service, &fields, &left_out);
     tokio::task::spawn_blocking(fuzz).await.expect("what the document says");

@@ -31,7 +31,7 @@ fn until(browser: &mut Bidi, expression: &str) -> Result<(), Failure> {
     }
 }
 
-/// Fills in a form, sends it, and waits for what comes of it.
+/// Fills in a form, sends it, and waits for the result.
 fn send(browser: &mut Bidi, form: &str, fields: &Value) -> Result<(), Failure> {
     const SEND: &str = "async ({ form, fields }) => {
         const { elements } = document.getElementById(form);

@@ -1,5 +1,5 @@
-//! Each route, called over sockets by each kind of caller, against what `policy.lock` says of it. What is
-//! expected is read from the file by a few lines here, and by no code of the framework.
+//! Each route, called over sockets by each kind of caller, against what `policy.lock` says of it. A
+//! few lines here read the expected result from the file, without code of the framework.
 
 use std::{collections::BTreeMap, time::Duration};
 

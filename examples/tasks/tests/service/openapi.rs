@@ -1,5 +1,5 @@
-//! The OpenAPI document: it is complete, and others read it. That it is the one in the repository, a test
-//! of the library says.
+//! The OpenAPI document: it is complete, and other programs read it. A test of the library checks
+//! that it is the one in the repository.
 
 use std::{
     fs,
@@ -61,7 +61,7 @@ async fn schemathesis_finds_nothing_that_the_document_does_not_say() {
     let service = service().await;
     let user = json!({ "login": "ada", "password": "correct horse", "team": "Compilers" });
     let fields = openapi::sign_up(service, PAGE, "tasks", &user).await;
-    // They end the session, or do not end.
+    // These end the session, or do not end.
     let left_out = ["logout", "events", "presence"];
     let fuzz = move || openapi::fuzz(Path::new(DOCUMENT), service, &fields, &left_out);
     tokio::task::spawn_blocking(fuzz).await.expect("what the document says");
@@ -74,7 +74,7 @@ async fn schemathesis_reads_no_object_of_another_team() {
     let user = |login, team| json!({ "login": login, "password": "correct horse", "team": team });
     let ada = openapi::sign_up(service, PAGE, "tasks", &user("ada", "Compilers")).await;
     let eve = openapi::sign_up(service, PAGE, "tasks", &user("eve", "Linkers")).await;
-    // They end the session, replace it, end the membership, or do not end.
+    // These end the session, replace it, end the membership, or do not end.
     let left_out = ["logout", "sign_up", "login", "members_remove", "events", "presence"];
     let read = move || {
         openapi::read_objects_of_others(Path::new(DOCUMENT), service, [&ada, &eve], &left_out)
@@ -83,7 +83,7 @@ async fn schemathesis_reads_no_object_of_another_team() {
     read.expect("each team has its own objects");
 }
 
-/// What shows that the test before can fail: a service that does not ask whose an object is.
+/// Shows that the test before can fail: a service that does not check the owner of an object.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Schemathesis: `cargo xtask test` runs it"]
 async fn schemathesis_reads_objects_that_are_not_checked() {

@@ -1,6 +1,5 @@
 //! The codes of findings: what each means, what usually causes it, and how to fix it.
 
-/// Declares the codes.
 macro_rules! codes {
     ($($name:ident $code:literal, $meaning:literal, $cause:literal, $mend:literal;)*) => {
         /// A way in which a deployment differs from its policy.

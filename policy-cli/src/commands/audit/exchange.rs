@@ -2,7 +2,6 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue, Request, header};
 
-/// A request that was sent, and what came back.
 #[derive(Debug)]
 pub(super) struct Exchange {
     /// As it was sent, with its credential.
@@ -90,7 +89,6 @@ impl Response {
 /// Headers in which caches state whether they had a response.
 const CACHES: [&str; 4] = ["x-cache", "x-cache-status", "cf-cache-status", "x-proxy-cache"];
 
-/// A value as text.
 pub(super) fn text_of(value: &HeaderValue) -> String {
     String::from_utf8_lossy(value.as_bytes()).into_owned()
 }

@@ -11,7 +11,6 @@ use policy_manifest::{
 
 use super::exchange::{Response, text_of};
 
-/// The response to one request that the policy requires.
 #[derive(Debug)]
 pub(super) struct Expected<'a> {
     pub(super) decision: Decision,

@@ -40,7 +40,7 @@ pub(super) struct Trial {
 pub(super) enum Purpose {
     /// Whether the app is reached, and refuses what it does not have.
     Baseline,
-    /// A response as it is, for HEAD, and for a client that takes compressed ones.
+    /// A response as it is, to HEAD, and to a client that accepts content codings.
     Plain,
     /// Responses to pages of several origins, one after the other, with one URL that is new.
     Origins,
@@ -62,8 +62,8 @@ pub(super) enum Purpose {
     Method,
     /// TRACE.
     Trace,
-    /// A path with the ending of a static file, with a credential and then without one. Before them,
-    /// another one without a credential, if only responses show whether the route knows its caller.
+    /// A path with the extension of a static file, with a credential and then without. Before both,
+    /// another such path without one, if only responses show whether the route knows its caller.
     StaticFile,
     /// The login that the user of the command names. No plan has it.
     Login,
@@ -192,7 +192,7 @@ impl Planner<'_> {
         is_new
     }
 
-    /// A path that a route serves, and no other route that is nearer to it.
+    /// A path that this route serves, and not a more specific one.
     fn served_path(&self, route: &ManifestRoute) -> Option<String> {
         let path = route.example_path().filter(|_| route.kind != RouteKind::Probe)?;
         let method = route.methods.first().map_or("GET", String::as_str);
@@ -363,7 +363,7 @@ pub(super) fn name_of(route: &ManifestRoute) -> String {
     format!("{methods} {}", route.path)
 }
 
-/// A path in other forms, which a server and a proxy may take for the same.
+/// A path in other forms, which a server and a proxy may treat as the same path.
 fn path_forms(path: &str) -> Vec<(PathForm, Vec<String>)> {
     let mut forms = vec![
         (

@@ -11,7 +11,6 @@ use crate::{
     output::{BOLD, DIM},
 };
 
-/// What an audit found.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     pub(super) origin: String,
@@ -38,7 +37,7 @@ impl Report {
     pub(super) fn complete(&mut self) {
         let has_dropped =
             self.findings.iter().any(|shown| shown.finding.code == Code::OriginDropped);
-        // A response without `Origin` in its request has no grant.
+        // A response to a request without `Origin` has no grant.
         self.findings.retain(|shown| !(has_dropped && shown.finding.code == Code::CorsMissing));
         self.findings.sort_by_key(|shown| shown.finding.code);
         self.notes.dedup();

@@ -124,7 +124,7 @@ impl Audit<'_> {
         Ok(!is_stopped)
     }
 
-    /// Logs in, uses the session from now on, and judges the response. It is sent once.
+    /// Logs in, uses the session from now on, and judges the response. The login is sent once.
     fn log_in(&mut self, login: &Login) -> Result<Vec<Shown>, Failure> {
         let (request, body) = (login.request.clone(), login.body.clone());
         let sent = self.sender.send_with(request, body.into());
@@ -226,7 +226,7 @@ impl Audit<'_> {
     }
 
     fn exchanges(&mut self, trial: &Trial) -> Result<Vec<Exchange>, super::send::NoResponse> {
-        // Where a cache answers, it shows what this trial put into it, and no older response.
+        // With a new target, a cache can answer only with a response of this trial.
         let is_fresh = matches!(
             trial.purpose,
             Purpose::Origins

@@ -96,7 +96,7 @@ impl Sender {
         self.credentials.set_session(cookie);
     }
 
-    /// Sends a probe, with a target that no earlier request had if `fresh` has one.
+    /// Sends a probe. With `fresh`, it has a target that no earlier request had.
     pub(super) fn send(
         &mut self,
         probe: &Probe,

@@ -263,7 +263,7 @@ mod tests {
     #[test]
     fn every_gate_has_the_number_that_its_file_says() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        // What waits is in the server.
+        // Gates that wait are in the server.
         let folders = ["policy-core/src/gates", "policy-server/src/pipeline/gates"];
         for gate in Gate::ALL {
             let (number, name) = (gate.number(), gate.name());

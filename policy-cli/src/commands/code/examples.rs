@@ -63,9 +63,9 @@ mod tests {
         assert_eq!(module(text, "three"), None);
     }
 
-    /// Rules of these areas that no example shows: those about the app as a whole, values that are
-    /// given to it at run time, those of layers in front of other services, and four that are about
-    /// a list of routes or take a page to break.
+    /// Rules of these areas that no example shows: those about the app as a whole, about values at
+    /// run time and about layers in front of other services, and four that are about a list of
+    /// routes or need a page of code to break.
     const WITHOUT: [&str; 40] = [
         "cors.any-origin-at-run-time",
         "cors.bound-unset",

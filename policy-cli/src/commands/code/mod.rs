@@ -214,7 +214,7 @@ fn likeness(text: &str, code: &str) -> f64 {
     let words = code.split_once('.').map_or(code, |(_, words)| words);
     let text = text.to_lowercase();
     let of = |code| strsim::normalized_damerau_levenshtein(&text, code);
-    // Four letters are part of few codes.
+    // A text of four letters or more is part of few codes.
     let is_part = text.len() > 3 && code.contains(&text);
     of(code).max(of(words)).max(if is_part { 0.8 } else { 0.0 })
 }

@@ -16,7 +16,7 @@ use crate::{
     shown,
 };
 
-/// More services that differ are counted in texts.
+/// Texts list this many services that differ, and count the rest.
 const SHOWN: usize = 40;
 
 /// Two versions of a fleet and what differs.
@@ -58,7 +58,7 @@ impl ComparedFleets {
         self.differing.is_empty() && self.added.is_empty() && self.removed.is_empty()
     }
 
-    /// Whether anybody gains access: by a service that is new, too.
+    /// Whether anybody gains access, including by a new service.
     pub(super) fn opens(&self) -> bool {
         !self.added.is_empty() || self.differing.iter().any(|(_, compared)| compared.opens())
     }

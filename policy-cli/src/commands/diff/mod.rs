@@ -170,7 +170,8 @@ impl Compared {
             || self.diff.changes.iter().any(|change| change.direction.opens())
     }
 
-    /// The changes that a lock file has to accept, and the places that gain access by none of them.
+    /// The changes that a lock file has to accept, and the places that gain access without a
+    /// change.
     fn to_accept(&self) -> (Vec<Change>, Vec<String>) {
         let opens = |change: &&Change| change.direction.opens();
         let Diff { findings, changes, .. } = &self.diff;

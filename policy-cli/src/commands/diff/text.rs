@@ -15,7 +15,7 @@ use crate::{
     shown::{first, more},
 };
 
-/// More places of one finding are counted.
+/// A finding lists this many places, and counts the rest.
 pub(super) const PLACES: usize = 8;
 
 pub(super) fn render(compared: &Compared, most: usize) -> String {

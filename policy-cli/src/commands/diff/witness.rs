@@ -135,7 +135,7 @@ pub(in crate::commands) fn curl(request: &Request<()>, own: Option<&str>) -> Str
     words.join(" ")
 }
 
-/// The shell repeats the zeros of too many cookies, which are longer than this.
+/// The shell writes longer values, which are the zeros of too many cookies.
 const LONGEST: usize = 200;
 
 fn value(headers: &HeaderMap, name: &str) -> Option<String> {

@@ -106,7 +106,7 @@ impl CallerArguments {
         })
     }
 
-    /// Notes that a credential of a copied request may be good: only the app knows.
+    /// Notes that a credential of a copied request may be valid: only the app knows.
     fn note_unknown(&self, cookie: Option<&str>, request: &Request<()>, output: &Output) {
         let cookies = request.headers().get_all(header::COOKIE).iter();
         let mut pairs =
@@ -125,7 +125,7 @@ impl CallerArguments {
     }
 }
 
-/// Adds a header that is not there.
+/// Adds a cookie, or another header unless it is present.
 fn add(request: &mut Request<()>, name: HeaderName, value: &str) {
     let headers = request.headers_mut();
     let Ok(value) = HeaderValue::from_str(value) else { return };

@@ -119,7 +119,7 @@ pub(crate) fn parse(line: &str) -> Result<Written, Failure> {
     Ok(written)
 }
 
-/// An option of one letter, with the value that may follow at once.
+/// An option of one letter, with the value that may follow without a space.
 fn short(word: &str) -> (String, Option<String>) {
     const WITH_VALUE: [char; 12] = ['X', 'H', 'A', 'e', 'b', 'u', 'd', 'F', 'o', 'w', 'm', 'x'];
     let mut characters = word.chars();

@@ -16,7 +16,6 @@ const HEADERS: [(&str, &str); 5] = [
     ("asks", "access-control-request-method"),
 ];
 
-/// A record.
 #[derive(Debug)]
 pub(super) struct Record {
     pub(super) request: Written,

@@ -51,8 +51,8 @@ pub struct Written {
 }
 
 impl RequestArguments {
-    /// Whether a browser sends the request, if it states a page. A curl line is run by a program, and a
-    /// request with a record was sent.
+    /// Whether a browser sends the request, if it states a page. A program runs a curl line, and a
+    /// recorded request was already sent.
     pub(super) fn is_of_page(&self) -> bool {
         self.curl.is_none() && self.log.is_none()
     }

@@ -48,12 +48,12 @@ pub(super) fn words(line: &str) -> Result<Vec<String>, Failure> {
                     }
                 }
             }
-            // The end of a line is joined with the next one.
+            // A backslash at the end of a line joins it with the next one.
             b'\\' => match rest.next() {
                 Some(b'\n') | None => (),
                 Some(other) => word.get_or_insert_default().push(other),
             },
-            // A line of a file from Windows ends with both.
+            // A line of a file from Windows ends with `\r\n`.
             b' ' | b'\t' | b'\n' | b'\r' => words.extend(word.take()),
             other => word.get_or_insert_default().push(other),
         }
@@ -91,7 +91,7 @@ fn escape(rest: &mut Peekable<Bytes<'_>>, word: &mut Vec<u8>) -> Option<()> {
             None => word.extend([b'\\', letter]),
         },
         b'u' | b'U' => match number(rest, 16, if letter == b'u' { 4 } else { 8 }) {
-            // Half of a pair, as some browsers write it, is no character.
+            // A lone surrogate, which some browsers write, is no character.
             Some((code, _)) => {
                 let character = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
                 word.extend(character.encode_utf8(&mut [0; 4]).bytes());

@@ -14,10 +14,10 @@ use crate::{
     shown::{self, more},
 };
 
-/// More services with findings are counted in texts.
+/// Texts list this many services with findings, and count the rest.
 const SHOWN_SERVICES: usize = 40;
 
-/// More findings of one service are counted in texts.
+/// Texts list this many findings of a service, and count the rest.
 const SHOWN_FINDINGS: usize = 5;
 
 /// The reports of all services.

@@ -31,7 +31,7 @@ impl Document {
         let help = "name an openapi.json of OpenAPI 3.1 or 3.2";
         let mut value: Value = serde_json::from_str(text)
             .map_err(|error| Failure::new(format!("`{name}` is no JSON: {error}")).help(help))?;
-        // Another crate may have serde_json keep the order of the text.
+        // Another crate may enable serde_json's `preserve_order`.
         value.sort_all_objects();
         match value.get("openapi").and_then(Value::as_str) {
             Some(version) if version.starts_with("3.1.") || version.starts_with("3.2.") => {

@@ -375,7 +375,7 @@ impl<'a> Stage<'a> {
         Ask { how: how.to_owned(), gets, says, console: None, exchanges }
     }
 
-    /// A cache between the app and all of its users, behind the user's request.
+    /// A cache between the app and all of its users, after a request of the user.
     fn cache(&self) -> Actor {
         let page = Page::at(self.world.origin().clone());
         let mut ask = self.ask(

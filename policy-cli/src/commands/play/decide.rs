@@ -43,7 +43,7 @@ pub(crate) struct Answer {
     pub(crate) routes: Vec<Route>,
     /// The position of the route that the cast asks.
     pub(crate) route: usize,
-    /// What each caller gets; nobody gets anything of what does not compile.
+    /// What each caller gets; nothing, if the app does not compile.
     pub(crate) cast: Vec<Actor>,
 }
 

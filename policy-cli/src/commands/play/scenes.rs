@@ -1,4 +1,4 @@
-//! Classic mistakes: what somebody gets by each, and no more after it is mended.
+//! Classic mistakes: what somebody gains by each, and no longer gains once it is fixed.
 
 use serde::Serialize;
 

@@ -187,7 +187,7 @@ impl World {
 
     /// What is legal and odd about the routes.
     pub(super) fn lints(&self) -> Vec<Report> {
-        // Nothing is suppressed until some day.
+        // Without suppressions, the day does not matter.
         let day = Date::of(Timestamp::from_seconds(0));
         let linted = policy_manifest::lint(&self.manifest, &[], day);
         let of_routes = linted.findings.into_iter().filter(|finding| finding.facet != "app");
@@ -212,7 +212,6 @@ impl World {
         line.or_else(|| Some(self.sources.places.get(route)?.line)).unwrap_or(1)
     }
 
-    /// The origin of the app.
     pub(super) fn origin(&self) -> &Url {
         &self.app.origin
     }
@@ -353,7 +352,7 @@ impl World {
     }
 }
 
-/// Says how to authenticate, where a token would help.
+/// Adds the `WWW-Authenticate` challenge, where a token would help.
 fn challenge(route: Option<&ManifestRoute>, decision: &Decision, headers: &mut HeaderMap) {
     let requirement = match route.map(|route| &route.auth) {
         Some(Auth::Required(requirement)) if requirement.token => requirement,

@@ -37,7 +37,7 @@ enum By<'a> {
     Issuer(&'a str),
 }
 
-/// More services that a service may call are counted.
+/// This many services that a service may call are listed, and the rest counted.
 const SHOWN_CALLS: usize = 12;
 
 /// What is said above the table.
@@ -111,8 +111,7 @@ impl Relation<'_> {
     }
 }
 
-/// The pairs of services of which one may call the other. What every origin is granted names no
-/// service.
+/// The pairs of services of which one may call the other. A grant to every origin names no service.
 fn relations<'a>(fleet: &[Shown<'a>]) -> Vec<Relation<'a>> {
     let origins = Origins::of(fleet);
     let mut known: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -173,9 +172,9 @@ fn granted(route: &ManifestRoute) -> BTreeSet<By<'_>> {
 /// The public origins of a fleet, with the services that have them.
 struct Origins<'a> {
     services: BTreeMap<&'a str, Vec<&'a str>>,
-    /// By the characters of their hosts backwards, so that those with one end stand together.
+    /// Sorted by reversed host, so that hosts with the same suffix are adjacent.
     ends: BTreeSet<(String, &'a str)>,
-    /// By the host behind the first label, and that label: those with one beginning stand together.
+    /// Sorted by the host after its first label, then by that label: equal prefixes are adjacent.
     beginnings: BTreeSet<(&'a str, &'a str, &'a str)>,
 }
 
@@ -218,7 +217,7 @@ impl<'a> Origins<'a> {
         let by_beginning = by_beginning
             .take_while(|(rest, label, _)| *rest == parsed.host() && label.starts_with(prefix))
             .map(|(.., own)| *own);
-        // Of the two, the longer text leaves fewer that are compared one by one.
+        // The longer of the two texts leaves fewer origins to compare one by one.
         let near: Vec<&str> =
             if prefix.len() > suffix.len() { by_beginning.collect() } else { by_end.collect() };
         let granted = near.into_iter().filter(|origin| region.contains(origin.as_bytes()));

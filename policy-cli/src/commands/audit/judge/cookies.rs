@@ -67,7 +67,7 @@ impl<'a> Cookie<'a> {
         ]
     }
 
-    /// What the prefix of the name of any cookie promises; browsers drop a cookie that breaks it.
+    /// What the name prefix of a cookie requires; browsers drop a cookie that breaks it.
     fn of_prefix(&self) -> Vec<Check> {
         let name = self.name.to_ascii_lowercase();
         let is_host = name.starts_with("__host-");

@@ -55,7 +55,7 @@ fn has_status(judged: &Judged<'_>) -> bool {
     judged.expected.decision.status == Some(judged.response.status)
 }
 
-/// Whether the app does not refuse the page of another site, by whose Fetch Metadata alone it can know it.
+/// Whether the app does not refuse a request that only Fetch Metadata shows to be cross-site.
 fn is_let_pass(judged: &Judged<'_>, code: Option<&str>) -> bool {
     let origin = [Refusal::PlainHttp, Refusal::HostUnknown, Refusal::ForwardedMalformed];
     match code {
@@ -114,7 +114,7 @@ fn usual(judged: &Judged<'_>, purpose: Purpose, code: Option<&str>) -> Option<Co
     }
 }
 
-/// A granted preflight response has a status of its own and lists methods, unless something removed
+/// A granted preflight response has the expected status and lists methods, unless something removed
 /// all CORS headers of the deployment.
 fn is_answered_elsewhere(judged: &Judged<'_>) -> bool {
     let wanted = judged.expected.cors(&header::ACCESS_CONTROL_ALLOW_ORIGIN);

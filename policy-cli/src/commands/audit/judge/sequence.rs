@@ -11,15 +11,15 @@ use crate::commands::audit::{
     plan::{OF_NOBODY, Purpose},
 };
 
-/// Judges the responses of a trial together. Those that a cache mixed up are not judged alone; this
-/// returns their indices.
+/// Judges the responses of a trial together. Returns the indices of those that a cache mixed up,
+/// which are not judged alone.
 pub(super) fn judge(
     manifest: &Manifest,
     all: &[Judged<'_>],
     findings: &mut Findings<'_>,
 ) -> Vec<usize> {
     let mut mixed = Vec::new();
-    // A trial that begins without a credential shows first what nobody gets.
+    // A trial that begins without a credential first shows the anonymous response.
     let nobody = all.first().filter(|first| first.probe.credential.is_none());
     for pair in all.windows(2) {
         let [first, second] = pair else { continue };
@@ -146,8 +146,8 @@ fn is_kept_for_all(nobody: Option<&Judged<'_>>, first: &Judged<'_>, second: &Jud
     is_served && is_personal && ((is_copy && is_refused) || second.response.is_from_cache())
 }
 
-/// Whether a public service has another response for its user than for nobody, beside the name of the
-/// file, and does not allow caches to give it to all.
+/// Whether a public service responds differently to its user than to an anonymous client, apart
+/// from the file name, and does not allow caches to give the response to all.
 fn is_personal(nobody: &Judged<'_>, user: &Judged<'_>) -> bool {
     let body =
         |judged: &Judged<'_>| String::from_utf8_lossy(&judged.response.body).replace(OF_NOBODY, "");

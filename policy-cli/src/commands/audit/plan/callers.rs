@@ -91,7 +91,7 @@ pub(super) fn takes_token(route: &ManifestRoute) -> bool {
     matches!(&route.auth, Auth::Required(requirement) if requirement.token)
 }
 
-/// A probe with a credential, which the sender writes in place of the name.
+/// A probe with a placeholder, which the sender replaces with the credential.
 fn with(probe: &Probe, caller: RequestCredentials, credential: Credential) -> Probe {
     let mut probe = Probe { caller, credential: Some(credential), ..probe.clone() };
     let (name, value) = match credential {

@@ -8,12 +8,12 @@ use policy_manifest::{Auth, ManifestRoute, RouteKind};
 
 use super::{Planner, Probe, Purpose, Trial, name_of};
 
-/// The end of the targets. A cache by its end keeps it, and the sender puts a new name before it.
+/// The end of each target. Caches store it for its extension; the sender puts a new name before it.
 pub(in super::super) const STATIC_FILE: &str = "policy-audit.css";
-/// Begins the names that are asked for without a credential alone.
+/// The prefix of the names that are requested only without a credential.
 pub(in super::super) const OF_NOBODY: &str = "policy-audit-of-nobody-";
 
-/// Between a path and the name of a file: signs that a cache and an app may read differently.
+/// Delimiters of a path and a file name, which a cache and an app may parse differently.
 const DELIMITERS: [&str; 6] = ["/", ";", "?", "%2F", "%3B", "%3F"];
 
 impl Planner<'_> {
@@ -22,7 +22,7 @@ impl Planner<'_> {
     pub(super) fn static_files(&self) -> Vec<Trial> {
         let mut known = Vec::new();
         let routes = self.manifest.routes.iter().filter(|route| takes_file_names(route));
-        // Services and handlers of the rest of a path are few, and each understands it in its own way.
+        // Services and handlers of the rest of a path are few, and each parses it in its own way.
         let routes = routes.filter(|it| !is_parameter_last(it) || self.is_new(it, &mut known));
         let trials = routes.flat_map(|route| {
             directories(route).into_iter().flat_map(|before| self.static_file(route, &before))
@@ -52,7 +52,7 @@ impl Planner<'_> {
         trials
     }
 
-    /// Whether the app gives a target to this route, and to none that is nearer.
+    /// Whether the app routes a target to this route, and not to a more specific one.
     fn serves(&self, route: &ManifestRoute, target: &str, plain: &Probe) -> bool {
         let path = target.split('?').next().unwrap_or(target);
         let is_nearest =
@@ -87,7 +87,7 @@ fn last_segment(route: &ManifestRoute) -> Option<Segment<'_>> {
     PathTemplate::parse(&route.path).ok()?.segments().last()
 }
 
-/// What may stand before the name of a file, in targets of a route.
+/// The prefixes of a file name in targets of a route.
 fn directories(route: &ManifestRoute) -> Vec<String> {
     // A fallback takes any path.
     let path = route.example_path().unwrap_or_else(|| "/policy-audit".to_owned());

@@ -12,8 +12,8 @@ use super::{
 };
 
 impl Planner<'_> {
-    /// What the plan leaves open, with the argument that would show it if there is one. Silence of an
-    /// audit means something only about the rest.
+    /// What the plan cannot show, with the argument that would show it if there is one. An audit
+    /// without findings says nothing about it.
     pub(super) fn unseen(&self, subjects: &[Subject<'_>]) -> Vec<String> {
         let routes = || self.manifest.routes.iter();
         let needs = |takes: fn(&ManifestRoute) -> bool| routes().any(takes);

@@ -239,7 +239,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Compares the codes of problems. A client knows what to do about an unknown one by its status.
+    /// Compares the codes of problems. A client handles an unknown code by its status.
     fn problems(&mut self, part: &str, old: &Value, new: &Value) {
         let (old, new) = (codes(self.old, old), codes(self.new, new));
         for code in new.difference(&old) {
@@ -261,7 +261,7 @@ impl<'a> Comparison<'a> {
     ) {
         const ANYTHING: &Value = &Value::Bool(true);
         let (old, new) = (old.unwrap_or(ANYTHING), new.unwrap_or(ANYTHING));
-        // What was sent, in what is expected.
+        // Whether values of the old schema are values of the new one, and the reverse.
         let forward = |side| Subset::new(self.old, self.new, side, self.steps).gaps(old, new);
         let backward = |side| Subset::new(self.new, self.old, side, self.steps).gaps(new, old);
         let (breaks, adds) = match direction {

@@ -183,7 +183,7 @@ impl Steps {
         Self(Cell::new(steps))
     }
 
-    /// Whether there are as many left; takes them.
+    /// Takes this many steps. Returns whether any are left.
     fn take(&self, steps: usize) -> bool {
         self.0.set(self.0.get().saturating_sub(steps as u64));
         self.0.get() > 0
@@ -202,10 +202,10 @@ pub(super) struct Subset<'a, 'b> {
     order: Vec<Pair>,
     equal: HashMap<(usize, usize), bool>,
     types: HashMap<usize, u8>,
-    /// What is still to be compared, so that what is found is named by its shortest path.
+    /// What is still to be compared, so that a gap is named by its shortest path.
     open: VecDeque<Open<'a>>,
     found: Vec<Found>,
-    /// What was found of a schema, which several paths can lead to.
+    /// The gaps of each schema that were reported: several paths can lead to it.
     said: HashSet<(usize, Gap)>,
 }
 
@@ -247,14 +247,14 @@ impl<'a, 'b> Subset<'a, 'b> {
         self.open.push_back(Open { left, right, at, depth });
     }
 
-    /// Adds what is found of a schema, once.
+    /// Adds a gap of a schema, once.
     fn report(&mut self, at: &str, about: &Value, gap: Gap) {
         if self.said.insert((address(about), gap.clone())) {
             self.found.push(Found { at: at.to_owned(), gap });
         }
     }
 
-    /// Whether there is no gap; finds none otherwise.
+    /// Whether there is no gap, without adding any.
     fn holds(&mut self, left: &[Part<'a>], right: &'a Value, depth: usize) -> bool {
         let (found, order) = (mem::take(&mut self.found), self.order.len());
         let (open, said) = (mem::take(&mut self.open), mem::take(&mut self.said));
@@ -268,7 +268,7 @@ impl<'a, 'b> Subset<'a, 'b> {
         let holds = self.found.is_empty();
         self.found = found;
         if !holds {
-            // What was assumed for it may be wrong.
+            // Pairs that were assumed to hold for it may not hold.
             for pair in self.order.drain(order..) {
                 self.compared.remove(&pair);
             }
@@ -372,7 +372,7 @@ impl<'a, 'b> Subset<'a, 'b> {
             Side::Left => (left, right),
             Side::Right => (right, left),
         };
-        // An object with other properties has all of them, or refuses them.
+        // A schema about other properties accepts or refuses all of them.
         if !other.has_others {
             let unknown = one.names.into_iter().filter(|(name, _)| !other.names.contains_key(name));
             for (name, schema) in unknown {
@@ -418,7 +418,7 @@ impl<'a, 'b> Subset<'a, 'b> {
             LOWER.iter().map(|bound| (bound, 1.0)).chain(UPPER.iter().map(|bound| (bound, -1.0)));
         for ((name, about), sign) in bounds {
             let Some(bound) = right.get(*name).and_then(Value::as_f64) else { continue };
-            // Of no number is the length, and of each at least zero.
+            // Lengths and counts are at least zero anyway.
             let is_default = sign > 0.0 && *about & NUMBER == 0 && bound <= 0.0;
             let bounds = parts.iter().filter_map(|part| part.schema.get(*name)?.as_f64());
             let is_kept = bounds.clone().any(|left| left * sign >= bound * sign);
@@ -495,7 +495,7 @@ impl<'a, 'b> Subset<'a, 'b> {
             (Some(_), _) if right.get("anyOf").is_some() => (),
             (Some(fitting), Some((only, _))) if second.is_none() && only == fitting => (),
             (Some(_), _) => self.report(at, right, Gap::Overlap),
-            // The one that is meant says more.
+            // The gaps of the only possible alternative say more.
             (None, Some((_, only))) if second.is_none() => self.compare(parts, only, at, depth + 1),
             (None, _) => self.report(at, right, Gap::Alternatives),
         }
@@ -531,7 +531,7 @@ impl<'a, 'b> Subset<'a, 'b> {
         if let Some(known) = self.equal.get(&pair) {
             return *known;
         }
-        // Until it is known, so that cycles end.
+        // Assumed until it is known, so that cycles end.
         self.equal.insert(pair, true);
         let is_equal = match (left, right) {
             (Value::Object(one), Value::Object(other)) => {
@@ -565,7 +565,7 @@ impl<'a, 'b> Subset<'a, 'b> {
             _ => left == right,
         };
         if !is_equal {
-            // What was found below it may rest on the assumption.
+            // Results below it may rest on that assumption.
             self.steps.take(self.equal.len());
             self.equal.retain(|_, is_equal| !*is_equal);
             self.equal.insert(pair, false);
@@ -590,7 +590,7 @@ impl<'a, 'b> Subset<'a, 'b> {
                         .zip(others)
                         .all(|(one, other)| self.is_equal(one, other, depth + 1))
             }
-            // Names of properties are no keywords.
+            // Names of properties are not keywords.
             (Value::Object(ones), Value::Object(others))
                 if ["properties", "patternProperties", "dependentSchemas"].contains(&name) =>
             {
@@ -628,7 +628,7 @@ fn names<'a>(schemas: &[&'a Value]) -> BTreeSet<&'a str> {
 #[derive(Default)]
 struct Declared<'a> {
     names: BTreeMap<&'a str, &'a Value>,
-    /// Whether something is said of others, or there is no object.
+    /// Whether the schemas state other properties, or describe no object.
     has_others: bool,
 }
 
@@ -704,8 +704,8 @@ fn own_types(schema: &Value) -> u8 {
     }
 }
 
-/// The types that a schema permits. `known` has those of schemas that were asked for before; in a cycle
-/// and where it nests too deeply, all.
+/// The types that a schema permits; all in a cycle and where it nests too deeply. `known` has the
+/// types of earlier schemas.
 fn types_of(
     document: &Document,
     schema: &Value,
@@ -760,7 +760,7 @@ fn stated_values(schema: &Value) -> Option<Vec<&Value>> {
     one.or_else(|| schema.get("enum")?.as_array().map(|values| values.iter().collect()))
 }
 
-/// Whether numbers and texts are the same value: 1 is 1.0.
+/// Whether two values are the same: 1 is 1.0.
 fn is_same(one: &Value, other: &Value) -> bool {
     match (one.as_f64(), other.as_f64()) {
         (Some(one_as), Some(other_as)) if one.as_i64().is_none() || other.as_i64().is_none() => {
@@ -823,8 +823,8 @@ fn accepts(
     is_known.then_some(true)
 }
 
-/// Whether no value is of both: their types, their values, or those of a property that both require
-/// differ.
+/// Whether no value matches both: their types or values differ, or those of a property that both
+/// require.
 fn is_disjoint(
     (left, parts): (&Document, &[Part<'_>]),
     (right, schema): (&Document, &Value),

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::document::{Document, Operation};
 
-/// Schemes by what they are, each with the scopes that it needs, and the names that people read.
+/// Schemes by their meaning, each with the scopes that it needs, and the names that people read.
 #[derive(Debug)]
 pub(super) struct Alternative {
     schemes: BTreeMap<String, BTreeSet<String>>,
@@ -55,7 +55,7 @@ pub(super) fn alternatives(document: &Document, operation: &Operation<'_>) -> Ve
     alternatives
 }
 
-/// What a scheme is: its name is no part of a request.
+/// The meaning of a scheme: its name is no part of a request.
 fn meaning(document: &Document, name: &str) -> String {
     let schemes = document.root().get("components").and_then(|it| it.get("securitySchemes"));
     let scheme = schemes.and_then(|schemes| schemes.get(name)).map(|it| document.resolve(it));

@@ -262,7 +262,7 @@ fn breakable(text: &str, sign: char) -> String {
     breakable
 }
 
-/// The source of a policy that admits this text.
+/// The CSP source that permits this text.
 fn hash(text: &str) -> String {
     format!("'sha256-{}'", BASE64.encode(&Sha256::digest(text.as_bytes())))
 }
