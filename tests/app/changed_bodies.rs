@@ -219,7 +219,7 @@ fn changing_router() -> Router {
     router().layer(changing)
 }
 
-/// A service gets one byte over the limit, which shows that the body is longer.
+/// A service gets up to one byte over the limit, which shows that the body is longer.
 fn streams() -> Router {
     Router::new()
         .route("/pieces", on_post(async |body: Body| length_of_pieces(body, LIMIT + 1).await))
@@ -231,7 +231,7 @@ fn streams() -> Router {
         )
 }
 
-/// What sets the limit, and where the layers are.
+/// Where the limit is set, and where the layers are.
 const CARRIERS: [&str; 8] = [
     "attributes",
     "group",

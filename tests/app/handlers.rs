@@ -19,7 +19,6 @@ pub(super) async fn missing() -> Result<String, Problem> {
     Err(Problem::not_found().code("lamps.missing"))
 }
 
-/// Responds when the test allows it.
 #[get("/wait")]
 #[auth(public)]
 pub(super) async fn wait(State(gate): State<Gate>) -> &'static str {

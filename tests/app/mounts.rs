@@ -174,7 +174,7 @@ async fn all_methods_are_one_word() {
     }
 }
 
-/// Unsafe requests are checked, whichever attribute or constructor names their methods.
+/// Unsafe requests get the CSRF check, whichever attribute or constructor names their methods.
 #[tokio::test]
 async fn all_methods_get_the_csrf_check() {
     #[any("/any")]

@@ -162,7 +162,7 @@ async fn only_admitted_requests_reach_a_layer_and_its_responses_are_protected() 
 const EVERYBODY_OF_APP: CorsPolicy =
     CorsPolicy::origins(&["https://app.example"]).credentials().build();
 
-/// A response of the layer itself, an error, and a panic in it.
+/// The layer responds itself, fails, and panics.
 #[tokio::test]
 async fn responses_of_a_layer_have_the_policies_of_the_route() {
     #[get("/quota")]

@@ -26,7 +26,7 @@ const FRAMED: HeadersPolicy =
 async fn shown(client: &TestClient, path: &str) -> Shown {
     let of_page = client.get(path).origin("https://app.example").send().await;
     let image = client.get(path).header("sec-fetch-site", "cross-site").send().await;
-    // A program without `Origin` and Fetch Metadata is never kept out.
+    // Isolation never refuses a program without `Origin` and Fetch Metadata.
     let response = client.get(path).send().await;
     let has = |name: &str, value: &str| response.header(name) == Some(value);
     Shown {
@@ -50,8 +50,8 @@ macro_rules! stating {
     };
 }
 
-/// The level as it is, and without one policy after the other. What the level states itself, the later
-/// call replaces, and leaves the others.
+/// The level as it is, and without each policy in turn. A later call replaces one policy of the
+/// level and keeps the others.
 macro_rules! each_taken_back {
     ($level:expr) => {
         [
@@ -83,7 +83,7 @@ async fn every_level_sets_and_removes_policies() {
         let client = app().fallback(fallback).test();
         assert_eq!(shown(&client, "/nowhere").await, expected, "fallback");
     }
-    // Nobody listens there: the responses are the proxy's own, which nobody keeps.
+    // Nothing listens there: the responses are the proxy's own, which no cache stores.
     for (proxy, expected) in
         each_taken_back!(ReverseProxy::new("/p", "http://127.0.0.1:9").public())
     {
@@ -113,7 +113,8 @@ fn a_problem_says_when_to_come_back() {
     }
 }
 
-/// The capacity of an app is that of its tables: of one network of 48 bits, as many clients are served.
+/// The tables of an app have its capacity: they bound the clients of one /48 network that are
+/// served.
 #[tokio::test]
 async fn an_app_states_how_many_clients_its_rates_serve() {
     let served = async |capacity: RateCapacity| {

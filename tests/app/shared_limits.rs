@@ -74,7 +74,6 @@ async fn code(number: String, State(sent): State<Arc<RateLimiter>>) -> Result<()
 
 type Store = FaultyStore<MemoryStore>;
 
-/// One of the instances of an app.
 struct Instance {
     client: TestClient,
     service: AppService,
@@ -139,7 +138,7 @@ async fn token(client: &TestClient, user: &str) -> String {
 async fn a_rate_of_addresses_holds_for_all_instances_together() {
     let (_, instances) = both().await;
     assert_eq!(in_turn(&instances, "/by-address", 5).await, [200, 200, 200, 429, 429]);
-    // It names a route, a group and a mount, not an instance.
+    // The key of a rate names a route, a group or a mount, not an instance.
     assert_eq!(in_turn(&instances, "/by-address-too", 4).await, [200, 200, 200, 429]);
     assert_eq!(in_turn(&instances, "/mount/a", 4).await, [200, 200, 200, 429]);
     let of_group = [
@@ -147,7 +146,7 @@ async fn a_rate_of_addresses_holds_for_all_instances_together() {
         in_turn(&instances, "/group/plain", 2).await,
     ];
     assert_eq!(of_group.concat(), [200, 200, 200, 429]);
-    // Another address has an account of its own.
+    // Another address is counted separately.
     let peer = PeerAddr("203.0.113.9:1".parse().unwrap());
     assert_eq!(status(instances[0].get("/by-address").extension(peer)).await, 200);
 }
@@ -191,7 +190,7 @@ async fn a_rate_of_principals_holds_for_all_instances_together() {
         (&eve, 0, 200),
     ] {
         let request = instances[turn].get("/by-principal").header("authorization", user);
-        // Whatever the address.
+        // The address does not matter.
         let peer = PeerAddr(format!("203.0.113.{turn}:1").parse().unwrap());
         assert_eq!(status(request.extension(peer)).await, expected);
     }
@@ -214,7 +213,7 @@ async fn a_rate_of_addresses_counts_requests_with_wrong_credentials() {
     assert_eq!(status(elsewhere).await, 200);
 }
 
-/// A hundredth of the count is taken at once.
+/// An instance takes a hundredth of the rate at once.
 #[tokio::test]
 async fn a_large_rate_costs_a_call_for_each_block_and_is_off_by_a_block_for_each_instance() {
     let (store, instances) = both().await;
@@ -225,7 +224,7 @@ async fn a_large_rate_costs_a_call_for_each_block_and_is_off_by_a_block_for_each
     let response = instances[0].get("/many").send().await;
     let limit = response.header("ratelimit").unwrap().to_owned();
     assert!(limit.starts_with("\"default\";r=899;t="), "{limit}");
-    // All at once: the blocks of one client are not asked for twice.
+    // Concurrent requests of one client do not take a block twice.
     let asked = futures_util::future::join_all((0..5).map(|_| status(instances[1].get("/many"))));
     assert_eq!(asked.await, [200; 5]);
     store.take_calls();
@@ -240,7 +239,7 @@ async fn each_instance_counts_for_itself_while_the_store_is_away() {
     let (store, instances) = both().await;
     assert_eq!(in_turn(&instances, "/by-address", 2).await, [200, 200]);
     store.fail();
-    // Each has granted one, so each grants two more.
+    // Each instance has granted one, so each grants two more.
     assert_eq!(in_turn(&instances, "/by-address", 6).await, [200, 200, 200, 200, 429, 429]);
     assert_eq!(in_turn(&instances, "/two/done", 2).await, [200, 200]);
     let waiting: Vec<_> =
@@ -255,7 +254,7 @@ async fn each_instance_counts_for_itself_while_the_store_is_away() {
     assert_eq!(in_turn(&instances, "/by-address", 3).await, [200, 429, 429]);
 }
 
-/// Waits until other instances know what one gave back.
+/// Waits until other instances can use the permits that one gave back.
 async fn until_free(client: &TestClient) {
     soon(async {
         while status(client.get("/two/done")).await != 200 {
@@ -299,7 +298,7 @@ async fn an_instance_returns_unused_permits() {
     let mut waiting = waiting;
     assert!((&mut waiting).now_or_never().is_none());
     assert_eq!(store.take_calls(), ["lease_permits"]);
-    // The second permit goes back and forth.
+    // The second permit alternates between the instances.
     for _ in 0..3 {
         until_free(&two).await;
         until_free(&one).await;

@@ -45,7 +45,7 @@ struct Values {
     store: MemoryStore,
     is_away: Arc<AtomicBool>,
     is_silent: bool,
-    /// What it has gone back to, if it has.
+    /// The older state that the store went back to, if any.
     older: Arc<OnceLock<MemoryStore>>,
     only_reads: Arc<AtomicBool>,
 }
@@ -276,7 +276,7 @@ async fn an_origin_that_was_removed_does_not_come_back_with_an_older_list() {
         until(async || one.status("/ready").await == 503).await;
         let ready = one.client.get("/ready").send().await;
         assert!(ready.text().contains("cors.list-outdated"), "{ready:?}");
-        // It keeps its own list, to which nothing can be added meanwhile.
+        // The instance keeps its own list. Meanwhile, nothing can be added to it.
         assert_eq!(
             (one.grants(A).await, one.grants(B).await, one.grants(C).await),
             (true, false, true)
@@ -334,7 +334,7 @@ async fn a_stored_list_is_in_the_store_of_the_sessions_or_names_one() {
     assert_eq!(codes(&error), ["cors.list-without-store"]);
     app().sessions(Sessions::memory()).open().await.map(drop).unwrap();
     assert!(partners.add(B).await.unwrap());
-    // Tests need none, and an initial list is checked as all are.
+    // Tests need no store. An initial list is checked like any other.
     assert_eq!(app().test().get("/prices").send().await.status(), 200);
     let wrong = StoredOrigins::new([OUTSIDE]);
     let app = App::new(()).origins("partners", &wrong).routes(routes![prices]);

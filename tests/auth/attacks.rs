@@ -1,4 +1,4 @@
-//! Hostile requests that no browser would send.
+//! Hostile requests that no browser sends.
 
 use axum_core::response::IntoResponse;
 use policy_server::{
@@ -250,7 +250,7 @@ async fn no_field_and_no_parameter_changes_the_method() {
         assert_eq!(response.text(), "thing");
         let response = ada.post("/thing").header(name, "DELETE").form(&[("_method", "DELETE")]);
         assert_problem(&response.send().await, 405, "route.method-not-allowed");
-        // And none turns a change into a safe request.
+        // None of these fields turns a change into a safe request.
         let change = ada.bare("/set/a/1").origin(OWN).header(name, "GET").send().await;
         assert_problem(&change, 403, "csrf.token");
     }

@@ -1,4 +1,4 @@
-//! What caches may store follows from who the response is for.
+//! What caches may store depends on whom the response is for.
 
 use policy_server::{
     AuthError, Scheme, SchemeRequest,

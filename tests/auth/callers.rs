@@ -159,7 +159,7 @@ async fn a_bearer_token_alone_decides_where_the_route_takes_tokens() {
         assert_eq!(ada.get(path).send().await.text(), "ada by Session");
         let token = ada.get(path).header("authorization", bearer(&good_token()));
         assert_eq!(token.send().await.text(), "user-1 by Token");
-        // A valid session does not replace an invalid token.
+        // A valid session does not help a request with an invalid token.
         for (field, status) in [
             (bearer("a.b.c"), 401),
             (bearer(&case_token("TOK-140")), 401),

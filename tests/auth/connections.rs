@@ -76,14 +76,13 @@ impl Server {
     }
 }
 
-/// A connection that is kept.
 enum Kept {
     Http1(Connection),
     Http2(SendRequest<Bytes>),
 }
 
 impl Kept {
-    /// One of each version.
+    /// A connection of each version.
     async fn both(server: &Running) -> [Self; 2] {
         let stream = soon(TcpStream::connect(server.address)).await.unwrap();
         let (client, connection) = soon(h2::client::handshake(stream)).await.unwrap();
@@ -91,7 +90,7 @@ impl Kept {
         [Self::Http1(server.connect().await), Self::Http2(client)]
     }
 
-    /// The user of a credential, or the code of its refusal.
+    /// The user of a credential, or the code of the refusal.
     async fn ask(&mut self, credential: &str) -> String {
         let client = match self {
             Self::Http1(connection) => {
@@ -132,12 +131,12 @@ async fn tokens_of_one_connection_end_as_on_any_other() {
             assert_eq!(connection.ask(&ada).await, "auth.token-invalid");
             assert_eq!(connection.ask(&bob).await, "bob");
         }
-        // The key that signed both.
+        // Retires the key that signed both.
         assert!(server.keys.retire("a").unwrap());
         assert_eq!(connection.ask(&bob).await, "auth.token-invalid");
         let eve = server.token("eve").await;
         assert_eq!(connection.ask(&eve).await, "eve");
-        // Five minutes, and 30 seconds by which clocks may differ.
+        // Five minutes, and 30 seconds of leeway.
         server.clock.advance(Duration::from_secs(329));
         assert_eq!(connection.ask(&eve).await, "eve");
         server.clock.advance(Duration::from_secs(1));

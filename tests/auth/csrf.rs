@@ -1,4 +1,4 @@
-//! What no page of another site can make a browser do.
+//! Requests that pages of other sites cannot forge.
 
 use policy_server::{Body, CsrfPolicy, http::Method};
 use serde::Deserialize;
@@ -440,8 +440,8 @@ async fn a_query_needs_no_token() {
     assert_problem(&anybody, 401, "auth.credentials-missing");
 }
 
-/// A route that says nothing has the protection of its group, else of its app; one that says
-/// something has its own. The response to a request that states no page says what to send.
+/// A route without `#[csrf]` has the protection of its group, or else of its app; a route with one
+/// has its own. The response to a request that states no page says what to send.
 #[tokio::test]
 async fn apps_and_groups_set_the_protection_of_handlers_without_one() {
     #[post("/quiet")]
@@ -467,7 +467,8 @@ async fn apps_and_groups_set_the_protection_of_handlers_without_one() {
     .await;
     let ada = scenario.login("ada").await;
     let (page, token) = ("csrf.origin", "csrf.token");
-    // From a page of ours and of others, and from a program; with the token and without it.
+    // Requests from a page of ours, from one of others, and from a program, with the token and
+    // without.
     for (path, ours, others, program) in [
         ("/quiet", ["", ""], [page, page], ["", token]),
         ("/strict", ["", token], [page, page], ["", token]),
@@ -520,7 +521,8 @@ async fn a_login_without_a_page_needs_an_origin() {
     }
 }
 
-/// A second `Origin`, also an equal one, states no page, and the token of the session does not help.
+/// A repeated `Origin`, even with equal values, states no page. The token of the session does not
+/// help.
 #[tokio::test]
 async fn two_origins_are_none() {
     for policy in [CsrfPolicy::Token, CsrfPolicy::OriginElseToken, CsrfPolicy::Origin] {

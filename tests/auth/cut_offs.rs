@@ -1,4 +1,4 @@
-//! A user is cut off while requests of that user are in flight: what they grant is not granted.
+//! A user is cut off while requests of that user are in flight: these requests grant nothing.
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 use policy_server::tokens::Issued;
@@ -35,7 +35,7 @@ async fn slow_ticket(tokens: Tokens, State(shared): State<All>) -> Result<String
     tokens.ticket().await
 }
 
-/// Waits, then cuts the user off itself, and goes on with a new session and new tokens.
+/// Waits, then cuts the user off, and issues a new session and new tokens.
 #[post("/slow/password")]
 #[auth(session)]
 async fn slow_password(
@@ -241,10 +241,10 @@ async fn an_own_cut_off_does_not_undo_one_of_another_request() {
 async fn a_cut_off_at_another_instance_counts_as_well() {
     for path in SLOW {
         let (store, clock) = (FaultyStore::default(), Clock::at(START));
-        // Otherwise it would be notified of the cut-off at once.
+        // Otherwise the first instance would be notified of the cut-off at once.
         store.silence();
         let one = Scenario::on(store.clone(), clock.clone(), all(), |app| app).await;
-        // Its clock is behind: the cut-off would be in the past of the first instance.
+        // The second clock is behind: by the first clock, the cut-off is in the past.
         let two = Scenario::on(store, Clock::at(START - 20), all(), |app| app).await;
         let ada = one.login("ada").await;
         let running = tokio::spawn(ada.post(path).send());
@@ -253,7 +253,8 @@ async fn a_cut_off_at_another_instance_counts_as_well() {
         one.shared.gate.open();
         let response = running.await.unwrap();
         if matches!(path, "/slow/access/ada" | "/slow/ticket") {
-            // It does not know of the cut-off yet. Once it does, what it issued is invalid.
+            // The first instance does not know of the cut-off yet. Once it does, what it issued is
+            // invalid.
             assert_eq!(response.status(), 200, "{response:?}");
             one.advance(1);
             for _ in 0..8 {
@@ -330,7 +331,7 @@ async fn one_call_ends_a_user_everywhere() {
         let (ada, bob) = (scenario.login("ada").await, scenario.login("bob").await);
         let issued: [String; 4] = ada.post("/issue").send().await.json();
         let of_bob: [String; 4] = bob.post("/issue").send().await.json();
-        // By a caller without a session of their own.
+        // The caller has no session.
         let response = scenario.client.post(&format!("/cut/{way}/ada")).origin(OWN).send().await;
         let is_for_all = way.starts_with("everyone");
         assert_eq!(response.text(), if is_for_all { "4" } else { "2" }, "sessions and families");
@@ -393,7 +394,7 @@ async fn no_login_that_races_with_a_revocation_survives_it() {
                 continue;
             }
             assert_eq!(response.status(), 200, "{response:?}");
-            // It committed first, and was ended.
+            // The login committed first, and was ended.
             if let Some(cookie) = set_cookie(&response) {
                 let me = scenario.client.get("/me").header("cookie", cookie).send().await;
                 assert_eq!(me.status(), 401);

@@ -107,7 +107,7 @@ async fn tokens_are_refused_while_revocations_are_unknown() {
     assert_eq!(get().send().await.status(), 200);
 }
 
-/// A store of the app need not keep what it could not write, but this process does.
+/// A store of the app need not remember a write that failed, but this process does.
 #[tokio::test]
 async fn a_refused_revocation_of_tokens_holds_in_this_process() {
     for path in ["/token/revoke", "/token/revoke-user"] {
@@ -147,7 +147,7 @@ async fn an_app_whose_store_cannot_write_is_not_ready() {
     assert_eq!(get("/readyz").await.status(), 200);
     scenario.store.fail_to_write();
     assert_problem(&get("/readyz").await, 503, "session.store-unavailable");
-    // A restart would not help, and reads go on.
+    // A restart would not help, and reads still work.
     assert_eq!(get("/healthz").await.status(), 200);
     scenario.store.recover();
     assert_eq!(get("/readyz").await.status(), 200);

@@ -152,9 +152,9 @@ async fn every_failure_maps_to_its_response() {
     }
 }
 
-/// The cases of `token_hs256` over the whole server, with the tokens and the verdicts of the cases that
-/// the engine is tested with: what is new here is the response. A refusal reveals its reason only if the token
-/// has expired, and no handler runs.
+/// The cases of `token_hs256` over the whole server. The engine is tested with the same tokens and
+/// verdicts; this test adds the response. A refusal reveals its reason only if the token has
+/// expired, and no handler runs.
 #[tokio::test]
 async fn every_token_is_taken_or_refused_as_the_cases_say() {
     let (mut taken, mut refused, mut left) = (0, 0, 0);
@@ -253,7 +253,7 @@ async fn every_authorization_field_is_read_as_the_cases_say() {
         let expected = match case["expect"][0].as_str().unwrap() {
             "none" | "other_scheme" => (401, "Bearer realm=\"api\""),
             "reject" => (400, "Bearer realm=\"api\", error=\"invalid_request\""),
-            // Not a token of this app.
+            // The token is not one of this app.
             "token" => (
                 401,
                 "Bearer realm=\"api\", error=\"invalid_token\", \

@@ -255,7 +255,7 @@ async fn values_are_encrypted_at_rest_and_keys_are_replaced_without_a_logout() {
         let next = instance(keys).await;
         let there = ada.at(&next);
         assert_eq!(there.value("a").await, 7, "{keys:?}");
-        // Only what changes is written.
+        // Only changed values are written.
         let set = format!("/set/b/{step}");
         assert_eq!(there.post(&set).send().await.status(), 200, "{keys:?}");
     }
@@ -265,7 +265,7 @@ async fn values_are_encrypted_at_rest_and_keys_are_replaced_without_a_logout() {
     assert_eq!(ada.at(&instance(&[2]).await).value("b").await, 3);
 }
 
-/// Encryption is turned on while sessions exist, and from a certain time on is required.
+/// Encryption is turned on while sessions exist, and is required after a certain time.
 #[tokio::test]
 async fn values_in_plain_text_end_their_session_after_the_stated_date() {
     let (log, _guard) = policy_tests::log::Log::of("policy_server");

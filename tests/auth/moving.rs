@@ -34,7 +34,7 @@ impl Move {
         Self { before, after }
     }
 
-    /// A visitor who logged in before, at the app that moves.
+    /// A visitor who logged in before the move, at the app that moves.
     async fn of_old(&self, user: &str) -> Visitor {
         let visitor = self.before.login(user).await;
         Visitor { client: self.after.client.clone(), ..visitor }
@@ -51,7 +51,7 @@ async fn a_session_comes_to_the_new_store_with_its_next_id_and_keeps_its_values(
     let elevated = Visitor { cookie: cookie_of(&response), ..ada.clone() };
     assert_eq!((ada.who().await, elevated.who().await.as_deref()), (None, Some("ada")));
     assert_eq!(elevated.value("a").await, 7);
-    // It no longer needs the old store.
+    // The app no longer needs the old store.
     moves.before.store.fail();
     assert_eq!(elevated.value("a").await, 7);
 }
@@ -81,7 +81,7 @@ async fn without_the_old_store_its_sessions_wait_and_new_ones_work() {
     assert_eq!(of_old.who().await.as_deref(), Some("ada"));
 }
 
-/// Minutes pass until the log says so. A purge takes many steps.
+/// Advances the clock by minutes until this is logged. A purge takes many steps.
 async fn until_logged(moves: &Move, log: &Log, expected: &str) {
     for step in 0..40_000 {
         if log.with("session.store-mov").last().is_some_and(|line| line.contains(expected)) {
@@ -119,7 +119,7 @@ fn codes<T>(result: Result<T, Error>) -> Vec<&'static str> {
     problems.iter().map(policy_server::StartProblem::code).collect()
 }
 
-/// Otherwise they would be in the new store, which knows no refresh token and no revocation.
+/// Otherwise tokens would be in the new store, which knows no refresh token and no revocation.
 #[tokio::test]
 async fn tokens_name_their_store_while_sessions_leave_it() {
     let tokens = || Tokens::hs256(secret(1)).unwrap();
@@ -129,7 +129,7 @@ async fn tokens_name_their_store_while_sessions_leave_it() {
     let from = || Sessions::memory().moving_from(Sessions::memory());
     assert_eq!(codes(app(from(), tokens()).open().await), ["session.tokens-of-moving"]);
     assert!(app(from(), tokens().store(MemoryStore::new())).open().await.is_ok());
-    // Before that, they are in the store of the sessions.
+    // Before that, tokens are in the store of the sessions.
     let to = Sessions::memory().moving_to(Sessions::memory());
     assert!(app(to, tokens()).open().await.is_ok());
 }

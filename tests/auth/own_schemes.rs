@@ -192,7 +192,7 @@ async fn a_webhook_signs_target_and_body_and_the_handler_gets_the_body() {
         assert_eq!(response.text(), format!("hook sent {body}"));
     }
     assert_eq!(scenario.shared.calls(), 3);
-    // The route is the one of the normal form, and the signature covers what was sent.
+    // The normal form of the path selects the route, and the signature covers the path as sent.
     let (sent, normal) = ("/h%6Fok?a=%62", "/hook?a=%62");
     assert_eq!(post_to(sent, "a", &signed(sent, b"a")).await.text(), "hook sent a");
     let other = post_to(sent, "a", &signed(normal, b"a")).await;
@@ -247,7 +247,7 @@ async fn basic_is_protected_as_a_session_is() {
         (post().origin("null"), false),
         (post().header("sec-fetch-site", "cross-site"), false),
         (post().header("referer", "https://evil.example/"), false),
-        // Without an origin, and no CSRF token exists that could replace it.
+        // A request without an origin: no CSRF token exists that could replace it.
         (post(), false),
         (post().header("x-csrf-token", "x"), false),
     ] {

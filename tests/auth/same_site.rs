@@ -1,4 +1,4 @@
-//! Pages of other sites, to which browsers give no session cookie.
+//! Pages of other sites, for whose requests browsers withhold the session cookie.
 
 use policy_server::{
     CorsConfig, Error, SharedOrigins, StartProblem, StoredOrigins, StoredOriginsError,
@@ -128,7 +128,7 @@ fn the_policies_of_apps_and_groups_and_of_mounts_are_checked_too() {
     assert_eq!(pairs(&found(fallback)), [("fallback", value)]);
 }
 
-/// Pages of another scheme are of another site, however near their host is.
+/// A page with another scheme is of another site, whatever its host.
 #[test]
 fn sites_have_schemes() {
     let mut cors = shared(&["http://app.shop.example"]);
@@ -250,7 +250,7 @@ async fn a_401_says_in_development_that_the_cookie_is_withheld() {
     let strict = app(SameSite::Strict).test();
     let words = detail(asked(&strict, "cross-site", "navigate")).await.expect("words");
     assert!(words.starts_with("cookie withheld: SameSite=Strict, cross-site"), "{words}");
-    // A cookie that is there was not withheld.
+    // A cookie that was sent was not withheld.
     let stale = format!("sid={}", "A".repeat(43));
     let words = detail(asked(&client, "cross-site", "cors").header("cookie", stale)).await;
     let words = words.expect("words");

@@ -68,7 +68,6 @@ fn rooms() -> PathBuf {
     path
 }
 
-/// A path without a file.
 fn file(name: &str) -> PathBuf {
     let path = rooms().join(format!("{name}.redb"));
     let _ = fs::remove_file(&path);
@@ -157,7 +156,7 @@ async fn invalid_settings_are_reported_together() {
     assert_eq!(codes(app().bind("127.0.0.1:0").await), expected);
 }
 
-/// Nothing is opened while there are problems that can be found without it.
+/// No store is opened if the app has problems that can be found without one.
 #[tokio::test]
 async fn an_app_with_problems_opens_no_store() {
     let path = file("untouched");

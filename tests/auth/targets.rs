@@ -85,7 +85,7 @@ fn answer() -> Mount {
     Mount::new(service).methods([Method::GET, Method::POST])
 }
 
-/// Nobody listens there: who gets through the gates gets 502.
+/// Nothing listens there: a request that passes the gates gets 502.
 fn upstream(prefix: &str) -> ReverseProxy {
     ReverseProxy::new(prefix, "http://127.0.0.1:9")
 }
@@ -94,7 +94,7 @@ fn page() -> Fallback {
     Fallback::handler(async |_| "in")
 }
 
-/// An app with every kind of target for one requirement: stated there, and inherited.
+/// An app with every kind of target for one requirement: stated at the target, and inherited.
 async fn targets(route: Route<All>, requirement: Option<AuthRequirement>) -> Scenario {
     macro_rules! stated {
         ($target:expr) => {
@@ -172,7 +172,7 @@ impl Kind<'_> {
     }
 }
 
-/// What gates decide about a response.
+/// What the gates decided, as the response shows it.
 fn decided(answer: &TestResponse) -> Vec<String> {
     let status = answer.status().as_u16();
     let code = match status {
@@ -191,7 +191,7 @@ fn decided(answer: &TestResponse) -> Vec<String> {
 }
 
 /// For every requirement and every kind of request, each target decides as the handler does; an
-/// anonymous request that the handler would take is refused where another page may have sent it.
+/// anonymous request that the handler would admit is refused if another page may have sent it.
 #[tokio::test]
 async fn targets_decide_as_a_handler_with_the_same_attribute() {
     let (mut let_in, mut refused, mut forged) = (0, 0, 0);
@@ -301,7 +301,7 @@ async fn a_ticket_counts_with_get_only() {
                 "{method} {path} {response:?}"
             );
         }
-        // It is not used up.
+        // The ticket is not used up.
         let response = client.get(&target).send().await;
         assert!(matches!(response.status().as_u16(), 200 | 502), "{path} {response:?}");
     }

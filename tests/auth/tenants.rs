@@ -1,5 +1,5 @@
-//! The tenant of a caller: with every credential, through everything that is issued from another, and when it
-//! changes.
+//! The tenant of a caller: with every credential, with credentials issued from another one, and
+//! after a change.
 
 use policy_server::{AuthError, Scheme, SchemeRequest, tokens::Issued};
 
@@ -150,14 +150,14 @@ fn text(response: &TestResponse, name: &str) -> String {
 #[tokio::test]
 async fn every_credential_has_the_tenant_that_it_was_issued_for() {
     let scenario = scenario().await;
-    // One that is read with its escapes, too.
+    // The last name is escaped in JSON.
     for (name, in_path) in [("acme", "acme"), ("-", "-"), ("\u{e9}\"", "%C3%A9%22")] {
         let ada = scenario.enter(in_path).await;
         assert_eq!(ada.get("/tenant").send().await.text(), name);
         let [access, refresh, ticket]: [String; 3] = ada.post("/issue").send().await.json();
         assert_eq!(scenario.by_token(&access).await.text(), name);
         assert_eq!(scenario.by_ticket(&ticket).await.text(), name);
-        // The family keeps it over all refreshes.
+        // The family keeps the tenant over all refreshes.
         let mut refresh = refresh;
         for _ in 0..3 {
             let issued = scenario.refresh_of(&refresh).await;
@@ -188,7 +188,7 @@ async fn an_elevation_keeps_the_tenant_or_replaces_it() {
     }
 }
 
-/// Exactly as roles do: sessions continue in the new one, and everything else ends.
+/// As with roles, sessions continue in the new tenant, and all other credentials end.
 #[tokio::test]
 async fn a_user_who_moves_is_of_the_new_tenant_at_once() {
     for new in ["globex", "-"] {
@@ -209,7 +209,7 @@ async fn a_user_who_moves_is_of_the_new_tenant_at_once() {
     }
 }
 
-/// An empty one would be that of every object without a tenant.
+/// An empty tenant would match every object without a tenant.
 #[tokio::test]
 async fn a_tenant_without_a_name_or_with_a_long_one_is_refused_everywhere() {
     let scenario = scenario().await;

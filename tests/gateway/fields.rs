@@ -29,7 +29,7 @@ async fn trusted_proxies_state_the_client_in_the_configured_format() {
     ] {
         let speaks_first = of_proxy.is_empty();
         let server = Running::start(deployed(proxies)).await;
-        // A peer that is no proxy counts itself, and its fields are removed.
+        // A peer that is no proxy is counted by its own address, and its fields are removed.
         let response = ask_from(STRANGER, &server, &get("/client", &all)).await;
         assert_eq!(response.text(), "127.0.0.2 over 127.0.0.2, ");
         if !speaks_first {
@@ -130,7 +130,7 @@ async fn proxies_pass_on_nothing_that_came_without_https() {
     }
 }
 
-/// RFC 9110 7.4: the connection of the proxy has no TLS, that of its client has.
+/// RFC 9110 7.4: the connection of the proxy has no TLS, but its client's has.
 #[tokio::test]
 async fn proxies_pass_on_targets_of_the_scheme_that_they_report() {
     let server = Running::start(deployed(TrustedProxies::new(PROXIES).x_forwarded())).await;

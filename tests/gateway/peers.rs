@@ -1,4 +1,4 @@
-//! The same with other clients and proxies.
+//! Independent clients and proxies.
 
 use std::process::{Command, Output};
 
@@ -8,7 +8,7 @@ use policy_tests::{peers::installed, program::Program};
 
 use super::*;
 
-/// Runs a program to its end, while the server goes on.
+/// Runs a program to its end, while the server keeps running.
 async fn run(mut command: Command) -> Output {
     let output = tokio::task::spawn_blocking(move || {
         let output = command.output();
@@ -94,11 +94,11 @@ async fn nginx_states_its_client() {
         let seen = format!("{client} over 127.0.0.1, x-forwarded-for x-forwarded-proto");
         assert_eq!(response, seen, "{fields:?}");
     }
-    // The test is a trusted proxy, and what it reports cannot be read.
+    // The test is a trusted proxy, and its report is malformed.
     let bytes = request("GET /client", &["x-forwarded-for: 192.0.2.1, nonsense"]);
     let refused = response(&nginx, &bytes).await;
     assert!(refused.contains("wire.forwarded-malformed"), "{refused}");
-    // It reports plain http, which a deployment refuses.
+    // nginx reports plain `http`, which a deployment refuses.
     let app = app().public_origin("https://localhost").behind(proxies());
     let server = Running::start(app).await;
     drop(nginx);

@@ -143,7 +143,7 @@ async fn tunnels_lead_to_nothing_else() {
         let response = server.response(&bytes).await;
         assert_eq!(response.problem(), (status, code.to_owned()), "{bytes}");
     }
-    // An app without tunnels.
+    // This app has no tunnels.
     let server = Running::start(app()).await;
     let response = server.response(connect(&text, &[])).await;
     assert_eq!(response.problem(), (400, "wire.target-form".to_owned()));
@@ -199,7 +199,7 @@ async fn tunnels_have_limits() {
     time.until(idle.closed()).await;
 }
 
-/// What was sent for the target is no request of this server.
+/// Bytes for the target are not requests to this server.
 #[tokio::test]
 async fn tunnels_that_are_refused_end_the_connection() {
     let (target, _serving) = target().await;
@@ -307,7 +307,7 @@ async fn tunnels_end_with_the_token_that_opened_them() {
     expired.closed().await;
 }
 
-/// The policy in force is the candidate, and then one whose tunnels are for everybody.
+/// The candidate is first the policy in force, and then one with public tunnels.
 #[tokio::test]
 async fn a_candidate_decides_about_tunnels_and_proxies() {
     let (target, _serving) = target().await;

@@ -101,7 +101,7 @@ async fn hosts_paths_and_methods_that_are_not_there_are_named() {
     assert_eq!(words(&nobody), expected);
 }
 
-/// An app inside of another router or a layer is still the one that decides.
+/// An app inside another router or a layer still explains its decisions.
 #[tokio::test]
 async fn an_app_that_something_is_around_explains_itself() {
     let layered = super::app().layer(tower::layer::layer_fn(|inner| inner)).into_service();
@@ -188,7 +188,7 @@ async fn a_login_that_leaves_no_cookie_says_why() {
     }
 }
 
-/// The login of a page of the same site does not help another one.
+/// A login on a page of the same site does not help a page of another site.
 #[tokio::test]
 async fn a_cookie_that_is_withheld_is_named() {
     let net = shared(Sessions::memory());

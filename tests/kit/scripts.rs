@@ -1,4 +1,4 @@
-//! Scripts and images of other origins.
+//! Scripts and images from other origins.
 
 use policy_server::testing::*;
 

@@ -144,7 +144,8 @@ pub(crate) fn visitor() -> impl Strategy<Value = Visitor> + Clone {
     let parts = (any_near_origin(), any::<bool>(), profile(), any_fetch(OWN), path(), forbidden);
     parts.prop_map(|(near, is_expected, profile, mut fetch, path, forbidden)| {
         fetch.url = format!("{OWN}{path}");
-        // No script can set it: the browser must not send it, nor ask for it.
+        // No script can set this header: the browser must neither send it nor name it in a
+        // preflight.
         fetch = forbidden.into_iter().fold(fetch, |fetch, name| fetch.header(name, "1"));
         Visitor { near, is_expected, profile, fetch }
     })

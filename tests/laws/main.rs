@@ -43,9 +43,9 @@
 //!
 //! Not covered, because the features do not exist: the strict form of T3 (requests compared with
 //! the preflight that they needed), T14 and T15 (policies that only tighten, and their meet). T20
-//! omits trusted proxies, and T21 omits HTTP/3. T22 to T26 have an interpreter of their own,
-//! `manifest/naive`; that an app decides as its manifest says is a law of `policy_tests!`. T27, a network that changes nothing has no findings in an audit, needs
-//! proxies and is in `policy-cli/tests/audit/honest.rs`.
+//! omits trusted proxies, and T21 omits HTTP/3. T22 to T26 use the interpreter `manifest/naive`; a
+//! law of `policy_tests!` is that an app decides as its manifest says. T27 (a network that changes
+//! nothing has no findings) needs proxies and is in `policy-cli/tests/audit/honest.rs`.
 #![expect(
     clippy::expect_used,
     clippy::indexing_slicing,

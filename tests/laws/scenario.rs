@@ -83,8 +83,8 @@ impl Default for Plan {
 }
 
 impl Scenario {
-    /// The policy of a method at a path: the nearest one. Where no route exists, a shared one applies:
-    /// that of a safe method before others, and of the first by name of these.
+    /// The nearest policy of a method at a path. If no route serves the method, a route with a
+    /// policy applies: one with a safe method first, then the first by name.
     pub(crate) fn policy(&self, path: &str, method: &str) -> Option<&Policy> {
         if !is_routed(path) {
             return self.default.as_ref();
@@ -160,7 +160,6 @@ pub(crate) struct Site {
     calls: Arc<Mutex<Vec<Call>>>,
 }
 
-/// A call of a handler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) method: Method,
@@ -168,7 +167,6 @@ pub(crate) struct Call {
     pub(crate) headers: HeaderMap,
 }
 
-/// A whole response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -181,7 +179,7 @@ impl Site {
         Self::with(scenario, App::new(()).public_origin(OWN))
     }
 
-    /// The same as a part of this app.
+    /// The server of a scenario within this app.
     pub(crate) fn with(scenario: &Scenario, mut app: App<()>) -> Self {
         let calls = Arc::default();
         for group in &scenario.groups {

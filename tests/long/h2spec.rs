@@ -7,8 +7,8 @@ use bytes::Bytes;
 use policy_server::{Tls, prelude::*};
 use policy_tests::http::Running;
 
-/// Reads the body, since some cases look for what happens to a request whose body is not complete, and
-/// has content, without which others are skipped.
+/// Reads the body, since some cases test incomplete bodies, and responds with content, without
+/// which others are skipped.
 #[get("/echo")]
 #[post("/echo")]
 #[auth(public)]
@@ -60,7 +60,7 @@ async fn h2spec_finds_nothing_else() {
 
 struct Case {
     section: String,
-    /// The section and the number in it.
+    /// The section and the number within it.
     number: String,
     passes: bool,
 }

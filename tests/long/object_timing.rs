@@ -1,8 +1,8 @@
-//! Whether the time of a 404 tells an object of someone else from none.
+//! Whether the time of a 404 distinguishes another user's object from a missing one.
 //!
-//! Medians are compared, of requests that alternate, so that a busy machine slows both alike. Without a
-//! network, an object that is there shows as about a tenth of a request: a third of that is the load by the
-//! app, the rest its rules.
+//! The test compares medians of alternating requests, so that a busy machine slows both alike.
+//! Without a network, an existing object adds about a tenth to the time of a request: a third of
+//! that is the load by the app, the rest its rules.
 
 use std::{
     collections::BTreeMap,
@@ -20,13 +20,13 @@ use policy_tests::named::Named;
 
 use super::alone;
 
-/// By how much of its time a request may take longer.
+/// The share of its time by which a request may take longer.
 const TOLERANCE: f64 = 0.15;
 
 #[derive(Clone)]
 struct Orders {
     orders: Arc<BTreeMap<u64, Order>>,
-    /// Rounds of work of an object that is there: a leak, by which the test is tested.
+    /// Rounds of work for an existing object: an artificial leak that the test must find.
     leak: Arc<AtomicUsize>,
 }
 
@@ -84,11 +84,11 @@ fn median(mut times: Vec<Duration>) -> f64 {
     times[times.len() / 2].as_secs_f64()
 }
 
-/// How much longer a request takes for an object of someone else, as a part of its time.
+/// How much longer a request takes for another user's object, as a share of its time.
 async fn measured(client: &TestClient, method: &str, rounds: u64) -> f64 {
     let (mut strangers, mut none) = (Vec::new(), Vec::new());
     for round in 0..rounds {
-        // The keys are as long, and neither is always the first.
+        // The keys have the same length, and neither is always first.
         let [taken, free] = [100 + round % 100, 300 + round % 100];
         let order = if round % 2 == 0 { [taken, free] } else { [free, taken] };
         for id in order {

@@ -71,7 +71,7 @@ fn series(metrics: &Metrics) -> BTreeSet<String> {
     read(metrics).samples.keys().map(|key| format!("{key:?}")).collect()
 }
 
-/// Random in all that clients choose.
+/// A request that is random in everything that clients choose.
 fn random_request(random: &mut Random) -> Option<Request<Body>> {
     let method = match random.below(14) {
         0..=3 => Method::GET,
@@ -105,7 +105,7 @@ fn random_request(random: &mut Random) -> Option<Request<Body>> {
     request.body(Body::from(body)).ok()
 }
 
-/// At most this many letters of a path, digits among them.
+/// A word of at most this many unreserved characters.
 fn word(random: &mut Random, most: usize) -> String {
     const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789-._~";
     (0..=random.below(most)).map(|_| char::from(*random.of(LETTERS))).collect()

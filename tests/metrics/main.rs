@@ -19,7 +19,6 @@ mod requests;
 use openmetrics::Exposition;
 use policy_server::Metrics;
 
-/// The current values.
 fn read(metrics: &Metrics) -> Exposition {
     Exposition::parse(&metrics.text())
 }

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The labels of a sample.
 pub(crate) type Labels = BTreeMap<String, String>;
 
 /// A text that follows every rule of the format that is checked here.
@@ -66,7 +65,6 @@ impl Exposition {
         samples.map(|(_, value)| value).sum()
     }
 
-    /// All values of a label.
     pub(crate) fn values(&self, label: &str) -> BTreeSet<&str> {
         self.samples.keys().filter_map(|(_, labels)| labels.get(label)).map(|it| &**it).collect()
     }
@@ -80,7 +78,7 @@ struct Family {
     kind: String,
     unit: String,
     help: Option<String>,
-    /// By the labels without `le`.
+    /// The histograms, by their labels without `le`.
     histograms: BTreeMap<Labels, Histogram>,
     has_samples: bool,
 }

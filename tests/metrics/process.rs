@@ -1,5 +1,5 @@
-//! What the process counts: credentials, limits, stores, connections and the log. Each test counts alone,
-//! since all metrics of a process count the same.
+//! What the process counts: credentials, limits, stores, connections and the log. Each test runs
+//! alone, since all metrics of a process share their counts.
 
 use std::{env, fs, time::Duration};
 
@@ -95,7 +95,6 @@ async fn post(client: &TestClient, path: &str, cookie: &str) -> TestResponse {
     response
 }
 
-/// The cookie of a response.
 fn cookie(response: &TestResponse) -> String {
     let set = response.header("set-cookie").expect("a cookie");
     set.split(';').next().unwrap().to_owned()

@@ -61,7 +61,7 @@ fn names(expression: &str) -> BTreeSet<&str> {
     words.filter(is_ours).collect()
 }
 
-/// A name with an error in it would be an expression without a result, which is no error.
+/// An expression with a misspelt name has no result, which Prometheus does not report as an error.
 #[test]
 fn dashboard_and_alerts_use_names_that_exist() {
     let metrics = Metrics::new();
@@ -84,7 +84,7 @@ fn dashboard_and_alerts_use_names_that_exist() {
         let unknown: Vec<_> = names(expression).difference(&known).copied().collect();
         assert!(unknown.is_empty(), "{unknown:?} in `{expression}`");
     }
-    // Whatever is counted is shown or guarded.
+    // Every metric has a panel or an alert.
     let shown: BTreeSet<&str> = expressions.iter().flat_map(|it| names(it)).collect();
     for family in read.families.keys() {
         let is_shown = shown.iter().any(|name| name.starts_with(&**family));

@@ -34,7 +34,7 @@ const GONE: u16 = NO_RESPONSE.as_u16();
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// What visitors noticed of a response: when it was complete, and its status.
+/// When a response was complete, and its status.
 type Noticed = Arc<Mutex<Vec<(Instant, u16)>>>;
 
 /// A session that was ended, with its acknowledgement.
@@ -143,7 +143,7 @@ impl Fault {
         }
     }
 
-    /// The status that visitors get because of it, if any.
+    /// The status that visitors get because of the fault, if any.
     fn leads_to(self) -> Option<u16> {
         match self {
             Self::Network(Network::Well | Network::Slow(..)) | Self::ClockMoved => None,
@@ -180,7 +180,7 @@ const SLOW: Network = Network::Slow(Duration::from_millis(10), 1_000_000);
 
 /// Visitors at work.
 struct Crowd {
-    /// A plain one, one whose clock is an hour ahead, and one that is a process.
+    /// A plain instance, one whose clock is an hour ahead, and one in its own process.
     instances: [Instance; 3],
     clock: Clock,
     killable: KillableInstance,
@@ -219,7 +219,7 @@ impl Crowd {
         self.noticed.lock().unwrap().iter().any(|(_, of)| *of == status)
     }
 
-    /// Waits until every instance serves again, without a restart of any.
+    /// Waits until every instance serves again without a restart.
     async fn recovers(&self) {
         for instance in &self.instances {
             until(async || instance.status("/ready").await == 200).await;
@@ -227,7 +227,7 @@ impl Crowd {
         }
     }
 
-    /// Nothing is lost that was acknowledged, and nothing is back that was ended.
+    /// Asserts that no acknowledged change is lost, and that no ended session is valid.
     async fn end(self) {
         self.is_over.store(true, Ordering::Relaxed);
         for (visitor, mut counted) in self.visits.join_all().await.into_iter().flatten() {
@@ -250,10 +250,10 @@ pub(crate) async fn visitors_recover(server: &(impl Server + Process), store: &s
     relay.listens().await;
     let crowd = Crowd::begin(&url, seconds.map_or(50, |_| 500)).await;
     let networks = [Network::Well, SLOW, Network::Cut, Network::Silent].map(Fault::Network);
-    // Other tests cause these with a few visitors.
+    // Other tests cover these faults with a few visitors.
     let others = [Fault::Killed, Fault::Paused, Fault::InstanceKilled, Fault::ClockMoved];
     let faults = networks.into_iter().chain(others.into_iter().filter(|_| seconds.is_some()));
-    // Beyond the 3 seconds that a call waits.
+    // Longer than the 3 seconds that a call waits.
     let lasts = Duration::from_secs(seconds.map_or(4, |seconds| (seconds / 12).max(4)));
     let mut table =
         "| fault | requests | 200 | 503 | no response | longest without a 200 | recovery |\n\
@@ -270,7 +270,7 @@ pub(crate) async fn visitors_recover(server: &(impl Server + Process), store: &s
             if fault.leads_to() == Some(503) || !crowd.has_noticed(503) {
                 break;
             }
-            // On a machine that does much else, a call may take too long in any network.
+            // On a busy machine, a call may take too long in any network.
             stretches += 1;
             assert!(stretches < 10, "{}: nobody is served well", fault.name());
         }
@@ -289,7 +289,7 @@ pub(crate) async fn visitors_recover(server: &(impl Server + Process), store: &s
     println!("{table}");
 }
 
-/// The disk of the server is full for a while. What needs no room may be served or not.
+/// The disk of the server is full for a while. Calls that need no space may succeed or fail.
 pub(crate) async fn fill_the_disk(
     server: &impl Server,
     store: &str,
@@ -309,7 +309,6 @@ pub(crate) async fn fill_the_disk(
     crowd.end().await;
 }
 
-/// A row of the table.
 fn row(
     name: &str,
     begun: Instant,

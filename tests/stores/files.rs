@@ -1,4 +1,4 @@
-//! What servers that tests start leave behind: nothing.
+//! Servers that tests start leave no files behind.
 
 use std::{
     path::{Path, PathBuf},

@@ -33,9 +33,9 @@ struct Watched {
 
 /// What the clients of a round have in common.
 struct Round {
-    /// Counts what they see, in its order.
+    /// Orders the events that clients see.
     clock: AtomicU64,
-    /// Whether all sessions end now.
+    /// Whether all sessions are to end now.
     ends: AtomicBool,
     is_over: AtomicBool,
 }
@@ -94,7 +94,7 @@ async fn use_session<S: SessionStore>(
             Call::Write { version: version + 1, value, done }
         };
         let is_unknown = matches!(call, Call::Delete(None) | Call::Write { done: None, .. });
-        // It may take effect at any later time.
+        // An unknown call may take effect at any later time.
         let ended = if is_unknown { u64::MAX } else { tick() };
         watched.events.lock().unwrap().push(Event { begun, ended, call });
     }
@@ -150,7 +150,7 @@ pub(crate) async fn are_in_order<S: SessionStore + Clone, V: Server>(server: &V,
             }
             1 => {
                 let is_noticed = async || {
-                    // A store whose clients are all done notices nothing without a call.
+                    // Without calls, a store whose clients are all done notices nothing.
                     let key = key(0);
                     let calls =
                         stores.iter().flat_map(|store| [(); 3].map(|()| store.load(&key, NOW)));

@@ -1,4 +1,4 @@
-//! Whether what clients saw of sessions could have happened one call after the other.
+//! Checks whether what clients saw of sessions is linearizable.
 //!
 //! A session is a register: it is created with version 1, each change writes the next version over
 //! the one that its caller names, and a deletion ends it for ever. A call that failed may have been
@@ -93,8 +93,8 @@ pub(crate) fn broken(history: &[Event]) -> Option<String> {
     })
 }
 
-/// A history without what was seen of changes that were not acknowledged. A server that is copied with a
-/// delay shows such a change, and loses it if another one takes over.
+/// A history without reads of changes that were not acknowledged. A server with asynchronous
+/// replication shows such a change, and loses it if another server takes over.
 pub(crate) fn acknowledged(history: Vec<Event>) -> Vec<Event> {
     let done: BTreeSet<_> = history
         .iter()
@@ -118,7 +118,7 @@ pub(crate) fn acknowledged(history: Vec<Event>) -> Vec<Event> {
 mod tests {
     use super::*;
 
-    /// Events of a history that is right: one after the other, then some at once.
+    /// Events of a correct history: some in sequence, then some concurrent.
     fn right() -> Vec<Event> {
         let calls = [
             (0, 1, Call::Read(Some((1, 0)))),
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(broken(&right()), None);
     }
 
-    /// Each change of the right history breaks one rule, and is noticed by it.
+    /// Each change of the correct history breaks one rule, and that rule reports it.
     #[test]
     fn each_rule_is_noticed() {
         for (at, call, rule) in [
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// The loss of an acknowledged change is not excused, and that of another is.
+    /// Only an unacknowledged change may be lost.
     #[test]
     fn a_change_may_be_lost_that_was_not_acknowledged() {
         let mut history = right();

@@ -1,4 +1,4 @@
-//! An instance that is a process of its own, so that it can be killed, and what is left of it.
+//! An instance in a process of its own, which tests kill, and what it leaves behind.
 
 use std::{
     net::SocketAddr,
@@ -28,7 +28,7 @@ async fn as_an_instance() {
     server.run().await.unwrap();
 }
 
-/// A process, and the way to it.
+/// A process, and the connections to it.
 #[derive(Clone)]
 pub(crate) struct KillableInstance {
     pub(crate) instance: Instance,
@@ -60,7 +60,7 @@ impl KillableInstance {
         *self.process.lock().unwrap() = Some(started.await.unwrap());
     }
 
-    /// By SIGKILL, in the middle of whatever it does.
+    /// Sends SIGKILL, whatever the process does.
     pub(crate) fn kill(&self) {
         assert!(self.process.lock().unwrap().take().is_some(), "it runs");
     }
@@ -124,8 +124,8 @@ impl Connections {
     }
 }
 
-/// It dies with sessions, permits and requests in flight: the permits are free after a while, and what was
-/// acknowledged is there.
+/// A process dies with sessions, permits and requests in flight: its permits become free after a
+/// while, and no acknowledged change is lost.
 pub(crate) async fn frees_permits_and_keeps_writes(store: &str) {
     let killable = KillableInstance::start(store).await;
     let killed = &killable.instance;
@@ -180,7 +180,7 @@ pub(crate) async fn frees_permits_and_keeps_writes(store: &str) {
     assert_eq!(killed.status("/crowded/no").await, 200);
 }
 
-/// What it had reserved is granted to no client: one hundredth of the rate.
+/// No client is granted the block that a killed process had reserved: one hundredth of the rate.
 pub(crate) async fn block_of_a_rate(store: &str) {
     const RATE: usize = 300;
     const BLOCK: usize = 3;

@@ -15,7 +15,7 @@ use crate::{
     site::{Instance, until},
 };
 
-/// Longer than a test takes.
+/// A time longer than any test takes.
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// How long an instance holds permits (`SharedLimits`).
@@ -62,7 +62,7 @@ pub(crate) async fn limits_continue_from_the_older_state<S: LimitStore>(
     let again = if keeps { 6 } else { 10 };
     assert_eq!((take_all(1).await, take_all(2).await), (again, 10), "a burst at most");
     assert_eq!((take_all(1).await, take_all(2).await), (0, 0));
-    // Beside the seven that the second instance still uses.
+    // The second instance still uses seven.
     let others = if keeps { 4 } else { 10 };
     assert_eq!(lease(1, 3, 10, HOUR).await, others);
     assert_eq!(lease(1, 2, 7, HOUR).await, 0, "it learns when it renews them");
@@ -70,7 +70,7 @@ pub(crate) async fn limits_continue_from_the_older_state<S: LimitStore>(
     until(async || lease(2, 2, 10, HOUR).await == 10).await;
 }
 
-/// If instances take a rate in blocks, a client gets the whole rate once more at most.
+/// If instances take a rate in blocks, a client gets at most the whole rate once more.
 pub(crate) async fn a_client_gets_one_burst_more_from_all_instances(way: &impl Way) {
     let url = way.url();
     let instances = [Instance::start(&url).await, Instance::start(&url).await];
@@ -106,8 +106,8 @@ pub(crate) async fn a_client_gets_one_burst_more_from_all_instances(way: &impl W
     panic!("{wrong:?}");
 }
 
-/// Another instance gets them as well. The one that held them before uses them until it renews them, and no
-/// longer than its lease.
+/// After the loss, another instance gets the same permits. The first one uses them until it renews
+/// them, and no longer than its lease.
 pub(crate) async fn permits_are_held_twice_until_they_are_renewed<W: Way>(
     start: impl AsyncFn() -> W,
 ) {

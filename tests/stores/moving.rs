@@ -50,8 +50,9 @@ impl Counting {
     }
 }
 
-/// Three instances, of which one after the other becomes one of the next release, three times. At all
-/// times, each session is valid at each instance that knows its store, and ends at all.
+/// Three instances change to the next release, one after the other, three times. At all times, each
+/// session is valid at every instance that knows its store, and its end takes effect at all of
+/// them.
 async fn rolled_out(old: &str, new: &str) {
     let releases = [
         Sessions::from_url(old),
@@ -123,10 +124,10 @@ async fn moves_race_with_ends(before: SessionSettings, after: SessionSettings) {
         let path = ["/logout", "/revoke-all"][round % 2];
         let ender = if path == "/logout" { &ada } else { &other };
         let ended = ender.post(&instances[2], path).await;
-        // Its own id is gone where a move came first.
+        // If a move came first, its own id is gone.
         let is_gone = path == "/logout" && ended.status() == 401;
         assert!(ended.status() == 200 || is_gone, "round {round}: {ended:?}");
-        // One that comes after the end is a login like any other.
+        // A move that begins after the end is an ordinary login.
         moved += moves.join_all().await.into_iter().filter(Result::is_ok).count();
         for instance in &instances {
             assert_eq!(ada.status(instance).await, 401, "round {round}: the old id is dead");

@@ -107,7 +107,8 @@ pub(crate) async fn killed(server: &impl Server, store: &str) {
     assert!(soon(stream).await.unwrap());
 }
 
-/// A paused server accepts connections and does not answer: calls wait a bounded time, all together.
+/// A paused server accepts connections and does not respond: all calls together wait a bounded
+/// time.
 pub(crate) async fn paused(server: &impl Process, store: &str) {
     let instance = Instance::start(store).await;
     let ada = instance.login("ada").await;

@@ -64,7 +64,7 @@ struct Held {
     issue: u16,
 }
 
-/// Begins them. The task goes on when they do.
+/// Begins both. The task continues when they are released.
 fn begin(instance: &Instance, users: &str) -> JoinHandle<Held> {
     let (instance, users) = (instance.clone(), users.to_owned());
     tokio::spawn(async move {
@@ -96,7 +96,7 @@ pub(crate) async fn revoked_rights_stay_revoked(way: &impl Way) {
     revoke_user(&a, "somebody").await;
     way.save().await;
 
-    // Acknowledged and lost.
+    // These changes are acknowledged and lost.
     let carol = format!("carol-{name}");
     let before = begin(&b, &carol);
     revoke_begun(&a, &carol).await;
@@ -111,14 +111,14 @@ pub(crate) async fn revoked_rights_stay_revoked(way: &impl Way) {
         until(async || instance.status("/ready").await == 200).await;
     }
 
-    // Begun before a cut-off that is lost.
+    // These operations began before a cut-off that is lost.
     go_on(&carol);
     let held = before.await.unwrap();
     assert!(matches!(held.issue, 409 | 503), "{}", held.issue);
     match held.cookie {
         None => assert!(matches!(held.login, 409 | 503), "{}", held.login),
-        // At an instance that did not know of it: it ends once the instance that made it notices
-        // the loss.
+        // This instance did not know of the cut-off: the session ends once the other instance
+        // notices the loss.
         Some(cookie) => {
             until(async || {
                 let visit = b.client.get("/me").header("cookie", &cookie).send().await;
@@ -128,7 +128,7 @@ pub(crate) async fn revoked_rights_stay_revoked(way: &impl Way) {
         }
     }
 
-    // What an instance ended is ended again, and what it knows holds.
+    // What an instance ended is ended again, and what it knows of stays in effect.
     for instance in [&a, &b] {
         until(async || session.status(instance).await == 401).await;
         until(async || is_refused(instance, &access).await).await;
@@ -187,7 +187,7 @@ where
     assert!(store.load(&key(1), NOW).await.unwrap().is_some(), "whoever ended it ends it again");
 }
 
-/// The end of one session gives out no number.
+/// The end of one session assigns no number.
 pub(crate) async fn a_loss_of_logouts_alone_is_missed<S: SessionStore>(
     way: &impl Way,
     open: impl Fn(&str) -> S,
@@ -213,8 +213,8 @@ pub(crate) async fn a_loss_of_logouts_alone_is_missed<S: SessionStore>(
     }
 }
 
-/// Each process leaves a count of its own. One that still runs keeps it, and one that slept until its count was
-/// removed cannot tell that from a loss.
+/// Each process stores a count of its own. A running process keeps its count. One that slept until
+/// its count was removed cannot distinguish this from a loss.
 pub(crate) async fn counts_of_processes_that_are_gone_are_removed<S: SessionStore>(
     open: impl Fn() -> S,
     pass_days: impl AsyncFn(u32),
@@ -264,7 +264,7 @@ pub(crate) async fn no_list_of_origins_is_widened(way: &impl Way) {
     one.customers.replace(&all).await.unwrap();
     until(async || two.customers.patterns() == all).await;
     way.save().await;
-    // Acknowledged and lost, at either instance.
+    // These changes, at both instances, are acknowledged and lost.
     assert!(one.customers.remove(&all[0]).await.unwrap());
     until(async || two.customers.remove(&all[1]).await.is_ok_and(|was_there| was_there)).await;
     assert!(two.customers.add(&origin("d")).await.unwrap());

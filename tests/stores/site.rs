@@ -31,10 +31,10 @@ pub(crate) const OWN: &str = "https://api.example";
 
 pub(crate) const HOST: &str = "api.example";
 
-/// What a proxy says in place of an instance from which no response came. Instances never say it.
+/// The status of a proxy whose instance did not respond. Instances never send it.
 pub(crate) const NO_RESPONSE: StatusCode = StatusCode::BAD_GATEWAY;
 
-/// How long tests wait before they look again.
+/// How long tests wait before they check again.
 const PAUSE: Duration = Duration::from_millis(20);
 
 #[get("/public")]
@@ -49,7 +49,7 @@ async fn login(user: String, sessions: Sessions) -> Result<(), Problem> {
     Ok(sessions.login(user.as_str()).await?)
 }
 
-/// Users whose logins have begun and are held, and those whose logins go on.
+/// Users whose logins are held, and users whose logins may continue.
 static HELD: Mutex<(BTreeSet<String>, BTreeSet<String>)> =
     Mutex::new((BTreeSet::new(), BTreeSet::new()));
 
@@ -68,7 +68,7 @@ pub(crate) async fn are_held(count: usize, prefix: &str) {
     until(async || held() == count).await;
 }
 
-/// Lets the held logins of users with this prefix go on.
+/// Releases the held logins of users with this prefix.
 pub(crate) fn go_on(prefix: &str) {
     let mut held = HELD.lock().unwrap();
     let (begun, going_on) = &mut *held;
@@ -193,7 +193,6 @@ pub(crate) async fn start_at_the_same_time(empty: impl Fn() -> String) {
     }
 }
 
-/// One of the instances.
 #[derive(Clone)]
 pub(crate) struct Instance {
     pub(crate) client: TestClient,
@@ -216,7 +215,7 @@ impl Instance {
         Self::open_at(sessions, of_others, Clock::system()).await
     }
 
-    /// An instance whose machine shows another time.
+    /// An instance whose clock shows another time.
     pub(crate) async fn open_at(
         sessions: SessionSettings,
         of_others: Option<MemoryStore>,
@@ -229,7 +228,7 @@ impl Instance {
         })
     }
 
-    /// An instance whose machine shows another time, which passes as it does elsewhere.
+    /// An instance whose clock shows another time and advances normally.
     pub(crate) async fn start_at(store: &str, clock: &Clock) -> Self {
         let (clock, mut last) = (clock.clone(), Instant::now());
         let passing = clock.clone();
@@ -292,7 +291,7 @@ impl Instance {
         if get.status() != 200 {
             return Err(get.status().as_u16());
         }
-        // None, if the session has ended already.
+        // Empty if the session has ended already.
         let csrf = get.json::<Value>()["token"].as_str().unwrap_or_default().to_owned();
         Ok(Visitor { cookie, csrf })
     }
@@ -338,7 +337,7 @@ impl Visitor {
         let mut was_away = false;
         loop {
             let response = self.post(instance, "/logout").await;
-            // It may have been made without an acknowledgement.
+            // A logout may have taken effect without an acknowledgement.
             if response.status() == 200 || was_away && response.status() == 401 {
                 return;
             }
@@ -383,7 +382,7 @@ impl Counted {
         }
     }
 
-    /// Changes that were acknowledged are there, and others may be. Returns whether this one was.
+    /// Asserts that no acknowledged change is lost. Returns whether this one was acknowledged.
     pub(crate) fn takes(&mut self, response: &TestResponse) -> bool {
         if is_away(response) {
             self.unknown += 1;

@@ -16,7 +16,6 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A certificate authority.
 pub struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {

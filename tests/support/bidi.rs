@@ -146,7 +146,7 @@ impl Bidi {
         self.open_beside().map(drop)
     }
 
-    /// Opens a tab like that of another user, and drives it from now on.
+    /// Opens a separate tab, as for another user, and drives it from now on.
     pub fn open_beside(&mut self) -> Result<Tab, Failure> {
         let container = self.call("browser.createUserContext", &json!({}))?;
         let container = container["userContext"].as_str().ok_or("no user context")?.to_owned();

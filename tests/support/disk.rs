@@ -37,7 +37,7 @@ impl Disk {
         while file.write_all(&[0; 4096]).is_ok() {}
     }
 
-    /// Takes back what `fill` took.
+    /// Frees what `fill` took.
     pub fn free(&self) {
         fs::remove_file(self.ballast()).expect("a file");
     }

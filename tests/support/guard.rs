@@ -71,7 +71,7 @@ impl Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        // Otherwise the shell needs it until the server has stopped.
+        // While the server runs, the shell needs the folder.
         if !self.is_running() {
             let _gone = fs::remove_dir_all(&self.folder);
         }

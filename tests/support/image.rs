@@ -19,10 +19,10 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Where an image looks for programs.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// What of Debian's image the instructions and health checks call.
+/// Programs of Debian's image that instructions and health checks call.
 const TOOLS: [&str; 3] = ["/bin/sh", "/usr/bin/bash", "/usr/bin/install"];
 
-/// What an image of a Dockerfile has.
+/// The contents of a Dockerfile's image.
 pub struct Image {
     root: Folder,
     work: PathBuf,
@@ -66,7 +66,7 @@ impl Image {
     ///
     /// # Errors
     ///
-    /// It ended before: what it said.
+    /// The program ended before; the error is its output.
     pub fn start(&self) -> Result<Container, String> {
         let mut command = self.command(&self.program);
         let child = command.stdout(Stdio::null()).stderr(Stdio::piped());
@@ -105,7 +105,7 @@ impl Image {
                 self.work = self.work.join(rest);
                 self.made(&self.work);
             }
-            // A new volume has what the folder has.
+            // A new volume has the contents of its folder.
             "VOLUME" => drop(self.made(Path::new(rest))),
             "USER" => rest.clone_into(&mut self.user),
             "ENV" => {
@@ -130,12 +130,12 @@ impl Image {
         command
     }
 
-    /// Where a path of the image is.
+    /// The path on this machine of a path in the image.
     fn at(&self, path: &Path) -> PathBuf {
         self.root.path().join(path.strip_prefix("/").expect("an absolute path"))
     }
 
-    /// A folder of root.
+    /// Makes a folder that root owns.
     fn made(&self, path: &Path) -> PathBuf {
         let folder = self.at(path);
         fs::create_dir_all(&folder).expect("a folder");

@@ -31,7 +31,7 @@ thread_local! {
 #[derive(Clone)]
 pub struct Log {
     said: Arc<Mutex<Said>>,
-    /// Wakes those who wait for what is recorded.
+    /// Wakes waiting tests when something is recorded.
     changed: Arc<Notify>,
     /// The prefix of the targets that are kept.
     target: &'static str,
@@ -56,8 +56,8 @@ pub fn listen() {
     ONCE.call_once(|| set_global_default(OfThread).expect("no other subscriber"));
 }
 
-/// In a process that is a server of its own: prints the events whose code has this prefix to
-/// stderr, where its test reads them.
+/// In a separate server process: prints the events whose code has this prefix to stderr, where its
+/// test reads them.
 pub fn print(code: &'static str) {
     set_global_default(Printing { code }).expect("no other subscriber");
 }
@@ -87,7 +87,7 @@ impl Log {
         let log = self.clone();
         crate::http::soon(async move {
             loop {
-                // Before it looks, so that nothing between the two is missed.
+                // Registers before the check, so that no event in between is missed.
                 let changed = log.changed.notified();
                 if let Some(found) = look(&log) {
                     return found;

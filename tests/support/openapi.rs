@@ -1,4 +1,4 @@
-//! Documents of apps, judged by programs of others.
+//! Documents of apps, checked by independent programs.
 
 use std::{env, fs, net::SocketAddr, os::unix::fs::symlink, path::Path, process::Command};
 
@@ -10,7 +10,7 @@ use crate::{
     peers::installed,
 };
 
-/// Has two programs of others validate a document.
+/// Has two independent programs validate a document.
 ///
 /// # Panics
 ///
@@ -90,8 +90,9 @@ pub fn fuzz(document: &Path, service: SocketAddr, fields: &[String], left_out: &
     run(&mut schemathesis);
 }
 
-/// Has Schemathesis read objects of one user as another one, for 20 seconds or as long as [`fuzz`]. The
-/// error is what it says about an object that it was given. A user is the fields that are sent with each request.
+/// Has Schemathesis read objects of one user as another one, for 20 seconds or as long as [`fuzz`].
+/// The error is its report about an object that it could read. A user is given by the fields of
+/// each request.
 ///
 /// # Panics
 ///
@@ -117,7 +118,7 @@ pub fn read_objects_of_others(
     let text = format!("[auth.wfc]\npath = {logins:?}\npeers = {names:?}\n");
     fs::write(&settings, text).expect("the settings");
     let check = "object_level_authorization";
-    // The other phases send no identifier that a response has told.
+    // The other phases send no identifier from a response.
     let mut schemathesis = schemathesis(Some(&settings), document, service, check, left_out, "20");
     let output =
         schemathesis.args(["--phases", "fuzzing,stateful", "--max-failures", "1"]).output();

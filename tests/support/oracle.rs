@@ -138,7 +138,7 @@ pub struct Wanted<'a> {
     /// CORS-unsafe request-header names, lower case.
     pub unsafe_names: &'a [String],
     pub is_preflighted: bool,
-    /// A behaviour of engines that the standard does not have.
+    /// A behaviour of engines that deviates from the standard.
     pub star_allows_authorization: bool,
 }
 

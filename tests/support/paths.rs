@@ -1,5 +1,4 @@
-//! Which paths other software takes for one resource: how standards and servers interpret a path,
-//! written from their texts and sources.
+//! How standards and servers interpret a path, written from their texts and sources.
 
 /// RFC 3986 6.2.2.1 and 6.2.2.2: upper-case percent codes, unreserved characters decoded. Bytes
 /// that are invalid in a path are percent-encoded first, as browsers do before they send one (URL,

@@ -170,7 +170,6 @@ impl Postgres {
         }
     }
 
-    /// The URL of the database.
     pub fn url(&self) -> String {
         format!("postgres://policy:secret@{}/postgres", self.port.address)
     }

@@ -99,7 +99,6 @@ impl ServerProcess {
         self.signal("TERM");
     }
 
-    /// Sends a signal.
     pub fn signal(&self, name: &str) {
         let kill = format!("kill -{name} {}", self.process.0.id());
         assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
@@ -129,7 +128,6 @@ impl ServerProcess {
         (status.success(), self.stderr.rest())
     }
 
-    /// The number of its sockets.
     pub fn sockets(&self) -> usize {
         let folder = format!("/proc/{}/fd", self.process.0.id());
         let entries = std::fs::read_dir(folder).expect("Linux");

@@ -106,19 +106,16 @@ impl Redis {
         self.files.is_running()
     }
 
-    /// Sends a signal to the server.
     pub fn signal(&self, name: &str) {
         let process = fs::read_to_string(self.files.folder().join("pid")).expect("a server");
         let sent = Command::new("kill").args([&format!("-{name}"), process.trim()]).status();
         assert!(sent.expect("kill").success());
     }
 
-    /// Where the server listens.
     pub fn address(&self) -> SocketAddr {
         self.port.address
     }
 
-    /// The URL of the server.
     pub fn url(&self) -> String {
         format!("redis://:{}@{}/", self.password, self.port.address)
     }

@@ -9,7 +9,7 @@ use crate::{
     redis_sentinel::{replicas, until},
 };
 
-/// Nodes of this process, which end with it. The node behind the third one after a primary is its
+/// Nodes of this process, which end with it. The node at a primary's number plus three is its
 /// replica, or has changed places with it.
 #[derive(Debug)]
 pub struct RedisCluster {

@@ -125,7 +125,7 @@ impl RedisSentinel {
         }
     }
 
-    /// Starts the one that was killed, as a replica.
+    /// Starts the killed server as a replica.
     pub async fn mend(&self) {
         for server in &self.servers {
             if !server.is_running() {

@@ -25,8 +25,8 @@ pub enum Network {
     Well,
     /// Connections are reset, and new ones are refused.
     Cut,
-    /// Connections are accepted, and nothing arrives: what is sent waits until it is well again, as
-    /// TCP repeats it.
+    /// Connections are accepted, and nothing arrives: sent bytes wait until the network works
+    /// again, as TCP retransmits them.
     Silent,
     /// Everything arrives with this delay, at most this many bytes a second on each connection.
     Slow(Duration, u32),
@@ -104,7 +104,7 @@ async fn listen(port: Arc<Port>, server: SocketAddr, network: Arc<watch::Sender<
 async fn pass(client: TcpStream, server: SocketAddr, network: watch::Receiver<Network>) {
     let Ok(server) = TcpStream::connect(server).await else { return };
     for stream in [&client, &server] {
-        // So that the end of this task resets the connections, and nothing waits for more to send.
+        // The end of this task resets the connections, and no byte waits for more to send.
         let _closed = (stream.set_zero_linger(), stream.set_nodelay(true));
     }
     let (from_client, to_client) = client.into_split();

@@ -93,7 +93,6 @@ impl Browser {
         self.post("url", &json!({ "url": url })).map(drop)
     }
 
-    /// The address of the page.
     pub fn url(&self) -> Result<String, Failure> {
         text(&self.get("url")?)
     }
@@ -107,7 +106,6 @@ impl Browser {
         waited.map(drop).map_err(|error| format!("waiting for `{expression}`: {error}").into())
     }
 
-    /// The title of the page.
     pub fn title(&self) -> Result<String, Failure> {
         text(&self.get("title")?)
     }
@@ -258,7 +256,6 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// Starts chromedriver.
     pub fn start() -> Result<Self, Failure> {
         let program =
             binary("CHROMEDRIVER", &["chromedriver"]).ok_or("chromedriver is not installed")?;

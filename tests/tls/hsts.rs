@@ -29,7 +29,7 @@ async fn hsts_never_goes_out_over_plain_http() {
     }
 }
 
-/// It would apply to every port of the machine.
+/// HSTS would apply to every port of the machine.
 #[tokio::test]
 async fn hsts_never_goes_out_for_loopback() {
     for app in [app(), app().public_origin("https://localhost")] {

@@ -44,7 +44,6 @@ fn app() -> App<()> {
     App::new(()).routes(routes![hello])
 }
 
-/// A server with its listeners.
 struct Secure {
     address: SocketAddr,
     redirect: Option<SocketAddr>,

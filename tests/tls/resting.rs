@@ -1,4 +1,4 @@
-//! A quiet connection over TLS gives its buffers back, as one without.
+//! A quiet connection over TLS releases its buffers, as one without TLS does.
 
 use policy_tests::{http::StoppedTime, log::Log};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

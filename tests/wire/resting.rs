@@ -1,4 +1,4 @@
-//! An HTTP/1.1 connection gives its buffers back between two requests, when its client is quiet.
+//! An HTTP/1.1 connection releases its buffers between two requests if its client is quiet.
 //!
 //! It must not while a part of a request or a response is in transit. Covers: the body of a request
 //! that is not read, a response that goes on, a response that its client does not read, a part of a
@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use super::*;
 
 const IDLE: Duration = Duration::from_secs(4);
-/// Long enough to rest, and not to be closed.
+/// Long enough to rest, and too short to be closed.
 const QUIET: Duration = Duration::from_millis(2100);
 
 struct Resting {
@@ -33,7 +33,7 @@ impl Resting {
         Self { time, log, _guard: guard, server }
     }
 
-    /// With a connection that rests.
+    /// A server with a connection that rests.
     async fn with_one() -> (Self, http::Connection) {
         let resting = Self::begin(app()).await;
         let mut connection = resting.server.connect().await;

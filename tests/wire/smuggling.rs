@@ -23,7 +23,7 @@ async fn name(name: String) -> String {
     name
 }
 
-/// The targets of all requests that reached the app, which are all that the parser accepted.
+/// The targets of all requests that reached the app: every request that the parser accepted.
 type Seen = Arc<Mutex<Vec<String>>>;
 
 fn app(seen: &Seen) -> App<()> {

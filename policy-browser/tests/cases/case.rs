@@ -109,7 +109,6 @@ pub(crate) struct Expect {
     actual_cookie: Option<bool>,
 }
 
-/// A section of the file.
 pub(crate) fn section<T: DeserializeOwned>(name: &str) -> Vec<T> {
     let mut file: Value = serde_json::from_str(include_str!("../../../tests/cases/cors.json"))
         .expect("the file of cases");

@@ -130,7 +130,7 @@ async fn haproxy_that_lists_other_methods() {
 #[tokio::test]
 #[ignore = "needs haproxy"]
 async fn haproxy_that_passes_the_clients_of_its_client() {
-    // Adds no header, so the address that a client states is trusted.
+    // This adds no header, so the app trusts the address that a client states.
     let lines = "http-request set-header X-Forwarded-For %[src] unless { req.hdr(X-Forwarded-For) -m found }";
     finds(lines, &[], &["audit.forwarded-passed"]).await;
 }

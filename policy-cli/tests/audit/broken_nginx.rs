@@ -176,7 +176,7 @@ async fn nginx_that_answers_head() {
     finds(location, "", &[], &["audit.head-differs"]).await;
 }
 
-/// Without a response of the app, nothing is known: that is no "no differences".
+/// Without a response of the app, the audit is inconclusive, which differs from "no differences".
 #[tokio::test]
 #[ignore = "needs nginx"]
 async fn nginx_without_an_answer_of_the_app() {
@@ -194,7 +194,7 @@ async fn nginx_without_an_answer_of_the_app() {
     }
 }
 
-/// Of one route, the upstream is away.
+/// The upstream is unavailable for one route.
 #[tokio::test]
 #[ignore = "needs nginx"]
 async fn nginx_without_an_answer_for_one_route() {
@@ -204,7 +204,7 @@ async fn nginx_without_an_answer_for_one_route() {
     assert_eq!(audited.report()["inconclusive"], serde_json::json!(["GET /weather"]));
 }
 
-/// The policy of the app and the login of a user, behind a proxy that changes cookies.
+/// Audits with the login of a user, behind a proxy that changes cookies, and expects this code.
 async fn finds_with_login(location: &str, http: &str, code: &str) -> Value {
     let deployment = Deployment::behind_nginx(location, http).await;
     let [flag, file] = deployment.login();
@@ -230,7 +230,7 @@ async fn nginx_that_weakens_the_cookie_of_a_login() {
 async fn nginx_that_drops_cookies() {
     let location = "proxy_set_header Cookie '';";
     finds_with_login(location, "", "audit.credential-dropped").await;
-    // Without a login, nothing shows it, and the report says so.
+    // Without a login, the audit cannot detect this, and the report says so.
     let audited = Deployment::behind_nginx(location, "").await.audit(&[]).await;
     assert_eq!((audited.code, audited.codes()), (0, Vec::new()));
     let unseen = audited.report()["unseen"].to_string();
@@ -245,7 +245,7 @@ async fn nginx_that_drops_fetch_metadata() {
     finds(location, "", &[], &["audit.fetch-metadata-dropped"]).await;
 }
 
-/// Of a rest of a path, of a parameter, and of a public service that reads the session itself.
+/// The files are below a wildcard, a parameter, and a public service that reads the session itself.
 #[tokio::test]
 #[ignore = "needs nginx"]
 async fn nginx_with_a_cache_of_static_files() {
@@ -259,7 +259,7 @@ async fn nginx_with_a_cache_of_static_files() {
     let expected = [
         "GET /account/{*rest}",
         "GET /members/{name}",
-        // Its handler takes numbers alone, but a name may be in the query.
+        // The handler accepts only numbers, but the query may contain a name.
         "GET /orders/{id}",
         "GET /portal",
     ];
@@ -272,12 +272,12 @@ async fn nginx_with_a_weaker_content_security_policy() {
     let location = "proxy_hide_header Content-Security-Policy;
         add_header Content-Security-Policy \"default-src * 'unsafe-inline'\" always;";
     finds(location, "", &[], &["audit.security-header-weakened"]).await;
-    // As strict, and one more: what a handler may do itself.
+    // The policy stays as strict, and has one more field, as a handler may add.
     let location = "add_header Content-Security-Policy \"default-src 'none'\";";
     finds(location, "", &[], &[]).await;
 }
 
-/// Of some routes, all requests are left out.
+/// All requests of some routes are left out.
 #[tokio::test]
 #[ignore = "needs nginx"]
 async fn routes_that_are_left_out_are_inconclusive() {

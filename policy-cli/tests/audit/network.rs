@@ -72,7 +72,7 @@ impl Deployment {
         Self { address: server.address, files, _server: server, _proxy: None }
     }
 
-    /// Behind nginx, with these lines where it passes requests on, and these beside the server.
+    /// Behind nginx, with these lines in its `location` block, and these beside its `server` block.
     pub(crate) async fn behind_nginx(location: &str, http: &str) -> Self {
         let (files, server) = Self::behind().await;
         let usual = [
@@ -141,7 +141,7 @@ impl Deployment {
         run(command).await
     }
 
-    /// The codes of what an audit finds.
+    /// The codes of an audit's findings.
     pub(crate) async fn codes(&self, arguments: &[&str]) -> Vec<String> {
         let audited = self.audit(arguments).await;
         let codes = audited.codes();
@@ -195,7 +195,6 @@ pub(crate) fn audit_of(origin: &str, address: SocketAddr, files: &Files) -> Comm
     command
 }
 
-/// The built command.
 pub(crate) fn policy() -> Command {
     Command::new(Path::new(env!("CARGO_BIN_EXE_cargo-policy")))
 }
@@ -231,7 +230,7 @@ impl Audited {
     }
 }
 
-/// Runs a command to its end, while servers of this thread go on.
+/// Runs a command to its end, while servers of this thread keep running.
 pub(crate) async fn run(mut command: Command) -> Audited {
     let output = tokio::task::spawn_blocking(move || command.output().unwrap());
     let output = soon(output).await.unwrap();

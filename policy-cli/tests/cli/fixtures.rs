@@ -254,7 +254,7 @@ pub(crate) fn hostile_sources() -> Sources {
     sources
 }
 
-/// Many routes, to measure with.
+/// Many routes, for measurements.
 pub(crate) fn large(count: usize) -> Manifest {
     let mut manifest = shop();
     let routes = std::mem::take(&mut manifest.routes);

@@ -31,7 +31,8 @@ pub(crate) fn ran(folder: &Path, line: &str) -> Ran {
     run_in(folder, &line.split(' ').collect::<Vec<_>>(), "")
 }
 
-/// Checks JSON by docs/schema/fleet-1.json. What refers to another schema is checked on its own.
+/// Checks JSON by docs/schema/fleet-1.json. Parts that refer to another schema are checked
+/// separately.
 fn checked(text: &str) -> Value {
     let mut schema = include_str!("../../../docs/schema/fleet-1.json").to_owned();
     for other in ["manifest-1.json", "diff-1.json"] {
@@ -142,7 +143,7 @@ fn all_unreadable_files_are_named_at_once() {
     assert!(both.err.contains("cannot be used with"), "{}", both.err);
 }
 
-/// Three services, of which one has an error, one a guess, and one nothing.
+/// Three services: one with an error, one with a guess, and one without a finding.
 fn odd(name: &str) -> PathBuf {
     let mut guess = fixtures::hello();
     let route = guess.routes.first_mut().unwrap();
@@ -226,7 +227,7 @@ fn two_versions_of_a_fleet_are_compared_by_service() {
     assert_eq!(value["services"][0]["name"], "s1");
     assert_eq!(value["services"][0]["comparison"]["verdict"], "same_access");
 
-    // A new service is new access, and no line accepts it.
+    // A new service is new access, which no line accepts.
     let added = folder("fleet-added", &[fleet(3, 4, 0), vec![new.pop().unwrap()]].concat());
     let ran = ran(&added, "diff old new --no-new-access --accepted");
     assert_eq!(ran.code, 1);

@@ -15,7 +15,7 @@ fn opened(paths: &[&str]) -> Manifest {
     manifest
 }
 
-/// The lock file of a policy, with a signed line for everything that changes and is still there.
+/// The lock file of a policy, with a signed line for every change of a route that still exists.
 pub(crate) fn signed(old: &Manifest, new: &Manifest) -> Lock {
     let update = Lock::new(old.clone()).update(new).unwrap();
     let sign =
@@ -56,7 +56,7 @@ fn what_is_signed_passes_and_nothing_else() {
     let second = gate("second", &two, of_one.clone());
     assert_eq!(second.code, 1, "{}", second.err);
     assert!(second.err.contains("/admin/refunds/{id}"), "{}", second.err);
-    // Nor is a line of another policy, or for a later one, taken.
+    // A line of another policy is not accepted, nor a line for a later one.
     let mut other = of_one.clone();
     other[0].policy = "0123456789ab".to_owned();
     assert_eq!(gate("other", &one, other).code, 1);

@@ -1,4 +1,4 @@
-//! Names in manifests that would do harm if they were written as they are.
+//! Names in manifests that would do harm if they were written unescaped.
 
 use std::{collections::BTreeSet, path::PathBuf};
 
@@ -22,7 +22,7 @@ fn package(name: &str) -> PathBuf {
     folder(name, &files)
 }
 
-/// Whether a terminal acts on a character, or does not show it as itself.
+/// Whether a terminal interprets a character, or does not show it as itself.
 fn is_harmful(character: char) -> bool {
     (character.is_control() && character != '\n')
         || matches!(

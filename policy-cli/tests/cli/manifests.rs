@@ -1,5 +1,5 @@
 //! The files in `tests/manifests` are what [`fixtures`](crate::fixtures) makes.
-//! `POLICY_MANIFESTS=update cargo test -p policy-cli` writes them anew.
+//! `POLICY_MANIFESTS=update cargo test -p policy-cli` rewrites them.
 
 use std::{env, fs, path::PathBuf};
 

@@ -20,7 +20,6 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// The paths of all files in a folder.
 fn files(folder: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut folders = vec![folder.to_owned()];
@@ -103,7 +102,7 @@ fn a_new_service_depends_on_a_clone_a_repository_or_the_release() {
         assert_eq!((ran.code, &*ran.err), (0, ""), "{}", ran.out);
         let read = |file: &str| fs::read_to_string(home.join(name).join(file)).unwrap();
         let manifest = read("Cargo.toml");
-        // Of the service, and of its tests.
+        // A dependency of the service, and of its tests.
         assert_eq!(manifest.matches(dependency).count(), 2, "{manifest}");
         let copy =
             format!("\nWORKDIR /service\nCOPY --from=policy [\".\", \"{clone}\"]\nCOPY . .\n");
@@ -131,7 +130,7 @@ fn start_of_readme() -> [String; 2] {
 /// A folder outside of this tree with a clone in it, which is this tree.
 struct Home {
     folder: Folder,
-    /// Where programs are looked for first.
+    /// The folder that is searched first for programs.
     programs: PathBuf,
 }
 
@@ -166,7 +165,7 @@ impl Home {
     }
 }
 
-/// What it takes no compiler to see: the crates are found, with nothing patched.
+/// Checks without compiling that the crates are found, with nothing patched.
 #[test]
 fn the_commands_of_the_readme_make_services_whose_crates_are_found() {
     let install = "cargo install --path policy/policy-cli\n";
@@ -189,7 +188,8 @@ fn the_commands_of_the_readme_make_services_whose_crates_are_found() {
     }
 }
 
-/// What the README says, to the letter; then the image of the Dockerfile, as the README of the service says.
+/// Follows the README to the letter, then builds the image of the Dockerfile, as the README of the
+/// service says.
 #[test]
 #[ignore = "builds the server twice, and needs root: cargo xtask long tutorial"]
 fn new_services_pass_their_own_tests_and_their_images_are_healthy() {
@@ -200,7 +200,7 @@ fn new_services_pass_their_own_tests_and_their_images_are_healthy() {
         let variables = [
             ("CARGO_INSTALL_ROOT", installed.path().as_os_str()),
             ("CARGO_TARGET_DIR", target.as_os_str()),
-            // It takes minutes, and makes the command faster alone.
+            // LTO takes minutes, and only makes the command faster.
             ("CARGO_PROFILE_RELEASE_LTO", OsStr::new("off")),
         ];
         home.runs(&Home::commands(template), &variables);
@@ -236,7 +236,7 @@ fn is_an_image(service: &Path, program: &Path) {
         let (name, value) = word.split_once('=').unwrap();
         let said = known.start().err().unwrap();
         assert!(said.contains(&format!("\n- {name}=")), "no `{name}` in: {said}");
-        // The peer is this machine, and no network of Docker.
+        // The peer is this machine, not a Docker network.
         known = known.with(name, if name == "TRUSTED_PROXIES" { "127.0.0.1" } else { value });
     }
     let _running = known.start().unwrap();

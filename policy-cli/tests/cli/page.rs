@@ -23,7 +23,7 @@ impl User<'_> {
         self.0.press(keys)
     }
 
-    /// Goes on, key by key, to the next element of a selector.
+    /// Moves the focus, key by key, to the next element of a selector.
     fn goes_to(&self, selector: &str) -> Result<(), Failure> {
         const IS_THERE: &str = "return document.activeElement.matches(input);";
         for _ in 0..50 {
@@ -71,7 +71,7 @@ fn the_page_of_a_fleet_is_read_and_filtered_by_keyboard_in_any_size_and_theme()
     user.presses(&DOWN.repeat(2))?;
     assert_eq!(user.sees()?, [all[1].clone()]);
 
-    // Nothing has that method, and a button shows everything again.
+    // No route has that method, and a button shows all routes again.
     user.goes_to("#method")?;
     let method = || browser.run("return document.getElementById('method').value;", &Value::Null);
     while !user.sees()?.is_empty() {

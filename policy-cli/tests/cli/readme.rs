@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use crate::run::run_in;
 
-/// The words of a line of a shell, without a comment and without where its output goes.
+/// The words of a shell line, without its comment and its redirection.
 fn words(line: &str) -> Vec<String> {
     let line = line.split(" #").next().unwrap_or_default().split(" > ").next().unwrap_or_default();
     let quoted = line.split('\'').enumerate();
@@ -49,7 +49,7 @@ fn the_commands_of_the_readme_and_of_the_guide_run() {
                 let rules = rules.join("policy.rules").display().to_string();
                 words.extend(["shop.json".to_owned(), "--rules".to_owned(), rules]);
             }
-            // There is no such branch in every clone.
+            // Not every clone has this branch.
             "diff" => {
                 assert_eq!(words[1], "origin/main");
                 words.splice(1..2, ["shop.json", "shop.json"].map(str::to_owned));

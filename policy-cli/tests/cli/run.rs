@@ -7,7 +7,6 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// What a run of the binary wrote.
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) out: String,

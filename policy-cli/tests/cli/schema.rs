@@ -129,7 +129,8 @@ fn the_schema_and_the_reader_refuse_alike() {
     }
 }
 
-/// The schema of rules refuses what their reader refuses, apart from what needs its whole meaning.
+/// The schema of rules refuses what their reader refuses, except for errors that only the reader
+/// can find.
 #[test]
 fn the_schema_of_rules_and_their_reader_refuse_alike() {
     let schema = fs::read_to_string(repository().join("docs/schema/rules-1.json")).unwrap();

@@ -11,7 +11,7 @@ use crate::{
 
 const CARGO_TOML: &str = "[package]\nname = \"shop\"\nedition = \"2024\"\n\n[workspace]\n";
 
-/// A package whose tests were run, or of which only the lock file is there.
+/// A package whose tests were run, or that has only its lock file.
 fn package(name: &str, is_tested: bool) -> PathBuf {
     let manifest = fixtures::shop().to_json();
     let sources = serde_json::to_string(&fixtures::shop_sources()).unwrap();

@@ -172,7 +172,7 @@ fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-/// Whether a folder or the file, below the workspace, has a name for which this holds.
+/// Whether a part of the path below the workspace has a name for which this holds.
 fn has_part(path: &Path, is_meant: impl Fn(&str) -> bool) -> bool {
     let path = path.strip_prefix(workspace()).expect("a path of the workspace");
     let mut parts = path.iter().filter_map(|part| part.to_str());

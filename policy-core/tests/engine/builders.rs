@@ -8,7 +8,7 @@ use policy_core::{
     limits::{Rate, RateKey},
 };
 
-/// Each step takes one risk, and no other.
+/// Each step of a builder permits one risk and no other.
 #[test]
 fn a_risk_is_taken_by_its_own_word_alone() {
     type Step = fn(CorsPolicyBuilder) -> CorsPolicyBuilder;

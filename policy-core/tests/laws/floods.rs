@@ -1,4 +1,4 @@
-//! Simulates floods of addresses: their cost for other clients, and the requests that they get
+//! Simulates floods of addresses: their cost for other clients, and how many of their requests are
 //! granted.
 //!
 //! `cargo xtask long floods` runs it at full size: a million clients and the default capacity.
@@ -83,7 +83,7 @@ impl Crowd {
         Self { table, per: rate.per.as_nanos() as u64, arriving: Vec::new() }
     }
 
-    /// Every address sends a request at a random time within a period that begins then.
+    /// Every address sends a request at a random time within the period that starts at `begin`.
     fn ask_once(&mut self, numbers: &mut Numbers, begin: u64, who: impl Iterator<Item = IpAddr>) {
         let per = self.per;
         self.arriving.extend(who.map(|address| (begin + numbers.below(per), address)));
@@ -130,7 +130,7 @@ fn a_million_clients_with_one_request_each_are_served() {
 /// A flood from a /44, which has 16 networks of 48 bits.
 #[derive(Clone, Copy, Debug)]
 enum Flood {
-    /// Each request comes from another network of 64 bits, of as many as there are.
+    /// Each network of 64 bits sends one request.
     Wide,
     /// Each client uses its whole rate, and keeps its account for as long as it can.
     Deep,

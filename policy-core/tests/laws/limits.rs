@@ -217,7 +217,8 @@ fn clients_do_not_disturb_each_other() {
     });
 }
 
-/// A look at a table says what a request would get, and changes nothing, whatever else was granted.
+/// Peeking at a table states the result that a request would get, and changes nothing, whatever
+/// else was granted.
 #[test]
 fn a_look_says_what_a_request_gets() {
     let request = (0..60_u16, (0..5_u8, 0..1000_u64));

@@ -20,8 +20,8 @@ fn id<const N: usize>() -> impl Strategy<Value = [u8; N]> {
     prop_oneof![9 => any::<[u8; N]>(), 1 => Just([0; N])]
 }
 
-/// A header is read if and only if its version is known or has the form of later ones, and no id is zero;
-/// what follows a later version is of no account.
+/// A header is read if and only if its version is known or has the form of later ones, and no id is
+/// zero; text after the fields of a later version is ignored.
 #[test]
 fn traceparent_is_read_by_its_version() {
     let version = prop_oneof![Just(0), Just(0xff), any::<u8>()];
@@ -41,8 +41,8 @@ fn traceparent_is_read_by_its_version() {
     });
 }
 
-/// Whatever is read is written in one form, which is read as the same. No two headers with different ids are
-/// read alike.
+/// Every accepted header is written in one form, which is read as the same. Headers with different
+/// ids are never read alike.
 #[test]
 fn any_bytes_are_read_as_what_they_say_or_not_at_all() {
     let byte = || {
@@ -80,7 +80,7 @@ fn any_bytes_are_read_as_what_they_say_or_not_at_all() {
     });
 }
 
-/// What is recorded of a query consists of whole parameters with the names that the app states.
+/// The recorded part of a query consists of whole parameters with the names that the app states.
 #[test]
 fn a_recorded_query_has_named_parameters_alone() {
     let parameter = "(page|sort|Page|page2|ticket|)(=[a-z=?%]{0,4})?";

@@ -348,7 +348,7 @@ fn a_route_that_replaces_a_probe_responds_only_under_the_name_of_the_app() {
         found.at(&request, &RequestCredentials::default()).len()
     };
     assert_eq!((asked("10.0.0.7:8080"), asked("api.shop.example")), (1, 0));
-    // This is implied for a new probe.
+    // A new probe implies this.
     assert_eq!(
         described(&app(vec![]), &probe),
         ["widened medium: GET,HEAD /health: everybody: no credentials: reach the handler"]
@@ -397,7 +397,7 @@ fn a_witness_with_another_decision_is_an_error() {
     assert!(error.to_string().contains("POST /orders"), "{error}");
 }
 
-/// A stranger's manifest: each path of one app crosses each of the other.
+/// A hostile manifest: each path of one app overlaps each path of the other.
 #[test]
 fn paths_that_all_cross_are_too_many() {
     let of = |path: &dyn Fn(usize) -> String| {
@@ -449,7 +449,7 @@ fn every_user_is_everybody_where_strangers_may_log_in() {
     }
     // Sessions begin for known callers only.
     assert_eq!(severity(&closed, session()), FindingSeverity::Low);
-    // Who may have a token is in no manifest.
+    // No manifest states which callers may have a token.
     let token = RouteRequirement { token: true, ..RouteRequirement::default() };
     assert_eq!(severity(&closed, token.clone()), FindingSeverity::Medium);
     let either = RouteRequirement { session: true, ..token };

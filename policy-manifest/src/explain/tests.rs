@@ -77,7 +77,7 @@ fn a_page_of_a_stranger_is_explained_by_its_preflight() {
     assert_eq!(opened, vec!["PUT /orders/{id}"; opened.len()]);
 }
 
-/// CORS keeps no program out.
+/// CORS does not stop programs.
 #[test]
 fn a_refused_preflight_stops_no_program() {
     let mut manifest = shop();
@@ -138,7 +138,7 @@ fn missing_credentials_are_named_in_order() {
     assert!(asked.contains(&Gate::Authorize) && !asked.contains(&Gate::Limits), "{asked:?}");
 }
 
-/// An edit would open the route to everybody, or to pages without the token.
+/// No edit is offered: it would open the route to everybody, or to pages without the token.
 #[test]
 fn no_edit_takes_the_place_of_a_credential() {
     let nobody = RequestCredentials::default();
@@ -150,7 +150,7 @@ fn no_edit_takes_the_place_of_a_credential() {
         let found = explained(&request("POST", "/orders", &fields), &caller);
         assert!(found.nearest.is_some() && found.edit.is_none(), "{fields:?}: {:?}", found.edit);
     }
-    // What the credential lacks may be missing in the policy.
+    // For a credential that lacks rights, an edit of the policy is offered.
     let found = explained(&request("POST", "/orders", &[("origin", APP), COOKIE]), &user(&[], 0));
     let steps = found.edit.unwrap().steps;
     assert_eq!(steps, ["csrf: `origin`, which asks for no token", "auth: without roles"]);
@@ -234,7 +234,7 @@ fn a_page_whose_preflight_lacks_an_entry_sees_an_error() {
         found.page.unwrap()
     };
     assert!(page("BREW", &[COOKIE]).ends_with("does not list its method"));
-    // The page reads that no route serves the method.
+    // The page can read that no route serves the method.
     assert_eq!(page("DELETE", &[COOKIE]), "the page can read the response");
     assert!(page("GET", &[COOKIE, ("x-tenant", "1")]).ends_with("one of its headers"));
     // What browsers write into recorded requests needs no preflight.
@@ -406,7 +406,7 @@ fn objects_are_explained_by_what_their_caller_leaves_open() {
     };
     assert_eq!(left(&["staff"]), rules("owner(user)"));
     assert_eq!(left(&["staff", "lead"]), rules("owner(user) | same(team)"));
-    // Who does not reach the handler gets no object.
+    // A caller that does not reach the handler gets no object.
     assert_eq!(left(&[]), []);
     let route = manifest.routes.iter().find(|route| route.object.is_some()).unwrap();
     let anonymous = objects::of(&manifest, route, None);

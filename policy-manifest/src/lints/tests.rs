@@ -557,8 +557,7 @@ fn every_lint_is_documented() {
     }
 }
 
-/// The severity is that of the function of gainer, effect and authority, for the intended gain of
-/// each lint.
+/// The severity follows from gainer, effect and authority, for the intended gain of each lint.
 #[test]
 fn the_severity_of_each_case_is_as_listed() {
     use FindingSeverity::{High, Info, Low, Medium};

@@ -226,7 +226,7 @@ fn a_glob_also_selects_the_route_that_serves_its_paths() {
     }
     let other = route(&["GET"], "/{page}", Auth::Public);
     assert_eq!(found(rules, vec![admin(), other]), [""; 0]);
-    // A star is an empty text, too: no other route serves `/admin/`.
+    // A star also matches the empty text: no other route serves `/admin/`.
     let rules = rules.replace("**", "*");
     let other = route(&["GET"], "/{*rest}", Auth::Public);
     assert_eq!(found(&rules, vec![admin(), other]), ["never.strangers GET /{*rest} reached"]);
@@ -411,7 +411,7 @@ fn an_exception_leaves_one_route_until_its_end() {
     assert!(found.holds());
     assert_eq!((found.violations.len(), found.excepted.len()), (0, 1));
     assert_eq!(found.excepted[0].1.line.who, "ada");
-    // Not another method of it.
+    // The exception does not cover another method.
     let found = checked(EXCEPTED, &status(&["GET", "PUT"]));
     assert_eq!(found.violations[0].routes, ["PUT /admin/status"]);
     assert_eq!(found.excepted[0].0.routes, ["GET /admin/status"]);

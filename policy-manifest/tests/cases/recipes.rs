@@ -1,4 +1,4 @@
-//! The recipes of `docs/rules.md`, each by a policy that keeps to it and by one that does not.
+//! The recipes of `docs/rules.md`, each with a policy that follows it and with one that does not.
 #![expect(clippy::unwrap_used, reason = "what a test cannot do without fails it")]
 
 use std::fs;
@@ -40,7 +40,7 @@ fn cors(origin: &str) -> Option<RouteCors> {
     })
 }
 
-/// A shop that keeps to all of them.
+/// A shop that follows all recipes.
 fn shop() -> Manifest {
     let mut manifest = Manifest::new();
     manifest.app.public_origin = Some("https://api.shop.example".to_owned());
@@ -83,7 +83,7 @@ fn checked(recipe: &str, manifest: &Manifest) -> Checked {
     check(&rules, &[policy], Date::of(Timestamp::from_seconds(0))).unwrap()
 }
 
-/// What each recipe is against, and the routes that do it then.
+/// A change that each recipe forbids, and the routes that then violate it.
 type Change = (fn(&mut Manifest), &'static str);
 
 const CHANGES: [Change; 10] = [

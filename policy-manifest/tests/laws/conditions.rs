@@ -1,5 +1,5 @@
-//! Conditions on objects are compared as if all callers and objects were tried. The oracle has an evaluator
-//! of its own, and tries them.
+//! Conditions on objects are compared as if all callers and objects were tried. The oracle tries
+//! them, with its own evaluator.
 
 use std::collections::BTreeMap;
 
@@ -101,7 +101,7 @@ fn app(edit: &str) -> Manifest {
     manifest
 }
 
-/// A pair of rules: two of their own, or two that differ in a part.
+/// A pair of rules: independent ones, or two with a part in common.
 fn pairs() -> impl Strategy<Value = (Tree, Tree)> {
     let any = |one: &Tree, other: &Tree| Tree::Any(vec![one.clone(), other.clone()]);
     let all = |one: &Tree, other: &Tree| Tree::All(vec![one.clone(), other.clone()]);
@@ -111,7 +111,7 @@ fn pairs() -> impl Strategy<Value = (Tree, Tree)> {
         2 => (one.clone(), all(&one, &other)),
         _ => (any(&all(&one, &other), &one), one),
     });
-    // A manifest has no larger conditions.
+    // A manifest allows no larger conditions.
     pairs.prop_filter("too large", |(one, other)| one.size().max(other.size()) <= 24)
 }
 
@@ -133,7 +133,8 @@ fn a_rule_opens_if_somebody_gains_by_it() {
     });
 }
 
-/// Each caller who is as a witness says gains by a change, whatever else is true of them, and there is one.
+/// At least one caller matches a witness, and every such caller gains by the change, whatever else
+/// is true of them.
 #[test]
 fn a_witness_gains_whatever_else_is_true() {
     holds("witnesses of objects", 40, pairs(), |(old, new)| {

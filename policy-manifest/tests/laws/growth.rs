@@ -7,13 +7,13 @@ use policy_manifest::{
     RouteRequirement, SessionFacts, Suppression, diff::diff, lint,
 };
 
-/// What the route with a number has that others do not.
+/// What distinguishes the route of a number from others.
 type Change = fn(&mut Manifest, &mut ManifestRoute, usize);
 
 const KINDS: [(&str, Change); 5] = [
     ("numbers as paths", |_, route, number| route.path = format!("/{}", number + 1)),
     ("roles", |_, route, number| {
-        // Every third role stands once, and the others twice.
+        // Every third role occurs once, and the others twice.
         let name = if number % 3 == 0 { number } else { number / 2 };
         let name: String = name.to_string().bytes().map(|digit| char::from(digit + 49)).collect();
         route.auth = required(&format!("role-{name}-x"));

@@ -76,7 +76,7 @@ fn policy() -> impl Strategy<Value = Policy> {
     vec(directive, 0..5)
 }
 
-/// The policy without the sources that are not kept.
+/// The policy with only the sources that are kept.
 fn reduced(policy: &Policy, mut keeps: impl FnMut(&str) -> bool) -> Policy {
     let reduce = |(name, sources): &(&'static str, Vec<&'static str>)| match *name {
         "require-trusted-types-for" => (*name, sources.clone()),
@@ -121,7 +121,7 @@ enum Asked {
     Wasm,
     /// A flag of a sandbox.
     Flag(&'static str),
-    /// What the directive forbids by being there.
+    /// What the presence of the directive forbids.
     Unprotected,
 }
 

@@ -83,8 +83,8 @@ fn a_rate_that_grants_more_at_some_time_opens() {
     });
 }
 
-/// A policy by which some cache serves a response that it did not keep, for longer, or to more
-/// requests, opens.
+/// A policy opens if it lets some cache serve a response that it did not store before, for longer,
+/// or to more requests.
 #[test]
 fn a_caching_policy_that_serves_more_opens() {
     holds("caching", 60, (cache(), cache()), |(old, new)| {

@@ -1,6 +1,6 @@
-//! A rule is violated exactly by the routes that let a request through which it is against. The oracle
-//! sends every request to the engine: each caller of a few roles and scopes, from each page, to paths
-//! of each route.
+//! A route violates a rule exactly if it admits a request that the rule forbids. The oracle sends
+//! every request to the engine: each caller of a few roles and scopes, from each page, to paths of
+//! each route.
 #![expect(clippy::indexing_slicing, reason = "what a test cannot do without fails it")]
 
 use std::collections::BTreeSet;
@@ -38,7 +38,7 @@ fn auth() -> impl Strategy<Value = Auth> {
     let required = (credentials, rights, any::<bool>(), select(&[None, None, Some(600)][..]));
     let required = required.prop_map(|(kinds, (roles, scopes), ambient, fresh)| {
         let has = |kind: &str| kinds.contains(&kind);
-        // A scheme stands alone.
+        // A scheme is the only credential of a route.
         let scheme = has("scheme").then(|| AppScheme { name: "key".to_owned(), ambient });
         let others = scheme.is_none();
         let optional = roles.is_empty() && scopes.is_empty() && fresh.is_none() && ambient;
@@ -110,7 +110,7 @@ fn app() -> impl Strategy<Value = Manifest> {
     })
 }
 
-/// A rule as text, and what it is against.
+/// A rule, and what it forbids.
 #[derive(Clone, Debug)]
 struct Drawn {
     methods: Option<&'static str>,
@@ -130,7 +130,7 @@ enum Against {
     },
 }
 
-/// All, only these, or all but these.
+/// All callers, or those with or without these rights.
 type Rights = Option<(bool, Vec<&'static str>)>;
 
 fn rights(names: &'static [&'static str]) -> impl Strategy<Value = Rights> {
@@ -337,14 +337,14 @@ fn may_have(rights: &Rights, held: &[String]) -> bool {
     }
 }
 
-/// Whether a rule names the page of a sender, or none.
+/// Whether a rule names the page of a sender, or names no page.
 fn names(against: &Against, sender: Sender) -> bool {
     let Against::Callers { origin: Some(origin), .. } = against else { return true };
     let region: OriginRegion = origin.parse().expect("an origin");
     sender.origin.is_some_and(|page| page != OWN && region.contains(page.as_bytes()))
 }
 
-/// Whether a request of a named sender gets through that a rule is against.
+/// Whether the app admits a request of a named sender that the rule forbids.
 fn is_against(
     against: &Against,
     (engine, manifest): (&Engine, &Manifest),

@@ -1,4 +1,4 @@
-//! A connection that knows its last credential decides as one that knows nothing.
+//! A connection that remembers its last credential decides as one that does not.
 
 use std::{cell::Cell, convert::Infallible, time::Duration};
 
@@ -170,10 +170,10 @@ impl World {
 #[derive(Clone, Debug)]
 enum Credential {
     Token(usize),
-    /// A token of which one byte is another.
+    /// A token with one byte changed.
     Forged(usize, Index, u8),
     Cookie(usize),
-    /// A cookie of whose value one byte is another.
+    /// A cookie whose value has one byte changed.
     ForgedCookie(usize, Index),
     None,
 }
@@ -191,7 +191,6 @@ enum Step {
     Logout(usize),
 }
 
-/// A request.
 #[derive(Clone, Debug, PartialEq)]
 struct Sent {
     path: &'static str,
@@ -214,7 +213,7 @@ impl Sent {
             Credential::ForgedCookie(which, place) => {
                 let mut cookie = world.cookies[*which].clone().into_bytes();
                 let begins = cookie.iter().position(|byte| *byte == b'=').unwrap() + 1;
-                // The last character is not one of all 64.
+                // The last character cannot be any of the 64, so it is not changed.
                 let place = begins + place.index(cookie.len() - begins - 1);
                 cookie[place] = if cookie[place] == b'A' { b'B' } else { b'A' };
                 sent.cookie = Some(String::from_utf8(cookie).unwrap());
@@ -224,7 +223,7 @@ impl Sent {
         sent
     }
 
-    /// Whether the credentials of both are equally long, as a forged one and the true one are.
+    /// Whether the credentials of both have the same length, as a forged and the true one have.
     fn has_length_of(&self, other: &Self) -> bool {
         let lengths = |sent: &Self| {
             (sent.token.as_ref().map(Vec::len), sent.cookie.as_ref().map(String::len))
@@ -235,7 +234,7 @@ impl Sent {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let path = || select(PATHS.map(|(path, _)| path).to_vec());
-    // Those that take it more often than not.
+    // Mostly paths that accept it.
     let usual = || prop_oneof![2 => path(), 3 => Just("/any"), 3 => Just("/either")];
     let byte = select(b"AZaz09-_.".to_vec());
     let credential = prop_oneof![
@@ -271,8 +270,8 @@ const KINDS: [(&str, u32); 7] = [
     ("forged after the true one", 19),
 ];
 
-/// Whatever a client sends over one connection, and whatever happens meanwhile: what the connection
-/// remembers changes no response, and what is forged is refused.
+/// Whatever a client sends over one connection, and whatever happens meanwhile: the memory of the
+/// connection changes no response, and a forged credential is refused.
 #[test]
 fn the_memory_of_a_connection_changes_no_response() {
     let runtime: Runtime = Builder::new_current_thread().enable_all().build().unwrap();
@@ -296,7 +295,7 @@ async fn run(steps: &[Step], tokens: &[String]) -> Result<[bool; KINDS.len()], T
     let world = World::new().await;
     let last = LastCredential::default();
     let mut seen = [false; KINDS.len()];
-    // The last request, the last one that was accepted, and the kind of what happened since.
+    // The last request, the last accepted one, and what happened since.
     let mut sent = Sent::new("/any", &Credential::None, &world, tokens);
     let mut accepted: Option<Sent> = None;
     let mut since = None;

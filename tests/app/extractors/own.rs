@@ -180,7 +180,7 @@ async fn a_handler_can_pass_a_rejection_on() {
     assert_eq!(refusal(&wrong), (422, "request.json-mismatch".to_owned()));
 }
 
-/// RFC 9110 15.5.16: nothing decodes it, and its bytes are not of the type.
+/// RFC 9110 15.5.16: nothing decodes the body, so its bytes do not have its media type.
 #[tokio::test]
 async fn a_body_with_a_content_coding_is_refused() {
     for (path, media_type, body) in [("/json", JSON, r#"{"lamps":2}"#), ("/form", FORM, "lamps=2")]

@@ -135,7 +135,7 @@ async fn a_layer_refuses_the_same_requests_as_an_app() {
                     request.header("sec-fetch-site", "cross-site").header("sec-fetch-mode", "cors");
             }
             if is("csrf") {
-                // As an old browser may send it.
+                // An old browser may send such a request.
                 request = request.header("cookie", "sid=1");
             }
             if is("length") {

@@ -192,7 +192,7 @@ fn code(response: &TestResponse) -> String {
 async fn a_preflight_allows_the_methods_that_the_router_serves() {
     for client in [
         in_front(PolicyLayer::builder().policies(Policies::new().cors(READERS))),
-        // One way to hand it to axum's own server.
+        // One way to pass the layer to axum's own server.
         TestClient::new(
             Router::new()
                 .fallback_service(PolicyLayer::new(READERS).expect("right").layer(router())),
@@ -203,7 +203,7 @@ async fn a_preflight_allows_the_methods_that_the_router_serves() {
             ("/lamp", "GET,HEAD,PUT"),
             ("/sold", "POST"),
             ("/lamp/a", "GET,HEAD"),
-            // Nothing is served there: these methods need no permission.
+            // No route exists there: browsers may send these methods without a permission.
             ("/nowhere", "GET,HEAD,POST"),
         ] {
             let response = preflight(&client, path, ORIGIN).await;
@@ -217,7 +217,7 @@ async fn a_preflight_allows_the_methods_that_the_router_serves() {
     }
 }
 
-/// A method that a preflight allows is served, whatever the router: none gets 405.
+/// Every method that a preflight allows is served: none gets 405.
 #[tokio::test]
 async fn no_method_is_claimed_that_is_not_served() {
     let client = in_front(PolicyLayer::builder().policies(Policies::new().cors(READERS)));
@@ -414,7 +414,8 @@ async fn a_layer_in_a_mount_is_inside_of_the_policy_of_the_mount() {
     assert_eq!(methods, Some("DELETE,GET,HEAD,PATCH,POST,PUT,QUERY"));
 }
 
-/// Without an app, its extractors fail with a code in the log, and the client is told nothing.
+/// Outside an app, extractors of the library fail with a code in the log, and the client is told
+/// nothing.
 #[tokio::test]
 async fn extractors_outside_of_an_app_are_errors_with_a_code() {
     let router = Router::new()

@@ -1,4 +1,5 @@
-//! WebSockets below a layer, over real sockets: of axum's own server, and of an app around the layer.
+//! WebSockets below a layer, over real sockets: in axum's own server, and in an app around the
+//! layer.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ fn nobody() -> Arc<Semaphore> {
     Arc::new(Semaphore::new(0))
 }
 
-/// Notes whose messages were too long.
+/// Counts messages that are too long.
 fn live(ends: &Arc<Semaphore>) -> Router {
     let ends = Arc::clone(ends);
     let live = async move |upgrade: WebSocketUpgrade| reply_with_kinds(upgrade, ends);

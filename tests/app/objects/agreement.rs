@@ -18,8 +18,8 @@ use tokio_postgres::{Client, types::ToSql};
 
 use super::*;
 
-/// A row, whose columns have what confuses queries: a name that is a value in PostgreSQL, an expression
-/// with an `OR`, and a key that is also the name of a column of the relation.
+/// A row whose columns could confuse queries: a name that is a value in PostgreSQL, an expression
+/// with `OR`, and a key with the name of a column of the relation.
 #[derive(Clone, Debug, Object)]
 #[rule(View = anyone)]
 struct Row {
@@ -88,14 +88,14 @@ impl Permits<Edit> for Thing {
 impl PermitsByData<policy_server::object::View> for Thing {}
 impl PermitsByData<Edit> for Thing {}
 
-/// The things of a case, and what the handler of lists found.
+/// The things of a case, and the results of the list handler.
 #[derive(Clone, Default)]
 struct Things(Arc<Mutex<(Vec<Thing>, Option<Found>)>>);
 
 struct Found {
     contained: Vec<i64>,
     plain: Predicate,
-    /// Of an alias, behind two other placeholders.
+    /// The predicate for an alias, after two other placeholders.
     of_alias: Predicate,
 }
 
@@ -124,7 +124,7 @@ async fn things(scope: Scope<Thing, Edit>, State(things): State<Things>) {
     things.1 = Some(Found { contained, plain, of_alias });
 }
 
-/// A rule as the test reads it.
+/// A rule as the test evaluates it.
 #[derive(Clone, Debug)]
 enum Rule {
     Statement(&'static str),
@@ -266,7 +266,7 @@ fn any_row() -> impl Strategy<Value = (Row, &'static str)> {
 const TABLES: [&str; 2] = [
     "CREATE TABLE things (thing BIGINT PRIMARY KEY, \"user\" TEXT, editor BIGINT, company TEXT, \
      state TEXT, archived BOOLEAN NOT NULL)",
-    // It has a column of the name of the key, with another value.
+    // This table has a column with the name of the key and another value.
     "CREATE TABLE readers (thing BIGINT, of_thing BIGINT, \"user\" TEXT)",
 ];
 
@@ -317,7 +317,7 @@ impl Database {
         }
     }
 
-    /// The keys that a query finds, which has these values before those of the predicate.
+    /// The keys that a query finds. `before` is bound before the values of the predicate.
     async fn select(&self, query: String, before: &[&str], predicate: &Predicate) -> Vec<i64> {
         match self {
             Self::Sqlite(pool) => {
@@ -356,7 +356,7 @@ struct Counts {
     allowed: usize,
     denied: usize,
     unseen: usize,
-    /// By a list that the rule decides without the row.
+    /// Lists that the rule decides without the row.
     constant: usize,
     negated: usize,
     of_null: usize,
@@ -461,7 +461,7 @@ fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
-/// Floors for what makes the comparison worth something, for each 100 cases.
+/// Asserts a minimum of each kind for each 100 cases.
 fn assert_floors(counts: &Counts, hundreds: usize) {
     let Counts { allowed, denied, unseen, constant, negated, of_null, of_relation, of_number } =
         counts;

@@ -1,4 +1,4 @@
-//! Which parameter of the path is which object, and what is beside them.
+//! Which parameter of the path names which object, and the arguments beside them.
 
 use policy_server::object::{LoadLocked, Locked};
 
@@ -122,7 +122,7 @@ async fn mixed(
     format!("{region} {} {year} {} {rest} {} {loads}", team.name, task.number, words.len())
 }
 
-/// The argument of the name of a parameter takes it, whatever the order.
+/// Each argument takes the parameter of its name, whatever the order.
 #[get("/swapped/{from}/{to}")]
 #[auth(scheme = Named)]
 async fn swapped(to: Allowed<Team>, from: Allowed<Team>) -> String {

@@ -4,7 +4,7 @@ use policy_server::tokens::SecretKey;
 
 use super::*;
 
-/// On public routes there is no caller, whatever the request says; on optional ones there may be one.
+/// Public routes have no caller, whatever the request says. Optional routes may have one.
 #[tokio::test]
 async fn without_a_caller_only_flags_count() {
     let (server, _) = serving().await;
@@ -42,7 +42,7 @@ async fn empty_names_match_nothing() {
     assert_eq!(sent(&server, "GET /orders/5", Some(""), &[]).await.status, 404);
     // Without a name, the tenant still counts.
     assert_eq!(sent(&server, "GET /orders/5", Some(";company=globex"), &[]).await.status, 200);
-    // A scheme with an empty tenant is refused before.
+    // An empty tenant from a scheme is refused before the objects are loaded.
     assert_eq!(sent(&server, "GET /orders/4", Some("eve;company="), &[]).await.status, 503);
 }
 
@@ -126,7 +126,7 @@ async fn account(account: Allowed<Account>) -> String {
     account.id.to_string()
 }
 
-/// A number is named by its canonical text and nothing else.
+/// A number equals its canonical text and no other text.
 #[tokio::test]
 async fn numbers_are_compared_as_texts() {
     let app = App::new(Orders::stored()).scheme(Named).routes(routes![account]);

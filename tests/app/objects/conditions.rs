@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What is changed is the version that the client saw.
+/// A change applies only to the version that the client saw.
 #[tokio::test]
 async fn a_change_of_another_version_is_refused() {
     let (server, _) = serving().await;
@@ -17,7 +17,7 @@ async fn a_change_of_another_version_is_refused() {
         ("if-none-match: \"3\"", 412),
         ("if-none-match: W/\"3\"", 412),
         ("if-none-match: \"2\"", 200),
-        // The object has no date, so this condition is about nothing.
+        // The object has no date, so this condition does not apply.
         ("if-unmodified-since: Sun, 06 Nov 1994 08:49:37 GMT", 200),
     ] {
         let response = sent(&server, "DELETE /orders/1", Some("ada"), &[condition]).await;
@@ -28,7 +28,7 @@ async fn a_change_of_another_version_is_refused() {
     }
 }
 
-/// Rights are asked first: who may not have an object does not learn its version.
+/// Rights are checked first: a caller without the right to an object does not learn its version.
 #[tokio::test]
 async fn rights_are_before_conditions() {
     let (server, _) = serving().await;
@@ -40,7 +40,7 @@ async fn rights_are_before_conditions() {
     }
 }
 
-/// For GET and HEAD, the tag of the response decides, which may be another one than that of the object.
+/// For GET and HEAD, the tag of the response decides, which may differ from the object's.
 #[tokio::test]
 async fn reading_is_about_the_response() {
     let (server, _) = serving().await;

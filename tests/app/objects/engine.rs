@@ -1,4 +1,4 @@
-//! Rules that ask an engine: when it is asked, what it is told, and what callers get.
+//! Rules that ask an engine: when it is asked, what it is told, and how callers are answered.
 
 use std::sync::Mutex;
 
@@ -145,7 +145,7 @@ async fn an_engine_is_asked_only_where_the_rest_of_the_rule_does_not_decide() {
     let trusted = Some("tom;company=acme;role=trusted");
     let failing = Some("cy;company=acme;role=failing");
     for (what, caller, status, asked) in [
-        // The owner, and one of another tenant.
+        // The owner, and a caller of another tenant.
         ("GET /tickets/7", Some("100;role=failing"), 200, &[][..]),
         ("GET /tickets/7", Some("tom;company=globex;role=trusted"), 404, &[]),
         ("GET /tickets/7", Some("bob;company=acme"), 404, &["bob view Ticket 7"]),
@@ -161,9 +161,9 @@ async fn an_engine_is_asked_only_where_the_rest_of_the_rule_does_not_decide() {
         ("POST /tickets", failing, 503, &["cy view Ticket 7"]),
         ("DELETE /tickets/7", Some("100"), 200, &["100 delete Ticket 7"]),
         ("DELETE /tickets/7", Some("100;role=trusted"), 403, &["100 delete Ticket 7"]),
-        // What cannot be decided is refused, also where a refusal of the engine permits.
+        // An undecided request is refused, even if a refusal of the engine would permit it.
         ("DELETE /tickets/7", Some("100;role=failing"), 503, &["100 delete Ticket 7"]),
-        // Nothing is there to be asked about, or nobody.
+        // There is no ticket, or no named caller.
         ("GET /tickets/10", trusted, 404, &[]),
         ("GET /tickets/7", None, 404, &[]),
         ("GET /tickets/7", Some(";company=acme;role=trusted"), 404, &[]),

@@ -1,4 +1,4 @@
-//! Fields of bodies and queries that name objects nothing checks: what a handler takes, as a lint finds it.
+//! Fields of bodies and queries that name unchecked objects, as a lint finds them.
 
 use policy_core::Lint;
 use policy_manifest::{Date, lint};

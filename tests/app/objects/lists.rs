@@ -38,7 +38,7 @@ async fn a_list_has_what_each_object_would_allow() {
     assert_eq!(nobody.text(), "2");
 }
 
-/// A key of a body is checked as one of the path, and says as little of what is not there.
+/// A key in a body is checked as one in the path, and a refusal reveals as little.
 #[tokio::test]
 async fn keys_of_bodies_are_checked() {
     let (server, _) = serving().await;

@@ -7,7 +7,7 @@ use tower::util::MapRequestLayer;
 
 use super::*;
 
-/// What its key says.
+/// Its key states how loading it ends.
 #[derive(Debug, Object)]
 #[rule(View = anyone)]
 struct Fickle {

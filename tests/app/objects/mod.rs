@@ -1,4 +1,4 @@
-//! Objects as arguments, over sockets: who gets them, and what the others learn.
+//! Objects as arguments, over sockets: which callers get them, and what other callers learn.
 
 mod agreement;
 mod arguments;
@@ -64,7 +64,7 @@ fn is_refundable(order: &Order, caller: &Principal) -> bool {
     order.note == "returned" && caller.subject() != "mallory"
 }
 
-/// What the app stores, and how often it was asked.
+/// The stored orders, and the number of loads.
 #[derive(Clone)]
 pub(super) struct Orders {
     orders: Arc<BTreeMap<u64, Order>>,
@@ -114,7 +114,7 @@ async fn show(order: Allowed<Order>) -> (Option<ETag>, ByteRanges, String) {
     (order.etag(), ByteRanges, order.note.clone())
 }
 
-/// Its response has another tag than the order.
+/// The tag of the response differs from the order's.
 #[get("/summaries/{id}")]
 #[auth(scheme = Named)]
 async fn summary(order: Allowed<Order>) -> (ETag, String) {
@@ -202,7 +202,7 @@ async fn serving() -> (Running, Orders) {
     (Running::start(app(&orders)).await, orders)
 }
 
-/// What a caller gets; none is the empty text.
+/// The response to a caller.
 async fn sent(server: &Running, what: &str, caller: Option<&str>, fields: &[&str]) -> RawResponse {
     let caller = caller.map(|caller| format!("x-caller: {caller}"));
     let fields: Vec<_> = caller.as_deref().into_iter().chain(fields.iter().copied()).collect();

@@ -33,7 +33,7 @@ async fn change_other(order: Allowed<elsewhere::Order>) -> String {
     order.id.to_string()
 }
 
-/// Found with all other problems, once, wherever the two types are taken.
+/// The problem is reported once, together with all others, wherever handlers take the two types.
 #[test]
 fn two_types_of_one_name_do_not_start() {
     let orders = Orders::stored();

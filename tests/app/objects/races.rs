@@ -39,7 +39,7 @@ struct Page {
 const TABLE: &str = "CREATE TABLE raced_pages (id BIGINT PRIMARY KEY, reader TEXT, editor TEXT, \
                      version BIGINT NOT NULL, history TEXT NOT NULL)";
 
-/// How far the last request is.
+/// The progress of the last request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Step {
     Begun,

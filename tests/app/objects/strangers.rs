@@ -1,4 +1,4 @@
-//! The response to a stranger is the response that says that there is nothing.
+//! A stranger gets the same response as for an object that does not exist.
 
 use super::*;
 
@@ -14,7 +14,8 @@ async fn view_is_asked_before_the_action() {
         ("bob;company=acme;scope=refund", 200, 403, 200, 200),
         ("mallory;company=acme;scope=refund", 200, 403, 200, 403),
         ("rita", 200, 403, 200, 403),
-        // Rights without the object are none, also where the rule of the action is true for anyone.
+        // Without the right to see the object, no action is allowed, even if its rule holds for
+        // anyone.
         ("bob;company=globex;role=lead;scope=refund", 404, 404, 404, 404),
         ("bob", 404, 404, 404, 404),
         ("ADA", 404, 404, 404, 404),
@@ -128,7 +129,7 @@ async fn a_strangers_object_is_like_none() {
     assert!(compared > 1000, "only {compared} were about an object");
 }
 
-/// A key that is no key is refused before anything is loaded, for every caller.
+/// A malformed key is refused before anything is loaded, for every caller.
 #[tokio::test]
 async fn keys_that_do_not_parse() {
     let (server, orders) = serving().await;
@@ -152,7 +153,8 @@ async fn gates_are_before_objects() {
     assert_eq!(orders.loads(), 0);
 }
 
-/// The body is read after the objects: a caller who may not have them learns nothing of it.
+/// The body is read after the objects are loaded: a caller without the right to them learns nothing
+/// about it.
 #[tokio::test]
 async fn objects_are_before_bodies() {
     let (server, _) = serving().await;

@@ -1,4 +1,4 @@
-//! A candidate policy beside the one in force: what would differ is counted, and nothing changes.
+//! A candidate policy beside the one in force: differences are counted, and no response changes.
 //!
 //! Covers: each gate, requests without a route, rates, run-time lists of origins, sessions and
 //! tokens, logs, hostile headers, a candidate that cannot be.

@@ -35,7 +35,7 @@ async fn seen(headers: HeaderMap) -> String {
 
 type Told = Arc<Mutex<Vec<Option<RemoteTrace>>>>;
 
-/// A tracer that notes what it is told.
+/// A tracer that records its calls.
 fn tracing(told: &Told) -> Tracing {
     let told = Arc::clone(told);
     Tracing::new().tracer(move |span, remote| {
@@ -84,7 +84,7 @@ async fn a_stranger_is_a_link_and_never_a_parent() {
         let told = told.lock().expect("a tracer").clone();
         assert_eq!(told, [Some(remote.clone()), None], "{parents:?}");
 
-        // Without a tracer, what is accepted is passed on, and nothing of a stranger.
+        // Without a tracer, an accepted trace is passed on, and a stranger's is not.
         let server = Running::start(traced(Tracing::new().parents(parents), is_behind_proxy)).await;
         let passed = match remote {
             RemoteTrace::Parent(_) => format!("{SENT} front=1 user=7"),
@@ -245,7 +245,7 @@ async fn lines_of_the_access_log_follow_their_schema() {
         [Value::Null, "handler.failed".into(), "route.method-unknown".into()]
     );
 
-    // They are no events, and a refusal is in its line alone.
+    // These lines are no events, and a refusal is only in its line.
     assert_eq!(log.with("policy.is_complete="), [""; 0]);
     assert_eq!(log.with("request refused"), [""; 0]);
 }

@@ -1,4 +1,5 @@
-//! What caches may store: what a route declares, what its handler writes, and who it is for.
+//! What caches may store: it depends on the route's declaration, the handler's fields and the
+//! caller.
 
 use axum::response::Html;
 use policy_core::secret::SecretKey;

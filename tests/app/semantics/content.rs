@@ -113,7 +113,7 @@ async fn a_part_is_not_stored_as_the_whole() {
         assert_eq!(response.problem(), (400, "request.content-range".to_owned()), "{part}");
     }
     assert_eq!(ask_with(&server, "PUT /lamp", &[], "on").await.text(), "on");
-    // It has a meaning for PUT only.
+    // `Content-Range` has a meaning for PUT only.
     let json = "content-type: application/json";
     assert_eq!(ask_with(&server, "POST /orders", &[json, part], "{}").await.status, 200);
     assert_eq!(ask_with(&server, "PUT /files/a", &[part], "on").await.text(), "mounted");

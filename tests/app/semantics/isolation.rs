@@ -58,7 +58,7 @@ async fn inherits() -> &'static str {
     "inherits"
 }
 
-/// A page of the server itself.
+/// A page of the server's own origin.
 const OWN_PAGE: &str = "origin: http://localhost";
 
 type Calls = Arc<AtomicUsize>;
@@ -74,7 +74,7 @@ const CROSS_SITE: &str = "sec-fetch-site: cross-site";
 const NAVIGATE: &str = "sec-fetch-mode: navigate";
 const DOCUMENT: &str = "sec-fetch-dest: document";
 
-/// A link, which leads to each of them; a form that is sent by POST is none.
+/// A link, which every path admits. A form that is sent by POST is not one.
 const LINK: [&str; 3] = [CROSS_SITE, NAVIGATE, DOCUMENT];
 
 const PATHS: [&str; 4] = ["/private", "/site", "/shared", "/everybody"];

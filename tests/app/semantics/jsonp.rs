@@ -252,7 +252,7 @@ async fn scripts_are_revalidated_and_cut_as_other_responses() {
     assert_eq!(shared.sharing(), SHARED);
 }
 
-/// Digests of the JSON do not hold for the script.
+/// Digests of the JSON do not match the script.
 #[tokio::test]
 async fn a_script_lacks_the_digests_of_its_json() {
     let server = Running::start(app()).await;

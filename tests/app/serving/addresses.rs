@@ -42,7 +42,7 @@ async fn addresses_may_be_typed_or_bound_by_others() {
         stop.send(()).unwrap();
         soon(serving).await.unwrap();
     }
-    // The rules about addresses hold for them as well.
+    // The rules about addresses apply to existing listeners, too.
     let Ok(open) = std::net::TcpListener::bind("0.0.0.0:0") else { return };
     let error = app().bind(open).await.unwrap_err().to_string();
     assert!(error.contains("(app.public-origin-missing)"), "{error}");

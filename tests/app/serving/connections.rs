@@ -111,7 +111,7 @@ async fn connections_over_the_limit_wait_for_their_turn() {
     assert_hello(&mut second).await;
     let mut third = server.connect().await;
     third.send(get("/hello")).await;
-    // It is idle, and the other connections go on: the server sends it nothing.
+    // The connection is idle while others are used: the server sends it nothing.
     for _ in 0..10 {
         assert_hello(&mut first).await;
     }

@@ -191,7 +191,7 @@ async fn the_shutdown_begins_with_sigterm() {
     assert!(success, "{rest}");
 }
 
-/// Without a public origin, whatever is in flight.
+/// Without a public origin, requests in flight do not delay the end.
 #[tokio::test]
 async fn in_development_ctrl_c_ends_a_server_at_once() {
     const TEST: &str = "serving::shutdown::in_development_ctrl_c_ends_a_server_at_once";
@@ -229,7 +229,7 @@ async fn ends_at_once(test: &str) {
     assert!(success, "{rest}");
 }
 
-/// Also if the signal comes right after the first response.
+/// Even a signal right after the first response ends both servers.
 #[tokio::test(flavor = "multi_thread")]
 async fn sigterm_is_seen_by_every_server_of_the_process() {
     const STARTS: usize = 10;

@@ -51,7 +51,7 @@ async fn timeouts_do_not_close_a_stream_that_has_nothing_to_say() {
     }
 }
 
-/// A connection with small buffers for what it does not read.
+/// A connection with small receive buffers.
 pub(super) async fn narrow(server: &Running) -> Connection {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_recv_buffer_size(64 << 10).expect("a socket");
@@ -181,6 +181,6 @@ async fn timeouts_close_an_idle_connection_of_http_2() {
     let server = Running::start(app().settings(idle_after(SHORT))).await;
     let (mut client, connection) = http2::connect(&server).await;
     assert_eq!(http2::send(&mut client, http2::get("/hello"), "").await.status, 200);
-    // With or without a GOAWAY.
+    // The connection may end with or without GOAWAY.
     let _ = time.until(connection).await;
 }

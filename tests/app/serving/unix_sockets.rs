@@ -47,7 +47,7 @@ impl Drop for Folder {
     }
 }
 
-/// Serves until the sender is used.
+/// Serves until the sender sends.
 fn serve(server: Server) -> (oneshot::Sender<()>, JoinHandle<()>) {
     let (stop, stopped) = oneshot::channel();
     (stop, tokio::spawn(server.run_until(async { stopped.await.unwrap_or(()) })))
@@ -109,7 +109,7 @@ async fn unix_sockets_are_served_and_their_files_go_with_the_server() {
         soon(stopped).await.unwrap();
         assert!(!folder.file().exists());
     }
-    // Also if the server is never run.
+    // The file is removed even if the server never runs.
     drop(app().bind(folder.address()).await.expect("an app that starts"));
     assert!(!folder.file().exists());
 }
@@ -201,7 +201,7 @@ async fn peers_of_unix_sockets_have_no_address_and_may_be_proxies() {
     let hosted = |app: App<()>| app.public_origin("https://localhost");
     let proxies = |names: &[&'static str]| TrustedProxies::new(names.iter().copied());
     for (app, fields, expected, notices) in [
-        // During development, as on loopback.
+        // Development treats the socket as loopback.
         (of_senders(), &[][..], " false 0", 0),
         (hosted(of_senders()), &said[..], " false 0", 1),
         (hosted(of_senders().behind(proxies(&["127.0.0.1"]).x_forwarded())), &said, " false 0", 1),
@@ -269,12 +269,12 @@ async fn unix_sockets_of_proxies_may_begin_with_the_proxy_protocol() {
 #[tokio::test]
 async fn unix_sockets_count_as_this_machine_and_have_no_port() {
     let folder = Folder::new("starts");
-    // Sessions travel without TLS, as on loopback.
+    // Sessions need no TLS, as on loopback.
     let sessions = || of_senders().sessions(policy_server::Sessions::memory());
     for app in [sessions(), sessions().public_origin("https://api.example")] {
         assert!(app.bind(folder.address()).await.is_ok());
     }
-    // A proxy that is reached by a socket says nothing about connections by TCP.
+    // A trusted proxy on a Unix socket does not protect TCP connections.
     let open = sessions()
         .public_origin("https://api.example")
         .behind(TrustedProxies::new(["unix"]).x_forwarded());
@@ -297,7 +297,7 @@ async fn shutdowns_serve_accepted_clients_of_a_unix_socket() {
         let (socket, waiting) = (socket.clone(), waiting.clone());
         tokio::spawn(async move { exchange(&socket, &waiting).await })
     };
-    // It is in the queue of the kernel, since there may be one connection only.
+    // Only one connection is allowed, so this one waits in the queue of the kernel.
     let mut second = UnixStream::connect(&socket).await.expect("a server that listens");
     second.write_all(asking("/hello", &[]).as_bytes()).await.expect("a queue");
     stop.send(()).unwrap();

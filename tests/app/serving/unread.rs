@@ -1,4 +1,4 @@
-//! Clients that do not read their responses: what they hold, and how long.
+//! Clients that do not read their responses: how much memory they occupy, and for how long.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
@@ -135,8 +135,8 @@ async fn of_all_connections_the_oldest_unread_ones_are_closed() {
     }
 }
 
-/// Over HTTP/2: the streams of a client that leaves more unread than its own bound end before those
-/// of one that has not read for longer.
+/// Over HTTP/2: a client above the bound of its connection loses its streams before a client that
+/// has not read for longer.
 #[tokio::test]
 async fn of_all_connections_one_above_its_own_bound_is_closed_first() {
     let settings = ServerSettings::default()
@@ -178,8 +178,8 @@ async fn further_requests_do_not_keep_a_connection_that_is_not_read() {
     assert!(requests > 0);
 }
 
-/// How often a client of HTTP/2 that reads 1,000 bytes of an endless body in each of these intervals
-/// is sent more, of 30 times.
+/// How many of 30 portions an HTTP/2 client gets that reads 1,000 bytes of an endless body in each
+/// interval.
 async fn portions(time: &StoppedTime, server: &Running, interval: Duration) -> usize {
     let (mut client, _connection) = http2::connect_with(server, 1_000).await;
     let (response, _) = client.send_request(http2::get("/large-stream"), true).expect("a request");

@@ -204,7 +204,7 @@ async fn websockets_of_http_2_count_as_requests_until_they_end() {
         }
     })
     .await;
-    // They open under the policy in force as candidate, which cannot count their permits.
+    // They open with the policy in force as the candidate, which cannot count their permits.
     let counts = candidate.counts();
     assert!(counts.agreed == 2 && counts.differed == 0 && counts.undecided >= 2, "{counts:?}");
 }

@@ -1,4 +1,4 @@
-//! The cookies of a running server in cookie jars by others.
+//! The cookies of a running server in independent cookie jars.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ async fn logout(session: Session) -> StatusCode {
     StatusCode::NO_CONTENT
 }
 
-/// A cookie of the app for every host of the shop and one path.
+/// A cookie of the app for all hosts of the shop, below one path.
 fn theme() -> CookieSpec {
     let spec = CookieSpec::new("theme").domain("shop.example").path("/shop").secure();
     spec.max_age(Duration::from_secs(600))
@@ -91,7 +91,6 @@ fn send(step: &str) -> Value {
     json!({ "send": step })
 }
 
-/// The statuses of all requests.
 fn statuses(seen: &[Value]) -> Vec<u64> {
     seen.iter().filter_map(|step| step["status"].as_u64()).collect()
 }

@@ -116,7 +116,8 @@ async fn a_ticket_grants_no_more_than_its_token() {
     }
 }
 
-/// Its operator decides what the tokens contain, so an issuer names no tenant of the app unasked.
+/// The operator of an issuer decides what its tokens contain, so no tenant is read unless the app
+/// asks for it.
 #[tokio::test]
 async fn an_issuer_names_tenants_only_by_the_claim_that_the_app_reads() {
     let key = Signer::ed25519("k");
@@ -130,7 +131,7 @@ async fn an_issuer_names_tenants_only_by_the_claim_that_the_app_reads() {
     let cases: [TenantCase; 11] = [
         (|issuer| issuer, claims.clone(), Ok("none")),
         (Issuer::trust_in_full, claims.clone(), Ok("none")),
-        // No claim that nothing reads makes a token invalid.
+        // A claim that the app does not read makes no token invalid.
         (|issuer| issuer, json!({ "tenant": 7 }), Ok("none")),
         (by_name, claims.clone(), Ok("acme")),
         (tid, claims.clone(), Ok("globex")),

@@ -89,7 +89,7 @@ async fn a_server_needs_a_certificate_of_the_right_authority() {
     for issuer in [
         published(&provider),
         published(&provider).certificate_authority(other_authority.as_bytes()),
-        // Not the name in the certificate.
+        // The certificate has another name.
         Issuer::new(A)
             .audience("orders")
             .certificate_authority(other_authority.as_bytes())
@@ -101,7 +101,7 @@ async fn a_server_needs_a_certificate_of_the_right_authority() {
     assert_eq!((provider.asked(), other.asked()), (1, 0));
 }
 
-/// The connection remembers the token, and not for longer than the keys that it was verified by.
+/// The connection remembers the token only as long as the key that verified it.
 #[tokio::test]
 async fn a_key_that_its_issuer_withdrew_has_ended_on_open_connections() {
     let (old, new) = (Signer::es256("1"), Signer::ed25519("2"));
@@ -178,7 +178,7 @@ async fn the_age_of_a_document_is_kept_within_bounds() {
     ] {
         let provider = IdentityProvider::new(keys(&[&key], fields)).await;
         let (_caller, clock) = opened(published(&provider)).await;
-        // A fetch that is not due yet is made when it is.
+        // A fetch that is not due yet is made once it is.
         clock.advance(age - Duration::from_millis(1));
         for _ in 0..100 {
             tokio::task::yield_now().await;
@@ -204,7 +204,7 @@ async fn unknown_keys_lead_to_one_fetch_in_30_seconds() {
     flood(401, &clock).await;
     assert_eq!(provider.asked(), 1);
     clock.advance(Duration::from_millis(1));
-    // Tokens of unknown keys get 503 meanwhile, without another fetch.
+    // Meanwhile, tokens of unknown keys get 503 without another fetch.
     let stranger = token(&Signer::ed25519("x"), &clock);
     assert_eq!(caller.status(&stranger).await, 503);
     until(&caller, &stranger, 401).await;

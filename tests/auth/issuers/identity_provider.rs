@@ -1,4 +1,4 @@
-//! A server that publishes keys, or something else.
+//! A server that publishes keys, or fails to.
 
 use std::{
     net::SocketAddr,

@@ -87,7 +87,7 @@ fn own_tokens() -> TokenSettings {
     Tokens::hs256([("own", SecretKey::drawn([1; 32]))]).unwrap()
 }
 
-/// An app whose fallback takes the tokens of this app and of these issuers.
+/// An app whose fallback accepts the tokens of this app and of these issuers.
 fn app(tokens: TokenSettings, issuers: &[&'static str], clock: &Clock) -> App<()> {
     let taken: Vec<&str> = [&["own"], issuers].concat();
     let callers = AuthRequirement::token().or_ticket().issuers(taken.leak());
@@ -113,7 +113,7 @@ impl Caller {
         (Self(app(tokens, issuers, &clock).public_origin(ORIGIN).test()), clock)
     }
 
-    /// A client of an app in the development profile that was opened as for serving.
+    /// A client of an app in the development profile, opened as it is for serving.
     fn of(service: AppService) -> Self {
         Self(policy_server::testing::TestClient::new(service, "localhost"))
     }

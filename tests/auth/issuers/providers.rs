@@ -13,7 +13,7 @@ struct Documented {
     issuer: Issuer,
     header: Value,
     claims: Value,
-    /// The caller, with those of their rights that this app knows.
+    /// The caller, with the rights that this app knows.
     caller: &'static str,
     /// Changes that make it a token of another user or for another purpose; `null` removes.
     refused: Vec<Value>,
@@ -25,7 +25,8 @@ async fn who(caller: policy_server::Caller) -> String {
     format!("{}{admin}{}", describe(&caller), has(caller.has_scope("orders:read"), "orders:read"))
 }
 
-/// The form of a token, whose keys are those of a published document.
+/// Asserts that the documented token is accepted with keys of a published document, and that each
+/// change is refused.
 async fn assert_accepted(documented: Documented) {
     let Documented { issuer, header, claims, caller, refused } = documented;
     let name: &'static str = claims["iss"].as_str().unwrap().to_owned().leak();
@@ -280,7 +281,7 @@ async fn keycloak() {
     .await;
 }
 
-/// Access token profiles of Auth0: that of its own, and that of RFC 9068.
+/// Access token profiles of Auth0: its own, and RFC 9068.
 #[tokio::test]
 async fn auth0() {
     let claims = json!({

@@ -68,7 +68,6 @@ impl Signer {
         }
     }
 
-    /// An access token.
     pub(crate) fn token(&self, claims: Claims<'_>) -> String {
         let header = json!({ "alg": self.algorithm(), "typ": "at+jwt", "kid": self.id });
         self.sign(&header, &claims.json())

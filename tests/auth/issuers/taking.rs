@@ -1,4 +1,4 @@
-//! Which routes take the tokens of which issuers.
+//! Which routes accept the tokens of which issuers.
 
 use std::cell::Cell;
 
@@ -44,7 +44,7 @@ async fn guests(caller: Option<policy_server::Caller>) -> String {
     caller.map_or("nobody".to_owned(), |caller| describe(&caller))
 }
 
-/// A user of this app under a name that the macro does not know.
+/// An alias hides the type's name from the macro.
 type Me = Principal;
 
 #[get("/hidden")]
@@ -156,8 +156,8 @@ async fn a_route_takes_the_issuers_that_it_names_and_by_default_the_app() {
     assert_eq!(client.0.get("/guests").send().await.text(), "nobody");
 }
 
-/// A token of an issuer that the route does not take, one of an unknown issuer, and one that is no
-/// token get the same response.
+/// A token of an issuer that the route does not accept, a token of an unknown issuer, and a text
+/// that is no token get the same response.
 #[tokio::test]
 async fn tokens_of_other_issuers_get_the_same_response_as_invalid_ones() {
     let (a, b) = (Signer::ed25519("a"), Signer::ed25519("b"));
@@ -272,7 +272,7 @@ fn users_of_two_issuers_share_nothing() {
             );
             let get =
                 async |token: &str| client.send("GET", "/both", token).await.status().as_u16();
-            // Two requests a minute for each of them.
+            // Each user has two requests a minute.
             for token in [&own, &foreign, &own, &foreign] {
                 prop_assert_eq!(get(token).await, 200);
             }

@@ -1,5 +1,5 @@
-//! Mounts, proxies, groups, the fallback and tunnels take the issuers that they name, as a handler
-//! with the same attribute does.
+//! Mounts, proxies, groups, the fallback and tunnels accept the issuers that they name, as a
+//! handler with the same attribute does.
 
 use policy_server::{ReverseProxy, Tunnel, testing::TestResponse};
 use policy_tests::http::Running;
@@ -49,7 +49,7 @@ fn mount() -> Mount {
     Mount::new(Router::new().fallback(async || "in"))
 }
 
-/// Nobody listens there: who gets through the gates gets 502.
+/// Nothing listens there: a request that passes the gates gets 502.
 fn upstream() -> ReverseProxy {
     ReverseProxy::new("/proxy", "http://127.0.0.1:9")
 }
@@ -92,7 +92,7 @@ impl Issuers {
     }
 }
 
-/// Whether a target let a request in, else how it was refused.
+/// Whether a target admitted a request, or else how it refused it.
 fn decided(response: &TestResponse) -> (u16, String) {
     match response.status().as_u16() {
         200 | 502 => (200, String::new()),
@@ -134,7 +134,7 @@ async fn targets_take_the_issuers_that_a_handler_takes() {
 #[tokio::test]
 async fn a_tunnel_takes_the_issuers_that_a_handler_takes() {
     let issuers = Issuers::new();
-    // Listens, and says nothing: an open tunnel is enough.
+    // A target that accepts and sends nothing: an open tunnel is enough.
     let target = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let target = target.local_addr().map(|address| (address, target)).unwrap();
     let (mut let_in, mut refused) = (0, 0);

@@ -41,7 +41,7 @@ async fn a_logout_clears_site_data_if_enabled() {
     let settings = || Sessions::memory().same_site(SameSite::None).clear_site_data();
     let scenario = Scenario::with(all(), |app| app.sessions(settings())).await;
     let cleared = Some("\"cache\", \"storage\"");
-    // Also if the handler fails afterwards.
+    // The field is sent even if the handler fails afterwards.
     for status in [200, 404, 500] {
         let ada = scenario.login("ada").await;
         assert_eq!(ada.get("/me").send().await.header(NAME), None);

@@ -121,7 +121,7 @@ async fn planted_alone() -> impl IntoResponse {
     let lines = [
         "__Host-sid=x",
         " __Host-sid = x; Path=/",
-        // Sent back as `__Host-sid=x`.
+        // Browsers send it back as `__Host-sid=x`.
         "=__Host-sid=x",
         " = __Host-sid=x; Path=/",
         "other=1; Path=/",
@@ -300,7 +300,7 @@ async fn a_link_logs_in_by_navigation_and_not_as_a_subresource() {
     let scenario = Scenario::new(routes![link, remembered, elevated]).await;
     for path in ["/link/ada", "/link/remembered/ada", "/link/elevated/ada"] {
         for (fields, is_admitted) in [
-            // A program, or a browser that states nothing.
+            // The request of a program, or of a browser without Fetch Metadata.
             (&[][..], true),
             (&[("mode", "navigate"), ("dest", "document"), ("site", "none")], true),
             (&[("mode", "navigate"), ("dest", "document"), ("site", "cross-site")], true),

@@ -1,5 +1,5 @@
-//! Every way to carry a stream, and every reason to end it: its client is told which, and nothing
-//! hangs or breaks off.
+//! Every way to carry a stream, and every reason to end it: the client is told the reason, and
+//! nothing hangs or breaks off.
 
 use h2::{RecvStream, SendStream, ext::Protocol};
 use policy_server::{Limits, PolicyLayer, ReverseProxy};
@@ -77,7 +77,7 @@ const REASONS: [Reason; 11] = [
 ];
 
 impl Reason {
-    /// Whether the reason is something that a client sends, or fails to send.
+    /// Whether the reason is a message of the client, or the lack of one.
     fn is_of_sockets(self) -> bool {
         matches!(self, Self::Silence | Self::MessageTooLarge)
     }
@@ -274,7 +274,7 @@ fn tells_its_reasons(carrier: Carrier) -> usize {
     let reasons = reasons.filter(|reason| carrier.is_socket() || !reason.is_of_sockets());
     let run = |reason| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        // A panic shows this name.
+        // The message of a panic contains this name.
         let thread = std::thread::Builder::new().name(format!("{carrier:?}, {reason:?}"));
         let run = move || runtime.block_on(ends_as_expected(carrier, reason));
         thread.spawn(run).unwrap().join().unwrap();

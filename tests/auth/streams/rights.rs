@@ -206,7 +206,7 @@ async fn a_stream_ends_when_its_caller_loses_the_right() {
     }
 }
 
-/// The right to see the room is left, and the one that the route asks for is not.
+/// The caller keeps the right to see the room, and loses the right that the route requires.
 #[tokio::test]
 async fn a_stream_ends_with_the_right_to_its_action() {
     for path in PATHS {

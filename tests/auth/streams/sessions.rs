@@ -1,4 +1,4 @@
-//! What a session opened ends with it.
+//! Streams that a session opened end with it.
 
 use super::*;
 

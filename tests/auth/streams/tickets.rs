@@ -1,4 +1,4 @@
-//! What a ticket opens, and with what it ends.
+//! Streams that a ticket opens, and what ends them.
 
 use super::*;
 
@@ -28,7 +28,7 @@ async fn streams_of_a_ticket_end_with_its_credential() {
     assert_closed(of_token.1).await;
 }
 
-/// A program sends none of the fields by which browsers state a page, and they cannot leave them out.
+/// A program sends none of the fields that state a page. Browsers cannot omit them.
 #[tokio::test]
 async fn a_ticket_opens_the_websocket_of_a_program_and_of_an_own_page_but_of_no_other() {
     let site = Site::new().await;

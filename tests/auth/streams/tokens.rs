@@ -1,4 +1,4 @@
-//! What a token opened ends with it.
+//! Streams that a token opened end with it.
 
 use super::*;
 
@@ -81,7 +81,7 @@ async fn a_token_in_the_protocols_opens_a_websocket_where_the_app_takes_it_there
                 assert_eq!(head.header("sec-websocket-protocol"), Some("bearer"));
                 assert!(!format!("{head:?}").contains(token), "it is repeated");
                 assert_echo(&mut connection).await;
-                // No other request takes a token from there.
+                // No other request may carry its token there.
                 let plain = [own, &fields];
                 assert_eq!(site.send("GET /events", &plain).await.status, 401);
             }

@@ -1,5 +1,5 @@
-//! Mistakes of a review, each as two apps: the comparison of their manifests finds it, and both apps,
-//! listening on sockets, decide each witness as it says.
+//! Mistakes that a review should find, each as two apps: the comparison of their manifests finds
+//! it, and both apps, over sockets, decide each witness as the comparison says.
 
 mod pairs;
 
@@ -52,7 +52,7 @@ enum Effect {
 /// Both apps of a pair, and what the test knows about a client of them.
 struct Sides {
     clocks: [Clock; 2],
-    /// Where the sessions are, unless the pair is about how they are kept.
+    /// The session stores, unless the pair is about the settings of sessions.
     stores: [FaultyStore; 2],
     running: [Running; 2],
 }
@@ -60,7 +60,7 @@ struct Sides {
 /// A session and tokens of one user.
 struct Credentials {
     cookie: String,
-    /// The attributes with which it was set.
+    /// The attributes with which the cookie was set.
     attributes: String,
     csrf: String,
     token: String,
@@ -110,7 +110,7 @@ impl Pair {
         })
     }
 
-    /// The comparison, if it finds what is weaker.
+    /// The comparison, or an error if it does not find what is weaker.
     fn diff(&self, upstream: &str) -> Result<Diff, String> {
         let [old, new] = self.apps(upstream).map(|(app, ..)| app.manifest());
         let found = diff(&old, &new).expect("manifests of apps");

@@ -41,7 +41,7 @@ fn pair(
     Pair { name, effect, is_one_way: true, old, new }
 }
 
-/// A pair of which each side allows something that the other one does not.
+/// A pair in which each app allows something that the other one does not.
 fn both_ways(
     name: &'static str,
     effect: Effect,

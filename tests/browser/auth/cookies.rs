@@ -97,7 +97,7 @@ fn a_sibling_host_cannot_plant_a_session() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Without a prefix in its name, a sibling's cookie is sent, even before the own one.
+/// If the cookie's name has no prefix, a sibling's cookie is sent, too, even before the host's own.
 #[test]
 #[ignore = "needs Chromium and chromedriver: `cargo xtask test` runs it"]
 fn two_session_cookies_are_refused() -> Result<(), Failure> {

@@ -43,7 +43,6 @@ fn extensions() -> Result<[Folder; 2], Failure> {
     Ok([granted?, other?])
 }
 
-/// What a page of each extension can read and change.
 fn both_use_the_shop(
     shop: &Shop,
     [granted, other]: [&str; 2],

@@ -18,7 +18,7 @@ fn a_forged_form_arrives_without_a_lax_cookie_and_a_link_with_it() -> Result<(),
     let shop = Shop::open()?;
     let browser = shop.browser_of("ada")?;
     browser.goto(&shop.evil())?;
-    // Even where nothing else protects.
+    // The cookie is withheld even where nothing else protects.
     browser.submit(&format!("{}/transfer-unprotected", shop.api()))?;
     let form = shop.arrival("/transfer-unprotected");
     assert_eq!(form.origin, Some(shop.evil()));

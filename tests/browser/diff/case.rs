@@ -64,7 +64,6 @@ pub(crate) struct Route {
     pub(crate) responses: Vec<Canned>,
 }
 
-/// A response.
 #[derive(Clone, Debug)]
 pub(crate) struct Canned {
     pub(crate) status: u16,
@@ -142,7 +141,6 @@ impl Case {
         }
     }
 
-    /// The loads of the case.
     pub(crate) fn loads(&self) -> impl Iterator<Item = &Fetch> {
         self.steps.iter().filter_map(Step::load)
     }

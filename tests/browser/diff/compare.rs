@@ -23,13 +23,12 @@ use crate::diff::{
 /// The number of cases that share a page; small enough that no engine evicts cookies.
 const BLOCK: usize = 50;
 
-/// The default number of cases.
 const CASES: usize = 150;
 
 /// One in this many cases may differ once and not again, for example a page that loaded too slowly.
 const UNSTEADY: usize = 100;
 
-/// As many may in a short run: the forms that Chromium loses were sent at the same time.
+/// A short run allows this many: Chromium loses forms that are sent at the same time.
 const UNSTEADY_AT_ONCE: usize = 3;
 
 /// The run ends after this many minimised differences.
@@ -110,7 +109,6 @@ fn generated(engine: Engine, seed: u64, block: usize) -> Vec<(usize, Case)> {
 /// The lines of the model, and those of the browser.
 type Both = (Vec<String>, Vec<String>);
 
-/// A browser and its server.
 pub(crate) struct Run {
     browser: Box<dyn Drive>,
     server: Server,
@@ -120,7 +118,6 @@ pub(crate) struct Run {
     count: usize,
     /// The number of cases that differed once and not again.
     unsteady: usize,
-    /// What was generated.
     kinds: Kinds,
 }
 

@@ -32,7 +32,7 @@ pub(crate) trait Drive {
     /// Name and version of the engine.
     fn version(&self) -> &str;
 
-    /// Forgets all that it has visited.
+    /// Forgets everything that it has visited.
     fn reopen(&mut self) -> Result<(), Failure>;
 
     /// Loads a page and waits until it is complete.

@@ -38,7 +38,7 @@ const ENOUGH: &[(&str, usize)] = &[
 
 const COOKIE: &str = "cookie of a script";
 
-/// The smallest run that must have enough, or more for a kind that is rarer.
+/// The smallest run that must have enough of each kind. Rarer kinds need a larger one.
 const RUN: usize = 300;
 
 impl Kinds {

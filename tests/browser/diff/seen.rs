@@ -40,7 +40,7 @@ pub(crate) struct Predicted {
 
 /// The events that a page waits for in a step.
 struct PredictedStep {
-    /// Whether it opens a document that says so.
+    /// Whether it opens a document that reports this.
     has_document: bool,
     /// The requests that are sent up to its end.
     requests: usize,
@@ -62,7 +62,7 @@ pub(crate) fn by_model(case: &Case, filling: &Filling<'_>, profile: Profile) -> 
             Step::Load(fetch) | Step::Keepalive(fetch) | Step::Beacon(fetch) => {
                 let mut fetch = fetch.clone();
                 if matches!(one, Step::Beacon(_)) && profile.name == Profile::WEBKIT.name {
-                    // Beacons of WebKit ask caches for a new response.
+                    // WebKit revalidates stored responses for beacons.
                     fetch.cache = CacheMode::NoCache;
                 }
                 let start =

@@ -111,7 +111,7 @@ fn a_script_with_the_nonce_runs_and_a_smuggled_one_does_not() -> Result<(), Fail
         let kept = browser.run(state, &Value::Null)?;
         assert_eq!((&kept["own"], &kept["smuggled"]), (&json!(true), &Value::Null), "{smuggled}");
         open("/bare", &smuggled)?;
-        // Without the policy it runs.
+        // Without the policy, the script runs.
         browser.wait_for("window.smuggled")?;
     }
     // No `<base>` changes the target of relative URLs.

@@ -34,7 +34,6 @@ impl Site {
         Ok(Self { address, foreign, arrivals, _runtime: runtime })
     }
 
-    /// The origin of the app.
     pub(crate) fn origin(&self) -> String {
         format!("http://localhost:{}", self.address.port())
     }

@@ -1,7 +1,6 @@
 //! A strict parser of HTTP/1.1 responses (RFC 9110, RFC 9112): stricter than any client, since the
 //! server is responsible for every byte.
 
-/// A well-formed response.
 #[derive(Debug)]
 pub(crate) struct ParsedResponse {
     pub(crate) status: u16,
@@ -189,7 +188,6 @@ fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|window| window == what)
 }
 
-/// The lines of a head.
 fn split(mut head: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         if head.is_empty() {

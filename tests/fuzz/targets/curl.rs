@@ -154,7 +154,7 @@ fn check(input: &[u8]) -> Seen {
         assert!(message.contains("UTF-8"), "{message}: {line}");
         return Seen::new(false, "bytes");
     };
-    // Quoted in the simplest way, the words are the same line.
+    // Words in single quotes give the same request.
     let quoted = |word: &String| format!("'{}'", word.replace('\'', r"'\''"));
     let again = fuzzed::curl(&words.iter().map(quoted).collect::<Vec<_>>().join(" "));
     assert_eq!(read, again, "{line}");

@@ -28,7 +28,6 @@ fn request(entry: &Value) -> Option<Request> {
     Some((method, url, headers))
 }
 
-/// The requests of a file.
 fn requests(value: &Value) -> Option<Vec<Request>> {
     let entries = field(field(value, "log", 0)?, "entries", 0)?.as_array()?;
     entries.iter().map(request).collect()
@@ -43,7 +42,8 @@ fn check(input: &[u8]) -> Seen {
         assert!(message.contains("this is not a HAR file"), "{message}: {text}");
         return Seen::new(false, magnitude(input.len()));
     };
-    // A value keeps the last of two fields, a list more elements than there are fields.
+    // A JSON value keeps the last of two equal fields, and a list may have more elements than an
+    // object has fields.
     if let Err(message) = &read
         && ["duplicate field", "invalid length", "trailing"].iter().any(|why| message.contains(why))
     {

@@ -1,4 +1,4 @@
-//! Manifests: what a file of a repository may have.
+//! Manifests, as a file of a repository may contain them.
 
 use http::Request;
 use policy_manifest::{

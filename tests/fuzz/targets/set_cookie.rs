@@ -78,7 +78,7 @@ fn check(input: &[u8]) -> Seen {
     let field = field.to_str().expect("ASCII");
     let (read_name, read_value, mut attributes) = parsed(field).expect("a browser takes it");
     assert_eq!((read_name, read_value), (&*name, &*value), "{field}");
-    // Set and removed at once, where its lifetime is zero.
+    // A cookie with lifetime zero also has `Expires`.
     attributes.retain(|(name, _)| name != "expires");
     if !leading {
         assert_eq!(attributes, expected, "{field}");

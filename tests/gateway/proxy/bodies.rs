@@ -23,9 +23,8 @@ use super::{
     started, stripping,
 };
 
-/// More than is buffered between two ends that both use HTTP/2, with its stream windows, or of
-/// which one does and the other has small buffers. Where nothing else limits them, sockets buffer
-/// megabytes.
+/// More than two ends buffer if both use HTTP/2, with its stream windows, or if one does and the
+/// other has small buffers. Sockets without a limit buffer megabytes.
 const AHEAD: usize = 2 << 20;
 
 /// The length of a body, if it is read completely.

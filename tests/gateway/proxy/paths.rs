@@ -125,7 +125,7 @@ fn fields() -> impl Strategy<Value = Vec<String>> {
         "upgrade: h2c",
         "destination: http://evil.test/",
     ];
-    // Without those that a gate refuses in development before the proxy is reached.
+    // Removes fields that a gate refuses in development before the proxy is reached.
     let fields: Vec<_> =
         fields.into_iter().filter(|field| !field.starts_with("x-forwarded")).collect();
     prop::collection::vec(proptest::sample::select(fields).prop_map(str::to_owned), 0..3)

@@ -78,7 +78,7 @@ async fn serve(
     tell: &mpsc::UnboundedSender<()>,
 ) {
     let mut preface = [0; 24];
-    // A test that is over closes what it has opened.
+    // At its end, a test closes the connections that it opened.
     if stream.read_exact(&mut preface).await.is_err() {
         return;
     }

@@ -123,7 +123,7 @@ async fn the_hops_of_options_are_counted() {
     for (what, said, left) in [
         ("OPTIONS /api", "2", Some("1")),
         ("OPTIONS /api", "x", None),
-        // Any other method is for the upstream, however far it is.
+        // `Max-Forwards` does not stop any other method.
         ("GET /api", "0", Some("0")),
     ] {
         let sent = request(what, &[&*format!("max-forwards: {said}")]);

@@ -218,7 +218,7 @@ async fn an_upstream_with_another_certificate_is_502() {
     let (address, mut got) = upstream(Some(certificate.config.clone()), false).await;
     let origin = format!("https://localhost:{}", address.port());
     for proxy in [
-        // Another name, another authority, and an unknown one.
+        // A certificate for another name, another authority, and an unknown authority.
         ReverseProxy::new("/api", &origin).public().root_certificates(&certificate.pem),
         ReverseProxy::new("/api", &origin).public().root_certificates(&trusted.pem),
         ReverseProxy::new("/api", &origin).public(),
@@ -284,7 +284,7 @@ async fn a_client_of_http2_reaches_an_upstream_of_http1() {
     assert_eq!(response.into_body().collect().await.expect("a body").to_bytes(), "ok");
 }
 
-/// RFC 9113 8.1.1: with another length than that of the content, the response would be malformed.
+/// RFC 9113 8.1.1: a response is malformed if its length differs from that of the content.
 #[tokio::test]
 async fn a_client_of_http2_gets_no_length_that_is_wrong() {
     let upstream = Upstream::start().await;
@@ -417,7 +417,7 @@ async fn an_upstream_of_http2_that_answers_no_ping_is_502() {
             let (mut stream, _) = listener.accept().await.expect("a connection");
             stream.write_all(&frame(SETTINGS, 0, 0, &[])).await.expect("a proxy");
             let mut bytes = Vec::new();
-            // Until the proxy closes it, in whatever way.
+            // Waits until the proxy closes the connection in any way.
             let _reset = stream.read_to_end(&mut bytes).await;
             tell.send(bytes).expect("a test that waits");
         }
@@ -474,7 +474,7 @@ async fn a_client_that_does_not_read_stops_one_stream_of_an_http2_upstream() {
     let mut slow = server.connect().await;
     slow.send(plain("GET /api/large", &[])).await;
     slow.head().await;
-    // Until nothing was sent for a while.
+    // Reads until nothing was sent for a while.
     let mut sent = 0;
     while let Ok(Some(more)) = tokio::time::timeout(Duration::from_millis(300), sizes.recv()).await
     {

@@ -122,7 +122,6 @@ impl Line {
     }
 }
 
-/// A request as it arrived.
 #[derive(Debug)]
 pub(crate) struct Arrived {
     /// `GET / HTTP/1.1`

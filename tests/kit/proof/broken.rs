@@ -251,7 +251,7 @@ fn a_result_lists_skipped_laws() {
     let replaced =
         "; did not run: 2 handlers, the fallback, what is mounted at `/files`, the scheme `Badge`";
     assert!(text.ends_with(replaced), "{text}");
-    // A violation says so, too.
+    // The report of a violation says so, too.
     let text = prove(with_fields(|headers| drop(headers.remove("vary"))));
     let text = text.refutation(Law::VarySoundness);
     assert!(text.ends_with("; did not run: 4 handlers"), "{text}");

@@ -20,6 +20,6 @@ fn nothing_differs_from_the_policy_in_force() {
     let own = observed(app, manifest);
     let (counts, differences) = (own.counts(), own.differences());
     assert!(differences.is_empty(), "{counts:?}, {differences:#?}");
-    // A policy that says nothing would agree, too.
+    // A candidate that decides nothing would agree, too.
     assert!(counts.agreed > 10_000 && counts.undecided * 100 < counts.agreed, "{counts:?}");
 }

@@ -1,4 +1,4 @@
-//! A handler runs for exactly those callers who satisfy the `#[auth]` of its route.
+//! A handler runs exactly for callers who satisfy the `#[auth]` of its route.
 
 use http::Method;
 use policy_server::{
@@ -143,7 +143,6 @@ fn response(row: &AccessRow, shows: &Shows) -> Reply {
     })
 }
 
-/// A user with rights.
 #[derive(Clone, Debug)]
 struct Person {
     name: &'static str,

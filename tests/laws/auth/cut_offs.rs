@@ -43,7 +43,7 @@ struct Case {
     before: Vec<Cut>,
     between: Vec<Cut>,
     after: Vec<Cut>,
-    /// Whether each instance is notified of the cut-offs of the other one before the request goes on.
+    /// Whether each instance is notified of the other's cut-offs before the request continues.
     hears: bool,
     /// How many seconds the clock of the second instance is ahead.
     skew: u64,
@@ -151,7 +151,7 @@ fn instance(store: &MemoryStore) -> TestServer {
 
 struct Instances {
     servers: [TestServer; 2],
-    /// The session of ada that makes `Others`, and that is elevated.
+    /// The session of ada that requests `Others`, and that is elevated.
     own: Option<String>,
     /// Whether that session was ended by a cut-off.
     is_own_ended: bool,

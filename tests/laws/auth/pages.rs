@@ -345,7 +345,7 @@ fn t04_no_untrusted_page_reaches_a_changing_handler() {
                 return Ok(Precondition::Unmet);
             };
             if vehicle != Vehicle::WebSocket && target.method == "GET" {
-                // It reads, and changes nothing.
+                // GET changes nothing.
                 return Ok(Precondition::Unmet);
             }
             REACHED.with(|reached| reached.set(0));
@@ -391,12 +391,12 @@ fn t04_no_untrusted_page_reaches_a_changing_handler() {
     assert_usual("T4: visits let in", visits, tried, 3);
 }
 
-/// Whether the request shows its origin: loads whose response a page may read do, others less so.
+/// Whether the request shows its origin: loads whose response a page may read always do.
 fn is_open(vehicle: Vehicle, origin: &str) -> bool {
     origin == OWN || matches!(vehicle, Vehicle::Script(Mode::Cors) | Vehicle::WebSocket)
 }
 
-/// Whether neither `Origin` nor `Referer` nor Fetch Metadata reveal the page.
+/// Whether `Origin`, `Referer` and Fetch Metadata all hide the page.
 fn is_hidden(page: &Page, vehicle: Vehicle, origin: &str, is_modern: bool) -> bool {
     !is_modern
         && !matches!(vehicle, Vehicle::Script(Mode::Cors) | Vehicle::WebSocket)

@@ -1,5 +1,4 @@
-//! What runs before a preflight is answered, and before isolation refuses: nothing of
-//! authentication.
+//! No authentication runs before a preflight is answered, or before isolation refuses.
 
 use std::cell::Cell;
 

@@ -53,7 +53,7 @@ enum Act {
     Refresh {
         age: usize,
     },
-    /// The login is ended with such a token.
+    /// A logout uses such a token.
     Leave {
         age: usize,
     },
@@ -81,7 +81,6 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     vec(act, 1..20)
 }
 
-/// An access token as issued.
 #[derive(Clone, Debug)]
 struct Access {
     text: String,

@@ -74,7 +74,7 @@ struct Pending {
     presented: Option<String>,
 }
 
-/// Everything that is known to someone who sees all requests and responses.
+/// Everything that an observer of all requests and responses knows.
 struct History {
     server: TestServer,
     /// Ids that clients have: issued or made up.

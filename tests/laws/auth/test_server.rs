@@ -37,7 +37,6 @@ pub(crate) struct TestServer {
     pub(crate) clock: Clock,
 }
 
-/// A whole response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -154,7 +153,6 @@ impl Reply {
     }
 }
 
-/// A request under construction.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) method: Method,

@@ -202,7 +202,7 @@ fn conditional_reads_follow_the_standard() {
             asked: &conditional.headers,
         };
         if whole.status != 200 {
-            // For other successes than 200 the standard leaves it open.
+            // For other 2xx responses the standard leaves this open.
             if !(200..300).contains(&whole.status) {
                 prop_assert_eq!(reply, whole);
             }

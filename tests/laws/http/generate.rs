@@ -187,7 +187,7 @@ const PATHS: [&str; 24] = [
     "/%2e/open",
 ];
 
-/// Request fields that a response may depend on, with values that some of the app knows.
+/// Request fields that a response may depend on, with values that some part of the app reads.
 pub(crate) const ASKED: [(&str, &[&str]); 15] = [
     (
         "accept",

@@ -131,7 +131,7 @@ async fn declared(plan: Plan, region: Region) -> Response {
     response
 }
 
-/// A request field that a response depends on.
+/// The value of a request field that a response depends on.
 struct Region(HeaderValue);
 
 impl<S: Send + Sync> FromRequestParts<S> for Region {
@@ -223,7 +223,7 @@ async fn json(Json(text): Json<String>) -> String {
     text.len().to_string()
 }
 
-/// Looks at each piece and keeps none.
+/// Reads each piece and keeps none.
 #[post("/pieces")]
 #[auth(public)]
 async fn pieces(mut body: Pieces) -> String {

@@ -78,9 +78,9 @@ fn no_client_exceeds_the_rate_within_any_period() {
     });
 }
 
-/// Whatever keys a handler names, and in whatever order, none is granted more than the rate within
-/// any period, none pays for another one, and after the time that a refusal states the key is
-/// granted again.
+/// Whatever keys a handler names, and in whatever order: no key is granted more than the rate
+/// within any period, no key's requests count for another, and a key is granted again after the
+/// time that its refusal states.
 #[test]
 fn no_key_exceeds_the_rate_whatever_others_do() {
     let rates = (1..6_u32, 1..100_u64);

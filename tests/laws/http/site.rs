@@ -98,7 +98,6 @@ pub(crate) struct Site {
     pub(crate) clock: Clock,
 }
 
-/// A whole response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reply {
     pub(crate) status: u16,

@@ -74,7 +74,7 @@ impl Edit {
     }
 }
 
-/// Two apps, to both of which the same requests are sent.
+/// Two apps that receive the same requests.
 #[derive(Clone, Debug)]
 struct Pair {
     old: Site,
@@ -233,7 +233,7 @@ fn bounds(manifest: &Manifest) -> Option<naive::Lists> {
     Some(lists)
 }
 
-/// Whether a request gains and whether it loses, each of which exactly one case states.
+/// Whether a request gains, and whether it loses. Exactly one case states each.
 fn exact(
     pair: &Pair,
     found: &Diff,

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::law::{Precondition, holds_in_fewer};
 
-/// The requests to each manifest.
+/// The number of requests to each manifest.
 const REQUESTS: usize = 3;
 
 /// The facets that a gate reads besides its own.
@@ -100,8 +100,8 @@ fn verdicts(explanation: &Explanation) -> Vec<(Gate, Option<Verdict>)> {
     explanation.gates.iter().map(|found| (found.gate, found.verdict.clone())).collect()
 }
 
-/// T22. What an explanation says was not reached can be anything, and what it names decides: without
-/// it, the request is not refused for that.
+/// T22. What an explanation says was not reached can be anything. What it names decides: without
+/// it, the request is not refused for that reason.
 #[test]
 fn t22_named_facts_of_an_explanation_decide() {
     let cases = (site(), vec((sketch(), caller()), REQUESTS), any::<Index>());
@@ -156,7 +156,7 @@ fn is_from_no_origin(request: &Request<()>) -> bool {
         || origins.next().is_some()
 }
 
-/// Whether a facet of the route refuses so, and not the request alone.
+/// Whether a facet of the route causes this refusal, not the request alone.
 fn is_of_a_facet(refusal: Refusal) -> bool {
     !matches!(
         refusal,
@@ -225,8 +225,8 @@ fn lets_through(
     matches!(verdict.outcome.as_str(), "reached" | "preflight" | "automatic")
 }
 
-/// T24. A rule that changes no decision changes no explanation: a new route elsewhere, an origin that
-/// did not ask. Each gate names the line of its own facet.
+/// T24. A rule that changes no decision changes no explanation: a new route elsewhere, an origin
+/// that sent no request. Each gate names the line of its own facet.
 #[test]
 fn t24_facts_that_do_not_decide_are_not_named() {
     let cases = (site(), vec((sketch(), caller()), REQUESTS));
@@ -267,7 +267,7 @@ fn t24_facts_that_do_not_decide_are_not_named() {
     });
 }
 
-/// A file of its own for each facet of each method and path.
+/// A separate file for each facet of each method and path.
 fn sources_of(manifest: &Manifest) -> Sources {
     let mut sources = Sources::default();
     for route in &manifest.routes {

@@ -39,7 +39,7 @@ fn manifest(methods: &[&str], origins: impl Iterator<Item = String>) -> Manifest
 /// The bytes that the commands `show`, `lint` and `diff` allocate.
 fn work(methods: &[&str], list: List, count: usize) -> [u64; 3] {
     let old = manifest(methods, (0..count).map(list));
-    // Some come and some go.
+    // Some are added and some are removed.
     let new = manifest(methods, (count / 10..count + count / 10).map(list));
     let today = Date::of(Timestamp::from_seconds(1_800_000_000));
     let measure = |run: &mut dyn FnMut()| allocation_counter::measure(run).bytes_total;
@@ -75,8 +75,8 @@ fn methods_of_one_route_share_the_work() {
     }
 }
 
-/// Patterns that all overlap with each other make as many sets as pairs, so a manifest with very many
-/// of them is refused before anything is compared.
+/// Patterns that all overlap give one set for each pair, so a manifest with very many pairs is
+/// refused before anything is compared.
 #[test]
 fn a_list_of_very_many_pairs_is_refused() {
     let text = |prefixes: usize, suffixes: usize, host: &str| {

@@ -128,7 +128,7 @@ fn findings_about_origins_hold_by_the_algebra() {
     });
 }
 
-/// A suppression of a finding at a route takes that out, and nothing else.
+/// A suppression of a finding at a route removes that finding and no other.
 #[test]
 fn a_suppression_removes_one_finding() {
     holds_in_fewer(6, "suppressions", 94, (site(), any::<Index>()), |(site, index)| {

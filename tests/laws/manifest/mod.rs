@@ -25,7 +25,7 @@ use self::{
 };
 use crate::law::{Precondition, holds_in_fewer};
 
-/// The requests to each manifest.
+/// The number of requests to each manifest.
 const REQUESTS: usize = 12;
 
 /// T26. Three ways to decide about a request agree: the engine of a manifest, the engine of the
@@ -85,7 +85,7 @@ fn both_spellings_of_a_path_are_decided_by_one_route() {
     });
 }
 
-/// Each outcome, and of how many in 10,000 requests it usually is.
+/// Each outcome, and its usual number in 10,000 requests.
 const USUAL: &[(&str, u64)] = &[
     ("auth.authorization-malformed", 235),
     ("auth.credential-invalid", 65),

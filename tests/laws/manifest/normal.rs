@@ -11,7 +11,7 @@ use super::{
 };
 use crate::law::{Precondition, holds_in_fewer};
 
-/// What is written is read as its normal form, whose text is the same.
+/// A written manifest is read in its normal form, which has the same text.
 #[test]
 fn a_manifest_is_read_in_its_normal_form() {
     holds_in_fewer(6, "reading", 90, site(), |site| {
@@ -27,8 +27,8 @@ fn a_manifest_is_read_in_its_normal_form() {
     });
 }
 
-/// The order of routes and of lists, entries that others cover, and how methods are put together
-/// change neither the normal form nor what is decided.
+/// The order of routes and of lists, entries that others cover, and how methods are grouped change
+/// neither the normal form nor what is decided.
 #[test]
 fn equal_policies_have_one_normal_form() {
     let cases = (site(), rewording(), vec((sketch(), caller()), 6));

@@ -70,7 +70,7 @@ async fn script() -> Json<u8> {
 #[limit(body = "100 B")]
 async fn login(_sessions: Sessions) {}
 
-/// An app with routes where generated requests go.
+/// An app with the routes that generated requests name.
 fn app(lists: &[(&str, SharedOrigins)]) -> App<()> {
     let secret = SecretKey::drawn(*b"\x8f0123456789abcdef0123456789abcde");
     let below = tower::service_fn(async |request: Request<Body>| {
@@ -98,7 +98,7 @@ fn candidate_of(mut manifest: Manifest) -> Manifest {
     manifest
 }
 
-/// A candidate whose public routes want a credential, which the gates of the app do not check.
+/// A candidate whose public routes require a credential, which the gates of the app do not check.
 fn guarded(mut manifest: Manifest) -> Manifest {
     let wanted = RouteRequirement { session: true, token: true, ..RouteRequirement::default() };
     for route in &mut manifest.routes {
@@ -125,8 +125,8 @@ async fn respond(service: &AppService, request: &Request<()>) -> (StatusCode, He
     (parts.status, parts.headers, body)
 }
 
-/// T30. Whatever the candidate is, each response is the one without it, byte for byte. With the policy
-/// in force as the candidate, nothing differs.
+/// T30. Whatever the candidate is, each response equals the one without it, byte for byte. With the
+/// policy in force as the candidate, nothing differs.
 #[test]
 fn t30_a_candidate_changes_nothing_and_is_right() {
     let counted = RefCell::new([0_u64; 3]);

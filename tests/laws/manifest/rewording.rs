@@ -5,7 +5,7 @@ use proptest::{collection::vec, prelude::*, sample::Index};
 
 use super::generate::wordy;
 
-/// How a manifest is written anew.
+/// How a manifest is rewritten.
 #[derive(Clone, Debug)]
 pub(super) struct Rewording {
     order: Vec<Index>,

@@ -28,8 +28,7 @@ impl SharedCache {
         }
     }
 
-    /// The response that it serves from its store (RFC 9111 4.1). The methods other than GET are
-    /// never stored.
+    /// The response that it serves from its store (RFC 9111 4.1). It stores responses to GET only.
     fn response(&self, sent: &Sent) -> Option<&ServerResponse> {
         let matches = |(stored, response): &&(Sent, ServerResponse)| {
             stored.url == sent.url

@@ -70,7 +70,6 @@ pub(crate) struct Hop {
     pub(crate) is_tainted: bool,
 }
 
-/// The outcome of a load.
 #[derive(Clone, Debug)]
 pub(crate) struct Visit {
     pub(crate) hops: Vec<Hop>,
@@ -102,7 +101,6 @@ impl Hop {
         self.sent.url.path()
     }
 
-    /// The `Origin` of the request.
     pub(crate) fn origin(&self, page: &Page) -> String {
         if self.is_tainted { "null".to_owned() } else { page.origin.to_string() }
     }

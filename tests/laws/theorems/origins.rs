@@ -50,7 +50,7 @@ fn t05_credentials_are_never_for_everybody() {
     });
 }
 
-/// Fields that look like a source of the origin and are none.
+/// Fields that look like a source of the origin but are not.
 pub(super) const NOISE: &[(&str, &str)] = &[
     ("referer", "https://a.test/x"),
     ("host", "API.shop.example:443"),

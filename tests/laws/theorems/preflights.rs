@@ -1,4 +1,4 @@
-//! What is asked in a preflight, and what may be sent after it.
+//! What a preflight asks, and what may be sent after it.
 
 use std::time::Duration;
 

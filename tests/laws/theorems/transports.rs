@@ -1,4 +1,4 @@
-//! What a request claims about its way, and how it was sent, change nothing.
+//! What a request claims about its proxies, and how it was sent, change nothing.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -189,7 +189,7 @@ fn t21_how_a_request_was_sent_changes_nothing() {
     holds("T21", 46, cases, |((mut scenario, mut request), lists, order, bits)| {
         let (is_cut, is_http2, is_read) = bits;
         if is_read {
-            // Conditions are about GET.
+            // Conditions apply to GET.
             request.method = Method::GET;
             scenario.plan = Plan { headers: vec![("etag", "\"1\"")], ..Plan::default() };
         }

@@ -7,7 +7,7 @@ use crate::attack::{http::request, process::succeeds};
 
 const NAME: &str = "attack::crowd::a_crowd_of_idle_and_busy_connections_is_served";
 
-/// The numbers of idle and of busy connections; by default a tenth as many are busy.
+/// The numbers of idle and of busy connections.
 fn crowd() -> (usize, usize) {
     if env::var_os(SECONDS).is_some() { (10_000, 1_000) } else { (1_000, 100) }
 }
@@ -52,7 +52,7 @@ async fn be_clients() {
     }
     let each = server.memory().saturating_sub(before) / idle_count;
     println!("{each} bytes for each of {idle_count} idle connections");
-    // Each busy one sends ten requests a second.
+    // Each busy connection sends ten requests a second.
     let until = Instant::now() + length();
     let asking = busy.into_iter().map(|mut connection| {
         tokio::spawn(async move {
@@ -74,7 +74,7 @@ async fn be_clients() {
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
     let (half, p99) = (at(0.5), at(0.99));
     println!("{} answers over {busy_count} more, p50 {half:?}, p99 {p99:?}", times.len());
-    // All idle ones are still open.
+    // All idle connections are still open.
     for connection in idle.iter_mut().step_by(100) {
         ask(connection).await;
     }

@@ -22,13 +22,12 @@ use bystander::Bystander;
 
 const SECONDS: &str = "POLICY_ATTACK_SECONDS";
 
-/// How long an attack lasts.
 fn length() -> Duration {
     let seconds = env::var(SECONDS).ok();
     Duration::from_secs(seconds.map_or(2, |seconds| seconds.parse().expect("a number")))
 }
 
-/// Measures the memory of the server, not that of a handler.
+/// A static body, so that the memory of the server is measured and not a handler's.
 static LARGE: [u8; 1 << 20] = [b'x'; 1 << 20];
 
 #[get("/large")]

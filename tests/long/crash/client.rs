@@ -26,10 +26,10 @@ enum State {
 #[derive(Debug)]
 struct Session {
     cookie: String,
-    /// The login that it began with; a login of the same user goes on with it under a new cookie.
+    /// The login that began it. A login of the same user continues the session under a new cookie.
     login: u64,
     state: State,
-    /// What was acknowledged, and what was sent after that.
+    /// The acknowledged value; `sent` is the value that was sent after it.
     value: u64,
     sent: Option<u64>,
 }
@@ -86,8 +86,9 @@ fn cookie_field(cookie: &str) -> String {
 }
 
 impl Client {
-    /// Whether it was done; else the disk is full, or the server had to tell a cut-off that a full
-    /// disk delayed from one that came after this request began, and asks to repeat it.
+    /// Whether the operation succeeded. Otherwise the disk is full, or the server asks to repeat
+    /// the request: it could not distinguish a cut-off that a full disk delayed from one after the
+    /// request began.
     fn is_done(&mut self, response: &RawResponse) -> bool {
         let RawResponse { status, body, .. } = response;
         let is_expected =
@@ -192,7 +193,7 @@ impl Client {
             self.end_tokens(Some(login), State::Ended);
             self.acknowledged.logouts += 1;
         } else {
-            // Where the handler ran, it holds in this process.
+            // If the handler ran, the logout holds in this process.
             let was_asked = response.body.contains("session.store-unavailable");
             let status = to.ask("GET /read", &field).await?.status;
             let is_over = status == 401 || status == 503;
@@ -249,14 +250,14 @@ impl Client {
         let state = if self.is_cut_off_delayed { State::Open } else { State::Good };
         self.tokens.push(Token { field: field.clone(), login, state });
         if self.random.below(4) == 0 {
-            // One that stays valid.
+            // This token stays valid.
             return Ok(());
         }
         let last = self.tokens.len() - 1;
         self.tokens[last].state = State::Open;
         let response = to.ask("POST /token/revoke", &field).await?;
         if response.status == 401 && self.is_cut_off_delayed {
-            // It holds in this process; whether it is written is unknown.
+            // The revocation holds in this process; whether it is written is unknown.
             return Ok(());
         }
         if self.is_done(&response) {
@@ -267,7 +268,7 @@ impl Client {
     }
 
     /// Checks everything that was acknowledged, and returns the number of sessions and tokens that
-    /// were checked, and the errors. What was unknown is known from then on.
+    /// were checked, and the errors. An unknown state is known from then on.
     pub(super) async fn check(
         &mut self,
         to: &mut Connection,

@@ -12,7 +12,6 @@ pub(super) struct Connection {
     address: SocketAddr,
 }
 
-/// A complete response.
 pub(super) struct RawResponse {
     pub(super) status: u16,
     /// `name=value` of the cookie that it sets.

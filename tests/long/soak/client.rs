@@ -40,9 +40,10 @@ impl Sender {
         }
     }
 
-    /// Sends a request, and returns what sends the next one unless the connection has ended: hyper may
-    /// lose a request that is sent as its connection ends, until nobody can send more
-    /// (`docs/upstream/hyper-lost-request.md`). No response is an error, whatever the reason.
+    /// Sends a request, and returns what sends the next one unless the connection has ended: hyper
+    /// may lose a request that is sent as its connection ends, until nobody can send more
+    /// (`docs/upstream/hyper-lost-request.md`). A missing response is an error, whatever the
+    /// reason.
     fn send(
         self,
         request: ::http::Request<Body>,

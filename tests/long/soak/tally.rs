@@ -15,7 +15,7 @@ pub(crate) struct Tally {
     unknown: AtomicUsize,
     /// Proxied while the upstream was down.
     without_upstream: AtomicUsize,
-    /// Odd while the upstream is down.
+    /// Incremented with each change; odd while the upstream is down.
     upstream_changes: AtomicUsize,
     is_over: AtomicBool,
 }

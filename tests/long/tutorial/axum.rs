@@ -1,4 +1,4 @@
-//! The same service by axum, beside which the tutorial names its lines.
+//! The same service with axum, to which the tutorial compares its number of lines.
 
 use std::fs;
 

@@ -16,7 +16,7 @@ use super::{
     source::{MAIN, Sources},
 };
 
-/// Containers do not run here, so this is what a run of them would show first.
+/// Containers do not run here, so this checks what they would fail by first.
 pub(super) fn check(sources: &Sources) {
     let [main, page, docker, compose, caddy] =
         [MAIN, "web/index.html", "Dockerfile", "compose.yaml", "Caddyfile"]

@@ -33,7 +33,7 @@ fn lines_without_tests(program: &str) -> usize {
     program.trim_end().lines().count()
 }
 
-/// Everything that readers write and nothing that they run.
+/// Checks everything that readers write, without running it.
 #[test]
 fn chapters_assemble_to_the_compiled_sources() {
     let mut sources = Sources::default();
@@ -75,8 +75,8 @@ fn chapters_assemble_to_the_compiled_sources() {
     deployment::check(&sources);
 }
 
-/// What it takes no compiler to see: the commands lead to a project whose crates are found, with nothing
-/// patched.
+/// Checks without compiling that the commands lead to a project whose crates are found, with
+/// nothing patched.
 #[test]
 fn the_first_commands_find_the_crates() {
     let reader = Reader::new();

@@ -16,8 +16,8 @@ use super::{
     source::Sources,
 };
 
-/// What chapters ask to try and the compiler refuses: the chapter and its sentence, the item with what
-/// is changed in it, and what the compiler says.
+/// Mistakes that chapters ask to try: the chapter and its sentence, the item with the old and the
+/// new text, and the message of the compiler.
 const MISTAKES: &[[&str; 6]] = &[
     [
         "hello",
@@ -74,7 +74,7 @@ pub(super) struct Reader {
     service: Option<Service>,
     /// The ports that the chapters name, and the free ones of this machine that replace them.
     ports: [(&'static str, Port); 3],
-    /// Until the first answer.
+    /// The start time, until the first response.
     began: Option<Instant>,
     last_output: String,
 }
@@ -170,7 +170,7 @@ impl Reader {
             return;
         }
         match &*block.language {
-            // The service is not in the Internet.
+            // The service is not on the Internet.
             "sh" if block.text.contains("\ncargo policy audit https://") => (),
             "sh" => self.shell(&block.text),
             "text" => {
@@ -326,7 +326,7 @@ fn log_in(browser: &Browser) -> Result<(), Failure> {
     browser.run(fill, &json!(null)).map(drop)
 }
 
-/// Fails where a command did not do what the comment behind it says: `401: ..`, `fails: ..`, or nothing
+/// Fails if a command did not do what the comment after it says: `401: ..`, `fails: ..`, or nothing
 /// if it succeeds.
 fn expect(line: &str, succeeded: bool, said: &str) {
     let (command, comment) = line.split_once("# ").unwrap_or((line, ""));

@@ -79,7 +79,7 @@ async fn a_foreign_lock_blocks_only_calls_that_need_it() {
     assert_eq!(ada.post(&instance, "/count").await.text(), "1");
 }
 
-/// All connections of the server are taken by others.
+/// Other clients take all connections of the server.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn a_server_without_free_connections_is_one_that_is_away() {
@@ -95,7 +95,7 @@ async fn a_server_without_free_connections_is_one_that_is_away() {
         tokio::spawn(connection);
         others.push(client);
     }
-    // The connections that the app has are its own.
+    // The app keeps the connections that it has.
     assert_eq!(ada.status(&instance).await, 200);
     let ask = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'";
     // The app may be faster than this test to take a connection that became free.
@@ -114,7 +114,7 @@ async fn a_server_without_free_connections_is_one_that_is_away() {
     until(async || ada.status(&instance).await == 200).await;
 }
 
-/// Once, however many calls fail.
+/// Each is logged once, however many calls fail.
 #[tokio::test]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn an_outage_and_its_end_are_logged() {

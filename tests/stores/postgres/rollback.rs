@@ -103,7 +103,7 @@ impl Way for Failover {
     }
 }
 
-/// The network of one instance, which leads to one of both servers.
+/// The network of one instance, which leads to one of the two servers.
 struct Route {
     relays: [Relay; 2],
     url: String,
@@ -184,7 +184,7 @@ async fn no_list_of_origins_is_widened_by_a_standby_behind() {
     no_list_of_origins_is_widened(&Failover::start().await).await;
 }
 
-/// Both sides of a split give out numbers, and are written to.
+/// Both sides of a split accept writes and assign numbers.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn each_change_between_two_primaries_is_noticed() {
@@ -296,7 +296,7 @@ async fn limits_continue_from_the_rows_of_before() {
     limits_continue_from_the_older_state(&Rows::start().await, open, true).await;
 }
 
-/// Their tables are not logged, so a standby has none.
+/// The tables of limits are unlogged, so a standby has no rows of them.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn limits_restart_after_a_failover() {

@@ -80,7 +80,7 @@ async fn an_older_schema_is_migrated_once_with_all_that_is_in_it() {
     assert_eq!(instances[2].status("/rated").await, 200);
 }
 
-/// Takes back what version 9 adds.
+/// Undoes what version 9 adds.
 fn without_tenants(schema: &str) -> String {
     let column = |table| format!("ALTER TABLE {schema}.{table} DROP COLUMN tenant;");
     ["sessions", "families", "tickets"].map(column).concat()
@@ -138,7 +138,7 @@ async fn a_server_that_loses_acknowledged_writes_is_refused() {
     says(&refused(&server.url()).await, &["`fsync` is off", "`synchronous_commit` is off"]);
 }
 
-/// They make one schema, whichever is first.
+/// The instances make one schema, whichever is first.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn instances_may_start_at_the_same_time_on_an_empty_database() {

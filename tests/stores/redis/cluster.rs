@@ -15,7 +15,7 @@ struct Nodes {
 }
 
 impl Nodes {
-    /// With an app whose changes are copied before they are acknowledged.
+    /// Starts a cluster for an app whose changes are replicated before they are acknowledged.
     async fn start() -> Self {
         let cluster = RedisCluster::start().await;
         let url = format!("{}&wait=1", cluster.prefix());
@@ -72,14 +72,14 @@ async fn no_session_ends_while_keys_move_to_another_node() {
     let instances = Instance::three(&url).await;
     let ada = instances[0].login("ada").await;
     let stream = ada.open(&instances[1]).await;
-    // So that the move takes a while.
+    // Many keys make the move take a while.
     for number in 0..500 {
         instances[number % 3].login(&format!("user-{number}")).await;
     }
     let before = cluster.owner(&url).await;
     cluster.reshard(&url).await;
     assert_ne!(cluster.owner(&url).await, before);
-    // The old node says where they are, and no visitor notices.
+    // The old node redirects to the new one, and no visitor notices.
     for instance in &instances {
         assert_eq!(ada.status(instance).await, 200);
     }

@@ -20,7 +20,7 @@ pub(super) struct Visits {
     /// How many changes each has made.
     counts: Vec<Arc<AtomicU64>>,
     is_over: Arc<AtomicBool>,
-    /// Those who logged out.
+    /// The visitors who logged out.
     ended: Arc<Mutex<Vec<Visitor>>>,
 }
 
@@ -49,7 +49,7 @@ impl Visits {
         visits
     }
 
-    /// Waits until each has made more changes.
+    /// Waits until each visitor has made more changes.
     pub(super) async fn go_on(&mut self) {
         let sum = |count: &Arc<AtomicU64>| count.load(Ordering::Relaxed);
         let before: Vec<_> = self.counts.iter().map(sum).collect();
@@ -118,7 +118,7 @@ async fn pause() {
     tokio::time::sleep(std::time::Duration::from_millis(5)).await;
 }
 
-/// Another server takes over in order, and then because the primary crashed.
+/// Another server takes over by an orderly failover, and then because the primary crashed.
 pub(super) async fn acknowledged_logins_and_logouts_outlive_the_primary(
     server: &impl Server,
     store: &str,

@@ -57,7 +57,8 @@ impl Changes {
     }
 }
 
-/// The primary dies while its replica is there. `POLICY_STORES_SECONDS` says for how long this is repeated.
+/// The primary dies while its replica runs. `POLICY_STORES_SECONDS` says for how long this is
+/// repeated.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn a_failover_without_wait_loses_only_recent_writes() {

@@ -157,7 +157,7 @@ async fn anonymous_sessions_are_bounded_whichever_instance_began_them() {
         let update = UpdateSession::new(key(number), 1, vec![b'x'; 50].into(), NOW);
         stores[number as usize % 2].update(update).await.unwrap();
     }
-    // Twenty with 50 bytes each.
+    // Twenty sessions with 50 bytes each.
     assert_eq!(living().await, Vec::from_iter(580..600));
     // An end of any kind makes room, and a change counts what it adds.
     assert!(stores[0].delete(&key(599)).await.unwrap());
@@ -175,7 +175,7 @@ async fn anonymous_sessions_are_bounded_whichever_instance_began_them() {
     assert!(stores[1].load(&key(1000), NOW).await.unwrap().is_some());
 }
 
-/// Ends of all kinds, then a purge: the server keeps what is needed for ever, and no more.
+/// Sessions end in every way, then a purge runs: the server keeps only what is needed for ever.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn ended_sessions_leave_no_keys() {
@@ -227,7 +227,7 @@ async fn ended_sessions_leave_no_keys() {
         }
         store.revoke(Revocation::Token { id: "jti".into(), until: at(50) }).await.unwrap();
     }
-    // In steps of any size.
+    // A purge may have steps of any size.
     while SessionStore::purge(&store, at(1000), 7).await.unwrap() == 7 {}
     assert_eq!(SessionStore::purge(&store, at(1000), 1000).await.unwrap(), 0);
     while TokenStore::purge(&store, at(1000), 7).await.unwrap() == 7 {}

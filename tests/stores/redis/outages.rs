@@ -103,7 +103,7 @@ async fn a_server_whose_memory_is_full_still_serves_and_ends_sessions() {
     assert_eq!(ada.status(&instance).await, 401);
     assert_eq!(tom.post(&instance, "/revoke-all").await.text(), "1");
     assert_eq!(tom.status(&instance).await, 401);
-    // Also for an instance that starts now.
+    // An instance that starts now serves her as well.
     assert_eq!(eve.status(&Instance::start(&url).await).await, 200);
     server.command(&["CONFIG", "SET", "maxmemory", "0"]).await;
     assert_eq!(eve.post(&instance, "/count").await.text(), "1");
@@ -111,7 +111,7 @@ async fn a_server_whose_memory_is_full_still_serves_and_ends_sessions() {
     instance.login("bob").await;
 }
 
-/// With a replica that hangs, and then with none.
+/// The replica hangs, and is then killed.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn a_change_that_no_replica_confirms_is_not_acknowledged_and_sessions_are_served() {
@@ -157,7 +157,7 @@ async fn an_app_that_starts_waits_for_a_replica_that_is_slow() {
     replica.signal("STOP");
     let url = format!("{}&wait=1&wait_ms=100", server.prefix());
     let start = tokio::spawn(async move { Instance::start(&url).await });
-    // It asks again.
+    // The start calls `WAIT` again.
     until(async || {
         let calls = server.command(&["INFO", "commandstats"]).await;
         let calls: String = redis::from_redis_value(calls).unwrap();

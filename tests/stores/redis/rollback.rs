@@ -187,7 +187,7 @@ async fn a_logout_that_a_snapshot_lost_is_made_again() {
     let (eve, ida) = (instance.login("eve").await, instance.login("ida").await);
     way.save().await;
     eve.logs_out(&instance).await;
-    // Once the next check has left its mark.
+    // Waits until the next check has stored its mark.
     until(async || {
         let marks = way.0.command(&["KEYS", "*marks:ended:*"]).await;
         !matches!(marks, redis::Value::Array(all) if all.is_empty())
@@ -198,7 +198,7 @@ async fn a_logout_that_a_snapshot_lost_is_made_again() {
     assert_eq!(ida.status(&instance).await, 200);
 }
 
-/// The store that sessions leave goes back, and the one that they go to does not.
+/// The old store of a move goes back, and the new one does not.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn nothing_comes_back_in_the_store_that_an_app_moves_from() {
@@ -260,7 +260,7 @@ async fn an_instance_reports_lost_writes_until_they_are_repeated() {
         revoke(&format!("somebody-{number}")).await;
     }
     assert_eq!(log.of_code(LOST), [""; 0]);
-    // So that it takes a while to store them again.
+    // Makes it take a while to store them again.
     relay.set(Network::Slow(Duration::from_millis(100), 1_000_000));
     server.go_back().await;
     until(async || log.of_code(LOST).len() == 2).await;
@@ -277,7 +277,7 @@ async fn an_instance_reports_lost_writes_until_they_are_repeated() {
     .await;
     assert_eq!((ask("GET /me", &eve).await.status, ask("GET /me", &ida).await.status), (401, 200));
     assert_eq!(refresh(token).await.status, 200);
-    // Once for each store.
+    // One event for each store.
     let said = log.of_code(LOST);
     let of = |store: &str| said.iter().filter(|line| line.contains(store)).count();
     assert_eq!(

@@ -54,7 +54,7 @@ async fn a_start_names_the_faults_of_the_sentinels() {
     says(&refused(&wrong).await, &["correct the user and the password"]);
 }
 
-/// As from a sentinel that was down during a failover.
+/// A sentinel that was down during a failover may name a replica.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn a_sentinel_that_names_a_replica_is_distrusted() {
@@ -89,7 +89,8 @@ async fn histories_of_replicated_servers_are_linearizable() {
     are_in_order(&servers, [&*url, &*url, &*url].map(RedisStore::new)).await;
 }
 
-/// As after a failover that the old primary did not notice, since only the app can reach it.
+/// This is the state after a failover that the old primary did not notice, since only the app can
+/// reach it.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn a_server_is_left_that_the_sentinels_do_not_name_any_more() {
@@ -110,7 +111,8 @@ async fn a_server_is_left_that_the_sentinels_do_not_name_any_more() {
         sentinel.command(&["SENTINEL", "MONITOR", NAME, "127.0.0.1", &port, "2"]).await;
         sentinel.command(&["SENTINEL", "SET", NAME, "auth-pass", "secret"]).await;
     }
-    // The old primary has the session, and the new one has none. Where changes go, reads go too.
+    // The old primary has the session, and the new one has none. Reads go to the same server as
+    // changes.
     assert!(matches!(copied.try_to_login("eve").await, Ok(_) | Err(503)));
     assert_eq!(ada.status(&copied).await, 401);
     copied.login("eve").await;

@@ -1,4 +1,4 @@
-//! Servers with TLS. Each has TLS at one port, and none at another one for the test itself.
+//! Servers with TLS. Each has one port with TLS, and one without TLS for the test itself.
 
 use std::{
     path::PathBuf,
@@ -37,7 +37,6 @@ impl Files {
         self.0.join(name).display().to_string()
     }
 
-    /// Settings of a server.
     fn settings(&self, port: &str) -> Vec<String> {
         vec![
             format!("tls-port={port}"),
@@ -135,7 +134,7 @@ async fn the_primary_of_sentinels_is_followed() {
     assert!(soon(stream).await.unwrap());
 }
 
-/// A node says at which port with TLS the keys are.
+/// A node names the TLS port of the node that has the keys.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn any_node_of_a_cluster_leads_to_the_one_that_has_the_keys() {

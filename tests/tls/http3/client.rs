@@ -83,8 +83,8 @@ impl Server {
         Session::over(soon(quic).await.expect("a handshake")).await
     }
 
-    /// A QUIC connection without HTTP/3, which the client keeps alive: its end is announced once, in a
-    /// datagram that may be lost, and again to a client that sends something.
+    /// A QUIC connection without HTTP/3. The client keeps it alive: the server announces the end in
+    /// a datagram that may be lost, and again only to a client that sends something.
     pub(crate) async fn raw(&self) -> quinn::Connection {
         let mut transport = quinn::TransportConfig::default();
         transport.keep_alive_interval(Some(Duration::from_millis(50)));

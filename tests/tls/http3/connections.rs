@@ -114,7 +114,7 @@ async fn a_stopping_server_finishes_open_requests() {
     soon(stopped).await.unwrap();
 }
 
-/// RFC 9114 5.2: a client that goes away wants no pushes, but the response to what it has requested.
+/// RFC 9114 5.2: a client that sends GOAWAY wants no pushes, but still wants its responses.
 #[tokio::test]
 async fn a_client_that_sends_goaway_gets_its_open_responses() {
     let (site, mut seen) = site();

@@ -6,8 +6,9 @@ use tokio::{net::UdpSocket, sync::watch, task::JoinHandle};
 
 use super::*;
 
-/// Forwards packets; those of the client only from the beginning of the handshake until it is
-/// released. So the handshake stays incomplete for as long as a test needs.
+/// Forwards packets. While it holds, it delays the client's packets after the server's first
+/// handshake packet, except early data. So the handshake stays incomplete for as long as a test
+/// needs.
 struct Relay {
     address: SocketAddr,
     hold: watch::Sender<bool>,

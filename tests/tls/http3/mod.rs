@@ -43,9 +43,7 @@ const SHOP: CorsPolicy =
 struct Site {
     /// Handlers that wait take one permit each, which the test adds.
     gate: Arc<Semaphore>,
-    /// Events of handlers.
     events: mpsc::UnboundedSender<&'static str>,
-    /// How many chunks were requested.
     chunks: Arc<AtomicUsize>,
 }
 
@@ -104,7 +102,6 @@ async fn fields() -> [(&'static str, &'static str); 4] {
     ]
 }
 
-/// Responds when the test allows it.
 #[get("/wait")]
 #[auth(public)]
 async fn wait(State(site): State<Site>) -> &'static str {

@@ -76,7 +76,7 @@ async fn trailers_go_both_ways() {
     }
 }
 
-/// The Huffman code of each byte is what an independent decoder takes it for.
+/// An independent decoder reads the Huffman code of each byte.
 #[tokio::test]
 async fn values_go_both_ways_byte_by_byte() {
     let server = Server::start(app()).await;

@@ -12,14 +12,12 @@ pub(crate) struct Case {
     pub(crate) fields: Vec<(&'static str, String)>,
     pub(crate) payload: Payload,
     pub(crate) status: u16,
-    /// The name of a value in the response, and how to find it.
+    /// The name of a value that the server draws, and how to find it in the response.
     pub(crate) draws: Option<(&'static str, Find)>,
 }
 
-/// Finds something in a response.
 type Find = fn(&TestResponse) -> String;
 
-/// The body of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Payload {
     Nothing,
@@ -99,7 +97,7 @@ async fn moved() -> (StatusCode, [(&'static str, &'static str); 1]) {
     (StatusCode::SEE_OTHER, [("location", "/lamps")])
 }
 
-/// What the app of the fuzzer does not have.
+/// Routes that the app of the fuzzer lacks.
 pub(crate) fn routes() -> Vec<Route<()>> {
     routes![rare, cookies, moved, find]
 }

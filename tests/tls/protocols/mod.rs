@@ -108,7 +108,7 @@ async fn every_version_gets_the_same_responses() {
     }
 }
 
-/// The policy in force is the candidate.
+/// The policy in force is also the candidate.
 #[tokio::test]
 async fn a_candidate_changes_no_response_and_sees_every_version_of_http() {
     let candidate = Candidate::new(app().manifest());

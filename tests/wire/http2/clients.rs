@@ -28,7 +28,7 @@ impl Drop for Folder {
     }
 }
 
-/// The output of a program, while the server of this thread goes on.
+/// The output of a program, while the server of this thread keeps running.
 async fn printed(program: &'static str, arguments: &[&str]) -> String {
     let mut command = Command::new(program);
     command.args(arguments);

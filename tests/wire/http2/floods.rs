@@ -27,7 +27,6 @@ impl Flood {
         Self { name, bytes: [bytes, get(LAST, "/hello")].concat(), end }
     }
 
-    /// Its length in bytes.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -141,7 +140,7 @@ async fn floods_end_their_own_connection_while_others_are_served() {
     }
 }
 
-/// The usual amounts of a busy client are no flood.
+/// The usual numbers of frames of a busy client are no flood.
 #[tokio::test]
 async fn frames_of_requests_are_no_flood() {
     let server = Running::start(app()).await;
@@ -156,8 +155,8 @@ async fn frames_of_requests_are_no_flood() {
     }
 }
 
-/// Requests that a handler has, and that the client then resets: never more than a few at once. Each
-/// may have begun one at an upstream, which goes on.
+/// The client resets requests that their handlers have received, never many at once. Each may have
+/// begun a request at an upstream, which continues.
 #[tokio::test]
 async fn requests_that_are_accepted_and_given_up_are_counted() {
     const BATCH: u32 = 50;

@@ -14,7 +14,7 @@ const DOWN: &str = "\u{e015}";
 const ENTER: &str = "\u{e007}";
 const SPACE: &str = " ";
 
-/// Whether the last question is answered, and somebody or something is shown.
+/// Whether the last question is answered, and a result is shown.
 const ANSWERED: &str = "document.querySelector('#cast .actor, #empty:not([hidden])') !== null";
 
 fn goes_to(browser: &Browser, selector: &str) -> Result<(), Failure> {
@@ -45,7 +45,7 @@ fn the_page_is_used_by_keyboard_in_any_size_and_theme() -> Result<(), Failure> {
     axe::judge(&mut &browser, "play")?;
     browser.resize(1280, 900)?;
 
-    // A scene: what the attacker gets, and what after it is mended.
+    // A scene: what the attacker gets before and after the fix.
     goes_to(&browser, "#scene")?;
     browser.press(&DOWN.repeat(2))?;
     browser.wait_for("document.querySelector('.harm[data-who=attacker]') !== null")?;
@@ -81,7 +81,7 @@ fn the_page_is_used_by_keyboard_in_any_size_and_theme() -> Result<(), Failure> {
     axe::judge(&mut &browser, "play-error")?;
     browser.resize(1280, 900)?;
 
-    // A link to a scene opens the caller who shows it.
+    // A link to a scene opens the panel of the caller who shows it.
     browser.goto(&format!("{}#scene=role&side=before", playground.url))?;
     browser.wait_for("document.querySelector('[data-who=program]')?.open")?;
     assert_eq!(says(&browser, "program")?, "Gets the response: every user may call this.");

@@ -1,4 +1,4 @@
-//! The playground: its answers are those of a server, its command serves its page alone, and the page
+//! The playground: it decides as a server does, its command serves only its page, and the page
 //! works in browsers.
 
 mod browsers;
@@ -104,7 +104,7 @@ async fn replay(client: &TestClient, exchange: &Value, known: &Known) -> TestRes
     if has_content { request.body("{}") } else { request }.send().await
 }
 
-/// The headers that are about policies.
+/// The headers that policies write.
 fn written(response: &TestResponse) -> Vec<[String; 2]> {
     let text = |value: &http::HeaderValue| value.to_str().unwrap().to_owned();
     let all = response.headers().iter().map(|(name, value)| [name.to_string(), text(value)]);
@@ -170,9 +170,9 @@ fn the_policy_that_is_read_is_that_of_the_macros() {
     assert_eq!(policy_attributes::read(include_str!("app.rs"), &mut read, &mut sources), []);
     let handlers = stated.routes.into_iter().filter(|route| route.kind == RouteKind::Handler);
     let stated = handlers.map(|mut route| {
-        // A text has names, and not the types of a signature.
+        // Source text has names, but not the types of a signature.
         route.handler = policy_manifest::HandlerFacts::default();
-        // A server limits what no attribute does.
+        // A server has default limits where no attribute states one.
         route.limits.timeout_ms = None;
         route.limits.body = route.limits.body.filter(|size| *size == 16 * 1024);
         route
@@ -313,7 +313,7 @@ fn mistakes_in_the_form_are_named() {
         assert_eq!(answer["cast"], json!([]));
     }
     assert!(played("{}").is_err());
-    // One mistake is enough: nothing of it runs.
+    // With one mistake, no handler runs.
     let broken = of(&format!("{fine} #[get(\"/b\")] async fn g() {{}}"), ORIGIN, "null");
     assert_eq!((list(&broken["reports"]).len(), list(&broken["routes"]).len()), (1, 1));
     assert_eq!(broken["cast"], json!([]));
@@ -384,7 +384,7 @@ fn any_source() -> impl Strategy<Value = String> {
 }
 
 proptest::proptest! {
-    /// Whatever is written, there is an answer.
+    /// Every text gets an answer.
     #[test]
     fn no_text_panics(source in any_source(), attacker in ".{0,20}", route in 0..3_usize) {
         let answer = ask(&source, "none", &attacker, route);

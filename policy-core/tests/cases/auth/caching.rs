@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::auth::{section, text};
 
-/// The declaration in the cases with a contradiction.
+/// The declaration of the cases with a contradiction.
 const DECLARED: CachePolicy = CachePolicy::public().max_age(60).build();
 
 const PERSONAL: RouteFacts<'static> =

@@ -94,7 +94,7 @@ fn every_token_is_taken_or_not() {
     }
 }
 
-/// Tokens are created exactly as the cases have them.
+/// Tokens are created exactly as in the cases.
 #[test]
 fn the_first_token_of_the_cases_is_made_again() {
     let cases = section("csrf_token", 8);

@@ -18,7 +18,6 @@ fn section(name: &str, count: usize) -> Vec<Value> {
     cases
 }
 
-/// A member of the file.
 fn member(name: &str) -> Value {
     let file: Value = serde_json::from_str(include_str!("../../../../tests/cases/auth.json"))
         .expect("the file of cases");

@@ -106,7 +106,7 @@ fn profile(config: &Map<String, Value>) -> Profile {
     }
 }
 
-/// `None` for one that exists and that no profile can list.
+/// `None` for an algorithm that exists and that no profile can list.
 fn algorithm(name: &str) -> Option<Algorithm> {
     match name {
         "HS256" => Some(Algorithm::Hs256),

@@ -20,7 +20,6 @@ use proptest::{collection::vec, prelude::*};
 
 use policy_core_tests::law::{Precondition, holds};
 
-/// Adds a line to a field.
 fn append(headers: &mut HeaderMap, name: &HeaderName, line: &str) {
     headers.append(name, HeaderValue::from_bytes(line.as_bytes()).expect("a field value"));
 }

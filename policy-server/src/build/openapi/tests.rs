@@ -89,13 +89,11 @@ fn document() -> OpenApi {
     app().openapi().unwrap()
 }
 
-/// A member of the document.
 fn at(document: &OpenApi, pointer: &str) -> Value {
     let found = document.as_json().pointer(pointer);
     found.unwrap_or_else(|| panic!("{pointer} is not in {document}")).clone()
 }
 
-/// The statuses of an operation.
 fn statuses(document: &OpenApi, path: &str, method: &str) -> Vec<String> {
     let responses = &document.as_json()["paths"][path][method]["responses"];
     responses.as_object().unwrap().keys().cloned().collect()

@@ -74,7 +74,7 @@ enum Fault {
 #[derive(Debug)]
 struct Broken {
     store: MemoryStore,
-    /// A second part, of which the first does not know.
+    /// A second part that the first does not know of.
     rest: MemoryStore,
     fault: Fault,
     touched: Mutex<HashMap<SessionKey, Timestamp>>,
@@ -330,7 +330,7 @@ impl TokenStore for Broken {
         let last = self.store.revocations(0).into_ready().ok().and_then(Result::ok);
         let last = last.map_or(0, |last| last.sequence);
         if self.has(Fault::FamilyIgnoresCutOff) {
-            // As if it had begun now.
+            // The request counts as begun now.
             request.began = last;
         }
         if self.has(Fault::UnknownNumberGrants) {

@@ -1,4 +1,4 @@
-//! How often a caller may ask for objects that are not there for them.
+//! How often a caller may ask for objects that they cannot see.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use policy_server::{
 
 use super::{rates::connect_from, *};
 
-/// Believes who says who they are.
+/// A scheme that believes the name in `x-user`.
 struct Users;
 
 impl Scheme for Users {
@@ -160,7 +160,7 @@ async fn after_too_many_misses_a_caller_gets_no_object() {
     let house = House::new();
     let client = house.app().test();
     let [ada, eve] = [Caller(&client, "ada"), Caller(&client, "eve")];
-    // None, one of another user, and one of one's own, which is no miss.
+    // A missing draft, another user's draft, and a draft of one's own, which is no miss.
     for (path, expected) in
         [("/drafts/7", 404), ("/drafts/2", 404), ("/drafts/1", 200), ("/drafts/8", 404)]
     {
@@ -179,7 +179,7 @@ async fn after_too_many_misses_a_caller_gets_no_object() {
     assert_eq!(status(ada.post("/drafts/1")).await, 429);
     assert_eq!(status(ada.post("/copies").body("1")).await, 429);
     assert_eq!(house.loaded(), 0);
-    // Others, and routes without objects, are served.
+    // Other callers, and routes without objects, are served.
     assert_eq!(status(ada.get("/plain")).await, 200);
     assert_eq!(status(eve.get("/drafts/2")).await, 200);
     house.clock.advance(Duration::from_secs(50));

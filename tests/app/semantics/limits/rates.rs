@@ -1,4 +1,4 @@
-//! How often a client may ask.
+//! How often a client may send requests.
 
 use std::net::{IpAddr, SocketAddr};
 

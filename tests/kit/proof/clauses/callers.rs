@@ -1,4 +1,4 @@
-//! Handlers run for admitted callers, and refusals are alike.
+//! Handlers run for admitted callers only, and refusals are alike.
 
 use std::sync::{Arc, Mutex};
 
@@ -44,7 +44,7 @@ fn a_layer_that_writes_a_token_lets_nobody_in() {
     assert_eq!(prove(app).refutation(Law::AuthBeforeHandler), "");
 }
 
-/// It has the extensions of the first request, which say what the gates decided.
+/// Each request gets the extensions of the first one, which state what the gates decided.
 #[test]
 fn a_handler_runs_for_another_user() {
     let first: Arc<Mutex<Option<Extensions>>> = Arc::default();

@@ -1,5 +1,5 @@
-//! Lists have exactly what their rules admit. No layer can break it: types that do not decide as their rules
-//! say do.
+//! Lists have exactly what their rules admit. No layer can break it, but types that do not decide
+//! by their rules do.
 
 use policy_core::object::{Condition, Field, FieldKind};
 use policy_server::{
@@ -49,7 +49,7 @@ fn honest_lists_are_proved() {
     assert!(text.contains("480 cases"), "{text}");
 }
 
-/// A caller of another issuer has a name that could be that of a user.
+/// A caller of another issuer, whose name could be a user's.
 #[get("/orders")]
 #[auth(token, issuers = ["https://id.partner.example"])]
 async fn of_partner(_orders: Scope<Order>) {}
@@ -87,7 +87,7 @@ fn lists_that_no_rule_filters_are_left_out_and_named() {
     assert_eq!(stated, ["no list can be filtered by the rules of `Opaque`"]);
 }
 
-/// An object that says it has these rules, and decides by others.
+/// An object that states these rules, and decides by others.
 macro_rules! lying {
     ($name:ident: $says_view:literal, $says_edit:literal; $view:literal, $edit:literal; $is_flag:expr) => {
         mod $name {

@@ -1,5 +1,5 @@
-//! Handlers run for callers whom the rules of their objects admit. No layer can break it: types that do
-//! not decide as their rules say do.
+//! Handlers run for callers whom the rules of their objects admit. No layer can break it, but types
+//! that do not decide by their rules do.
 
 use policy_core::object::{Condition, Field, FieldKind};
 use policy_server::object::{Edit, LoadLocked, Locked, Object, Permits, Sample};
@@ -112,7 +112,7 @@ async fn show_by_session(order: Allowed<HonestOrder>, _all: Scope<HonestOrder>) 
     order.id.to_string()
 }
 
-/// An object that says it has these rules, and decides by others.
+/// An object that states these rules, and decides by others.
 macro_rules! lying {
     ($name:ident: $says_view:literal, $says_edit:literal; $view:literal, $edit:literal) => {
         mod $name {

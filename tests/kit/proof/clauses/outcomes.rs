@@ -1,5 +1,5 @@
-//! Routes refuse as they are documented. No layer can break it, since layers may respond: seeded faults in
-//! what a route is said to respond do, one for each clause.
+//! Routes refuse as they are documented. No layer can break it, since layers may respond. Faults in
+//! the documented responses of a route do, one for each clause.
 
 use super::*;
 use crate::proof::every_attribute;

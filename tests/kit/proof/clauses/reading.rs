@@ -48,7 +48,7 @@ fn a_page_sees_a_field_that_is_not_exposed() {
 #[auth(public)]
 async fn delivery() {}
 
-/// A browser follows a redirect, so that no page could read it.
+/// A browser follows redirects, so no page can read one.
 #[test]
 fn a_page_misses_no_redirect_where_it_may_see_the_address() {
     prove(app().routes(routes![delivery])).check(Law::ReadCompleteness);

@@ -1,4 +1,4 @@
-//! What was made for one caller reaches no other.
+//! A response for one caller reaches no other caller.
 
 use std::{
     collections::HashMap,
@@ -92,7 +92,7 @@ fn a_cache_goes_by_the_path() {
     breaks_first(app, Law::OwnResponse, OTHER);
 }
 
-/// Users get their own responses, and a client without a cookie gets that of the last user.
+/// Users get their own responses. A client without a cookie gets the last user's response.
 #[test]
 fn finds_personal_responses_for_other_clients() {
     let last: Arc<Mutex<Option<Stored>>> = Arc::default();
@@ -126,7 +126,7 @@ fn a_cache_goes_by_whether_there_is_a_credential() {
         Some(format!("{:?} {} {is_known}", by_path(sent), text(&sent.headers, "origin")))
     };
     let app = with_sessions().routes(routes![orders]).layer(cache(key, |_| true));
-    // Not only callers whose session is dead.
+    // The law finds this for valid sessions too.
     breaks_first(app, Law::OwnResponse, "gets a response that was made for 70");
 }
 

@@ -256,7 +256,7 @@ fn forwarding_fields_of_clients_reach_no_layer() {
     breaks_none(opened(opened(app, "x-original-url"), "x-rewrite-url"));
 }
 
-/// What others do by layers: request ids, other spellings of a path, a prefix of a proxy.
+/// Common uses of layers: request ids, other spellings of a path, a prefix of a proxy.
 #[test]
 fn layers_that_add_and_read_break_nothing() {
     let app = requesting(with_sessions().routes(routes![orders]), |request| {

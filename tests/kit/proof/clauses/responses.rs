@@ -215,7 +215,7 @@ fn a_refusal_becomes_a_success() {
         }
     };
     let words = "a refusal: the app refuses the request with 403";
-    // Of a preflight, and of the request of a page.
+    // The refusal of a preflight, and of a page's request.
     written(shared(), edit, words);
     let app = with_sessions().routes(routes![order]);
     written(app, edit, words);

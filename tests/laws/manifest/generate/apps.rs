@@ -21,7 +21,7 @@ pub(crate) const OWN: &str = "https://own.example";
 const COOKIE: &str = "__Host-sid";
 pub(crate) const SCOPES: [&str; 2] = ["read", "write"];
 pub(crate) const ROLES: [&str; 2] = ["admin", "user"];
-/// The issuers of others.
+/// Issuers other than the app.
 pub(crate) const FOREIGN: [&str; 2] = ["https://id.example", "https://login.example"];
 const LISTS: [&str; 2] = ["partners", "staff"];
 
@@ -65,7 +65,7 @@ impl Site {
         Engine::with_lists(manifest, |name| self.lists.get(name).map(Vec::as_slice))
     }
 
-    /// The patterns of all its policies: their pages may read or act somewhere.
+    /// The patterns of all its policies: pages of these origins may read or act somewhere.
     pub(crate) fn patterns(&self) -> Vec<String> {
         let of_route = |route: &ManifestRoute| match route.cors.as_ref().map(|cors| &cors.origins) {
             None => Vec::new(),
@@ -260,7 +260,7 @@ fn tunnel_of(manifest: &Manifest, stated: &Stated) -> ManifestRoute {
     route
 }
 
-/// The credentials that an app has, of those that are stated.
+/// The stated credentials that the app has.
 fn possible(manifest: &Manifest, auth: &Auth) -> Auth {
     let app = &manifest.app;
     let Auth::Required(stated) = auth else { return Auth::Public };

@@ -32,7 +32,7 @@ pub(crate) struct Sketch {
 
 #[derive(Clone, Debug)]
 enum Wanted {
-    /// One that the route serves.
+    /// A method that the route serves.
     Served(Index),
     Named(&'static str),
 }
@@ -109,7 +109,7 @@ const SITES: [&[(&str, &str)]; 16] = [
     &[("referer", "https://own.example.evil.test/")],
 ];
 
-/// One more byte than all cookies of a request may have.
+/// One byte more than all cookies of a request may have together.
 const TOO_LARGE: &str = match str::from_utf8(&[b'a'; 16 * 1024 + 1]) {
     Ok(text) => text,
     Err(_) => "",

@@ -3,7 +3,6 @@
 use http::{Request, Version};
 use policy_manifest::engine::Protocol;
 
-/// A request as plain text.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     pub(super) method: String,
@@ -40,8 +39,8 @@ impl Asked {
         }
     }
 
-    /// The request as one to a proxy: its credential is in a separate field, and what is for the
-    /// server behind the tunnel is not for this one (RFC 9110 11.7.2).
+    /// The request as a proxy reads it: its credential is in `Proxy-Authorization`, and
+    /// `Authorization` and `Cookie` are for the server behind the tunnel (RFC 9110 11.7.2).
     pub(super) fn to_proxy(&self) -> Self {
         let is_for_other = |name: &str| name == "authorization" || name == "cookie";
         let mut asked = self.clone();
@@ -54,13 +53,12 @@ impl Asked {
         asked
     }
 
-    /// The lines of a field.
     pub(super) fn lines(&self, name: &str) -> Vec<&[u8]> {
         let lines = self.fields.iter().filter(|(found, _)| found == name);
         lines.map(|(_, value)| value.as_slice()).collect()
     }
 
-    /// The value of a field that is there once.
+    /// The value of a field that occurs exactly once.
     pub(super) fn once(&self, name: &str) -> Option<&[u8]> {
         match *self.lines(name) {
             [value] => Some(value),
@@ -72,7 +70,7 @@ impl Asked {
         !self.lines(name).is_empty()
     }
 
-    /// Whether a field is there, and has other than these values: none, or one of `allowed`.
+    /// Whether a field is present, and is not a single value that is `allowed`.
     pub(super) fn is_other(&self, name: &str, allowed: impl Fn(&str) -> bool) -> bool {
         match *self.lines(name) {
             [] => false,
@@ -95,8 +93,7 @@ impl Asked {
         self.method == "CONNECT" && self.scheme.is_none() && self.protocol.is_none()
     }
 
-    /// The method by which it finds its route: a WebSocket over HTTP/2 takes the place of GET (RFC 8441
-    /// 5).
+    /// The method that selects its route: a WebSocket over HTTP/2 counts as GET (RFC 8441 5).
     pub(super) fn found_by(&self) -> &str {
         if self.protocol.as_deref() == Some("websocket") { "GET" } else { &self.method }
     }

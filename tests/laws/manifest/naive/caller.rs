@@ -1,4 +1,4 @@
-//! The sender of a request, whether the user intended it, and whether they have the rights.
+//! The sender of a request, whether the user intended it, and whether the sender has the rights.
 
 use policy_manifest::engine::{CredentialState, CsrfTokenState, Login, RequestCredentials};
 use serde_json::Value;
@@ -11,7 +11,6 @@ use super::{
 
 type Checked<T = ()> = Result<T, &'static str>;
 
-/// A caller that is known.
 struct Known<'a> {
     login: &'a Login,
     by: By,
@@ -87,7 +86,8 @@ pub(super) fn session_of_handler(
     }
 }
 
-/// A token alone decides where it is taken; then a ticket, a scheme, a session.
+/// A token decides alone on a route that accepts it. Otherwise a ticket decides, then a scheme,
+/// then a session.
 fn authenticate<'a>(
     app: &App<'_>,
     route: Route<'_>,
@@ -156,7 +156,7 @@ fn has_bearer(asked: &Asked) -> Checked<bool> {
     if is_bearer { Ok(true) } else { malformed }
 }
 
-/// Whether a route with these issuers takes a login.
+/// Whether a route with these issuers accepts a login.
 fn takes(app: &App<'_>, login: &Login, issuers: &[String]) -> bool {
     let tokens = app.fact("tokens");
     let signs = tokens.is_some_and(|tokens| tokens.get("issuer").is_some());
@@ -206,7 +206,7 @@ fn authorize(required: &Value, known: &Known<'_>) -> Checked {
         return Err("auth.rights-missing");
     }
     match required["fresh"].as_u64() {
-        // It is checked anew with each request.
+        // A scheme checks its credential with each request.
         _ if matches!(by, By::Scheme(_)) => Ok(()),
         None => Ok(()),
         Some(limit) if login.age.is_some_and(|age| u64::from(age) < limit) => Ok(()),
@@ -288,7 +288,7 @@ fn intended(
     }
 }
 
-/// Any page can put a ticket into an address.
+/// Any page can put a ticket into a URL.
 fn of_ticket(app: &App<'_>, route: Route<'_>, asked: &Asked) -> Checked {
     match page(app, route, asked) {
         Page::Others if route.csrf() != "exempt" => Err("csrf.origin"),

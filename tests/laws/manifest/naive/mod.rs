@@ -60,7 +60,7 @@ pub(crate) fn decide(
     Verdict { outcome: outcome.to_owned(), status, cors }
 }
 
-/// The status of a refusal, as the list of codes in the documentation has it.
+/// The status of a refusal, from the list of codes in the documentation.
 fn status_of(code: &str) -> u16 {
     match code {
         "auth.authorization-malformed"
@@ -128,7 +128,7 @@ impl<'a> Route<'a> {
         self.value["kind"].as_str().unwrap_or("handler") == kind
     }
 
-    /// A mount or a proxy, which serves what is below its path, too.
+    /// A mount or a proxy, which also serves every path below its own.
     fn is_prefix(self) -> bool {
         self.is("mount") || self.is("proxy")
     }
@@ -187,8 +187,8 @@ impl<'a> Found<'a> {
         own.or(of_get).copied()
     }
 
-    /// The route that answers for the path as a whole: a shared one before others, that of a method
-    /// that changes nothing before others.
+    /// The route that responds for the whole path: one with CORS first, then one with a safe
+    /// method.
     fn first(&self) -> Option<Route<'a>> {
         let of = |is_shared: bool, is_safe: bool| {
             self.methods.iter().find(|(method, route)| {
@@ -256,8 +256,7 @@ impl<'a> App<'a> {
         Ok(route)
     }
 
-    /// Pages cannot send CONNECT. A proxy's credential is in a separate field, and what is for the
-    /// server behind the tunnel is not for this one.
+    /// Pages cannot send CONNECT. A proxy reads its credential from a separate field.
     fn tunnel(
         &self,
         route: Route<'a>,
@@ -443,14 +442,14 @@ impl<'a> App<'a> {
         caller::session_of_handler(self, route, asked, sender)
     }
 
-    /// Whether it may need to know its caller: by its policy, or since a service may ask.
+    /// Whether the route may need its caller: because of its policy, or because a service may ask.
     fn may_ask_caller(&self, route: Route<'_>) -> bool {
         let knows_callers = self.fact("sessions").is_some() || self.fact("tokens").is_some();
         let may_extract = route.is("mount") || route.is("fallback") || route.says("takes_session");
         route.required().is_some() || (may_extract && knows_callers)
     }
 
-    /// Whether an origin is that of the server: in development, the host that is asked.
+    /// Whether an origin is the server's own: in development, the requested host.
     fn is_own(&self, asked: &Asked, origin: &[u8]) -> bool {
         match self.fact("public_origin") {
             Some(own) => own.as_str().is_some_and(|own| own.as_bytes() == origin),
@@ -464,7 +463,7 @@ fn without_slash(path: &str) -> &str {
     if path.len() > 1 { path.strip_suffix('/').unwrap_or(path) } else { path }
 }
 
-/// Gate 1. Gives the path in its normal form, and whether it hides a slash.
+/// Gate 1. Returns the path in its normal form, and whether a segment has an encoded slash.
 fn wire(asked: &Asked, is_tunnel: bool) -> Result<(String, bool), &'static str> {
     let of_connection =
         ["connection", "upgrade", "transfer-encoding", "keep-alive", "proxy-connection"];
@@ -564,7 +563,7 @@ fn isolated(
 ) -> Result<(), &'static str> {
     let Some(isolation) = route.value.get("isolation") else { return Ok(()) };
     let mode = asked.lines("sec-fetch-mode");
-    // A page of another site that was redirected: `same-origin` is not true of it.
+    // A redirected request from a page of another site, whose `same-origin` is not true.
     let is_tainted = asked.once("origin") == Some(b"null") && (mode.len() > 1 || mode == [b"cors"]);
     let is_link = mode == [b"navigate"]
         && asked.lines("sec-fetch-dest") == [b"document"]
@@ -596,7 +595,7 @@ fn body(route: Route<'_>, asked: &Asked) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether what serves the route can take it.
+/// Whether the handler can accept the request.
 fn target(route: Route<'_>, asked: &Asked) -> Result<(), &'static str> {
     if asked.method == "QUERY" && route.is("handler") && !asked.has("content-type") {
         return Err("request.media-type");
@@ -642,7 +641,7 @@ fn callback(jsonp: &Value, query: &str) -> Result<(), &'static str> {
     }
 }
 
-/// The texts of a list; none where there is no list.
+/// The texts of a list; none if there is no list.
 fn texts(list: &Value) -> Vec<String> {
     let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
     list.iter().map(|text| text.as_str().expect("a text").to_owned()).collect()

@@ -1,6 +1,6 @@
-//! Which origins a list stands for.
+//! The origins that a list matches.
 
-/// Whether an origin is one of those that a pattern stands for.
+/// Whether a pattern matches an origin.
 pub(super) fn matches(pattern: &str, origin: &str) -> bool {
     if !pattern.contains('*') {
         return pattern == origin;
@@ -62,7 +62,7 @@ pub(super) fn covers(outer: &str, inner: &str) -> bool {
     scheme == of_scheme && is_host && (port == "*" || port == of_port)
 }
 
-/// Whether two lists stand for the same origins.
+/// Whether two lists match the same origins.
 pub(super) fn are_same(one: &[String], two: &[String]) -> bool {
     let all_in = |inner: &[String], outer: &[String]| {
         inner.iter().all(|entry| outer.iter().any(|wide| covers(wide, entry)))

@@ -1,6 +1,6 @@
 //! Paths of requests, and the templates that they match.
 
-/// A path after RFC 3986 6.2.2, and whether a segment of it hides a slash.
+/// A path normalized by RFC 3986 6.2.2, and whether a segment has an encoded slash.
 pub(super) fn normalized(path: &str) -> Result<(String, bool), &'static str> {
     let segments: Vec<&str> = path.split('/').skip(1).collect();
     let (mut normal, mut hides_slash) = (String::new(), false);
@@ -30,7 +30,7 @@ pub(super) fn normalized(path: &str) -> Result<(String, bool), &'static str> {
     Ok((normal, hides_slash))
 }
 
-/// The bytes of a text with percent codes, each with whether it was coded.
+/// The decoded bytes of a text, each with whether it was percent-encoded.
 pub(super) fn decoded(text: &str) -> Option<Vec<(u8, bool)>> {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -48,7 +48,8 @@ pub(super) fn decoded(text: &str) -> Option<Vec<(u8, bool)>> {
     Some(bytes)
 }
 
-/// The path as templates are compared with it: what a segment may have raw is raw.
+/// The path in the form that templates are compared with: only bytes that a segment may not contain
+/// are percent-encoded.
 pub(super) fn key(path: &str) -> String {
     let mut key = String::new();
     for (byte, was_coded) in decoded(path).unwrap_or_default() {
@@ -72,7 +73,7 @@ fn is_pchar(byte: u8) -> bool {
 pub(super) struct Match {
     /// For each segment 0 if it is fixed, 1 for a parameter, 2 for the rest: the least wins.
     pub(super) rank: Vec<u8>,
-    /// Whether each value with an encoded slash is that of a parameter that takes them.
+    /// Whether each value with an encoded slash belongs to a parameter that accepts them.
     pub(super) takes_slashes: bool,
 }
 
@@ -103,7 +104,7 @@ pub(super) fn matched(template: &str, key: &str) -> Option<Match> {
     (segments.len() == of_template.len()).then_some(found)
 }
 
-/// The path that a service would see that decodes slashes and merges them.
+/// The path as a service sees it that decodes slashes and merges them.
 pub(super) fn unhidden(path: &str) -> String {
     let mut seen = path.replace("%2F", "/").replace("%5C", "/");
     while seen.contains("//") {

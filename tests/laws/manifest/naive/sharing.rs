@@ -12,7 +12,7 @@ use super::{
 type Fields = Vec<(String, String)>;
 
 impl<'a> App<'a> {
-    /// The origins of a policy; a run-time list without present entries has its bound.
+    /// The origins of a policy. For a run-time list without present entries, its bound.
     fn origins(&self, cors: &Value) -> Vec<String> {
         let Some(name) = cors["origins"]["list"].as_str() else { return texts(&cors["origins"]) };
         let bound = || texts(&cors["origins"]["within"]).into_iter().filter(|entry| entry != "*");
@@ -38,7 +38,7 @@ impl<'a> App<'a> {
             && (self.is_for_all(cors) || self.named(cors, asked).is_some())
     }
 
-    /// Whether they may do so with cookies, and so may act with them.
+    /// Whether they may read it with cookies, and so may act with them.
     pub(super) fn trusts(&self, route: Route<'_>, asked: &Asked) -> bool {
         route.value["cors"]["credentials"] == true && self.grants(route, asked)
     }
@@ -211,7 +211,7 @@ impl<'a> App<'a> {
         if !headers.is_empty() {
             fields.push(field("access-control-allow-headers", headers));
         }
-        // Browsers keep it for all methods of the URL.
+        // Browsers cache a preflight for all methods of the URL.
         let may_be_kept = others.iter().all(|(method, _)| is_safe(method));
         match cors["max_age"].as_i64() {
             _ if !may_be_kept => fields.push(field("access-control-max-age", "0")),
@@ -224,8 +224,8 @@ impl<'a> App<'a> {
         fields
     }
 
-    /// Whether a request with this method acts with a session, which takes its token. A public route
-    /// may handle the session itself, and a mount takes all methods in the same way.
+    /// Whether a request with this method acts with a session, and so needs its CSRF token. A
+    /// public route may handle the session itself, and a mount takes all methods in the same way.
     fn needs_csrf_token(&self, route: Route<'_>, method: &str) -> bool {
         let is_ambient = match route.required() {
             None => self.fact("sessions").is_some(),

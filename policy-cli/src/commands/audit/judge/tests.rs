@@ -164,7 +164,7 @@ fn app(manifest: &Manifest, engine: &Engine, probe: &Probe, count: usize) -> Exc
     Exchange { request: probe.request.clone(), response }
 }
 
-/// The codes that are found where a network changes exchanges.
+/// The codes of the findings if a network changes exchanges.
 fn codes(change: impl Fn(&Trial, usize, &mut Exchange)) -> BTreeSet<&'static str> {
     let manifest = shop();
     let engine = Engine::new(&manifest).unwrap();
@@ -293,7 +293,7 @@ fn distinguishes_any_origin_and_a_reflected_origin() {
             set(exchange, header::ACCESS_CONTROL_ALLOW_ORIGIN, "https://policy-audit.invalid");
         }
     });
-    // The response to the page before.
+    // The client gets the response to the previous page.
     finds(&["audit.cache-shares-origins"], |trial, _, exchange| {
         if is_stranger(exchange) && trial.route == "GET /prices" {
             set(exchange, header::ACCESS_CONTROL_ALLOW_ORIGIN, APP);
@@ -453,7 +453,7 @@ fn a_weaker_security_header_is_found_and_a_stricter_one_is_not() {
         finds(&["audit.security-header-weakened"], page_of(value));
     }
     finds(&[], page_of("script-src 'none'; frame-ancestors 'none'"));
-    // Both policies hold.
+    // Browsers enforce both policies.
     finds(&[], |_, _, exchange| {
         if exchange.response.headers.contains_key(header::CONTENT_SECURITY_POLICY) {
             let more = HeaderValue::from_static("default-src *");
@@ -509,7 +509,7 @@ fn page(body: impl Into<Vec<u8>>) -> Response {
     Response { status: 200, body: body.into(), ..Response::default() }
 }
 
-/// What is found by these responses to the probes of a trial.
+/// The findings for these responses to the probes of a trial.
 fn found_by(
     (manifest, engine): (&Manifest, &Engine),
     trial: &Trial,
@@ -528,7 +528,7 @@ fn found_by(
     found.iter().map(|finding| finding.code).collect()
 }
 
-/// An account below which any path, or any name, is served to its owner.
+/// The owner of an account is served any path, or any name, below it.
 #[test]
 fn a_user_s_page_that_is_kept_as_a_static_file_is_found() {
     for (path, first) in [
@@ -558,7 +558,7 @@ fn a_user_s_page_that_is_kept_as_a_static_file_is_found() {
     }
 }
 
-/// The policy does not say whether a public service looks at the session: its responses do.
+/// The policy does not say whether a public service reads the session: its responses show it.
 #[test]
 fn a_page_of_a_public_service_that_is_kept_is_found_if_it_is_personal() {
     let of = |kind: RouteKind, path: &str| {

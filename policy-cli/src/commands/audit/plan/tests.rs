@@ -28,7 +28,7 @@ fn cors(origins: RouteOrigins) -> RouteCors {
     }
 }
 
-/// As many routes of three policies each.
+/// This many routes of each of three policies.
 fn app(count: usize) -> Manifest {
     let mut manifest = Manifest::new();
     manifest.app.public_origin = Some("https://api.shop.example".to_owned());
@@ -140,7 +140,7 @@ fn all_routes_are_asked_on_request() {
     let says = |plan: &Plan, words: &str| plan.unseen.iter().any(|line| line.contains(words));
     assert!(!says(&plan, "--all-routes"));
     assert!(says(&plan_of(&app(5), &options()), "12 routes with the same policy"));
-    // What is left out is named.
+    // Omitted routes are named.
     let few = plan_of(&app(5), &Options { max_probes: 30, ..all });
     assert!(few.left_out.contains(&"POST /c4".to_owned()), "{:?}", few.left_out);
 }

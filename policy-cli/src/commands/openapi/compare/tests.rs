@@ -18,7 +18,7 @@ fn of_schemas(schemas: &Value) -> Value {
     json!({ "openapi": "3.1.1", "components": { "schemas": schemas } })
 }
 
-/// Whether each value of the schema `Root` of the left is one of the right.
+/// Whether each value of the left schema `Root` is also valid for the right one.
 fn holds(left: &Value, right: &Value) -> bool {
     let (left, right) = (document(&of_schemas(left)), document(&of_schemas(right)));
     let steps = Steps::new(1 << 20);
@@ -162,7 +162,7 @@ fn closed(schema: &Value) -> Value {
     let list = own.get("anyOf").or_else(|| own.get("oneOf")).and_then(Value::as_array).cloned();
     let whole = |more: Value| json!({ "allOf": [own, more], "unevaluatedProperties": false });
     match list {
-        // A value is that of one alternative, and has no properties that others declare.
+        // A value matches one alternative, and has no properties that others declare.
         Some(list) => {
             let mut alternatives = list.into_iter().map(
                 |alternative| json!({ "allOf": [alternative], "unevaluatedProperties": false }),
@@ -201,8 +201,8 @@ fn witness(left: &Value, right: &Value) -> Option<Value> {
 proptest! {
     #![proptest_config(Config::with_cases(500))]
 
-    /// What the old document accepts and the new one refuses is found; a response is the same the other
-    /// way.
+    /// If the old schema accepts a value that the new one refuses, this is found. For responses,
+    /// the two change places.
     #[test]
     fn a_value_that_is_refused_now_is_found((old, new) in versions()) {
         if let Some(value) = witness(&old, &new) {
@@ -216,7 +216,7 @@ proptest! {
     }
 }
 
-/// The other direction: these are no breaks, although the texts differ.
+/// These changes break nothing, although the texts differ.
 #[test]
 fn what_accepts_the_same_or_more_breaks_nothing() {
     let shared = |schema: Value| json!({ "Root": schema, "Other": { "type": "string" } });

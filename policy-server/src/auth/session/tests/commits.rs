@@ -143,7 +143,7 @@ fn rights_need_a_status_below_400_and_writes_one_below_500() {
         let request = world.request(None);
         session(&request).set("before", 1).unwrap();
         wait(Sessions::new(Arc::clone(&request)).login("ada")).unwrap();
-        // Meant for the user's session only.
+        // A value for the user's session only.
         session(&request).set("after", 1).unwrap();
         let id = set_id(&commit(&request, status).unwrap());
         assert_eq!(id.is_some(), write, "{status}");
@@ -258,7 +258,7 @@ fn a_renewal_tells_all_requests_of_its_grace_the_same_id() {
     session(&late).set("late", 1).unwrap();
     let new = set_id(&commit(&session_request(&world, &id), 200).unwrap()).unwrap();
     assert_ne!(new, id);
-    // A request that began before, and one that arrives afterwards with the old cookie.
+    // One request began before the renewal, and one arrives afterwards with the old cookie.
     assert!(commit(&late, 200).is_ok());
     let parallel = session_request(&world, &id);
     assert_eq!(set_id(&commit(&parallel, 200).unwrap()), Some(new.clone()));

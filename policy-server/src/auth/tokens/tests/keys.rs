@@ -211,8 +211,8 @@ fn a_line_that_is_none_is_named_and_not_quoted() {
     assert!(text.contains("tokens: /no/such/file: "), "{text}");
 }
 
-/// Apps with such keys start in development, on loopback and in tests, and not where others could get
-/// the tokens.
+/// Apps with such keys start in development, on loopback and in tests, but not where others could
+/// get the tokens.
 #[test]
 fn keys_of_development_are_for_development() {
     let app = |origin: Option<&str>| {

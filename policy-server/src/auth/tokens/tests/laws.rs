@@ -116,7 +116,7 @@ fn a_family_has_one_living_token_or_none() {
     let count = |cell: &Cell<u64>, is_one: bool| cell.set(cell.get() + u64::from(is_one));
     holds("one living token: ended", 63, steps(), |steps| {
         let known = play(&steps).chain.len();
-        // Using a token changes the family, so each is tried on a copy.
+        // Using a token changes the family, so each token is tried on a copy.
         let mut living = 0;
         for place in 0..known {
             let after = play(&steps);

@@ -9,7 +9,7 @@ const PUSH_PROMISE: u64 = 0x05;
 /// `:method: GET`, `:scheme: https`, `:path: /` and an authority.
 const HEAD: &[u8] = b"\x01\x09\x00\x00\xd1\xd7\xc1\x50\x02a.";
 
-/// Everything that is passed on, in order; and the content of DATA frames separately.
+/// Everything that is passed on, in order, and separately the content of DATA frames.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Given {
     pieces: Vec<Bytes>,

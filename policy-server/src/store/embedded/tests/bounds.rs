@@ -1,4 +1,4 @@
-//! What is stored at most, and what a purge removes.
+//! Limits of what is stored, and what a purge removes.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -109,7 +109,7 @@ async fn families_that_ended_leave_nothing_behind() {
         let family = Family::new([number; 16], Identity::new("ada"), NOW, expires);
         let first = 1000 * u32::from(number);
         begin(&store, family, hash(first)).await;
-        // More than one look of a purge removes.
+        // More rows than one step of a purge removes.
         for token in first..first + 20 * u32::from(number % 4) {
             let request = Refresh::new(hash(token), hash(token + 1), Duration::ZERO, NOW);
             store.refresh(request).await.unwrap();
@@ -127,7 +127,7 @@ async fn families_that_ended_leave_nothing_behind() {
         ]
     };
     drop(store);
-    // The ninth, with the tokens of its refreshes.
+    // The ninth family is left, with the tokens of its refreshes.
     assert_eq!(rows(), [1, 21, 1]);
     let store = opened(folder.file()).await;
     TokenStore::purge(&store, expires, usize::MAX).await.unwrap();

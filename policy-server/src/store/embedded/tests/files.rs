@@ -1,4 +1,4 @@
-//! The file itself: who has it open, whose it is, and which format it has.
+//! The file itself: its lock, its owner and its format.
 
 use super::*;
 use crate::store::{
@@ -198,7 +198,7 @@ async fn an_error_about_a_new_file_says_what_to_do() {
     let refused = async |path: &std::path::Path| {
         SessionStore::open(&EmbeddedStore::new(path)).await.unwrap_err().to_string()
     };
-    // Nobody makes files there, not even root.
+    // Not even root can create files there.
     let error = refused("/sys/sessions.redb".as_ref()).await;
     assert!(error.contains("`/sys/sessions.redb` cannot be opened: "), "{error}");
     assert!(

@@ -60,7 +60,7 @@ enum Rights {
     Open,
 }
 
-/// How often each premise was there.
+/// How often each premise occurred.
 #[derive(Clone, Copy, Debug, Default)]
 struct Premises {
     outages: usize,
@@ -109,7 +109,7 @@ impl World {
         }
     }
 
-    /// What an ending leads to.
+    /// The state after an ending with this result.
     fn ended<T>(&mut self, result: &Result<T, StoreError>) -> State {
         match result {
             Ok(_) => State::Ended,
@@ -144,7 +144,7 @@ impl World {
             10 => self.revoke_user(draw).await,
             11..13 => self.revoke_token().await,
             13..16 if !self.is_failing => {
-                // In the middle of a commit, too.
+                // The disk may fail in the middle of a commit.
                 let after = draw.below(12);
                 let trouble = [Trouble::Full, Trouble::Broken][draw.below(2)];
                 self.log.push(format!("{trouble:?} after {after} writes"));
@@ -252,7 +252,7 @@ impl World {
         self.failed(result.is_err());
     }
 
-    /// Whatever was refused, is refused by a store that says that it cannot write.
+    /// Asserts that a store that refuses a write while the disk fails reports that it cannot write.
     fn failed(&mut self, is_refused: bool) {
         if is_refused && self.is_failing {
             self.premises.outages += 1;
@@ -260,7 +260,7 @@ impl World {
         }
     }
 
-    /// The disk works again, and the store finds out by itself.
+    /// The disk works again, and the store notices by itself.
     async fn heal(&mut self) {
         self.disk.work();
         self.is_failing = false;

@@ -1,4 +1,4 @@
-//! How much of the file a question reads.
+//! How much of the file a query reads.
 
 use std::{
     io,
@@ -43,11 +43,11 @@ impl redb::StorageBackend for Counted {
     }
 }
 
-/// What a question reads of the file: how often, and how many bytes.
+/// How often a query reads the file, and how many bytes.
 async fn reads_among(sessions: u32) -> [(u64, u64); 2] {
     let backend = Counted::default();
     let (reads, bytes) = (Arc::clone(&backend.reads), Arc::clone(&backend.bytes));
-    // Without a page cache every look is a read.
+    // Without a page cache, every access is a read.
     let store = open_with(backend, 0).unwrap();
     let long = |number: u32| {
         let mut record = record(Some("ada"), 0);

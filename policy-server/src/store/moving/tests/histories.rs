@@ -1,4 +1,4 @@
-//! Two stores do what one would do.
+//! Two stores behave as one.
 
 use std::time::Duration;
 
@@ -91,7 +91,7 @@ impl Both {
         self.newest
     }
 
-    /// The record that a key leads to, in each, and its key.
+    /// The record that a key leads to, with its key, in each.
     async fn find(&self, of: usize) -> [Option<(u64, policy_core::session::Record)>; 2] {
         let at = key(of as u64);
         let one = self.one.load(&at, self.now).await.unwrap();
@@ -163,7 +163,7 @@ impl Both {
                 };
                 let one = self.one.rotate(request(0, began)).await.unwrap();
                 let two = self.two.rotate(request(1, began - self.earlier)).await.unwrap();
-                // Of a key that was replaced by one that is dead, a store may say either.
+                // For a key whose successor is dead, a store may return either result.
                 let is_dead = found[0].is_none() && one == Cas::Conflict && two == Cas::Gone;
                 if !is_dead {
                     same(&one, &two)?;
@@ -185,7 +185,7 @@ impl Both {
             Act::Delete { of } => {
                 let one = self.one.delete(&key(of as u64)).await.unwrap();
                 let two = self.two.delete(&key(of as u64)).await.unwrap();
-                // Of one that expired, a store may say either.
+                // For an expired session, a store may return either result.
                 prop_assert!(one || !two, "{one} {two}");
             }
             Act::DeleteByHandle { of, user } => {
@@ -224,7 +224,7 @@ impl Both {
         Ok(())
     }
 
-    /// All keys that there ever were lead to the same, and all lists are the same.
+    /// All keys ever used lead to the same sessions, and all lists are equal.
     async fn compare(&self) -> Result<(), TestCaseError> {
         for number in 0..=self.newest {
             let [one, two] = self.find(number as usize).await.map(|found| {
@@ -272,8 +272,8 @@ fn same(one: &Cas, two: &Cas) -> Result<(), TestCaseError> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Whatever is called in whatever order, two stores say what one store says, and what is live in it
-    /// is live in them.
+    /// For any calls in any order, two stores return what one store returns, and have the same live
+    /// sessions.
     #[test]
     fn two_stores_behave_as_one(
         old_sessions in 0..12_u64,

@@ -1,5 +1,5 @@
-//! What holds while sessions move: the rules of stores, what one store would do, and all orders of the
-//! calls of two instances.
+//! While sessions move, the stores keep the rules, and behave as one store would, in all orders of
+//! the calls of two instances.
 
 mod histories;
 mod orders;
@@ -131,7 +131,7 @@ async fn a_limit_counts_the_sessions_of_both_stores_and_ends_the_oldest() {
         SessionCreated::Done { evicted: vec![oldest] }
     );
     assert_eq!([lives(&store, 1).await, lives(&store, 2).await], [false, true]);
-    // Those of the new store end too, once none is older.
+    // Sessions of the new store end too, once none is older.
     let evict = Some(Limit::new(1, LimitPolicy::EvictOldest));
     begin(&store, 5, Some("ada"), evict).await;
     let left = store.list(ListSessions::new("ada", 10, NOW)).await.unwrap();
@@ -153,7 +153,7 @@ async fn news_of_both_stores_are_delivered() {
     }
 }
 
-/// The numbers of the old store are not those of the new one, which it has not given out.
+/// The old store has numbers that the new one has not assigned.
 #[tokio::test]
 async fn a_session_moves_with_any_number_in_the_old_store() {
     let (old, new) = (MemoryStore::new(), MemoryStore::new());
@@ -163,7 +163,7 @@ async fn a_session_moves_with_any_number_in_the_old_store() {
     }
     let store = moving(&new, &old, Phase::From);
     let loaded = store.load(&key(1), NOW).await.unwrap().unwrap().record;
-    // What a request knows that uses this session.
+    // The cut-off that a request with this session knows.
     let known = store.cut_offs().await.unwrap().max(loaded.epoch);
     let renewed = record(1, Some("ada"), NOW);
     let elevate = RotateSession::new(key(1), key(2), loaded.version, renewed, NOW);
@@ -171,7 +171,7 @@ async fn a_session_moves_with_any_number_in_the_old_store() {
     assert!(matches!(elevated, Cas::Done { .. }), "{elevated:?}");
 }
 
-/// A stream that is open goes on: the session did not end.
+/// An open stream continues, since the session did not end.
 #[tokio::test]
 async fn a_move_sends_no_news() {
     let (old, new) = (MemoryStore::new(), MemoryStore::new());

@@ -19,7 +19,7 @@ const OLD: u64 = 1;
 const NEW: u64 = 2;
 const OTHER: u64 = 3;
 
-/// What one request does; it knows the cut-offs before the other began.
+/// The elevation of one request, which knows the cut-offs before the other began.
 pub(super) async fn elevate(store: &Moving, known: u64) -> Result<Cas, StoreError> {
     rotate(store, NEW, Some(known)).await
 }
@@ -111,7 +111,7 @@ fn in_every_order<T>(
     }
 }
 
-/// The next order of turns, of all that there are.
+/// The next of all orders of turns.
 fn following(mut order: Vec<bool>) -> Option<Vec<bool>> {
     while order.pop()? {}
     order.push(true);
@@ -235,8 +235,8 @@ fn a_session_that_moves_is_listed_once() {
     );
 }
 
-/// Three requests, in orders that are drawn: of two that move the session one does, and nothing is left
-/// of either when a third ends it.
+/// Three requests, in orders that are drawn: one of two moves of the session succeeds, and nothing
+/// is left of either when a third request ends it.
 #[test]
 fn an_end_by_handle_wins_against_two_moves() {
     let mut state = 7_u64;
@@ -266,7 +266,7 @@ fn an_end_by_handle_wins_against_two_moves() {
     }
 }
 
-/// As of a form that is sent twice.
+/// A form that is sent twice causes this.
 #[test]
 fn one_process_moves_a_session_once_at_a_time() {
     let stores = Stores::new();
@@ -280,7 +280,7 @@ fn one_process_moves_a_session_once_at_a_time() {
     assert!(is_done(&run(rotate(&stores.mover, OTHER, Some(0)))), "it was given up");
 }
 
-/// A client that goes away, or a crash: a logout finds whatever is left.
+/// A client disconnects, or the process crashes: a logout finds every remaining session.
 #[test]
 fn a_move_that_stops_anywhere_leaves_the_session_at_one_key_and_a_logout_ends_it() {
     let mut left = Vec::new();

@@ -1,4 +1,4 @@
-//! A store whose calls a test lets happen one after the other, or fail.
+//! A store whose calls a test executes one by one, or lets fail.
 
 use std::{
     future::poll_fn,
@@ -24,7 +24,7 @@ use crate::store::{
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stepped {
     store: MemoryStore,
-    /// Which call from now on fails, and all after it; 0 for none.
+    /// The number of the next call that fails, with all after it; 0 for none.
     failing: Arc<AtomicUsize>,
 }
 
@@ -56,7 +56,7 @@ impl Stepped {
     }
 }
 
-/// Polls once; the result, if it is there.
+/// Polls once, and returns the result if it is ready.
 pub(super) fn poll<T>(future: &mut Pin<Box<dyn Future<Output = T> + '_>>) -> Option<T> {
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => Some(result),
