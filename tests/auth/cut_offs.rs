@@ -224,7 +224,7 @@ async fn the_request_that_cuts_off_continues() {
     assert_eq!(by(&scenario, &token).await, 200);
 }
 
-/// Two requests of one session change the password at the same time. Each is cut off by the other.
+/// Two requests of one session change the password at the same time. The first is cut off by the second.
 #[tokio::test]
 async fn an_own_cut_off_does_not_undo_one_of_another_request() {
     let scenario = Scenario::new(all()).await;

@@ -380,8 +380,7 @@ async fn tunnels_do_not_start_where_they_could_not_be_used() {
     assert!(error.contains("proxies.unsaid"), "{error}");
 }
 
-/// The fields of proxies describe the client itself and are no secret to it, but nothing else is
-/// revealed.
+/// TRACE echoes the fields of the request, without credentials.
 #[tokio::test]
 async fn trace_is_another_thing_than_a_tunnel() {
     let server = Running::start(app().trace()).await;

@@ -188,7 +188,7 @@ where
 }
 
 /// The end of one session assigns no number.
-pub(crate) async fn a_loss_of_logouts_alone_is_missed<S: SessionStore>(
+pub(crate) async fn a_loss_of_logouts_alone_is_noticed<S: SessionStore>(
     way: &impl Way,
     open: impl Fn(&str) -> S,
 ) {

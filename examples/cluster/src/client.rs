@@ -21,7 +21,7 @@ pub(crate) struct Received {
 }
 
 impl Received {
-    /// The value of the first field of this name, in small letters.
+    /// The value of the first field of this name, in any case.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let fields = self.head.lines().skip(1).filter_map(|line| line.split_once(':'));
         let mut found = fields.filter(|(field, _)| field.eq_ignore_ascii_case(name));

@@ -1,5 +1,5 @@
 //! Passwords, hashed by argon2. It takes time and memory on purpose, so it runs on blocking threads,
-//! at most once per core at a time, and only as many wait for it as are hashed in a second.
+//! at most once per core at a time, and only as many wait as are hashed in half a second.
 
 use std::{error::Error, io, sync::Arc, thread};
 

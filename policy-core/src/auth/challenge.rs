@@ -39,7 +39,7 @@ pub struct Challenges {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ChallengeError {
-    /// A realm that is not ASCII text, or contains `"` or `\`.
+    /// A realm that is empty, longer than 256 bytes, or not printable ASCII without `"` and `\`.
     Realm,
     /// A scope that is not a `scope-token` (RFC 6749 3.3).
     Scope,

@@ -140,8 +140,8 @@ impl CookieSpec {
     }
 
     /// Adapts the cookie to the server's own origin. In the development profile, over plain HTTP on
-    /// loopback, it loses its prefix, `Secure`, and everything that needs `Secure`: browsers
-    /// disagree about these on loopback. The result depends only on the configured origin, never on
+    /// loopback, it loses its prefix, `Domain`, `Secure`, and everything that needs `Secure`:
+    /// browsers disagree about these on loopback. The result depends only on the configured origin, never on
     /// a socket or a header.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use crate::{head::Single, vary};
 
 /// The decision about the origin of a request, with the header value for the response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[must_use = "the verdict is due on the answer: pass it to `Cors::apply`"]
+#[must_use = "pass it to `Cors::apply`, which writes it into the response"]
 pub enum OriginDecision {
     /// The request has no `Origin`, or the policy allows every origin.
     Unasked,

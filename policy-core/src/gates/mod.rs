@@ -355,7 +355,7 @@ fn tunnel<'a, A: GatedApp<'a>>(app: &A, head: &Head<'_>) -> Option<A::Route> {
     app.tunnel().filter(|_| head.is_tunnel())
 }
 
-/// Runs gates 1 to 6, and gate 11 for a declared length. Breaks with the end of the request at one
+/// Runs gates 1 to 6, and the part of gate 11 that needs only the head. Breaks with the end of the request at one
 /// of them.
 #[inline(always)]
 pub fn check_head<'a, A: GatedApp<'a>>(

@@ -49,8 +49,8 @@ impl TunnelTarget {
     }
 }
 
-/// Labels of letters, digits, `-` and `_`, the last of which is not a number: resolvers read a name
-/// that ends in a number as an address in an older form (`127.1`, `0x7f.1`).
+/// Labels of letters, digits, `-` and `_`, the last of which does not begin with a digit: resolvers
+/// read a name that ends in a number as an address in an older form (`127.1`, `0x7f.1`).
 fn name(host: &str) -> Option<Box<str>> {
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())

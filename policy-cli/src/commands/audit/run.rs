@@ -140,7 +140,7 @@ impl Audit<'_> {
         Ok(findings.into_iter().map(shown).collect())
     }
 
-    /// The audit of plain HTTP of an app that is served over TLS: it must not respond.
+    /// The audit of plain HTTP of an app that is served over TLS: it must redirect or refuse.
     fn plain_http(&mut self, trial: &Trial, report: &mut Report) -> Result<(), Failure> {
         let exchanges = self.exchanges(trial).map_err(|error| self.away(&*error))?;
         let Some(Exchange { request, response }) = exchanges.first() else { return Ok(()) };

@@ -104,7 +104,7 @@ fn add_case(text: &mut String, compared: &Compared, axis: Axis, case: &Case) {
             witness::outcome(&witness.after)
         ),
     ];
-    // No line ends the block: the fence is longer than any run of backticks in a line.
+    // No line ends the block, since backticks in lines are escaped.
     let lines = lines.map(|line| format!("  {}\n", printable(&line).replace('`', "\\u0060")));
     *text += &format!("\n  ```js\n{}  ```\n", lines.concat());
 }

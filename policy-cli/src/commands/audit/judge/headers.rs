@@ -135,7 +135,7 @@ fn security(judged: &Judged<'_>, findings: &mut Findings<'_>) {
             _ if lines.is_empty() => Code::SecurityHeaderMissing,
             _ if !is_one => Code::SecurityHeaderDuplicated,
             _ if found == value => continue,
-            // A handler may write another value, and is known to be no weaker.
+            // A handler may write another value, unless it is known to be weaker.
             Some(true) | None if may_be_own => continue,
             Some(false) if may_be_own => Code::SecurityHeaderWeakened,
             _ => Code::SecurityHeaderChanged,
