@@ -13,7 +13,7 @@ use crate::{
     Failure, Outcome,
     command::{self, answers, cargo, program},
     folders,
-    long::install,
+    setup::cargo_tool,
     test::documentation,
 };
 
@@ -35,7 +35,7 @@ pub(crate) fn run() -> Outcome {
 /// Builds the guide alone, below `guide` of the target folder.
 pub(crate) fn guide() -> Outcome {
     let own = answers(&mut program("mdbook", &["--version"]));
-    let mut mdbook = if own { program("mdbook", &[]) } else { install("mdbook", MDBOOK)? };
+    let mut mdbook = if own { program("mdbook", &[]) } else { cargo_tool("mdbook", MDBOOK)? };
     command::run(mdbook.args(["build", "docs/guide"]))
 }
 

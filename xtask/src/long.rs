@@ -9,7 +9,7 @@ use crate::{
     run::with_env,
     setup::{
         self, CHROMEDRIVER, CHROMIUM, CURL, FIREFOX, GIT, IMG2WEBP, NGINX, NODE, NPM, POSTGRES,
-        PYTHON, REDIS, SLOWHTTPTEST, WEBKIT, XVFB,
+        PYTHON, REDIS, SLOWHTTPTEST, WEBKIT, XVFB, cargo_tool,
     },
     test::clippy,
 };
@@ -473,7 +473,7 @@ fn mutants(arguments: &[&str]) -> Outcome {
     let is_folder = folders::root().join(path).is_dir();
     let files = if is_folder { format!("{path}/**/*.rs") } else { (*path).to_owned() };
     let target = folders::target();
-    let mut cargo_mutants = install("cargo-mutants", "27.1.0")?;
+    let mut cargo_mutants = cargo_tool("cargo-mutants", "27.1.0")?;
     cargo_mutants.args(["mutants", "--package", package, "--file", &files, "--all-features"]);
     // The tests of a public API are a package of their own. Cargo runs a package's own tests first, and
     // stops at the first binary that fails.
@@ -490,20 +490,8 @@ fn mutants(arguments: &[&str]) -> Outcome {
 /// Advisories are not checked: their list would have to be downloaded.
 fn deny(arguments: &[&str]) -> Outcome {
     no_arguments("deny", arguments)?;
-    let mut cargo_deny = install("cargo-deny", "0.20.2")?;
+    let mut cargo_deny = cargo_tool("cargo-deny", "0.20.2")?;
     command::run(cargo_deny.args(["check", "licenses", "bans", "sources"]))
-}
-
-/// A cargo tool, which is installed below the target folder if it is missing.
-pub(crate) fn install(name: &str, version: &str) -> Outcome<Command> {
-    let folder = folders::target().join("tools").join(format!("{name}-{version}"));
-    let executable = folder.join("bin").join(name);
-    if !executable.is_file() {
-        let folder = folder.to_string_lossy();
-        let install = ["install", name, "--locked", "--version", version, "--root", &folder];
-        command::run(&mut cargo(&install))?;
-    }
-    Ok(program(&executable.to_string_lossy(), &[]))
 }
 
 fn features(arguments: &[&str]) -> Outcome {

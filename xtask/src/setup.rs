@@ -220,6 +220,18 @@ help: install both for the toolchain that \
     })
 }
 
+/// A cargo tool, which is installed below the target folder if it is missing.
+pub(crate) fn cargo_tool(name: &str, version: &str) -> Outcome<Command> {
+    let folder = folders::target().join("tools").join(format!("{name}-{version}"));
+    let executable = folder.join("bin").join(name);
+    if !executable.is_file() {
+        let folder = folder.to_string_lossy();
+        let install = ["install", name, "--locked", "--version", version, "--root", &folder];
+        command::run(&mut cargo(&install))?;
+    }
+    Ok(program(&executable.to_string_lossy(), &[]))
+}
+
 fn missing(tools: &[Tool]) -> Vec<&Tool> {
     tools.iter().filter(|tool| !tool.is_there()).collect()
 }
