@@ -1,7 +1,7 @@
 //! The most similar request that is let through.
 
 use http::{HeaderName, HeaderValue, Method, Request, header};
-use policy_core::{Refusal, csrf};
+use policy_core::{Refusal, csrf, gates::Gate};
 
 use super::{development_origin, is_let_through, served_as};
 use crate::{
@@ -39,7 +39,7 @@ pub(super) fn of(
     };
     let mut refusals = Vec::new();
     // More steps than there are gates would be a cycle.
-    for _ in 0..12 {
+    for _ in Gate::ALL {
         match is_let_through(engine, own, &near.request, &near.caller) {
             Ok(()) => {
                 near.needs_credential = refusals.iter().any(|refusal| is_of_credential(*refusal))

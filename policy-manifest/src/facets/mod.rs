@@ -210,3 +210,17 @@ fn lower(list: &mut Vec<String>) {
 fn texts(list: &[&str]) -> Vec<String> {
     list.iter().map(|text| (*text).to_owned()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_gate_enforces_two_facets() {
+        let gates: Vec<_> = ALL.iter().flat_map(|facet| facet.gates).collect();
+        for gate in &gates {
+            assert_eq!(gates.iter().filter(|other| other == &gate).count(), 1, "{gate:?}");
+        }
+        assert!(gates.len() > 5, "{gates:?}");
+    }
+}
