@@ -157,7 +157,7 @@ impl RequestSession {
                 }
                 CommitPlan::Replace { expected, draft, grace } => {
                     let Some(live) = &live else { continue };
-                    match self.replace(live, expected, &draft, grace).await? {
+                    match self.replace(live, expected, &draft, grace, now).await? {
                         Ok(cookie) => return Ok(cookie),
                         Err(cas) => cas,
                     }
@@ -185,6 +185,7 @@ impl RequestSession {
         expected: u64,
         draft: &Draft,
         grace: Option<Timestamp>,
+        now: Timestamp,
     ) -> Result<Result<Cookie, Cas>, CommitError> {
         let (service, old) = (&self.service, &live.record);
         let id = match (grace, live.successor.as_ref().or(self.presented_id())) {
@@ -194,7 +195,6 @@ impl RequestSession {
         let record = draft.record(&id, service.draw_handle()?);
         let limit = service.limit.filter(|_| draft.is_login());
         let began = draft.grants().then(|| self.cut_offs().of_sessions());
-        let now = service.clock.steady();
         let request = RotateSession::new(live.key, id.key(), expected, record.clone(), now)
             .grace(grace)
             .limit(limit)
