@@ -301,7 +301,7 @@ impl Args {
         if self.takes("public") {
             return quote!(#core::AuthPolicy::Public);
         }
-        // `group` alone: nobody is admitted until the requirement is known at the start.
+        // `group` alone: no caller is admitted until the start finds the requirement.
         let words = self.callers.iter().filter(|word| *word != "group");
         let words = words.map(|word| quote!(#word: true));
         let scheme = self.scheme.as_ref().map(|scheme| {

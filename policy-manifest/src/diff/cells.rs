@@ -268,7 +268,7 @@ fn sketch(
                 let severity = severity(atoms.gainer(sender), &gains, place.method, caller);
                 let credentials = column.credentials.first()?;
                 let is_odd = is_odd(sender, column);
-                // Everybody gets as far without the broken credentials.
+                // A request without the broken credentials reaches the same gate.
                 let is_nothing = is_odd || credentials.are_broken();
                 let severity = if is_nothing { FindingSeverity::Info } else { severity };
                 let rank = (!is_odd, severity);
@@ -307,7 +307,7 @@ fn sketch(
 }
 
 /// Whether a caller without any right needed one that is now gone, and anybody may be such a
-/// caller. No manifest states who may sign up: everybody may, unless no route of the app starts a
+/// caller. No manifest states who may sign up: anybody may, unless no route of the app starts a
 /// session for a stranger.
 fn is_for_every_user(refused: &Decision, admitting: &Side, columns: &[&Column]) -> bool {
     let is_by_right = refused.outcome == Outcome::Refused(Refusal::RightsMissing);

@@ -82,7 +82,7 @@ impl RequestAuth {
         }
     }
 
-    /// Whether the request's CSRF token is that of this session; `None` if it has none.
+    /// Whether the request's CSRF token matches this session; `None` if it has no token.
     pub(crate) fn csrf_finding(&self, headers: &HeaderMap, session: &Record) -> Option<bool> {
         let has_token =
             headers.contains_key(policy_core::csrf::HEADER) || self.form_token.get().is_some();
