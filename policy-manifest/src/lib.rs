@@ -168,13 +168,12 @@ mod tests {
             true => &["https://b.example", "https://x.a.example", "https://*.a.example"],
         };
         let cors = RouteCors {
-            origins: RouteOrigins::Listed(origins.iter().map(|text| (*text).to_owned()).collect()),
             credentials: true,
-            methods: None,
             headers: vec![if is_other { "X-Range" } else { "x-range" }.to_owned()],
-            expose: Vec::new(),
             max_age: Some(600),
-            dangers: Dangers::default(),
+            ..RouteCors::new(RouteOrigins::Listed(
+                origins.iter().map(|text| (*text).to_owned()).collect(),
+            ))
         };
         let auth =
             Auth::Required(RouteRequirement { session: true, ..RouteRequirement::default() });
@@ -220,13 +219,8 @@ mod tests {
         for (path, origin) in [("/a", "a"), ("/b", "b"), ("/c", "b")] {
             let mut route = ManifestRoute::handler(path, ["GET"], Auth::Public);
             route.cors = Some(RouteCors {
-                origins: RouteOrigins::Listed(vec![format!("https://{origin}.example")]),
-                credentials: false,
-                methods: None,
-                headers: Vec::new(),
-                expose: Vec::new(),
                 max_age: Some(max_age),
-                dangers: Dangers::default(),
+                ..RouteCors::new(RouteOrigins::Listed(vec![format!("https://{origin}.example")]))
             });
             route.limits.body = Some(if path == "/a" { 1 } else { body });
             route.headers = Some(headers.clone());

@@ -118,11 +118,11 @@ fn of_kind(asked: Asked<'_>, found: &mut Vec<Refusal>) {
                 Refusal::TokenStoreUnavailable,
             ]);
         }
-        RouteKind::NotFound => found.extend([Refusal::RouteNotFound]),
+        RouteKind::NotFound => found.push(Refusal::RouteNotFound),
         RouteKind::Mount | RouteKind::Fallback => (),
     }
     if !matches!(route.kind, RouteKind::Probe | RouteKind::NotFound) {
-        found.extend([Refusal::Internal]);
+        found.push(Refusal::Internal);
     }
 }
 
@@ -132,10 +132,10 @@ fn of_handler(asked: Asked<'_>, found: &mut Vec<Refusal>) {
     for taken in &route.handler.takes {
         match taken {
             // As in HTML, a form is in the query of a GET.
-            ArgumentKind::Form if is_read => found.extend([Refusal::QueryInvalid]),
+            ArgumentKind::Form if is_read => found.push(Refusal::QueryInvalid),
             ArgumentKind::Session | ArgumentKind::Sessions if is_safe(method) => {
                 found.extend(taken.refusals().iter().copied());
-                found.extend([Refusal::LoginNavigation]);
+                found.push(Refusal::LoginNavigation);
             }
             ArgumentKind::User if !takes_foreign_tokens(asked) => (),
             ArgumentKind::ReadConditions | ArgumentKind::Range if !is_read => (),
@@ -143,8 +143,8 @@ fn of_handler(asked: Asked<'_>, found: &mut Vec<Refusal>) {
         }
     }
     match method {
-        "PUT" => found.extend([Refusal::ContentRange]),
-        "QUERY" => found.extend([Refusal::MediaType]),
+        "PUT" => found.push(Refusal::ContentRange),
+        "QUERY" => found.push(Refusal::MediaType),
         _ => (),
     }
 }

@@ -13,15 +13,7 @@ fn texts(texts: &[&str]) -> Vec<String> {
 }
 
 fn cors(origins: &[&str]) -> RouteCors {
-    RouteCors {
-        origins: RouteOrigins::Listed(texts(origins)),
-        credentials: false,
-        methods: None,
-        headers: Vec::new(),
-        expose: Vec::new(),
-        max_age: None,
-        dangers: Dangers::default(),
-    }
+    RouteCors::new(RouteOrigins::Listed(texts(origins)))
 }
 
 fn required(requirement: RouteRequirement) -> Auth {

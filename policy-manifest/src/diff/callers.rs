@@ -166,8 +166,7 @@ fn shortest_first(lists: impl IntoIterator<Item = Vec<String>>) -> Vec<Vec<Strin
 /// Whether a login has the rights that are required, and whether it is fresh.
 fn kind(requirement: &RouteRequirement, login: &Login) -> (bool, bool) {
     let has_scopes = requirement.scopes.iter().all(|scope| login.scopes.contains(scope));
-    let has_role = requirement.roles.is_empty()
-        || requirement.roles.iter().any(|role| login.roles.contains(role));
+    let has_role = requirement.has_role(login);
     let is_fresh = requirement.fresh.is_none_or(|most| login.age.is_some_and(|age| age < most));
     (has_scopes && has_role, is_fresh)
 }

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::{
-    Auth, Csrf, Dangers, Direction, FindingSeverity, Jsonp, ManifestRoute, RouteCors, RouteKind,
+    Auth, Csrf, Direction, FindingSeverity, Jsonp, ManifestRoute, RouteCors, RouteKind,
     RouteOrigins, RouteRequirement, SessionFacts, TokenFacts, engine::Outcome,
 };
 
@@ -12,13 +12,10 @@ fn session() -> RouteRequirement {
 
 fn cors(origins: &[&str]) -> RouteCors {
     RouteCors {
-        origins: RouteOrigins::Listed(origins.iter().map(|text| (*text).to_owned()).collect()),
         credentials: true,
-        methods: None,
-        headers: Vec::new(),
-        expose: Vec::new(),
-        max_age: None,
-        dangers: Dangers::default(),
+        ..RouteCors::new(RouteOrigins::Listed(
+            origins.iter().map(|text| (*text).to_owned()).collect(),
+        ))
     }
 }
 

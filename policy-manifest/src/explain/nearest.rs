@@ -176,8 +176,7 @@ impl Nearest {
         let login = self.login()?;
         let lacks = |scope: &&String| !login.scopes.contains(scope);
         let scopes: Vec<_> = requirement.scopes.iter().filter(lacks).cloned().collect();
-        let has_role = requirement.roles.is_empty()
-            || requirement.roles.iter().any(|role| login.roles.contains(role));
+        let has_role = requirement.has_role(login);
         let role = requirement.roles.first().filter(|_| !has_role).cloned();
         let words = scopes.iter().map(|scope| format!("the scope `{scope}`"));
         let words: Vec<_> =

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    Auth, Csrf, Dangers, EngineFacts, ManifestRoute, ObjectKey, ObjectUse, RouteCors, RouteKind,
+    Auth, Csrf, EngineFacts, ManifestRoute, ObjectKey, ObjectUse, RouteCors, RouteKind,
     RouteObjects, RouteOrigins, RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts,
     engine::{CredentialState, Login},
 };
@@ -16,13 +16,8 @@ fn shop() -> Manifest {
     manifest.app.public_origin = Some("https://api.shop.example".to_owned());
     manifest.app.sessions = Some(SessionFacts::new("memory", "__Host-sid", "lax"));
     let cors = RouteCors {
-        origins: RouteOrigins::Listed(vec![APP.to_owned()]),
         credentials: true,
-        methods: None,
-        headers: Vec::new(),
-        expose: Vec::new(),
-        max_age: None,
-        dangers: Dangers::default(),
+        ..RouteCors::new(RouteOrigins::Listed(vec![APP.to_owned()]))
     };
     let staff = RouteRequirement {
         session: true,

@@ -99,6 +99,11 @@ impl RouteRequirement {
     pub fn is_ambient(&self) -> bool {
         self.session || self.scheme.as_ref().is_some_and(|scheme| scheme.ambient)
     }
+
+    /// Whether a login has one of the roles, if any is needed.
+    pub(crate) fn has_role(&self, login: &Login) -> bool {
+        self.roles.is_empty() || self.roles.iter().any(|role| login.roles.contains(role))
+    }
 }
 
 /// A scheme of the app.
@@ -173,38 +178,38 @@ fn refusals(Asked { route, method, .. }: Asked<'_>, found: &mut Vec<Refusal>) {
     }
     let Auth::Required(requirement) = &route.auth else { return };
     if route.kind == RouteKind::Tunnel {
-        found.extend([Refusal::TunnelCredentials]);
+        found.push(Refusal::TunnelCredentials);
     } else {
         of_credentials(requirement, method, found);
     }
     if requirement.token || requirement.ticket || requirement.scheme.is_some() {
-        found.extend([Refusal::CredentialsUnchecked]);
+        found.push(Refusal::CredentialsUnchecked);
     }
     if requirement.token {
-        found.extend([Refusal::AuthorizationMalformed]);
+        found.push(Refusal::AuthorizationMalformed);
     }
     if !(requirement.scopes.is_empty() && requirement.roles.is_empty()) {
-        found.extend([Refusal::RightsMissing]);
+        found.push(Refusal::RightsMissing);
     }
 }
 
 /// The refusals with 401, which are 407 for a tunnel.
 fn of_credentials(requirement: &RouteRequirement, method: &str, found: &mut Vec<Refusal>) {
     if !requirement.optional {
-        found.extend([Refusal::CredentialsMissing]);
+        found.push(Refusal::CredentialsMissing);
     }
     if requirement.token {
         found.extend([Refusal::TokenInvalid, Refusal::TokenExpired]);
     }
     // No other method takes a ticket.
     if requirement.ticket && matches!(method, "GET" | "CONNECT") {
-        found.extend([Refusal::TicketInvalid]);
+        found.push(Refusal::TicketInvalid);
     }
     if requirement.scheme.is_some() {
-        found.extend([Refusal::CredentialInvalid]);
+        found.push(Refusal::CredentialInvalid);
     }
     if requirement.fresh.is_some() {
-        found.extend([Refusal::LoginTooOld]);
+        found.push(Refusal::LoginTooOld);
     }
 }
 
@@ -235,8 +240,7 @@ fn grant(requirement: &mut RouteRequirement, login: &Login) -> String {
     requirement.scopes.retain(|scope| login.scopes.contains(scope));
     let mut words: Vec<_> =
         lacking.iter().map(|scope| format!("without the scope {scope:?}")).collect();
-    let has_role = requirement.roles.is_empty()
-        || requirement.roles.iter().any(|role| login.roles.contains(role));
+    let has_role = requirement.has_role(login);
     match login.roles.first() {
         _ if has_role => (),
         Some(role) => {

@@ -81,6 +81,19 @@ pub struct Dangers {
 }
 
 impl RouteCors {
+    /// A policy that states only its origins: without credentials, for the methods that are served.
+    pub fn new(origins: RouteOrigins) -> Self {
+        Self {
+            origins,
+            credentials: false,
+            methods: None,
+            headers: Vec::new(),
+            expose: Vec::new(),
+            max_age: None,
+            dangers: Dangers::default(),
+        }
+    }
+
     /// The patterns that the policy states: its origins, or the bound of a list.
     pub(crate) fn patterns(&self) -> &[String] {
         match &self.origins {
@@ -100,17 +113,9 @@ impl RouteCors {
     /// The origins that it grants, or may grant at run time.
     ///
     /// ```
-    /// use policy_manifest::{RouteCors, Dangers, RouteOrigins};
+    /// use policy_manifest::{RouteCors, RouteOrigins};
     ///
-    /// let cors = RouteCors {
-    ///     origins: RouteOrigins::Listed(vec!["https://*.shop.example".to_owned()]),
-    ///     credentials: false,
-    ///     methods: None,
-    ///     headers: Vec::new(),
-    ///     expose: Vec::new(),
-    ///     max_age: None,
-    ///     dangers: Dangers::default(),
-    /// };
+    /// let cors = RouteCors::new(RouteOrigins::Listed(vec!["https://*.shop.example".to_owned()]));
     /// assert!(cors.region().contains(b"https://app.shop.example"));
     /// ```
     pub fn region(&self) -> OriginRegion {
@@ -219,15 +224,7 @@ fn relax(route: &mut ManifestRoute, refused: Refused<'_>) -> Option<String> {
 /// Shares a route with one more origin.
 fn share(route: &mut ManifestRoute, origin: &str, with_credentials: bool) -> Option<String> {
     OriginPattern::parse(origin).ok()?;
-    let cors = route.cors.get_or_insert_with(|| RouteCors {
-        origins: RouteOrigins::Listed(Vec::new()),
-        credentials: false,
-        methods: None,
-        headers: Vec::new(),
-        expose: Vec::new(),
-        max_age: None,
-        dangers: Dangers::default(),
-    });
+    let cors = route.cors.get_or_insert_with(|| RouteCors::new(RouteOrigins::Listed(Vec::new())));
     let (patterns, words) = match &mut cors.origins {
         RouteOrigins::Listed(patterns) => (patterns, "origins".to_owned()),
         RouteOrigins::AtRunTime(list) => {

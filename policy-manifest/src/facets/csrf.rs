@@ -69,16 +69,16 @@ fn refusals(Asked { route, method, .. }: Asked<'_>, found: &mut Vec<Refusal>) {
     // The request that opens a WebSocket acts for its caller, though its method is safe.
     let opens_socket = route.handler.takes.contains(&ArgumentKind::WebSocket);
     if opens_socket && (takes_ticket || route.is_ambient()) {
-        found.extend([Refusal::CsrfOrigin]);
+        found.push(Refusal::CsrfOrigin);
     }
     if is_safe(method) {
         return;
     }
     if route.is_ambient() || route.kind.is_service() {
-        found.extend([Refusal::CsrfOrigin]);
+        found.push(Refusal::CsrfOrigin);
     }
     if route.is_ambient() && route.csrf != Csrf::Origin {
-        found.extend([Refusal::CsrfToken]);
+        found.push(Refusal::CsrfToken);
     }
 }
 

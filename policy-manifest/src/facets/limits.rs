@@ -112,18 +112,18 @@ fn refusals(Asked { route, .. }: Asked<'_>, found: &mut Vec<Refusal>) {
     }
     let limits = &route.limits;
     if limits.rate.is_some() {
-        found.extend([Refusal::RateExceeded]);
+        found.push(Refusal::RateExceeded);
     }
     if limits.concurrency.is_some() {
-        found.extend([Refusal::ConcurrencyExceeded]);
+        found.push(Refusal::ConcurrencyExceeded);
     }
     if limits.timeout_ms.is_some() {
-        found.extend([Refusal::HandlerTimedOut]);
+        found.push(Refusal::HandlerTimedOut);
     }
     let has_key = |object: &ObjectUse| object.key != ObjectKey::List;
     let loads = route.object.as_ref().is_some_and(|it| it.uses.iter().any(has_key));
     if limits.misses.is_some() && loads {
-        found.extend([Refusal::ObjectMissesExceeded]);
+        found.push(Refusal::ObjectMissesExceeded);
     }
 }
 

@@ -186,13 +186,13 @@ pub(super) const FACET: FacetEntry = FacetEntry {
 fn refusals(Asked { manifest, route, .. }: Asked<'_>, found: &mut Vec<Refusal>) {
     let uses = route.object.iter().flat_map(|objects| &objects.uses);
     for it in uses.filter(|it| it.key != ObjectKey::List) {
-        found.extend([Refusal::ObjectNotFound]);
+        found.push(Refusal::ObjectNotFound);
         if it.action != VIEW {
-            found.extend([Refusal::ObjectDenied]);
+            found.push(Refusal::ObjectDenied);
         }
         let mut rules = it.rules().filter_map(|rule| manifest.condition(&rule));
         if rules.any(|rule| rule.asks_engine()) {
-            found.extend([Refusal::EngineUnavailable]);
+            found.push(Refusal::EngineUnavailable);
         }
     }
 }

@@ -5,8 +5,8 @@ use policy_core::{Lint, cache::Audience};
 
 use super::{Finding, lint, tests};
 use crate::{
-    AppScheme, Auth, Cache, Csrf, Dangers, Manifest, ManifestRoute, RouteCors, RouteKind,
-    RouteOrigins, RouteRate, RouteRequirement, SessionFacts, TokenFacts,
+    AppScheme, Auth, Cache, Csrf, Manifest, ManifestRoute, RouteCors, RouteKind, RouteOrigins,
+    RouteRate, RouteRequirement, SessionFacts, TokenFacts,
 };
 
 /// An app: facts of the app in the first line, a route in each of the others.
@@ -88,16 +88,7 @@ fn route(line: &str) -> ManifestRoute {
             }
             ("credentials", "") => credentials = true,
             ("cors", origins) => {
-                let dangers = Dangers::default();
-                route.cors = Some(RouteCors {
-                    origins: RouteOrigins::Listed(list(origins)),
-                    credentials: false,
-                    methods: None,
-                    headers: Vec::new(),
-                    expose: Vec::new(),
-                    max_age: None,
-                    dangers,
-                });
+                route.cors = Some(RouteCors::new(RouteOrigins::Listed(list(origins))));
             }
             ("exempt", "") => route.csrf = Csrf::Exempt("it is signed".to_owned()),
             ("mount", "") => route.kind = RouteKind::Mount,

@@ -30,15 +30,7 @@ fn session() -> RouteRequirement {
 }
 
 fn cors(origins: &[&str], credentials: bool) -> RouteCors {
-    RouteCors {
-        origins: RouteOrigins::Listed(texts(origins)),
-        credentials,
-        methods: None,
-        headers: Vec::new(),
-        expose: Vec::new(),
-        max_age: None,
-        dangers: Dangers::default(),
-    }
+    RouteCors { credentials, ..RouteCors::new(RouteOrigins::Listed(texts(origins))) }
 }
 
 pub(super) fn security(csp: &str, hsts: Option<&str>) -> Headers {

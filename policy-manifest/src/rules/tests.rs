@@ -4,7 +4,7 @@ use policy_core::time::Timestamp;
 
 use super::*;
 use crate::{
-    AppScheme, Auth, Csrf, Dangers, Date, Headers, Manifest, ManifestRoute, RouteCors, RouteKind,
+    AppScheme, Auth, Csrf, Date, Headers, Manifest, ManifestRoute, RouteCors, RouteKind,
     RouteOrigins, RouteRate, RouteRequirement, SessionFacts, TokenFacts,
     engine::{Engine, Outcome},
 };
@@ -35,15 +35,7 @@ fn route(methods: &[&str], path: &str, auth: Auth) -> ManifestRoute {
 }
 
 fn cors(origins: &[&str], credentials: bool) -> RouteCors {
-    RouteCors {
-        origins: RouteOrigins::Listed(texts(origins)),
-        credentials,
-        methods: None,
-        headers: Vec::new(),
-        expose: Vec::new(),
-        max_age: None,
-        dangers: Dangers::default(),
-    }
+    RouteCors { credentials, ..RouteCors::new(RouteOrigins::Listed(texts(origins))) }
 }
 
 fn today() -> Date {

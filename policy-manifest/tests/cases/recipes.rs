@@ -5,8 +5,8 @@ use std::fs;
 
 use policy_core::{cache::Audience, limits::RateKey, time::Timestamp};
 use policy_manifest::{
-    Auth, Cache, Csrf, Dangers, Date, Headers, Manifest, ManifestRoute, RouteCors, RouteKind,
-    RouteOrigins, RouteRate, RouteRequirement, SessionFacts,
+    Auth, Cache, Csrf, Date, Headers, Manifest, ManifestRoute, RouteCors, RouteKind, RouteOrigins,
+    RouteRate, RouteRequirement, SessionFacts,
     rules::{Checked, CheckedPolicy, Rules, check},
 };
 
@@ -30,13 +30,8 @@ fn session(role: &str) -> Auth {
 
 fn cors(origin: &str) -> Option<RouteCors> {
     Some(RouteCors {
-        origins: RouteOrigins::Listed(vec![origin.to_owned()]),
         credentials: true,
-        methods: None,
-        headers: Vec::new(),
-        expose: Vec::new(),
-        max_age: None,
-        dangers: Dangers::default(),
+        ..RouteCors::new(RouteOrigins::Listed(vec![origin.to_owned()]))
     })
 }
 

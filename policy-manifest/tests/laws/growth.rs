@@ -3,8 +3,8 @@
 
 use policy_core::time::Timestamp;
 use policy_manifest::{
-    Auth, Dangers, Date, Headers, Lock, Manifest, ManifestRoute, RouteCors, RouteOrigins,
-    RouteRequirement, SessionFacts, Suppression, diff::diff, lint,
+    Auth, Date, Headers, Lock, Manifest, ManifestRoute, RouteCors, RouteOrigins, RouteRequirement,
+    SessionFacts, Suppression, diff::diff, lint,
 };
 
 /// What distinguishes the route of a number from others.
@@ -22,13 +22,9 @@ const KINDS: [(&str, Change); 5] = [
         let origins =
             [format!("https://s{number}.example"), format!("https://*.w{number}.example")];
         route.cors = Some(RouteCors {
-            origins: RouteOrigins::Listed(origins.to_vec()),
             credentials: true,
             methods: Some(vec!["PUT".to_owned()]),
-            headers: Vec::new(),
-            expose: Vec::new(),
-            max_age: None,
-            dangers: Dangers::default(),
+            ..RouteCors::new(RouteOrigins::Listed(origins.to_vec()))
         });
     }),
     ("sets of headers", |manifest, route, number| {

@@ -9,8 +9,8 @@ use http::Request;
 use policy_core::{method::is_safe, time::Timestamp};
 use policy_core_tests::law::{Precondition, holds_in_fewer};
 use policy_manifest::{
-    AppScheme, Auth, Csrf, Dangers, Date, Manifest, ManifestRoute, RouteCors, RouteKind,
-    RouteOrigins, RouteRequirement, SessionFacts, TokenFacts,
+    AppScheme, Auth, Csrf, Date, Manifest, ManifestRoute, RouteCors, RouteKind, RouteOrigins,
+    RouteRequirement, SessionFacts, TokenFacts,
     algebra::OriginRegion,
     engine::{CredentialState, CsrfTokenState, Engine, Login, Outcome, RequestCredentials},
     rules::{CheckedPolicy, Rules, check, glob_matches},
@@ -58,13 +58,8 @@ fn cors() -> impl Strategy<Value = Option<RouteCors>> {
         select(&["https://partner.test", "https://*.partner.test", "https://evil.example"][..]);
     let some = (origins, any::<bool>()).prop_map(|(origin, credentials)| {
         Some(RouteCors {
-            origins: RouteOrigins::Listed(vec![origin.to_owned()]),
             credentials,
-            methods: None,
-            headers: Vec::new(),
-            expose: Vec::new(),
-            max_age: None,
-            dangers: Dangers::default(),
+            ..RouteCors::new(RouteOrigins::Listed(vec![origin.to_owned()]))
         })
     });
     prop_oneof![Just(None), some]

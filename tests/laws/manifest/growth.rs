@@ -3,8 +3,7 @@
 
 use policy_core::time::Timestamp;
 use policy_manifest::{
-    Auth, Dangers, Date, Manifest, ManifestRoute, RouteCors, RouteKind, RouteOrigins, diff::diff,
-    lint,
+    Auth, Date, Manifest, ManifestRoute, RouteCors, RouteKind, RouteOrigins, diff::diff, lint,
 };
 
 /// A list of origins of one kind, by their numbers.
@@ -23,15 +22,7 @@ fn manifest(methods: &[&str], origins: impl Iterator<Item = String>) -> Manifest
     let mut manifest = Manifest::new();
     let methods = methods.iter().copied();
     let mut route = ManifestRoute::new(RouteKind::Handler, "/orders", methods, Auth::Public);
-    route.cors = Some(RouteCors {
-        origins: RouteOrigins::Listed(origins.collect()),
-        credentials: false,
-        methods: None,
-        headers: Vec::new(),
-        expose: Vec::new(),
-        max_age: None,
-        dangers: Dangers::default(),
-    });
+    route.cors = Some(RouteCors::new(RouteOrigins::Listed(origins.collect())));
     manifest.routes.push(route);
     manifest
 }

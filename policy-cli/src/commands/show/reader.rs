@@ -122,24 +122,14 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
-    use policy_manifest::{Auth, Dangers, Jsonp, RouteCors, RuntimeOrigins};
+    use policy_manifest::{Auth, Jsonp, RouteCors, RuntimeOrigins};
 
     use super::*;
 
-    fn cors(origins: RouteOrigins) -> RouteCors {
-        RouteCors {
-            origins,
-            credentials: false,
-            methods: None,
-            headers: Vec::new(),
-            expose: Vec::new(),
-            max_age: None,
-            dangers: Dangers::default(),
-        }
-    }
-
     fn listed(origins: &[&str]) -> RouteCors {
-        cors(RouteOrigins::Listed(origins.iter().map(|origin| (*origin).to_owned()).collect()))
+        RouteCors::new(RouteOrigins::Listed(
+            origins.iter().map(|origin| (*origin).to_owned()).collect(),
+        ))
     }
 
     fn route(methods: &[&str], cors: Option<RouteCors>) -> ManifestRoute {
@@ -199,7 +189,7 @@ mod tests {
             within: Some(vec!["https://*.partner.example".to_owned()]),
             by: None,
         };
-        let route = route(&["GET"], Some(cors(RouteOrigins::AtRunTime(list))));
+        let route = route(&["GET"], Some(RouteCors::new(RouteOrigins::AtRunTime(list))));
         let mut sources = Sources::default();
         let entries = vec!["https://a.partner.example".to_owned()];
         sources.lists.insert("partners".to_owned(), entries);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use http::{HeaderName, HeaderValue, Method, header};
 use policy_manifest::{
-    Auth, Cache, Dangers, Headers, Manifest, ManifestRoute, RouteCors, RouteKind, RouteOrigins,
+    Auth, Cache, Headers, Manifest, ManifestRoute, RouteCors, RouteKind, RouteOrigins,
     RouteRequirement, SessionFacts, TokenFacts, engine::Outcome,
 };
 
@@ -32,13 +32,10 @@ fn shop() -> Manifest {
     );
     let headers = manifest.add_headers(fields);
     let cors = RouteCors {
-        origins: RouteOrigins::Listed(vec![APP.to_owned()]),
         credentials: true,
-        methods: None,
-        headers: Vec::new(),
         expose: vec!["x-total".to_owned()],
         max_age: Some(600),
-        dangers: Dangers::default(),
+        ..RouteCors::new(RouteOrigins::Listed(vec![APP.to_owned()]))
     };
     let mut prices = ManifestRoute::handler("/prices", ["GET"], Auth::Public);
     prices.cors = Some(cors);

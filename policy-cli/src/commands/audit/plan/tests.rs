@@ -1,7 +1,7 @@
 //! Few probes, and none that does harm.
 
 use http::header;
-use policy_manifest::{Auth, Dangers, RouteRequirement, RuntimeOrigins};
+use policy_manifest::{Auth, RouteRequirement, RuntimeOrigins};
 
 use super::*;
 
@@ -16,18 +16,6 @@ fn options() -> Options {
     }
 }
 
-fn cors(origins: RouteOrigins) -> RouteCors {
-    RouteCors {
-        origins,
-        credentials: false,
-        methods: None,
-        headers: Vec::new(),
-        expose: Vec::new(),
-        max_age: None,
-        dangers: Dangers::default(),
-    }
-}
-
 /// This many routes of each of three policies.
 fn app(count: usize) -> Manifest {
     let mut manifest = Manifest::new();
@@ -36,7 +24,8 @@ fn app(count: usize) -> Manifest {
         let public = ManifestRoute::handler(format!("/a{index}"), ["GET"], Auth::Public);
         let mut shared =
             ManifestRoute::handler(format!("/b{index}/{{id}}"), ["GET", "PUT"], Auth::Public);
-        shared.cors = Some(cors(RouteOrigins::Listed(vec!["https://app.example".to_owned()])));
+        shared.cors =
+            Some(RouteCors::new(RouteOrigins::Listed(vec!["https://app.example".to_owned()])));
         let token = RouteRequirement { token: true, ..RouteRequirement::default() };
         let token = ManifestRoute::handler(format!("/c{index}"), ["POST"], Auth::Required(token));
         manifest.routes.extend([public, shared, token]);
@@ -106,7 +95,7 @@ fn no_more_is_planned_than_is_allowed() {
 fn origins_that_are_listed_at_run_time_are_not_taken_for_granted() {
     let list = |within: Option<&str>| {
         let within = within.map(|within| vec![within.to_owned()]);
-        cors(RouteOrigins::AtRunTime(RuntimeOrigins {
+        RouteCors::new(RouteOrigins::AtRunTime(RuntimeOrigins {
             list: "partners".to_owned(),
             within,
             by: None,
@@ -115,7 +104,7 @@ fn origins_that_are_listed_at_run_time_are_not_taken_for_granted() {
     let bounded = origins_of(Some(&list(Some("https://*.partner.example"))));
     assert_eq!(bounded, (Vec::new(), Some(STRANGER.to_owned())));
     assert_eq!(origins_of(Some(&list(None))), (Vec::new(), None));
-    let listed = cors(RouteOrigins::Listed(vec!["https://a.example".to_owned()]));
+    let listed = RouteCors::new(RouteOrigins::Listed(vec!["https://a.example".to_owned()]));
     assert_eq!(origins_of(Some(&listed)).0, ["https://a.example"]);
     assert_eq!(origins_of(None), (Vec::new(), Some(STRANGER.to_owned())));
 }
