@@ -176,8 +176,6 @@ const COMPLETE: [(&str, &[&str]); 11] = [
             "policy_core::gates::Admitted",
             "policy_core::gates::End",
             "policy_core::gates::EndResponse",
-            "policy_core::gates::Examined",
-            "policy_core::gates::ExaminedRoute",
             "policy_core::gates::Gate",
             "policy_core::gates::PolicyOf",
             "policy_core::gates::authenticate::Credential",

@@ -19,7 +19,7 @@ pub(super) fn check(request: &RequestView<'_>, route: &impl GatedRoute) -> Resul
 }
 
 #[inline(always)]
-pub(super) fn is_too_long(request: &RequestView<'_>, route: &impl GatedRoute) -> bool {
+fn is_too_long(request: &RequestView<'_>, route: &impl GatedRoute) -> bool {
     match (declared_length(request.head), route.body_limit()) {
         (Some(length), Some(limit)) => length > limit,
         _ => false,
@@ -29,7 +29,7 @@ pub(super) fn is_too_long(request: &RequestView<'_>, route: &impl GatedRoute) ->
 /// Whether a handler gets a partial PUT (RFC 9110 14.5). Mounted services and upstreams may accept
 /// these, and are responsible for them.
 #[inline(always)]
-pub(super) fn is_partial(request: &RequestView<'_>, route: &impl GatedRoute) -> bool {
+fn is_partial(request: &RequestView<'_>, route: &impl GatedRoute) -> bool {
     *request.head.method == Method::PUT
         && route.is_handler()
         && request.headers.contains_key(CONTENT_RANGE)

@@ -14,24 +14,23 @@ use crate::{
     router::Path,
 };
 
+/// The route of a request, unless it is a preflight, which ends here.
 #[inline(always)]
-pub(super) fn check<'a, A: GatedApp<'a>>(
+pub(super) fn end_preflight<'a, A: GatedApp<'a>>(
     app: &A,
     request: &RequestView<'a>,
     matched: Matched<'a, A::Route>,
-) -> ControlFlow<EndOf<'a, A>, (Found<A::Route>, OriginDecision)> {
-    let found = match matched {
-        Matched::Route(found) => found,
-        Matched::Preflight(path) => return ControlFlow::Break(preflight(app, request, path)),
+) -> ControlFlow<EndOf<'a, A>, Found<A::Route>> {
+    match matched {
+        Matched::Route(found) => ControlFlow::Continue(found),
+        Matched::Preflight(path) => ControlFlow::Break(preflight(app, request, path)),
         Matched::SolePreflight(route, preflight) => {
-            return ControlFlow::Break(route_preflight(request, route, preflight, false));
+            ControlFlow::Break(route_preflight(request, route, preflight, false))
         }
-    };
-    let grant = admit_page(app, request, found.route)?;
-    ControlFlow::Continue((found, grant))
+    }
 }
 
-/// Gate 4 for requests that are not preflights.
+/// Judges the page that sent a request other than a preflight.
 #[inline(always)]
 pub(super) fn admit_page<'a, A: GatedApp<'a>>(
     app: &A,

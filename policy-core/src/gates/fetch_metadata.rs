@@ -1,9 +1,7 @@
 //! Gate 5: how a page loads the response (W3C Fetch Metadata), and whether the request may be a
 //! replay.
 
-use std::ops::ControlFlow;
-
-use super::{End, EndOf, Gate, GatedApp, GatedRoute, RequestView};
+use super::{GatedApp, GatedRoute, RequestView};
 use crate::{
     catalogue::Refusal,
     cors::OriginDecision,
@@ -16,24 +14,15 @@ use crate::{
 pub(super) fn check<'a, A: GatedApp<'a>>(
     app: &A,
     request: &RequestView<'a>,
-    route: A::Route,
+    route: &A::Route,
     grant: &OriginDecision,
-) -> ControlFlow<EndOf<'a, A>> {
-    let head = request.head;
-    let checked = if head.is_early && !may_be_early(head, &route) {
-        Err(Refusal::TooEarly)
-    } else {
-        match route.facets().isolation {
-            None => return ControlFlow::Continue(()),
-            Some(isolation) => admit(*isolation, app.own_origin(), request, &route, grant),
-        }
-    };
-    match checked {
-        Ok(()) => ControlFlow::Continue(()),
-        Err(refusal) => {
-            let end = End::refused(Gate::FetchMetadata, refusal, route, grant.clone());
-            ControlFlow::Break(end)
-        }
+) -> Result<(), Refusal> {
+    if request.head.is_early && !may_be_early(request.head, route) {
+        return Err(Refusal::TooEarly);
+    }
+    match route.facets().isolation {
+        None => Ok(()),
+        Some(isolation) => admit(*isolation, app.own_origin(), request, route, grant),
     }
 }
 

@@ -36,6 +36,7 @@ use std::ops::ControlFlow;
 
 use http::{HeaderMap, StatusCode};
 
+use self::route::Found;
 pub use self::{
     authorize::{GatedCaller, Rights},
     csrf::{ExplicitCredential, Sender},
@@ -338,14 +339,22 @@ impl<'a, R, Rate> End<'a, R, Rate> {
 /// The end of a request of this app.
 pub type EndOf<'a, A> = End<'a, <A as GatedApp<'a>>::Route, <A as GatedApp<'a>>::Rate>;
 
-/// Records the gates that a request passed, to explain a decision.
+/// Follows a request through the gates of its head.
 pub trait Steps {
     /// The request passed a gate; `is_asked` is whether the gate had anything to check.
     fn passed(&mut self, gate: Gate, is_asked: bool);
+
+    /// A gate refuses the request, and the route does not depend on it. The request ends there; a
+    /// comparison of policies continues with the next gate instead, and must admit nothing.
+    #[inline(always)]
+    fn refused<'a, R, Rate>(&mut self, end: End<'a, R, Rate>) -> ControlFlow<End<'a, R, Rate>> {
+        ControlFlow::Break(end)
+    }
 }
 
 /// A server only needs to know where a request ends.
 impl Steps for () {
+    #[inline(always)]
     fn passed(&mut self, _gate: Gate, _is_asked: bool) {}
 }
 
@@ -365,81 +374,44 @@ pub fn check_head<'a, A: GatedApp<'a>>(
 ) -> ControlFlow<EndOf<'a, A>, Admitted<A::Route, A::Rate>> {
     wire::check(app, request)?;
     steps.passed(Gate::Wire, true);
-    own_origin::check(app, request)?;
-    steps.passed(Gate::OwnOrigin, true);
-    let found = route::find(app, request)?;
+    match own_origin::check(app, request) {
+        ControlFlow::Continue(()) => steps.passed(Gate::OwnOrigin, true),
+        ControlFlow::Break(end) => steps.refused(end)?,
+    }
+    let matched = route::find(app, request)?;
     steps.passed(Gate::Route, true);
-    let (found, grant) = cors::check(app, request, found)?;
-    steps.passed(Gate::Cors, found.route.cors().is_some());
-    let route = found.route;
-    fetch_metadata::check(app, request, route, &grant)?;
-    steps.passed(Gate::FetchMetadata, route.facets().isolation.is_some());
+    let Found { route, values } = cors::end_preflight(app, request, matched)?;
+    let grant = match cors::admit_page(app, request, route) {
+        ControlFlow::Continue(grant) => {
+            steps.passed(Gate::Cors, route.cors().is_some());
+            grant
+        }
+        ControlFlow::Break(end) => {
+            let grant = end.grant.clone();
+            steps.refused(end)?;
+            grant
+        }
+    };
+    let refused =
+        |gate, refusal, grant: &OriginDecision| End::refused(gate, refusal, route, grant.clone());
+    match fetch_metadata::check(app, request, &route, &grant) {
+        Ok(()) => steps.passed(Gate::FetchMetadata, route.facets().isolation.is_some()),
+        Err(refusal) => steps.refused(refused(Gate::FetchMetadata, refusal, &grant))?,
+    }
     let rate = match app.take_rate(route) {
         Ok(rate) => rate,
         Err(rate) => {
             let (gate, response) = (Gate::AddressRate, EndResponse::RateExceeded(rate));
-            return ControlFlow::Break(End {
-                gate,
-                response,
-                policy: PolicyOf::Route(route),
-                grant,
-            });
+            let policy = PolicyOf::Route(route);
+            return ControlFlow::Break(End { gate, response, policy, grant });
         }
     };
     steps.passed(Gate::AddressRate, route.has_rate());
-    if let Err(refusal) = body::check(request, &route) {
-        return ControlFlow::Break(End::refused(Gate::Body, refusal, route, grant));
+    match body::check(request, &route) {
+        Ok(()) => steps.passed(Gate::Body, route.body_limit().is_some()),
+        Err(refusal) => steps.refused(refused(Gate::Body, refusal, &grant))?,
     }
-    steps.passed(Gate::Body, route.body_limit().is_some());
-    ControlFlow::Continue(Admitted { route, values: found.values, grant, rate })
-}
-
-/// The results of the gates of the head, each independent of the others.
-#[derive(Debug)]
-pub struct Examined<R> {
-    /// Gates 1 and 2 admit the request.
-    pub is_addressed: bool,
-    /// The target, if gate 1 admits the request, a route serves it, and it is no preflight.
-    pub route: Option<ExaminedRoute<R>>,
-}
-
-/// The results of the gates after routing.
-#[derive(Debug)]
-pub struct ExaminedRoute<R> {
-    /// The route.
-    pub route: R,
-    /// Gates 4 and 5 admit the page.
-    pub is_admitted: bool,
-    /// Whether the response is shared with the page.
-    pub grant: OriginDecision,
-    /// Gate 11: the body is too long.
-    pub is_too_long: bool,
-    /// Gate 11: the body is partial, and a handler would store it as the whole.
-    pub is_partial: bool,
-}
-
-/// Runs the gates of the head independently of each other, except for the rate.
-pub fn examine_head<'a, A: GatedApp<'a>>(app: &A, request: &RequestView<'a>) -> Examined<A::Route> {
-    if wire::check(app, request).is_break() {
-        return Examined { is_addressed: false, route: None };
-    }
-    let route = match route::find(app, request) {
-        ControlFlow::Continue(route::Matched::Route(found)) => Some(found.route),
-        _ => None,
-    };
-    let route = route.map(|route| {
-        let (is_admitted, grant) = match cors::admit_page(app, request, route) {
-            ControlFlow::Continue(grant) => {
-                let checked = fetch_metadata::check(app, request, route, &grant);
-                (checked.is_continue(), grant)
-            }
-            ControlFlow::Break(end) => (false, end.grant),
-        };
-        let is_too_long = body::is_too_long(request, &route);
-        let is_partial = body::is_partial(request, &route);
-        ExaminedRoute { route, is_admitted, grant, is_too_long, is_partial }
-    });
-    Examined { is_addressed: own_origin::check(app, request).is_continue(), route }
+    ControlFlow::Continue(Admitted { route, values, grant, rate })
 }
 
 /// Runs gates 8 and 9 for the caller that gate 7 has identified, if any. `rights` are the

@@ -1,13 +1,16 @@
 //! The meaning of each part of a request for the route that serves it, independent of the other
 //! parts.
 
+use std::ops::ControlFlow;
+
 use http::{
     HeaderMap,
     header::{COOKIE, MAX_FORWARDS},
 };
 use policy_core::{
+    Refusal,
     csrf::Provenance,
-    gates::{self, ExaminedRoute, ExplicitCredential},
+    gates::{self, Admitted, End, EndResponse, ExplicitCredential, Gate, Steps},
     head::{Head, Single},
     reverse_proxy::is_last_hop,
 };
@@ -69,6 +72,30 @@ pub(crate) enum CallerFacts {
 /// CSRF token is there.
 pub(crate) type HandlerSession = Option<Option<bool>>;
 
+/// The refusals of the gates that need only the head, each independent of the others.
+#[derive(Default)]
+struct Refusals {
+    /// The host that the request names, or the page that sent it, is refused.
+    of_sender: bool,
+    /// The body is too long.
+    of_length: bool,
+    /// Another gate refuses the request.
+    of_others: bool,
+}
+
+impl Steps for Refusals {
+    fn passed(&mut self, _gate: Gate, _is_asked: bool) {}
+
+    fn refused<'a, R, Rate>(&mut self, end: End<'a, R, Rate>) -> ControlFlow<End<'a, R, Rate>> {
+        match (end.gate, end.response) {
+            (Gate::OwnOrigin | Gate::Cors | Gate::FetchMetadata, _) => self.of_sender = true,
+            (_, EndResponse::Refused(Refusal::BodyTooLarge)) => self.of_length = true,
+            _ => self.of_others = true,
+        }
+        ControlFlow::Continue(())
+    }
+}
+
 pub(in super::super) fn inspect(
     engine: &Engine,
     head: Head<'_>,
@@ -87,7 +114,8 @@ pub(in super::super) fn inspect(
     with_view(engine, head, headers, |request| {
         let found = engine.path_number(request.head.path);
         let is_tunnel = request.head.is_tunnel() && engine.tunnel.is_some();
-        let examined = gates::examine_head(&GatedEngine(engine), &request);
+        let mut refusals = Refusals::default();
+        let admitted = gates::check_head(&GatedEngine(engine), &request, &mut refusals);
         let mut inspection = Inspection {
             found: found.filter(|_| !is_tunnel),
             has_slash: request.path == Ok(true),
@@ -95,11 +123,11 @@ pub(in super::super) fn inspect(
             sender: None,
             caller: None,
             is_taken: false,
-            is_too_long: false,
+            is_too_long: refusals.of_length,
         };
-        let Some(examined_route) = examined.route else { return inspection };
-        let ExaminedRoute { route: compiled, is_admitted, grant, is_too_long, is_partial } =
-            examined_route;
+        let ControlFlow::Continue(Admitted { route: compiled, grant, .. }) = admitted else {
+            return inspection;
+        };
         let gates = CallerGates::new(engine, compiled, &request, &grant, caller);
         let is_other_page = match request.head.origin {
             Single::One(origin) => !engine.own.is_own(request.head, origin.as_bytes()),
@@ -108,10 +136,9 @@ pub(in super::super) fn inspect(
         let (is_granted, provenance) = (gates.sender.is_granted(), gates.sender.provenance());
         let facts = SenderFacts { is_other_page, is_granted, provenance };
         inspection.route = Some(compiled.index);
-        inspection.sender = (examined.is_addressed && is_admitted).then_some(facts);
+        inspection.sender = (!refusals.of_sender).then_some(facts);
         let ends_here = is_last && compiled.route.kind == RouteKind::Proxy;
-        inspection.is_taken = !ends_here && !is_partial && gates.target().is_ok();
-        inspection.is_too_long = is_too_long;
+        inspection.is_taken = !ends_here && !refusals.of_others && gates.target().is_ok();
         inspection.caller = gates.trusting().caller_facts();
         inspection
     })

@@ -116,10 +116,13 @@ async fn preflights_and_unrouted_requests_are_not_counted() {
         assert_eq!(response.status, 204);
         assert_eq!(response.header("ratelimit"), None);
     }
-    for _ in 0..3 {
-        assert_eq!(ask(&server, "PUT /rated", &[PAGE]).await.status, 200);
+    // Neither for the announced method, nor for another one of the path.
+    for line in ["GET /rated", "PUT /rated"] {
+        for _ in 0..3 {
+            assert_eq!(ask(&server, line, &[PAGE]).await.status, 200, "{line}");
+        }
+        assert_eq!(ask(&server, line, &[PAGE]).await.status, 429, "{line}");
     }
-    assert_eq!(ask(&server, "PUT /rated", &[PAGE]).await.status, 429);
     assert_eq!(
         ask(&server, "OPTIONS /rated", &[PAGE, "access-control-request-method: PUT"]).await.status,
         204
