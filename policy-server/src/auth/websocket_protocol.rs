@@ -39,7 +39,7 @@ fn take(headers: &mut HeaderMap) -> Option<()> {
     if let Some(others) = others {
         headers.insert(SEC_WEBSOCKET_PROTOCOL, others);
     }
-    // A gate refuses a request that also has another credential.
+    // Added, not replaced: gate 7 refuses a request with two.
     headers.append(AUTHORIZATION, credential);
     Some(())
 }

@@ -245,8 +245,8 @@ impl TokenSettings {
     /// ```
     ///
     /// It counts as `Authorization: Bearer` of the same request, on routes with `#[auth(token)]`
-    /// and only for requests that upgrade their connection. The origin of the page is checked all
-    /// the same. Handlers, mounted services and upstreams do not see the token among the protocols.
+    /// and only for requests that upgrade their connection; a request with both gets 400. The origin
+    /// of the page is checked all the same. Handlers, mounted services and upstreams do not see the token among the protocols.
     /// The response selects `bearer` unless another protocol that the page offered is selected, and
     /// never contains the token.
     ///

@@ -321,7 +321,8 @@ impl Issuer {
         if self.name.chars().any(char::is_control) {
             return Err(broken(Rule::IssuerName));
         }
-        let profile = self.profile(app.audience).map_err(|error| broken(error.rule()))?;
+        let audience = self.audience.clone().unwrap_or_else(|| app.audience.into());
+        let profile = self.profile(&audience).map_err(|error| broken(error.rule()))?;
         let keys = match self.source {
             None => return Err(broken(Rule::IssuerKeysMissing)),
             Some(Source::Given(keys)) => {
@@ -344,7 +345,6 @@ impl Issuer {
         if self.is_probed {
             return probe::issuer(self.name, app.audience, self.mapping).map_err(broken);
         }
-        let audience = self.audience.unwrap_or_else(|| app.audience.into());
         let (name, mapping) = (self.name, self.mapping);
         Ok(Foreign { name, audience, verifier: Verifier::new(profile), mapping, keys })
     }
@@ -374,8 +374,7 @@ impl Issuer {
         facts
     }
 
-    fn profile(&self, own_audience: &str) -> Result<Profile, ProfileError> {
-        let audience = self.audience.as_deref().unwrap_or(own_audience);
+    fn profile(&self, audience: &str) -> Result<Profile, ProfileError> {
         let profile = Profile::new(&self.name, audience)?
             .leeway(self.leeway)?
             .max_lifetime(self.max_lifetime)?
