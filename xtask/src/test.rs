@@ -75,7 +75,7 @@ fn test_steps(run: &mut Run) -> Outcome {
         ])
     })?;
     let build = [
-        with_features(&["build", "--workspace", "--examples"], &[]),
+        with_features(&["build", "--workspace", "--example", "quickstart"], &[]),
         with_features(&["test", "--workspace", "--no-run"], &[]),
         // Otherwise databases under test would wait until the disk has written the build.
         Command::new("sync"),

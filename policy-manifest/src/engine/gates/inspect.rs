@@ -72,15 +72,15 @@ pub(crate) enum CallerFacts {
 /// CSRF token is there.
 pub(crate) type HandlerSession = Option<Option<bool>>;
 
-/// The refusals of the gates that need only the head, each independent of the others.
+/// What the gates of the head refuse, each independent of the others.
 #[derive(Default)]
 struct Refusals {
-    /// The host that the request names, or the page that sent it, is refused.
-    of_sender: bool,
-    /// The body is too long.
-    of_length: bool,
-    /// Another gate refuses the request.
-    of_others: bool,
+    /// The host that the request names, or the page that sent it.
+    sender: bool,
+    /// The length of its body.
+    length: bool,
+    /// Anything else.
+    other: bool,
 }
 
 impl Steps for Refusals {
@@ -88,9 +88,9 @@ impl Steps for Refusals {
 
     fn refused<'a, R, Rate>(&mut self, end: End<'a, R, Rate>) -> ControlFlow<End<'a, R, Rate>> {
         match (end.gate, end.response) {
-            (Gate::OwnOrigin | Gate::Cors | Gate::FetchMetadata, _) => self.of_sender = true,
-            (_, EndResponse::Refused(Refusal::BodyTooLarge)) => self.of_length = true,
-            _ => self.of_others = true,
+            (Gate::OwnOrigin | Gate::Cors | Gate::FetchMetadata, _) => self.sender = true,
+            (_, EndResponse::Refused(Refusal::BodyTooLarge)) => self.length = true,
+            _ => self.other = true,
         }
         ControlFlow::Continue(())
     }
@@ -123,7 +123,7 @@ pub(in super::super) fn inspect(
             sender: None,
             caller: None,
             is_taken: false,
-            is_too_long: refusals.of_length,
+            is_too_long: refusals.length,
         };
         let ControlFlow::Continue(Admitted { route: compiled, grant, .. }) = admitted else {
             return inspection;
@@ -136,9 +136,9 @@ pub(in super::super) fn inspect(
         let (is_granted, provenance) = (gates.sender.is_granted(), gates.sender.provenance());
         let facts = SenderFacts { is_other_page, is_granted, provenance };
         inspection.route = Some(compiled.index);
-        inspection.sender = (!refusals.of_sender).then_some(facts);
+        inspection.sender = (!refusals.sender).then_some(facts);
         let ends_here = is_last && compiled.route.kind == RouteKind::Proxy;
-        inspection.is_taken = !ends_here && !refusals.of_others && gates.target().is_ok();
+        inspection.is_taken = !ends_here && !refusals.other && gates.target().is_ok();
         inspection.caller = gates.trusting().caller_facts();
         inspection
     })
