@@ -344,8 +344,13 @@ pub trait Steps {
     /// The request passed a gate; `is_asked` is whether the gate had anything to check.
     fn passed(&mut self, gate: Gate, is_asked: bool);
 
-    /// A gate refuses the request, and the route does not depend on it. The request ends there; a
-    /// comparison of policies continues with the next gate instead, and must admit nothing.
+    /// A gate refuses the request, which ends there by default. To compare two policies, continue:
+    /// then the next gate is asked, too, and [`Admitted`] no longer means that all gates admit the
+    /// request. Gates 1, 3 and 6 always end a request, and so does a preflight.
+    ///
+    /// # Errors
+    ///
+    /// The end of the request.
     #[inline(always)]
     fn refused<'a, R, Rate>(&mut self, end: End<'a, R, Rate>) -> ControlFlow<End<'a, R, Rate>> {
         ControlFlow::Break(end)
@@ -392,11 +397,11 @@ pub fn check_head<'a, A: GatedApp<'a>>(
             grant
         }
     };
-    let refused =
-        |gate, refusal, grant: &OriginDecision| End::refused(gate, refusal, route, grant.clone());
     match fetch_metadata::check(app, request, &route, &grant) {
         Ok(()) => steps.passed(Gate::FetchMetadata, route.facets().isolation.is_some()),
-        Err(refusal) => steps.refused(refused(Gate::FetchMetadata, refusal, &grant))?,
+        Err(refusal) => {
+            steps.refused(End::refused(Gate::FetchMetadata, refusal, route, grant.clone()))?;
+        }
     }
     let rate = match app.take_rate(route) {
         Ok(rate) => rate,
@@ -409,7 +414,7 @@ pub fn check_head<'a, A: GatedApp<'a>>(
     steps.passed(Gate::AddressRate, route.has_rate());
     match body::check(request, &route) {
         Ok(()) => steps.passed(Gate::Body, route.body_limit().is_some()),
-        Err(refusal) => steps.refused(refused(Gate::Body, refusal, &grant))?,
+        Err(refusal) => steps.refused(End::refused(Gate::Body, refusal, route, grant.clone()))?,
     }
     ControlFlow::Continue(Admitted { route, values, grant, rate })
 }

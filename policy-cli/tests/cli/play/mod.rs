@@ -313,10 +313,17 @@ fn mistakes_in_the_form_are_named() {
         assert_eq!(answer["cast"], json!([]));
     }
     assert!(played("{}").is_err());
-    // With one mistake, no handler runs.
-    let broken = of(&format!("{fine} #[get(\"/b\")] async fn g() {{}}"), ORIGIN, "null");
-    assert_eq!((list(&broken["reports"]).len(), list(&broken["routes"]).len()), (1, 1));
-    assert_eq!(broken["cast"], json!([]));
+    // With one mistake, no handler runs, and nothing is said of a start.
+    let unstarted = "#[get(\"/s\")] #[auth(session)] \
+                     #[cors(origins = [\"https://other.example\"], credentials)] async fn s() {}";
+    let mistaken = "#[get(\"/b\")] async fn g() {}";
+    for sources in [[fine, mistaken], [unstarted, ""], [unstarted, mistaken]] {
+        let broken = of(&sources.concat(), ORIGIN, "null");
+        assert_eq!((list(&broken["reports"]).len(), list(&broken["routes"]).len()), (1, 1));
+        assert_eq!(broken["cast"], json!([]));
+        let is_of_start = text(&broken["reports"][0]["text"]).starts_with("the app does not start");
+        assert_eq!(is_of_start, sources == [unstarted, ""], "{broken}");
+    }
 }
 
 /// Texts of pieces that attributes are made of, in any order.
