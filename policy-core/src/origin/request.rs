@@ -155,4 +155,12 @@ mod tests {
             assert!(Origin::parse(value.as_bytes()).is_some(), "{value}");
         }
     }
+
+    #[test]
+    fn an_origin_has_a_longest_text() {
+        for (len, fits) in [(MAX_ORIGIN_LEN, true), (MAX_ORIGIN_LEN + 1, false)] {
+            let text = format!("https://{:a<1$}", "", len - "https://".len());
+            assert_eq!(Origin::parse(text.as_bytes()).is_some(), fits, "{len}");
+        }
+    }
 }
