@@ -92,7 +92,7 @@ impl Connections {
             None => self.connect().await?,
         };
         let response = sender.send_request(request);
-        // hyper may lose a request that is sent as its connection ends, until nobody can send more
+        // hyper may keep a request that is sent as its connection ends until the sender is dropped
         // (`docs/upstream/hyper-lost-request.md`).
         let sender = Some(sender).filter(|sender| !sender.is_closed());
         let response = response.await?;

@@ -133,7 +133,7 @@ fn missing_credentials_are_named_in_order() {
     assert!(asked.contains(&Gate::Authorize) && !asked.contains(&Gate::Limits), "{asked:?}");
 }
 
-/// No edit is offered: it would open the route to everybody, or to pages without the token.
+/// No edit is offered: each would open the route to everybody, or to pages without the token.
 #[test]
 fn no_edit_takes_the_place_of_a_credential() {
     let nobody = RequestCredentials::default();

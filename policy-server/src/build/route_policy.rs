@@ -155,8 +155,8 @@ impl Builder<'_> {
         (unknown, outside)
     }
 
-    /// The policy of a route, and the level that set its CORS policy. `route` and `group` are its
-    /// own level and that of its group.
+    /// The policy of a route, and the level that set its CORS policy. `route` is its
+    /// own level, and `group` the level of its group.
     pub(super) fn rules(
         &mut self,
         location: &str,

@@ -115,8 +115,8 @@ const MOST_METHODS: usize = 32;
 ///
 /// A layer sees no routes: one policy applies to all paths, whereas an [`App`](crate::App) derives
 /// more from its routes. A layer cannot state who may call, since sessions, tokens and schemes need
-/// an app: [`Fallback::new(router)`](crate::Fallback) puts the same router into one. Inside of an
-/// app, in a [`Mount`](crate::Mount), the policy of the mount is written over that of the layer.
+/// an app: [`Fallback::new(router)`](crate::Fallback) puts the same router into one. In a
+/// [`Mount`](crate::Mount) of an app, the policy of the mount overwrites the policy of the layer.
 #[derive(Clone, Debug)]
 pub struct PolicyLayer(Arc<CompiledLayer>);
 

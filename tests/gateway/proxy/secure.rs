@@ -284,7 +284,8 @@ async fn a_client_of_http2_reaches_an_upstream_of_http1() {
     assert_eq!(response.into_body().collect().await.expect("a body").to_bytes(), "ok");
 }
 
-/// RFC 9113 8.1.1: a response is malformed if its length differs from that of the content.
+/// RFC 9113 8.1.1: a response is malformed if its `Content-Length` differs from the length of its
+/// content.
 #[tokio::test]
 async fn a_client_of_http2_gets_no_length_that_is_wrong() {
     let upstream = Upstream::start().await;

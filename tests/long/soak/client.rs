@@ -40,8 +40,8 @@ impl Sender {
         }
     }
 
-    /// Sends a request, and returns what sends the next one unless the connection has ended: hyper
-    /// may lose a request that is sent as its connection ends, until nobody can send more
+    /// Sends a request, and returns the sender unless the connection has ended. hyper may keep a
+    /// request that is sent as its connection ends until the sender is dropped
     /// (`docs/upstream/hyper-lost-request.md`). A missing response is an error, whatever the
     /// reason.
     fn send(

@@ -246,9 +246,9 @@ impl TokenSettings {
     ///
     /// It counts as `Authorization: Bearer` of the same request, on routes with `#[auth(token)]`
     /// and only for requests that upgrade their connection; a request with both gets 400. The origin
-    /// of the page is checked all the same. Handlers, mounted services and upstreams do not see the token among the protocols.
-    /// The response selects `bearer` unless another protocol that the page offered is selected, and
-    /// never contains the token.
+    /// of the page is checked all the same. Handlers, mounted services and upstreams do not see the
+    /// token among the protocols. The response selects `bearer` unless another protocol that the
+    /// page offered is selected, and never contains the token.
     ///
     /// It is off by default: unlike `Authorization`, a proxy in front of this server may log the
     /// field. A [ticket](Tokens::ticket) can be used only once and for 30 seconds, so logging it

@@ -111,7 +111,7 @@ impl Signature {
     pub(super) fn reply<T: Answer>(&mut self) -> &mut Reply {
         let mut reply = Reply::default();
         T::describe(&mut reply);
-        // The status may be that of an error.
+        // The status may belong to an error.
         self.is_open |= reply.status.is_none();
         if reply.fields.iter().any(|field| *field == ETAG || *field == LAST_MODIFIED) {
             self.take([ArgumentKind::ReadConditions]);

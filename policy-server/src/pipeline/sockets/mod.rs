@@ -83,7 +83,7 @@ struct HandingOver {
 #[derive(Clone)]
 pub(crate) struct SocketSlot(Arc<Mutex<Option<PendingSocket>>>);
 
-/// The outermost socket of a request, such as that of an app around a
+/// The outermost socket of a request, such as the socket of an app around a
 /// [`PolicyLayer`](crate::PolicyLayer).
 #[derive(Clone)]
 struct Outermost(Weak<Socket>);

@@ -1,7 +1,7 @@
 //! The encoding of rows: a byte for the version of the layout, then the fields in order.
 //!
 //! Numbers are LEB128; texts and lists are prefixed with their length. A row decodes to `None` if
-//! its version is unknown, its length is wrong, or its layout is not that of its contents.
+//! its version is unknown, its length is wrong, or its layout does not fit its contents.
 
 use std::time::Duration;
 
