@@ -1,6 +1,6 @@
 //! Routing by path and method. Paths are matched only here, for servers and for manifests.
 
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use http::{HeaderValue, Method};
 use rustc_hash::FxHashMap;
@@ -47,6 +47,10 @@ pub struct Path {
     /// Its index among the paths of the app.
     index: usize,
     methods: Vec<Served>,
+    /// How many segments are before each of its parameters.
+    parameters: Vec<usize>,
+    /// Whether the last parameter is the rest of the path.
+    has_rest: bool,
     allow: Option<HeaderValue>,
     /// Whether its routes have a trailing slash.
     has_slash: bool,
@@ -65,8 +69,6 @@ pub struct Served {
     pub preflight: Option<Preflight>,
     /// Which parameters of the path take encoded slashes, one bit each.
     takes_slashes: u8,
-    /// Whether the last parameter is the rest of the path.
-    has_rest: bool,
 }
 
 impl Served {
@@ -77,11 +79,6 @@ impl Served {
             self.takes_slashes & (1 << index) != 0
                 || !(value.contains("%2F") || value.contains("%5C"))
         })
-    }
-
-    /// Whether the last parameter is the rest of the path.
-    pub(crate) fn has_rest(&self) -> bool {
-        self.has_rest
     }
 }
 
@@ -94,15 +91,6 @@ pub struct Values {
 }
 
 impl Values {
-    /// Adds `value`, which must be a part of `path`.
-    fn push(&mut self, path: &str, value: &str) {
-        let start = (value.as_ptr() as usize).wrapping_sub(path.as_ptr() as usize);
-        if let Some(place) = self.ranges.get_mut(usize::from(self.len)) {
-            *place = (start as u16, (start + value.len()) as u16);
-            self.len += 1;
-        }
-    }
-
     /// The values, still encoded, in the order of the path.
     pub fn iter<'a>(&self, path: &'a str) -> impl Iterator<Item = &'a str> {
         let ranges = self.ranges.iter().take(self.len.into());
@@ -120,6 +108,35 @@ impl Path {
     /// Its index among the paths of the app.
     pub fn index(&self) -> usize {
         self.index
+    }
+
+    /// Whether its last parameter is the rest of the path.
+    pub(crate) fn has_rest(&self) -> bool {
+        self.has_rest
+    }
+
+    /// The values of its parameters in a path that it matches.
+    fn values(&self, path: &str) -> Values {
+        let end_of_segment = |start: usize| {
+            let rest = path.as_bytes().get(start..).unwrap_or_default();
+            rest.iter().position(|byte| *byte == b'/').map_or(path.len(), |len| start + len)
+        };
+        let mut values = Values::default();
+        let (mut before, mut start) = (0, 1);
+        let mut end = end_of_segment(start);
+        for (range, segments) in values.ranges.iter_mut().zip(&self.parameters) {
+            while before < *segments {
+                start = end + 1;
+                end = end_of_segment(start);
+                before += 1;
+            }
+            if self.has_rest && usize::from(values.len) + 1 == self.parameters.len() {
+                end = path.len();
+            }
+            *range = (start as u16, end as u16);
+            values.len += 1;
+        }
+        values
     }
 
     /// Its methods, in alphabetical order.
@@ -199,25 +216,17 @@ impl Router {
         }
         let key = self.trailing_slash.key(path);
         let found = self.look_up(key)?;
-        let takes_rest = || found.0.methods.first().is_some_and(|served| served.has_rest);
         // `{*rest}` keeps its trailing slash.
-        if key.len() < path.len() && takes_rest() { self.look_up(path) } else { Some(found) }
+        if key.len() < path.len() && found.0.has_rest { self.look_up(path) } else { Some(found) }
     }
 
     fn look_up(&self, path: &str) -> Option<(&Path, Values)> {
         if let Some(index) = self.fixed.get(path) {
             return Some((self.paths.get(*index)?, Values::default()));
         }
-        let key = lookup_path(path);
-        let found = self.tree.at(&key).ok()?;
-        let mut values = Values::default();
-        for (_, value) in found.params.iter() {
-            match &key {
-                Cow::Borrowed(_) => values.push(path, value),
-                Cow::Owned(key) => values.push(path, same_segments(path, key, value)),
-            }
-        }
-        Some((self.paths.get(*found.value)?, values))
+        let index = *self.tree.at(&lookup_path(path)).ok()?.value;
+        let found = self.paths.get(index)?;
+        Some((found, found.values(path)))
     }
 
     /// Whether a path matches another route once its encoded slashes are decoded: a service that
@@ -233,17 +242,6 @@ impl Router {
             path.served(&served.method).is_none_or(|other| other.route != served.route)
         })
     }
-}
-
-/// The segments of `path` at the positions that those of `value` have in `key`, which is the same
-/// path with fewer percent codes.
-fn same_segments<'a>(path: &'a str, key: &str, value: &str) -> &'a str {
-    let start = (value.as_ptr() as usize).wrapping_sub(key.as_ptr() as usize);
-    let before = key.get(..start).unwrap_or_default().matches('/').count();
-    let slashes: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
-    let start = before.checked_sub(1).and_then(|last| slashes.get(last)).map_or(0, |at| at + 1);
-    let end = slashes.get(before + value.matches('/').count()).copied().unwrap_or(path.len());
-    path.get(start..end).unwrap_or_default()
 }
 
 /// How a route shares its responses, which decides about the preflights of its path.
@@ -285,10 +283,13 @@ impl RouterBuilder {
         let parsed = PathTemplate::parse(template).map_err(AddError::Rule)?;
         let has_slash = template.ends_with('/');
         let form = self.router.form(&parsed);
-        let parameters = parsed.parameters().count();
-        if parameters > MAX_PARAMETERS {
+        let parameters: Vec<usize> = (parsed.segments().enumerate())
+            .filter_map(|(before, segment)| segment.name().map(|_| before))
+            .collect();
+        if parameters.len() > MAX_PARAMETERS {
             return Err(AddError::Rule(Rule::PathParameter));
         }
+        let has_rest = parsed.segments().any(|segment| matches!(segment, Segment::Rest(_)));
         let index = match self.router.indices.get(&form) {
             Some(index) => *index,
             None => {
@@ -296,12 +297,18 @@ impl RouterBuilder {
                 let overlap = |conflict| AddError::Overlap(overlapped(&conflict));
                 self.router.tree.insert(&form, index).map_err(overlap)?;
                 let is_redirected = self.router.trailing_slash == TrailingSlash::Redirect;
-                let path = Path { index, has_slash, is_redirected, ..Path::default() };
-                self.router.paths.push(path);
-                self.sharing.push(Vec::new());
-                if parameters == 0 {
+                if parameters.is_empty() {
                     self.router.fixed.insert(form.as_str().into(), index);
                 }
+                self.router.paths.push(Path {
+                    index,
+                    parameters,
+                    has_rest,
+                    has_slash,
+                    is_redirected,
+                    ..Path::default()
+                });
+                self.sharing.push(Vec::new());
                 self.router.indices.insert(form, index);
                 index
             }
@@ -309,7 +316,6 @@ impl RouterBuilder {
         let takes_slashes = (parsed.segments().filter_map(Segment::parameter).enumerate())
             .filter(|(_, parameter)| parameter.takes_slashes)
             .fold(0, |bits, (index, _)| bits | 1 << index);
-        let has_rest = parsed.segments().any(|segment| matches!(segment, Segment::Rest(_)));
         let (Some(path), Some(shared)) =
             (self.router.paths.get_mut(index), self.sharing.get_mut(index))
         else {
@@ -333,7 +339,7 @@ impl RouterBuilder {
         }
         for method in methods {
             let method = method.clone();
-            let served = Served { method, route, preflight: None, takes_slashes, has_rest };
+            let served = Served { method, route, preflight: None, takes_slashes };
             let at = path
                 .methods
                 .partition_point(|known| known.method.as_str() < served.method.as_str());
@@ -466,6 +472,48 @@ mod tests {
                 (one, other) => prop_assert!(false, "{both:?}: {one:?}, {other:?}"),
             }
         }
+    }
+
+    /// Paths of up to four segments.
+    fn paths() -> Vec<String> {
+        let mut paths = vec![String::new()];
+        let mut begin = 0;
+        for _ in 0..4 {
+            let longer: Vec<String> = (paths.iter().skip(begin))
+                .flat_map(|path| {
+                    ["a", "b", "c", "x", "a%2Bb", "%2F"].map(|text| format!("{path}/{text}"))
+                })
+                .collect();
+            begin = paths.len();
+            paths.extend(longer);
+        }
+        let with_slash: Vec<String> = paths.iter().map(|path| format!("{path}/")).collect();
+        paths.extend(with_slash);
+        paths
+    }
+
+    #[test]
+    fn values_are_what_the_tree_matches() {
+        let mut matches = 0;
+        for template in TEMPLATES {
+            let mut router = RouterBuilder::new(TrailingSlash::Strict);
+            router.add(template, &[Method::GET], 0, &Sharing::default()).unwrap();
+            let router = router.finish();
+            let mut tree = matchit::Router::new();
+            tree.insert(PathTemplate::parse(template).unwrap().form(), ()).unwrap();
+            for path in paths() {
+                let key = lookup_path(&path);
+                let expected = tree.at(&key).ok().map(|found| {
+                    found.params.iter().map(|(_, value)| value.to_owned()).collect::<Vec<_>>()
+                });
+                let found = router.find(&path).map(|(_, values)| {
+                    values.iter(&path).map(|value| lookup_path(value).into_owned()).collect()
+                });
+                assert_eq!(found, expected, "{path} at {template}");
+                matches += found.map_or(0, |values| values.len());
+            }
+        }
+        assert_eq!(matches, 4728);
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub(super) fn find<'a, A: GatedApp<'a>>(
         Some((served, route)) => {
             let takes_slashes = || {
                 served.takes_slashes(values.iter(head.path))
-                    && !(served.has_rest() && router.hides_other(head.path, served))
+                    && !(path.has_rest() && router.hides_other(head.path, served))
             };
             if request.path == Ok(true) && !takes_slashes() {
                 let grant = request.grant(&route);
