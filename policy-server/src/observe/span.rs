@@ -17,9 +17,7 @@ use crate::{
 
 /// The span of one request. Without a subscriber it costs one comparison, and `route` is not
 /// called.
-///
-/// Its name contains the route from the start: samplers decide by it, and tracing systems do not
-/// rename a span that was entered.
+#[inline(always)]
 pub(crate) fn begin<'a>(
     head: &Head<'_>,
     client: &Client,
@@ -27,13 +25,24 @@ pub(crate) fn begin<'a>(
     tracing: &Tracing,
     route: impl FnOnce() -> Option<&'a str>,
 ) -> Span {
-    if LevelFilter::current() < LevelFilter::INFO {
-        return Span::none();
+    match LevelFilter::current() < LevelFilter::INFO {
+        true => Span::none(),
+        false => named(head, client, id, tracing, route()),
     }
+}
+
+/// The span, whose name contains the route from the start: samplers decide by it, and tracing
+/// systems do not rename a span that was entered.
+fn named(
+    head: &Head<'_>,
+    client: &Client,
+    id: Option<&RequestId>,
+    tracing: &Tracing,
+    route: Option<&str>,
+) -> Span {
     let (method, original) = method(head.method);
-    let named = if original.is_some() { "HTTP" } else { method };
-    let route = route();
-    let name = route.map_or(Cow::Borrowed(named), |route| format!("{named} {route}").into());
+    let prefix = if original.is_some() { "HTTP" } else { method };
+    let name = route.map_or(Cow::Borrowed(prefix), |route| format!("{prefix} {route}").into());
     let query = head.uri.query().and_then(|query| tracing.query(query));
     tracing::info_span!(
         "request",
@@ -56,10 +65,14 @@ pub(crate) fn begin<'a>(
 }
 
 /// Records the response to the request. A client error leaves the span's status unset.
+#[inline(always)]
 pub(crate) fn responded(span: &Span, response: &Response) {
-    if span.is_disabled() {
-        return;
+    if !span.is_disabled() {
+        record(span, response);
     }
+}
+
+fn record(span: &Span, response: &Response) {
     span.record("http.response.status_code", response.status().as_u16());
     if let Some(error) = error_type(response) {
         span.record("error.type", &*error);

@@ -145,7 +145,15 @@ impl Tracing {
     }
 
     /// Passes a new span to the tracer. Returns the context for the calls that the request makes.
+    #[inline(always)]
     pub(crate) fn begin(&self, span: &Span, remote: Option<RemoteTrace>) -> Option<TraceContext> {
+        match (span.is_disabled(), &remote) {
+            (true, None) => None,
+            _ => self.context(span, remote),
+        }
+    }
+
+    fn context(&self, span: &Span, remote: Option<RemoteTrace>) -> Option<TraceContext> {
         let tracer = self.tracer.as_ref().filter(|_| !span.is_disabled());
         let own = tracer.and_then(|tracer| tracer(span, remote.as_ref()));
         own.or(match remote {

@@ -10,7 +10,7 @@ use std::{
 use axum_core::response::{IntoResponse, Response};
 #[cfg(feature = "http2")]
 use http::Method;
-use http::Request;
+use http::{Request, request::Parts};
 #[cfg(feature = "http2")]
 use hyper::ext::Protocol;
 use policy_core::{
@@ -19,6 +19,7 @@ use policy_core::{
     gates::lookup_method,
     head::{Head, Single},
 };
+use tracing::Span;
 
 #[cfg(feature = "gateway")]
 use super::compiled_app::Target;
@@ -29,7 +30,7 @@ use super::{
         limits::Taken,
         target::{RequestTarget, answered},
     },
-    normal_path::normalize,
+    normal_form::normalize,
     request_head::RequestHead,
     respond::ResponsePolicy,
     response_future::{Begun, FirstPoll, ResponseFuture},
@@ -41,42 +42,64 @@ use crate::observe::metrics::ReceivedRequest;
 use crate::{
     auth::{Denied, LastCredential, RequestAuth, websocket_protocol},
     base::{message_body::MessageBody, problem::Problem},
-    client::Client,
+    client::{Client, peer::Peer},
     handler::{BoxFuture, Call},
     observe::{observation::Observation, span},
 };
 
+/// The connection that a request came over; by default one of another server.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Connection<'a> {
+    pub(crate) peer: Option<Peer>,
+    /// The last credential that it presented.
+    pub(crate) last: Option<&'a LastCredential>,
+    pub(crate) first_poll: FirstPoll,
+}
+
 /// Responds to a request and records the outcome for the operator.
+///
+/// A function that borrows a request and then passes it on by value copies it, which takes 50
+/// instructions. So what changes a request is in functions of its own.
 pub(crate) fn dispatch<B>(
     app: &Arc<CompiledApp>,
-    mut request: Request<B>,
+    request: Request<B>,
     client: Client,
-    last: Option<&LastCredential>,
-    first_poll: FirstPoll,
+    connection: Connection<'_>,
 ) -> ResponseFuture
 where
     B: MessageBody,
 {
-    if !app.observing.is_wanted() {
-        return respond(app, request, client, last, first_poll, None);
+    match app.observing.is_wanted() {
+        false => respond(app, request, client, connection, None),
+        true => observe(app, request, client, connection),
     }
+}
+
+/// Responds to a request whose outcome is recorded.
+fn observe<B>(
+    app: &Arc<CompiledApp>,
+    mut request: Request<B>,
+    client: Client,
+    connection: Connection<'_>,
+) -> ResponseFuture
+where
+    B: MessageBody,
+{
     let proxies = app.proxies.as_ref();
     let client = client.with_forwarded(request.headers_mut(), proxies);
     let is_trusted = client.is_proxied(proxies);
     let address = client.address();
     let mut observation =
         Observation::begin(&app.observing, &app.random, &mut request, address, is_trusted);
-    respond(app, request, client, last, first_poll, Some(&mut observation)).observed(observation)
+    respond(app, request, client, connection, Some(&mut observation)).observed(observation)
 }
 
 /// Runs the gates and starts the target.
-#[inline(always)]
 fn respond<B>(
     app: &Arc<CompiledApp>,
     mut request: Request<B>,
     mut client: Client,
-    last: Option<&LastCredential>,
-    first_poll: FirstPoll,
+    connection: Connection<'_>,
     mut observation: Option<&mut Observation>,
 ) -> ResponseFuture
 where
@@ -134,7 +157,7 @@ where
         #[cfg(feature = "gateway")]
         has_content,
     };
-    let Admitted { route, values, mut policy, mut auth } = match gates::check_head(&received) {
+    let admitted = match gates::check_head(&received) {
         ControlFlow::Continue(admitted) => admitted,
         ControlFlow::Break(ended) => {
             span::responded(&span, &ended.response);
@@ -144,56 +167,73 @@ where
             return future;
         }
     };
-    if let Some(observation) = &mut observation
-        && route.is_listed()
-    {
-        observation.routed(route.path());
-    }
-    if app.is_layered && route.is_listed() {
-        policy.state_route(&route.info);
-    }
-    let (mut parts, body) = request.into_parts();
     if let Some(trace) = &trace {
-        trace.write(&mut parts.headers);
+        trace.write(request.headers_mut());
     }
-    if let Err(error) = policy.draw_nonce(&app.random, &mut parts.extensions) {
-        let response = Problem::internal(error).into_response();
-        let future = ResponseFuture::ready(policy.apply(response, ResponseFacts::default()));
-        #[cfg(feature = "metrics")]
-        let future = future.measured(measured.as_ref(), route.index);
-        return future;
-    }
-    #[cfg(feature = "gateway")]
-    if matches!(route.target, Target::Tunnel(_)) {
-        tunnel::present(&mut parts.headers);
-        policy.speak_as_proxy();
-    }
-    let (body, progress) =
-        body::limit(body, route.rules.body, || body::excess(&route.target, &parts.headers));
-    let request = Request::from_parts(parts, body);
-    let mut call = Call {
-        request,
-        values,
-        client,
-        route: Arc::clone(&route.info),
-        auth: None,
-        body_limit: route.rules.body,
-        is_behind_layers: false,
-    };
-    let target = RequestTarget { app, route: &route };
-    // Code of the app may panic: the parsers of path parameters, and the handler.
-    let begun = catch_unwind(AssertUnwindSafe(|| {
-        target.begin(auth.as_mut(), &mut call, last).poll_first(&mut policy, first_poll)
-    }));
-    #[cfg(feature = "manifest")]
-    if let Some(observation) = observation {
-        let has_callback = route.rules.jsonp.is_some();
-        observation.admitted(&route.auth, route.description(), has_callback, auth.as_ref());
-    }
-    let future = ResponseFuture::begun(begun, policy, auth, progress, route.rules.timeout, &span);
     #[cfg(feature = "metrics")]
-    let future = future.measured(measured.as_ref(), route.index);
+    let route = admitted.route.index;
+    let request = request.into_parts();
+    let future = admitted.start(app, request, client, connection, &span, observation);
+    #[cfg(feature = "metrics")]
+    let future = future.measured(measured.as_ref(), route);
     future
+}
+
+impl Admitted {
+    /// Starts the target of a request whose head passed the gates.
+    fn start<B>(
+        self,
+        app: &Arc<CompiledApp>,
+        (mut parts, body): (Parts, B),
+        client: Client,
+        Connection { last, first_poll, .. }: Connection<'_>,
+        span: &Span,
+        mut observation: Option<&mut Observation>,
+    ) -> ResponseFuture
+    where
+        B: MessageBody,
+    {
+        let Self { route, values, mut policy, mut auth } = self;
+        if route.is_listed() {
+            if let Some(observation) = &mut observation {
+                observation.routed(route.path());
+            }
+            if app.is_layered {
+                policy.state_route(&route.info);
+            }
+        }
+        if let Err(error) = policy.draw_nonce(&app.random, &mut parts.extensions) {
+            let response = Problem::internal(error).into_response();
+            return ResponseFuture::ready(policy.apply(response, ResponseFacts::default()));
+        }
+        #[cfg(feature = "gateway")]
+        if matches!(route.target, Target::Tunnel(_)) {
+            tunnel::present(&mut parts.headers);
+            policy.speak_as_proxy();
+        }
+        let (body, progress) =
+            body::limit(body, route.rules.body, || body::excess(&route.target, &parts.headers));
+        let mut call = Call {
+            request: Request::from_parts(parts, body),
+            values,
+            client,
+            route: Arc::clone(&route.info),
+            auth: None,
+            body_limit: route.rules.body,
+            is_behind_layers: false,
+        };
+        let target = RequestTarget { app, route: &route };
+        // Code of the app may panic: the parsers of path parameters, and the handler.
+        let begun = catch_unwind(AssertUnwindSafe(|| {
+            target.begin(auth.as_mut(), &mut call, last).poll_first(&mut policy, first_poll)
+        }));
+        #[cfg(feature = "manifest")]
+        if let Some(observation) = observation {
+            let has_callback = route.rules.jsonp.is_some();
+            observation.admitted(&route.auth, route.description(), has_callback, auth.as_ref());
+        }
+        ResponseFuture::begun(begun, policy, auth, progress, route.rules.timeout, span)
+    }
 }
 
 /// The route that the span of a request names. Requests that the gates refuse, and preflights, have

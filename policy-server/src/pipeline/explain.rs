@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use http::{Method, Request, header::ACCESS_CONTROL_REQUEST_METHOD};
 use policy_core::head::{Head, OwnOrigin};
 
-use super::normal_path::normalize;
+use super::normal_form::normalize;
 use crate::{
     handler::Description,
     pipeline::compiled_app::{CompiledApp, CompiledRoute},
@@ -27,12 +27,14 @@ impl RouteTrace {
     }
 
     /// Fills in the trace that the request carries, if any.
-    pub(crate) fn resolve<B>(app: &CompiledApp, request: &mut Request<B>) {
-        let Some(Self(response)) = request.extensions().get().cloned() else { return };
-        // Gate 1 refuses a path that has no normal form.
-        let _ = normalize(request);
-        // A nested app sees the same trace; the outer app has filled it in already.
-        let _ = response.set(RouteFinding::find(app, request));
+    pub(crate) fn resolved<B>(app: &CompiledApp, mut request: Request<B>) -> Request<B> {
+        if let Some(Self(response)) = request.extensions().get().cloned() {
+            // Gate 1 refuses a path that has no normal form.
+            let _ = normalize(&mut request);
+            // A nested app sees the same trace; the outer app has filled it in already.
+            let _ = response.set(RouteFinding::find(app, &request));
+        }
+        request
     }
 }
 

@@ -6,7 +6,7 @@ pub(crate) mod dispatch;
 pub(crate) mod explain;
 pub(crate) mod gates;
 pub(crate) mod layer;
-mod normal_path;
+mod normal_form;
 pub(crate) mod request_head;
 pub(crate) mod respond;
 pub(crate) mod response_future;

@@ -1,17 +1,21 @@
-//! The one spelling of a path, before anything reads it.
+//! The one form of a request, before anything reads it.
 
 use http::{Method, Request, Uri, uri::PathAndQuery};
-use policy_core::{Refusal, head::NormalPath};
+use policy_core::{
+    Refusal,
+    head::{NormalPath, join_cookie_lines},
+};
 
 use crate::base::sent_target::SentTarget;
 
-/// Brings the path of a request into its normal form, and says whether it has encoded slashes.
-/// TRACE returns what it got (RFC 9110 9.3.8), and keeps the form that it has.
+/// Joins the lines of `Cookie`, brings the path into its normal form, and says whether it has
+/// encoded slashes. TRACE returns what it got (RFC 9110 9.3.8), and keeps the path that it has.
 ///
 /// # Errors
 ///
 /// The refusal, which gate 1 reports.
 pub(super) fn normalize<B>(request: &mut Request<B>) -> Result<bool, Refusal> {
+    join_cookie_lines(request);
     let uri = request.uri();
     // `*`, and the authority of CONNECT, have no path.
     if !uri.path().starts_with('/') {

@@ -48,13 +48,14 @@ enum Stage {
 }
 
 /// When a handler is first polled.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum FirstPoll {
     /// When the service is called, ahead of the task. Most handlers do not wait and are done then:
     /// nothing of their request is left when the connection reads on, so that it can reuse the
     /// buffer of the request. A handler that waits is polled again with the waker of its task.
     InCall,
     /// When the future is polled.
+    #[default]
     Later,
 }
 

@@ -7,11 +7,11 @@ use std::{
 };
 
 use axum_core::{body::Body, extract::Request};
-use policy_core::head::{OwnOrigin, join_cookie_lines};
+use policy_core::head::OwnOrigin;
 use tower_service::Service;
 
 use crate::{
-    auth::{LastCredential, sent_credentials::SentCredentials},
+    auth::sent_credentials::SentCredentials,
     base::message_body::MessageBody,
     client::{Client, peer::Peer},
     handler::{
@@ -20,9 +20,9 @@ use crate::{
     },
     pipeline::compiled_app::CompiledApp,
     pipeline::{
-        dispatch::dispatch,
-        normal_path::normalize,
-        response_future::{FirstPoll, ResponseFuture},
+        dispatch::{Connection, dispatch},
+        normal_form::normalize,
+        response_future::ResponseFuture,
     },
 };
 
@@ -52,7 +52,7 @@ impl AppService {
             SentCredentials::restore(&mut request);
             let client = request.extensions().get::<Client>().cloned();
             let client = client.unwrap_or_else(|| Client::new(None));
-            dispatch(&inner, request, client, None, FirstPoll::Later)
+            dispatch(&inner, request, client, Connection::default())
         });
         let layered = layers.into_iter().fold(inner, |inner, layer| layer.around(inner));
         Self { app, layered: Some(layered) }
@@ -78,35 +78,38 @@ impl AppService {
         }
     }
 
-    /// Responds to one request. `peer` is known if the request came over a connection of this
-    /// server, and so is the `last` credential that this connection presented.
+    /// Responds to one request.
     pub(crate) fn respond<B>(
         &self,
-        mut request: http::Request<B>,
-        peer: Option<Peer>,
-        last: Option<&LastCredential>,
-        first_poll: FirstPoll,
+        request: http::Request<B>,
+        connection: Connection<'_>,
     ) -> ResponseFuture
     where
         B: MessageBody,
     {
-        join_cookie_lines(&mut request);
         #[cfg(feature = "testing")]
-        super::explain::RouteTrace::resolve(&self.app, &mut request);
+        let request = super::explain::RouteTrace::resolved(&self.app, request);
         match &self.layered {
-            None => dispatch(&self.app, request, Client::new(peer), last, first_poll),
+            None => dispatch(&self.app, request, Client::new(connection.peer), connection),
             Some(layered) => {
-                // Layers see the path that the router sees. Gate 1 refuses a path without a normal
-                // form.
-                let _ = normalize(&mut request);
-                let proxies = self.app.proxies.as_ref();
-                let client = Client::new(peer).with_forwarded(request.headers_mut(), proxies);
-                request.extensions_mut().insert(client);
-                let sent = SentCredentials::of(&request);
-                request.extensions_mut().insert(sent);
-                ResponseFuture::boxed(layered.run(request.map(Body::new)))
+                ResponseFuture::boxed(layered.run(self.for_layers(request, connection.peer)))
             }
         }
+    }
+
+    /// The request as the layers around the app get it.
+    fn for_layers<B>(&self, mut request: http::Request<B>, peer: Option<Peer>) -> Request
+    where
+        B: MessageBody,
+    {
+        // Layers see the path that the router sees. Gate 1 refuses a path without a normal form.
+        let _ = normalize(&mut request);
+        let proxies = self.app.proxies.as_ref();
+        let client = Client::new(peer).with_forwarded(request.headers_mut(), proxies);
+        request.extensions_mut().insert(client);
+        let sent = SentCredentials::of(&request);
+        request.extensions_mut().insert(sent);
+        request.map(Body::new)
     }
 }
 
@@ -128,6 +131,6 @@ where
         let peer = request.extensions().get::<PeerAddr>();
         let peer =
             peer.map(|PeerAddr(address)| Peer { address: Some(*address), client: None, is_tls });
-        self.respond(request, peer, None, FirstPoll::Later)
+        self.respond(request, Connection { peer, ..Connection::default() })
     }
 }

@@ -29,7 +29,7 @@ use tower::service_fn;
 use crate::{
     App, AppService, AuthRequirement, Clock, Mount, Session, Sessions, Tokens,
     auth::{CutOffs, LastCredential, caller::Caller},
-    pipeline::response_future::FirstPoll,
+    pipeline::dispatch::Connection,
     tokens::{Issuer, TokenKeys},
 };
 
@@ -140,7 +140,7 @@ impl World {
     async fn act(&self, path: &str, cookie: &str) -> Response {
         let request = Request::post(path).header(HOST, "api.example").header(ORIGIN, OWN);
         let request = request.header(COOKIE, cookie).body(Body::empty()).unwrap();
-        let Ok(response) = self.service.respond(request, None, None, FirstPoll::Later).await;
+        let Ok(response) = self.service.respond(request, Connection::default()).await;
         response
     }
 
@@ -154,7 +154,8 @@ impl World {
             request = request.header(AUTHORIZATION, [b"Bearer ", &**token].concat());
         }
         let request = request.body(Body::empty()).unwrap();
-        let Ok(response) = self.service.respond(request, None, last, FirstPoll::Later).await;
+        let Ok(response) =
+            self.service.respond(request, Connection { last, ..Connection::default() }).await;
         let status = response.status().as_u16();
         let body = response.into_body().collect().await.unwrap().to_bytes();
         (status, String::from_utf8(body.to_vec()).unwrap())

@@ -31,6 +31,7 @@ use crate::{
     handler::upgrade::OpenStream,
     pipeline::{
         compiled_app::CompiledApp,
+        dispatch::Connection,
         response_future::{FirstPoll, ResponseFuture},
         service::AppService,
     },
@@ -80,7 +81,10 @@ impl Service<Request<Incoming>> for ConnectionService {
             Role::Redirect(redirect) => ResponseFuture::ready(redirect.response(&request)),
             #[cfg(feature = "metrics")]
             Role::Metrics(metrics) => ResponseFuture::ready(metrics::response(metrics, &request)),
-            _ => self.app.respond(request, Some(self.peer), Some(&self.last), first_poll),
+            _ => {
+                let (peer, last) = (Some(self.peer), Some(&self.last));
+                self.app.respond(request, Connection { peer, last, first_poll })
+            }
         };
         if let Some(timer) = response.timer() {
             self.activity.swap_timer(timer);

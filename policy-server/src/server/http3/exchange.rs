@@ -35,7 +35,7 @@ use super::{
 use crate::{
     auth::{LastCredential, end_with_service},
     client::peer::Peer,
-    pipeline::response_future::FirstPoll,
+    pipeline::{dispatch::Connection, response_future::FirstPoll},
     server::{
         Serving,
         activity::{Activity, OpenRequest},
@@ -112,8 +112,10 @@ impl Common {
         let peer = Peer { address, client: None, is_tls: true };
         let request = http::Request::from_parts(head, body);
         let answering = async {
-            let (service, last) = (&self.serving.service, Some(&self.last));
-            let Ok(response) = service.respond(request, Some(peer), last, FirstPoll::Later).await;
+            let (peer, last) = (Some(peer), Some(&self.last));
+            let connection = Connection { peer, last, first_poll: FirstPoll::Later };
+            let service = &self.serving.service;
+            let Ok(response) = service.respond(request, connection).await;
             let mut response = end_with_service(&service.app().auth.revocation_bus, response);
             if let Some(server) = &settings.server_header {
                 response.headers_mut().entry(SERVER).or_insert_with(|| server.clone());

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     auth::AuthService,
-    pipeline::{response_future::FirstPoll, service::AppService},
+    pipeline::{dispatch::Connection, service::AppService},
 };
 
 /// A request to the app.
@@ -145,7 +145,7 @@ impl Server {
         *request.uri_mut() = sent.target.parse().ok()?;
         *request.headers_mut() = sent.headers.clone();
         request.headers_mut().insert(header::HOST, self.host.clone());
-        let response = service.respond(request, None, None, FirstPoll::Later).await;
+        let response = service.respond(request, Connection::default()).await;
         let (mut head, body) = response.unwrap_or_else(|never| match never {}).into_parts();
         let written = Written::unmark(&mut head.headers);
         let body = body.collect().await.map(http_body_util::Collected::to_bytes);
