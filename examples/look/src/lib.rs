@@ -30,15 +30,27 @@ pub struct Example {
 impl Example {
     /// A page, in which `{{look}}` is the style, `{{icon}}` the address of the mark, `{{bar}}` the mark
     /// and the name, `{{handlers}}` the attributes of each handler for scripts to show, and `{{source}}`
-    /// the code. The code is filled in last, so that nothing in it is taken for a
-    /// placeholder.
+    /// the code. Nothing in the code is taken for a placeholder.
     #[must_use]
     pub fn page(&self, html: &str) -> String {
-        html.replace("{{look}}", STYLE)
-            .replace("{{icon}}", &icon())
-            .replace("{{bar}}", &self.bar())
-            .replace("{{handlers}}", &code::handlers(self.code))
-            .replace("{{source}}", &self.source())
+        let mut parts = html.split("{{");
+        let mut page = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (name, text) = part.split_once("}}").unwrap_or_default();
+            match name {
+                "look" => page += STYLE,
+                "icon" => page += &icon(),
+                "bar" => page += &self.bar(),
+                "handlers" => page += &code::handlers(self.code),
+                "source" => page += &self.source(),
+                _ => {
+                    page = page + "{{" + part;
+                    continue;
+                }
+            }
+            page += text;
+        }
+        page
     }
 
     fn bar(&self) -> String {
@@ -113,6 +125,14 @@ mod tests {
                        <i>&quot;/hi&quot;</i>)]\n#[<b>auth</b>(public)]</pre></template>";
         assert!(page.contains(handler), "{page}");
         assert!(page.contains("<s>/// Says hello.</s>") && !page.contains("{{"), "{page}");
+    }
+
+    #[test]
+    fn only_placeholders_of_the_page_are_filled_in() {
+        let code = "#[get(\"/{{source}}\")]\nasync fn hi() {}\n";
+        let page = Example { code, ..EXAMPLE }.page("{{handlers}} {{other}} {{");
+        assert!(page.contains("/{{source}}"), "{page}");
+        assert!(page.ends_with("</template> {{other}} {{"), "{page}");
     }
 
     #[test]
