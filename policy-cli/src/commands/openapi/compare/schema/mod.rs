@@ -4,118 +4,34 @@
 //! A property that an object does not declare is not sent, although the schema permits it: otherwise
 //! no document could gain an optional property.
 
+mod keywords;
+mod limits;
+mod parts;
+mod types;
+mod values;
+
 use std::{
-    cell::Cell,
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     mem, ptr,
-    sync::LazyLock,
 };
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+pub(super) use self::limits::Steps;
+use self::{
+    keywords::{
+        KEPT, KNOWN, LOWER, UPPER, alternatives, is_annotation, names, required, stated_values,
+        weight,
+    },
+    limits::{DEPTH, PARTS, address},
+    parts::{Declared, Part, is_disjoint, property},
+    types::{
+        ANY, ARRAY, BOOLEAN, EVERYTHING, INTEGER, NOTHING, NULL, NUMBER, OBJECT, OF_TYPE, TYPES,
+        own_types, type_names, type_of,
+    },
+    values::{accepts, types_of},
+};
 use super::super::document::{Document, conjuncts, object};
-
-/// The deepest nesting that is compared. References can nest without end.
-const DEPTH: usize = 64;
-/// The most schemas that one consists of by `allOf` and references.
-const PARTS: usize = 256;
-
-/// Keywords that permit and refuse nothing.
-const ANNOTATIONS: [&str; 17] = [
-    "$anchor",
-    "$comment",
-    "$defs",
-    "$id",
-    "$schema",
-    "default",
-    "definitions",
-    "deprecated",
-    "description",
-    "discriminator",
-    "example",
-    "examples",
-    "externalDocs",
-    "readOnly",
-    "title",
-    "writeOnly",
-    "xml",
-];
-
-/// Keywords that are read. A schema with another one has to stay as it is.
-const KNOWN: [&str; 25] = [
-    "$ref",
-    "additionalProperties",
-    "allOf",
-    "anyOf",
-    "const",
-    "contentEncoding",
-    "contentMediaType",
-    "enum",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "format",
-    "items",
-    "maxItems",
-    "maxLength",
-    "maxProperties",
-    "maximum",
-    "minItems",
-    "minLength",
-    "minProperties",
-    "minimum",
-    "multipleOf",
-    "oneOf",
-    "pattern",
-    "properties",
-    "required",
-];
-
-/// Lower bounds, upper bounds, and texts that have to stay, with the types that they are about.
-const LOWER: [(&str, u8); 5] = [
-    ("minimum", NUMBER),
-    ("exclusiveMinimum", NUMBER),
-    ("minLength", STRING),
-    ("minItems", ARRAY),
-    ("minProperties", OBJECT),
-];
-const UPPER: [(&str, u8); 5] = [
-    ("maximum", NUMBER),
-    ("exclusiveMaximum", NUMBER),
-    ("maxLength", STRING),
-    ("maxItems", ARRAY),
-    ("maxProperties", OBJECT),
-];
-const KEPT: [(&str, u8); 6] = [
-    ("multipleOf", NUMBER),
-    ("pattern", STRING),
-    ("format", NUMBER | STRING),
-    ("contentEncoding", STRING),
-    ("contentMediaType", STRING),
-    ("uniqueItems", ARRAY),
-];
-
-/// Sets of types, as bits. A number is an integer or a fraction.
-const NULL: u8 = 1;
-const BOOLEAN: u8 = 2;
-const INTEGER: u8 = 4;
-const NUMBER: u8 = 4 | 8;
-const STRING: u8 = 16;
-const ARRAY: u8 = 32;
-const OBJECT: u8 = 64;
-const TYPES: [(&str, u8); 7] = [
-    ("null", NULL),
-    ("boolean", BOOLEAN),
-    ("number", NUMBER),
-    ("integer", INTEGER),
-    ("string", STRING),
-    ("array", ARRAY),
-    ("object", OBJECT),
-];
-
-static NOTHING: Value = Value::Bool(false);
-/// A schema for each type.
-static OF_TYPE: LazyLock<Vec<Value>> =
-    LazyLock::new(|| TYPES.iter().map(|(name, _)| json!({ "type": name })).collect());
 
 /// Why a value of the left schema may be none of the right one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -157,38 +73,8 @@ pub(super) enum Side {
     Right,
 }
 
-/// A schema of the left side.
-#[derive(Clone, Copy)]
-struct Part<'a> {
-    schema: &'a Value,
-    /// Whether one of its alternatives is among the parts.
-    is_split: bool,
-}
-
-impl<'a> Part<'a> {
-    fn new(schema: &'a Value) -> Self {
-        Self { schema, is_split: false }
-    }
-}
-
 /// The parts of the left, and the schema of the right, by their addresses.
 type Pair = (Vec<(usize, bool)>, usize);
-
-/// The steps that a comparison may still take, so that no document takes forever.
-#[derive(Debug)]
-pub(super) struct Steps(Cell<u64>);
-
-impl Steps {
-    pub(super) fn new(steps: u64) -> Self {
-        Self(Cell::new(steps))
-    }
-
-    /// Takes this many steps. Returns whether any are left.
-    fn take(&self, steps: usize) -> bool {
-        self.0.set(self.0.get().saturating_sub(steps as u64));
-        self.0.get() > 0
-    }
-}
 
 /// Compares the schemas of two documents.
 pub(super) struct Subset<'a, 'b> {
@@ -215,10 +101,6 @@ struct Open<'a> {
     right: &'a Value,
     at: String,
     depth: usize,
-}
-
-fn address(value: &Value) -> usize {
-    ptr::from_ref(value).addr()
 }
 
 impl<'a, 'b> Subset<'a, 'b> {
@@ -516,10 +398,9 @@ impl<'a, 'b> Subset<'a, 'b> {
 
     /// The types that all parts permit.
     fn types(&mut self, parts: &[Part<'a>]) -> u8 {
-        let all = u8::MAX >> 1;
         parts
             .iter()
-            .fold(all, |types, part| types & types_of(self.left, part.schema, &mut self.types, 0))
+            .fold(ANY, |types, part| types & types_of(self.left, part.schema, &mut self.types, 0))
     }
 
     /// Whether two schemas are the same, annotations aside.
@@ -602,274 +483,4 @@ impl<'a, 'b> Subset<'a, 'b> {
             _ => self.is_equal(left, right, depth + 1),
         }
     }
-}
-
-static EVERYTHING: Value = Value::Bool(true);
-
-fn is_annotation(name: &str) -> bool {
-    ANNOTATIONS.contains(&name) || name.starts_with("x-")
-}
-
-fn alternatives(schema: &Value) -> Option<&Vec<Value>> {
-    schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array)
-}
-
-fn required(schema: &Value) -> impl Iterator<Item = &str> {
-    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
-}
-
-/// The properties that one of these schemas declares.
-fn names<'a>(schemas: &[&'a Value]) -> BTreeSet<&'a str> {
-    let declared = schemas.iter().filter_map(|schema| object(schema, "properties")).flatten();
-    declared.map(|(name, _)| name.as_str()).collect()
-}
-
-/// The properties that schemas declare, with all alternatives.
-#[derive(Default)]
-struct Declared<'a> {
-    names: BTreeMap<&'a str, &'a Value>,
-    /// Whether the schemas state other properties, or describe no object.
-    has_others: bool,
-}
-
-impl<'a> Declared<'a> {
-    fn of(
-        document: &'a Document,
-        schemas: impl IntoIterator<Item = &'a Value>,
-        steps: &Steps,
-    ) -> Self {
-        let mut declared = Self::default();
-        let (mut open, mut seen) = (schemas.into_iter().collect::<Vec<_>>(), HashSet::new());
-        let mut is_object = false;
-        while let Some(schema) = open.pop() {
-            for schema in conjuncts(document, schema) {
-                if !seen.insert(address(schema)) || !steps.take(weight(schema)) {
-                    continue;
-                }
-                open.extend(alternatives(schema).into_iter().flatten());
-                let properties = object(schema, "properties").into_iter().flatten();
-                declared.names.extend(properties.map(|(name, value)| (name.as_str(), value)));
-                is_object |= schema.get("properties").is_some() || own_types(schema) == OBJECT;
-                let others = ["additionalProperties", "patternProperties"];
-                declared.has_others |= others.iter().any(|name| schema.get(*name).is_some());
-            }
-        }
-        declared.has_others |= !is_object;
-        declared
-    }
-}
-
-/// What the left says of a property: nothing, if it does not declare it.
-fn property<'a>(parts: &[Part<'a>], name: &str) -> Vec<Part<'a>> {
-    let (mut value, mut is_declared) = (Vec::new(), false);
-    for Part { schema, .. } in parts {
-        let own = object(schema, "properties").and_then(|declared| declared.get(name));
-        if schema.get("patternProperties").is_some() {
-            is_declared = true;
-        }
-        if let Some(stated) = own.or_else(|| schema.get("additionalProperties")) {
-            is_declared = true;
-            if own.is_some() || schema.get("patternProperties").is_none() {
-                value.push(Part::new(stated));
-            }
-        }
-    }
-    if is_declared { value } else { vec![Part::new(&NOTHING)] }
-}
-
-fn type_of(value: &Value) -> u8 {
-    match value {
-        Value::Null => NULL,
-        Value::Bool(_) => BOOLEAN,
-        Value::Number(number) if number.as_f64().is_some_and(|it| it.fract() != 0.0) => {
-            NUMBER & !INTEGER
-        }
-        Value::Number(_) => INTEGER,
-        Value::String(_) => STRING,
-        Value::Array(_) => ARRAY,
-        Value::Object(_) => OBJECT,
-    }
-}
-
-/// The types of the keyword `type`.
-fn own_types(schema: &Value) -> u8 {
-    let bits = |name: &Value| {
-        let known = TYPES.iter().find(|(known, _)| name == known);
-        known.map_or(0, |(_, bits)| *bits)
-    };
-    match schema.get("type") {
-        None => u8::MAX >> 1,
-        Some(Value::Array(names)) => names.iter().fold(0, |types, name| types | bits(name)),
-        Some(name) => bits(name),
-    }
-}
-
-/// The types that a schema permits; all in a cycle and where it nests too deeply. `known` has the
-/// types of earlier schemas.
-fn types_of(
-    document: &Document,
-    schema: &Value,
-    known: &mut HashMap<usize, u8>,
-    depth: usize,
-) -> u8 {
-    if *schema == NOTHING {
-        return 0;
-    }
-    if depth > DEPTH {
-        return u8::MAX >> 1;
-    }
-    if let Some(types) = known.get(&address(schema)) {
-        return *types;
-    }
-    let mut types = u8::MAX >> 1;
-    known.insert(address(schema), types);
-    for schema in conjuncts(document, schema) {
-        types &= own_types(schema);
-        if let Some(values) = stated_values(schema) {
-            types &= values.iter().fold(0, |types, value| types | type_of(value));
-        }
-        if let Some(list) = alternatives(schema) {
-            let of_each = |types, it| types | types_of(document, it, known, depth + 1);
-            types &= list.iter().fold(0, of_each);
-        }
-    }
-    known.insert(address(schema), types);
-    types
-}
-
-/// How much a schema has to compare.
-fn weight(schema: &Value) -> usize {
-    let lists = ["enum", "required", "anyOf", "oneOf"].iter();
-    let lists = lists.filter_map(|name| schema.get(*name)?.as_array()).map(Vec::len);
-    lists.sum::<usize>() + object(schema, "properties").map_or(0, serde_json::Map::len) + 1
-}
-
-fn type_names(types: u8) -> String {
-    if types == u8::MAX >> 1 {
-        return "any".to_owned();
-    }
-    let named = TYPES.iter().filter(|(_, bits)| {
-        types & bits == *bits && (*bits != INTEGER || types & NUMBER != NUMBER)
-    });
-    named.map(|(name, _)| *name).collect::<Vec<_>>().join(" or ")
-}
-
-/// The values of `enum` or `const`.
-fn stated_values(schema: &Value) -> Option<Vec<&Value>> {
-    let one = schema.get("const").map(|value| vec![value]);
-    one.or_else(|| schema.get("enum")?.as_array().map(|values| values.iter().collect()))
-}
-
-/// Whether two values are the same: 1 is 1.0.
-fn is_same(one: &Value, other: &Value) -> bool {
-    match (one.as_f64(), other.as_f64()) {
-        (Some(one_as), Some(other_as)) if one.as_i64().is_none() || other.as_i64().is_none() => {
-            one_as.total_cmp(&other_as).is_eq()
-        }
-        _ => one == other,
-    }
-}
-
-/// Whether a value is one of a schema; `None` if that is not known.
-fn accepts(
-    document: &Document,
-    schema: &Value,
-    value: &Value,
-    depth: usize,
-    steps: &Steps,
-) -> Option<bool> {
-    if depth > DEPTH || !steps.take(weight(schema)) {
-        return None;
-    }
-    let mut is_known = true;
-    for schema in conjuncts(document, schema) {
-        let Some(keywords) = schema.as_object() else {
-            if *schema == NOTHING {
-                return Some(false);
-            }
-            continue;
-        };
-        if own_types(schema) & type_of(value) == 0
-            || stated_values(schema)
-                .is_some_and(|values| !values.iter().any(|it| is_same(it, value)))
-        {
-            return Some(false);
-        }
-        if let Some(list) = alternatives(schema) {
-            let list: Vec<_> =
-                list.iter().map(|it| accepts(document, it, value, depth + 1, steps)).collect();
-            let accepting = list.iter().filter(|it| **it == Some(true)).count();
-            let unknown = list.contains(&None);
-            match (schema.get("anyOf").is_some(), accepting, unknown) {
-                (true, 1.., _) | (false, 1, false) => (),
-                (_, 0, false) => return Some(false),
-                (false, 2.., _) => return Some(false),
-                _ => is_known = false,
-            }
-        }
-        let decides = |name: &&String| {
-            let about = LOWER.iter().chain(&UPPER).chain(&KEPT).find(|(known, _)| known == name);
-            match (about, name.as_str()) {
-                (Some((_, about)), _) => about & type_of(value) != 0,
-                (None, "properties" | "required" | "additionalProperties") => value.is_object(),
-                (None, "items") => value.is_array(),
-                (None, "$ref") => document.target(schema).is_none(),
-                (None, "type" | "enum" | "const" | "allOf" | "anyOf" | "oneOf") => false,
-                (None, name) => !is_annotation(name),
-            }
-        };
-        is_known &= !keywords.keys().any(|name| decides(&name));
-    }
-    is_known.then_some(true)
-}
-
-/// Whether no value matches both: their types or values differ, or those of a property that both
-/// require.
-fn is_disjoint(
-    (left, parts): (&Document, &[Part<'_>]),
-    (right, schema): (&Document, &Value),
-    depth: usize,
-    steps: &Steps,
-) -> bool {
-    if depth > 4 || !steps.take(weight(schema)) {
-        return false;
-    }
-    let mut known = HashMap::new();
-    let all = u8::MAX >> 1;
-    let types = parts.iter().fold(all, |it, part| it & types_of(left, part.schema, &mut known, 0));
-    steps.take(known.len());
-    known.clear();
-    if types & types_of(right, schema, &mut known, 0) == 0 {
-        return true;
-    }
-    steps.take(known.len());
-    let rights = conjuncts(right, schema);
-    let lefts = parts.iter().flat_map(|part| conjuncts(left, part.schema)).collect::<Vec<_>>();
-    let stated = lefts.iter().find_map(|it| stated_values(it));
-    if stated.is_some_and(|values| {
-        values.iter().all(|it| accepts(right, schema, it, 0, steps) == Some(false))
-    }) {
-        return true;
-    }
-    let stated = rights.iter().find_map(|it| stated_values(it));
-    let refuses =
-        |value: &&Value| lefts.iter().any(|it| accepts(left, it, value, 0, steps) == Some(false));
-    if stated.is_some_and(|values| values.iter().all(refuses)) {
-        return true;
-    }
-    let is_required = |schemas: &[&Value], name: &str| {
-        schemas.iter().any(|schema| required(schema).any(|known| known == name))
-    };
-    let parts: Vec<_> = lefts.iter().copied().map(Part::new).collect();
-    types == OBJECT
-        && names(&rights).into_iter().any(|name| {
-            let value = property(&parts, name);
-            is_required(&lefts, name)
-                && is_required(&rights, name)
-                && !value.is_empty()
-                && rights
-                    .iter()
-                    .filter_map(|it| object(it, "properties")?.get(name))
-                    .any(|schema| is_disjoint((left, &value), (right, schema), depth + 1, steps))
-        })
 }
