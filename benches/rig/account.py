@@ -13,9 +13,9 @@ GROUPS = [
     ("copies", r"memcpy|memmove|memset"),
     ("memory", r"malloc|calloc|realloc|memalign|\bfree$|_int_free|unlink_chunk"),
     # hyper's client is compiled into the task of the connection.
-    ("connections to an upstream", r"proxy::pool::Pool::connect|hyper::client|hyper::body|sync::(mpsc|oneshot)"),
-    ("reverse proxy", r"policy_server::gateway|policy_core::(reverse_proxy|headers::groups|gate::head::Single)"),
-    ("gates 1 to 11", r"pipeline::(gates|normal_form)|policy_core::(gate|origin|cors::(preflight|compiled)|percent)|decide_origin|route::router|policy_server::client"),
+    ("connections to an upstream", r"proxy::pool::Pool::connect|hyper::client|^<?hyper::body|sync::(mpsc|oneshot)"),
+    ("reverse proxy", r"policy_server::gateway|policy_core::(reverse_proxy|headers::groups|head::read::Single)"),
+    ("gates 1 to 11", r"pipeline::(gates|normal_form)|policy_core::(gates|head|router|origin|cors::(preflight|compiled)|percent)|decide_origin|policy_server::client"),
     ("path parameters", r"handler::parameters|matchit"),
     ("gate 13", r"pipeline::respond|response_future::finished|remove_cors|keep_cookie|policy_core::(cors|cache|vary|headers)"),
     ("service, panics, response future", r"policy_server::(pipeline|server::connection::service)|catch_unwind|policy_server::handler::Call"),
