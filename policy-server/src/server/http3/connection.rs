@@ -20,6 +20,7 @@ use super::{
     quic::{Transport, code},
 };
 use crate::{
+    app::settings::ServerSettings,
     auth::LastCredential,
     base::event::count::{Count, count},
     server::{Serving, activity::Activity, connection::Timer, shutdown::Phase},
@@ -45,6 +46,22 @@ impl Drop for Handshake {
     }
 }
 
+/// HTTP/3 on a connection, unless the client is too slow or breaks the protocol: then it is closed.
+async fn open(
+    quic: &quinn::Connection,
+    settings: &ServerSettings,
+) -> Option<h3::server::Connection<Transport, Bytes>> {
+    let transport = Transport::new(quic.clone(), settings.header_limit);
+    let mut builder = h3::server::builder();
+    builder.max_field_section_size(settings.header_limit as u64).send_grease(false);
+    let opened = timeout(settings.header_timeout, builder.build(transport)).await;
+    let opened = opened.ok().and_then(Result::ok);
+    if opened.is_none() {
+        quic.close(code(Code::H3_NO_ERROR), b"");
+    }
+    opened
+}
+
 /// Serves one connection to its end, which drops `permit`.
 pub(super) async fn serve(
     incoming: quinn::Incoming,
@@ -57,15 +74,7 @@ pub(super) async fn serve(
         return count(Count::HandshakeFailed);
     };
     let settings = serving.service.app().settings.clone();
-    let transport = Transport::new(quic.clone(), settings.header_limit);
-    let mut builder = h3::server::builder();
-    builder.max_field_section_size(settings.header_limit as u64).send_grease(false);
-    let Ok(Ok(mut connection)) =
-        timeout(settings.header_timeout, builder.build::<_, Bytes>(transport)).await
-    else {
-        quic.close(code(Code::H3_NO_ERROR), b"");
-        return;
-    };
+    let Some(mut connection) = open(&quic, &settings).await else { return };
     #[cfg(feature = "metrics")]
     let meter = serving.service.app().meter.clone();
     #[cfg(feature = "metrics")]
