@@ -282,37 +282,7 @@ impl RouterBuilder {
     ) -> Result<(), AddError> {
         let parsed = PathTemplate::parse(template).map_err(AddError::Rule)?;
         let has_slash = template.ends_with('/');
-        let form = self.router.form(&parsed);
-        let parameters: Vec<usize> = (parsed.segments().enumerate())
-            .filter_map(|(before, segment)| segment.name().map(|_| before))
-            .collect();
-        if parameters.len() > MAX_PARAMETERS {
-            return Err(AddError::Rule(Rule::PathParameter));
-        }
-        let has_rest = parsed.segments().any(|segment| matches!(segment, Segment::Rest(_)));
-        let index = match self.router.indices.get(&form) {
-            Some(index) => *index,
-            None => {
-                let index = self.router.paths.len();
-                let overlap = |conflict| AddError::Overlap(overlapped(&conflict));
-                self.router.tree.insert(&form, index).map_err(overlap)?;
-                let is_redirected = self.router.trailing_slash == TrailingSlash::Redirect;
-                if parameters.is_empty() {
-                    self.router.fixed.insert(form.as_str().into(), index);
-                }
-                self.router.paths.push(Path {
-                    index,
-                    parameters,
-                    has_rest,
-                    has_slash,
-                    is_redirected,
-                    ..Path::default()
-                });
-                self.sharing.push(Vec::new());
-                self.router.indices.insert(form, index);
-                index
-            }
-        };
+        let index = self.path(&parsed)?;
         let takes_slashes = (parsed.segments().filter_map(Segment::parameter).enumerate())
             .filter(|(_, parameter)| parameter.takes_slashes)
             .fold(0, |bits, (index, _)| bits | 1 << index);
@@ -322,7 +292,7 @@ impl RouterBuilder {
             return Ok(());
         };
         // Mounts and `{*rest}` decide themselves about trailing slashes.
-        path.is_redirected &= !has_rest && template != "/";
+        path.is_redirected &= !path.has_rest && template != "/";
         if path.has_slash != has_slash {
             match path.methods.first() {
                 // A mount serves both spellings of its prefix.
@@ -347,6 +317,38 @@ impl RouterBuilder {
             shared.insert(at, sharing.clone());
         }
         Ok(())
+    }
+
+    /// The index of the path that serves a template, which is added if there is none.
+    fn path(&mut self, template: &PathTemplate<'_>) -> Result<usize, AddError> {
+        let router = &mut self.router;
+        let form = router.form(template);
+        if let Some(index) = router.indices.get(&form) {
+            return Ok(*index);
+        }
+        let parameters: Vec<usize> = (template.segments().enumerate())
+            .filter_map(|(before, segment)| segment.name().map(|_| before))
+            .collect();
+        if parameters.len() > MAX_PARAMETERS {
+            return Err(AddError::Rule(Rule::PathParameter));
+        }
+        let index = router.paths.len();
+        let overlap = |conflict| AddError::Overlap(overlapped(&conflict));
+        router.tree.insert(&form, index).map_err(overlap)?;
+        if parameters.is_empty() {
+            router.fixed.insert(form.as_str().into(), index);
+        }
+        router.paths.push(Path {
+            index,
+            parameters,
+            has_rest: template.segments().any(|segment| matches!(segment, Segment::Rest(_))),
+            has_slash: template.as_str().ends_with('/'),
+            is_redirected: router.trailing_slash == TrailingSlash::Redirect,
+            ..Path::default()
+        });
+        router.indices.insert(form, index);
+        self.sharing.push(Vec::new());
+        Ok(index)
     }
 
     /// Completes the parts that depend on all routes of a path: `Allow` and the responses to
