@@ -9,7 +9,6 @@ pub(crate) mod files;
 pub(crate) mod gateway;
 pub(crate) mod group;
 pub(crate) mod mount;
-pub(crate) mod mounted_paths;
 #[cfg(feature = "openapi")]
 pub(crate) mod openapi;
 mod operation;

@@ -6,7 +6,7 @@ use http::Method;
 
 use super::{
     access::{Access, access_methods},
-    mounted_paths::{MountedPaths, path_methods},
+    mount::paths::{MountedPaths, path_methods},
     policies::Policies,
 };
 

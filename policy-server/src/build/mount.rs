@@ -25,8 +25,7 @@ use crate::{
     app::{
         access::{Access, Callers},
         fallback::Fallback,
-        mount::Mount,
-        mounted_paths::MountedPaths,
+        mount::{Mount, paths::MountedPaths},
         policies::Policies,
     },
     auth::RouteAuth,

@@ -1,5 +1,7 @@
 //! Services without attributes, under the same policies.
 
+pub(crate) mod paths;
+
 use std::any::type_name;
 
 use http::Method;
@@ -14,7 +16,7 @@ use crate::observe::metrics::{Metrics, service};
 use crate::{
     app::{
         access::{Access, access_methods},
-        mounted_paths::{MountedPaths, path_methods},
+        mount::paths::{MountedPaths, path_methods},
         policies::Policies,
     },
     base::problem::{is_text, of_text},
