@@ -46,6 +46,8 @@ pub struct Router {
 pub struct Path {
     /// Its index among the paths of the app.
     index: usize,
+    /// The first of its routes, which may have no methods.
+    first: usize,
     methods: Vec<Served>,
     /// How many segments are before each of its parameters.
     parameters: Vec<usize>,
@@ -282,7 +284,7 @@ impl RouterBuilder {
     ) -> Result<(), AddError> {
         let parsed = PathTemplate::parse(template).map_err(AddError::Rule)?;
         let has_slash = template.ends_with('/');
-        let index = self.path(&parsed)?;
+        let index = self.path(&parsed, route)?;
         let takes_slashes = (parsed.segments().filter_map(Segment::parameter).enumerate())
             .filter(|(_, parameter)| parameter.takes_slashes)
             .fold(0, |bits, (index, _)| bits | 1 << index);
@@ -294,15 +296,12 @@ impl RouterBuilder {
         // Mounts and `{*rest}` decide themselves about trailing slashes.
         path.is_redirected &= !path.has_rest && template != "/";
         if path.has_slash != has_slash {
-            match path.methods.first() {
-                // A mount serves both spellings of its prefix.
-                Some(_) if path.methods.iter().any(|served| served.route == route) => {
-                    path.is_redirected = false;
-                    return Ok(());
-                }
-                Some(taken) => return Err(AddError::Taken(taken.route)),
-                None => (),
+            // A mount serves both spellings of its prefix.
+            if path.first == route || path.methods.iter().any(|served| served.route == route) {
+                path.is_redirected = false;
+                return Ok(());
             }
+            return Err(AddError::Taken(path.first));
         }
         if let Some(taken) = path.methods.iter().find(|served| methods.contains(&served.method)) {
             return Err(AddError::Taken(taken.route));
@@ -320,7 +319,7 @@ impl RouterBuilder {
     }
 
     /// The index of the path that serves a template, which is added if there is none.
-    fn path(&mut self, template: &PathTemplate<'_>) -> Result<usize, AddError> {
+    fn path(&mut self, template: &PathTemplate<'_>, route: usize) -> Result<usize, AddError> {
         let router = &mut self.router;
         let form = router.form(template);
         if let Some(index) = router.indices.get(&form) {
@@ -340,6 +339,7 @@ impl RouterBuilder {
         }
         router.paths.push(Path {
             index,
+            first: route,
             parameters,
             has_rest: template.segments().any(|segment| matches!(segment, Segment::Rest(_))),
             has_slash: template.as_str().ends_with('/'),
@@ -473,6 +473,16 @@ mod tests {
                 }
                 (one, other) => prop_assert!(false, "{both:?}: {one:?}, {other:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn a_path_has_one_spelling_even_if_its_first_route_has_no_methods() {
+        for [one, other] in [["/a", "/a/"], ["/a/", "/a"]] {
+            let mut router = RouterBuilder::new(TrailingSlash::Redirect);
+            router.add(one, &[], 0, &Sharing::default()).unwrap();
+            let second = router.add(other, &[Method::GET], 1, &Sharing::default());
+            assert!(matches!(second, Err(AddError::Taken(0))), "{one} {other}");
         }
     }
 
