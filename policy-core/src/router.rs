@@ -293,8 +293,6 @@ impl RouterBuilder {
         else {
             return Ok(());
         };
-        // Mounts and `{*rest}` decide themselves about trailing slashes.
-        path.is_redirected &= !path.has_rest && template != "/";
         if path.has_slash != has_slash {
             // A mount serves both spellings of its prefix.
             if path.first == route || path.methods.iter().any(|served| served.route == route) {
@@ -331,6 +329,7 @@ impl RouterBuilder {
         if parameters.len() > MAX_PARAMETERS {
             return Err(AddError::Rule(Rule::PathParameter));
         }
+        let has_rest = template.segments().any(|segment| matches!(segment, Segment::Rest(_)));
         let index = router.paths.len();
         let overlap = |conflict| AddError::Overlap(overlapped(&conflict));
         router.tree.insert(&form, index).map_err(overlap)?;
@@ -341,9 +340,12 @@ impl RouterBuilder {
             index,
             first: route,
             parameters,
-            has_rest: template.segments().any(|segment| matches!(segment, Segment::Rest(_))),
+            has_rest,
             has_slash: template.as_str().ends_with('/'),
-            is_redirected: router.trailing_slash == TrailingSlash::Redirect,
+            // Mounts and `{*rest}` decide themselves about trailing slashes.
+            is_redirected: router.trailing_slash == TrailingSlash::Redirect
+                && !has_rest
+                && template.as_str() != "/",
             ..Path::default()
         });
         router.indices.insert(form, index);
