@@ -10,7 +10,7 @@ use super::{
 };
 
 /// Keywords that permit and refuse nothing.
-pub(super) const ANNOTATIONS: [&str; 17] = [
+const ANNOTATIONS: [&str; 17] = [
     "$anchor",
     "$comment",
     "$defs",

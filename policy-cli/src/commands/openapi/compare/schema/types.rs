@@ -24,8 +24,9 @@ pub(super) const TYPES: [(&str, u8); 7] = [
     ("object", OBJECT),
 ];
 
-/// The schema of no value, and that of every value.
+/// The schema that no value matches.
 pub(super) static NOTHING: Value = Value::Bool(false);
+/// The schema that every value matches.
 pub(super) static EVERYTHING: Value = Value::Bool(true);
 
 /// A schema for each type.
