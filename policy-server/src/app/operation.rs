@@ -151,7 +151,7 @@ impl<S> App<S> {
     /// | `url.query` | the [parameters](Tracing::queries) that the app names; by default absent |
     /// | `http.response.status_code`, `error.type` | as in the access log, once there is the head of a response |
     /// | `otel.status_code` | `ERROR` for a status of 500 or above, else absent |
-    /// | `policy.request_id`, `policy.code` | as in the access log; the code is that of a refusal |
+    /// | `policy.request_id`, `policy.code` | as in the access log; the code of a refusal |
     ///
     /// Spans contain no header, body or credential of a request. `traceparent`, `tracestate` and
     /// `baggage` of strangers are removed before a handler, a mounted service or an upstream sees them:
@@ -182,7 +182,7 @@ impl<S> App<S> {
     /// | `policy.store.call.duration` | histogram, seconds | `policy.store`: `embedded`, `postgres`, `redis`; `error.type` |
     /// | `policy.store.circuit.open` | gauge, 0 or 1 | `policy.store`: `postgres`, `redis` |
     /// | `policy.reloads` | counter | `policy.object`: `certificate`, `token_keys`, `origins`; `policy.outcome`: `applied`, `kept` |
-    /// | `policy.events` | counter | `policy.code`: that of an event in the log |
+    /// | `policy.events` | counter | `policy.code`: the code of an event in the log |
     /// | `policy.server.connections` | counter | `network.protocol.version`: `1`, `2`, `3` |
     /// | `policy.server.connections.open` | gauge | the same |
     /// | `policy.server.requests.abandoned` | counter | |
@@ -227,12 +227,12 @@ impl<S> App<S> {
     ///
     /// | field | value |
     /// |---|---|
-    /// | `policy` | the digest of the [manifest](Self::manifest), which is that of the lock file |
+    /// | `policy` | the digest of the [manifest](Self::manifest), as in the lock file |
     /// | `method`, `path` | of the request; the path is escaped, cut to 256 characters, and has no query |
     /// | `route` | the path template of the route; absent without a route |
     /// | `origin`, `site`, `mode`, `dest`, `asks` | `Origin`, `Sec-Fetch-Site`, `Sec-Fetch-Mode`, `Sec-Fetch-Dest`, `Access-Control-Request-Method`, escaped |
     /// | `cookie`, `authorization` | whether the request has these headers; never their values |
-    /// | `status`, `code` | of the response; the code is that of a [`Problem`](crate::Problem) |
+    /// | `status`, `code` | of the response; the code of its [`Problem`](crate::Problem) |
     /// | `request_id` | if [ids](Self::request_ids) are on |
     #[cfg(feature = "manifest")]
     pub fn decision_records(mut self, records: DecisionRecords) -> Self {
@@ -262,7 +262,7 @@ impl<S> App<S> {
     /// | `candidate` | the digest of its manifest |
     /// | `method`, `path`, `origin` | of the request; path and origin are escaped and cut to 256 characters |
     /// | `route` | the path template of the route that served the request, or else of the candidate's |
-    /// | `decided`, `would` | the outcome, and that of the candidate: see [`Difference`](crate::candidate::Difference) |
+    /// | `decided`, `would` | the outcome of the app, and of the candidate: see [`Difference`](crate::candidate::Difference) |
     /// | `fields` | CORS headers that would be added (`+`), removed (`-`) or changed (`~`) |
     /// | `suppressed` | how many differences were not written since the last event |
     ///
