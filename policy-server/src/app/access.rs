@@ -203,10 +203,18 @@ impl Callers {
     }
 }
 
-/// The builder methods that state who may call.
+/// The builder methods that state who may call. Without arguments they are those of a mount, a proxy or
+/// the fallback, which also state the policies of responses.
 macro_rules! access_methods {
-    ($($parts:ident)?, $of:literal) => {
-        $crate::app::access::access_methods!($($parts)?, $of; csrf: $of);
+    () => {
+        $crate::app::access::access_methods!(, "it"; csrf: "it");
+
+        /// The policies of its responses. If it is called again, the facets that the later call
+        /// states replace those of the earlier one.
+        pub fn policies(mut self, policies: $crate::Policies) -> Self {
+            self.policies.replace(policies);
+            self
+        }
     };
     ($($parts:ident)?, $of:literal; csrf: $of_csrf:literal) => {
         #[doc = concat!("Admits the callers that meet this requirement to ", $of, ".")]

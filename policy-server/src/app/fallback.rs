@@ -87,13 +87,7 @@ impl Fallback {
         self
     }
 
-    access_methods!(, "it");
-    /// The policies of its responses. If it is called again, the facets that the later call states
-    /// replace those of the earlier one.
-    pub fn policies(mut self, policies: Policies) -> Self {
-        self.policies.replace(policies);
-        self
-    }
+    access_methods!();
 }
 
 impl fmt::Debug for Fallback {

@@ -186,12 +186,6 @@ impl Mount {
         self
     }
 
-    access_methods!(, "it");
-    path_methods!(paths);
-    /// The policies of its responses. If it is called again, the facets that the later call states
-    /// replace those of the earlier one.
-    pub fn policies(mut self, policies: Policies) -> Self {
-        self.policies.replace(policies);
-        self
-    }
+    access_methods!();
+    path_methods!();
 }

@@ -11,12 +11,12 @@ pub(crate) struct MountedPaths {
 
 /// The builder methods of a mount and a proxy for these statements.
 macro_rules! path_methods {
-    ($paths:ident) => {
+    () => {
         /// Accepts paths with an encoded slash or backslash (`%2F`, `%5C`), which are otherwise
         /// refused with 400 (`wire.path-encoded-slash`). A path that hides the path of another
         /// route is still refused.
         pub fn encoded_slashes(mut self) -> Self {
-            self.$paths.take_slashes = true;
+            self.paths.take_slashes = true;
             self
         }
 
@@ -28,7 +28,7 @@ macro_rules! path_methods {
         /// (`route.guarded-below`), since a service that treats `/Admin` as `/admin` bypasses the
         /// guard. This silences the notice.
         pub fn exact_paths(mut self) -> Self {
-            self.$paths.are_exact = true;
+            self.paths.are_exact = true;
             self
         }
     };
