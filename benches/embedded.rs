@@ -48,7 +48,7 @@ const DEADLINES: TableDefinition<'_, &[u8], ()> = TableDefinition::new("deadline
 fn key(number: u64) -> SessionKey {
     let mut id = [0; 32];
     id[..8].copy_from_slice(&number.to_le_bytes());
-    SessionId::drawn(id).key()
+    SessionId::from_bytes(id).key()
 }
 
 fn record(number: u64) -> Record {

@@ -72,7 +72,7 @@ fn cors() -> Result<Cors, String> {
 
 fn actual(cors: &Cors) {
     let request = black_box(request(false));
-    let grant = cors.decide_origin(Single::of(request.headers(), &ORIGIN));
+    let grant = cors.decide_origin(Single::read(request.headers(), &ORIGIN));
     let mut response = response();
     drop(request);
     cors.apply(grant, response.headers_mut());
@@ -82,8 +82,8 @@ fn actual(cors: &Cors) {
 fn preflight(cors: &Cors, preflight: &Preflight) {
     let request = black_box(request(true));
     let headers = request.headers();
-    let origin = Single::of(headers, &ORIGIN);
-    let method = Single::of(headers, &ACCESS_CONTROL_REQUEST_METHOD);
+    let origin = Single::read(headers, &ORIGIN);
+    let method = Single::read(headers, &ACCESS_CONTROL_REQUEST_METHOD);
     let mut response = Response::new(());
     if let Ok((status, headers)) = preflight.answer(cors, origin, method) {
         *response.status_mut() = status;
@@ -237,7 +237,8 @@ fn object(path: &'static str) -> Result<Operation, String> {
 /// 64 bytes.
 fn token(len: usize, issuer: &str, id: &str, scope: Option<&str>) -> Result<Operation, String> {
     let now = Timestamp::from_seconds(1_800_000_000);
-    let key = Key::hs256("k1", &SecretKey::drawn([7; 32])).map_err(|error| error.to_string())?;
+    let key =
+        Key::hs256("k1", &SecretKey::from_bytes([7; 32])).map_err(|error| error.to_string())?;
     let keys = KeyRing::new(vec![RingKey::new(key)]).map_err(|error| error.to_string())?;
     let mut claims = NewClaims::new(issuer, "api", "user-1", id, now);
     claims.scope = scope;
@@ -260,7 +261,7 @@ fn revocations(count: Option<u64>) -> Operation {
     let mut set = RevocationSet::new(Duration::from_secs(3600), Duration::MAX);
     set.caught_up(Duration::ZERO);
     for number in 0..count.unwrap_or_default() {
-        let id = drawn(number);
+        let id = random_id(number);
         let id = str::from_utf8(&id).unwrap_or_default();
         if number % 10 == 0 {
             set.revoke_user(id, Cut { before: now.seconds() + 1, number });
@@ -271,7 +272,7 @@ fn revocations(count: Option<u64>) -> Operation {
     let mut asked = u64::MAX / 2;
     Box::new(move || {
         asked += 3;
-        let [id, session, user] = [0, 1, 2].map(|number| black_box(drawn(asked + number)));
+        let [id, session, user] = [0, 1, 2].map(|number| black_box(random_id(asked + number)));
         let names = TokenNames {
             id: str::from_utf8(&id).unwrap_or_default(),
             session: str::from_utf8(&session).ok(),
@@ -286,7 +287,7 @@ fn revocations(count: Option<u64>) -> Operation {
 }
 
 /// The text of 16 bytes that look random.
-fn drawn(number: u64) -> [u8; 22] {
+fn random_id(number: u64) -> [u8; 22] {
     let mut bits = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     [0; 22].map(|_: u8| {
         bits = (bits ^ (bits >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

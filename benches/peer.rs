@@ -294,7 +294,7 @@ fn main() -> Result<(), Error> {
         (tokio::runtime::Builder::new_multi_thread(), ServerSettings::default())
     };
     runtime.worker_threads(threads).enable_all().build()?.block_on(async {
-        let secret = SecretKey::drawn(SECRET);
+        let secret = SecretKey::from_bytes(SECRET);
         let tokens = Tokens::hs256([("k", secret)]).map_err(std::io::Error::other)?;
         let app = App::new(())
             .settings(settings)

@@ -196,7 +196,7 @@ fn links_between_pages_lead_somewhere() {
 }
 
 /// The entries of the summary: title and file.
-fn listed() -> Vec<(String, String)> {
+fn summary_entries() -> Vec<(String, String)> {
     let summary = fs::read_to_string(chapters().join("SUMMARY.md")).unwrap();
     let entry = |line: &str| {
         let (title, file) = line.trim_start_matches([' ', '-', '[']).split_once("](")?;
@@ -210,7 +210,7 @@ fn listed() -> Vec<(String, String)> {
 fn the_list_for_programs_has_every_chapter() {
     let list = fs::read_to_string(chapters().join("llms.txt")).unwrap();
     let lines: Vec<&str> = list.lines().filter(|line| line.starts_with("- ")).collect();
-    let chapters = listed();
+    let chapters = summary_entries();
     assert_eq!(lines.len(), chapters.len());
     for (line, (title, file)) in lines.iter().zip(chapters) {
         let link = format!("- [{title}]({}): ", file.replace(".md", ".html"));
@@ -221,7 +221,7 @@ fn the_list_for_programs_has_every_chapter() {
 /// The search of mdBook ranks titles first.
 #[test]
 fn the_words_of_a_newcomer_are_in_titles() {
-    let titles = listed().into_iter().map(|(title, _)| title.to_lowercase());
+    let titles = summary_entries().into_iter().map(|(title, _)| title.to_lowercase());
     let titles = titles.collect::<Vec<_>>().join("\n");
     let words = "admin, background, cache, cookie, cors, database, docker, error, extractor, form, \
                  health, log, middleware, password, rate limit, redirect, state, template, test, \

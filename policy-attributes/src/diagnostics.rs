@@ -111,7 +111,7 @@ impl Diagnostics {
 
     /// The rule, the text and the span of each error and warning.
     #[cfg(feature = "manifest")]
-    pub(crate) fn found(self) -> impl Iterator<Item = (Rule, String, Span)> {
+    pub(crate) fn into_findings(self) -> impl Iterator<Item = (Rule, String, Span)> {
         let errors =
             self.errors.into_iter().map(|(rule, error)| (rule, error.to_string(), error.span()));
         let warnings =

@@ -233,7 +233,7 @@ impl<'a> Variant<'a> {
         if let Some(decided) = self.args.decided() {
             let internal = quote!(__policy::policy_core::Refusal::Internal);
             return (decided == "internal")
-                .then(|| quote!(__policy::DeclaredProblem::of(#internal)));
+                .then(|| quote!(__policy::DeclaredProblem::from_refusal(#internal)));
         }
         let text = |text: &Option<LitStr>| match text {
             Some(text) => some(text),

@@ -41,12 +41,12 @@ pub fn expand(input: TokenStream) -> TokenStream {
         let last = path.segments.last();
         let span = last.map_or_else(Span::call_site, |segment| segment.ident.span());
         // Spanned as a whole, so that a handler for another state is underlined, and not the list.
-        let of = quote!(#krate::codegen::Route::of).into_iter().map(|mut token| {
+        let new = quote!(#krate::codegen::Route::new).into_iter().map(|mut token| {
             token.set_span(token.span().located_at(span));
             token
         });
-        let of = TokenStream::from_iter(of);
-        quote_spanned!(span=> #of(#path {}))
+        let new = TokenStream::from_iter(new);
+        quote_spanned!(span=> #new(#path {}))
     });
     let list = quote!(#krate::codegen::vec![#(#routes),*]);
     if diagnostics.error_count() == 0 {

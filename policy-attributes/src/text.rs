@@ -199,7 +199,7 @@ fn read_function(
 
 /// Reports what was found; a finding without tokens is reported at the attribute.
 fn report(diagnostics: Diagnostics, attribute: Span, reports: &mut Vec<Report>) {
-    reports.extend(diagnostics.found().map(|(rule, text, span)| {
+    reports.extend(diagnostics.into_findings().map(|(rule, text, span)| {
         let span = if span.byte_range().is_empty() { attribute } else { span };
         Report::at(span, rule.severity(), Some(rule.code()), text)
     }));
@@ -238,7 +238,7 @@ struct Other { a: u8 }
         let Auth::Required(requirement) = &order.auth else { panic!("{:?}", order.auth) };
         assert!(requirement.session && requirement.roles == ["clerk"]);
         assert_eq!((&add.csrf, add.auth.to_string()), (&Csrf::Token, "token".to_owned()));
-        let line = |facet| sources.of("GET", "/orders/{id}", facet).map(|source| source.line);
+        let line = |facet| sources.get("GET", "/orders/{id}", facet).map(|source| source.line);
         assert_eq!((line("cors"), line("auth"), line("csrf")), (Some(4), Some(5), None));
     }
 

@@ -59,17 +59,17 @@ impl fmt::Display for AddressSpace {
 
 impl AddressSpace {
     /// The address space of a URL, judged by the URL alone.
-    fn of(url: &Url) -> Self {
+    fn from_url(url: &Url) -> Self {
         match url.host() {
             _ if is_loopback(url) => Self::Loopback,
-            Some(Host::Ipv4(address)) => Self::of_address(IpAddr::V4(address)),
-            Some(Host::Ipv6(address)) => Self::of_address(IpAddr::V6(address)),
+            Some(Host::Ipv4(address)) => Self::from_ip(IpAddr::V4(address)),
+            Some(Host::Ipv6(address)) => Self::from_ip(IpAddr::V6(address)),
             Some(Host::Domain(name)) if is_local_name(name) => Self::Local,
             _ => Self::Public,
         }
     }
 
-    fn of_address(address: IpAddr) -> Self {
+    fn from_ip(address: IpAddr) -> Self {
         let is_local = match address.to_canonical() {
             address if address.is_loopback() => return Self::Loopback,
             IpAddr::V4(address) => {
@@ -101,7 +101,7 @@ impl Names {
 
     fn space(&self, url: &Url) -> AddressSpace {
         let named = url.host_str().and_then(|host| self.0.get(host));
-        named.copied().unwrap_or_else(|| AddressSpace::of(url))
+        named.copied().unwrap_or_else(|| AddressSpace::from_url(url))
     }
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn check(state: &State, request: &Request) -> Result<(), Reason> {
 /// for the permission instead of loading mixed content.
 pub(crate) fn is_local_by_url(request: &Request) -> bool {
     initiator(request).is_some_and(|page| {
-        is_secure(page) && AddressSpace::of(&request.url) > AddressSpace::of(&page.url)
+        is_secure(page) && AddressSpace::from_url(&request.url) > AddressSpace::from_url(&page.url)
     })
 }
 
@@ -198,7 +198,7 @@ mod tests {
             ("local.example", AddressSpace::Public),
         ] {
             let url = Url::parse(&format!("http://{host}/")).unwrap();
-            assert_eq!(AddressSpace::of(&url), space, "{host}");
+            assert_eq!(AddressSpace::from_url(&url), space, "{host}");
         }
     }
 

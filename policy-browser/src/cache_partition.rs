@@ -73,7 +73,7 @@ impl Partition {
     }
 
     /// The partition of responses that are not loaded by scripts.
-    pub(crate) fn of_elements(&self) -> Self {
+    pub(crate) fn for_elements(&self) -> Self {
         Self { is_foreign_fetch: false, ..self.clone() }
     }
 }

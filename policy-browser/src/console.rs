@@ -305,7 +305,7 @@ mod tests {
     use super::*;
     use crate::AddressSpace;
 
-    fn said(origin: PageOrigin, in_preflight: bool, reason: Reason) -> String {
+    fn message(origin: PageOrigin, in_preflight: bool, reason: Reason) -> String {
         let url = "https://api.shop.example/me".to_owned();
         Blocked { url, origin, in_preflight, reason }.to_string()
     }
@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn it_reads_like_a_console_and_names_the_missing_header() {
         assert_eq!(
-            said(app(), true, Reason::NoAllowOrigin),
+            message(app(), true, Reason::NoAllowOrigin),
             "Access to fetch at 'https://api.shop.example/me' from origin \
              'https://app.shop.example' has been blocked by CORS policy: Response to preflight \
              request doesn't pass access control check: No 'Access-Control-Allow-Origin' header is \
@@ -329,14 +329,14 @@ mod tests {
 
     #[test]
     fn shows_the_fields_of_the_response() {
-        let text = said(app(), false, Reason::AllowOrigin("https://shop.example".to_owned()));
+        let text = message(app(), false, Reason::AllowOrigin("https://shop.example".to_owned()));
         assert!(text.contains("has a value 'https://shop.example' that is not equal"), "{text}");
         assert!(text.contains("the response says `Access-Control-Allow-Origin: https://shop.ex"));
     }
 
     #[test]
     fn a_refused_permission_reads_as_cors_and_says_that_no_header_helps() {
-        let text = said(app(), false, Reason::LocalNetwork(AddressSpace::Loopback));
+        let text = message(app(), false, Reason::LocalNetwork(AddressSpace::Loopback));
         assert!(
             text.starts_with(
                 "Access to fetch at 'https://api.shop.example/me' from origin \
@@ -350,13 +350,13 @@ mod tests {
 
     #[test]
     fn a_header_that_is_not_allowed_is_not_reported_as_a_failed_check() {
-        let text = said(app(), true, Reason::AllowHeaders("x-a".to_owned()));
+        let text = message(app(), true, Reason::AllowHeaders("x-a".to_owned()));
         assert!(text.contains("blocked by CORS policy: Request header field x-a is"), "{text}");
     }
 
     #[test]
     fn advice_to_grant_null_explains_null() {
-        let text = said(PageOrigin::Opaque, false, Reason::NoAllowOrigin);
+        let text = message(PageOrigin::Opaque, false, Reason::NoAllowOrigin);
         assert!(
             text.contains(
                 "`Access-Control-Allow-Origin: null`, the origin of every sandboxed page"
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn an_unreachable_server_is_not_reported_as_a_cors_error() {
-        let text = said(app(), false, Reason::Unreachable);
+        let text = message(app(), false, Reason::Unreachable);
         assert!(!text.contains("CORS"), "{text}");
     }
 }

@@ -47,7 +47,7 @@ pub(crate) enum Relation {
 
 impl<'a> CookieContext<'a> {
     /// The relation between a page and its own cookies.
-    pub(crate) fn of_page(page: &'a Page) -> Self {
+    pub(crate) fn for_page(page: &'a Page) -> Self {
         Self {
             url: &page.url,
             method: &Method::GET,

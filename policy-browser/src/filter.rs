@@ -88,7 +88,7 @@ mod tests {
     };
 
     /// The names that a page of another origin sees.
-    fn seen(credentials: Credentials, exposed: &str) -> Vec<String> {
+    fn visible_names(credentials: Credentials, exposed: &str) -> Vec<String> {
         let fields = [
             ("access-control-allow-origin", "https://app.test"),
             ("access-control-allow-credentials", "true"),
@@ -129,18 +129,18 @@ mod tests {
 
     #[test]
     fn safelisted_and_exposed_fields_are_seen() {
-        assert_eq!(seen(Credentials::Omit, "X-A, Set-Cookie"), ["content-type", "x-a"]);
+        assert_eq!(visible_names(Credentials::Omit, "X-A, Set-Cookie"), ["content-type", "x-a"]);
     }
 
     #[test]
     fn a_star_is_all_but_cookies_and_with_credentials_a_name() {
-        assert_eq!(seen(Credentials::Omit, "*"), ["content-type", "x-a", "x-b"]);
-        assert_eq!(seen(Credentials::Include, "*"), ["content-type"]);
+        assert_eq!(visible_names(Credentials::Omit, "*"), ["content-type", "x-a", "x-b"]);
+        assert_eq!(visible_names(Credentials::Include, "*"), ["content-type"]);
     }
 
     #[test]
     fn a_list_that_is_none_exposes_nothing() {
-        assert_eq!(seen(Credentials::Omit, "x-a, x b"), ["content-type"]);
+        assert_eq!(visible_names(Credentials::Omit, "x-a, x b"), ["content-type"]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(crate) fn check(
     request: &Request,
     headers: &HeaderMap,
 ) -> Result<(), Reason> {
-    let top_level = PageOrigin::of(&parent.top_level);
+    let top_level = PageOrigin::from_url(&parent.top_level);
     let around = parent.ancestor_origins.iter();
     let ancestors = || [&parent.origin, &top_level].into_iter().chain(around.clone());
     let mut is_named = false;

@@ -316,7 +316,7 @@ fn is_simple_range(value: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn written(fields: &[(&str, &str)]) -> Fields {
+    fn fill(fields: &[(&str, &str)]) -> Fields {
         let fields: Vec<_> =
             fields.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         Fields::fill(&Profile::STANDARD, &fields, false, false).unwrap()
@@ -324,19 +324,19 @@ mod tests {
 
     #[test]
     fn forbidden_fields_are_dropped() {
-        let fields = written(&[("Cookie", "a=1"), ("Sec-X", "1"), ("proxy-a", "1"), ("X-A", "1")]);
+        let fields = fill(&[("Cookie", "a=1"), ("Sec-X", "1"), ("proxy-a", "1"), ("X-A", "1")]);
         assert_eq!(fields.unsafe_names(&Profile::STANDARD), ["x-a"]);
     }
 
     #[test]
     fn a_field_that_overrides_the_method_is_dropped_if_it_names_a_forbidden_one() {
-        assert!(written(&[("X-HTTP-Method-Override", "get, trace")]).0.is_empty());
-        assert!(!written(&[("X-HTTP-Method-Override", "DELETE")]).0.is_empty());
+        assert!(fill(&[("X-HTTP-Method-Override", "get, trace")]).0.is_empty());
+        assert!(!fill(&[("X-HTTP-Method-Override", "DELETE")]).0.is_empty());
     }
 
     #[test]
     fn chromium_sends_no_preflight_for_client_hints() {
-        let fields = written(&[("Save-Data", "on"), ("Viewport-Width", "320"), ("RTT", "50")]);
+        let fields = fill(&[("Save-Data", "on"), ("Viewport-Width", "320"), ("RTT", "50")]);
         assert!(fields.unsafe_names(&Profile::CHROMIUM).is_empty());
         assert_eq!(fields.unsafe_names(&Profile::STANDARD), ["rtt", "save-data", "viewport-width"]);
         for (name, value) in [
@@ -349,20 +349,20 @@ mod tests {
             ("viewport-width", "-1"),
             ("width", ""),
         ] {
-            assert_eq!(written(&[(name, value)]).unsafe_names(&Profile::CHROMIUM), [name]);
+            assert_eq!(fill(&[(name, value)]).unsafe_names(&Profile::CHROMIUM), [name]);
         }
-        let fields = written(&[("DPR", "1.5"), ("Device-Memory", "8"), ("ECT", "slow-2g")]);
+        let fields = fill(&[("DPR", "1.5"), ("Device-Memory", "8"), ("ECT", "slow-2g")]);
         assert!(fields.unsafe_names(&Profile::CHROMIUM).is_empty());
-        let fields = written(&[("Save-Data", "off"), ("X-Width", "320")]);
+        let fields = fill(&[("Save-Data", "off"), ("X-Width", "320")]);
         assert_eq!(fields.unsafe_names(&Profile::CHROMIUM), ["save-data", "x-width"]);
     }
 
     #[test]
     fn webkit_takes_the_unit_of_a_range_in_any_case() {
-        let fields = written(&[("Range", "Bytes=0-5")]);
+        let fields = fill(&[("Range", "Bytes=0-5")]);
         assert!(fields.unsafe_names(&Profile::WEBKIT).is_empty());
         assert_eq!(fields.unsafe_names(&Profile::STANDARD), ["range"]);
-        let fields = written(&[("Range", "Lines=0-5")]);
+        let fields = fill(&[("Range", "Lines=0-5")]);
         assert_eq!(fields.unsafe_names(&Profile::WEBKIT), ["range"]);
     }
 
@@ -423,7 +423,7 @@ mod tests {
 
     #[test]
     fn a_control_byte_is_sent_as_a_space() {
-        let fields = written(&[("content-language", "a\u{1}b")]);
+        let fields = fill(&[("content-language", "a\u{1}b")]);
         assert_eq!(fields.unsafe_names(&Profile::STANDARD), ["content-language"]);
         assert_eq!(fields.to_map(&Profile::STANDARD)["content-language"], "a b");
     }

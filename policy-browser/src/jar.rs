@@ -145,7 +145,7 @@ impl Jar {
     /// `document.cookie = text`
     pub(crate) fn write(&mut self, profile: &Profile, now: Duration, page: &Page, text: &str) {
         if page.origin != PageOrigin::Opaque {
-            let request = CookieContext::of_page(page);
+            let request = CookieContext::for_page(page);
             self.receive(profile, now, &request, Access::Script, text.as_bytes());
         }
     }
@@ -155,7 +155,7 @@ impl Jar {
         if page.origin == PageOrigin::Opaque {
             return String::new();
         }
-        let request = CookieContext::of_page(page);
+        let request = CookieContext::for_page(page);
         let seen =
             self.iter().filter(|cookie| cookie.is_for(profile, now, &request, Access::Script));
         let text = cookie_string(seen.collect()).unwrap_or_default();

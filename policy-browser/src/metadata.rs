@@ -44,7 +44,7 @@ fn relation<'a>(
     origin: &PageOrigin,
     mut urls: impl Iterator<Item = &'a Url> + Clone,
 ) -> &'static str {
-    let is_same_origin = |url| origin.is_same(&PageOrigin::of(url));
+    let is_same_origin = |url| origin.is_same(&PageOrigin::from_url(url));
     if urls.clone().all(is_same_origin) {
         "same-origin"
     } else if urls.all(|url| {
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     /// Site, mode, destination and user, if they are sent.
-    fn sent(fetch: &Fetch, page: Option<&str>, urls: &[&str]) -> [Option<String>; 4] {
+    fn fetch_metadata(fetch: &Fetch, page: Option<&str>, urls: &[&str]) -> [Option<String>; 4] {
         let page = page.map(|page| Page::at(Url::parse(page).unwrap()));
         let urls: Vec<Url> = urls.iter().map(|url| Url::parse(url).unwrap()).collect();
         let mut headers = HeaderMap::new();
@@ -98,7 +98,7 @@ mod tests {
     }
 
     fn site(page: &str, urls: &[&str]) -> String {
-        sent(&Fetch::get(urls[0]), Some(page), urls)[0].clone().unwrap()
+        fetch_metadata(&Fetch::get(urls[0]), Some(page), urls)[0].clone().unwrap()
     }
 
     const APP: &str = "https://app.shop.example";
@@ -107,7 +107,7 @@ mod tests {
     fn a_fetch_sends_its_metadata() {
         let url = "https://api.shop.example/me";
         assert_eq!(
-            sent(&Fetch::get(url), Some(APP), &[url]),
+            fetch_metadata(&Fetch::get(url), Some(APP), &[url]),
             [Some("same-site".into()), Some("cors".into()), Some("empty".into()), None],
         );
     }
@@ -123,7 +123,7 @@ mod tests {
             (Fetch::websocket(url), "websocket", "empty"),
             (Fetch::get(url).mode(Mode::SameOrigin), "same-origin", "empty"),
         ] {
-            let [_, is_mode, is_destination, _] = sent(&fetch, Some(APP), &[url]);
+            let [_, is_mode, is_destination, _] = fetch_metadata(&fetch, Some(APP), &[url]);
             assert_eq!(
                 (is_mode.as_deref(), is_destination.as_deref()),
                 (Some(mode), Some(destination))
@@ -134,9 +134,9 @@ mod tests {
     #[test]
     fn navigations_of_the_address_bar_have_no_site_and_a_user() {
         let url = "https://api.shop.example/";
-        let [site, .., user] = sent(&Fetch::navigate(url), None, &[url]);
+        let [site, .., user] = fetch_metadata(&Fetch::navigate(url), None, &[url]);
         assert_eq!((site.as_deref(), user.as_deref()), (Some("none"), Some("?1")));
-        let [.., user] = sent(&Fetch::image(url), None, &[url]);
+        let [.., user] = fetch_metadata(&Fetch::image(url), None, &[url]);
         assert_eq!(user, None, "no navigation");
     }
 
@@ -188,10 +188,15 @@ mod tests {
     #[test]
     fn addresses_that_are_not_trustworthy_learn_nothing() {
         assert_eq!(
-            sent(&Fetch::get("http://a.example"), Some("http://a.example"), &["http://a.example"]),
+            fetch_metadata(
+                &Fetch::get("http://a.example"),
+                Some("http://a.example"),
+                &["http://a.example"]
+            ),
             [const { None }; 4],
         );
-        let [site, ..] = sent(&Fetch::get(""), Some("http://localhost:1"), &["http://localhost:2"]);
+        let [site, ..] =
+            fetch_metadata(&Fetch::get(""), Some("http://localhost:1"), &["http://localhost:2"]);
         assert_eq!(site.as_deref(), Some("same-site"));
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn upgrade_image(profile: &Profile, request: &mut Request) {
         && is_blocked(profile, request)
         && request.url.set_scheme("https").is_ok()
     {
-        request.target = PageOrigin::of(&request.url);
+        request.target = PageOrigin::from_url(&request.url);
         request.upgrades += 1;
     }
 }
@@ -85,7 +85,7 @@ mod tests {
         let outcome = |profile, from: &str, fetch| {
             let at = page(from);
             let state = State::new(profile, browser().now());
-            run(state, Some(&at), fetch, |_| granted()).1
+            run(state, Some(&at), fetch, |_| grant()).1
         };
         let (secure, local) = ("https://app.test/", "http://localhost:3000/");
         for url in ["http://localhost:8080/", "http://127.0.0.1/", "http://[::1]/"] {
@@ -102,7 +102,7 @@ mod tests {
         assert!(outcome(Profile::WEBKIT, secure, Fetch::get("https://localhost/")).is_readable());
     }
 
-    fn granted() -> ServerResponse {
+    fn grant() -> ServerResponse {
         response(200, &[("access-control-allow-origin", "*")])
     }
 

@@ -57,7 +57,7 @@ pub(crate) fn send(state: &mut State, request: &Request) -> Network {
         ask_caches(&mut headers, cache_mode(&state.profile, request));
     }
     storage_access::tell(&state.profile, &mut headers, request, false);
-    let mut sent = sent(request, request.method.clone(), headers);
+    let mut sent = to_sent(request, request.method.clone(), headers);
     let (context, includes_credentials) = (cookie_context(request), includes_credentials(request));
     if includes_credentials
         && let Some(value) = state.cookies.header(&state.profile, state.now, &context)
@@ -96,7 +96,7 @@ pub(crate) fn preflight(profile: &Profile, request: &Request, unsafe_names: &[St
         ask_caches(&mut headers, cache_mode(profile, request));
     }
     storage_access::tell(profile, &mut headers, request, true);
-    Sent { is_preflight: true, ..sent(request, preflight::METHOD, headers) }
+    Sent { is_preflight: true, ..to_sent(request, preflight::METHOD, headers) }
 }
 
 /// Stores what the browser keeps of a response before any check. Returns the response to use, which
@@ -154,7 +154,7 @@ pub(crate) fn drop_empty_lines(headers: &mut HeaderMap) {
     }
 }
 
-fn sent(request: &Request, method: Method, headers: HeaderMap) -> Sent {
+fn to_sent(request: &Request, method: Method, headers: HeaderMap) -> Sent {
     let mut url = request.url.clone();
     url.set_fragment(None);
     hide_credentials(&mut url);

@@ -32,7 +32,7 @@ impl Page {
     /// A page in its own window.
     pub fn at(url: Url) -> Self {
         Self {
-            origin: PageOrigin::of(&url),
+            origin: PageOrigin::from_url(&url),
             top_level: url.clone(),
             ancestor_origins: Vec::new(),
             has_same_site_ancestors: true,
@@ -90,7 +90,7 @@ impl PageOrigin {
     /// The origin of a URL. Pages of installed apps and extensions have one, too, such as
     /// `capacitor://localhost`, although the URL Standard ("origin of a URL") defines none for
     /// their schemes.
-    pub fn of(url: &Url) -> Self {
+    pub fn from_url(url: &Url) -> Self {
         match (url.origin(), url.host_str()) {
             (origin @ url::Origin::Tuple(..), _) => Self::Tuple(origin.ascii_serialization()),
             (url::Origin::Opaque(_), Some(host)) if REGISTERED.contains(&url.scheme()) => {
@@ -162,7 +162,7 @@ mod tests {
             ("data:text/html,x", "null"),
         ] {
             let url = Url::parse(url).unwrap();
-            assert_eq!(PageOrigin::of(&url).to_string(), origin, "{url}");
+            assert_eq!(PageOrigin::from_url(&url).to_string(), origin, "{url}");
         }
     }
 }

@@ -160,15 +160,15 @@ mod tests {
 
     const URL: &str = "https://api.test/";
 
-    /// A preflight whose response has these fields besides a grant, and is refused.
-    fn refused(fetch: Fetch, status: u16, fields: &[(&str, &str)]) -> Reason {
+    /// Asserts that a preflight is refused if its response has these fields besides a grant.
+    fn assert_refused(fetch: Fetch, status: u16, fields: &[(&str, &str)]) -> Reason {
         let trial = preflighted(fetch, status, fields, &[]);
         assert!(trial.outcome.blocked().unwrap().in_preflight, "{:?}", trial.outcome);
         trial.reason().clone()
     }
 
-    /// The same, and the preflight is granted.
-    fn granted(fetch: Fetch, fields: &[(&str, &str)]) -> Trial {
+    /// Asserts that a preflight is granted if its response has these fields besides a grant.
+    fn assert_granted(fetch: Fetch, fields: &[(&str, &str)]) -> Trial {
         let trial = preflighted(fetch, 204, fields, &[grant()]);
         assert!(trial.outcome.is_readable(), "{:?}", trial.outcome);
         trial
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn the_status_is_one_of_success() {
         for status in [199, 300, 302, 401, 404, 500] {
-            let reason = refused(Fetch::put(URL), status, &[(METHODS, "PUT")]);
+            let reason = assert_refused(Fetch::put(URL), status, &[(METHODS, "PUT")]);
             assert_eq!(reason, Reason::PreflightStatus(status));
         }
     }
@@ -261,22 +261,23 @@ mod tests {
     #[test]
     fn a_list_that_breaks_the_grammar_allows_nothing() {
         for field in [METHODS, HEADERS] {
-            let reason = refused(Fetch::put(URL), 204, &[(METHODS, "PUT"), (field, "PUT, a b")]);
+            let reason =
+                assert_refused(Fetch::put(URL), 204, &[(METHODS, "PUT"), (field, "PUT, a b")]);
             assert_eq!(reason, Reason::PreflightSyntax(field));
         }
     }
 
     #[test]
     fn methods_are_compared_letter_by_letter() {
-        let reason = refused(Fetch::patch(URL), 204, &[(METHODS, "patch")]);
+        let reason = assert_refused(Fetch::patch(URL), 204, &[(METHODS, "patch")]);
         assert_eq!(reason, Reason::AllowMethods("PATCH".into()));
-        granted(Fetch::new("put", URL), &[(METHODS, "PUT")]);
+        assert_granted(Fetch::new("put", URL), &[(METHODS, "PUT")]);
     }
 
     #[test]
     fn names_are_compared_without_regard_to_case() {
-        granted(Fetch::get(URL).header("x-A", "1"), &[(HEADERS, "X-a")]);
-        let reason = refused(Fetch::get(URL).header("X-B", "1"), 204, &[(HEADERS, "x-a")]);
+        assert_granted(Fetch::get(URL).header("x-A", "1"), &[(HEADERS, "X-a")]);
+        let reason = assert_refused(Fetch::get(URL).header("X-B", "1"), 204, &[(HEADERS, "x-a")]);
         assert_eq!(reason, Reason::AllowHeaders("x-b".into()));
     }
 
@@ -284,15 +285,15 @@ mod tests {
     fn a_star_is_a_name_with_credentials() {
         let star = [(METHODS, "*"), (HEADERS, "*")];
         let fetch = |credentials| Fetch::put(URL).header("x-a", "1").credentials(credentials);
-        granted(fetch(Credentials::Omit), &star);
-        let reason = refused(fetch(Credentials::Include), 204, &star);
+        assert_granted(fetch(Credentials::Omit), &star);
+        let reason = assert_refused(fetch(Credentials::Include), 204, &star);
         assert_eq!(reason, Reason::AllowMethods("PUT".into()));
     }
 
     #[test]
     fn engines_let_a_star_allow_authorization_unlike_the_standard() {
         let fetch = || Fetch::get(URL).header("authorization", "Bearer x");
-        let reason = refused(fetch(), 204, &[(HEADERS, "*")]);
+        let reason = assert_refused(fetch(), 204, &[(HEADERS, "*")]);
         assert_eq!(reason, Reason::AllowHeaders("authorization".into()));
         for engine in [Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT] {
             let state = State::new(engine, std::time::Duration::ZERO);
@@ -307,9 +308,9 @@ mod tests {
 
     #[test]
     fn an_upload_listener_causes_a_preflight_without_listed_methods() {
-        let trial = granted(Fetch::post(URL).watch_upload(), &[]);
+        let trial = assert_granted(Fetch::post(URL).watch_upload(), &[]);
         assert!(trial.sent[0].is_preflight);
-        let stream = granted(Fetch::post(URL).body("x").stream_body(), &[]);
+        let stream = assert_granted(Fetch::post(URL).body("x").stream_body(), &[]);
         assert!(stream.sent[0].is_preflight && stream.sent[0].body.is_none());
     }
 
@@ -354,7 +355,7 @@ mod tests {
     #[test]
     fn a_preflight_names_the_method_and_sorted_headers() {
         let fetch = Fetch::put(URL).header("x-b", "1").header("X-A", "1").header("accept", "*/*");
-        let trial = granted(fetch, &[(METHODS, "PUT"), (HEADERS, "x-a,x-b")]);
+        let trial = assert_granted(fetch, &[(METHODS, "PUT"), (HEADERS, "x-a,x-b")]);
         let preflight = &trial.sent[0];
         assert_eq!(preflight.method, "OPTIONS");
         assert_eq!(preflight.headers["access-control-request-method"], "PUT");

@@ -58,7 +58,7 @@ pub(crate) fn check(
     let began_at_home = request
         .redirected_from
         .first()
-        .is_some_and(|url| request.origin.is_same(&PageOrigin::of(url)));
+        .is_some_and(|url| request.origin.is_same(&PageOrigin::from_url(url)));
     let is_checked = profile.redirects_know_own_credentials
         && request.tainting == Tainting::Cors
         && request.fetch.credentials == Credentials::SameOrigin
@@ -85,7 +85,7 @@ pub(crate) fn follow(
     if request.redirected_from.len() + upgrades >= most {
         return Err(Reason::TooManyRedirects);
     }
-    let target = PageOrigin::of(&url);
+    let target = PageOrigin::from_url(&url);
     let is_elsewhere = !request.target.is_same(&target);
     let is_cors = request.fetch.mode == Mode::Cors && !request.origin.is_same(&target);
     let is_never = profile.redirects_have_no_password
@@ -157,7 +157,7 @@ pub(crate) fn follow(
 /// `Permissions-Policy` is `self`).
 fn gets_hints(request: &Request, target: &PageOrigin) -> bool {
     request.page.as_ref().is_some_and(|page| {
-        let is_own_window = page.origin.is_same(&PageOrigin::of(&page.top_level));
+        let is_own_window = page.origin.is_same(&PageOrigin::from_url(&page.top_level));
         page.origin.is_same(target) && is_own_window && page.has_same_site_ancestors
     })
 }

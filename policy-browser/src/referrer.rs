@@ -20,7 +20,7 @@ pub(crate) fn policy(headers: &HeaderMap) -> Option<ReferrerPolicy> {
         .iter()
         .filter_map(|line| line.to_str().ok())
         .flat_map(|line| line.split(','))
-        .filter_map(|token| named(token.trim_matches([' ', '\t'])))
+        .filter_map(|token| parse_policy(token.trim_matches([' ', '\t'])))
         .next_back()
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn origin_allowed(policy: ReferrerPolicy, origin: &PageOrigin, url: &
             let is_secure = matches!(origin, PageOrigin::Tuple(own) if own.starts_with("https:"));
             !is_secure || url.scheme() == "https"
         }
-        ReferrerPolicy::SameOrigin => origin.is_same(&PageOrigin::of(url)),
+        ReferrerPolicy::SameOrigin => origin.is_same(&PageOrigin::from_url(url)),
         ReferrerPolicy::Origin
         | ReferrerPolicy::OriginWhenCrossOrigin
         | ReferrerPolicy::UnsafeUrl => true,
@@ -51,8 +51,8 @@ pub(crate) fn referrer(
     source: &Url,
     url: &Url,
 ) -> Option<Url> {
-    let origin = PageOrigin::of(source);
-    let is_same_origin = origin.is_same(&PageOrigin::of(url));
+    let origin = PageOrigin::from_url(source);
+    let is_same_origin = origin.is_same(&PageOrigin::from_url(url));
     let is_downgrade = match profile.loopback_is_downgrade {
         true => source.scheme() == "https" && url.scheme() != "https",
         false => is_trustworthy(source) && !is_trustworthy(url),
@@ -119,7 +119,7 @@ fn stripped(url: &Url, part: Part) -> Option<Url> {
     Some(url)
 }
 
-fn named(token: &str) -> Option<ReferrerPolicy> {
+fn parse_policy(token: &str) -> Option<ReferrerPolicy> {
     let policies = [
         ("no-referrer", ReferrerPolicy::NoReferrer),
         ("no-referrer-when-downgrade", ReferrerPolicy::NoReferrerWhenDowngrade),
@@ -166,14 +166,14 @@ mod tests {
     #[test]
     fn each_referrer_policy_follows_its_table() {
         for (policy, expected) in TABLE {
-            let told = TARGETS.map(|target| said(policy, &url(PAGE), &url(target)));
+            let told = TARGETS.map(|target| standard_referrer(policy, &url(PAGE), &url(target)));
             assert_eq!(told.each_ref().map(Option::as_deref), expected, "{policy:?}");
         }
     }
 
     #[test]
     fn origin_is_kept_where_the_policy_lets_it() {
-        let origin = PageOrigin::of(&Url::parse(PAGE).unwrap());
+        let origin = PageOrigin::from_url(&Url::parse(PAGE).unwrap());
         for (policy, expected) in [
             (ReferrerPolicy::NoReferrer, [false, false, false]),
             (ReferrerPolicy::NoReferrerWhenDowngrade, [true, true, false]),
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    fn said(policy: ReferrerPolicy, source: &Url, url: &Url) -> Option<String> {
+    fn standard_referrer(policy: ReferrerPolicy, source: &Url, url: &Url) -> Option<String> {
         referrer(&Profile::STANDARD, policy, source, url).map(String::from)
     }
 
@@ -199,7 +199,7 @@ mod tests {
         let [_, other, _] = TARGETS.map(url);
         let sister = url("https://api.shop.example/");
         let over_http = url("http://shop.example/");
-        let origin = PageOrigin::of(&url(PAGE));
+        let origin = PageOrigin::from_url(&url(PAGE));
         assert!(is_relaxed(ReferrerPolicy::UnsafeUrl, &origin, &other));
         assert!(is_relaxed(ReferrerPolicy::UnsafeUrl, &PageOrigin::Opaque, &sister));
         for own in [&sister, &over_http] {
@@ -213,10 +213,14 @@ mod tests {
         let page = url("http://shop.example/a");
         let target = url("http://api.example");
         assert_eq!(
-            said(ReferrerPolicy::NoReferrerWhenDowngrade, &page, &target).as_deref(),
+            standard_referrer(ReferrerPolicy::NoReferrerWhenDowngrade, &page, &target).as_deref(),
             Some("http://shop.example/a"),
         );
-        assert!(origin_allowed(ReferrerPolicy::StrictOrigin, &PageOrigin::of(&page), &target));
+        assert!(origin_allowed(
+            ReferrerPolicy::StrictOrigin,
+            &PageOrigin::from_url(&page),
+            &target
+        ));
     }
 
     #[test]
@@ -234,7 +238,7 @@ mod tests {
     #[test]
     fn a_long_address_is_cut_down_to_its_origin() {
         let page = url(&format!("https://shop.example/{}", "a".repeat(LONGEST)));
-        assert_eq!(said(ReferrerPolicy::UnsafeUrl, &page, &page).as_deref(), ORIGIN);
+        assert_eq!(standard_referrer(ReferrerPolicy::UnsafeUrl, &page, &page).as_deref(), ORIGIN);
     }
 
     #[test]

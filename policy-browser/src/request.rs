@@ -86,7 +86,7 @@ impl Request {
         let joins = profile.joins_fields || fetch.watches_upload;
         let fields = Fields::fill(profile, &fetch.headers, fetch.mode == Mode::NoCors, joins)
             .map_err(|field| refused(&page, url.as_str(), Reason::Header(field)))?;
-        let target = PageOrigin::of(&url);
+        let target = PageOrigin::from_url(&url);
         if fetch.mode == Mode::WebSocket {
             // WebSockets, "establish a WebSocket connection"
             (fetch.cache, fetch.redirect) = (CacheMode::NoStore, Redirect::Error);
@@ -144,7 +144,7 @@ impl Request {
 
     /// Whether a redirect led from one origin to another.
     pub(crate) fn was_led_away(&self) -> bool {
-        self.redirected_from.iter().any(|url| !PageOrigin::of(url).is_same(&self.target))
+        self.redirected_from.iter().any(|url| !PageOrigin::from_url(url).is_same(&self.target))
     }
 
     /// Notes that the request has `Origin` because of its method, and with this value.

@@ -102,7 +102,7 @@ mod tests {
     }
 
     fn same(a: &str, b: &str) -> bool {
-        is_same_site(&PageOrigin::of(&url(a)), &url(b))
+        is_same_site(&PageOrigin::from_url(&url(a)), &url(b))
     }
 
     #[test]

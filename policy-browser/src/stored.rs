@@ -77,7 +77,7 @@ impl Entry {
     /// separately, they stay, and so do responses that scripts fetched from other sites.
     pub(crate) fn is_dropped(&self, key: &Partition, urls: &[Url]) -> bool {
         self.method == Method::GET
-            && self.partition == key.of_elements()
+            && self.partition == key.for_elements()
             && urls.contains(&self.url)
     }
 

@@ -134,7 +134,7 @@ impl Cedar {
 
     fn verdict(&self, question: &Question<'_>) -> Result<bool, BoxError> {
         let policies = self.policies.as_ref().map_err(ToString::to_string)?;
-        let (request, entities) = request::of(question)?;
+        let (request, entities) = request::build(question)?;
         let response = self.authorizer.is_authorized(&request, policies, &entities);
         // Cedar skips a policy that fails, which may be a `forbid`.
         match response.diagnostics().errors().next() {

@@ -9,8 +9,8 @@ use policy_server::object::{FieldValue, Question};
 
 use crate::{BoxError, USER};
 
-/// The request and the entities: the caller, and the object.
-pub(crate) fn of(question: &Question<'_>) -> Result<(Request, Entities), BoxError> {
+/// Builds the request and the entities: the caller, and the object.
+pub(crate) fn build(question: &Question<'_>) -> Result<(Request, Entities), BoxError> {
     let caller = question.caller;
     let principal = uid(USER, caller.subject())?;
     let resource = uid(question.object, &question.facts.key)?;

@@ -22,8 +22,8 @@ impl Failure {
         Self { message: message.into(), help: None, exit_code: 2 }
     }
 
-    /// Several failures as one, with the first of them in full.
-    pub(crate) fn of_all(failures: Vec<Self>) -> Option<Self> {
+    /// Combines several failures into one, with the first of them in full.
+    pub(crate) fn combine(failures: Vec<Self>) -> Option<Self> {
         let count = failures.len();
         if count <= 1 {
             return failures.into_iter().next();

@@ -65,7 +65,7 @@ pub(crate) fn read(named: &[String]) -> Result<Vec<Input>, Failure> {
         }
     }
     services.sort_by(|one, other| one.name.cmp(&other.name));
-    Failure::of_all(problems).map_or(Ok(services), Err)
+    Failure::combine(problems).map_or(Ok(services), Err)
 }
 
 /// Two versions of a fleet.
@@ -101,7 +101,7 @@ impl Fleets {
                 (old, new) => problems.extend([old, new].into_iter().filter_map(Result::err)),
             }
         }
-        Failure::of_all(problems).map_or(Ok(fleets), Err)
+        Failure::combine(problems).map_or(Ok(fleets), Err)
     }
 }
 

@@ -68,7 +68,7 @@ impl LockFile {
         let root = repository_of(workspace).unwrap_or(workspace);
         let from_root = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_owned();
         let path = from_root(path).display().to_string();
-        Self { path, lines: RouteLines::of(text), workspace: from_root(workspace) }
+        Self { path, lines: RouteLines::parse(text), workspace: from_root(workspace) }
     }
 
     /// A file that is named, if it is a lock file of a repository.
@@ -100,15 +100,15 @@ impl InputArguments {
 impl Input {
     /// Reads a manifest that is named: a file, `-`, a git revision, or REVISION:PATH.
     pub(crate) fn read_named(named: &str, package: &PackageArguments) -> Result<Self, Failure> {
-        Self::of_text(&LOCK.text_of(named, package)?, named)
+        Self::from_text(&LOCK.text_of(named, package)?, named)
     }
 
     /// Reads a file, which is named after its path.
     pub(crate) fn read_file(path: &str) -> Result<Self, Failure> {
-        Self::of_text(&read(Path::new(path))?, path)
+        Self::from_text(&read(Path::new(path))?, path)
     }
 
-    fn of_text(text: &str, named: &str) -> Result<Self, Failure> {
+    fn from_text(text: &str, named: &str) -> Result<Self, Failure> {
         let signed = parse(text, named)?;
         let lock = LockFile::find(Path::new(named), text);
         let (name, manifest) = (named.to_owned(), signed.manifest.clone());
@@ -151,12 +151,16 @@ pub(crate) struct Named {
 
 impl Kind {
     /// Reads a document that is named: a file, `-`, a git revision, or REVISION:PATH.
-    pub(crate) fn named(&self, named: &str, package: &PackageArguments) -> Result<Named, Failure> {
+    pub(crate) fn read_named(
+        &self,
+        named: &str,
+        package: &PackageArguments,
+    ) -> Result<Named, Failure> {
         Ok(Named { name: named.to_owned(), text: self.text_of(named, package)? })
     }
 
     /// Reads the file of the package.
-    pub(crate) fn of_package(&self, arguments: &PackageArguments) -> Result<Named, Failure> {
+    pub(crate) fn read_package(&self, arguments: &PackageArguments) -> Result<Named, Failure> {
         let package = Package::find(arguments)?;
         let path = package.folder.join((self.file)(&package));
         if !path.is_file() {

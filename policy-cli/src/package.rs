@@ -143,7 +143,7 @@ impl Package {
 
     /// The manifest that the last run of the tests wrote.
     pub(crate) fn manifest(&self) -> PathBuf {
-        let folder = self.left();
+        let folder = self.results_folder();
         self.app.iter().fold(folder, |folder, app| folder.join(app)).join("manifest.json")
     }
 
@@ -153,7 +153,7 @@ impl Package {
     }
 
     /// The folder to which the tests of the package write their results.
-    fn left(&self) -> PathBuf {
+    fn results_folder(&self) -> PathBuf {
         self.target.join("policy").join(&self.name)
     }
 
@@ -168,7 +168,7 @@ impl Package {
                 path.file_name()?.to_str()?.strip_prefix("policy.")?.strip_suffix(".lock")?;
             Some(name.to_owned())
         });
-        let tested = names(&self.left(), &|path| {
+        let tested = names(&self.results_folder(), &|path| {
             let name = path.file_name()?.to_str()?;
             path.join("manifest.json").is_file().then(|| name.to_owned())
         });

@@ -13,7 +13,7 @@ pub(crate) struct RouteLines {
 }
 
 impl RouteLines {
-    pub(crate) fn of(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let mut found = Self::default();
         let mut lines = text.lines().enumerate().peekable();
         while let Some((index, line)) = lines.next() {
@@ -60,7 +60,7 @@ mod tests {
         manifest.routes = vec![ManifestRoute::handler("/a\"b", ["GET"], Auth::Public), other];
         let text = Lock::new(manifest).to_json();
         let lines: Vec<_> = text.lines().collect();
-        let known = RouteLines::of(&text);
+        let known = RouteLines::parse(&text);
         let at = |route: &str| known.find(route).map(|index| lines[index + 1].trim());
         assert_eq!(at("GET /a\"b"), Some("\"methods\": [\"GET\"],"));
         assert_eq!(at("DELETE,PUT /a\"b"), Some("\"methods\": [\"DELETE\",\"PUT\"],"));

@@ -114,7 +114,7 @@ pub trait FacetPolicy: Copy {
 }
 
 /// Facts about a route, its callers and its readers. Macros and the start both fill it by
-/// [`RouteFacts::of`], so that they agree.
+/// [`RouteFacts::new`], so that they agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteFacts<'a> {
     /// Its methods, each once; empty where they are not known.

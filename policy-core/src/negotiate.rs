@@ -72,7 +72,7 @@ impl<'a> MediaRange<'a> {
         let mut range = Self { kind, subtype, parameters, weight: 1000 };
         let mut is_weighed = false;
         for parameter in segments(parameters) {
-            let (name, value) = Value::of_parameter(parameter)?;
+            let (name, value) = Value::parse_parameter(parameter)?;
             if name.eq_ignore_ascii_case(b"q") {
                 if std::mem::replace(&mut is_weighed, true) {
                     return None;
@@ -85,7 +85,7 @@ impl<'a> MediaRange<'a> {
 
     /// Names and values without the weight.
     fn parameters(&self) -> impl Iterator<Item = (&'a [u8], Value<'a>)> + use<'a> {
-        let parameters = segments(self.parameters).filter_map(Value::of_parameter);
+        let parameters = segments(self.parameters).filter_map(Value::parse_parameter);
         parameters.filter(|(name, _)| !name.eq_ignore_ascii_case(b"q"))
     }
 
@@ -113,7 +113,7 @@ struct Value<'a>(&'a [u8]);
 
 impl<'a> Value<'a> {
     /// Splits `name=value`; `None` if it is malformed.
-    fn of_parameter(parameter: &'a [u8]) -> Option<(&'a [u8], Self)> {
+    fn parse_parameter(parameter: &'a [u8]) -> Option<(&'a [u8], Self)> {
         let equals = parameter.iter().position(|byte| *byte == b'=')?;
         let (name, value) = parameter.split_at_checked(equals)?;
         let value = value.strip_prefix(b"=")?;

@@ -33,9 +33,10 @@ impl DeclaredProblem {
     /// ```
     /// use policy_core::{Refusal, problem::DeclaredProblem};
     ///
-    /// assert_eq!(DeclaredProblem::of(Refusal::RequestInvalid).code, Some("request.invalid"));
+    /// let problem = DeclaredProblem::from_refusal(Refusal::RequestInvalid);
+    /// assert_eq!(problem.code, Some("request.invalid"));
     /// ```
-    pub const fn of(refusal: Refusal) -> Self {
+    pub const fn from_refusal(refusal: Refusal) -> Self {
         Self::new(refusal.status(), Some(refusal.code()), Some(refusal.title()))
     }
 

@@ -106,11 +106,12 @@ macro_rules! define_policies {
                 &self,
             ) -> (LevelPolicy<CorsPolicy>, Vec<Violation<'static, &'static str>>) {
                 let mut violations = Vec::new();
-                violations.extend(self.cors_extension.spec().first_error().map(Violation::named));
+                let cors_extension = self.cors_extension.spec().first_error();
+                violations.extend(cors_extension.map(Violation::into_named));
                 let level = LevelPolicy {
-                    cors: checked(self.cors, &mut violations),
+                    cors: validate(self.cors, &mut violations),
                     limits: self.limits,
-                    $($name: checked(self.$name, &mut violations),)*
+                    $($name: validate(self.$name, &mut violations),)*
                 };
                 (level, violations)
             }
@@ -156,9 +157,9 @@ macro_rules! define_policies {
 
 facets!([define_policies]);
 
-/// The policy that a facet states, or none if it breaks a rule.
+/// Validates what a facet states. A policy that breaks a rule is left out and its violation added.
 #[cfg(feature = "engine")]
-fn checked<P: FromSpec>(
+fn validate<P: FromSpec>(
     facet: Facet<P::Spec>,
     violations: &mut Vec<Violation<'static, &'static str>>,
 ) -> Facet<P> {

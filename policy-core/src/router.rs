@@ -24,7 +24,7 @@ use crate::{
 /// builder.add("/orders/{id}", &[Method::GET], 0, &Sharing::default())?;
 /// let router = builder.finish();
 /// let (path, values) = router.find("/orders/7").unwrap();
-/// assert_eq!(path.served(&Method::HEAD).unwrap().route, 0);
+/// assert_eq!(path.route_for(&Method::HEAD).unwrap().route, 0);
 /// assert_eq!(values.iter("/orders/7").collect::<Vec<_>>(), ["7"]);
 /// # Ok::<(), policy_core::router::AddError>(())
 /// ```
@@ -157,13 +157,13 @@ impl Path {
     }
 
     /// The route for a method; for HEAD the route of GET, unless HEAD has its own.
-    pub fn served(&self, method: &Method) -> Option<&Served> {
+    pub fn route_for(&self, method: &Method) -> Option<&Served> {
         let of = |method: &Method| self.methods.iter().find(|served| served.method == *method);
         of(method).or_else(|| if *method == Method::HEAD { of(&Method::GET) } else { None })
     }
 
     /// The route for the method that a preflight names.
-    pub fn asked(&self, name: &[u8]) -> Option<&Served> {
+    pub fn route_for_name(&self, name: &[u8]) -> Option<&Served> {
         let of = |name: &[u8]| {
             self.methods.iter().find(|served| served.method.as_str().as_bytes() == name)
         };
@@ -188,7 +188,7 @@ impl Path {
 impl Router {
     /// Whether any path has a route for this method.
     pub fn serves(&self, method: &Method) -> bool {
-        self.paths.iter().any(|path| path.served(method).is_some())
+        self.paths.iter().any(|path| path.route_for(method).is_some())
     }
 
     /// How a path that differs in the trailing slash is treated.
@@ -241,7 +241,7 @@ impl Router {
             seen.push('/');
         }
         self.find(&seen).is_some_and(|(path, _)| {
-            path.served(&served.method).is_none_or(|other| other.route != served.route)
+            path.route_for(&served.method).is_none_or(|other| other.route != served.route)
         })
     }
 }
@@ -550,7 +550,7 @@ mod tests {
         let router = router.finish();
         let (path, _) = router.find("/a").unwrap();
         let allowed = |method: &Method, cors: &Cors, origin| {
-            let preflight = path.served(method).unwrap().preflight.as_ref();
+            let preflight = path.route_for(method).unwrap().preflight.as_ref();
             let (origin, method) =
                 (HeaderValue::from_static(origin), HeaderValue::from_str(method.as_str()).unwrap());
             let response =
@@ -579,7 +579,7 @@ mod tests {
             assert!(router.add("/a", std::slice::from_ref(&other), 1, &private).is_ok());
             let router = router.finish();
             let (path, _) = router.find("/a").unwrap();
-            let preflight = path.served(&Method::PUT).unwrap().preflight.as_ref().unwrap();
+            let preflight = path.route_for(&Method::PUT).unwrap().preflight.as_ref().unwrap();
             let origin = HeaderValue::from_static("https://a.test");
             let method = HeaderValue::from_static("PUT");
             let (_, headers) =

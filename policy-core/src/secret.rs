@@ -102,8 +102,8 @@ impl SecretKey {
         Self::new(&Zeroizing::new(decoded))
     }
 
-    /// Bytes that a random source filled.
-    pub fn drawn(bytes: [u8; 32]) -> Self {
+    /// Makes a key of bytes that a random source filled, without checking them.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(Zeroizing::new(bytes.to_vec()))
     }
 

@@ -41,7 +41,7 @@ impl<'a, P> Violation<'a, P> {
     }
 
     /// The same violation, with the name of its part.
-    pub fn named(self) -> Violation<'a, &'static str>
+    pub fn into_named(self) -> Violation<'a, &'static str>
     where
         P: PolicyPart,
     {

@@ -22,7 +22,7 @@ impl Manifest {
             true => "  \"app\": {},\n".to_owned(),
             false => section("app", &facts),
         };
-        let names = Names::of(&manifest);
+        let names = Names::from_manifest(&manifest);
         for field in ["cors", "limits", "headers"] {
             let sets = names.sets(field);
             let sets: Vec<_> = sets.iter().map(|(name, text)| line(name, text)).collect();
@@ -41,7 +41,7 @@ impl Manifest {
             text += "    {\n";
             let mut lines = Vec::new();
             route.for_each_field(|name, json| {
-                lines.push(format!("      \"{name}\": {}", names.shown(name, json)));
+                lines.push(format!("      \"{name}\": {}", names.name_or_text(name, json)));
             });
             text += &lines.join(",\n");
             text += "\n    }";

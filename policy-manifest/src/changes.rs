@@ -124,7 +124,7 @@ pub(super) fn between([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> Vec<
             let of_routes = compared.entry(routes.map(|it| it.map(ptr::from_ref)));
             let of_routes = of_routes.or_insert_with(|| {
                 let [before, after] = routes;
-                of_route(
+                route_changes(
                     before.map(|route| Side { manifest: old, route }),
                     after.map(|route| Side { manifest: new, route }),
                 )
@@ -196,7 +196,7 @@ pub(super) fn renamed(old: &Manifest, new: &Manifest) -> Vec<Change> {
 }
 
 /// The changes of the route that serves one method of a path.
-fn of_route(old: Option<Side<'_>>, new: Option<Side<'_>>) -> Vec<Change> {
+fn route_changes(old: Option<Side<'_>>, new: Option<Side<'_>>) -> Vec<Change> {
     let (old, new) = match (old, new) {
         (None, None) => return Vec::new(),
         (None, Some(new)) => return vec![change("route", came(new.route), came_words(new.route))],

@@ -12,7 +12,7 @@ use policy_core::time::Timestamp;
 /// use policy_core::time::Timestamp;
 /// use policy_manifest::Date;
 ///
-/// let today = Date::of(Timestamp::from_seconds(1_800_000_000));
+/// let today = Date::from_timestamp(Timestamp::from_seconds(1_800_000_000));
 /// assert_eq!(today.to_string(), "2027-01-15");
 /// assert!(today < "2027-02-01".parse()?);
 /// assert!("2027-02-29".parse::<Date>().is_err());
@@ -41,11 +41,11 @@ impl Date {
     /// The present day, by the clock of this machine.
     pub fn today() -> Self {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Self::of(Timestamp::from_seconds(now.as_secs()))
+        Self::from_timestamp(Timestamp::from_seconds(now.as_secs()))
     }
 
     /// The day of a point in time. After the year 9999 it is the last day of that year.
-    pub fn of(time: Timestamp) -> Self {
+    pub fn from_timestamp(time: Timestamp) -> Self {
         let days = u32::try_from(time.seconds() / 86_400).unwrap_or(Self::LAST);
         Self { days: days.min(Self::LAST) }
     }
@@ -155,8 +155,8 @@ mod tests {
         ] {
             assert_eq!(text.parse(), Ok(Date { days }), "{text}");
         }
-        assert_eq!(Date::of(Timestamp::MAX).to_string(), "9999-12-31");
-        assert_eq!(Date::of(Timestamp::from_seconds(86_399)).to_string(), "1970-01-01");
+        assert_eq!(Date::from_timestamp(Timestamp::MAX).to_string(), "9999-12-31");
+        assert_eq!(Date::from_timestamp(Timestamp::from_seconds(86_399)).to_string(), "1970-01-01");
     }
 
     #[test]

@@ -117,23 +117,23 @@ pub fn explain(
         let source = place.as_ref().zip(facet).and_then(|((path, methods), facet)| {
             let served = methods.iter().find(|known| **known == method).or(methods.first());
             let served = served.map_or("*", String::as_str);
-            sources.of(served, path, facet).cloned()
+            sources.get(served, path, facet).cloned()
         });
         GateFinding { gate, verdict: step.map(|step| step.verdict.clone()), source }
     });
     let gates = gates.collect();
     let reached = route.filter(|_| decision.outcome == Outcome::Reached);
     let objects = reached.map_or_else(Vec::new, |route| {
-        objects::of(manifest, route, engine.login(request, caller).as_ref())
+        objects::evaluate(manifest, route, engine.login(request, caller).as_ref())
     });
     let is_let_through =
         decision.refusal().is_none() && !matches!(unsent, Some(Unsent::PreflightRefused(_)));
     let (mut nearest, mut edit) = (None, None);
     if !is_let_through {
-        nearest = nearest::of(manifest, &engine, request, caller);
+        nearest = nearest::find(manifest, &engine, request, caller);
         // An edit would open the route to callers without that credential.
         if !nearest.as_ref().is_some_and(|nearest| nearest.needs_credential) {
-            edit = edit::of(manifest, sources, request, caller);
+            edit = edit::find(manifest, sources, request, caller);
         }
     }
     let page = seen_by_page(request, own, &decision, unsent);
@@ -184,13 +184,14 @@ fn method_of(request: &Request<()>) -> String {
 /// The method by which a request finds its route: an extended CONNECT takes the place of GET (RFC 8441
 /// 5).
 fn served_as(request: &Request<()>) -> &str {
-    let opens_websocket = Protocol::of(request).is_some_and(|of| of.as_str() == "websocket");
+    let opens_websocket =
+        Protocol::from_request(request).is_some_and(|of| of.as_str() == "websocket");
     if opens_websocket { "GET" } else { request.method().as_str() }
 }
 
 /// Whether a page that sent it opens a WebSocket, over HTTP/1.1 or HTTP/2.
 fn is_websocket(request: &Request<()>) -> bool {
-    request.headers().contains_key(header::UPGRADE) || Protocol::of(request).is_some()
+    request.headers().contains_key(header::UPGRADE) || Protocol::from_request(request).is_some()
 }
 
 /// Whether the whole request is let through, with the preflight that a browser would send.

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     /// The same app, written in two ways.
-    fn written(is_other: bool) -> Manifest {
+    fn sample_manifest(is_other: bool) -> Manifest {
         let mut manifest = Manifest::new();
         let mut fields = Headers::default();
         fields.every.insert("x-content-type-options".to_owned(), "nosniff".to_owned());
@@ -192,18 +192,18 @@ mod tests {
 
     #[test]
     fn equal_policies_have_equal_bytes() {
-        let text = written(false).to_json();
-        assert_eq!(written(true).to_json(), text);
-        assert_eq!(written(true).digest(), written(false).digest());
-        let mut other = written(false);
+        let text = sample_manifest(false).to_json();
+        assert_eq!(sample_manifest(true).to_json(), text);
+        assert_eq!(sample_manifest(true).digest(), sample_manifest(false).digest());
+        let mut other = sample_manifest(false);
         other.routes[0].cors = None;
-        assert_ne!(other.digest(), written(false).digest());
+        assert_ne!(other.digest(), sample_manifest(false).digest());
     }
 
     #[test]
     fn a_facet_is_one_line() {
-        let before = written(false).to_json();
-        let mut changed = written(false);
+        let before = sample_manifest(false).to_json();
+        let mut changed = sample_manifest(false);
         changed.routes[0].csrf = Csrf::Exempt("why".to_owned());
         let after = changed.to_json();
         let new: Vec<_> = after.lines().filter(|line| !before.contains(line)).collect();
@@ -280,13 +280,13 @@ mod tests {
 
     #[test]
     fn a_manifest_is_read_as_it_was_written() {
-        let manifest = written(true);
+        let manifest = sample_manifest(true);
         assert_eq!(Manifest::parse(&manifest.to_json()).unwrap(), manifest.normal());
     }
 
     #[test]
     fn rejects_unreadable_manifests() {
-        let text = written(false).to_json();
+        let text = sample_manifest(false).to_json();
         for (from, to, words) in [
             ("\"format\": 1", "\"format\": 2", "up to 1"),
             ("\"session\":true", "\"session\":true,\"captcha\":true", "unknown field `captcha`"),
@@ -299,7 +299,8 @@ mod tests {
             assert!(error.contains(words), "{error}");
         }
         let long = format!("/{}", "a".repeat(100_000));
-        let error = Manifest::parse(&written(false).to_json().replace("\"/", &format!("\"{long}")));
+        let error =
+            Manifest::parse(&sample_manifest(false).to_json().replace("\"/", &format!("\"{long}")));
         let error = error.unwrap_err().to_string();
         assert!(error.contains("has a path of over 4,096 bytes") && error.len() < 200, "{error}");
         let sessions = "\"app\": {\"sessions\": {\"store\": \"memory\", \"cookie\": \"sid\"}}";
@@ -314,7 +315,7 @@ mod tests {
         let mut route = ManifestRoute::handler("/orders/{id}", ["PUT"], Auth::Public);
         let key = ObjectKey::Parameter("id".to_owned());
         let edit = ObjectUse { object: "Order".to_owned(), action: "edit".to_owned(), key };
-        route.object = Some(RouteObjects::of([edit]));
+        route.object = Some(RouteObjects::new([edit]));
         manifest.routes.push(route);
         let rules = rules.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
         manifest.objects = rules.collect();

@@ -162,7 +162,7 @@ impl<'m> Digests<'m> {
         Ok(Self { manifest, engine: Engine::new(manifest)?, known: BTreeMap::new() })
     }
 
-    fn of(&mut self, route: &str) -> Option<String> {
+    fn digest(&mut self, route: &str) -> Option<String> {
         if let Some(known) = self.known.get(route) {
             return known.clone();
         }
@@ -173,7 +173,7 @@ impl<'m> Digests<'m> {
 
     /// Whether a line is signed, and accepts the policy that its route has.
     fn are_accepted_by(&mut self, line: &Acceptance) -> bool {
-        line.unsigned().is_none() && self.of(&line.route).as_ref() == Some(&line.policy)
+        line.unsigned().is_none() && self.digest(&line.route).as_ref() == Some(&line.policy)
     }
 
     /// The lines for the changes that none of these accepts.
@@ -187,7 +187,7 @@ impl<'m> Digests<'m> {
             signed.map(|line| (line.route.as_str(), line.policy.as_str())).collect();
         let lines = changes.into_iter().filter_map(|change| {
             let route = change.route();
-            let policy = self.of(&route).unwrap_or_default();
+            let policy = self.digest(&route).unwrap_or_default();
             let is_accepted = signed.contains(&(&*route, &*policy));
             let line = Acceptance { route, policy, who: String::new(), why: String::new() };
             (!is_accepted).then(|| (change.clone(), line))
@@ -261,7 +261,7 @@ mod tests {
             let mut manifest = app(staff());
             let key = crate::ObjectKey::Handler;
             let uses = crate::ObjectUse { object: "Order".into(), action: "edit".into(), key };
-            let objects = crate::RouteObjects::of([uses]);
+            let objects = crate::RouteObjects::new([uses]);
             manifest.routes[0].object = Some(objects);
             for (name, text) in [("Order.view", "same(team)"), ("Order.edit", edit)] {
                 manifest.objects.insert(name.to_owned(), text.to_owned());

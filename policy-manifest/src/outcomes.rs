@@ -72,7 +72,7 @@ impl Manifest {
     pub fn outcomes(&self, route: &ManifestRoute, method: &str) -> Outcomes {
         let asked = Asked { manifest: self, route, method };
         let mut refusals = Vec::new();
-        of_kind(asked, &mut refusals);
+        add_kind_refusals(asked, &mut refusals);
         facets::ALL.iter().for_each(|facet| (facet.refusals)(asked, &mut refusals));
         refusals.sort_unstable_by_key(|refusal| (refusal.status(), refusal.code()));
         refusals.dedup();
@@ -91,11 +91,11 @@ impl Manifest {
     }
 }
 
-/// The refusals of what serves the route.
-fn of_kind(asked: Asked<'_>, found: &mut Vec<Refusal>) {
+/// Adds the refusals of what serves the route.
+fn add_kind_refusals(asked: Asked<'_>, found: &mut Vec<Refusal>) {
     let route = asked.route;
     match route.kind {
-        RouteKind::Handler => of_handler(asked, found),
+        RouteKind::Handler => add_handler_refusals(asked, found),
         RouteKind::Proxy => found.extend([
             Refusal::ProxyPath,
             Refusal::UpstreamUnreachable,
@@ -126,7 +126,7 @@ fn of_kind(asked: Asked<'_>, found: &mut Vec<Refusal>) {
     }
 }
 
-fn of_handler(asked: Asked<'_>, found: &mut Vec<Refusal>) {
+fn add_handler_refusals(asked: Asked<'_>, found: &mut Vec<Refusal>) {
     let Asked { route, method, .. } = asked;
     let is_read = matches!(method, "GET" | "HEAD");
     for taken in &route.handler.takes {
@@ -175,7 +175,7 @@ mod tests {
         ] {
             let mut route = ManifestRoute::handler("/orders/{id}", ["PUT"], Auth::Public);
             let uses = ObjectUse { object: "Order".to_owned(), action: action.to_owned(), key };
-            route.object = Some(RouteObjects::of([uses]));
+            route.object = Some(RouteObjects::new([uses]));
             let mut manifest = Manifest::new();
             for (action, text) in
                 [("view", "anyone"), ("edit", "owner(user)"), ("pay", "owner(user) | engine")]

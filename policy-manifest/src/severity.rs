@@ -66,7 +66,7 @@ pub struct Gain {
 impl Gain {
     /// The severity of the gain.
     pub const fn severity(self) -> FindingSeverity {
-        FindingSeverity::of(self.who, self.what, self.authority)
+        FindingSeverity::for_gain(self.who, self.what, self.authority)
     }
 }
 
@@ -102,12 +102,12 @@ impl FindingSeverity {
     /// ```
     /// use policy_manifest::{Authority, Effect, Gainer, FindingSeverity};
     ///
-    /// let read_by = |who, authority| FindingSeverity::of(who, Effect::Read, authority);
+    /// let read_by = |who, authority| FindingSeverity::for_gain(who, Effect::Read, authority);
     /// assert_eq!(read_by(Gainer::AnySite, Authority::Ambient), FindingSeverity::High);
     /// assert_eq!(read_by(Gainer::NamedSites, Authority::Ambient), FindingSeverity::Medium);
     /// assert_eq!(read_by(Gainer::AnySite, Authority::Nobody), FindingSeverity::Low);
     /// ```
-    pub const fn of(who: Gainer, what: Effect, authority: Authority) -> Self {
+    pub const fn for_gain(who: Gainer, what: Effect, authority: Authority) -> Self {
         let reach = match (who, authority) {
             (Gainer::OwnPages, _) => 0,
             (Gainer::NamedSites, _) => 1,
@@ -161,7 +161,7 @@ mod tests {
         for who in WHO {
             for authority in AUTHORITY {
                 let [read, write] = [Effect::Read, Effect::Write]
-                    .map(|what| FindingSeverity::of(who, what, authority));
+                    .map(|what| FindingSeverity::for_gain(who, what, authority));
                 assert!(write >= read, "{who:?} {authority:?}");
             }
         }
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn the_more_may_do_it_without_an_account_the_worse_it_is() {
         for what in [Effect::Read, Effect::Write] {
-            let found = WHO.map(|who| FindingSeverity::of(who, what, Authority::Nobody));
+            let found = WHO.map(|who| FindingSeverity::for_gain(who, what, Authority::Nobody));
             assert!(found.is_sorted(), "{found:?}");
         }
     }
@@ -179,7 +179,8 @@ mod tests {
     fn a_page_with_the_credential_of_its_visitor_is_worse_than_one_without() {
         for who in [Gainer::OwnPages, Gainer::NamedSites, Gainer::AnySite] {
             for what in [Effect::Read, Effect::Write] {
-                let found = AUTHORITY.map(|authority| FindingSeverity::of(who, what, authority));
+                let found =
+                    AUTHORITY.map(|authority| FindingSeverity::for_gain(who, what, authority));
                 assert!(found.is_sorted() && found[0] < found[2], "{found:?}");
             }
         }
@@ -187,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_gain_that_needs_an_account_is_less_severe() {
-        let of = |authority| FindingSeverity::of(Gainer::Anybody, Effect::Write, authority);
+        let of = |authority| FindingSeverity::for_gain(Gainer::Anybody, Effect::Write, authority);
         assert_eq!(of(Authority::Nobody), FindingSeverity::High);
         assert_eq!([of(Authority::Held), of(Authority::Ambient)], [FindingSeverity::Medium; 2]);
     }

@@ -49,7 +49,7 @@ pub struct FacetSource {
 
 impl Sources {
     /// The source of a facet of a route.
-    pub fn of(&self, method: &str, path: &str, facet: &str) -> Option<&FacetSource> {
+    pub fn get(&self, method: &str, path: &str, facet: &str) -> Option<&FacetSource> {
         self.decided.get(&format!("{method} {path}"))?.get(facet)
     }
 }

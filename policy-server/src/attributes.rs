@@ -357,7 +357,7 @@ pub use policy_macros::cors;
 /// let admins = AuthRequirement::session().roles(&["admin"]);
 /// let admin = Group::new().auth(admins).routes(routes![users]);
 /// # let app = App::new(()).sessions(Sessions::memory()).tokens(
-/// #     Tokens::hs256([("k", policy_server::tokens::SecretKey::drawn([7; 32]))]).unwrap(),
+/// #     Tokens::hs256([("k", policy_server::tokens::SecretKey::from_bytes([7; 32]))]).unwrap(),
 /// # );
 /// # assert!(app.routes(routes![health, orders, close_account]).group("/admin", admin).check().is_ok());
 /// ```

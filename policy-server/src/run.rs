@@ -35,7 +35,7 @@ impl<S> App<S> {
     /// let manifest = app.manifest();
     /// assert!(manifest.route("GET", "/orders/{id}").is_some_and(|route| route.cors.is_some()));
     /// let sources = app.sources();
-    /// assert!(sources.of("GET", "/orders/{id}", "cors").is_some_and(|source| source.line > 0));
+    /// assert!(sources.get("GET", "/orders/{id}", "cors").is_some_and(|source| source.line > 0));
     /// ```
     #[cfg(feature = "manifest")]
     pub fn manifest(&self) -> policy_manifest::Manifest {

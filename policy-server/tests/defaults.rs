@@ -33,15 +33,15 @@ const FUNCTIONS: [&str; 3] =
 
 #[test]
 fn every_replaced_default_is_listed() {
-    let missing: Vec<_> = found().difference(&listed()).cloned().collect();
+    let missing: Vec<_> = replaced_defaults().difference(&listed_defaults()).cloned().collect();
     assert!(missing.is_empty(), "not in docs/decisions/defaults.md: {missing:?}");
 }
 
 #[test]
 fn no_listed_default_is_gone() {
-    let gone: Vec<_> = listed().difference(&found()).cloned().collect();
+    let gone: Vec<_> = listed_defaults().difference(&replaced_defaults()).cloned().collect();
     assert!(gone.is_empty(), "only in docs/decisions/defaults.md: {gone:?}");
-    assert!(listed().len() > 40, "only {} were seen", listed().len());
+    assert!(listed_defaults().len() > 40, "only {} were seen", listed_defaults().len());
 }
 
 /// The last cell names tests, which `decisions.rs` looks for, or is `the same` as in the row above.
@@ -90,7 +90,7 @@ fn settings(text: &str) -> BTreeSet<String> {
 }
 
 /// The file and setting of each replaced default.
-fn found() -> BTreeSet<(String, String)> {
+fn replaced_defaults() -> BTreeSet<(String, String)> {
     let src = root().join("src");
     let mut found = BTreeSet::new();
     for file in files(&src) {
@@ -107,7 +107,7 @@ fn found() -> BTreeSet<(String, String)> {
 }
 
 /// The first two cells of each row of the table.
-fn listed() -> BTreeSet<(String, String)> {
+fn listed_defaults() -> BTreeSet<(String, String)> {
     let text = fs::read_to_string(root().join("../docs/decisions/defaults.md")).unwrap();
     let rows = text.lines().filter_map(|line| line.strip_prefix("| `"));
     rows.filter_map(|row| {

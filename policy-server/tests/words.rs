@@ -1,4 +1,5 @@
-//! Turns of phrase that readers had to read twice stay out of comments and pages.
+//! Turns of phrase that readers had to read twice stay out of comments and pages, and unclear names
+//! out of code.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
@@ -34,6 +35,19 @@ const TURNS: &[(&str, &str)] = &[
 const BEGINNINGS: &[&str] =
     &["Of whatever ", "That of ", "Those of ", "Those that ", "Who ", "Whom ", "Whose "];
 
+/// Names of functions that leave open what they return or do, beside `of` and `of_..`. A constructor
+/// is `new`, `from_..` or `read`; a getter is a noun; what acts is a verb.
+const PARTICIPLES: &[&str] = &[
+    "answered", "asked", "called", "checked", "counted", "drawn", "ended", "entered", "found",
+    "given", "granted", "held", "joined", "judged", "kept", "known", "later", "left", "listed",
+    "lost", "made", "met", "named", "opened", "passed", "refused", "said", "seen", "sent",
+    "served", "shown", "started", "stated", "stored", "taken", "told", "tried", "used", "wanted",
+    "written",
+];
+
+/// Attributes that do not give a function a meaning of their own, as `#[test]` and `#[get]` do.
+const PLAIN: &[&str] = &["cfg", "cold", "doc", "expect", "inline", "must_use", "track_caller"];
+
 #[test]
 fn comments_and_pages_avoid_turns_that_are_hard_to_read() {
     let (mut found, mut count) = (Vec::new(), 0);
@@ -61,6 +75,72 @@ fn a_turn_is_found_across_lines_and_not_inside_of_words() {
     let found: Vec<_> = faults(&prose(&text, true)).into_iter().map(|(line, _)| line).collect();
     assert_eq!(found, [1, 2, 4]);
     assert_eq!(faults(&prose("Under way", false)).len(), 1);
+}
+
+#[test]
+fn functions_are_named_by_what_they_return_or_do() {
+    let (mut found, mut count) = (Vec::new(), 0);
+    for file in files().into_iter().filter(|file| file.extension() == Some(OsStr::new("rs"))) {
+        let text = fs::read_to_string(root().join(&file)).unwrap();
+        for (line, name) in functions(&text) {
+            count += 1;
+            if is_unclear(name) {
+                found.push(format!("{}:{line}: `{name}`", file.display()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{} unclear names:\n{}", found.len(), found.join("\n"));
+    assert!(count > 10_000, "only {count} functions were seen");
+}
+
+#[test]
+fn an_unclear_name_is_found_unless_an_attribute_says_what_it_is() {
+    let text = [
+        "#[must_use]",
+        "pub(crate) const fn of(text: &str) -> Self {",
+        "    async fn seen<T>() {}",
+        "#[get(\"/seen\")]",
+        "async fn seen() {}",
+        "#[test]",
+        "fn of_two_lists_the_first_counts() {}",
+        "fn offer() {}",
+        "// fn of()",
+        "let told = make_fn told()",
+    ]
+    .join("\n");
+    let found: Vec<_> = functions(&text).into_iter().filter(|(_, name)| is_unclear(name)).collect();
+    assert_eq!(found, [(2, "of"), (3, "seen")]);
+}
+
+/// The functions of a file, each with its line, without those that an attribute explains.
+fn functions(text: &str) -> Vec<(usize, &str)> {
+    let (mut found, mut is_explained) = (Vec::new(), false);
+    for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+        if let Some(attribute) = line.strip_prefix("#[") {
+            is_explained |= !PLAIN.iter().any(|plain| attribute.starts_with(plain));
+        } else if let Some(name) = function(line) {
+            if !is_explained {
+                found.push((number, name));
+            }
+            is_explained = false;
+        } else if line.is_empty() {
+            is_explained = false;
+        }
+    }
+    found
+}
+
+/// The name of the function whose definition begins in this line.
+fn function(line: &str) -> Option<&str> {
+    let (before, rest) = line.split_once("fn ")?;
+    let words = ["", "async", "const", "crate", "pub", "super"];
+    let is_definition = before.split([' ', '(', ')']).all(|word| words.contains(&word));
+    let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    rest.get(..end?).filter(|_| is_definition)
+}
+
+fn is_unclear(name: &str) -> bool {
+    name == "of" || name.starts_with("of_") || PARTICIPLES.contains(&name)
 }
 
 /// A line of prose: its number, its text, and whether a documentation comment begins with it.

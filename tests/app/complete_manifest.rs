@@ -65,11 +65,11 @@ fn proxy() -> ReverseProxy {
 }
 
 fn key() -> Key {
-    Key::hs256("k", &SecretKey::drawn([1; 32])).unwrap()
+    Key::hs256("k", &SecretKey::from_bytes([1; 32])).unwrap()
 }
 
 fn keys() -> TokenSettings {
-    Tokens::hs256(SecretKey::drawn([1; 32])).unwrap()
+    Tokens::hs256(SecretKey::from_bytes([1; 32])).unwrap()
 }
 
 fn names() -> [&'static str; 1] {
@@ -121,7 +121,7 @@ impl Tried {
     }
 }
 
-fn of_apps(tried: &mut Tried) {
+fn try_apps(tried: &mut Tried) {
     let base = || shop().auth(ADMIN).mount("/m", echo());
     let manifest = |app: App<()>| app.manifest();
     tried.rows(
@@ -179,7 +179,7 @@ fn of_apps(tried: &mut Tried) {
     );
 }
 
-fn of_targets(tried: &mut Tried) {
+fn try_targets(tried: &mut Tried) {
     tried.rows(
         "Mount",
         || echo().auth(ADMIN),
@@ -255,10 +255,10 @@ fn of_targets(tried: &mut Tried) {
     );
 }
 
-fn of_credentials(tried: &mut Tried) {
+fn try_credentials(tried: &mut Tried) {
     tried.rows(
         "SessionSettings",
-        || Sessions::memory().encrypted([SecretKey::drawn([1; 32])]),
+        || Sessions::memory().encrypted([SecretKey::from_bytes([1; 32])]),
         |sessions| shop().sessions(sessions).manifest(),
         &[
             ("absolute", Opens, |it: SessionSettings| it.absolute(days(365))),
@@ -284,7 +284,9 @@ fn of_credentials(tried: &mut Tried) {
         "SessionSettings",
         Sessions::memory,
         |sessions| shop().sessions(sessions).manifest(),
-        &[("encrypted", Narrows, |it: SessionSettings| it.encrypted([SecretKey::drawn([1; 32])]))],
+        &[("encrypted", Narrows, |it: SessionSettings| {
+            it.encrypted([SecretKey::from_bytes([1; 32])])
+        })],
     );
     tried.rows(
         "TokenSettings",
@@ -340,7 +342,7 @@ fn of_credentials(tried: &mut Tried) {
     );
 }
 
-fn of_connections(tried: &mut Tried) {
+fn try_connections(tried: &mut Tried) {
     tried.rows(
         "ServerSettings",
         ServerSettings::default,
@@ -394,10 +396,10 @@ fn of_connections(tried: &mut Tried) {
 #[test]
 fn every_setter_changes_the_manifest_or_is_listed() {
     let mut tried = Tried::default();
-    of_apps(&mut tried);
-    of_targets(&mut tried);
-    of_credentials(&mut tried);
-    of_connections(&mut tried);
+    try_apps(&mut tried);
+    try_targets(&mut tried);
+    try_credentials(&mut tried);
+    try_connections(&mut tried);
     assert!(tried.others.is_empty(), "{}", tried.others.join("\n"));
     let left_out = left_out();
     let is_of =

@@ -70,14 +70,14 @@ async fn launch_logs_say_that_files_are_fewer_than_connections() {
         // During development.
         (401, None, false),
     ] {
-        let (log, _guard) = Log::of("policy_server");
+        let (log, _guard) = Log::start("policy_server");
         let settings = ServerSettings::default().max_connections(connections);
         let app = App::new(()).settings(settings).routes(routes![plain]);
         let app = origin.into_iter().fold(app, App::public_origin);
         let server = Running::start(app).await;
         // Once there is a response, everything has been logged.
         server.response(request("GET /plain", &[])).await;
-        let notices = log.of_code("app.open-files");
+        let notices = log.with_code("app.open-files");
         assert_eq!(notices.len(), usize::from(is_noticed), "{connections}: {:?}", log.with(""));
         let named = |line: &String| line.contains("max_connections(401)") && line.contains("400");
         assert!(notices.iter().all(named), "{notices:?}");
@@ -100,7 +100,7 @@ async fn printed(test: &str, role: &str, host: &str) -> String {
     assert_eq!(response.problem(), (500, "handler.failed".to_owned()));
     drop(connection);
     process.terminate();
-    let (succeeded, rest) = process.ended();
+    let (succeeded, rest) = process.wait_for_exit();
     assert!(succeeded, "{rest}");
     rest
 }

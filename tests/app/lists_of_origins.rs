@@ -29,7 +29,7 @@ impl Drop for File {
     }
 }
 
-async fn granted(client: &TestClient, origin: &str) -> bool {
+async fn is_granted(client: &TestClient, origin: &str) -> bool {
     let response: TestResponse = client.get("/prices").origin(origin).send().await;
     response.header("access-control-allow-origin").is_some()
 }
@@ -98,7 +98,7 @@ async fn lists_of_origins_are_replaced_atomically() {
         count
     });
     for _ in 0..2000 {
-        assert!(granted(&client, "https://always.partner.example").await);
+        assert!(is_granted(&client, "https://always.partner.example").await);
     }
     done.send(()).unwrap();
     assert!(replacing.await.unwrap() > 0);
@@ -108,8 +108,8 @@ async fn lists_of_origins_are_replaced_atomically() {
 async fn lists_of_origins_come_from_a_file() {
     let file = File::new("good", "[origins]\npartners = [\"https://a.partner.example\"]\n");
     let client = App::new(()).routes(routes![prices]).config_file(&file.0).test();
-    assert!(granted(&client, "https://a.partner.example").await);
-    assert!(!granted(&client, "https://b.partner.example").await);
+    assert!(is_granted(&client, "https://a.partner.example").await);
+    assert!(!is_granted(&client, "https://b.partner.example").await);
 }
 
 #[tokio::test]
@@ -128,7 +128,7 @@ async fn of_lists_with_one_name_the_last_counts_wherever_it_is_from() {
         let client = app.test();
         for letter in ["a", "b", "c"] {
             let origin = format!("https://{letter}.partner.example");
-            assert_eq!(granted(&client, &origin).await, letter == last, "{letter}, not {last}");
+            assert_eq!(is_granted(&client, &origin).await, letter == last, "{letter}, not {last}");
         }
     }
 }
@@ -182,11 +182,11 @@ async fn lists_of_origins_come_from_the_environment() {
         Some("good") => {
             let client = app().test();
             for name in ["a", "b", "c"] {
-                assert!(granted(&client, &format!("https://{name}.partner.example")).await);
+                assert!(is_granted(&client, &format!("https://{name}.partner.example")).await);
             }
         }
         Some("empty") => {
-            assert!(!granted(&app().test(), "https://a.partner.example").await);
+            assert!(!is_granted(&app().test(), "https://a.partner.example").await);
         }
         Some(role) => {
             let error = app().check().expect_err("a problem");
@@ -218,7 +218,7 @@ async fn lists_of_origins_are_within_the_bound_of_the_configuration() {
     let pages = SharedOrigins::new();
     let list = OriginList::from(&pages).within(["https://*.acme.example", "https://acme.example"]);
     let app = App::new(()).routes(routes![me]).origins("customer", list);
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let server = Running::start(app).await;
     let sharing = async |origin: &str| {
         server.response(request("GET /me", &[&format!("origin: {origin}")])).await.sharing().len()
@@ -228,7 +228,7 @@ async fn lists_of_origins_are_within_the_bound_of_the_configuration() {
     assert_eq!(sharing("https://tasks.acme.example").await, 2);
     let error = pages.replace(&["https://tasks.other.example"]).unwrap_err();
     assert_eq!(error.errors()[0].rule(), Rule::OriginOutsideBound);
-    let notices = log.of_code("cors.bound-configured");
+    let notices = log.with_code("cors.bound-configured");
     assert_eq!(notices.len(), 1, "{notices:?}");
     assert!(notices[0].contains("https://*.acme.example https://acme.example"), "{notices:?}");
 }

@@ -40,7 +40,7 @@ fn app() -> App<()> {
     App::new(())
         .public_origin("https://api.shop.example")
         .sessions(Sessions::memory())
-        .tokens(Tokens::hs256([("k", SecretKey::drawn([7; 32]))]).unwrap())
+        .tokens(Tokens::hs256([("k", SecretKey::from_bytes([7; 32]))]).unwrap())
         .origins("partners", ["https://a.partner.example"])
         .policies(Policies::new().cors(PARTNERS))
         .csrf(CsrfPolicy::OriginElseToken)
@@ -88,7 +88,7 @@ fn each_route_has_the_policy_of_the_nearest_level() {
 /// One more field from which tokens are taken.
 #[test]
 fn tokens_of_the_websocket_protocol_are_for_review() {
-    let tokens = || Tokens::hs256([("k", SecretKey::drawn([7; 32]))]).unwrap();
+    let tokens = || Tokens::hs256([("k", SecretKey::from_bytes([7; 32]))]).unwrap();
     let plain = app().manifest();
     let taken = app().tokens(tokens().from_websocket_protocol()).manifest();
     assert!(taken.to_json().contains("\"websocket_protocol\":true"), "{}", taken.to_json());
@@ -124,7 +124,7 @@ fn the_sources_name_the_lines_that_decided() {
         ("GET", "/files", "cors", "app", ".cors(PARTNERS)"),
         ("GET", "/files", "auth", "route", ".mount(\"/files\""),
     ] {
-        let source = sources.of(method, path, facet).unwrap_or_else(|| panic!("{path} {facet}"));
+        let source = sources.get(method, path, facet).unwrap_or_else(|| panic!("{path} {facet}"));
         assert_eq!((source.level.name(), source.line), (level, line(text)), "{path} {facet}");
         assert!(source.file.ends_with("tests/app/manifest.rs"), "{}", source.file);
     }

@@ -133,11 +133,11 @@ async fn every_variant_is_sent_as_the_problem_that_it_states() {
 
 #[tokio::test]
 async fn internal_errors_are_logged() {
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let server = Running::start(app()).await;
     for (id, logged) in [(0, 0), (1, 0), (3, 1), (6, 2)] {
         server.response(request(&format!("GET /own/{id}"), &[])).await;
-        let lines = log.of_code("handler.error");
+        let lines = log.with_code("handler.error");
         assert_eq!(lines.len(), logged, "{lines:?}");
         assert!(lines.iter().all(|line| line.contains(SECRET)), "{lines:?}");
     }
@@ -149,17 +149,17 @@ fn a_type_lists_its_problems_and_those_of_its_errors_once() {
     let payment = [
         of(402, Some("orders.unpaid"), Some("The order is not paid")),
         of(503, None, None),
-        DeclaredProblem::of(Refusal::Internal),
+        DeclaredProblem::from_refusal(Refusal::Internal),
     ];
     assert_eq!(PaymentError::PROBLEMS, payment);
     let order = [
         of(404, None, None),
         of(409, Some("orders.closed"), Some("The order is closed")),
         of(409, Some("orders.held"), None),
-        DeclaredProblem::of(Refusal::Internal),
+        DeclaredProblem::from_refusal(Refusal::Internal),
         of(503, None, None),
         payment[0],
-        DeclaredProblem::of(Refusal::RequestInvalid),
+        DeclaredProblem::from_refusal(Refusal::RequestInvalid),
     ];
     assert_eq!(OrderError::PROBLEMS, order);
 }

@@ -23,7 +23,7 @@ const CACHED: CachePolicy = CachePolicy::public().max_age(60).stale_if_error(30)
 const FRAMED: HeadersPolicy =
     HeadersPolicy::builder().referrer("same-origin").every_response().build();
 
-async fn shown(client: &TestClient, path: &str) -> Shown {
+async fn observe(client: &TestClient, path: &str) -> Shown {
     let of_page = client.get(path).origin("https://app.example").send().await;
     let image = client.get(path).header("sec-fetch-site", "cross-site").send().await;
     // Isolation never refuses a program without `Origin` and Fetch Metadata.
@@ -69,32 +69,32 @@ async fn every_level_sets_and_removes_policies() {
     // A level below the app inherits what the app states, or takes it back.
     let app = || stating!(App::new(()));
     for (app, expected) in each_taken_back!(app().routes(routes![plain])) {
-        assert_eq!(shown(&app.test(), "/plain").await, expected, "app");
+        assert_eq!(observe(&app.test(), "/plain").await, expected, "app");
     }
     for (group, expected) in each_taken_back!(Group::new().routes(routes![plain])) {
-        assert_eq!(shown(&app().group("/g", group).test(), "/g/plain").await, expected, "group");
+        assert_eq!(observe(&app().group("/g", group).test(), "/g/plain").await, expected, "group");
     }
     let echo =
         || Mount::new(service_fn(async |_: Request| Ok::<_, Infallible>("echo".into_response())));
     for (mount, expected) in each_taken_back!(echo().public()) {
-        assert_eq!(shown(&app().mount("/m", mount).test(), "/m/x").await, expected, "mount");
+        assert_eq!(observe(&app().mount("/m", mount).test(), "/m/x").await, expected, "mount");
     }
     for (fallback, expected) in each_taken_back!(Fallback::handler(async |_| "page").public()) {
         let client = app().fallback(fallback).test();
-        assert_eq!(shown(&client, "/nowhere").await, expected, "fallback");
+        assert_eq!(observe(&client, "/nowhere").await, expected, "fallback");
     }
     // Nothing listens there: the responses are the proxy's own, which no cache stores.
     for (proxy, expected) in
         each_taken_back!(ReverseProxy::new("/p", "http://127.0.0.1:9").public())
     {
         let expected = Shown { is_cached: false, ..expected };
-        assert_eq!(shown(&app().proxy(proxy).test(), "/p/x").await, expected, "proxy");
+        assert_eq!(observe(&app().proxy(proxy).test(), "/p/x").await, expected, "proxy");
     }
     for (layer, expected) in each_taken_back!(stating!(PolicyLayer::builder())) {
         let router = Router::new().route("/plain", routing::get(async || "plain"));
         let service = layer.build().expect("policies without problems").layer(router);
         let client = TestClient::new(service, "api.example");
-        assert_eq!(shown(&client, "/plain").await, expected, "layer");
+        assert_eq!(observe(&client, "/plain").await, expected, "layer");
     }
 }
 

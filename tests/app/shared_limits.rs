@@ -88,11 +88,11 @@ impl std::ops::Deref for Instance {
 }
 
 async fn instance(store: &Store) -> Instance {
-    started(store, SharedLimits::store(store.clone())).await
+    start(store, SharedLimits::store(store.clone())).await
 }
 
-async fn started(store: &Store, limits: SharedLimits) -> Instance {
-    let keys = Tokens::hs256([("k1", SecretKey::drawn([1; 32]))]).unwrap();
+async fn start(store: &Store, limits: SharedLimits) -> Instance {
+    let keys = Tokens::hs256([("k1", SecretKey::from_bytes([1; 32]))]).unwrap();
     let slow = Mount::new(service_fn(async |_: Request| Ok::<_, Infallible>(().into_response())))
         .public()
         .policies(Policies::new().limits(Limits::NONE.rate(Rate::per_hour(3))));
@@ -316,7 +316,7 @@ async fn an_instance_returns_unused_permits() {
 async fn rates_only_leaves_the_requests_in_flight_to_each_instance() {
     let store = Store::default();
     let limits = SharedLimits::store(store.clone()).rates_only();
-    let instances = [started(&store, limits.clone()).await, started(&store, limits).await];
+    let instances = [start(&store, limits.clone()).await, start(&store, limits).await];
     store.take_calls();
     assert_eq!(in_turn(&instances, "/two/done", 4).await, [200; 4]);
     assert_eq!(store.take_calls(), [""; 0]);

@@ -216,7 +216,8 @@ impl Endpoint<(), ()> for Unchecked {
 
 #[test]
 fn starts_repeat_the_checks_of_macros() {
-    let error = App::new(()).routes(vec![Route::of(Unchecked)]).check().expect_err("four mistakes");
+    let error =
+        App::new(()).routes(vec![Route::new(Unchecked)]).check().expect_err("four mistakes");
     assert_eq!(
         codes(&error),
         [

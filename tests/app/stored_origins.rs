@@ -107,10 +107,10 @@ struct Instance {
 
 impl Instance {
     async fn start(store: &Values, initial: &[&str]) -> Self {
-        Self::of(store, initial, routes![prices, admit]).await.unwrap()
+        Self::try_start(store, initial, routes![prices, admit]).await.unwrap()
     }
 
-    async fn of(
+    async fn try_start(
         store: &Values,
         initial: &[&str],
         routes: Vec<Route<StoredOrigins>>,
@@ -230,15 +230,15 @@ async fn a_list_that_breaks_a_rule_is_refused_before_it_is_stored() {
 
 #[tokio::test]
 async fn an_instance_that_cannot_use_a_list_keeps_its_own_and_is_not_ready() {
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let store = Values::default();
-    let newer = Instance::of(&store, &[A], routes![narrow]).await.unwrap();
+    let newer = Instance::try_start(&store, &[A], routes![narrow]).await.unwrap();
     let older = Instance::start(&store, &[]).await;
     assert_eq!(newer.status("/ready").await, 200);
     older.partners.add(B).await.unwrap();
     until(async || newer.status("/ready").await == 503).await;
     assert_eq!((newer.grants(A).await, newer.grants(B).await), (true, false));
-    let logged = log.of_code("cors.stored-list-refused");
+    let logged = log.with_code("cors.stored-list-refused");
     assert!(
         logged[0].contains("cors.origin-outside-bound") && logged[0].contains("ERROR"),
         "{logged:?}"
@@ -246,7 +246,7 @@ async fn an_instance_that_cannot_use_a_list_keeps_its_own_and_is_not_ready() {
     let response = newer.client.get("/ready").send().await;
     assert!(response.text().contains("cors.list-outdated"), "{response:?}");
     // An instance does not start with such a list.
-    let Err(error) = Instance::of(&store, &[A], routes![narrow]).await.map(drop) else {
+    let Err(error) = Instance::try_start(&store, &[A], routes![narrow]).await.map(drop) else {
         panic!("it starts")
     };
     let text = error.to_string();
@@ -265,12 +265,12 @@ async fn an_instance_that_cannot_use_a_list_keeps_its_own_and_is_not_ready() {
 async fn an_origin_that_was_removed_does_not_come_back_with_an_older_list() {
     const C: &str = "https://c.partner.example";
     for version in [1, 3] {
-        let (log, _guard) = Log::of("policy_server");
+        let (log, _guard) = Log::start("policy_server");
         let store = Values::default();
         let one = Instance::start(&store, &[A, B]).await;
         one.partners.add(C).await.unwrap();
         one.partners.remove(B).await.unwrap();
-        assert_eq!(log.of_code("session.store-lost-writes"), [""; 0]);
+        assert_eq!(log.with_code("session.store-lost-writes"), [""; 0]);
         store.only_reads.store(true, Ordering::SeqCst);
         store.go_back(version, &[A, B]).await;
         until(async || one.status("/ready").await == 503).await;
@@ -287,7 +287,7 @@ async fn an_origin_that_was_removed_does_not_come_back_with_an_older_list() {
         until(async || one.status("/ready").await == 200).await;
         assert_eq!(one.partners.patterns(), [A], "what both lists have");
         assert_eq!(Instance::start(&store, &[]).await.partners.patterns(), [A]);
-        let said = log.of_code("session.store-lost-writes");
+        let said = log.with_code("session.store-lost-writes");
         assert_eq!(said.len(), 1, "{said:?}");
         assert!(said[0].contains("ERROR") && said[0].contains("store=\"partners\""), "{said:?}");
         one.partners.add(B).await.unwrap();
@@ -319,7 +319,7 @@ async fn while_the_store_is_away_the_last_list_holds_and_changes_fail() {
     assert_eq!(response.status(), 503);
     assert!(response.text().contains("cors.list-unavailable"), "{response:?}");
     assert!(one.grants(A).await && two.grants(A).await);
-    assert!(Instance::of(&store, &[A], routes![prices]).await.is_err());
+    assert!(Instance::try_start(&store, &[A], routes![prices]).await.is_err());
     store.is_away.store(false, Ordering::SeqCst);
     one.partners.add(B).await.unwrap();
     until(async || two.grants(B).await).await;

@@ -31,7 +31,7 @@ fn tenants() -> (SharedOrigins, App<()>) {
 }
 
 /// Whether a page may read the response, and whether a preflight lets it send the request.
-async fn granted(client: &TestClient, path: &str, origin: &str) -> [bool; 2] {
+async fn grants(client: &TestClient, path: &str, origin: &str) -> [bool; 2] {
     let is_named =
         |response: &TestResponse| response.header("access-control-allow-origin") == Some(origin);
     let read = client.get(path).origin(origin).send().await;
@@ -61,7 +61,7 @@ async fn each_tenant_has_its_own_origins() {
         ("/ACME/orders", ACME, false),
         ("/acme%20/orders", ACME, false),
     ] {
-        assert_eq!(granted(&client, path, origin).await, [expected; 2], "{path} {origin}");
+        assert_eq!(grants(&client, path, origin).await, [expected; 2], "{path} {origin}");
     }
     // The automatic responses of a path also use the list of its tenant.
     let wrong_method = client.request(Method::DELETE, "/acme/orders").origin(ACME).send().await;
@@ -82,7 +82,7 @@ async fn a_list_of_a_tenant_is_bounded_and_removable() {
         assert_eq!(refused.errors()[0].rule().code(), "cors.list-key", "{key}");
     }
     tenants.replace_for::<&str>("acme", &[]).expect("an empty list");
-    assert_eq!(granted(&client, "/acme/orders", ACME).await, [false; 2]);
+    assert_eq!(grants(&client, "/acme/orders", ACME).await, [false; 2]);
 }
 
 #[test]

@@ -28,7 +28,7 @@ impl Scheme for Panics {
 #[get("/panics")]
 #[auth(scheme = Panics, optional)]
 async fn panics(State(shared): State<All>) {
-    shared.called();
+    shared.count_call();
 }
 
 #[get("/token")]
@@ -54,14 +54,14 @@ async fn item(id: u64) -> String {
 #[cors(origins = ["https://spa.example"], credentials)]
 #[auth(session)]
 async fn own_options(State(shared): State<All>) -> &'static str {
-    shared.called();
+    shared.count_call();
     "own"
 }
 
 #[delete("/thing")]
 #[auth(session)]
 async fn remove(State(shared): State<All>) {
-    shared.called();
+    shared.count_call();
 }
 
 #[get("/thing")]
@@ -356,7 +356,7 @@ async fn services_and_layers_open_no_way_around_a_gate() {
     })
     .await;
     let ada = scenario.login("ada").await;
-    let (log, _guard) = policy_tests::log::Log::of("policy_server");
+    let (log, _guard) = policy_tests::log::Log::start("policy_server");
     for path in ["/files", "/files/", "/files/me", "/files/../me", "/FILES/me"] {
         let response = ada.get(path).send().await;
         assert_ne!(response.text(), "ada", "{path}");
@@ -371,7 +371,7 @@ async fn services_and_layers_open_no_way_around_a_gate() {
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
     assert_eq!(scenario.client.get("//me").send().await.status(), 400);
     assert_eq!(scenario.client.get("/%6de").send().await.status(), 401);
-    assert!(!log.of_code("session.cookie-of-handler").is_empty(), "{:?}", log.with("code="));
+    assert!(!log.with_code("session.cookie-of-handler").is_empty(), "{:?}", log.with("code="));
 }
 
 /// Logins on many devices at once leave exactly as many sessions as allowed.

@@ -113,7 +113,7 @@ struct Rights {
 }
 
 impl Rights {
-    fn of(scopes: &[&str], roles: &[&str]) -> Self {
+    fn new(scopes: &[&str], roles: &[&str]) -> Self {
         let owned = |list: &[&str]| list.iter().map(|one| (*one).to_owned()).collect();
         Self { scopes: owned(scopes), roles: owned(roles) }
     }
@@ -243,7 +243,7 @@ async fn all_scopes_and_one_of_the_roles_are_needed_by_either_credential() {
         (&["read"], &["clerk"], [403, 200, 403]),
         (&["write", "read"], &["x", "admin"], [200, 200, 200]),
     ] {
-        let rights = Rights::of(scopes, roles);
+        let rights = Rights::new(scopes, roles);
         let login = scenario.client.post("/login-as").origin(OWN).json(&rights).send().await;
         let cookie = cookie_of(&login);
         let token = scenario.client.post("/token-as").json(&rights).send().await.text();
@@ -354,7 +354,7 @@ async fn a_ticket_has_the_rights_of_the_credential_that_it_was_made_with() {
         scenario.client.get(&format!("/ticket-or-token?ticket={ticket}")).send().await
     };
     assert_eq!(with(good_token()).await.text(), "user-1 by Ticket");
-    let poor = scenario.client.post("/token-as").json(&Rights::of(&["write"], &[])).send().await;
+    let poor = scenario.client.post("/token-as").json(&Rights::new(&["write"], &[])).send().await;
     assert_problem(&with(poor.text()).await, 403, "auth.rights-missing");
     // A bearer token has precedence over a ticket, and a ticket over a session.
     let ada = scenario.login("ada").await;
@@ -444,7 +444,7 @@ async fn a_missing_right_is_named_in_development_and_in_the_log() {
         Ok(sessions.login(Identity::new("ada").scopes(["reports:list"])).await?)
     }
 
-    let (log, _guard) = policy_tests::log::Log::of("policy_server");
+    let (log, _guard) = policy_tests::log::Log::start("policy_server");
     let words =
         "the caller lacks the scope `reports:read`, and has none of the roles `clerk`, `admin`";
     for (origin, page) in [(None, "http://localhost"), (Some(OWN), OWN)] {

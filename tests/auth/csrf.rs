@@ -14,7 +14,7 @@ macro_rules! routes_of_cases {
             #[route($method, $path)]
             $(#[$attribute])*
             async fn $name(State(shared): State<All>) {
-                shared.called();
+                shared.count_call();
             }
         )*
 
@@ -43,7 +43,7 @@ const SHARED: CorsPolicy =
 #[cors(PARTNER)]
 #[auth(public)]
 async fn begin(sessions: Sessions, State(shared): State<All>) -> Result<(), Problem> {
-    shared.called();
+    shared.count_call();
     Ok(sessions.login("mallory").await?)
 }
 
@@ -132,7 +132,7 @@ async fn every_request_is_let_through_or_refused_as_the_cases_say() {
 #[post("/change")]
 #[auth(session)]
 async fn change(State(shared): State<All>, body: String) -> String {
-    shared.called();
+    shared.count_call();
     body
 }
 
@@ -140,7 +140,7 @@ async fn change(State(shared): State<All>, body: String) -> String {
 #[post("/public/session")]
 #[auth(public)]
 async fn public_session(session: Session, State(shared): State<All>) -> Result<(), Problem> {
-    shared.called();
+    shared.count_call();
     Ok(session.set("a", 1)?)
 }
 
@@ -151,7 +151,7 @@ async fn public_sessions(
     State(shared): State<All>,
     body: String,
 ) -> Result<String, Problem> {
-    shared.called();
+    shared.count_call();
     sessions.revoke_user("ada").await?;
     Ok(body)
 }
@@ -159,7 +159,7 @@ async fn public_sessions(
 #[post("/by-token")]
 #[auth(token)]
 async fn by_token(session: Session, State(shared): State<All>) -> &'static str {
-    shared.called();
+    shared.count_call();
     if session.identity().is_some() { "somebody" } else { "nobody" }
 }
 
@@ -194,7 +194,7 @@ struct Back {
 #[get("/socket")]
 #[auth(public)]
 async fn socket(_session: Session, State(shared): State<All>) {
-    shared.called();
+    shared.count_call();
 }
 
 fn all() -> Vec<Route<All>> {
@@ -447,7 +447,7 @@ async fn apps_and_groups_set_the_protection_of_handlers_without_one() {
     #[post("/quiet")]
     #[auth(session)]
     async fn quiet(State(shared): State<All>, body: String) -> String {
-        shared.called();
+        shared.count_call();
         body
     }
 
@@ -455,7 +455,7 @@ async fn apps_and_groups_set_the_protection_of_handlers_without_one() {
     #[auth(session)]
     #[csrf(token)]
     async fn strict(State(shared): State<All>) {
-        shared.called();
+        shared.count_call();
     }
 
     let routes = || routes![quiet, strict];

@@ -177,7 +177,7 @@ async fn a_clock_that_is_set_back_makes_no_revocations_newer() {
 /// Advances the clock until something is logged with this code and level.
 async fn until_logged(log: &Log, scenario: &Scenario, level: &str, code: &str) {
     for _ in 0..1000 {
-        if let Some(line) = log.of_code(code).first() {
+        if let Some(line) = log.with_code(code).first() {
             assert!(line.starts_with(level), "{line}");
             return;
         }
@@ -189,7 +189,7 @@ async fn until_logged(log: &Log, scenario: &Scenario, level: &str, code: &str) {
 
 #[tokio::test]
 async fn store_failures_are_logged_with_their_codes() {
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let scenario = Scenario::new(all()).await;
     let ada = scenario.login("ada").await;
     scenario.store.fail_to_write();
@@ -208,7 +208,7 @@ async fn store_failures_are_logged_with_their_codes() {
 
 #[tokio::test]
 async fn a_store_of_tokens_that_is_away_and_back_is_logged() {
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let scenario = Scenario::with(routes![by_token, ticket, by_ticket], |app| app).await;
     let ada = scenario.login("ada").await;
     let ticket = ada.post("/ticket").send().await.text();

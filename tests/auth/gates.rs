@@ -11,7 +11,7 @@ use crate::http;
 #[cors(origins = ["https://spa.example"], credentials)]
 #[auth(token)]
 async fn token(me: Principal, State(shared): State<All>) -> String {
-    shared.called();
+    shared.count_call();
     me.subject().to_owned()
 }
 
@@ -19,13 +19,13 @@ async fn token(me: Principal, State(shared): State<All>) -> String {
 #[cors(origins = ["https://spa.example"], credentials)]
 #[auth(token, scopes = ["admin"])]
 async fn admin(State(shared): State<All>) {
-    shared.called();
+    shared.count_call();
 }
 
 #[get("/write")]
 #[auth(token, scopes = ["write"])]
 async fn write(State(shared): State<All>) {
-    shared.called();
+    shared.count_call();
 }
 
 #[post("/revoke/{id}")]
@@ -48,7 +48,7 @@ impl FromRequestParts<All> for Asked {
     type Rejection = Problem;
 
     async fn from_request_parts(_parts: &mut Parts, state: &All) -> Result<Self, Problem> {
-        state.called();
+        state.count_call();
         Ok(Self)
     }
 }

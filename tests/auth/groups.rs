@@ -123,6 +123,6 @@ fn a_manifest_states_what_a_handler_inherits_and_where_it_is_written() {
     let Auth::Required(requirement) = &route.auth else { panic!("{:?}", route.auth) };
     assert_eq!(requirement.roles, ["admin"]);
     let sources = app().sources();
-    let source = sources.of("GET", "/admin/report", "auth").expect("a line");
+    let source = sources.get("GET", "/admin/report", "auth").expect("a line");
     assert_eq!((source.level.name(), source.line), ("group", line));
 }

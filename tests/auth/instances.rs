@@ -268,7 +268,7 @@ async fn values_are_encrypted_at_rest_and_keys_are_replaced_without_a_logout() {
 /// Encryption is turned on while sessions exist, and is required after a certain time.
 #[tokio::test]
 async fn values_in_plain_text_end_their_session_after_the_stated_date() {
-    let (log, _guard) = policy_tests::log::Log::of("policy_server");
+    let (log, _guard) = policy_tests::log::Log::start("policy_server");
     let (store, clock) = (FaultyStore::default(), Clock::at(START));
     let plain = Scenario::on(store.clone(), clock.clone(), all(), |app| app).await;
     let (ada, bob) = (plain.login("ada").await, plain.login("bob").await);
@@ -293,7 +293,7 @@ async fn values_in_plain_text_end_their_session_after_the_stated_date() {
         assert_eq!(bob.at(&instance).get("/me").send().await.status(), 401);
         assert_eq!(instance.login("bob").await.get("/me").send().await.status(), 200);
     }
-    assert!(!log.of_code("session.unprotected").is_empty());
+    assert!(!log.with_code("session.unprotected").is_empty());
 }
 
 /// The file of the keys, removed at the end.
@@ -322,7 +322,7 @@ impl Drop for KeyFile {
 /// A rotation, a mistake and a revocation, each one change of the file that both read.
 #[tokio::test]
 async fn a_change_of_the_key_file_reaches_all_instances_without_a_restart() {
-    let (log, _guard) = policy_tests::log::Log::of("policy_server");
+    let (log, _guard) = policy_tests::log::Log::start("policy_server");
     let name = format!("policy-instance-keys-{}", std::process::id());
     let file = KeyFile(std::env::temp_dir().join(name));
     let [one, two] = KeyFile::KEYS;
@@ -339,7 +339,7 @@ async fn a_change_of_the_key_file_reaches_all_instances_without_a_restart() {
     // The key file is read on another thread.
     let until_logged = async |code: &str, times: usize| {
         soon(async {
-            while log.of_code(code).len() < times {
+            while log.with_code(code).len() < times {
                 clock.advance(Duration::from_secs(10));
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
@@ -388,5 +388,5 @@ async fn a_change_of_the_key_file_reaches_all_instances_without_a_restart() {
         assert_eq!(status(instance, &token).await, 401);
         assert_eq!(signer(instance).await, "one");
     }
-    assert_eq!(log.of_code("token.keys-kept").len(), 2);
+    assert_eq!(log.with_code("token.keys-kept").len(), 2);
 }

@@ -8,7 +8,7 @@ use super::*;
 #[jsonp(callback = "callback")]
 #[auth(public)]
 async fn prices(State(shared): State<All>) -> Json<u8> {
-    shared.called();
+    shared.count_call();
     Json(7)
 }
 

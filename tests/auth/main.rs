@@ -109,7 +109,7 @@ impl Shared {
         self.calls.load(Ordering::Relaxed)
     }
 
-    fn called(&self) {
+    fn count_call(&self) {
         self.calls.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -133,7 +133,7 @@ async fn login(user: String, sessions: Sessions) -> Result<String, Problem> {
 #[cors(origins = ["https://spa.example"], credentials)]
 #[auth(session)]
 async fn me(me: Principal, State(shared): State<All>) -> String {
-    shared.called();
+    shared.count_call();
     me.subject().to_owned()
 }
 
@@ -147,7 +147,7 @@ async fn set(
     session: Session,
     State(shared): State<All>,
 ) -> Result<(), Problem> {
-    shared.called();
+    shared.count_call();
     Ok(session.set(&key, value)?)
 }
 
@@ -187,7 +187,7 @@ struct Scenario {
 }
 
 fn secret(first: u8) -> SecretKey {
-    SecretKey::drawn([first; 32])
+    SecretKey::from_bytes([first; 32])
 }
 
 /// The keys that signed the tokens of the case file.

@@ -34,8 +34,8 @@ impl Move {
         Self { before, after }
     }
 
-    /// A visitor who logged in before the move, at the app that moves.
-    async fn of_old(&self, user: &str) -> Visitor {
+    /// Logs a user in before the move. The visitor continues at the app that moves.
+    async fn login_before(&self, user: &str) -> Visitor {
         let visitor = self.before.login(user).await;
         Visitor { client: self.after.client.clone(), ..visitor }
     }
@@ -44,7 +44,7 @@ impl Move {
 #[tokio::test]
 async fn a_session_comes_to_the_new_store_with_its_next_id_and_keeps_its_values() {
     let moves = Move::with(|sessions| sessions.encrypted([secret(7)])).await;
-    let ada = moves.of_old("ada").await;
+    let ada = moves.login_before("ada").await;
     assert_eq!(ada.post("/set/a/7").send().await.status(), 200);
     assert_eq!(ada.value("a").await, 7);
     let response = ada.post("/elevate").send().await;
@@ -59,8 +59,8 @@ async fn a_session_comes_to_the_new_store_with_its_next_id_and_keeps_its_values(
 #[tokio::test]
 async fn a_logout_and_a_cut_off_hold_in_both_stores() {
     let moves = Move::new().await;
-    let (of_old, other) = (moves.of_old("ada").await, moves.of_old("ada").await);
-    let (of_new, bob) = (moves.after.login("ada").await, moves.of_old("bob").await);
+    let (of_old, other) = (moves.login_before("ada").await, moves.login_before("ada").await);
+    let (of_new, bob) = (moves.after.login("ada").await, moves.login_before("bob").await);
     assert_eq!(other.post("/logout").send().await.status(), 200);
     assert_eq!(other.who().await, None);
     assert_eq!(of_new.post("/revoke-all").send().await.text(), "2");
@@ -71,7 +71,7 @@ async fn a_logout_and_a_cut_off_hold_in_both_stores() {
 #[tokio::test]
 async fn without_the_old_store_its_sessions_wait_and_new_ones_work() {
     let moves = Move::new().await;
-    let (of_old, of_new) = (moves.of_old("ada").await, moves.after.login("bob").await);
+    let (of_old, of_new) = (moves.login_before("ada").await, moves.after.login("bob").await);
     moves.before.store.fail();
     let waits = of_old.get("/me").send().await;
     assert_problem(&waits, 503, "auth.credentials-unchecked");
@@ -97,11 +97,11 @@ async fn until_logged(moves: &Move, log: &Log, expected: &str) {
 
 #[tokio::test]
 async fn the_log_says_how_many_sessions_are_left_and_when_none_is() {
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let moves = Move::with(|sessions| sessions.idle(hours(8))).await;
     let mut visitors = Vec::new();
     for user in ["ada", "bob", "eve", "joe"] {
-        visitors.push(moves.of_old(user).await);
+        visitors.push(moves.login_before(user).await);
     }
     until_logged(&moves, &log, "left=4").await;
     for (visitor, left) in visitors.iter().zip(["", "left=2", "left=1", "session.store-moved"]) {
@@ -110,7 +110,7 @@ async fn the_log_says_how_many_sessions_are_left_and_when_none_is() {
             until_logged(&moves, &log, left).await;
         }
     }
-    let lines = [log.of_code("session.store-moving"), log.of_code("session.store-moved")];
+    let lines = [log.with_code("session.store-moving"), log.with_code("session.store-moved")];
     assert_eq!(lines.each_ref().map(Vec::len), [3, 1], "only halves are told: {lines:?}");
 }
 

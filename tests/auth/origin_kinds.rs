@@ -150,7 +150,7 @@ fn run_time_lists_follow_the_rules_of_attributes() {
 #[tokio::test]
 async fn the_start_names_the_origins_of_developers() {
     for row in &ROWS {
-        let (log, _guard) = Log::of("policy_server");
+        let (log, _guard) = Log::start("policy_server");
         let app = app(cors(row.origin, false, false)).routes(routes![prices]);
         let server = http::Running::start(app).await;
         // Once there is a response, all notices have been logged.
@@ -165,7 +165,7 @@ fn the_lint_names_the_origins_whose_pages_others_can_change() {
     for row in &ROWS {
         let app = app(cors(row.origin, false, false)).routes(routes![prices]);
         let manifest = app.manifest();
-        let today = Date::of(Timestamp::from_seconds(1_800_000_000));
+        let today = Date::from_timestamp(Timestamp::from_seconds(1_800_000_000));
         let findings = lint(&manifest, &[], today).findings;
         let found = findings.iter().any(|finding| finding.lint == Lint::InsecureOrigins);
         assert_eq!(found, row.is_insecure, "{}", row.origin);

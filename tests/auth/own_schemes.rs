@@ -108,7 +108,7 @@ async fn maybe(me: Option<Principal>) -> String {
 #[post("/hook")]
 #[auth(scheme = Webhook)]
 async fn hook(me: Principal, State(shared): State<All>, body: String) -> String {
-    shared.called();
+    shared.count_call();
     format!("{} sent {body}", me.subject())
 }
 
@@ -122,7 +122,7 @@ async fn orders(me: Principal) -> String {
 #[cors(origins = ["https://spa.example"], credentials)]
 #[auth(scheme = Basic)]
 async fn order(me: Principal, State(shared): State<All>) -> String {
-    shared.called();
+    shared.count_call();
     me.subject().to_owned()
 }
 
@@ -153,9 +153,9 @@ async fn an_api_key_is_a_credential_like_any_other() {
     let twice = get("/prices").header("x-api-key", "k-7f3a").header("x-api-key", "k-7f3a");
     assert_problem(&twice.send().await, 401, "auth.credential-invalid");
     fails.store(true, Ordering::Relaxed);
-    let (log, _guard) = policy_tests::log::Log::of("policy_server");
+    let (log, _guard) = policy_tests::log::Log::start("policy_server");
     let unchecked = get("/prices").header("x-api-key", "k-7f3a").send().await;
-    let failed = log.of_code("auth.scheme-failed");
+    let failed = log.with_code("auth.scheme-failed");
     assert!(failed.len() == 1 && !failed[0].contains('\n'), "{failed:?}");
     assert_problem(&unchecked, 503, "auth.credentials-unchecked");
     assert_eq!(unchecked.header("retry-after"), Some("1"));

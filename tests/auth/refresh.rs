@@ -91,9 +91,9 @@ async fn a_refresh_returns_the_next_pair_and_a_late_reuse_ends_the_family() {
     assert_eq!(again.refresh, second.refresh);
     // A copy of the token is in use: the whole login ends.
     scenario.advance(2);
-    let (log, _guard) = policy_tests::log::Log::of("policy_server");
+    let (log, _guard) = policy_tests::log::Log::start("policy_server");
     assert_refused(&scenario.refresh(&first.refresh).await);
-    assert_eq!(log.of_code("token.refresh-reuse").len(), 1, "{:?}", log.with("code="));
+    assert_eq!(log.with_code("token.refresh-reuse").len(), 1, "{:?}", log.with("code="));
     assert_refused(&scenario.refresh(&second.refresh).await);
     for access in [&first.access, &second.access, &again.access] {
         assert_eq!(scenario.orders(access).await, 401);
@@ -185,7 +185,7 @@ async fn an_unresponsive_store_ends_no_session() {
     let scenario = Scenario::new(all()).await;
     let first = scenario.begin().await;
     scenario.store.fail();
-    let (log, _guard) = policy_tests::log::Log::of("policy_server");
+    let (log, _guard) = policy_tests::log::Log::start("policy_server");
     for response in
         [scenario.refresh(&first.refresh).await, scenario.client.post("/token").send().await]
     {
@@ -193,7 +193,7 @@ async fn an_unresponsive_store_ends_no_session() {
         assert_eq!(response.header("retry-after"), Some("1"));
         assert_eq!(response.header("cache-control"), Some("no-store"));
     }
-    assert_eq!(log.of_code("token.store-failed").len(), 2, "{:?}", log.with("code="));
+    assert_eq!(log.with_code("token.store-failed").len(), 2, "{:?}", log.with("code="));
     scenario.store.recover();
     assert_eq!(scenario.refresh(&first.refresh).await.status(), 200);
 }

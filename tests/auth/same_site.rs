@@ -63,8 +63,8 @@ fn app(same_site: SameSite) -> App<()> {
         .tokens(tokens)
 }
 
-/// The locations and values of the problem.
-fn found(app: App<()>) -> Vec<(String, String)> {
+/// The location and value of each problem that the check finds.
+fn find_problems(app: App<()>) -> Vec<(String, String)> {
     let Err(Error::Start(problems)) = app.check() else { return Vec::new() };
     let named = |problem: &StartProblem| {
         assert_eq!(problem.code(), "session.same-site", "{problem}");
@@ -88,10 +88,10 @@ fn shared(origins: &[&str]) -> CorsConfig {
 #[test]
 fn an_app_whose_sessions_never_reach_a_granted_page_does_not_start() {
     for same_site in [SameSite::Lax, SameSite::Strict] {
-        let found = found(app(same_site).routes(routes![of_partner]));
+        let found = find_problems(app(same_site).routes(routes![of_partner]));
         assert_eq!(pairs(&found), [("of_partner", "https://*.partner.example")]);
     }
-    assert!(found(app(SameSite::None).routes(routes![of_partner])).is_empty());
+    assert!(find_problems(app(SameSite::None).routes(routes![of_partner])).is_empty());
     let development = App::new(()).sessions(sessions(SameSite::Lax)).routes(routes![of_partner]);
     assert!(development.check().is_ok(), "nothing to compare with");
     let error = app(SameSite::Lax).routes(routes![of_partner]).check().unwrap_err().to_string();
@@ -113,19 +113,19 @@ fn the_policies_of_apps_and_groups_and_of_mounts_are_checked_too() {
     let of_app = app(SameSite::Lax)
         .policies(Policies::new().cors(insecure()))
         .routes(routes![anybody, plain, other]);
-    assert_eq!(pairs(&found(of_app)), [("plain", value)]);
+    assert_eq!(pairs(&find_problems(of_app)), [("plain", value)]);
     let group =
         Group::new().policies(Policies::new().cors(insecure())).routes(routes![plain, other]);
     let of_group = app(SameSite::Lax).group("/a", group).routes(routes![plain]);
-    assert_eq!(pairs(&found(of_group)), [("plain", value)]);
+    assert_eq!(pairs(&find_problems(of_group)), [("plain", value)]);
     let service = || Mount::new(axum::Router::new()).policies(Policies::new().cors(insecure()));
     let mount = service().auth(AuthRequirement::session());
-    assert_eq!(pairs(&found(app(SameSite::Lax).mount("/old", mount))), [("mount", value)]);
+    assert_eq!(pairs(&find_problems(app(SameSite::Lax).mount("/old", mount))), [("mount", value)]);
     let open = app(SameSite::Lax).mount("/old", service().public());
-    assert!(found(open).is_empty());
+    assert!(find_problems(open).is_empty());
     let fallback = Fallback::handler(async |_| "page").auth(AuthRequirement::session());
     let fallback = app(SameSite::Lax).fallback(fallback.policies(Policies::new().cors(insecure())));
-    assert_eq!(pairs(&found(fallback)), [("fallback", value)]);
+    assert_eq!(pairs(&find_problems(fallback)), [("fallback", value)]);
 }
 
 /// A page with another scheme is of another site, whatever its host.
@@ -133,14 +133,15 @@ fn the_policies_of_apps_and_groups_and_of_mounts_are_checked_too() {
 fn sites_have_schemes() {
     let mut cors = shared(&["http://app.shop.example"]);
     cors.dangerous_insecure_origins = true;
-    let found =
-        found(app(SameSite::Lax).policies(Policies::new().cors(cors)).routes(routes![plain]));
+    let found = find_problems(
+        app(SameSite::Lax).policies(Policies::new().cors(cors)).routes(routes![plain]),
+    );
     assert_eq!(pairs(&found), [("plain", "http://app.shop.example")]);
 }
 
 #[tokio::test]
 async fn routes_without_a_required_session_and_loopback_pages_are_noticed() {
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let cors = shared(&["https://app.partner.example", "http://localhost:3000"]);
     let partners = Group::new()
         .policies(Policies::new().cors(cors))
@@ -180,7 +181,7 @@ fn lists_that_change_are_checked_when_they_are_replaced() {
     let partners = SharedOrigins::new();
     partners.replace(&["https://app.partner.example"]).expect("no route uses it yet");
     let app = app(SameSite::Lax).origins("partners", &partners).routes(routes![listed]);
-    assert_eq!(pairs(&found(app)), [("listed", "https://app.partner.example")]);
+    assert_eq!(pairs(&find_problems(app)), [("listed", "https://app.partner.example")]);
 }
 
 /// No list within the bound could ever be used.
@@ -188,8 +189,11 @@ fn lists_that_change_are_checked_when_they_are_replaced() {
 fn a_bound_without_an_origin_of_the_own_site_is_refused_at_start() {
     let partners = SharedOrigins::new();
     let start = |same_site| app(same_site).origins("partners", &partners).routes(routes![outside]);
-    assert_eq!(pairs(&found(start(SameSite::Lax))), [("outside", "https://*.partner.example")]);
-    assert!(found(start(SameSite::None)).is_empty());
+    assert_eq!(
+        pairs(&find_problems(start(SameSite::Lax))),
+        [("outside", "https://*.partner.example")]
+    );
+    assert!(find_problems(start(SameSite::None)).is_empty());
 }
 
 #[tokio::test]
@@ -227,7 +231,7 @@ async fn a_partitioned_cookie_says_so() {
 /// In development a page of another host, or of `localhost` where the app is opened as `127.0.0.1`.
 #[tokio::test]
 async fn a_401_says_in_development_that_the_cookie_is_withheld() {
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let app =
         |same_site| App::new(()).sessions(sessions(same_site)).routes(routes![begin, of_partner]);
     let client = app(SameSite::Lax).test();
@@ -260,7 +264,7 @@ async fn a_401_says_in_development_that_the_cookie_is_withheld() {
 
 #[tokio::test]
 async fn a_401_in_production_says_it_in_the_log_only() {
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let client = app(SameSite::Lax).routes(routes![plain]).test();
     let response = client.get("/plain").header("sec-fetch-site", "cross-site").send().await;
     assert_eq!(response.status(), 401);

@@ -39,7 +39,7 @@ pub(crate) struct Arrival {
 }
 
 impl Arrival {
-    fn of(request: &Request) -> Self {
+    fn new(request: &Request) -> Self {
         let header = |name| text(request.headers(), name);
         Self {
             method: request.method().to_string(),
@@ -100,7 +100,7 @@ pub(crate) async fn note(
     request: Request,
     next: Next,
 ) -> Response {
-    let mut arrival = Arrival::of(&request);
+    let mut arrival = Arrival::new(&request);
     let mut response = next.run(request).await;
     arrival.status = response.status().as_u16();
     if response.status().is_client_error() || response.status().is_server_error() {

@@ -98,7 +98,7 @@ impl Target {
         let (mut behaviours, mut deep, mut executions) = (HashSet::new(), 0_u64, 0_u64);
         let corpus = pool.len();
         for input in &pool {
-            let seen = self.checked(input, seed);
+            let seen = self.run_check(input, seed);
             behaviours.insert(seen.behaviour);
         }
         let begun = Instant::now();
@@ -113,7 +113,7 @@ impl Target {
             let from = random.below(end);
             let mut input = changed(&mut random, &pool[from], &pool, self.dictionary);
             input.truncate(self.max_len);
-            let seen = self.checked(&input, seed);
+            let seen = self.run_check(&input, seed);
             executions += 1;
             deep += u64::from(seen.went_deep);
             if behaviours.insert(seen.behaviour) {
@@ -133,7 +133,7 @@ impl Target {
         assert!(deep >= floor && shallow >= floor, "{deep} went deep, {shallow} did not");
     }
 
-    fn checked(&self, input: &[u8], seed: u64) -> Seen {
+    fn run_check(&self, input: &[u8], seed: u64) -> Seen {
         let attempt = |input: &[u8]| {
             IS_QUIET.set(true);
             let seen = catch_unwind(AssertUnwindSafe(|| (self.check)(input)));

@@ -62,22 +62,22 @@ fn change(random: &mut Random, input: &mut Vec<u8>, pool: &[Vec<u8>], dictionary
             let times = 1 << random.below(13);
             input.splice(from..from, std::iter::repeat_n(byte, random.below(times) + 1));
         }
-        5 => drop(input.splice(piece, random.of(NUMBERS).iter().copied())),
+        5 => drop(input.splice(piece, random.choose(NUMBERS).iter().copied())),
         // The beginning of this input and the end of another.
         6 => {
-            let other = random.of(pool);
+            let other = random.choose(pool);
             let tail = &other[random.below(other.len() + 1)..];
             input.truncate(from);
             input.extend_from_slice(tail);
         }
         7 => {
-            let other = random.of(pool);
+            let other = random.choose(pool);
             let start = random.below(other.len() + 1);
             let end = start + random.below(other.len() - start + 1);
             drop(input.splice(piece, other[start..end].iter().copied()));
         }
-        8 => drop(input.splice(piece, random.of(dictionary).iter().copied())),
-        _ => drop(input.splice(from..from, random.of(dictionary).iter().copied())),
+        8 => drop(input.splice(piece, random.choose(dictionary).iter().copied())),
+        _ => drop(input.splice(from..from, random.choose(dictionary).iter().copied())),
     }
 }
 

@@ -168,7 +168,7 @@ async fn proxies_say_whether_browsers_are_to_stay_with_https() {
 #[tokio::test]
 async fn proxies_let_an_app_with_credentials_listen_without_tls() {
     let with_tokens = |proxies: Option<TrustedProxies>| {
-        let tokens = Tokens::hs256([("k1", SecretKey::drawn([7; 32]))]).expect("keys");
+        let tokens = Tokens::hs256([("k1", SecretKey::from_bytes([7; 32]))]).expect("keys");
         let app = app().public_origin("https://api.example").tokens(tokens);
         proxies.into_iter().fold(app, App::behind)
     };

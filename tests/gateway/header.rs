@@ -62,14 +62,14 @@ async fn connections_of_proxies_without_the_header_are_closed() {
     ] {
         let mut connection = server.connect().await;
         connection.send(bytes).await;
-        connection.closed().await;
+        connection.wait_for_close().await;
     }
     // A header that is not complete in time, and none at all.
     let time = StoppedTime::begin();
     for bytes in [&V1[..20], &V2[..14], b""] {
         let mut connection = server.connect().await;
         connection.send(bytes).await;
-        time.until(connection.closed()).await;
+        time.until(connection.wait_for_close()).await;
     }
 }
 

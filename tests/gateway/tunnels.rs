@@ -44,7 +44,7 @@ fn connect(target: &str, fields: &[&str]) -> String {
 }
 
 /// Opens a tunnel and reads the target's greeting.
-async fn opened(server: &Running, target: SocketAddr, fields: &[&str]) -> Connection {
+async fn open_tunnel(server: &Running, target: SocketAddr, fields: &[&str]) -> Connection {
     let mut connection = server.connect().await;
     connection.send(connect(&target.to_string(), fields)).await;
     let response = connection.head().await;
@@ -60,12 +60,12 @@ async fn opened(server: &Running, target: SocketAddr, fields: &[&str]) -> Connec
 async fn tunnels_pass_on_bytes_both_ways_and_each_end_by_itself() {
     let (target, _serving) = target().await;
     let server = Running::start(app().tunnel(open_to(target))).await;
-    let mut connection = opened(&server, target, &[]).await;
+    let mut connection = open_tunnel(&server, target, &[]).await;
     connection.send("a secret").await;
     soon(connection.stream.shutdown()).await.expect("an end");
     assert_eq!(connection.rest().await, b"A SECRET");
     // More than all buffers on the way hold.
-    let mut connection = opened(&server, target, &[]).await;
+    let mut connection = open_tunnel(&server, target, &[]).await;
     let (mut read, mut write) = connection.stream.split();
     let long = vec![b'x'; 8 << 20];
     soon(write.write_all(&long)).await.expect("a tunnel");
@@ -168,7 +168,7 @@ async fn tunnels_do_not_turn_inside_with_the_name_of_their_target() {
 async fn tunnels_have_limits() {
     let (target, _serving) = target().await;
     let server = Running::start(app().tunnel(open_to(target).max_tunnels(1))).await;
-    let first = opened(&server, target, &[]).await;
+    let first = open_tunnel(&server, target, &[]).await;
     let full = server.response(connect(&target.to_string(), &[])).await;
     assert_eq!(full.problem(), (503, "limit.concurrency".to_owned()));
     drop(first);
@@ -195,8 +195,8 @@ async fn tunnels_have_limits() {
     let time = StoppedTime::begin();
     let idle = open_to(target).idle_timeout(Duration::from_millis(100));
     let server = Running::start(app().tunnel(idle)).await;
-    let mut idle = opened(&server, target, &[]).await;
-    time.until(idle.closed()).await;
+    let mut idle = open_tunnel(&server, target, &[]).await;
+    time.until(idle.wait_for_close()).await;
 }
 
 /// Bytes for the target are not requests to this server.
@@ -222,9 +222,9 @@ async fn tunnels_that_are_refused_end_the_connection() {
 async fn tunnels_end_with_the_server() {
     let (target, _serving) = target().await;
     let server = Running::start(app().tunnel(open_to(target))).await;
-    let mut connection = opened(&server, target, &[]).await;
+    let mut connection = open_tunnel(&server, target, &[]).await;
     soon(server.stop()).await.expect("an end");
-    connection.closed().await;
+    connection.wait_for_close().await;
 }
 
 struct Basic;
@@ -265,7 +265,7 @@ async fn tunnels_ask_for_credentials_as_a_proxy_does() {
         assert_eq!(response.header("proxy-authenticate"), Some("Basic realm=\"tunnel\""));
         assert_eq!(response.header("www-authenticate"), None);
     }
-    opened(&server, target, &["proxy-authorization: Basic YWRhOjEyMw=="]).await;
+    open_tunnel(&server, target, &["proxy-authorization: Basic YWRhOjEyMw=="]).await;
 }
 
 #[post("/token")]
@@ -278,7 +278,7 @@ async fn token(tokens: Tokens, scope: String) -> Result<String, Problem> {
 async fn tunnels_end_with_the_token_that_opened_them() {
     let (target, _serving) = target().await;
     let clock = Clock::at(1_800_000_000);
-    let tokens = Tokens::hs256([("k1", SecretKey::drawn([7; 32]))]).expect("keys");
+    let tokens = Tokens::hs256([("k1", SecretKey::from_bytes([7; 32]))]).expect("keys");
     let tunnel = Tunnel::to([target.to_string()])
         .auth(AuthRequirement::token().scopes(&["tunnel"]))
         .private(LOOPBACK);
@@ -296,15 +296,15 @@ async fn tunnels_end_with_the_token_that_opened_them() {
     assert_eq!(missing.status, 407);
     assert_eq!(missing.header("proxy-authenticate"), Some("Bearer realm=\"api\""));
 
-    let mut revoked = opened(&server, target, &[&good]).await;
+    let mut revoked = open_tunnel(&server, target, &[&good]).await;
     clock.advance(Duration::from_secs(2));
     assert_eq!(server.response(request("POST /cut-off", &["content-length: 0"])).await.status, 200);
-    revoked.closed().await;
+    revoked.wait_for_close().await;
 
     let again = issued("tunnel").await;
-    let mut expired = opened(&server, target, &[&again]).await;
+    let mut expired = open_tunnel(&server, target, &[&again]).await;
     clock.advance(Duration::from_secs(24 * 3600));
-    expired.closed().await;
+    expired.wait_for_close().await;
 }
 
 /// The candidate is first the policy in force, and then one with public tunnels.
@@ -323,7 +323,7 @@ async fn a_candidate_decides_about_tunnels_and_proxies() {
     let open = Candidate::new(with(open_to(target)).manifest());
     for candidate in [&same, &open] {
         let server = Running::start(in_force().report_only(candidate)).await;
-        opened(&server, target, &["proxy-authorization: Basic YWRhOjEyMw=="]).await;
+        open_tunnel(&server, target, &["proxy-authorization: Basic YWRhOjEyMw=="]).await;
         for fields in [
             &[][..],
             &["proxy-authorization: Basic eDp5"],

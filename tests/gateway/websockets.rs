@@ -73,7 +73,7 @@ async fn ask(
     (head.status, head.headers, Socket { sending, receiving, received: Vec::new() })
 }
 
-async fn opened(client: &mut SendRequest<Bytes>, request: Request<()>) -> Socket {
+async fn open(client: &mut SendRequest<Bytes>, request: Request<()>) -> Socket {
     let (status, headers, socket) = ask(client, request).await;
     assert_eq!(status, 200);
     // RFC 8441 5.1: these belong to the handshake of HTTP/1.1.
@@ -127,8 +127,8 @@ async fn websockets_open_on_the_route_that_serves_get() {
         [&[][..], &[("origin", "https://shop.example")], &[("origin", "http://localhost")]]
     {
         let request = opening("/socket/ada", "websocket", fields);
-        let mut first = opened(&mut client, request.clone()).await;
-        let mut second = opened(&mut client, request).await;
+        let mut first = open(&mut client, request.clone()).await;
+        let mut second = open(&mut client, request).await;
         first.assert_echo().await;
         second.assert_echo().await;
         // A connection with an open stream is not idle.
@@ -179,7 +179,7 @@ async fn websockets_do_not_open_for_other_origins_protocols_or_routes() {
 #[tokio::test]
 async fn websockets_end_with_their_token_and_leave_the_connection() {
     let clock = Clock::at(1_800_000_000);
-    let tokens = Tokens::hs256([("k1", SecretKey::drawn([7; 32]))]).expect("keys");
+    let tokens = Tokens::hs256([("k1", SecretKey::from_bytes([7; 32]))]).expect("keys");
     let app = app().clock(clock.clone()).tokens(tokens).routes(routes![mine, token, cut_off]);
     let server = Running::start(app).await;
     let token = server.response(request("GET /token", &[])).await.text().to_owned();
@@ -189,8 +189,8 @@ async fn websockets_end_with_their_token_and_leave_the_connection() {
     };
     let (status, _, socket) = ask(&mut client, request("no.to.ken")).await;
     assert_eq!((status.as_u16(), &*problem(socket).await), (401, "auth.token-invalid"));
-    let mut public = opened(&mut client, opening("/socket/ada", "websocket", &[])).await;
-    let mut mine = opened(&mut client, request(&token)).await;
+    let mut public = open(&mut client, opening("/socket/ada", "websocket", &[])).await;
+    let mut mine = open(&mut client, request(&token)).await;
     mine.assert_echo().await;
     clock.advance(Duration::from_secs(2));
     let cut_off = http::request("POST /cut-off", &["content-length: 0"]);
@@ -206,7 +206,7 @@ async fn websockets_end_with_their_token_and_leave_the_connection() {
 async fn websockets_hold_no_more_than_their_windows() {
     let server = Running::start(app()).await;
     let mut client = handshake(&server).await;
-    let mut greedy = opened(&mut client, opening("/socket/ada", "websocket", &[])).await;
+    let mut greedy = open(&mut client, opening("/socket/ada", "websocket", &[])).await;
     // A binary message of 64 KiB, whose echo is not read.
     let mut frame = b"\x82\xff\0\0\0\0\0\x01\0\0\0\0\0\0".to_vec();
     frame.resize(frame.len() + (64 << 10), b'x');

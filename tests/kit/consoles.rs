@@ -130,7 +130,7 @@ async fn who(me: Principal) -> String {
 
 /// A network with an app whose routes two pages may use, one of them of another site.
 fn shared(sessions: SessionSettings) -> Network {
-    let keys = [("k", SecretKey::drawn([7; 32]))];
+    let keys = [("k", SecretKey::from_bytes([7; 32]))];
     let app = App::new(())
         .public_origin("https://api.shop.example")
         .sessions(sessions)
@@ -143,7 +143,7 @@ const BEGIN: &str = "https://api.shop.example/begin";
 const WHO: &str = "https://api.shop.example/who";
 
 /// The lines about cookies of the console messages of a login and of a request after it.
-async fn of_cookies(net: &Network, page: &Tab, credentials: Credentials) -> [Option<String>; 2] {
+async fn cookie_lines(net: &Network, page: &Tab, credentials: Credentials) -> [Option<String>; 2] {
     let mut found = [None, None];
     for (found, fetch) in found.iter_mut().zip([Fetch::post(BEGIN), Fetch::get(WHO)]) {
         let console = page.fetch(net, fetch.credentials(credentials)).await.console();
@@ -183,7 +183,7 @@ async fn a_login_that_leaves_no_cookie_says_why() {
     ] {
         let net = shared(sessions);
         let page = Browser::new(profile).open(page);
-        let found = of_cookies(&net, &page, Include).await;
+        let found = cookie_lines(&net, &page, Include).await;
         assert_eq!(found, [expected.clone(), expected], "{}", profile.name);
     }
 }
@@ -209,9 +209,9 @@ async fn a_fetch_without_credentials_gets_an_explanation() {
     let page = browser.open("https://app.shop.example");
     let lacks =
         "the fetch is cross-origin and does not say `credentials: \"include\"` (`__Host-sid`)";
-    let found = of_cookies(&net, &page, Credentials::SameOrigin).await;
+    let found = cookie_lines(&net, &page, Credentials::SameOrigin).await;
     assert_eq!(found, [(); 2].map(|()| Some(format!("cookie not stored: {lacks}"))));
     page.fetch(&net, Fetch::post(BEGIN).credentials(Include)).await;
-    let found = of_cookies(&net, &page, Credentials::SameOrigin).await;
+    let found = cookie_lines(&net, &page, Credentials::SameOrigin).await;
     assert_eq!(found[1].as_deref(), Some(&*format!("cookie withheld: {lacks}")));
 }

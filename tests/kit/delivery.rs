@@ -44,7 +44,7 @@ fn respond(method: &Method, url: &str, headers: &HeaderMap, body: &[u8]) -> (Hea
     (granted, if has_content { told.into_bytes() } else { Vec::new() })
 }
 
-async fn served(origin: &str, request: Request) -> (HeaderMap, Vec<u8>) {
+async fn serve(origin: &str, request: Request) -> (HeaderMap, Vec<u8>) {
     let (head, body) = request.into_parts();
     let body = to_bytes(body, usize::MAX).await.expect("a body");
     let length = head.headers.get(CONTENT_LENGTH).map(HeaderValue::as_bytes);
@@ -54,7 +54,7 @@ async fn served(origin: &str, request: Request) -> (HeaderMap, Vec<u8>) {
 }
 
 /// What a page sees, without the fields that HTTP adds.
-fn seen(response: &Response) -> (ResponseType, Option<&Url>, u16, HeaderMap, String) {
+fn observe(response: &Response) -> (ResponseType, Option<&Url>, u16, HeaderMap, String) {
     let Response { kind, url, status, headers, body, .. } = response;
     let mut headers = headers.clone();
     headers.remove(CONTENT_LENGTH);
@@ -66,7 +66,7 @@ fn seen(response: &Response) -> (ResponseType, Option<&Url>, u16, HeaderMap, Str
 fn a_load_over_the_network_is_the_load_of_the_model() {
     let runtime = Builder::new_current_thread().build().expect("a runtime");
     let hosts = HOSTS.into_iter().fold(Network::new(), |net, origin| {
-        net.host(origin, Router::new().fallback(move |request| served(origin, request)))
+        net.host(origin, Router::new().fallback(move |request| serve(origin, request)))
     });
     let fetches = (select(&HOSTS[..]), "(/[a-z%?=&#é+|^`{}\"<>']{0,6})?")
         .prop_flat_map(|(origin, rest)| any_fetch(format!("{origin}{rest}")));
@@ -84,7 +84,7 @@ fn a_load_over_the_network_is_the_load_of_the_model() {
         let found = runtime.block_on(tab.fetch(&hosts, fetch));
         prop_assert_eq!(found.blocked(), expected.blocked());
         if let Some(response) = expected.response() {
-            prop_assert_eq!(seen(found.response()), seen(response));
+            prop_assert_eq!(observe(found.response()), observe(response));
         }
         Ok(Precondition::met_if(matches!(expected, Outcome::Response(_))))
     });

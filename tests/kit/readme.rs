@@ -60,7 +60,7 @@ mod production {
 type Main = fn() -> Result<(), Report>;
 
 /// Runs an example, as a test of this name does in its role, in a process and a folder of its own.
-fn started(test: &str, folder: &str) -> ServerProcess {
+fn start(test: &str, folder: &str) -> ServerProcess {
     let folder = self::folder(folder);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a folder");
@@ -88,7 +88,7 @@ async fn the_first_example_answers() {
         let _ = tokio::task::spawn_blocking(hello::MAIN).await;
         return;
     }
-    let server = started(HELLO, "hello");
+    let server = start(HELLO, "hello");
     assert_eq!(ask(&server, "GET /users/1", &[], "").await.text(), "\"Ada\"");
     let nobody = ask(&server, "GET /users/2", &["origin: https://app.shop.example"], "").await;
     assert_eq!((nobody.status, nobody.sharing().is_empty()), (404, false));
@@ -109,7 +109,7 @@ async fn the_login_of_the_guide_reads_a_report() {
         let _ = tokio::task::spawn_blocking(login::MAIN).await;
         return;
     }
-    let server = started(LOGIN, "login");
+    let server = start(LOGIN, "login");
     let json = "content-type: application/json";
     let password = "\"correct horse\"";
     let refused = ask(&server, "POST /login", &[json], password).await;
@@ -202,7 +202,7 @@ fn curl(server: &ServerProcess, folder: &Path, lines: impl Iterator<Item = Strin
 async fn the_curl_lines_print_their_stated_output() {
     let curls =
         |page| shell_lines(page).into_iter().filter(|line: &String| line.starts_with("curl "));
-    let hello = started(HELLO, "curl-hello");
+    let hello = start(HELLO, "curl-hello");
     let found = curl(&hello, &folder("curl-hello"), curls("README.md"));
     let [ada, nobody] = &found[..] else { panic!("{found:?}") };
     assert_eq!(ada, "\"Ada\"");
@@ -210,7 +210,7 @@ async fn the_curl_lines_print_their_stated_output() {
         nobody.starts_with("HTTP/1.1 404 ") && nobody.contains("\naccess-control-allow-origin")
     );
 
-    let server = started(LOGIN, "curl-login");
+    let server = start(LOGIN, "curl-login");
     let lines = curls("docs/guide/src/how-to/login.md");
     let found = curl(&server, &folder("curl-login"), lines);
     let [login, report, transfer] = &found[..] else { panic!("{found:?}") };

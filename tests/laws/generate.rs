@@ -165,7 +165,7 @@ impl Visitor {
 
     /// The page, with an origin close to one of these patterns.
     pub(crate) fn page_near<T: AsRef<str>>(&self, patterns: &[T]) -> Page {
-        page_of(self.near.of(patterns))
+        page_of(self.near.value_for(patterns))
     }
 }
 
@@ -253,7 +253,7 @@ impl RequestSeed {
     pub(crate) fn request(&self, scenario: &Scenario) -> Request {
         let mut request = Request::new(self.method.clone(), self.path);
         for near in &self.origins {
-            let value = HeaderValue::from_bytes(&near.of(&scenario.origins()));
+            let value = HeaderValue::from_bytes(&near.value_for(&scenario.origins()));
             request.headers.append(ORIGIN, value.expect("a header value"));
         }
         for (name, value) in &self.others {

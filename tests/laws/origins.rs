@@ -21,7 +21,7 @@ fn a_set_matches_exactly_the_origins_of_its_patterns() {
         let set = OriginSet::new(patterns.iter().map(String::as_str)).expect("a set");
         let (mut hits, mut misses) = (0, 0);
         for near in &probes {
-            let origin = near.of(&patterns);
+            let origin = near.value_for(&patterns);
             let due = patterns.iter().any(|pattern| oracle::matches(pattern, &origin));
             let text = String::from_utf8_lossy(&origin);
             prop_assert_eq!(set.matches(&origin), due, "`{}`", text);

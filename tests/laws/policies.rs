@@ -74,7 +74,7 @@ fn t13_a_list_is_replaced_whole_or_not_at_all() {
             refused |= !inside;
             let known: Vec<&String> = lists.iter().flatten().collect();
             for near in &probes {
-                let origin = HeaderValue::from_bytes(&near.of(&known));
+                let origin = HeaderValue::from_bytes(&near.value_for(&known));
                 let origin = origin.expect("a header value");
                 let due = current.iter().any(|entry| oracle::matches(entry, origin.as_bytes()));
                 let granted =
@@ -101,8 +101,9 @@ fn in_any_case(name: Select<&'static str>) -> impl Strategy<Value = String> {
 
 /// A policy with arbitrary values, valid or not.
 fn unchecked_policy() -> impl Strategy<Value = Policy> {
-    let odd = (any_pattern(), any_near_origin())
-        .prop_map(|(pattern, near)| String::from_utf8_lossy(&near.of(&[pattern])).into_owned());
+    let odd = (any_pattern(), any_near_origin()).prop_map(|(pattern, near)| {
+        String::from_utf8_lossy(&near.value_for(&[pattern])).into_owned()
+    });
     let suffix = select(vec!["https://*.github.io", "https://*.co.uk", "https://*.b.co.uk", "*"]);
     let origin = prop_oneof![12 => any_pattern(), 1 => odd, 1 => suffix.prop_map(str::to_owned)];
     let method = prop_oneof![

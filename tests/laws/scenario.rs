@@ -239,12 +239,13 @@ impl Site {
 
     /// Sends a request that need not come from a browser.
     pub(crate) fn ask(&self, request: &Request) -> Reply {
-        self.send(sent(&request.method, &request.path, &request.headers, Body::empty()))
+        self.send(build_request(&request.method, &request.path, &request.headers, Body::empty()))
     }
 
     /// Sends it over a connection from this address.
     pub(crate) fn ask_from(&self, peer: SocketAddr, request: &Request) -> Reply {
-        let mut sent = sent(&request.method, &request.path, &request.headers, Body::empty());
+        let mut sent =
+            build_request(&request.method, &request.path, &request.headers, Body::empty());
         sent.extensions_mut().insert(PeerAddr(peer));
         self.send(sent)
     }
@@ -259,7 +260,7 @@ impl Site {
             None => request.url.path().to_owned(),
         };
         let body = Body::from(request.body.clone().unwrap_or_default());
-        self.send(sent(&request.method, &target, &request.headers, body)).into()
+        self.send(build_request(&request.method, &target, &request.headers, body)).into()
     }
 }
 
@@ -269,7 +270,12 @@ impl From<Reply> for ServerResponse {
     }
 }
 
-fn sent(method: &Method, target: &str, headers: &HeaderMap, body: Body) -> http::Request<Body> {
+fn build_request(
+    method: &Method,
+    target: &str,
+    headers: &HeaderMap,
+    body: Body,
+) -> http::Request<Body> {
     let mut sent = http::Request::new(body);
     *sent.method_mut() = method.clone();
     *sent.uri_mut() = target.parse().expect("a target");

@@ -36,7 +36,7 @@ pub(crate) fn respond(scenario: &Scenario, request: &Request) -> TestResponse {
     let mut mount = Mount::new(service)
         .public()
         .csrf(CsrfPolicy::Exempt("this law is about something else"))
-        .methods(scenario.app.served());
+        .methods(scenario.app.served_methods());
     if let Some(policy) = &scenario.route {
         mount = mount.policies(Policies::new().cors(policy.config()));
     }
@@ -45,7 +45,7 @@ pub(crate) fn respond(scenario: &Scenario, request: &Request) -> TestResponse {
         server = server.policies(Policies::new().cors(policy.config()));
     }
     let service = server.into_service();
-    let answered = service.oneshot(sent(request));
+    let answered = service.oneshot(build_request(request));
     let (parts, body) = RUNTIME.with(|runtime| {
         runtime.block_on(async {
             let (parts, body) = answered.await.unwrap_or_else(|never| match never {}).into_parts();
@@ -60,7 +60,7 @@ pub(crate) fn respond(scenario: &Scenario, request: &Request) -> TestResponse {
     }
 }
 
-fn sent(request: &Request) -> http::Request<Body> {
+fn build_request(request: &Request) -> http::Request<Body> {
     let mut sent = http::Request::new(Body::empty());
     *sent.method_mut() = request.method.clone();
     *sent.uri_mut() = request.path.parse().expect("a path");

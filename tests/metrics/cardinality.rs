@@ -108,5 +108,5 @@ fn random_request(random: &mut Random) -> Option<Request<Body>> {
 /// A word of at most this many unreserved characters.
 fn word(random: &mut Random, most: usize) -> String {
     const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789-._~";
-    (0..=random.below(most)).map(|_| char::from(*random.of(LETTERS))).collect()
+    (0..=random.below(most)).map(|_| char::from(*random.choose(LETTERS))).collect()
 }

@@ -64,7 +64,7 @@ async fn a_mount_serves_them_to_its_callers_only() {
     let scraped = Mount::metrics(&metrics).auth(AuthRequirement::token().scopes(&["metrics"]));
     let client = App::new(())
         .metrics(&metrics)
-        .tokens(Tokens::hs256([("k", SecretKey::drawn([7; 32]))]).unwrap())
+        .tokens(Tokens::hs256([("k", SecretKey::from_bytes([7; 32]))]).unwrap())
         .mount("/metrics", scraped)
         .routes(routes![token])
         .test();
@@ -79,11 +79,11 @@ async fn a_mount_serves_them_to_its_callers_only() {
 
 /// Whether the start has the notice.
 async fn has_notice(app: App<()>) -> bool {
-    let (log, _guard) = Log::of("");
+    let (log, _guard) = Log::start("");
     let _running = Running::start(app).await;
     tokio::task::yield_now().await;
-    log.until(|log| (!log.of_code("server.listening").is_empty()).then_some(())).await;
-    !log.of_code("app.metrics-public").is_empty()
+    log.until(|log| (!log.with_code("server.listening").is_empty()).then_some(())).await;
+    !log.with_code("app.metrics-public").is_empty()
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn the_start_says_that_anybody_can_read_the_metrics() {
     let app = |metrics: Metrics| App::new(()).metrics(metrics);
     let public = Mount::metrics(&Metrics::new()).public();
     let closed = Mount::metrics(&Metrics::new()).auth(AuthRequirement::token());
-    let tokens = || Tokens::hs256([("k", SecretKey::drawn([7; 32]))]).unwrap();
+    let tokens = || Tokens::hs256([("k", SecretKey::from_bytes([7; 32]))]).unwrap();
     assert!(!has_notice(app(metrics())).await);
     assert!(has_notice(app(metrics().listen("0.0.0.0:0"))).await);
     assert!(has_notice(app(metrics()).mount("/metrics", public.clone())).await);

@@ -83,7 +83,7 @@ fn app(metrics: &Metrics) -> App<()> {
     App::new(())
         .metrics(metrics)
         .sessions(Sessions::memory())
-        .tokens(Tokens::hs256([("k", SecretKey::drawn([7; 32]))]).unwrap())
+        .tokens(Tokens::hs256([("k", SecretKey::from_bytes([7; 32]))]).unwrap())
         .csrf(CsrfPolicy::Exempt("the test sends no tokens"))
         .routes(routes![login, elevate, logout, revoke, everyone, token, refresh, rated])
 }

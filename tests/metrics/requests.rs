@@ -67,7 +67,7 @@ fn app(metrics: &Metrics) -> App<()> {
     App::new(()).metrics(metrics).routes(routes![order, remove_order, new_order, waits, streams])
 }
 
-fn counted(read: &Exposition, labels: &[(&str, &str)]) -> f64 {
+fn count_requests(read: &Exposition, labels: &[(&str, &str)]) -> f64 {
     read.sum(DURATION, labels)
 }
 
@@ -97,7 +97,7 @@ async fn a_request_is_counted_once_by_its_route_method_and_end() {
     }
     let read = read(&metrics);
     let of_route = |method, status| {
-        counted(&read, &[(ROUTE, "/orders/{id}"), (METHOD, method), (STATUS, status)])
+        count_requests(&read, &[(ROUTE, "/orders/{id}"), (METHOD, method), (STATUS, status)])
     };
     assert_eq!(of_route("GET", "200"), 3.0);
     assert_eq!(of_route("HEAD", "200"), 1.0);
@@ -105,17 +105,17 @@ async fn a_request_is_counted_once_by_its_route_method_and_end() {
     assert_eq!(of_route("GET", "400"), 1.0);
     assert_eq!(of_route("GET", "500"), 2.0);
     assert_eq!(of_route("GET", "_OTHER"), 1.0, "a status that is not registered");
-    let errors = |error| counted(&read, &[(ROUTE, "/orders/{id}"), (ERROR, error)]);
+    let errors = |error| count_requests(&read, &[(ROUTE, "/orders/{id}"), (ERROR, error)]);
     assert_eq!(errors("handler.failed"), 2.0, "an error and a panic");
     assert_eq!(errors("orders.disk-full"), 1.0, "what a handler declares");
     assert_eq!(errors("_OTHER"), 1.0, "a code that a client chose");
-    assert_eq!(counted(&read, &[(ROUTE, "/waits"), (ERROR, "handler.timed-out")]), 1.0);
+    assert_eq!(count_requests(&read, &[(ROUTE, "/waits"), (ERROR, "handler.timed-out")]), 1.0);
     let without_route =
-        |method, status| counted(&read, &[(ROUTE, ""), (METHOD, method), (STATUS, status)]);
+        |method, status| count_requests(&read, &[(ROUTE, ""), (METHOD, method), (STATUS, status)]);
     assert_eq!(without_route("GET", "404"), 4.0);
     assert_eq!(without_route("PUT", "405"), 1.0);
     assert_eq!(without_route("_OTHER", "501"), 2.0);
-    assert_eq!(counted(&read, &[]), 22.0, "each request once");
+    assert_eq!(count_requests(&read, &[]), 22.0, "each request once");
 
     let refused = |code, route| read.sum("policy_refusals_total", &[(CODE, code), (ROUTE, route)]);
     assert_eq!(refused("route.not-found", ""), 4.0);
@@ -170,7 +170,7 @@ async fn preflights_are_counted_by_their_outcome_and_not_as_the_route_of_a_page(
     let preflights =
         |outcome| read.sum("policy_cors_preflights_total", &[("policy_outcome", outcome)]);
     assert_eq!((preflights("granted"), preflights("refused")), (2.0, 1.0));
-    assert_eq!(counted(&read, &[(METHOD, "OPTIONS")]), 4.0);
+    assert_eq!(count_requests(&read, &[(METHOD, "OPTIONS")]), 4.0);
 }
 
 #[tokio::test]
@@ -197,10 +197,10 @@ async fn requests_over_a_socket_state_protocol_and_those_in_flight() {
     for version in ["1.0", "1.1"] {
         let labels =
             [("network_protocol_version", version), ("url_scheme", "http"), (STATUS, "200")];
-        assert_eq!(counted(&read, &labels), 1.0, "{version}");
+        assert_eq!(count_requests(&read, &labels), 1.0, "{version}");
     }
     let gone = [(ROUTE, "/slow"), (STATUS, ""), (ERROR, "abandoned")];
-    assert_eq!(counted(&read, &gone), 1.0, "a client that did not wait");
+    assert_eq!(count_requests(&read, &gone), 1.0, "a client that did not wait");
     let of_http1 = [("network_protocol_version", "1")];
     assert_eq!(read.sum("policy_server_connections_total", &of_http1), 3.0);
     until(|| crate::read(&metrics).sum("policy_server_connections_open", &of_http1) == 0.0).await;
@@ -223,8 +223,8 @@ async fn a_public_origin_is_served_by_https() {
     client.get("/orders/1").send().await;
     client.get("/orders/1").header("host", "evil.example").send().await;
     let read = read(&metrics);
-    assert_eq!(counted(&read, &[("url_scheme", "https"), (ROUTE, "/orders/{id}")]), 1.0);
-    assert_eq!(counted(&read, &[(STATUS, "421"), (ROUTE, "")]), 1.0, "no host is a value");
+    assert_eq!(count_requests(&read, &[("url_scheme", "https"), (ROUTE, "/orders/{id}")]), 1.0);
+    assert_eq!(count_requests(&read, &[(STATUS, "421"), (ROUTE, "")]), 1.0, "no host is a value");
     assert!(!metrics.text().contains("evil"));
     assert_eq!(client.request(Method::GET, "/orders/1").send().await.status(), 200);
 }

@@ -246,7 +246,7 @@ impl Crowd {
 pub(crate) async fn visitors_recover(server: &(impl Server + Process), store: &str) {
     let seconds: Option<u64> =
         env::var("POLICY_STORES_SECONDS").ok().map(|text| text.parse().unwrap());
-    let (relay, url) = Relay::of(store);
+    let (relay, url) = Relay::start(store);
     relay.listens().await;
     let crowd = Crowd::begin(&url, seconds.map_or(50, |_| 500)).await;
     let networks = [Network::Well, SLOW, Network::Cut, Network::Silent].map(Fault::Network);

@@ -9,8 +9,8 @@ use std::{
 
 use policy_tests::guard::Guarded;
 
-/// A server that waits, in a folder of its own.
-fn started(name: &str) -> (Guarded, PathBuf) {
+/// Starts a server that waits, in a folder of its own.
+fn start(name: &str) -> (Guarded, PathBuf) {
     let folder = std::env::temp_dir().join(format!("policy-{name}-{}", std::process::id()));
     let server = Guarded::new(folder.clone());
     server.start(Command::new("sh"), "KILL", Path::new("sleep"), ["600"]);
@@ -19,7 +19,7 @@ fn started(name: &str) -> (Guarded, PathBuf) {
 
 #[test]
 fn a_server_that_was_stopped_leaves_its_files_until_it_is_dropped() {
-    let (server, folder) = started("stopped");
+    let (server, folder) = start("stopped");
     assert!(server.is_running());
     server.stop();
     assert!(!server.is_running());
@@ -30,7 +30,7 @@ fn a_server_that_was_stopped_leaves_its_files_until_it_is_dropped() {
 
 #[test]
 fn the_files_of_a_server_that_runs_are_removed_behind_it() {
-    let (server, folder) = started("running");
+    let (server, folder) = start("running");
     drop(server);
     let end = Instant::now() + Duration::from_secs(60);
     while folder.exists() {

@@ -100,8 +100,8 @@ async fn use_session<S: SessionStore>(
     }
 }
 
-/// How many clients still have a session.
-fn left(clients: &mut JoinSet<()>) -> usize {
+/// Counts the clients that still have a session.
+fn count_active(clients: &mut JoinSet<()>) -> usize {
     while let Some(done) = clients.try_join_next() {
         done.unwrap();
     }
@@ -161,13 +161,14 @@ pub(crate) async fn are_in_order<S: SessionStore + Clone, V: Server>(server: &V,
             }
             _ => {
                 round.ends.store(true, Ordering::Relaxed);
-                until(async || left(&mut clients) < (SESSIONS * CLIENTS / 2) as usize).await;
+                until(async || count_active(&mut clients) < (SESSIONS * CLIENTS / 2) as usize)
+                    .await;
             }
         }
         until(async || stores[0].load(&key(0), NOW).await.is_ok()).await;
         let written = counts.writes.load(Ordering::Relaxed);
         until(async || {
-            counts.writes.load(Ordering::Relaxed) > written + 20 || left(&mut clients) == 0
+            counts.writes.load(Ordering::Relaxed) > written + 20 || count_active(&mut clients) == 0
         })
         .await;
         round.is_over.store(true, Ordering::Relaxed);

@@ -159,7 +159,7 @@ pub(crate) fn app(
     of_others: Option<MemoryStore>,
     clock: Clock,
 ) -> App<()> {
-    let keys = Tokens::hs256([("k1", SecretKey::drawn([1; 32]))]).unwrap();
+    let keys = Tokens::hs256([("k1", SecretKey::from_bytes([1; 32]))]).unwrap();
     let tokens = keys.issuer("https://auth.example").audience("api");
     let (tokens, limits) = match of_others {
         Some(store) => (tokens.store(store.clone()), SharedLimits::store(store)),
@@ -422,7 +422,7 @@ pub(crate) fn is_away(response: &TestResponse) -> bool {
 }
 
 /// The error with which the app refuses to start. It never contains the password.
-pub(crate) async fn refused(store: &str) -> String {
+pub(crate) async fn start_error(store: &str) -> String {
     let Err(error) = Instance::try_to_start(store).await else { panic!("it starts with {store}") };
     let text = error.to_string();
     assert!(text.contains("app.store"), "{text}");

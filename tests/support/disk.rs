@@ -15,7 +15,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    pub fn of_mebibytes(size: u32) -> Self {
+    pub fn with_mebibytes(size: u32) -> Self {
         static DISKS: AtomicU32 = AtomicU32::new(0);
         let number = DISKS.fetch_add(1, Ordering::Relaxed);
         let folder = env::temp_dir().join(format!("policy-disk-{}-{number}", std::process::id()));

@@ -200,7 +200,7 @@ pub fn app() -> App<()> {
         let path = request.uri().path().to_owned();
         Ok::<_, Infallible>(http::Response::new(path))
     });
-    let secret = SecretKey::drawn(*b"\x8f0123456789abcdef0123456789abcde");
+    let secret = SecretKey::from_bytes(*b"\x8f0123456789abcdef0123456789abcde");
     let limits = Limits::NONE.body(BODY as u64).rate(Rate::per_second(1_000_000)).concurrency(256);
     App::new(())
         .policies(

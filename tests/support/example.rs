@@ -42,7 +42,7 @@ impl Example {
         let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
             return Err(io::Error::other("no output"));
         };
-        let (stdout, stderr) = (Output::of(stdout), Output::of(stderr));
+        let (stdout, stderr) = (Output::new(stdout), Output::new(stderr));
         let (until, mut output) = (Instant::now() + START, String::new());
         while example.printed.len() < words.len() {
             let line = stdout.line(until);

@@ -268,7 +268,7 @@ impl Connection {
     }
 
     /// Waits until the server closes without sending anything, and returns how long that took.
-    pub async fn closed(&mut self) -> Duration {
+    pub async fn wait_for_close(&mut self) -> Duration {
         let begun = Instant::now();
         let rest = self.rest().await;
         assert!(rest.is_empty(), "before it closed: `{}`", rest.escape_ascii());

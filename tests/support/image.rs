@@ -47,7 +47,7 @@ impl Image {
             health: Vec::new(),
             program: Vec::new(),
         };
-        let temporary = image.made(Path::new("/tmp"));
+        let temporary = image.create_folder(Path::new("/tmp"));
         fs::set_permissions(temporary, fs::Permissions::from_mode(0o1777)).expect("a folder");
         TOOLS.iter().for_each(|tool| image.install(Path::new(tool), Path::new(tool)));
         for (instruction, rest) in last_stage(dockerfile) {
@@ -71,7 +71,7 @@ impl Image {
         let mut command = self.command(&self.program);
         let child = command.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut container = Container(child.spawn().expect("chroot"));
-        let said = Output::of(container.0.stderr.take().expect("its errors"));
+        let said = Output::new(container.0.stderr.take().expect("its errors"));
         assert!(!self.health.is_empty(), "the image has no health check");
         let begun = Instant::now();
         loop {
@@ -95,7 +95,7 @@ impl Image {
                     Some(_) => self.install(program, &to),
                     None => {
                         let from = context.join(from).join(".");
-                        let to = self.made(&to);
+                        let to = self.create_folder(&to);
                         succeeds(Command::new("cp").arg("-r").args([from, to]));
                     }
                 }
@@ -103,10 +103,10 @@ impl Image {
             "RUN" => succeeds(&mut self.command(&["/bin/sh", "-c", rest])),
             "WORKDIR" => {
                 self.work = self.work.join(rest);
-                self.made(&self.work);
+                self.create_folder(&self.work);
             }
             // A new volume has the contents of its folder.
-            "VOLUME" => drop(self.made(Path::new(rest))),
+            "VOLUME" => drop(self.create_folder(Path::new(rest))),
             "USER" => rest.clone_into(&mut self.user),
             "ENV" => {
                 for (name, value) in rest.split_whitespace().filter_map(|it| it.split_once('=')) {
@@ -136,7 +136,7 @@ impl Image {
     }
 
     /// Makes a folder that root owns.
-    fn made(&self, path: &Path) -> PathBuf {
+    fn create_folder(&self, path: &Path) -> PathBuf {
         let folder = self.at(path);
         fs::create_dir_all(&folder).expect("a folder");
         folder
@@ -149,7 +149,7 @@ impl Image {
         let libraries = loaded.split_whitespace().filter(|word| word.starts_with('/'));
         let libraries = libraries.map(Path::new).map(|library| (library, library));
         for (from, to) in libraries.chain([(from, to)]) {
-            self.made(to.parent().expect("a folder"));
+            self.create_folder(to.parent().expect("a folder"));
             fs::copy(from, self.at(to)).expect("a program");
         }
     }

@@ -64,7 +64,7 @@ pub fn print(code: &'static str) {
 
 impl Log {
     /// Begins a log of the targets with this prefix.
-    pub fn of(target: &'static str) -> (Self, Guard) {
+    pub fn start(target: &'static str) -> (Self, Guard) {
         listen();
         rebuild_interest_cache();
         let log = Self { said: Arc::default(), changed: Arc::default(), target };
@@ -72,12 +72,12 @@ impl Log {
         (log, Guard(()))
     }
 
-    fn said(&self) -> MutexGuard<'_, Said> {
+    fn lock(&self) -> MutexGuard<'_, Said> {
         self.said.lock().expect("a log")
     }
 
     /// The lines of events with this code.
-    pub fn of_code(&self, code: &str) -> Vec<String> {
+    pub fn with_code(&self, code: &str) -> Vec<String> {
         self.with(&format!(" code=\"{code}\""))
     }
 
@@ -99,7 +99,7 @@ impl Log {
 
     /// The lines that contain a text.
     pub fn with(&self, what: &str) -> Vec<String> {
-        self.said().lines.iter().filter(|line| line.contains(what)).cloned().collect()
+        self.lock().lines.iter().filter(|line| line.contains(what)).cloned().collect()
     }
 }
 
@@ -152,10 +152,10 @@ impl Subscriber for Printing {
 struct OfThread;
 
 impl OfThread {
-    fn said<T>(tell: impl FnOnce(&mut Said) -> T) -> Option<T> {
+    fn update<T>(tell: impl FnOnce(&mut Said) -> T) -> Option<T> {
         LISTENING.with_borrow(|log| {
             let log = log.as_ref()?;
-            let told = tell(&mut log.said());
+            let told = tell(&mut log.lock());
             log.changed.notify_waiters();
             Some(told)
         })
@@ -177,7 +177,7 @@ impl Subscriber for OfThread {
     fn new_span(&self, span: &Attributes<'_>) -> Id {
         let mut line = Line(span.metadata().name().to_owned());
         span.record(&mut line);
-        let id = Self::said(|said| {
+        let id = Self::update(|said| {
             said.lines.push(line.0);
             let id = said.lines.len() as u64;
             said.spans.insert(id, span.metadata());
@@ -187,7 +187,7 @@ impl Subscriber for OfThread {
     }
 
     fn record(&self, span: &Id, values: &Record<'_>) {
-        Self::said(|said| {
+        Self::update(|said| {
             let index = usize::try_from(span.into_u64()).expect("an index") - 1;
             let mut line = Line(std::mem::take(&mut said.lines[index]));
             values.record(&mut line);
@@ -200,19 +200,19 @@ impl Subscriber for OfThread {
     fn event(&self, event: &Event<'_>) {
         let mut line = Line(event.metadata().level().to_string());
         event.record(&mut line);
-        Self::said(|said| said.lines.push(line.0));
+        Self::update(|said| said.lines.push(line.0));
     }
 
     fn enter(&self, span: &Id) {
-        Self::said(|said| said.entered.push(span.clone()));
+        Self::update(|said| said.entered.push(span.clone()));
     }
 
     fn exit(&self, _span: &Id) {
-        Self::said(|said| said.entered.pop());
+        Self::update(|said| said.entered.pop());
     }
 
     fn current_span(&self) -> Current {
-        let current = Self::said(|said| {
+        let current = Self::update(|said| {
             let id = said.entered.last()?;
             Some(Current::new(id.clone(), said.spans[&id.into_u64()]))
         });

@@ -15,10 +15,10 @@ pub fn grants_origin(policy: &Policy, origin: &[u8]) -> bool {
 
 /// Whether a pattern matches the value of an Origin header.
 pub fn matches(pattern: &str, origin: &[u8]) -> bool {
-    let (Some(pattern), Ok(origin)) = (Parts::of(pattern), std::str::from_utf8(origin)) else {
+    let (Some(pattern), Ok(origin)) = (Parts::parse(pattern), std::str::from_utf8(origin)) else {
         return false;
     };
-    let Some(parts) = Parts::of(origin).filter(Parts::is_serialized) else {
+    let Some(parts) = Parts::parse(origin).filter(Parts::is_serialized) else {
         return false;
     };
     let in_front = parts.labels.len().checked_sub(pattern.labels.len());
@@ -61,7 +61,7 @@ pub fn visible(policy: &Policy, headers: &HeaderMap) -> Vec<String> {
 
 /// Whether this is how a browser serializes a tuple origin.
 pub fn is_serialized_origin(text: &str) -> bool {
-    Parts::of(text).is_some_and(|parts| parts.is_serialized())
+    Parts::parse(text).is_some_and(|parts| parts.is_serialized())
 }
 
 /// Whether two policies may share their preflights.
@@ -247,7 +247,7 @@ pub fn is_valid(policy: &Policy) -> bool {
 
 /// Whether a text is valid in a list of origins.
 pub fn is_pattern(text: &str) -> bool {
-    let Some(parts) = Parts::of(text) else { return false };
+    let Some(parts) = Parts::parse(text) else { return false };
     if let Some((label, below)) = parts.labels.split_first()
         && let Some((front, end)) = label.split_once('*')
         && *label != "*"
@@ -290,7 +290,7 @@ pub fn is_pattern(text: &str) -> bool {
 /// Whether an attacker on the network can, or may, change a script of a matching origin. Of schemes
 /// other than those of the web, it knows only the ones that tests use.
 fn is_insecure(pattern: &str) -> bool {
-    let Some(parts) = Parts::of(pattern) else { return true };
+    let Some(parts) = Parts::parse(pattern) else { return true };
     let host = parts.labels.join(".");
     let loopback = host.trim_end_matches('.').split('.').next_back() == Some("localhost")
         || host == "[::1]"
@@ -300,7 +300,7 @@ fn is_insecure(pattern: &str) -> bool {
 
 /// Whether a pattern matches names of different owners; knows only the names that tests use.
 fn is_of_public_suffix(pattern: &str) -> bool {
-    let Some(parts) = Parts::of(pattern) else { return false };
+    let Some(parts) = Parts::parse(pattern) else { return false };
     let below = parts.labels.join(".");
     let in_label = || below.split_once('.').filter(|(label, _)| label.contains('*'));
     let (below, is_label) = match (below.strip_prefix("*."), in_label()) {
@@ -338,7 +338,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(text: &'a str) -> Option<Self> {
+    fn parse(text: &'a str) -> Option<Self> {
         let (scheme, rest) = text.split_once("://")?;
         let host_end = rest.rfind(']').map_or(0, |bracket| bracket + 1);
         let colon = rest.get(host_end..)?.find(':').map(|at| host_end + at);

@@ -13,7 +13,7 @@ use std::{
 pub struct Output(Receiver<String>);
 
 impl Output {
-    pub fn of(stream: impl Read + Send + 'static) -> Self {
+    pub fn new(stream: impl Read + Send + 'static) -> Self {
         let (sender, lines) = mpsc::channel();
         thread::spawn(move || {
             let mut stream = BufReader::new(stream);

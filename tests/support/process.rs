@@ -66,8 +66,8 @@ impl ServerProcess {
     /// listens.
     pub fn start(command: &mut Command) -> Self {
         let mut process = Running(command.spawn().expect("a shell"));
-        let stdout = Output::of(process.0.stdout.take().expect("its output"));
-        let stderr = Output::of(process.0.stderr.take().expect("its errors"));
+        let stdout = Output::new(process.0.stdout.take().expect("its output"));
+        let stderr = Output::new(process.0.stderr.take().expect("its errors"));
         let first_line = stderr.line(Instant::now() + LINE);
         if let Ok(Some(line)) = &first_line
             && let Some(address) = address_in(line)
@@ -112,8 +112,8 @@ impl ServerProcess {
         assert!(prlimit.status().expect("prlimit of util-linux").success());
     }
 
-    /// Waits for the exit; whether it succeeded, and the rest of its output.
-    pub fn ended(mut self) -> (bool, String) {
+    /// Waits for the exit. Returns whether it succeeded, and the rest of its output.
+    pub fn wait_for_exit(mut self) -> (bool, String) {
         let begun = Instant::now();
         let status = loop {
             if let Some(status) = self.process.0.try_wait().expect("its status") {

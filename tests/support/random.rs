@@ -16,8 +16,8 @@ impl Random {
         (self.draw() % end as u64) as usize
     }
 
-    /// One element of a slice.
-    pub fn of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+    /// Chooses one element of a slice.
+    pub fn choose<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }
 }

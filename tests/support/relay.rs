@@ -41,8 +41,9 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// A relay in front of the server of a URL with a port, and the URL that leads through it.
-    pub fn of(url: &str) -> (Self, String) {
+    /// Starts a relay in front of the server of a URL with a port. Returns it, and the URL that leads
+    /// through it.
+    pub fn start(url: &str) -> (Self, String) {
         let (before, rest) = url.split_once('@').expect("a user");
         let (address, behind) = rest.split_once('/').expect("a path");
         let server: SocketAddr = address.parse().expect("an address");

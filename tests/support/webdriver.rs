@@ -270,7 +270,7 @@ impl Driver {
         // From here on, dropping `driver` ends the process, also after an error.
         let mut driver = Self { process, port };
         let stdout = driver.process.stdout.take().ok_or("no output")?;
-        let (stdout, until) = (Output::of(stdout), Instant::now() + LIMIT);
+        let (stdout, until) = (Output::new(stdout), Instant::now() + LIMIT);
         let late = |_| format!("{} did not start within {LIMIT:?}", program.display());
         let mut printed = String::new();
         while let Some(line) = stdout.line(until).map_err(late)? {
@@ -284,7 +284,7 @@ impl Driver {
     }
 
     /// A process that listens at a port of the loopback interface, or will soon.
-    pub(crate) fn of(process: Child, port: Port) -> Self {
+    pub(crate) fn new(process: Child, port: Port) -> Self {
         Self { process, port }
     }
 

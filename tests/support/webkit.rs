@@ -141,7 +141,7 @@ fn start_driver(display: &Display, profile: &Profile) -> Result<Driver, Failure>
         .stderr(Stdio::null())
         .spawn()?;
     // From here on, dropping `driver` ends the process, also after an error.
-    let driver = Driver::of(process, port);
+    let driver = Driver::new(process, port);
     let until = Instant::now() + LIMIT;
     // It prints nothing when it listens.
     loop {
@@ -175,7 +175,7 @@ impl Display {
             .stderr(Stdio::null())
             .spawn()?;
         let mut display = Self { process, name: String::new() };
-        let stdout = Output::of(display.process.stdout.take().ok_or("no output")?);
+        let stdout = Output::new(display.process.stdout.take().ok_or("no output")?);
         let number = stdout.line(Instant::now() + LIMIT)?;
         display.name = format!(":{}", number.ok_or("Xvfb ended at once")?.trim());
         Ok(display)

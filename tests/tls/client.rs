@@ -85,7 +85,7 @@ pub(super) async fn exchange(stream: &mut Stream, request: &str) -> String {
 }
 
 /// The certificate that the server presented.
-pub(super) fn shown(stream: &Stream) -> CertificateDer<'static> {
+pub(super) fn peer_certificate(stream: &Stream) -> CertificateDer<'static> {
     let chain = stream.get_ref().1.peer_certificates().expect("certificates");
     chain[0].clone().into_owned()
 }

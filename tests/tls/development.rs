@@ -11,18 +11,18 @@ fn authority(folder: &Path) -> CertificateDer<'static> {
 }
 
 /// The certificate that a server with this folder presents to a client that trusts its authority.
-async fn served(folder: &Path, app: App<()>, name: &str) -> CertificateDer<'static> {
+async fn served_certificate(folder: &Path, app: App<()>, name: &str) -> CertificateDer<'static> {
     let server = Secure::start(app.tls(Tls::development(folder))).await;
     let client = Client::trusting(authority(folder));
-    client::shown(&client.try_connect(server.address, name).await.expect("a handshake"))
+    client::peer_certificate(&client.try_connect(server.address, name).await.expect("a handshake"))
 }
 
 #[tokio::test]
 async fn development_certificates_are_made_once_and_kept() {
     let folder = folder("development").join("below");
-    let first = served(&folder, app(), "localhost").await;
+    let first = served_certificate(&folder, app(), "localhost").await;
     for name in ["127.0.0.1", "::1", "localhost"] {
-        assert_eq!(served(&folder, app(), name).await, first, "{name}");
+        assert_eq!(served_certificate(&folder, app(), name).await, first, "{name}");
     }
     let mode =
         |name: &str| fs::metadata(folder.join(name)).expect("a file").permissions().mode() & 0o777;
@@ -39,22 +39,22 @@ async fn development_certificates_are_made_once_and_kept() {
 #[tokio::test]
 async fn development_certificates_are_for_the_public_origin_too() {
     let folder = folder("development-names");
-    let first = served(&folder, app(), "localhost").await;
+    let first = served_certificate(&folder, app(), "localhost").await;
     let public = || app().public_origin("https://api.example:8443");
-    let (log, _guard) = policy_tests::log::Log::of("policy_server");
-    let second = served(&folder, public(), "api.example").await;
-    assert_eq!(log.of_code("tls.development-certificate").len(), 1, "{:?}", log.with("code="));
+    let (log, _guard) = policy_tests::log::Log::start("policy_server");
+    let second = served_certificate(&folder, public(), "api.example").await;
+    assert_eq!(log.with_code("tls.development-certificate").len(), 1, "{:?}", log.with("code="));
     assert_ne!(first, second, "the first was not for it");
-    assert_eq!(served(&folder, public(), "localhost").await, second);
+    assert_eq!(served_certificate(&folder, public(), "localhost").await, second);
     // It covers more names than needed, so it is kept.
-    assert_eq!(served(&folder, app(), "localhost").await, second);
+    assert_eq!(served_certificate(&folder, app(), "localhost").await, second);
 }
 
 /// An invalid certificate in the folder is replaced, with a new authority.
 #[tokio::test]
 async fn unsuitable_development_certificates_are_replaced() {
     let folder = folder("development-anew");
-    let mut last = served(&folder, app(), "localhost").await;
+    let mut last = served_certificate(&folder, app(), "localhost").await;
     let tester = Authority::new();
     let soon_over = tester.issue_for(&["localhost", "127.0.0.1", "::1"], -300, 20);
     let others = tester.issue(&["localhost", "127.0.0.1", "::1"]);
@@ -70,14 +70,14 @@ async fn unsuitable_development_certificates_are_replaced() {
         if let Some(authority) = authority {
             fs::write(folder.join("authority.pem"), authority).expect("a file");
         }
-        let anew = served(&folder, app(), "localhost").await;
+        let anew = served_certificate(&folder, app(), "localhost").await;
         assert_ne!(anew, last);
         last = anew;
     }
     // This one is valid.
     fs::write(folder.join("localhost.pem"), files(&others)).expect("a file");
     fs::write(folder.join("authority.pem"), tester.pem()).expect("a file");
-    assert_eq!(served(&folder, app(), "localhost").await, others.der);
+    assert_eq!(served_certificate(&folder, app(), "localhost").await, others.der);
 }
 
 #[tokio::test]

@@ -151,7 +151,7 @@ async fn handshakes_that_take_too_long_are_cut() {
     for begun in [0, 20] {
         let mut slow = Connection::open(server.address).await;
         slow.send(&hello(3)[..begun]).await;
-        assert!(time.until(slow.closed()).await >= limit * 3 / 4, "{begun}");
+        assert!(time.until(slow.wait_for_close()).await >= limit * 3 / 4, "{begun}");
     }
     let mut dripping = Connection::open(server.address).await;
     let begun = tokio::time::Instant::now();
@@ -240,5 +240,5 @@ async fn handshakes_are_not_waited_for_at_the_end() {
     waiting.send(&hello(3)[..20]).await;
     stop.send(()).expect("a server");
     soon(stopped).await.expect("an end");
-    waiting.closed().await;
+    waiting.wait_for_close().await;
 }

@@ -23,7 +23,7 @@ async fn response(address: SocketAddr, bytes: &str) -> http::RawResponse {
     connection.response().await
 }
 
-fn asked(what: &str, host: &str, fields: &[&str]) -> String {
+fn raw_request(what: &str, host: &str, fields: &[&str]) -> String {
     let fields: String = fields.iter().map(|field| format!("{field}\r\n")).collect();
     format!("{what} HTTP/1.1\r\nhost: {host}\r\n{fields}\r\n")
 }
@@ -38,14 +38,14 @@ async fn the_redirect_keeps_method_path_and_query() {
         ("OPTIONS /a/b?c=d%20e&f", "api.example:80"),
         ("DELETE http://evil.example/a/b?c=d%20e&f", "evil.example"),
     ] {
-        connection.send(asked(what, host, &[])).await;
+        connection.send(raw_request(what, host, &[])).await;
         let response = connection.head().await;
         assert_eq!(response.status, 308, "{response:?}");
         let location = Some("https://api.example/a/b?c=d%20e&f");
         assert_eq!(response.header("location"), location, "{what}");
         assert_eq!(response.header("strict-transport-security"), None);
     }
-    let body = asked("POST /a", "api.example", &["content-length: 4"]) + "body";
+    let body = raw_request("POST /a", "api.example", &["content-length: 4"]) + "body";
     assert_eq!(response(server.redirect(), &body).await.status, 308);
 }
 
@@ -56,9 +56,9 @@ async fn the_redirect_does_not_lead_preflights_and_upgrades_anywhere() {
     let preflight = ["origin: https://a.example", "access-control-request-method: PUT"];
     let socket = ["connection: upgrade", "upgrade: websocket", "origin: https://a.example"];
     for bytes in [
-        asked("OPTIONS /hello", "api.example", &preflight),
-        asked("GET /hello", "api.example", &socket),
-        asked("OPTIONS *", "api.example", &[]),
+        raw_request("OPTIONS /hello", "api.example", &preflight),
+        raw_request("GET /hello", "api.example", &socket),
+        raw_request("OPTIONS *", "api.example", &[]),
     ] {
         let response = response(server.redirect(), &bytes).await;
         assert_eq!(response.problem(), (421, "origin.plain-http".to_owned()), "{bytes}");
@@ -70,7 +70,7 @@ async fn the_redirect_does_not_lead_preflights_and_upgrades_anywhere() {
 async fn the_redirect_in_development_leads_to_this_machine_alone() {
     let (tls, _authority) = identity("redirect-development");
     let server = Secure::start(app().tls(tls.redirect_http("127.0.0.1:0"))).await;
-    let found = response(server.redirect(), &asked("GET /hello", "127.0.0.1:1", &[])).await;
+    let found = response(server.redirect(), &raw_request("GET /hello", "127.0.0.1:1", &[])).await;
     let target = format!("https://localhost:{}/hello", server.address.port());
     assert_eq!((found.status, found.header("location")), (308, Some(&*target)));
     assert_eq!(found.header("cache-control"), Some("no-store"));
@@ -79,7 +79,7 @@ async fn the_redirect_in_development_leads_to_this_machine_alone() {
         ("localhost", &["forwarded: for=x"]),
         ("evil.example", &[]),
     ] {
-        let refused = response(server.redirect(), &asked("GET /hello", host, fields)).await;
+        let refused = response(server.redirect(), &raw_request("GET /hello", host, fields)).await;
         assert_eq!((refused.status, refused.header("location")), (421, None));
     }
 }
@@ -91,21 +91,21 @@ async fn the_redirect_has_the_limits_of_connections() {
     let settings = settings.idle_timeout(Duration::from_millis(400)).max_connections(1);
     let server = public("redirect-limits", settings).await;
     let mut silent = Connection::open(server.redirect()).await;
-    time.until(silent.closed()).await;
+    time.until(silent.wait_for_close()).await;
     let mut slow = Connection::open(server.redirect()).await;
     slow.send("GET / HTTP/1.1\r\nhost: a").await;
-    time.until(slow.closed()).await;
+    time.until(slow.wait_for_close()).await;
     let mut idle = Connection::open(server.redirect()).await;
-    idle.send(asked("GET /", "api.example", &[])).await;
+    idle.send(raw_request("GET /", "api.example", &[])).await;
     assert_eq!(idle.head().await.status, 308);
     // One connection at a time: this one waits until the idle one is closed.
     let mut next = Connection::open(server.redirect()).await;
-    next.send(asked("GET /", "api.example", &[])).await;
-    time.until(idle.closed()).await;
+    next.send(raw_request("GET /", "api.example", &[])).await;
+    time.until(idle.wait_for_close()).await;
     assert_eq!(next.head().await.status, 308);
     let long = format!("x-long: {}", "x".repeat(256 * 1024));
     let mut large = Connection::open(server.redirect()).await;
-    large.try_send(asked("GET /", "api.example", &[&long])).await;
+    large.try_send(raw_request("GET /", "api.example", &[&long])).await;
     let response = time.until(large.rest()).await;
     assert!(response.starts_with(b"HTTP/1.1 431 ") || response.is_empty(), "{response:?}");
 }

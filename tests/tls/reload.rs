@@ -9,7 +9,7 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use tracing::{Event, Metadata, Subscriber, span};
 
-use super::{client::shown, process::*, *};
+use super::{client::peer_certificate, process::*, *};
 
 /// Repeats a request on one connection until the test ends it; returns how often.
 async fn ask_on(client: Client, address: SocketAddr, enough: Arc<AtomicBool>) -> usize {
@@ -57,12 +57,12 @@ async fn the_reload_takes_new_files_without_a_failed_request() {
         next.write(&folder);
         // A client without a session sees the current certificate.
         soon(async {
-            while shown(&client().connect(server.address).await) != next.der {
+            while peer_certificate(&client().connect(server.address).await) != next.der {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         })
         .await;
-        assert_eq!(shown(&client().connect(server.address).await), next.der);
+        assert_eq!(peer_certificate(&client().connect(server.address).await), next.der);
     }
     enough.store(true, Ordering::Relaxed);
     for connection in lasting {
@@ -93,7 +93,7 @@ async fn the_reload_continues_after_an_unreadable_file() {
         let next = authority.issue(&["localhost"]);
         next.write(&folder);
         soon(async {
-            while shown(&client().connect(server.address).await) != next.der {
+            while peer_certificate(&client().connect(server.address).await) != next.der {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         })
@@ -171,7 +171,7 @@ fn sighup_reloads_certificates_and_keeps_the_old_one_if_the_new_one_is_invalid()
         runtime.block_on(client.try_connect(process.address, "api.example")).expect("a handshake")
     };
     let lasting = connect();
-    assert_eq!(shown(&lasting), first.der);
+    assert_eq!(peer_certificate(&lasting), first.der);
 
     let expired = authority.issue_for(&["api.example"], -30, -3);
     let of_another = authority.issue(&["other.example"]);
@@ -206,12 +206,12 @@ fn sighup_reloads_certificates_and_keeps_the_old_one_if_the_new_one_is_invalid()
         }
         let client = Client::trusting(authority.certificate());
         let stream = runtime.block_on(client.try_connect(process.address, "api.example"));
-        assert_eq!(shown(&stream.expect("a handshake")), serves.der, "{word:?}");
+        assert_eq!(peer_certificate(&stream.expect("a handshake")), serves.der, "{word:?}");
     }
     // A connection that began before goes on.
     let mut lasting = lasting;
     let asked = "GET /hello HTTP/1.1\r\nhost: api.example\r\nconnection: close\r\n\r\n";
     assert!(runtime.block_on(client::exchange(&mut lasting, asked)).ends_with("hello"));
     process.terminate();
-    assert!(process.ended().0);
+    assert!(process.wait_for_exit().0);
 }

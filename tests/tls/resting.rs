@@ -11,7 +11,7 @@ const IDLE: Duration = Duration::from_secs(4);
 #[tokio::test]
 async fn resting_connections_keep_their_keys() {
     let time = StoppedTime::begin();
-    let (log, _guard) = Log::of("policy_server::server::connection");
+    let (log, _guard) = Log::start("policy_server::server::connection");
     let (tls, authority) = identity("rests");
     let settings = ServerSettings::default().idle_timeout(IDLE);
     let server = http::Running::start(app().tls(tls).settings(settings)).await;

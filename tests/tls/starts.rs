@@ -5,7 +5,7 @@ use rcgen::ExtendedKeyUsagePurpose;
 
 use super::*;
 
-async fn refused(tls: Tls) -> (Vec<&'static str>, String) {
+async fn start_error(tls: Tls) -> (Vec<&'static str>, String) {
     let error = app().tls(tls).bind("127.0.0.1:0").await.expect_err("refused");
     let text = error.to_string();
     let Error::Start(problems) = error else { panic!("{text}") };
@@ -48,7 +48,7 @@ async fn files_that_do_not_suit_are_refused() {
         let (of_certificate, of_key) = (folder.join("cert.pem"), folder.join("key.pem"));
         fs::write(&of_certificate, certificate).expect("a file");
         fs::write(&of_key, key).expect("a file");
-        let (found, text) = refused(Tls::files(of_certificate, of_key)).await;
+        let (found, text) = start_error(Tls::files(of_certificate, of_key)).await;
         assert_eq!(found, codes, "{text}");
         assert!(text.contains(words) && text.contains("help: "), "{text}");
     }
@@ -87,7 +87,7 @@ async fn all_problems_of_a_start_are_reported_together() {
 #[tokio::test]
 async fn a_reachable_redirect_is_refused_in_development() {
     let (tls, _authority) = identity("starts-redirect");
-    let (codes, text) = refused(tls.redirect_http("0.0.0.0:0")).await;
+    let (codes, text) = start_error(tls.redirect_http("0.0.0.0:0")).await;
     assert_eq!(codes, ["app.public-origin-missing"], "{text}");
 }
 
@@ -97,7 +97,7 @@ async fn a_key_that_others_may_write_is_refused() {
     let (certificate, key) = Authority::new().issue(&["localhost"]).write(&folder);
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o646);
     fs::set_permissions(&key, mode).expect("a file");
-    let (codes, text) = refused(Tls::files(certificate, key)).await;
+    let (codes, text) = start_error(Tls::files(certificate, key)).await;
     assert_eq!(codes, ["app.secret-writable"], "{text}");
 }
 
@@ -124,7 +124,7 @@ fn odd_settings_start_with_a_notice() {
     assert!(redirect.starts_with("redirecting http://127.0.0.1:"), "{redirect}");
     assert!(redirect.ends_with(&format!(" to https://localhost:{port}\n")), "{redirect}");
     process.terminate();
-    let (_, rest) = process.ended();
+    let (_, rest) = process.wait_for_exit();
     assert!(rest.contains("notice: App::tls: `"), "{rest}");
     assert!(rest.contains("which holds a secret (app.secret-readable)"), "{rest}");
 }

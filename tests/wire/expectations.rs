@@ -35,17 +35,17 @@ async fn no_100_continue_is_sent_for_unread_bodies() {
         // There is no interim response before the final one.
         assert_eq!(connection.response().await.status, status, "{line}");
         // It is unknown whether the body is still sent.
-        connection.closed().await;
+        connection.wait_for_close().await;
     }
 }
 
 #[tokio::test]
 async fn unknown_expectations_are_refused() {
     for expected in ["miracles", "100-continue, miracles", "100-continue=1", ""] {
-        let response = tried(request("GET /hello", &[&format!("expect: {expected}")])).await;
+        let response = send(request("GET /hello", &[&format!("expect: {expected}")])).await;
         assert_eq!(response.problem(), (417, "wire.expectation-unknown".to_owned()), "{expected}");
     }
-    let twice = tried(request("GET /hello", &[EXPECT, EXPECT])).await;
+    let twice = send(request("GET /hello", &[EXPECT, EXPECT])).await;
     assert_eq!(twice.problem(), (417, "wire.expectation-unknown".to_owned()));
 }
 

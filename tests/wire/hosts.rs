@@ -2,8 +2,8 @@
 
 use super::*;
 
-async fn asked(app: App<()>, fields: &str) -> RawResponse {
-    tried_with(app, format!("GET /hello HTTP/1.1\r\n{fields}\r\n")).await
+async fn get(app: App<()>, fields: &str) -> RawResponse {
+    send_with(app, format!("GET /hello HTTP/1.1\r\n{fields}\r\n")).await
 }
 
 #[tokio::test]
@@ -21,11 +21,11 @@ async fn hosts_are_named_exactly_once() {
         ("host: [::1\r\n", "wire.host-malformed"),
         ("host: localhost, a.example\r\n", "wire.host-malformed"),
     ] {
-        let response = asked(app(), fields).await;
+        let response = get(app(), fields).await;
         assert_eq!(response.problem(), (400, code.to_owned()), "{fields:?}");
         assert_eq!(response.sharing(), [""; 0]);
     }
-    let response = tried(b"GET /hello HTTP/1.1\r\nhost: localhost\xff\r\n\r\n").await;
+    let response = send(b"GET /hello HTTP/1.1\r\nhost: localhost\xff\r\n\r\n").await;
     assert_eq!(response.problem(), (400, "wire.host-malformed".to_owned()));
 }
 
@@ -76,10 +76,10 @@ async fn hosts_of_health_probes_are_any_or_none() {
 #[tokio::test]
 async fn hosts_are_loopback_hosts_in_development() {
     for host in ["localhost", "LocalHost:81", "127.0.0.1", "[::1]:8080", "shop.localhost"] {
-        assert_eq!(asked(app(), &format!("host: {host}\r\n")).await.status, 200, "{host}");
+        assert_eq!(get(app(), &format!("host: {host}\r\n")).await.status, 200, "{host}");
     }
     for host in ["a.example", "localhost.a.example", "10.0.0.1", "[::2]", "127.0.0.1.a.example"] {
-        let response = asked(app(), &format!("host: {host}\r\n{ORIGIN}\r\n")).await;
+        let response = get(app(), &format!("host: {host}\r\n{ORIGIN}\r\n")).await;
         assert_eq!(response.problem(), (421, "origin.host-not-loopback".to_owned()), "{host}");
         assert_eq!(response.sharing(), [""; 0]);
     }
@@ -93,7 +93,7 @@ async fn hosts_behind_a_proxy_are_none_in_development() {
         "X-Forwarded-Host: a",
         "x-forwarded-proto:",
     ] {
-        let response = asked(app(), &format!("host: localhost\r\n{field}\r\n")).await;
+        let response = get(app(), &format!("host: localhost\r\n{field}\r\n")).await;
         assert_eq!(
             response.problem(),
             (421, "origin.forwarded-in-development".to_owned()),

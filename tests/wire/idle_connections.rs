@@ -41,16 +41,16 @@ async fn serve_by_hyper() {
     }
 }
 
-/// Idle connections to a server that were used once, and the memory of each.
-async fn kept(server: &ServerProcess, count: usize) -> (Vec<http::Connection>, usize) {
+/// Opens idle connections to a server, each used once, and returns them and the memory of each.
+async fn open_idle(server: &ServerProcess, count: usize) -> (Vec<http::Connection>, usize) {
     let mut connections = Vec::new();
     // Initialises what all connections share.
     for _ in 0..100 {
-        connections.push(used(server).await);
+        connections.push(open_used(server).await);
     }
     let before = server.memory();
     for _ in 0..count {
-        connections.push(used(server).await);
+        connections.push(open_used(server).await);
     }
     (connections, server.memory().saturating_sub(before) / count)
 }
@@ -59,14 +59,14 @@ async fn be_clients() {
     let count = CONNECTIONS.min(open_files() - 200);
     assert!(count >= 1000, "a machine with so few descriptors tests nothing");
     let by_hyper = ServerProcess::start(&mut again(NAME, "hyper"));
-    let (_, least) = kept(&by_hyper, count / 4).await;
+    let (_, least) = open_idle(&by_hyper, count / 4).await;
     drop(by_hyper);
     let server = ServerProcess::start(&mut again(NAME, "server"));
-    let (mut connections, each) = kept(&server, count).await;
+    let (mut connections, each) = open_idle(&server, count).await;
     assert!(each < 2 * least, "{each} bytes for each of {count} connections, {least} by hyper");
 
     // They are all still open, and another one is accepted.
-    drop(used(&server).await);
+    drop(open_used(&server).await);
     for connection in [0, count / 2, count - 1] {
         let connection = &mut connections[connection];
         connection.send(request("GET /hello", &[])).await;
@@ -74,8 +74,8 @@ async fn be_clients() {
     }
 }
 
-/// An idle connection that was used once.
-async fn used(server: &ServerProcess) -> http::Connection {
+/// Opens a connection that is idle after one request.
+async fn open_used(server: &ServerProcess) -> http::Connection {
     let mut connection = http::Connection::open(server.address).await;
     connection.send(request("GET /hello", &[])).await;
     assert_eq!(connection.response().await.text(), "hello");

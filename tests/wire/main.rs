@@ -86,12 +86,12 @@ async fn assert_serving(server: &Running) {
     assert_eq!(server.panics(), 0);
 }
 
-/// The response to these bytes, from a server that still works afterwards.
-async fn tried(bytes: impl AsRef<[u8]>) -> RawResponse {
-    tried_with(app(), bytes).await
+/// Sends these bytes, and returns the response of a server that still works afterwards.
+async fn send(bytes: impl AsRef<[u8]>) -> RawResponse {
+    send_with(app(), bytes).await
 }
 
-async fn tried_with(app: App<()>, bytes: impl AsRef<[u8]>) -> RawResponse {
+async fn send_with(app: App<()>, bytes: impl AsRef<[u8]>) -> RawResponse {
     let server = Running::start(app).await;
     let response = server.response(bytes).await;
     assert_serving(&server).await;

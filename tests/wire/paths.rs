@@ -5,18 +5,18 @@ use super::*;
 #[tokio::test]
 async fn paths_are_long_as_long_as_the_head_has_room() {
     let long = "x".repeat(60_000);
-    let response = tried(request(&format!("GET /names/{long}"), &[])).await;
+    let response = send(request(&format!("GET /names/{long}"), &[])).await;
     assert_eq!((response.status, response.text()), (200, &*long));
 }
 
 #[tokio::test]
 async fn paths_of_100_000_bytes_are_too_long() {
     let bytes = request(&format!("GET /{}", "x".repeat(100_000)), &[]);
-    let response = tried(&bytes).await;
+    let response = send(&bytes).await;
     assert!(matches!(response.status, 414 | 431), "{response:?}");
     // Where the head is within its limit, the target is not.
     let settings = ServerSettings::default().header_limit(200_000);
-    let response = tried_with(app().settings(settings), &bytes).await;
+    let response = send_with(app().settings(settings), &bytes).await;
     assert_eq!(response.line, "HTTP/1.1 414 URI Too Long");
 }
 
@@ -34,7 +34,7 @@ async fn paths_are_decoded_once_and_after_they_were_matched() {
         ("/n%61mes/%61", "a"),
         ("/names/a|b", "a|b"),
     ] {
-        let response = tried(request(&format!("GET {path}"), &[])).await;
+        let response = send(request(&format!("GET {path}"), &[])).await;
         assert_eq!((response.status, response.text()), (200, text), "{path}");
     }
 }
@@ -54,7 +54,7 @@ async fn paths_that_are_not_percent_encoded_text_are_refused() {
         "/names/%c0%ae",
         "/%",
     ] {
-        let response = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
+        let response = send(request(&format!("GET {path}"), &[ORIGIN])).await;
         assert_eq!(response.problem(), (400, "wire.path-encoding".to_owned()), "{path}");
     }
 }
@@ -62,7 +62,7 @@ async fn paths_that_are_not_percent_encoded_text_are_refused() {
 #[tokio::test]
 async fn paths_with_control_characters_are_refused() {
     for path in ["/names/a%0d%0ab", "/names/%1f", "/names/%7F", "/names/%c2%85"] {
-        let response = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
+        let response = send(request(&format!("GET {path}"), &[ORIGIN])).await;
         assert_eq!(response.problem(), (400, "wire.path-encoding".to_owned()), "{path}");
     }
 }
@@ -70,7 +70,7 @@ async fn paths_with_control_characters_are_refused() {
 #[tokio::test]
 async fn paths_with_empty_segments_are_refused() {
     for path in ["//", "//hello", "/files//a", "/files/a//", "/hello//"] {
-        let response = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
+        let response = send(request(&format!("GET {path}"), &[ORIGIN])).await;
         assert_eq!(response.problem(), (400, "wire.path-empty-segment".to_owned()), "{path}");
     }
 }
@@ -78,7 +78,7 @@ async fn paths_with_empty_segments_are_refused() {
 #[tokio::test]
 async fn encoded_slashes_are_refused_unless_a_parameter_accepts_them() {
     for path in ["/hello%2F", "/%2fhello", "/lamps/1%2f2", "/no%5cwhere", "/no\\where"] {
-        let response = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
+        let response = send(request(&format!("GET {path}"), &[ORIGIN])).await;
         assert_eq!(response.problem(), (400, "wire.path-encoded-slash".to_owned()), "{path}");
     }
 }
@@ -97,7 +97,7 @@ async fn paths_with_dot_segments_are_refused() {
         "/files/..%5csecret",
         "/files/%2e/a",
     ] {
-        let response = tried(request(&format!("GET {path}"), &[ORIGIN])).await;
+        let response = send(request(&format!("GET {path}"), &[ORIGIN])).await;
         assert_eq!(response.problem(), (400, "wire.path-dot-segment".to_owned()), "{path}");
     }
 }
@@ -106,6 +106,6 @@ async fn paths_with_dot_segments_are_refused() {
 async fn paths_with_bytes_that_no_path_has_are_no_requests() {
     for path in [&b"/names/a\0b"[..], b"/names/a\x7fb", b"/names/a\x01b"] {
         let bytes = [b"GET ", path, b" HTTP/1.1\r\nhost: localhost\r\n\r\n"].concat();
-        assert_eq!(tried(bytes).await.line, "HTTP/1.1 400 Bad Request");
+        assert_eq!(send(bytes).await.line, "HTTP/1.1 400 Bad Request");
     }
 }

@@ -27,7 +27,7 @@ struct Resting {
 impl Resting {
     async fn begin<S: Send + Sync + 'static>(app: App<S>) -> Self {
         let time = StoppedTime::begin();
-        let (log, guard) = Log::of("policy_server::server::connection");
+        let (log, guard) = Log::start("policy_server::server::connection");
         let settings = ServerSettings::default().idle_timeout(IDLE).header_timeout(IDLE / 2);
         let server = Running::start(app.settings(settings)).await;
         Self { time, log, _guard: guard, server }
@@ -81,7 +81,7 @@ async fn resting_connections_are_closed_when_their_time_is_over() {
     let resting = Resting::begin(app()).await;
     let mut connection = resting.server.connect().await;
     assert_hello(&mut connection).await;
-    let closed = resting.time.until(connection.closed()).await;
+    let closed = resting.time.until(connection.wait_for_close()).await;
     assert!((IDLE * 3 / 4..=IDLE * 3 / 2).contains(&closed), "{closed:?}");
     assert_eq!(resting.rests(), 1);
 }
@@ -90,7 +90,7 @@ async fn resting_connections_are_closed_when_their_time_is_over() {
 async fn resting_connections_still_have_to_complete_their_heads() {
     let (resting, mut connection) = Resting::with_one().await;
     connection.send("GET /hello HT").await;
-    assert!(resting.time.until(connection.closed()).await <= IDLE);
+    assert!(resting.time.until(connection.wait_for_close()).await <= IDLE);
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn resting_connections_end_with_their_server() {
     let (resting, mut connection) = Resting::with_one().await;
     let stopped = resting.server.stop();
     // At once: no time passes unless the test says so.
-    assert_eq!(connection.closed().await, Duration::ZERO);
+    assert_eq!(connection.wait_for_close().await, Duration::ZERO);
     resting.time.until(stopped).await.expect("a server that stops");
 }
 
@@ -198,6 +198,6 @@ async fn a_part_of_a_head_behind_a_request_is_not_lost() {
     assert_eq!(connection.response().await.text(), "hello");
     connection.send(request("GET /hello", &[]) + begun).await;
     assert_eq!(connection.response().await.text(), "hello");
-    assert!(resting.time.until(connection.closed()).await <= IDLE);
+    assert!(resting.time.until(connection.wait_for_close()).await <= IDLE);
     assert_eq!(resting.rests(), 0);
 }

@@ -58,10 +58,10 @@ async fn slow_clients_that_say_nothing_are_let_go() {
     let time = StoppedTime::begin();
     let server = Running::start(impatient()).await;
     let mut connection = server.connect().await;
-    assert!(time.until(connection.closed()).await < PATIENCE);
+    assert!(time.until(connection.wait_for_close()).await < PATIENCE);
     let mut connection = server.connect().await;
     connection.send("GET /hel").await;
-    assert!(time.until(connection.closed()).await < PATIENCE);
+    assert!(time.until(connection.wait_for_close()).await < PATIENCE);
     assert_serving(&server).await;
 }
 

@@ -90,7 +90,7 @@ impl Nginx {
     }
 
     /// How many requests it answered in any way; it closes some connections without a response.
-    fn answered(&self) -> usize {
+    fn answer_count(&self) -> usize {
         self.log().lines().filter(|line| !line.starts_with("0 ")).count()
     }
 }
@@ -101,7 +101,7 @@ async fn pairs_agree(buffering: &str) {
     let nginx = Nginx::before(server.address, buffering).await;
     let mut passed = 0;
     for case in corpus::all() {
-        let (before, answered) = (nginx.forwarded().len(), nginx.answered());
+        let (before, answered) = (nginx.forwarded().len(), nginx.answer_count());
         seen.lock().expect("a lock").clear();
         let mut connection = Connection::open(nginx.address()).await;
         connection.try_send([&case.bytes, BEHIND].concat()).await;
@@ -121,12 +121,12 @@ async fn pairs_agree(buffering: &str) {
         let is_old = !received.is_empty() && !received.starts_with("HTTP/");
         let responses = received.matches("HTTP/1.1 ").count() + usize::from(is_old) + 1;
         let logged = async {
-            while nginx.answered() < answered + responses {
+            while nginx.answer_count() < answered + responses {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
         soon(logged).await;
-        assert_eq!(nginx.answered(), answered + responses, "{what}");
+        assert_eq!(nginx.answer_count(), answered + responses, "{what}");
         let forwarded = nginx.forwarded().split_off(before);
         let mut unseen: Vec<_> = forwarded.iter().collect();
         for target in seen.lock().expect("a lock").iter() {

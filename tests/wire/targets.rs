@@ -13,7 +13,7 @@ async fn targets_in_absolute_form_are_served_for_the_own_host() {
         ("GET http://LOCALHOST/hello", "host: localhost\r\n"),
         ("GET http://127.0.0.1:8080/hello", "host: 127.0.0.1:8080\r\n"),
     ] {
-        let response = tried(raw(line, host)).await;
+        let response = send(raw(line, host)).await;
         assert_eq!((response.status, response.text()), (200, "hello"), "{line}");
     }
 }
@@ -26,7 +26,7 @@ async fn targets_in_absolute_form_for_another_host_are_refused() {
         ("GET http://localhost/hello", "a.example", 400, "wire.host-malformed"),
         ("GET http://a@localhost/hello", "a@localhost", 400, "wire.host-malformed"),
     ] {
-        let response = tried(raw(line, &format!("host: {host}\r\n"))).await;
+        let response = send(raw(line, &format!("host: {host}\r\n"))).await;
         assert_eq!(response.problem(), (status, code.to_owned()), "{line} {host}");
     }
 }
@@ -40,7 +40,7 @@ async fn targets_in_absolute_form_have_the_scheme_of_their_connection() {
         ("GET ftp://localhost/hello", 400, "wire.scheme-unknown"),
         ("GET wss://localhost/hello", 400, "wire.scheme-unknown"),
     ] {
-        let response = tried(raw(line, "host: localhost\r\n")).await;
+        let response = send(raw(line, "host: localhost\r\n")).await;
         assert_eq!(response.problem(), (status, code.to_owned()), "{line}");
     }
 }
@@ -48,19 +48,19 @@ async fn targets_in_absolute_form_have_the_scheme_of_their_connection() {
 /// RFC 9112 3.2: 400 to any HTTP/1.1 request without Host.
 #[tokio::test]
 async fn targets_in_absolute_form_need_a_host_all_the_same() {
-    let response = tried(raw("GET http://localhost/hello", "")).await;
+    let response = send(raw("GET http://localhost/hello", "")).await;
     assert_eq!(response.problem(), (400, "wire.host-missing".to_owned()));
 }
 
 #[tokio::test]
 async fn targets_in_asterisk_form_are_for_options() {
-    let response = tried(request("OPTIONS *", &[])).await;
+    let response = send(request("OPTIONS *", &[])).await;
     assert_eq!((response.status, response.body), (204, vec![]));
     let response =
-        tried(request("OPTIONS *", &[ORIGIN, "access-control-request-method: PUT"])).await;
+        send(request("OPTIONS *", &[ORIGIN, "access-control-request-method: PUT"])).await;
     assert_eq!((response.status, response.sharing()), (204, vec![]));
     for method in ["GET", "POST"] {
-        let mut response = tried(request(&format!("{method} *"), &[])).await;
+        let mut response = send(request(&format!("{method} *"), &[])).await;
         if method != "HEAD" {
             response.body.clear();
         }
@@ -78,18 +78,18 @@ async fn targets_with_a_fragment_are_served_without_it() {
         ("/names/lamp#?x=1", "lamp"),
         ("http://localhost/names/lamp#@a.example/hello", "lamp"),
     ] {
-        let response = tried(raw(&format!("GET {target}"), "host: localhost\r\n")).await;
+        let response = send(raw(&format!("GET {target}"), "host: localhost\r\n")).await;
         assert_eq!((response.status, response.text()), (200, body), "{target}");
     }
     // The host ends where the fragment begins.
     let target = "GET http://a.example#@localhost/hello";
-    assert_eq!(tried(raw(target, "host: localhost\r\n")).await.status, 400);
+    assert_eq!(send(raw(target, "host: localhost\r\n")).await.status, 400);
 }
 
 #[tokio::test]
 async fn targets_in_authority_form_are_refused() {
     for line in ["CONNECT localhost:80", "CONNECT a.example:443", "GET localhost:80"] {
-        let response = tried(raw(line, "host: localhost\r\n")).await;
+        let response = send(raw(line, "host: localhost\r\n")).await;
         assert_eq!(response.status, 400, "{line}");
     }
 }

@@ -22,7 +22,7 @@ async fn sum(body: Body) -> Response {
 
 const BODY: &str = "5\r\nhello\r\n0\r\nx-sum: 42\r\n\r\n";
 
-async fn answered(fields: &[&str]) -> String {
+async fn post_sum(fields: &[&str]) -> String {
     let server = Running::start(App::new(()).routes(routes![hello, sum])).await;
     let mut connection = server.connect().await;
     let fields = [&["transfer-encoding: chunked", "connection: close"], fields].concat();
@@ -34,7 +34,7 @@ async fn answered(fields: &[&str]) -> String {
 
 #[tokio::test]
 async fn trailers_reach_handlers_and_clients_that_accept_them() {
-    let text = answered(&["te: trailers"]).await;
+    let text = post_sum(&["te: trailers"]).await;
     assert!(text.ends_with("5\r\nhello\r\n0\r\nx-sum: 42\r\n\r\n"), "{text}");
     assert!(text.contains("\r\ntrailer: x-sum\r\n"), "{text}");
 }
@@ -42,6 +42,6 @@ async fn trailers_reach_handlers_and_clients_that_accept_them() {
 /// RFC 9110 6.5.1: without `TE: trailers`, a client gets none.
 #[tokio::test]
 async fn trailers_of_a_response_are_left_out_for_others() {
-    let text = answered(&[]).await;
+    let text = post_sum(&[]).await;
     assert!(text.ends_with("5\r\nhello\r\n0\r\n\r\n"), "{text}");
 }

@@ -60,7 +60,7 @@ impl Run {
                 let done = commands.into_iter().try_for_each(|mut command| {
                     command::stream(&mut command, |line| totals.read(line))
                 });
-                done.and(joined(work))
+                done.and(join(work))
             })
         })
     }
@@ -84,7 +84,7 @@ impl Run {
             };
             thread::scope(|scope| {
                 let rows = rows.map(|commands| scope.spawn(|| row(commands)));
-                rows.map(joined).into_iter().collect()
+                rows.map(join).into_iter().collect()
             })
         })
     }
@@ -103,7 +103,7 @@ impl Run {
     }
 }
 
-fn joined(work: ScopedJoinHandle<'_, Outcome>) -> Outcome {
+fn join(work: ScopedJoinHandle<'_, Outcome>) -> Outcome {
     work.join().unwrap_or_else(|_panic| Err(Failure::new("a thread of the step panicked")))
 }
 

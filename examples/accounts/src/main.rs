@@ -153,12 +153,12 @@ fn accounts(folder: &Path) -> Result<App<Accounts>, Error> {
     let state = Accounts {
         users: Users::new(Arc::clone(&database))?,
         events: Events::new(database)?,
-        devices: Devices::new(&keys::of_devices(&folder.join("device.key"))?)?,
+        devices: Devices::new(&keys::load_device_key(&folder.join("device.key"))?)?,
     };
     Ok(App::new(state)
         .policies(Policies::new().cors(SHOP).limits(Limits::NONE.body(16 * 1024)))
         .sessions(Sessions::embedded(folder.join("sessions.redb")).cookie_name("accounts"))
-        .tokens(Tokens::signed_with(keys::of_tokens(&folder.join("token.keys"))?))
+        .tokens(Tokens::signed_with(keys::load_token_keys(&folder.join("token.keys"))?))
         .routes(routes![sign_up, login, session::csrf, profile, change_password, confirm])
         .routes(routes![logout, logout_everywhere, list, end, security_events, news])
         .routes(routes![token, token_refresh, token_logout])

@@ -28,7 +28,7 @@ pub(crate) struct Arrival {
 
 impl Arrivals {
     /// The requests for a path and query, in the order of their responses.
-    pub(crate) fn of(&self, target: &str) -> Vec<Arrival> {
+    pub(crate) fn for_target(&self, target: &str) -> Vec<Arrival> {
         let arrivals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         arrivals.iter().filter(|arrival| arrival.target == target).cloned().collect()
     }

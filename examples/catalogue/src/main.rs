@@ -125,7 +125,7 @@ async fn price_list(State(products): State<Products>) -> impl IntoResponse {
         (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"price-list.csv\""),
     ];
-    (ByteRanges, ETag::of_content(file.as_bytes()), fields, file)
+    (ByteRanges, ETag::from_content(file.as_bytes()), fields, file)
 }
 
 /// For partners without CORS: `/prices?callback=show` is a script that calls `show`. Any page may
@@ -167,7 +167,7 @@ async fn arrived(
     State(arrivals): State<Arrivals>,
     Query(asked): Query<Asked>,
 ) -> Json<Vec<Arrival>> {
-    Json(arrivals.of(&asked.target))
+    Json(arrivals.for_target(&asked.target))
 }
 
 /// The caching of the files that `files` serves.

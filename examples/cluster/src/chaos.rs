@@ -90,7 +90,7 @@ pub(crate) async fn run(kind: Kind) -> io::Result<()> {
     for path in write(&phases, &sent)? {
         println!("{}", path.display());
     }
-    let lost = lost(visitors, gone).await?;
+    let lost = find_losses(visitors, gone).await?;
     front.abort();
     if lost.is_empty() {
         println!(
@@ -234,9 +234,9 @@ impl Visitor {
     }
 }
 
-/// What should not have happened: visitors who were logged out, changes that were lost, sessions that
-/// came back.
-async fn lost(visitors: Vec<Visitor>, gone: Vec<Visitor>) -> io::Result<Vec<String>> {
+/// Finds what should not have happened: visitors who were logged out, changes that were lost,
+/// sessions that came back.
+async fn find_losses(visitors: Vec<Visitor>, gone: Vec<Visitor>) -> io::Result<Vec<String>> {
     let mut lost = Vec::new();
     for visitor in visitors {
         let response = visitor.ask("GET", "/me").await?;

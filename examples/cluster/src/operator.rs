@@ -54,7 +54,7 @@ async fn act(
     action: String,
     State(operator): State<Operator>,
 ) -> Result<StatusCode, Problem> {
-    let Some(action) = Action::of(&action) else {
+    let Some(action) = Action::parse(&action) else {
         return Err(Problem::not_found().detail("write kill, start, restart, pause or resume"));
     };
     operator

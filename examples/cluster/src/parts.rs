@@ -71,7 +71,7 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    pub(crate) fn of(word: &str) -> Option<Self> {
+    pub(crate) fn parse(word: &str) -> Option<Self> {
         Some(match word {
             "kill" => Self::Kill,
             "start" => Self::Start,

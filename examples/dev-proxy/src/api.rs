@@ -16,7 +16,7 @@ pub(crate) fn router() -> Router {
     Router::new()
         .route("/orders", get(orders).post(create))
         .route("/orders/{id}", get(order))
-        .route("/seen", get(seen))
+        .route("/seen", get(client_headers))
         .route("/live", get(live))
 }
 
@@ -34,8 +34,8 @@ async fn order(Path(id): Path<u32>) -> Json<Value> {
     Json(json!({ "order": id, "item": "table" }))
 }
 
-/// What it knows about the client.
-async fn seen(headers: HeaderMap) -> Json<Value> {
+/// What the API knows about the client.
+async fn client_headers(headers: HeaderMap) -> Json<Value> {
     let field =
         |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     Json(json!({

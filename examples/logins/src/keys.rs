@@ -19,7 +19,7 @@ use crate::files::at;
 /// # Errors
 ///
 /// The file can neither be written nor read, or has no keys.
-pub fn of_tokens(path: &Path) -> Result<TokenKeys, Error> {
+pub fn load_token_keys(path: &Path) -> Result<TokenKeys, Error> {
     create(path, "first ")?;
     Ok(TokenKeys::read(path)?)
 }
@@ -29,7 +29,7 @@ pub fn of_tokens(path: &Path) -> Result<TokenKeys, Error> {
 /// # Errors
 ///
 /// The file can neither be written nor read, or has no key.
-pub fn of_devices(path: &Path) -> Result<SecretKey, Error> {
+pub fn load_device_key(path: &Path) -> Result<SecretKey, Error> {
     create(path, "")?;
     let text = fs::read_to_string(path).map_err(|error| at(path, error))?;
     Ok(SecretKey::decode(text.trim()).map_err(|error| at(path, io::Error::other(error)))?)

@@ -114,7 +114,7 @@ pub(crate) async fn download(
     let content = found.or_not_found()?;
     let disposition = format!("attachment; filename*=UTF-8''{}", coded(&file.name));
     let headers = AppendHeaders([(CONTENT_DISPOSITION, disposition)]);
-    Ok((ETag::of_content(&content), headers, content))
+    Ok((ETag::from_content(&content), headers, content))
 }
 
 /// A name in a parameter of a header (RFC 8187 3.2).

@@ -66,7 +66,7 @@ pub async fn app(database: &str, folder: &Path) -> Result<App<Service>, Error> {
         live: Live::new(&store),
         store,
         logins: Logins { passwords: Passwords::new()?, attempts: Arc::new(Attempts::new()?) },
-        devices: Devices::new(&keys::of_devices(&folder.join("device.key"))?)?,
+        devices: Devices::new(&keys::load_device_key(&folder.join("device.key"))?)?,
     };
     Ok(App::new(service)
         .policies(
@@ -77,7 +77,7 @@ pub async fn app(database: &str, folder: &Path) -> Result<App<Service>, Error> {
                 .limits(LIMITS),
         )
         .sessions(sessions.cookie_name("__Host-tasks").idle(session::hours(1)))
-        .tokens(Tokens::signed_with(keys::of_tokens(&folder.join("token.keys"))?))
+        .tokens(Tokens::signed_with(keys::load_token_keys(&folder.join("token.keys"))?))
         .routes(routes![session::csrf, users::sign_up, users::login, users::logout, users::me])
         .routes(routes![members::list, members::set_role, members::remove, invitations::invite])
         .routes(routes![tasks::list, tasks::show, tasks::add, tasks::change, tasks::remove])

@@ -385,7 +385,7 @@ impl Args {
                 takes_session: #takes_session,
                 without_credentials: #without_credentials,
                 #(#lists,)*
-                ..#core::auth::AuthSpec::of(&__POLICY_AUTH, #csrf)
+                ..#core::auth::AuthSpec::from_policies(&__POLICY_AUTH, #csrf)
             })
         };
         let failure =

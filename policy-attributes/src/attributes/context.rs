@@ -40,7 +40,7 @@ impl Context<'_> {
         let words = auth.as_ref().map_or(AuthSpec::NOTHING, auth::Args::words);
         let is_granted = matches!(cors, Some(PolicyArgs::Inline(_) | PolicyArgs::Shared(_)));
         let auth = AuthSpec { takes_session: self.takes_session, ..words };
-        RouteFacts::of(&auth, &self.methods, is_granted || jsonp.is_some())
+        RouteFacts::new(&auth, &self.methods, is_granted || jsonp.is_some())
     }
 
     /// Whether the route may know its caller. The callers of `#[auth(group)]` are not visible here, so

@@ -309,7 +309,7 @@ impl super::Declare for Args {
                 let csp = inline.text("csp").map(LitStr::value);
                 let csp = csp.as_deref().map(csp::parse);
                 let headers = inline.with_spec(context, csp.as_ref(), |spec| {
-                    policy_core::headers::SecurityHeaders::of(&spec)
+                    policy_core::headers::SecurityHeaders::from_spec(&spec)
                 });
                 route.headers = Some(manifest.add_security_headers(headers));
             }

@@ -100,7 +100,7 @@ impl super::Declare for Args {
         _: &mut policy_manifest::Manifest,
     ) -> super::Declared {
         let none = self.none.as_ref().map(LitStr::value);
-        route.object = Some(policy_manifest::RouteObjects::stated(
+        route.object = Some(policy_manifest::RouteObjects::from_attribute(
             none,
             self.interval().unwrap_or(policy_core::object::ObjectPolicy::INTERVAL),
         ));

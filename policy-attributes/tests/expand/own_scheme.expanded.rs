@@ -36,7 +36,7 @@ const _: () = {
         takes_session: false,
         without_credentials: !cors_policy_of_hooks.spec().credentials,
         scopes: ::core::option::Option::Some(__POLICY_SCOPES),
-        ..__policy::policy_core::auth::AuthSpec::of(
+        ..__policy::policy_core::auth::AuthSpec::from_policies(
             &__POLICY_AUTH,
             ::core::option::Option::Some(
                 &__policy::policy_core::csrf::CsrfPolicy::Origin,

@@ -33,7 +33,9 @@ const _: () = {
                 ::core::option::Option::Some("orders.held"),
                 ::core::option::Option::None,
             ),
-            __policy::DeclaredProblem::of(__policy::policy_core::Refusal::Internal),
+            __policy::DeclaredProblem::from_refusal(
+                __policy::policy_core::Refusal::Internal,
+            ),
             __policy::DeclaredProblem::new(
                 422u16,
                 ::core::option::Option::None,

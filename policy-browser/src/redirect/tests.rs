@@ -120,7 +120,8 @@ fn in_firefox_redirected_beacons_do_not_regain_their_content_type() {
     let beacon = Fetch::beacon("/", "application/json", "x");
     for (fetch, is_asked) in [(json, true), (beacon, false)] {
         let target = (303, "https://api.test/");
-        let method = asked(Profile::FIREFOX, fetch, target, "access-control-request-method");
+        let method =
+            preflight_field(Profile::FIREFOX, fetch, target, "access-control-request-method");
         assert_eq!(method.is_some(), is_asked);
     }
 }
@@ -172,8 +173,13 @@ fn in_webkit_the_type_of_a_content_comes_back_after_the_redirect_that_removed_it
     }
 }
 
-/// A field of the preflight after a redirect.
-fn asked(profile: Profile, fetch: Fetch, target: (u16, &str), name: &str) -> Option<String> {
+/// The value of a field of the preflight that follows a redirect.
+fn preflight_field(
+    profile: Profile,
+    fetch: Fetch,
+    target: (u16, &str),
+    name: &str,
+) -> Option<String> {
     let mut value = None;
     let mut is_led_away = false;
     let page = page("https://app.test/page");
@@ -202,12 +208,13 @@ fn in_webkit_preflights_after_a_redirect_are_for_a_new_request() {
         ),
     ] {
         let named = typed().header("x-a", "1");
-        let value = asked(profile, named, (303, away), "access-control-request-headers");
+        let value = preflight_field(profile, named, (303, away), "access-control-request-headers");
         let all = names.map_or("x-a".to_owned(), |names| format!("{names},x-a"));
         assert_eq!(value, Some(all), "{}", profile.name);
-        let value = asked(profile, Fetch::put("/a"), (307, away), "referer");
+        let value = preflight_field(profile, Fetch::put("/a"), (307, away), "referer");
         assert_eq!(value.as_deref(), referrer, "{}", profile.name);
-        let value = asked(profile, Fetch::put(away), (307, "https://app.test/b"), "sec-fetch-site");
+        let target = (307, "https://app.test/b");
+        let value = preflight_field(profile, Fetch::put(away), target, "sec-fetch-site");
         assert_eq!(value.as_deref(), site, "{}", profile.name);
     }
 }

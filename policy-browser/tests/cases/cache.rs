@@ -51,7 +51,7 @@ fn every_preflight_is_repeated_when_it_must_be() {
         for (number, wanted) in case.steps.into_iter().enumerate() {
             let passed = start + Duration::from_secs(wanted.at) - state.now();
             (state, _) = step(state, Event::Elapse(passed));
-            let mut server = Server::of(&wanted.respond);
+            let mut server = Server::new(&wanted.respond);
             let (page, fetch) = wanted.fetch.fetch();
             let outcome;
             (state, outcome) = run(state, Some(&page), fetch, |sent| server.response(sent));

@@ -134,7 +134,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn of(responses: &[Respond]) -> Self {
+    pub(crate) fn new(responses: &[Respond]) -> Self {
         let open = || response(204, &[("access-control-allow-origin", "*")]);
         let responses = if responses.is_empty() {
             vec![open(), open(), open()]

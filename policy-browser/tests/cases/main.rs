@@ -20,7 +20,7 @@ fn every_fetch_goes_as_expected() {
     let cases: Vec<Case> = section("browser_cases");
     assert_eq!(cases.len(), 94);
     for case in cases {
-        let mut server = Server::of(&case.responses);
+        let mut server = Server::new(&case.responses);
         let (page, fetch) = case.script.fetch();
         let (_, outcome) = run(browser(7200), Some(&page), fetch, |sent| server.response(sent));
         case.expect.hold(&case.name, &outcome, &server.requests);
@@ -52,7 +52,7 @@ fn every_key_of_the_format_is_compared() {
             "expect": { "visible_contains": ["x-a", visible] },
         }))
         .expect("a case");
-        let mut server = Server::of(&case.responses);
+        let mut server = Server::new(&case.responses);
         let (page, fetch) = case.script.fetch();
         let (_, outcome) = run(browser(7200), Some(&page), fetch, |sent| server.response(sent));
         let held = || case.expect.hold(&case.name, &outcome, &server.requests);

@@ -80,7 +80,7 @@ fn response(status: u16, fields: &[(&'static str, &str)]) -> ServerResponse {
 }
 
 /// A response that the page may read, with credentials.
-fn granted(to: &str, fields: &[(&'static str, &str)]) -> ServerResponse {
+fn grant(to: &str, fields: &[(&'static str, &str)]) -> ServerResponse {
     let grant = [
         ("access-control-allow-origin", to.trim_end_matches('/')),
         ("access-control-allow-credentials", "true"),
@@ -102,7 +102,7 @@ fn a_login_lasts_until_the_logout() {
     let app = page(APP);
     let session = "__Host-session=s; Path=/; Secure; HttpOnly; SameSite=Lax";
     let login = Fetch::post(api("login")).credentials(Include);
-    visit.load(Some(&app), login, &granted(APP, &[("set-cookie", session)]));
+    visit.load(Some(&app), login, &grant(APP, &[("set-cookie", session)]));
 
     let me = || Fetch::get(api("me"));
     assert_eq!(visit.cookies(Some(&app), me().credentials(Include)), "__Host-session=s");
@@ -112,7 +112,7 @@ fn a_login_lasts_until_the_logout() {
 
     let logout = Fetch::post(api("logout")).credentials(Include);
     let removed = "__Host-session=; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=0";
-    visit.load(Some(&app), logout, &granted(APP, &[("set-cookie", removed)]));
+    visit.load(Some(&app), logout, &grant(APP, &[("set-cookie", removed)]));
     assert_eq!(visit.cookies(Some(&app), me().credentials(Include)), "");
     assert_eq!(visit.state.cookies().iter().count(), 0);
 }
@@ -131,10 +131,10 @@ fn preflights_neither_send_nor_set_cookies() {
     let mut visit = Visit::new(Profile::CHROMIUM);
     visit.opens(None, Fetch::navigate(API), &["a=1"]);
     let put = Fetch::put(api("me")).credentials(Include);
-    let says_yes = granted(APP, &[("access-control-allow-methods", "PUT"), ("set-cookie", "b=2")]);
+    let says_yes = grant(APP, &[("access-control-allow-methods", "PUT"), ("set-cookie", "b=2")]);
     visit.load_from(Some(&page(APP)), put, |request| {
         assert_eq!(request.headers.contains_key("cookie"), !request.is_preflight);
-        if request.is_preflight { says_yes.clone() } else { granted(APP, &[]) }
+        if request.is_preflight { says_yes.clone() } else { grant(APP, &[]) }
     });
     assert_eq!(visit.cookies(None, Fetch::navigate(API)), "a=1");
 }
@@ -220,7 +220,7 @@ fn a_response_that_still_holds_is_not_sent_again() {
     let app = page(APP);
     let versioned = |request: &Sent| {
         let fields = [("etag", "\"1\""), ("cache-control", "no-cache")];
-        let mut response = granted(APP, &fields);
+        let mut response = grant(APP, &fields);
         match request.headers.get("if-none-match") {
             Some(tag) if tag == "\"1\"" => response.status = 304,
             _ => response.body = b"content".to_vec(),
@@ -246,7 +246,7 @@ fn two_pages(profile: Profile, has_vary: bool) -> [Outcome; 2] {
             let caching = [("cache-control", "max-age=60"), ("etag", "\"1\""), ("vary", "Origin")];
             let fields = if has_vary { &caching[..] } else { &caching[..2] };
             let is_known = request.headers.contains_key("if-none-match");
-            let mut response = granted(origin, fields);
+            let mut response = grant(origin, fields);
             response.status = if is_known { 304 } else { 200 };
             response
         })

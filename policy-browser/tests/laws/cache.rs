@@ -39,7 +39,7 @@ enum Expires {
     Never,
 }
 
-fn said() -> impl Strategy<Value = Said> {
+fn cache_fields() -> impl Strategy<Value = Said> {
     use Directive::{MaxAge, MustRevalidate, NoCache, NoStore, Private, Unknown};
     let directive = prop_oneof![
         1 => Just(NoStore),
@@ -161,7 +161,7 @@ impl Said {
         (age + seconds) * 10 < tenths && !self.has(Directive::NoCache)
     }
 
-    fn used(&self, mode: CacheMode, seconds: i64) -> Use {
+    fn expected_use(&self, mode: CacheMode, seconds: i64) -> Use {
         let can_ask = self.has_tag || self.modified.is_some();
         let is_unasked = match mode {
             CacheMode::ForceCache => true,
@@ -188,7 +188,7 @@ fn the_cache_follows_rfc_9111() {
     use CacheMode::{Default, ForceCache, NoCache, NoStore, Reload};
     let mode =
         prop_oneof![4 => Just(Default), 1 => select(vec![ForceCache, NoCache, NoStore, Reload])];
-    holds("RFC 9111", 58, (said(), mode, 0..200_u64), |(said, mode, seconds)| {
+    holds("RFC 9111", 58, (cache_fields(), mode, 0..200_u64), |(said, mode, seconds)| {
         let page = Page::at(url("https://shop.example/"));
         let fetch = || Fetch::get(ASSET).redirect(Redirect::Manual);
         let first = response(said.status, &said.fields());
@@ -208,7 +208,7 @@ fn the_cache_follows_rfc_9111() {
             }
         };
         let seconds = i64::try_from(seconds).expect("a time");
-        prop_assert_eq!(used, said.used(mode, seconds));
+        prop_assert_eq!(used, said.expected_use(mode, seconds));
         Ok(Precondition::met_if(used != Use::Nothing))
     });
 }
@@ -248,7 +248,7 @@ fn vary_is_the_key() {
 /// Whatever a server sends, a load ends, and stored content comes back unchanged.
 #[test]
 fn cached_content_equals_the_response() {
-    let loads = vec((0..4_u8, said(), any::<u8>(), 0..100_u64), 1..8);
+    let loads = vec((0..4_u8, cache_fields(), any::<u8>(), 0..100_u64), 1..8);
     let profile =
         select(vec![Profile::STANDARD, Profile::CHROMIUM, Profile::FIREFOX, Profile::WEBKIT]);
     holds("content", 16, (loads, profile), |(loads, profile)| {

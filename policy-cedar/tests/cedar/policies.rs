@@ -76,7 +76,7 @@ fn policies_are_validated_against_the_objects() {
 
 /// A schema of one object with this name.
 fn schema_of(name: &'static str) -> Vec<String> {
-    let mut schema = ObjectSchema::of::<Order>();
+    let mut schema = ObjectSchema::for_type::<Order>();
     schema.name = name;
     Cedar::new(POLICIES).validate(&[schema])
 }

@@ -7,7 +7,7 @@ use policy_tests::{
 
 use super::*;
 
-async fn sent(server: &Running, what: &str, caller: &str) -> RawResponse {
+async fn send(server: &Running, what: &str, caller: &str) -> RawResponse {
     server.response(request(what, &[&format!("x-caller: {caller}")])).await
 }
 
@@ -30,7 +30,7 @@ async fn policies_decide_where_the_rest_of_a_rule_does_not() {
         for (what, status) in
             [("GET /orders/1", view), ("PUT /orders/1", edit), ("PUT /orders/2", edit_closed)]
         {
-            let response = sent(&server, what, caller).await;
+            let response = send(&server, what, caller).await;
             assert_eq!(response.status, status, "{what} {caller} {response:?}");
         }
     }
@@ -43,7 +43,7 @@ async fn what_a_stranger_gets_is_what_everybody_gets_of_nothing() {
     let server = Running::start(app(POLICIES)).await;
     let [strangers, missing] = ["PUT /orders/1", "PUT /orders/100"];
     let [strangers, missing] =
-        [sent(&server, strangers, "eve").await, sent(&server, missing, "eve").await];
+        [send(&server, strangers, "eve").await, send(&server, missing, "eve").await];
     assert_eq!(strangers.problem(), (404, "object.not-found".to_owned()));
     assert_eq!((strangers.lines(), strangers.text()), (missing.lines(), missing.text()));
 }
@@ -56,11 +56,11 @@ async fn a_policy_that_fails_permits_nothing() {
         forbid (principal, action, resource)
         when { resource.is_closed && 9223372036854775807 + 1 > 0 };
     ";
-    let (log, _logged) = Log::of("policy_server");
+    let (log, _logged) = Log::start("policy_server");
     let server = Running::start(app(policies)).await;
-    assert_eq!(sent(&server, "GET /orders/1", "eve").await.status, 200);
-    let failed = sent(&server, "GET /orders/2", "eve").await;
+    assert_eq!(send(&server, "GET /orders/1", "eve").await.status, 200);
+    let failed = send(&server, "GET /orders/2", "eve").await;
     assert_eq!(failed.problem(), (503, "object.engine-unavailable".to_owned()));
-    let logged = log.of_code("object.engine-failed");
+    let logged = log.with_code("object.engine-failed");
     assert!(logged.len() == 1 && logged[0].contains("overflow"), "{logged:?}");
 }

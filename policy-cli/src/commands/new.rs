@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
             "begin with a lower-case letter, followed by lower-case letters, digits, `-` and `_`",
         ));
     }
-    let source = Source::of(arguments)?;
+    let source = Source::from_arguments(arguments)?;
     let written = |error| {
         Failure::new(format!("`{}` cannot be written: {error}", folder.display()))
             .help("name a new folder, in a place where you may write")
@@ -129,7 +129,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
 }
 
 impl Source {
-    fn of(arguments: &Arguments) -> Result<Self, Failure> {
+    fn from_arguments(arguments: &Arguments) -> Result<Self, Failure> {
         if let Some(url) = &arguments.git {
             return Ok(Self::Git(url.clone()));
         }

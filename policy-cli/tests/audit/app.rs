@@ -103,7 +103,7 @@ async fn token(tokens: Tokens) -> Result<String, Problem> {
 
 /// The app, without its TLS or the proxy in front of it.
 pub(crate) fn app() -> App<()> {
-    let key = SecretKey::drawn(*b"\x8f0123456789abcdef0123456789abcde");
+    let key = SecretKey::from_bytes(*b"\x8f0123456789abcdef0123456789abcde");
     App::new(())
         .public_origin(format!("https://{HOST}"))
         .sessions(Sessions::memory())

@@ -58,14 +58,14 @@ fn shop(name: &str, rules: &str) -> PathBuf {
     folder.join("rust/shop")
 }
 
-fn checked(name: &str, arguments: &[&str], rules: &str) -> Ran {
+fn check(name: &str, arguments: &[&str], rules: &str) -> Ran {
     run_in(&shop(name, rules), &[&["check"], arguments].concat(), "")
 }
 
 #[test]
 fn violations_are_written_in_each_format() {
     for format in ["text", "markdown", "json", "sarif", "junit"] {
-        let ran = checked(&format!("check-{format}"), &["--format", format], RULES);
+        let ran = check(&format!("check-{format}"), &["--format", format], RULES);
         assert_eq!((ran.code, ran.err.as_str()), (1, ""), "{}", ran.out);
         let text = ran.out.replace(env!("CARGO_PKG_VERSION"), "0.0.0");
         compare(&format!("check.{format}"), &text);
@@ -76,20 +76,20 @@ const KEPT: &str = "[require.csrf]\nroutes = [\"POST,PUT,DELETE **\"]\ncsrf = tr
 
 #[test]
 fn rules_that_hold_and_information_do_not_fail() {
-    let ran = checked("check-holds", &[], KEPT);
+    let ran = check("check-holds", &[], KEPT);
     assert_eq!(
         (ran.code, ran.out.as_str()),
         (0, "1 policy checked by 1 rule: nothing is violated\n")
     );
     let info = "[require.rate]\nroutes = [\"POST **\"]\nrate = \"1/d\"\nseverity = \"info\"\n";
-    let ran = checked("check-info", &[], info);
+    let ran = check("check-info", &[], info);
     assert_eq!(ran.code, 0, "{}", ran.out);
     assert!(ran.out.ends_with("1 policy checked by 1 rule: 2 violations\n"), "{}", ran.out);
 }
 
 #[test]
 fn rules_that_match_nothing_fail() {
-    let ran = checked(
+    let ran = check(
         "check-unused",
         &[],
         &format!("{KEPT}\n[never.a]\nroutes = [\"/b/**\"]\ncallers = [\"token\"]\n"),
@@ -101,7 +101,7 @@ fn rules_that_match_nothing_fail() {
 
 #[test]
 fn mistakes_in_rules_are_reported_with_their_line() {
-    let ran = checked("check-mistake", &[], "# ours\n[never.a]\nroute = [\"/a\"]\n");
+    let ran = check("check-mistake", &[], "# ours\n[never.a]\nroute = [\"/a\"]\n");
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
     assert!(ran.err.contains("policy.rules:2: `routes` is missing"), "{}", ran.err);
     let folder = shop("check-absent", "");
@@ -178,7 +178,7 @@ fn names_that_would_do_harm_are_harmless() {
 
 #[test]
 fn the_json_form_names_the_request_and_the_lines() {
-    let ran = checked("check-fields", &["--format", "json"], RULES);
+    let ran = check("check-fields", &["--format", "json"], RULES);
     let json: Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(json["holds"], false);
     let violations = json["violations"].as_array().unwrap();

@@ -15,7 +15,7 @@ use crate::{
     schema,
 };
 
-fn written(name: &str, files: &[(String, String)]) -> PathBuf {
+fn write_files(name: &str, files: &[(String, String)]) -> PathBuf {
     let files: Vec<_> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
     folder(name, &files)
 }
@@ -24,7 +24,7 @@ fn written(name: &str, files: &[(String, String)]) -> PathBuf {
 pub(crate) fn few(name: &str) -> PathBuf {
     let mut files = fleet(3, 4, 0);
     files.push(("team0/target/debug/policy.lock".to_owned(), "broken".to_owned()));
-    written(name, &files)
+    write_files(name, &files)
 }
 
 pub(crate) fn ran(folder: &Path, line: &str) -> Ran {
@@ -33,13 +33,13 @@ pub(crate) fn ran(folder: &Path, line: &str) -> Ran {
 
 /// Checks JSON by docs/schema/fleet-1.json. Parts that refer to another schema are checked
 /// separately.
-fn checked(text: &str) -> Value {
+fn validate(text: &str) -> Value {
     let mut schema = include_str!("../../../docs/schema/fleet-1.json").to_owned();
     for other in ["manifest-1.json", "diff-1.json"] {
         assert!(schema.contains(other));
         schema = schema.replace(&format!("\"$ref\": \"{other}\""), "\"type\": \"object\"");
     }
-    schema::checked(&schema, text)
+    schema::validate(&schema, text)
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_fleet_is_one_table_and_says_who_may_call_whom() {
 #[test]
 fn the_json_of_a_fleet_has_the_policies_and_the_calls() {
     let folder = few("fleet-json");
-    let value = checked(&ran(&folder, "show . --format json").out);
+    let value = validate(&ran(&folder, "show . --format json").out);
     let services = value["services"].as_array().unwrap();
     let names: Vec<_> = services.iter().map(|service| service["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["s0", "s1", "s2"]);
@@ -97,8 +97,8 @@ fn a_wildcard_admits_every_service_below_it_and_no_other() {
     beside.app.public_origin = Some("https://notshop.example".to_owned());
     files.push(("reading/policy.lock".to_owned(), Lock::new(reading).to_json()));
     files.push(("beside/policy.lock".to_owned(), Lock::new(beside).to_json()));
-    let folder = written("fleet-wildcard", &files);
-    let value = checked(&ran(&folder, "show . --format json").out);
+    let folder = write_files("fleet-wildcard", &files);
+    let value = validate(&ran(&folder, "show . --format json").out);
     let calls = value["calls"].as_array().unwrap().iter();
     let calls: Vec<_> = calls
         .filter(|call| call["to"] == "reading")
@@ -158,7 +158,7 @@ fn odd(name: &str) -> PathBuf {
         ("a/wrong", lock(fixtures::odd())),
     ];
     let files = files.map(|(name, text)| (format!("{name}/policy.lock"), text));
-    written(name, &files)
+    write_files(name, &files)
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn findings_of_a_fleet_stand_below_their_service_and_the_worst_first() {
         assert_eq!((ran.code, &*ran.err), (1, ""), "{}", ran.out);
         compare(&format!("fleet-lint.{format}"), &ran.out);
     }
-    let value = checked(&ran(&folder, "lint . --format json").out);
+    let value = validate(&ran(&folder, "lint . --format json").out);
     let names: Vec<_> =
         value["services"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
     assert_eq!(names, ["wrong", "guess", "fine"]);
@@ -186,7 +186,7 @@ fn the_report_of_many_services_is_bounded() {
     let text = Lock::new(fixtures::odd()).to_json();
     let files: Vec<_> =
         (0..100).map(|number| (format!("s{number}/policy.lock"), text.clone())).collect();
-    let folder = written("fleet-lint-many", &files);
+    let folder = write_files("fleet-lint-many", &files);
     let out = ran(&folder, "lint .").out;
     assert!(out.contains("\nand 60 more services with findings\n"), "{out}");
     assert!(out.lines().count() < 40 * 14 + 10, "{}", out.lines().count());
@@ -200,7 +200,7 @@ fn two_versions_of_a_fleet_are_compared_by_service() {
     let folder = |name: &str, new: &[(String, String)]| {
         let old = old.iter().map(|(path, text)| (format!("old/{path}"), text.clone()));
         let new = new.iter().map(|(path, text)| (format!("new/{path}"), text.clone()));
-        written(name, &old.chain(new).collect::<Vec<_>>())
+        write_files(name, &old.chain(new).collect::<Vec<_>>())
     };
     let removed = folder("fleet-removed", &new);
     assert_eq!(ran(&removed, "diff old new").code, 1);
@@ -222,7 +222,7 @@ fn two_versions_of_a_fleet_are_compared_by_service() {
         let place = both.canonicalize().unwrap().display().to_string();
         compare(&format!("fleet-diff.{format}"), &ran.out.replace(&place, "FOLDER"));
     }
-    let value = checked(&ran(&both, "diff old new --format json").out);
+    let value = validate(&ran(&both, "diff old new --format json").out);
     assert_eq!((&value["added"][0], &value["removed"][0]), (&"added".into(), &"gone".into()));
     assert_eq!(value["services"][0]["name"], "s1");
     assert_eq!(value["services"][0]["comparison"]["verdict"], "same_access");
@@ -238,7 +238,7 @@ fn two_versions_of_a_fleet_are_compared_by_service() {
 fn names_of_services_write_no_escapes_and_no_markup() {
     let lock = |manifest| Lock::new(manifest).to_json();
     let name = "\u{1b}[31m<b>|x##[error]";
-    let folder = written(
+    let folder = write_files(
         "fleet-hostile",
         &[
             (format!("new/{name}/policy.lock"), lock(fixtures::odd())),
@@ -272,7 +272,7 @@ fn a_large_fleet_is_read_in_time() {
     let new = fleet(services, routes, 1)
         .into_iter()
         .map(|(path, text)| ("new/".to_owned() + &path, text));
-    let folder = written("fleet-large", &old.chain(new).collect::<Vec<_>>());
+    let folder = write_files("fleet-large", &old.chain(new).collect::<Vec<_>>());
     for line in [
         "show new",
         "show new --format markdown",

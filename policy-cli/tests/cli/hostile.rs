@@ -67,7 +67,7 @@ fn an_error_repeats_nothing_to_act_on() {
 const COMMANDS: &str = "x\n::error title=pwn::owned\r\n ::stop-commands::y\n##[error]##vso[z]";
 
 /// Manifests in which every text that an error may quote is such a command.
-fn of_commands() -> Vec<String> {
+fn hostile_manifests() -> Vec<String> {
     let command = serde_json::to_string(COMMANDS).unwrap();
     let route = |fields: &str| {
         format!(r#"{{"format": 1, "app": {{}}, "routes": [{{"path": "/", {fields}}}]}}"#)
@@ -101,7 +101,7 @@ fn of_commands() -> Vec<String> {
 
 #[test]
 fn output_contains_no_commands_for_ci_logs() {
-    let mut manifests = of_commands();
+    let mut manifests = hostile_manifests();
     let mut hostile = fixtures::hostile();
     hostile.routes.iter_mut().for_each(|route| route.path = format!("/{COMMANDS}"));
     manifests.push(hostile.to_json());

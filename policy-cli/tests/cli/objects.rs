@@ -20,7 +20,7 @@ fn app(edit: &str) -> Manifest {
     let token = RouteRequirement { token: true, ..RouteRequirement::default() };
     let uses = |action: &str, key| {
         let uses = ObjectUse { object: "Order".to_owned(), action: action.to_owned(), key };
-        RouteObjects::of([uses])
+        RouteObjects::new([uses])
     };
     for (method, path, object) in [
         ("PUT", "/orders/{id}", uses("edit", ObjectKey::Parameter("id".to_owned()))),
@@ -40,7 +40,7 @@ fn app(edit: &str) -> Manifest {
 const NARROW: &str = "owner(user)";
 const WIDE: &str = "owner(user) | role(\"lead\") & same(team)";
 
-fn asked(name: &str, arguments: &[&str]) -> Ran {
+fn run(name: &str, arguments: &[&str]) -> Ran {
     let (narrow, wide) = (app(NARROW).to_json(), app(WIDE).to_json());
     let folder = folder(name, &[("narrow.json", &*narrow), ("wide.json", &*wide)]);
     run_in(&folder, arguments, "")
@@ -59,7 +59,7 @@ fn is_of_schema(name: &str, text: &str) -> Value {
 #[test]
 fn a_table_has_the_objects_of_routes_and_their_rules() {
     let show = ["show", "--from", "wide.json", "--width", "120", "--format"];
-    let of = |format| asked("objects-show", &[&show, &[format][..]].concat());
+    let of = |format| run("objects-show", &[&show, &[format][..]].concat());
     let text = of("text").out;
     for words in [
         "Order: edit by id",
@@ -80,7 +80,7 @@ fn a_table_has_the_objects_of_routes_and_their_rules() {
     }
     // Only rules of routes that are shown.
     let shown = ["show", "--from", "wide.json", "--path", "/orders", "--format", "json"];
-    let shown = is_of_schema("manifest-1.json", &asked("objects-shown", &shown).out);
+    let shown = is_of_schema("manifest-1.json", &run("objects-shown", &shown).out);
     assert_eq!(shown["objects"], json!({ "Order.view": "owner(user) | same(team)" }));
 }
 
@@ -91,7 +91,7 @@ fn a_rule_that_admits_more_is_new_access_with_a_witness() {
                  same(team)`";
     let diff = ["diff", "narrow.json", "wide.json"];
     let strict =
-        |more: &[&str]| asked("objects-diff", &[&diff, &["--no-new-access"][..], more].concat());
+        |more: &[&str]| run("objects-diff", &[&diff, &["--no-new-access"][..], more].concat());
     let text = strict(&[]);
     assert_eq!(text.code, 1, "{}", text.err);
     let section = format!(
@@ -107,7 +107,7 @@ fn a_rule_that_admits_more_is_new_access_with_a_witness() {
     assert!(strict(&["--format", "markdown"]).out.contains("### Rights on objects\n\n- opens"));
     assert!(strict(&["--format", "sarif"]).out.contains("change of rights on objects"));
     let back = ["diff", "wide.json", "narrow.json", "--no-new-access"];
-    assert_eq!(asked("objects-back", &back).code, 0);
+    assert_eq!(run("objects-back", &back).code, 0);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_rule_is_accepted_by_its_name() {
 #[test]
 fn an_explanation_says_what_the_object_decides() {
     let put = ["explain", "PUT", "https://shop.example/orders/1", "--token", "--from", "wide.json"];
-    let of = |more: &[&str]| asked("objects-explain", &[&put, more].concat()).out;
+    let of = |more: &[&str]| run("objects-explain", &[&put, more].concat()).out;
     let text = of(&[]);
     let rules = "\nthe handler gets its objects if they satisfy\n  Order.view: owner(user) | \
                  same(team)\n  Order.edit: owner(user) | role(\"lead\") & same(team)\n    for \

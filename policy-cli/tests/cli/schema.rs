@@ -9,8 +9,8 @@ fn repository() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// JSON that a command has written, which follows its schema.
-pub(crate) fn checked(schema: &str, text: &str) -> Value {
+/// Parses JSON that a command has written, and asserts that it follows its schema.
+pub(crate) fn validate(schema: &str, text: &str) -> Value {
     let validator = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
     let value: Value = serde_json::from_str(text).unwrap();
     let errors: Vec<_> = validator.iter_errors(&value).map(|error| error.to_string()).collect();

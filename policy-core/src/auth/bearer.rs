@@ -42,7 +42,7 @@ impl std::fmt::Debug for Authorization<'_> {
 /// assert_eq!(authorization(&headers), Authorization::Invalid);
 /// ```
 pub fn authorization(headers: &HeaderMap) -> Authorization<'_> {
-    let credentials = match Single::of(headers, &AUTHORIZATION) {
+    let credentials = match Single::read(headers, &AUTHORIZATION) {
         Single::Absent => return Authorization::None,
         Single::Repeated => return Authorization::Invalid,
         Single::One(value) => value.as_bytes(),

@@ -18,11 +18,11 @@ use crate::catalogue::{Refusal, Rule};
 /// use policy_core::{Refusal, auth::Challenges};
 ///
 /// let challenges = Challenges::new("api", &["orders:read"])?;
-/// let missing = challenges.of(Refusal::CredentialsMissing);
+/// let missing = challenges.for_refusal(Refusal::CredentialsMissing);
 /// assert_eq!(missing.unwrap(), "Bearer realm=\"api\"");
-/// let rights = challenges.of(Refusal::RightsMissing);
+/// let rights = challenges.for_refusal(Refusal::RightsMissing);
 /// assert_eq!(rights.unwrap(), "Bearer realm=\"api\", error=\"insufficient_scope\", scope=\"orders:read\"");
-/// assert_eq!(challenges.of(Refusal::CredentialsUnchecked), None);
+/// assert_eq!(challenges.for_refusal(Refusal::CredentialsUnchecked), None);
 /// # Ok::<(), policy_core::auth::ChallengeError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ impl Challenges {
     }
 
     /// The challenge for this refusal; `None` if no challenge would help.
-    pub fn of(&self, refusal: Refusal) -> Option<&HeaderValue> {
+    pub fn for_refusal(&self, refusal: Refusal) -> Option<&HeaderValue> {
         match refusal {
             Refusal::CredentialsMissing => Some(&self.missing),
             Refusal::AuthorizationMalformed => Some(&self.malformed),
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_missing_role_names_no_scope() {
         let challenges = Challenges::new("api", &[]).unwrap();
-        let rights = challenges.of(Refusal::RightsMissing).unwrap();
+        let rights = challenges.for_refusal(Refusal::RightsMissing).unwrap();
         assert_eq!(rights, "Bearer realm=\"api\", error=\"insufficient_scope\"");
     }
 }

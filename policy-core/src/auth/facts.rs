@@ -5,7 +5,7 @@ use crate::facet::{Authentication, RouteFacts};
 
 impl<'a> RouteFacts<'a> {
     /// The facts that follow from the auth policy of a route.
-    pub const fn of(auth: &AuthSpec<'_>, methods: &'a [&'a str], is_shared: bool) -> Self {
+    pub const fn new(auth: &AuthSpec<'_>, methods: &'a [&'a str], is_shared: bool) -> Self {
         let authentication = if auth.public {
             Authentication::Public
         } else if auth.names_credential() {
@@ -39,7 +39,7 @@ mod tests {
         ] {
             for takes_session in [false, true] {
                 let auth = AuthSpec { takes_session, ..auth };
-                let facts = RouteFacts::of(&auth, &["GET"], true);
+                let facts = RouteFacts::new(&auth, &["GET"], true);
                 let is_asked = authentication == Authentication::Asked;
                 assert_eq!(facts.authentication, authentication);
                 assert_eq!(facts.asks_caller(), is_asked);
@@ -48,7 +48,7 @@ mod tests {
                 assert!(facts.is_shared && facts.methods == ["GET"]);
             }
         }
-        let unknown = RouteFacts::of(&nothing, &[], false);
+        let unknown = RouteFacts::new(&nothing, &[], false);
         assert_eq!(unknown, RouteFacts::UNKNOWN);
     }
 }

@@ -69,7 +69,7 @@ impl AuthSpec<'static> {
     };
 
     /// The spec of these policies; `csrf` is the route's own policy.
-    pub const fn of(auth: &AuthPolicy, csrf: Option<&CsrfPolicy>) -> Self {
+    pub const fn from_policies(auth: &AuthPolicy, csrf: Option<&CsrfPolicy>) -> Self {
         let mut spec = Self::NOTHING;
         match auth {
             AuthPolicy::Public => spec.public = true,
@@ -82,9 +82,9 @@ impl AuthSpec<'static> {
                     spec.ambient = ambient;
                 }
                 spec.optional = requirement.optional;
-                spec.issuers = written(requirement.issuers);
-                spec.scopes = written(requirement.scopes);
-                spec.roles = written(requirement.roles);
+                spec.issuers = non_empty(requirement.issuers);
+                spec.scopes = non_empty(requirement.scopes);
+                spec.roles = non_empty(requirement.roles);
                 spec.fresh = requirement.fresh;
             }
         }
@@ -122,7 +122,7 @@ parts! {
     }
 }
 
-/// A list of a policy, where an empty list means that none was written.
-const fn written(list: &'static [&'static str]) -> Option<&'static [&'static str]> {
+/// The list of a policy; `None` if it is empty, since the policy then states none.
+const fn non_empty(list: &'static [&'static str]) -> Option<&'static [&'static str]> {
     if list.is_empty() { None } else { Some(list) }
 }

@@ -278,20 +278,26 @@ mod tests {
 
     #[test]
     fn methods_must_be_cacheable() {
-        fn of<'a>(spec: CacheSpec<'a>, methods: &'a [&'a str]) -> Vec<(CachePart, Rule)> {
+        fn rules_for<'a>(spec: CacheSpec<'a>, methods: &'a [&'a str]) -> Vec<(CachePart, Rule)> {
             rules(CacheSpec { route: RouteFacts { methods, ..RouteFacts::UNKNOWN }, ..spec })
         }
         for spec in [PUBLIC, PRIVATE] {
-            assert_eq!(of(spec, &["GET", "HEAD", "POST", "PATCH"]), []);
+            assert_eq!(rules_for(spec, &["GET", "HEAD", "POST", "PATCH"]), []);
             for method in ["PUT", "DELETE", "OPTIONS", "PURGE", "get"] {
-                assert_eq!(of(spec, &["GET", method]), [(CachePart::Methods, Rule::CacheMethod)]);
-                assert_eq!(of(NO_STORE, &[method]), []);
+                assert_eq!(
+                    rules_for(spec, &["GET", method]),
+                    [(CachePart::Methods, Rule::CacheMethod)]
+                );
+                assert_eq!(rules_for(NO_STORE, &[method]), []);
             }
-            assert_eq!(of(spec, &["GET", "QUERY"]), [(CachePart::Methods, Rule::CacheQuery)]);
+            assert_eq!(
+                rules_for(spec, &["GET", "QUERY"]),
+                [(CachePart::Methods, Rule::CacheQuery)]
+            );
         }
-        assert_eq!(of(NO_STORE, &["QUERY"]), []);
+        assert_eq!(rules_for(NO_STORE, &["QUERY"]), []);
         let ageless = CacheSpec { max_age: None, ..PUBLIC };
-        let found = of(ageless, &["GET", "POST", "PATCH"]);
+        let found = rules_for(ageless, &["GET", "POST", "PATCH"]);
         assert_eq!(found, [(CachePart::Methods, Rule::CacheMethodAge); 2]);
         let route = RouteFacts { methods: &["GET", "POST"], ..RouteFacts::UNKNOWN };
         let violation = CacheSpec { route, ..ageless }.first_error();

@@ -52,7 +52,7 @@ impl CachePolicy {
     /// # Errors
     ///
     /// The first violation.
-    pub const fn checked(spec: CacheSpec<'static>) -> Result<Self, CacheViolation<'static>> {
+    pub const fn try_new(spec: CacheSpec<'static>) -> Result<Self, CacheViolation<'static>> {
         match spec.first_error() {
             None => Ok(Self(spec)),
             Some(violation) => Err(violation),
@@ -70,7 +70,7 @@ impl FromSpec for CachePolicy {
     type Spec = CacheSpec<'static>;
 
     fn from_spec(spec: Self::Spec) -> Result<Self, crate::Violation<'static, &'static str>> {
-        Self::checked(spec).map_err(CacheViolation::named)
+        Self::try_new(spec).map_err(CacheViolation::into_named)
     }
 }
 
@@ -85,7 +85,7 @@ impl FacetPolicy for CachePolicy {
     }
 
     fn violations<'a>(&'a self, route: RouteFacts<'a>) -> Vec<crate::Violation<'a, &'static str>> {
-        CacheSpec { route, ..self.0 }.violations().map(CacheViolation::named).collect()
+        CacheSpec { route, ..self.0 }.violations().map(CacheViolation::into_named).collect()
     }
 
     fn compile(&self) -> Self::Compiled {
@@ -162,9 +162,9 @@ impl CachePolicyBuilder {
     ///
     /// # Errors
     ///
-    /// The first violation, see [`CachePolicy::checked`].
+    /// The first violation, see [`CachePolicy::try_new`].
     pub const fn try_build(self) -> Result<CachePolicy, CacheViolation<'static>> {
-        CachePolicy::checked(self.0)
+        CachePolicy::try_new(self.0)
     }
 
     /// The checked policy; in a `const`, a violation is a compile error.

@@ -78,7 +78,7 @@ struct Control {
 impl Caching {
     /// The fields of a policy.
     pub fn new(policy: &CachePolicy) -> Self {
-        Self::of(policy.spec())
+        Self::from_spec(policy.spec())
     }
 
     /// As [`new`](Self::new), for a spec without violations that need not be a constant.
@@ -87,13 +87,13 @@ impl Caching {
     /// use http::{HeaderMap, Method, StatusCode, header::CACHE_CONTROL};
     /// use policy_core::cache::{CacheExchange, CacheSpec, Caching, ResponseFacts, apply};
     ///
-    /// let caching = Caching::of(&CacheSpec { no_store: true, ..CacheSpec::NOTHING });
+    /// let caching = Caching::from_spec(&CacheSpec { no_store: true, ..CacheSpec::NOTHING });
     /// let (method, facts) = (&Method::GET, ResponseFacts::default());
     /// let mut headers = HeaderMap::new();
     /// apply(Some(&caching), CacheExchange { method, status: StatusCode::OK, facts }, &mut headers);
     /// assert_eq!(headers[CACHE_CONTROL], "no-store");
     /// ```
-    pub fn of(spec: &CacheSpec<'_>) -> Self {
+    pub fn from_spec(spec: &CacheSpec<'_>) -> Self {
         let control = Directives::new(spec).map(|declared| Control {
             declared,
             value: declared.value(),

@@ -7,10 +7,10 @@ use super::{Event, Lint, Refusal, Rule};
 /// ```
 /// use policy_core::{Entry, Rule};
 ///
-/// let entry = Entry::of("cors.any-origin-with-credentials");
+/// let entry = Entry::from_code("cors.any-origin-with-credentials");
 /// assert_eq!(entry, Some(Entry::Rule(Rule::AnyOriginWithCredentials)));
 /// assert_eq!(entry.map(Entry::area), Some("cors"));
-/// assert_eq!(Entry::of("cors.unheard-of"), None);
+/// assert_eq!(Entry::from_code("cors.unheard-of"), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -36,7 +36,7 @@ impl Entry {
     }
 
     /// The entry with this code.
-    pub fn of(code: &str) -> Option<Self> {
+    pub fn from_code(code: &str) -> Option<Self> {
         Self::all().find(|entry| entry.code() == code)
     }
 

@@ -28,7 +28,7 @@ fn entries() -> Vec<(&'static str, String)> {
 fn every_entry_is_found_by_its_code_and_explained() {
     assert_eq!(Entry::all().count(), entries().len());
     for entry in Entry::all() {
-        assert_eq!(Entry::of(entry.code()), Some(entry));
+        assert_eq!(Entry::from_code(entry.code()), Some(entry));
         let about = entry.about();
         assert!(about.ends_with('.') && !about.starts_with(' '), "{about}");
         assert!(entry.code().starts_with(entry.area()) && !entry.message().is_empty());

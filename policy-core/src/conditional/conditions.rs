@@ -119,7 +119,7 @@ impl Conditions {
     /// the response that the client stored. With the strong tag in a 304, a cache would give its
     /// encoded bytes the tag of the unencoded ones (RFC 9110 15.4.5, RFC 9111 4.3.4).
     pub fn weaken_known(&self, headers: &mut HeaderMap) {
-        let etag = Validators::of(headers).etag;
+        let etag = Validators::read(headers).etag;
         let has = |is_same| find(&self.if_none_match, true, etag.as_ref(), is_same);
         if has(Tag::is_weakly) == TagMatch::Match && has(Tag::is_strongly) != TagMatch::Match {
             coded::weaken(headers);

@@ -40,10 +40,10 @@ impl EntityTag {
     /// ```
     /// use policy_core::conditional::EntityTag;
     ///
-    /// assert_eq!(EntityTag::of_content(b"").value(), "\"47DEQpj8HBSa-_TImW-5JA\"");
+    /// assert_eq!(EntityTag::from_content(b"").value(), "\"47DEQpj8HBSa-_TImW-5JA\"");
     /// ```
     #[expect(clippy::expect_used, reason = "base64url has letters, digits, `-` and `_` only")]
-    pub fn of_content(content: &[u8]) -> Self {
+    pub fn from_content(content: &[u8]) -> Self {
         let hash: [u8; 32] = Sha256::digest(content).into();
         let (half, _) = hash.split_at(16);
         let mut text = String::with_capacity(24);
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn other_content_has_another_tag() {
-        let (a, b) = (EntityTag::of_content(b"a"), EntityTag::of_content(b"b"));
-        assert!(a.is_strongly(&EntityTag::of_content(b"a")) && !a.is_weakly(&b));
+        let (a, b) = (EntityTag::from_content(b"a"), EntityTag::from_content(b"b"));
+        assert!(a.is_strongly(&EntityTag::from_content(b"a")) && !a.is_weakly(&b));
     }
 }

@@ -46,11 +46,11 @@ impl Validators {
     /// let mut headers = HeaderMap::new();
     /// headers.insert(ETAG, "\"v1\"".parse().unwrap());
     /// headers.insert(LAST_MODIFIED, "yesterday".parse().unwrap());
-    /// let validators = Validators::of(&headers);
+    /// let validators = Validators::read(&headers);
     /// assert!(validators.etag.is_some());
     /// assert_eq!(validators.last_modified, None);
     /// ```
-    pub fn of(headers: &HeaderMap) -> Self {
+    pub fn read(headers: &HeaderMap) -> Self {
         Self {
             etag: single(headers, &ETAG).and_then(EntityTag::parse),
             last_modified: single(headers, &LAST_MODIFIED).and_then(ModificationDate::parse),
@@ -60,7 +60,7 @@ impl Validators {
 
 /// The value of a field that occurs once.
 fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a [u8]> {
-    match Single::of(headers, name) {
+    match Single::read(headers, name) {
         Single::One(value) => Some(value.as_bytes()),
         Single::Absent | Single::Repeated => None,
     }

@@ -45,7 +45,7 @@ mod tests {
 
     use super::*;
 
-    fn kept(names: &[&'static str]) -> Vec<String> {
+    fn remaining_names(names: &[&'static str]) -> Vec<String> {
         let field = |name: &&'static str| {
             (HeaderName::from_static(name), HeaderValue::from_static("anything"))
         };
@@ -73,7 +73,7 @@ mod tests {
             "set-cookie",
             "vary",
         ];
-        assert_eq!(kept(&needed), needed);
+        assert_eq!(remaining_names(&needed), needed);
     }
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
             "trailer",
             "last-modified",
         ];
-        assert_eq!(kept(&of_content), ["etag"]);
-        assert_eq!(kept(&["last-modified"]), ["last-modified"]);
+        assert_eq!(remaining_names(&of_content), ["etag"]);
+        assert_eq!(remaining_names(&["last-modified"]), ["last-modified"]);
     }
 }

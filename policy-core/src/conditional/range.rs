@@ -65,10 +65,10 @@ const MOST: usize = 16;
 /// A malformed value, another unit or too many ranges select the whole content, and so do ranges
 /// that do not join into one part: multipart responses are rare, and larger than what they save.
 pub(super) fn select(value: &[u8], length: u64) -> Range {
-    wanted(value, length).unwrap_or(Range::Whole)
+    parse(value, length).unwrap_or(Range::Whole)
 }
 
-fn wanted(value: &[u8], length: u64) -> Option<Range> {
+fn parse(value: &[u8], length: u64) -> Option<Range> {
     let equals = value.iter().position(|byte| *byte == b'=')?;
     let (unit, set) = value.split_at_checked(equals)?;
     if !unit.eq_ignore_ascii_case(b"bytes") {

@@ -45,7 +45,7 @@ pub fn presented(headers: &HeaderMap, name: &str) -> Result<Presented, CookieErr
             found = Some(value);
         }
     };
-    match Single::of(headers, &COOKIE) {
+    match Single::read(headers, &COOKIE) {
         Single::Absent => return Ok(Presented::Absent),
         Single::One(line) => {
             // Fast path: a service on its own host usually has no other cookie.

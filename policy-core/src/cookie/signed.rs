@@ -16,7 +16,7 @@ use crate::{base64url, grammar::is_token, secret::SecretKey, time::Timestamp};
 /// use std::time::Duration;
 /// use policy_core::{cookie::{CookieError, SignedCookies}, secret::SecretKey, time::Timestamp};
 ///
-/// let key = |first: u8| SecretKey::drawn(std::array::from_fn(|at| first + at as u8));
+/// let key = |first: u8| SecretKey::from_bytes(std::array::from_fn(|at| first + at as u8));
 /// let before = SignedCookies::new("wizard", "2026-01", &key(1))?;
 /// let now = Timestamp::from_seconds(1_800_000_000);
 /// let value = before.seal("step", b"3 of 5", now.after(Duration::from_secs(60)));

@@ -112,12 +112,12 @@ impl Cors {
                 (Audience::Shared(list), Some(RunTime { name, within, by }))
             }
         };
-        let exposed = NameList::of_exposed(spec.expose);
+        let exposed = NameList::from_exposed(spec.expose);
         Ok(Self {
             audience,
             credentials: spec.credentials,
-            methods: spec.methods.map(NameList::of_methods),
-            headers: NameList::of_headers(spec.headers),
+            methods: spec.methods.map(NameList::from_methods),
+            headers: NameList::from_headers(spec.headers),
             expose: exposed.value(),
             exposed,
             max_age: spec.max_age.map(|seconds| HeaderValue::from(seconds.max(0))),
@@ -147,8 +147,8 @@ impl Cors {
     /// The policy with the header names of an extension added.
     #[must_use]
     pub fn extended(&self, extension: &CorsExtension<'_>) -> Self {
-        let headers = self.headers.and(NameList::of_headers(extension.headers));
-        let exposed = self.exposed.and(NameList::of_exposed(extension.expose));
+        let headers = self.headers.and(NameList::from_headers(extension.headers));
+        let exposed = self.exposed.and(NameList::from_exposed(extension.expose));
         Self { headers, expose: exposed.value(), exposed, ..self.clone() }
     }
 
@@ -245,11 +245,11 @@ fn set(list: &[&str]) -> OriginSet {
 }
 
 impl NameList {
-    fn of_methods(list: &[&str]) -> Self {
+    fn from_methods(list: &[&str]) -> Self {
         Self::new(list.iter().map(|name| names::normalized_method(name).to_owned()))
     }
 
-    fn of_headers(list: &[&str]) -> Self {
+    fn from_headers(list: &[&str]) -> Self {
         Self::new(list.iter().map(|name| name.to_ascii_lowercase()))
     }
 
@@ -268,8 +268,8 @@ impl NameList {
     }
 
     /// Without the names that every page can read.
-    fn of_exposed(list: &[&str]) -> Self {
-        let mut names = Self::of_headers(list);
+    fn from_exposed(list: &[&str]) -> Self {
+        let mut names = Self::from_headers(list);
         names.listed.retain(|name| !names::is_safelisted_response_header(name.as_bytes()));
         names
     }

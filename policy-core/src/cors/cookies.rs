@@ -21,7 +21,7 @@ impl Cors {
     ///
     /// let policy = CorsPolicy::origins(PAGES).credentials().build();
     /// let cors = Cors::new("GET /me", &policy, &OriginLists::new())?;
-    /// let own = Site::of(&OriginPattern::parse("https://api.shop.example").unwrap());
+    /// let own = Site::from_origin(&OriginPattern::parse("https://api.shop.example").unwrap());
     /// let errors = cors.require_site("GET /me", &own).unwrap_err();
     /// assert_eq!(errors.errors()[0].rule(), Rule::SessionSameSite);
     /// assert_eq!(errors.errors()[0].value(), "https://*.partner.example");
@@ -68,7 +68,7 @@ impl Cors {
 
     /// The origins that may send credentials, and whose pages are of other sites than `own`. For a
     /// named list, of its current entries.
-    pub fn of_other_sites(&self, own: &Site) -> Vec<String> {
+    pub fn cross_site_origins(&self, own: &Site) -> Vec<String> {
         let others = |set: &crate::origin::OriginSet| -> Vec<String> {
             let others = set.patterns().filter(|pattern| !own.includes(pattern));
             others.map(|pattern| pattern.to_string()).collect()

@@ -44,7 +44,7 @@ impl CorsPolicy {
     ///
     /// The first violation. Public suffixes are left to the start, where every policy is checked
     /// once more.
-    pub const fn checked(spec: CorsSpec<'static>) -> Result<Self, CorsViolation<'static>> {
+    pub const fn try_new(spec: CorsSpec<'static>) -> Result<Self, CorsViolation<'static>> {
         match spec.first_error() {
             None => Ok(Self(spec)),
             Some(violation) => Err(violation),
@@ -62,7 +62,7 @@ impl FromSpec for CorsPolicy {
     type Spec = CorsSpec<'static>;
 
     fn from_spec(spec: Self::Spec) -> Result<Self, crate::Violation<'static, &'static str>> {
-        Self::checked(spec).map_err(CorsViolation::named)
+        Self::try_new(spec).map_err(CorsViolation::into_named)
     }
 }
 
@@ -147,9 +147,9 @@ impl CorsPolicyBuilder {
     ///
     /// # Errors
     ///
-    /// The first violation, see [`CorsPolicy::checked`].
+    /// The first violation, see [`CorsPolicy::try_new`].
     pub const fn try_build(self) -> Result<CorsPolicy, CorsViolation<'static>> {
-        CorsPolicy::checked(self.0)
+        CorsPolicy::try_new(self.0)
     }
 
     /// The checked policy; in a `const`, a violation is a compile error.

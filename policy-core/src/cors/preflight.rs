@@ -178,7 +178,7 @@ mod tests {
     use crate::cors::CorsConfig;
 
     /// The request headers that a preflight allows where one method is served.
-    fn allowed(config: &CorsConfig, method: &Method) -> Option<String> {
+    fn allowed_headers(config: &CorsConfig, method: &Method) -> Option<String> {
         let cors = Cors::from_config("a route", config).unwrap();
         let preflight = cors.preflight(std::slice::from_ref(method), &[]);
         let names = preflight.headers.get(ACCESS_CONTROL_ALLOW_HEADERS)?;
@@ -189,13 +189,17 @@ mod tests {
     fn content_type_is_derived_for_each_method_with_a_body() {
         let config = CorsConfig::new(["https://a.example"]);
         for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
-            assert_eq!(allowed(&config, &method).as_deref(), Some("content-type"), "{method}");
+            assert_eq!(
+                allowed_headers(&config, &method).as_deref(),
+                Some("content-type"),
+                "{method}"
+            );
             let complete = Some(vec![method.to_string()]);
             let complete = CorsConfig { methods: complete, ..config.clone() };
-            assert_eq!(allowed(&complete, &method), None, "{method}");
+            assert_eq!(allowed_headers(&complete, &method), None, "{method}");
         }
         for method in [Method::GET, Method::HEAD, Method::OPTIONS] {
-            assert_eq!(allowed(&config, &method), None, "{method}");
+            assert_eq!(allowed_headers(&config, &method), None, "{method}");
         }
     }
 }

@@ -80,7 +80,7 @@ impl SharedOrigins {
     /// Everything that is wrong with the new list; the old one stays then.
     pub fn replace<T: AsRef<str>>(&self, origins: &[T]) -> Result<(), PolicyErrors> {
         let uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
-        self.current.store(Arc::new(checked(&uses, origins)?));
+        self.current.store(Arc::new(parse_origins(&uses, origins)?));
         Ok(())
     }
 
@@ -121,7 +121,7 @@ impl SharedOrigins {
             return Err(PolicyErrors::from_iter([error]));
         }
         let uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
-        let list = checked(&uses, origins)?;
+        let list = parse_origins(&uses, origins)?;
         let mut keyed = BTreeMap::clone(&self.keyed.load());
         match list.is_empty() {
             true => drop(keyed.remove(key)),
@@ -153,7 +153,7 @@ impl SharedOrigins {
     /// Everything that is wrong with it.
     pub fn check<T: AsRef<str>>(&self, origins: &[T]) -> Result<(), PolicyErrors> {
         let uses = self.uses.lock().unwrap_or_else(PoisonError::into_inner);
-        checked(&uses, origins).map(drop)
+        parse_origins(&uses, origins).map(drop)
     }
 
     /// The list as it is now, as text.
@@ -229,8 +229,8 @@ fn is_key(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_unreserved)
 }
 
-/// The set of these origins, if none breaks a rule.
-fn checked<T: AsRef<str>>(uses: &[Use], origins: &[T]) -> Result<OriginSet, PolicyErrors> {
+/// Parses these origins into a set, if none breaks a rule.
+fn parse_origins<T: AsRef<str>>(uses: &[Use], origins: &[T]) -> Result<OriginSet, PolicyErrors> {
     let mut set = OriginSet::default();
     let mut errors = Vec::new();
     for text in origins {

@@ -39,18 +39,18 @@ pub fn admit_login(method: &Method, headers: &HeaderMap) -> Result<(), Refusal> 
         return Ok(());
     }
     // Every handler that takes a session calls this, so only fields that can matter are looked up.
-    let mode = Single::of(headers, &SEC_FETCH_MODE);
-    let is_admitted = if mode.is("navigate") && Single::of(headers, &SEC_FETCH_DEST).is("document")
-    {
-        // A browser that prefetches a page states it here (Fetch 3.3.4), and sends a new request
-        // for the user.
-        !headers.contains_key(&SEC_PURPOSE)
-    } else {
-        // A client that states no mode is not a browser.
-        mode == Single::Absent
-            && !headers.contains_key(&SEC_FETCH_DEST)
-            && !headers.contains_key(&SEC_FETCH_SITE)
-    };
+    let mode = Single::read(headers, &SEC_FETCH_MODE);
+    let is_admitted =
+        if mode.is("navigate") && Single::read(headers, &SEC_FETCH_DEST).is("document") {
+            // A browser that prefetches a page states it here (Fetch 3.3.4), and sends a new request
+            // for the user.
+            !headers.contains_key(&SEC_PURPOSE)
+        } else {
+            // A client that states no mode is not a browser.
+            mode == Single::Absent
+                && !headers.contains_key(&SEC_FETCH_DEST)
+                && !headers.contains_key(&SEC_FETCH_SITE)
+        };
     if is_admitted { Ok(()) } else { Err(Refusal::LoginNavigation) }
 }
 

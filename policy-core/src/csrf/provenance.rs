@@ -25,7 +25,7 @@ enum Reach {
 
 impl Provenance {
     /// Judges a request; see [`origin_verdict`].
-    pub fn of(
+    pub fn judge(
         facts: &OriginFacts<'_>,
         is_own: impl Fn(&[u8]) -> bool,
         is_trusted: impl Fn(&[u8]) -> bool,
@@ -113,7 +113,7 @@ impl Provenance {
     ///     sec_fetch_mode: Single::Absent,
     ///     referer: Single::Absent,
     /// };
-    /// let nowhere = Provenance::of(&facts, |_| false, |_| false);
+    /// let nowhere = Provenance::judge(&facts, |_| false, |_| false);
     /// let admit = |token| nowhere.admit(CsrfPolicy::Token, || token);
     /// assert_eq!(admit(Some(TokenVerdict::Valid)), Ok(()));
     /// assert_eq!(admit(Some(TokenVerdict::Invalid)), Err(Refusal::CsrfToken));
@@ -165,7 +165,7 @@ impl Provenance {
     ///     sec_fetch_mode: Single::Absent,
     ///     referer: Single::Absent,
     /// };
-    /// let webhook = Provenance::of(&facts, |_| false, |_| false);
+    /// let webhook = Provenance::judge(&facts, |_| false, |_| false);
     /// assert_eq!(webhook.admit_anonymous(CsrfPolicy::Token, None), Ok(()));
     /// let cookie = HeaderValue::from_static("theme=dark");
     /// let refused = webhook.admit_anonymous(CsrfPolicy::Token, Some(&cookie));
@@ -203,7 +203,7 @@ mod tests {
         verdict: OriginVerdict,
         token: impl FnOnce() -> Option<TokenVerdict>,
     ) -> Result<(), Refusal> {
-        let found = Provenance::of(facts, |_| false, |_| false);
+        let found = Provenance::judge(facts, |_| false, |_| false);
         Provenance { verdict, ..found }.admit(policy, token)
     }
 
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn programs_get_advice_and_pages_of_others_do_not() {
         let post = facts(&Method::POST, false);
-        let found = Provenance::of(&post, |_| false, |_| false);
+        let found = Provenance::judge(&post, |_| false, |_| false);
         let advice = |verdict, policy, refusal| {
             let text = Provenance { verdict, ..found }.advice(policy, refusal).unwrap_or_default();
             (text.contains("`Origin`"), text.contains("`X-CSRF-Token`"))
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn anonymous_requests_are_refused_from_other_pages_and_with_a_cookie_without_origin() {
         let post = facts(&Method::POST, false);
-        let found = Provenance::of(&post, |_| false, |_| false);
+        let found = Provenance::judge(&post, |_| false, |_| false);
         let cookie = HeaderValue::from_static("a=b");
         let answers = |policy, cookie| {
             VERDICTS.map(|verdict| Provenance { verdict, ..found }.admit_anonymous(policy, cookie))

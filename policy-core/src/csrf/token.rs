@@ -17,7 +17,7 @@ use crate::{base64url, secret::SecretKey};
 /// ```
 /// use policy_core::{csrf::{CsrfKey, TokenVerdict}, secret::SecretKey};
 ///
-/// let key = CsrfKey::new(&SecretKey::drawn([1; 32]));
+/// let key = CsrfKey::new(&SecretKey::from_bytes([1; 32]));
 /// let token = key.token(&[2; 32], [3; 16]);
 /// assert_eq!(token.len(), 64);
 /// assert_eq!(key.verify(&[2; 32], token.as_bytes()), TokenVerdict::Valid);
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_changed_token_is_refused() {
-        let key = CsrfKey::new(&SecretKey::drawn([1; 32]));
+        let key = CsrfKey::new(&SecretKey::from_bytes([1; 32]));
         let token = key.token(&[2; 32], [3; 16]);
         for at in 0..CsrfKey::TOKEN_LEN {
             for byte in 0..=u8::MAX {
@@ -96,12 +96,12 @@ mod tests {
 
     #[test]
     fn tokens_of_one_session_differ_and_all_hold() {
-        let key = CsrfKey::new(&SecretKey::drawn([1; 32]));
+        let key = CsrfKey::new(&SecretKey::from_bytes([1; 32]));
         let tokens = [key.token(&[2; 32], [3; 16]), key.token(&[2; 32], [4; 16])];
         assert_ne!(tokens[0], tokens[1]);
         for token in &tokens {
             assert_eq!(key.verify(&[2; 32], token.as_bytes()), TokenVerdict::Valid);
-            let other = CsrfKey::new(&SecretKey::drawn([9; 32]));
+            let other = CsrfKey::new(&SecretKey::from_bytes([9; 32]));
             assert_eq!(other.verify(&[2; 32], token.as_bytes()), TokenVerdict::Invalid);
         }
     }

@@ -37,9 +37,9 @@ impl<'a> OriginFacts<'a> {
             referer: Single::Absent,
         };
         if !facts.is_safe() {
-            facts.sec_fetch_site = Single::of(headers, &SEC_FETCH_SITE);
-            facts.sec_fetch_mode = Single::of(headers, &SEC_FETCH_MODE);
-            facts.referer = Single::of(headers, &REFERER);
+            facts.sec_fetch_site = Single::read(headers, &SEC_FETCH_SITE);
+            facts.sec_fetch_mode = Single::read(headers, &SEC_FETCH_MODE);
+            facts.referer = Single::read(headers, &REFERER);
         }
         facts
     }

@@ -102,7 +102,7 @@ pub fn forwarded<'a>(
         statement.host = element.host;
         statement.client = match element.r#for {
             None => Reported::Hidden,
-            Some(text) => Reported::of(text, Node::of_forwarded)?,
+            Some(text) => Reported::parse(text, Node::parse_forwarded)?,
         };
         if !statement.client.is_in(trusted) {
             break;
@@ -151,7 +151,7 @@ pub fn x_forwarded<'a>(
     let scheme = scheme.map(|scheme| text_of(scheme).map_or(UriScheme::Other, UriScheme::parse));
     let mut statement = Statement { client: Reported::Nothing, scheme, host };
     for entry in from_right(headers, &X_FORWARDED_FOR) {
-        statement.client = Reported::of(text_of(entry)?, Node::of_x_forwarded)?;
+        statement.client = Reported::parse(text_of(entry)?, Node::parse_x_forwarded)?;
         if !statement.client.is_in(trusted) {
             break;
         }
@@ -184,7 +184,7 @@ fn text_of(entry: &[u8]) -> Result<&str, Refusal> {
 }
 
 impl Reported {
-    fn of(text: &str, read: impl Fn(&str) -> Option<Node>) -> Result<Self, Refusal> {
+    fn parse(text: &str, read: impl Fn(&str) -> Option<Node>) -> Result<Self, Refusal> {
         let name = text.split(':').next().unwrap_or_default();
         if name.eq_ignore_ascii_case("unknown") || name.starts_with('_') {
             return Ok(Self::Hidden);
@@ -204,9 +204,9 @@ impl UriScheme {
 }
 
 impl Node {
-    /// RFC 7239 6: `IPv4address` or `"[" IPv6address "]"`, and a port; an obfuscated node is not an
-    /// address.
-    fn of_forwarded(text: &str) -> Option<Self> {
+    /// Reads a node of `Forwarded` (RFC 7239 6): `IPv4address` or `"[" IPv6address "]"`, and a
+    /// port; an obfuscated node is not an address.
+    fn parse_forwarded(text: &str) -> Option<Self> {
         let (address, port) = match text.strip_prefix('[') {
             Some(bracketed) => {
                 let (address, behind) = bracketed.split_once(']')?;
@@ -229,11 +229,11 @@ impl Node {
         Some(Self { address: address.to_canonical(), port })
     }
 
-    /// As above, but also IPv6 without brackets, as most proxies write it.
-    fn of_x_forwarded(text: &str) -> Option<Self> {
+    /// Reads a node of `X-Forwarded-For`, also IPv6 without brackets, as most proxies write it.
+    fn parse_x_forwarded(text: &str) -> Option<Self> {
         match text.parse::<IpAddr>() {
             Ok(address) => Some(Self { address: address.to_canonical(), port: None }),
-            Err(_) => Self::of_forwarded(text),
+            Err(_) => Self::parse_forwarded(text),
         }
     }
 }
@@ -258,7 +258,7 @@ mod tests {
         headers
     }
 
-    fn shown(client: Reported) -> String {
+    fn describe(client: Reported) -> String {
         match client {
             Reported::Nothing => "nothing".to_owned(),
             Reported::Hidden => "hidden".to_owned(),
@@ -302,7 +302,8 @@ mod tests {
         ] {
             let headers = lines("x-forwarded-for", values);
             let statement = x_forwarded(&headers, &trusted(), Hosts::Ignored);
-            let found = statement.map_or("refused".to_owned(), |statement| shown(statement.client));
+            let found =
+                statement.map_or("refused".to_owned(), |statement| describe(statement.client));
             assert_eq!(found, client, "{values:?}");
         }
     }
@@ -362,7 +363,7 @@ mod tests {
         ] {
             let headers = lines("forwarded", values);
             let found = match forwarded(&headers, &trusted()) {
-                Ok(statement) => (shown(statement.client), statement.scheme, statement.host),
+                Ok(statement) => (describe(statement.client), statement.scheme, statement.host),
                 Err(_) => ("refused".to_owned(), None, None),
             };
             assert_eq!(found, (client.to_owned(), scheme, host), "{values:?}");

@@ -49,7 +49,7 @@ pub(super) fn admit_page<'a, A: GatedApp<'a>>(
         && route.judges_upgrades()
         && !may_upgrade(head, app.own_origin(), &route, &grant)
     {
-        return ControlFlow::Break(End::refused(
+        return ControlFlow::Break(End::from_refusal(
             Gate::Cors,
             Refusal::WebSocketOrigin,
             route,
@@ -63,7 +63,7 @@ pub(super) fn admit_page<'a, A: GatedApp<'a>>(
 #[inline(always)]
 fn preflight<'a, A: GatedApp<'a>>(app: &A, request: &RequestView<'a>, path: &Path) -> EndOf<'a, A> {
     let asked = match request.head.request_method {
-        Single::One(method) => path.asked(method.as_bytes()),
+        Single::One(method) => path.route_for_name(method.as_bytes()),
         Single::Absent | Single::Repeated => None,
     };
     let shared = asked

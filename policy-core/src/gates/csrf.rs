@@ -51,7 +51,7 @@ impl Sender {
             }
             OriginDecision::Unasked | OriginDecision::Refused => false,
         };
-        let provenance = Provenance::of(&OriginFacts::read(head, headers), is_own, is_trusted);
+        let provenance = Provenance::judge(&OriginFacts::read(head, headers), is_own, is_trusted);
         let is_granted = grant.grants(head.origin, cors);
         // With `Upgrade`, HEAD and others still open nothing; gate 4 has judged the origin of GET.
         let checks_anonymous = checks_anonymous && !method::is_safe(head.method.as_str());
@@ -71,7 +71,7 @@ impl Sender {
     /// The same request as if its page were trusted.
     pub fn trusted(self) -> Self {
         let facts = OriginFacts::safe();
-        Self { provenance: Provenance::of(&facts, |_| true, |_| true), ..self }
+        Self { provenance: Provenance::judge(&facts, |_| true, |_| true), ..self }
     }
 
     /// Whether a request with an ambient credential is admitted only with a CSRF token.

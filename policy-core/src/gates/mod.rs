@@ -326,7 +326,7 @@ impl<'a, R, Rate> End<'a, R, Rate> {
         Self::without_route(gate, EndResponse::Malformed(refusal))
     }
 
-    fn refused(gate: Gate, refusal: Refusal, route: R, grant: OriginDecision) -> Self {
+    fn from_refusal(gate: Gate, refusal: Refusal, route: R, grant: OriginDecision) -> Self {
         Self {
             gate,
             response: EndResponse::Refused(refusal),
@@ -342,7 +342,7 @@ pub type EndOf<'a, A> = End<'a, <A as GatedApp<'a>>::Route, <A as GatedApp<'a>>:
 /// Follows a request through the gates of its head.
 pub trait Steps {
     /// The request passed a gate; `is_asked` is whether the gate had anything to check.
-    fn passed(&mut self, gate: Gate, is_asked: bool);
+    fn on_pass(&mut self, gate: Gate, is_asked: bool);
 
     /// A gate refuses the request, which ends there by default. To compare two policies, continue:
     /// then the next gate is asked, too, and [`Admitted`] no longer means that all gates admit the
@@ -352,7 +352,7 @@ pub trait Steps {
     ///
     /// The end of the request.
     #[inline(always)]
-    fn refused<'a, R, Rate>(&mut self, end: End<'a, R, Rate>) -> ControlFlow<End<'a, R, Rate>> {
+    fn on_refusal<'a, R, Rate>(&mut self, end: End<'a, R, Rate>) -> ControlFlow<End<'a, R, Rate>> {
         ControlFlow::Break(end)
     }
 }
@@ -360,7 +360,7 @@ pub trait Steps {
 /// A server only needs to know where a request ends.
 impl Steps for () {
     #[inline(always)]
-    fn passed(&mut self, _gate: Gate, _is_asked: bool) {}
+    fn on_pass(&mut self, _gate: Gate, _is_asked: bool) {}
 }
 
 /// The tunnel of an app, if the request is for it.
@@ -378,29 +378,34 @@ pub fn check_head<'a, A: GatedApp<'a>>(
     steps: &mut impl Steps,
 ) -> ControlFlow<EndOf<'a, A>, Admitted<A::Route, A::Rate>> {
     wire::check(app, request)?;
-    steps.passed(Gate::Wire, true);
+    steps.on_pass(Gate::Wire, true);
     match own_origin::check(app, request) {
-        ControlFlow::Continue(()) => steps.passed(Gate::OwnOrigin, true),
-        ControlFlow::Break(end) => steps.refused(end)?,
+        ControlFlow::Continue(()) => steps.on_pass(Gate::OwnOrigin, true),
+        ControlFlow::Break(end) => steps.on_refusal(end)?,
     }
     let matched = route::find(app, request)?;
-    steps.passed(Gate::Route, true);
+    steps.on_pass(Gate::Route, true);
     let Found { route, values } = cors::end_preflight(app, request, matched)?;
     let grant = match cors::admit_page(app, request, route) {
         ControlFlow::Continue(grant) => {
-            steps.passed(Gate::Cors, route.cors().is_some());
+            steps.on_pass(Gate::Cors, route.cors().is_some());
             grant
         }
         ControlFlow::Break(end) => {
             let grant = end.grant.clone();
-            steps.refused(end)?;
+            steps.on_refusal(end)?;
             grant
         }
     };
     match fetch_metadata::check(app, request, &route, &grant) {
-        Ok(()) => steps.passed(Gate::FetchMetadata, route.facets().isolation.is_some()),
+        Ok(()) => steps.on_pass(Gate::FetchMetadata, route.facets().isolation.is_some()),
         Err(refusal) => {
-            steps.refused(End::refused(Gate::FetchMetadata, refusal, route, grant.clone()))?;
+            steps.on_refusal(End::from_refusal(
+                Gate::FetchMetadata,
+                refusal,
+                route,
+                grant.clone(),
+            ))?;
         }
     }
     let rate = match app.take_rate(route) {
@@ -411,10 +416,12 @@ pub fn check_head<'a, A: GatedApp<'a>>(
             return ControlFlow::Break(End { gate, response, policy, grant });
         }
     };
-    steps.passed(Gate::AddressRate, route.has_rate());
+    steps.on_pass(Gate::AddressRate, route.has_rate());
     match body::check(request, &route) {
-        Ok(()) => steps.passed(Gate::Body, route.body_limit().is_some()),
-        Err(refusal) => steps.refused(End::refused(Gate::Body, refusal, route, grant.clone()))?,
+        Ok(()) => steps.on_pass(Gate::Body, route.body_limit().is_some()),
+        Err(refusal) => {
+            steps.on_refusal(End::from_refusal(Gate::Body, refusal, route, grant.clone()))?;
+        }
     }
     ControlFlow::Continue(Admitted { route, values, grant, rate })
 }

@@ -26,7 +26,7 @@ fn is_probe<'a, A: GatedApp<'a>>(app: &A, request: &RequestView<'a>) -> bool {
     let head = request.head;
     let route = || {
         let (path, _) = app.router()?.find(head.path)?;
-        app.route(path.served(head.method)?.route)
+        app.route(path.route_for(head.method)?.route)
     };
     route().is_some_and(|route| route.is_probe())
 }

@@ -62,7 +62,7 @@ pub(super) fn find<'a, A: GatedApp<'a>>(
     if head.is_preflight() {
         return ControlFlow::Continue(Matched::Preflight(path));
     }
-    let served = path.served(lookup_method(head));
+    let served = path.route_for(lookup_method(head));
     if path.redirects(head.path) {
         return ControlFlow::Break(redirect(app, request, served.or_else(|| path.shared())));
     }
@@ -77,7 +77,7 @@ pub(super) fn find<'a, A: GatedApp<'a>>(
             };
             if request.path == Ok(true) && !takes_slashes() {
                 let grant = request.grant(&route);
-                return ControlFlow::Break(End::refused(
+                return ControlFlow::Break(End::from_refusal(
                     Gate::Route,
                     Refusal::PathEncodedSlash,
                     route,

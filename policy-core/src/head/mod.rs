@@ -1,8 +1,8 @@
 //! The head of a request: what gates read of it, and the checks that need nothing else.
 //!
 //! [`Head::read`] collects the fields in one pass. [`Head::well_formed`], [`Head::target`] and
-//! [`NormalPath::of`] refuse what parsers could read differently, and [`OwnOrigin::admit`] refuses
-//! a request for another host. [`gates`](crate::gates) states the order of the checks.
+//! [`NormalPath::parse`] refuse what parsers could read differently, and [`OwnOrigin::admit`]
+//! refuses a request for another host. [`gates`](crate::gates) states the order of the checks.
 
 mod own_origin;
 mod read;

@@ -17,8 +17,8 @@ pub enum Single<'a> {
 }
 
 impl<'a> Single<'a> {
-    /// The field `name` of `headers`.
-    pub fn of(headers: &'a HeaderMap, name: &HeaderName) -> Self {
+    /// Reads the field `name` of `headers`.
+    pub fn read(headers: &'a HeaderMap, name: &HeaderName) -> Self {
         match headers.get(name) {
             None => Self::Absent,
             // Fast path: usually no field is repeated.

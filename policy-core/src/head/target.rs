@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl Head<'_> {
-    /// Checks the form of the target (RFC 9112 3.2). [`NormalPath::of`] checks its path.
+    /// Checks the form of the target (RFC 9112 3.2). [`NormalPath::parse`] checks its path.
     ///
     /// A fragment is not part of a target, and [`http::Uri`] has none: a fragment that a client
     /// sends anyway is cut off before any check.
@@ -70,10 +70,10 @@ impl Head<'_> {
 /// ```
 /// use policy_core::{Refusal, head::NormalPath};
 ///
-/// let path = NormalPath::of("/%7Eada/%e2%82%ac|1")?;
+/// let path = NormalPath::parse("/%7Eada/%e2%82%ac|1")?;
 /// assert_eq!(path.as_str(), "/~ada/%E2%82%AC%7C1");
-/// assert_eq!(NormalPath::of("/a//b"), Err(Refusal::PathEmptySegment));
-/// assert_eq!(NormalPath::of("/a/%2e%2e/b"), Err(Refusal::PathDotSegment));
+/// assert_eq!(NormalPath::parse("/a//b"), Err(Refusal::PathEmptySegment));
+/// assert_eq!(NormalPath::parse("/a/%2e%2e/b"), Err(Refusal::PathDotSegment));
 /// # Ok::<(), Refusal>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,12 +83,12 @@ pub struct NormalPath<'a> {
 }
 
 impl<'a> NormalPath<'a> {
-    /// The normal form of a path, which begins with `/`.
+    /// Reads a path, which begins with `/`, and normalizes it.
     ///
     /// # Errors
     ///
     /// The reason to refuse a request with this path.
-    pub fn of(path: &'a str) -> Result<Self, Refusal> {
+    pub fn parse(path: &'a str) -> Result<Self, Refusal> {
         if is_normal(path) { Ok(Self::unchanged(path)) } else { normalize(path) }
     }
 
@@ -325,9 +325,9 @@ mod tests {
             ("/a/", "/a/"),
             ("/.well-known/x", "/.well-known/x"),
         ] {
-            let found = NormalPath::of(path).unwrap();
+            let found = NormalPath::parse(path).unwrap();
             assert_eq!(found.as_str(), normal, "{path}");
-            let again = NormalPath::of(found.as_str()).unwrap();
+            let again = NormalPath::parse(found.as_str()).unwrap();
             assert_eq!(again, found, "{path}");
         }
     }
@@ -341,7 +341,7 @@ mod tests {
             ("/a%252Fb", false),
             ("/a/b%20", false),
         ] {
-            assert_eq!(NormalPath::of(path).unwrap().has_encoded_slash(), is_hidden, "{path}");
+            assert_eq!(NormalPath::parse(path).unwrap().has_encoded_slash(), is_hidden, "{path}");
         }
     }
 
@@ -367,7 +367,7 @@ mod tests {
             ("/a//b", Refusal::PathEmptySegment),
             ("/a//", Refusal::PathEmptySegment),
         ] {
-            assert_eq!(NormalPath::of(path), Err(refusal), "{path}");
+            assert_eq!(NormalPath::parse(path), Err(refusal), "{path}");
         }
     }
 

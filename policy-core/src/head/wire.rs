@@ -102,7 +102,7 @@ mod tests {
 
     use super::*;
 
-    fn judged(version: Version, fields: &[(&str, &str)]) -> Result<(), Refusal> {
+    fn check(version: Version, fields: &[(&str, &str)]) -> Result<(), Refusal> {
         let mut request = Request::builder().version(version).uri("/");
         for (name, value) in fields {
             request = request.header(*name, *value);
@@ -123,13 +123,13 @@ mod tests {
             ("te", "trailers, gzip"),
         ] {
             for version in [Version::HTTP_2, Version::HTTP_3] {
-                let found = judged(version, &[field]);
+                let found = check(version, &[field]);
                 assert_eq!(found, Err(Refusal::ConnectionField), "{version:?} {field:?}");
             }
-            assert_eq!(judged(Version::HTTP_11, &[field]), Ok(()), "{field:?}");
+            assert_eq!(check(Version::HTTP_11, &[field]), Ok(()), "{field:?}");
         }
         for version in [Version::HTTP_11, Version::HTTP_2, Version::HTTP_3] {
-            assert_eq!(judged(version, &[("te", "trailers")]), Ok(()));
+            assert_eq!(check(version, &[("te", "trailers")]), Ok(()));
         }
     }
 
@@ -137,38 +137,38 @@ mod tests {
     fn a_length_is_one_number() {
         for version in [Version::HTTP_11, Version::HTTP_2, Version::HTTP_3] {
             for length in ["0", "5", "18446744073709551615"] {
-                assert_eq!(judged(version, &[("content-length", length)]), Ok(()), "{length}");
+                assert_eq!(check(version, &[("content-length", length)]), Ok(()), "{length}");
             }
             for length in ["", "-1", "+5", "5, 5", "5,6", "0x5", "5.0", "18446744073709551616"] {
-                let found = judged(version, &[("content-length", length)]);
+                let found = check(version, &[("content-length", length)]);
                 assert_eq!(found, Err(Refusal::ContentLengthMalformed), "{length}");
             }
             let twice = [("content-length", "5"), ("content-length", "5")];
-            assert_eq!(judged(version, &twice), Err(Refusal::ContentLengthMalformed));
+            assert_eq!(check(version, &twice), Err(Refusal::ContentLengthMalformed));
         }
     }
 
     #[test]
     fn a_body_is_chunked_once_or_not_at_all() {
         let version = Version::HTTP_11;
-        assert_eq!(judged(version, &[("transfer-encoding", "Chunked")]), Ok(()));
+        assert_eq!(check(version, &[("transfer-encoding", "Chunked")]), Ok(()));
         for coding in ["gzip, chunked", "xchunked", "identity", ""] {
-            let found = judged(version, &[("transfer-encoding", coding)]);
+            let found = check(version, &[("transfer-encoding", coding)]);
             assert_eq!(found, Err(Refusal::TransferCoding), "{coding}");
         }
         let in_one = [("transfer-encoding", "chunked, Chunked")];
         let in_two = [("transfer-encoding", "chunked"), ("transfer-encoding", "chunked")];
         for fields in [&in_one[..], &in_two] {
-            assert_eq!(judged(version, fields), Err(Refusal::TransferEncodingMalformed));
+            assert_eq!(check(version, fields), Err(Refusal::TransferEncodingMalformed));
         }
     }
 
     /// RFC 9110 10.1.1.
     #[test]
     fn only_100_continue_is_expected() {
-        assert_eq!(judged(Version::HTTP_11, &[("expect", "100-Continue")]), Ok(()));
+        assert_eq!(check(Version::HTTP_11, &[("expect", "100-Continue")]), Ok(()));
         for expected in ["", "x", "100-continue, x", "100-continue=1"] {
-            let found = judged(Version::HTTP_11, &[("expect", expected)]);
+            let found = check(Version::HTTP_11, &[("expect", expected)]);
             assert_eq!(found, Err(Refusal::ExpectationUnknown), "{expected}");
         }
     }

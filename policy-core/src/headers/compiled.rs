@@ -26,7 +26,7 @@ use super::{
 ///
 /// let mut headers = HeaderMap::new();
 /// headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-/// fields.apply(&mut headers, Some(&Nonce::of([0; 16])));
+/// fields.apply(&mut headers, Some(&Nonce::from_bytes([0; 16])));
 /// let csp = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
 /// assert!(csp.contains("script-src 'self' 'nonce-AAAAAAAAAAAAAAAAAAAAAA';"));
 ///
@@ -49,7 +49,7 @@ type Fields = Box<[(HeaderName, HeaderValue)]>;
 impl SecurityHeaders {
     /// Computes the fields.
     pub fn new(policy: &HeadersPolicy) -> Self {
-        Self::of(policy.spec())
+        Self::from_spec(policy.spec())
     }
 
     /// As [`new`](Self::new), for a spec without violations that need not be a constant.
@@ -59,21 +59,21 @@ impl SecurityHeaders {
     ///
     /// let corp = "same-site".to_owned();
     /// let spec = HeadersSpec { corp: Some(&corp), ..HeadersSpec::NOTHING };
-    /// let [every, _] = SecurityHeaders::of(&spec).texts();
+    /// let [every, _] = SecurityHeaders::from_spec(&spec).texts();
     /// assert_eq!(every["cross-origin-resource-policy"], "same-site");
     /// ```
-    pub fn of(spec: &HeadersSpec<'_>) -> Self {
+    pub fn from_spec(spec: &HeadersSpec<'_>) -> Self {
         let mut everywhere = vec![];
         everywhere.extend(spec.corp.map(|corp| (CORP, corp.to_owned())));
 
         let directives = directives(spec);
         let takes_nonce = directives.iter().any(|directive| directive.1.contains(&Source::Nonce));
         let around_nonce = if takes_nonce {
-            written(&directives, Some("\n")).split('\n').map(Box::from).collect()
+            render_csp(&directives, Some("\n")).split('\n').map(Box::from).collect()
         } else {
             Box::default()
         };
-        let csp = written(&directives, None);
+        let csp = render_csp(&directives, None);
         let mut of_csp = (!csp.is_empty()).then_some((CONTENT_SECURITY_POLICY, csp));
         let referrer = spec.referrer.unwrap_or("strict-origin-when-cross-origin").to_owned();
         // A cache that revalidates a page keeps its body, so a new nonce in a 304 would not match.
@@ -230,8 +230,8 @@ fn frame_options(directives: &[(Name, Vec<Source<'_>>)]) -> Option<&'static str>
     }
 }
 
-/// The value of `Content-Security-Policy`.
-fn written(directives: &[(Name, Vec<Source<'_>>)], nonce: Option<&str>) -> String {
+/// Writes the value of `Content-Security-Policy`.
+fn render_csp(directives: &[(Name, Vec<Source<'_>>)], nonce: Option<&str>) -> String {
     let directive = |(name, sources): &(Name, Vec<Source<'_>>)| {
         let mut text = name.text().to_owned();
         for source in sources {
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn strict_pages_take_a_nonce_where_there_is_one() {
-        let nonce = Nonce::of([0; 16]);
+        let nonce = Nonce::from_bytes([0; 16]);
         let with = |nonce| finished(&HeadersPolicy::PAGES, PAGE, nonce);
         assert_eq!(
             with(Some(&nonce)),
@@ -361,7 +361,7 @@ mod tests {
             ),
         ] {
             let spec = HeadersSpec { csp: Some(stated), ..HeadersSpec::NOTHING };
-            let written = written(&directives(&spec), None);
+            let written = render_csp(&directives(&spec), None);
             assert_eq!(written, format!("{expected}; frame-ancestors 'self'"));
         }
     }
@@ -391,7 +391,8 @@ mod tests {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
         headers.insert(CONTENT_SECURITY_POLICY, own.clone());
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("sniff"));
-        SecurityHeaders::new(&HeadersPolicy::PAGES).apply(&mut headers, Some(&Nonce::of([0; 16])));
+        SecurityHeaders::new(&HeadersPolicy::PAGES)
+            .apply(&mut headers, Some(&Nonce::from_bytes([0; 16])));
         assert_eq!(headers[CONTENT_SECURITY_POLICY], own);
         assert_eq!(headers[X_CONTENT_TYPE_OPTIONS], "nosniff");
         assert_eq!(headers[X_FRAME_OPTIONS], "DENY");

@@ -10,14 +10,14 @@ use crate::base64url;
 /// ```
 /// use policy_core::headers::Nonce;
 ///
-/// assert_eq!(Nonce::of([0; 16]).as_str(), "AAAAAAAAAAAAAAAAAAAAAA");
+/// assert_eq!(Nonce::from_bytes([0; 16]).as_str(), "AAAAAAAAAAAAAAAAAAAAAA");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nonce(Arc<str>);
 
 impl Nonce {
     /// Makes a nonce of unpredictable bytes.
-    pub fn of(random: [u8; 16]) -> Self {
+    pub fn from_bytes(random: [u8; 16]) -> Self {
         let mut text = String::new();
         base64url::append(&random, &mut text);
         Self(text.into())

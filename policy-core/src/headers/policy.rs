@@ -94,7 +94,7 @@ impl HeadersPolicy {
     /// # Errors
     ///
     /// The first violation.
-    pub const fn checked(spec: HeadersSpec<'static>) -> Result<Self, HeadersViolation<'static>> {
+    pub const fn try_new(spec: HeadersSpec<'static>) -> Result<Self, HeadersViolation<'static>> {
         match spec.first_error() {
             None => Ok(Self(spec)),
             Some(violation) => Err(violation),
@@ -112,7 +112,7 @@ impl FromSpec for HeadersPolicy {
     type Spec = HeadersSpec<'static>;
 
     fn from_spec(spec: Self::Spec) -> Result<Self, crate::Violation<'static, &'static str>> {
-        Self::checked(spec).map_err(HeadersViolation::named)
+        Self::try_new(spec).map_err(HeadersViolation::into_named)
     }
 }
 
@@ -121,7 +121,7 @@ impl FacetPolicy for HeadersPolicy {
     type Compiled = super::SecurityHeaders;
 
     fn violations<'a>(&'a self, route: RouteFacts<'a>) -> Vec<crate::Violation<'a, &'static str>> {
-        HeadersSpec { route, ..self.0 }.violations().map(HeadersViolation::named).collect()
+        HeadersSpec { route, ..self.0 }.violations().map(HeadersViolation::into_named).collect()
     }
 
     fn compile(&self) -> Self::Compiled {
@@ -210,7 +210,7 @@ impl HeadersPolicyBuilder {
     ///
     /// The first violation.
     pub const fn try_build(self) -> Result<HeadersPolicy, HeadersViolation<'static>> {
-        HeadersPolicy::checked(self.0)
+        HeadersPolicy::try_new(self.0)
     }
 
     /// The checked policy; in a `const`, a violation is a compile error.

@@ -48,7 +48,7 @@ impl FetchMetadata {
     /// assert_eq!(admitted, Ok(()));
     /// ```
     pub fn read(headers: &HeaderMap) -> Self {
-        let field = |name: &HeaderName| Single::of(headers, name);
+        let field = |name: &HeaderName| Single::read(headers, name);
         let sender = match field(&SEC_FETCH_SITE) {
             Single::Absent if headers.contains_key(ORIGIN) => Sender::OriginAlone,
             Single::Absent => Sender::Unsaid,

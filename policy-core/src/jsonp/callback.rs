@@ -44,13 +44,13 @@ impl Callback {
     /// ```
     /// use policy_core::{Refusal, jsonp::{Callback, Grammar}};
     ///
-    /// let of = |query| Callback::of_query(query, "callback", Grammar::Identifier);
+    /// let of = |query| Callback::from_query(query, "callback", Grammar::Identifier);
     /// assert_eq!(of("page=2"), Ok(None));
     /// assert_eq!(of("callback=%63b").unwrap().unwrap().as_str(), "cb");
     /// assert_eq!(of("callback="), Err(Refusal::CallbackInvalid));
     /// assert_eq!(of("callback=a&callback=b"), Err(Refusal::CallbackInvalid));
     /// ```
-    pub fn of_query(query: &str, name: &str, grammar: Grammar) -> Result<Option<Self>, Refusal> {
+    pub fn from_query(query: &str, name: &str, grammar: Grammar) -> Result<Option<Self>, Refusal> {
         let mut values = query.split('&').filter_map(|pair| {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             (decode_parameter(key)? == name).then_some(value)

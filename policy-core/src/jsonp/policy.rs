@@ -35,7 +35,7 @@ impl JsonpPolicy {
     /// # Errors
     ///
     /// The first violation.
-    pub const fn checked(spec: JsonpSpec<'static>) -> Result<Self, JsonpViolation<'static>> {
+    pub const fn try_new(spec: JsonpSpec<'static>) -> Result<Self, JsonpViolation<'static>> {
         match spec.first_error() {
             None => Ok(Self(spec)),
             Some(violation) => Err(violation),
@@ -53,7 +53,7 @@ impl FromSpec for JsonpPolicy {
     type Spec = JsonpSpec<'static>;
 
     fn from_spec(spec: Self::Spec) -> Result<Self, crate::Violation<'static, &'static str>> {
-        Self::checked(spec).map_err(JsonpViolation::named)
+        Self::try_new(spec).map_err(JsonpViolation::into_named)
     }
 }
 
@@ -62,7 +62,7 @@ impl FacetPolicy for JsonpPolicy {
     type Compiled = Self;
 
     fn violations<'a>(&'a self, route: RouteFacts<'a>) -> Vec<crate::Violation<'a, &'static str>> {
-        JsonpSpec { route, ..self.0 }.violations().map(JsonpViolation::named).collect()
+        JsonpSpec { route, ..self.0 }.violations().map(JsonpViolation::into_named).collect()
     }
 
     fn compile(&self) -> Self {
@@ -86,9 +86,9 @@ impl JsonpPolicyBuilder {
     ///
     /// # Errors
     ///
-    /// The first violation, see [`JsonpPolicy::checked`].
+    /// The first violation, see [`JsonpPolicy::try_new`].
     pub const fn try_build(self) -> Result<JsonpPolicy, JsonpViolation<'static>> {
-        JsonpPolicy::checked(self.0)
+        JsonpPolicy::try_new(self.0)
     }
 
     /// The checked policy; in a `const`, a violation is a compile error.

@@ -129,7 +129,7 @@ impl Accounts {
             let Some((tags, accounts)) = shard.set(index) else { continue };
             let Some(way) = tags.iter().position(|tag| *tag == hash) else { continue };
             let Some(words) = accounts.get_mut(way) else { continue };
-            let mut account = Account::of_words(*words);
+            let mut account = Account::from_words(*words);
             if account.advance(pace, now) {
                 admit(AccountKind::Own)?;
             }
@@ -189,7 +189,7 @@ impl Shard {
         let shared = self.shared_of(hash);
         let [one, other] = shared.map(|index| {
             let words = self.shared.get(index).copied().unwrap_or_default();
-            let mut account = Account::of_words(words);
+            let mut account = Account::from_words(words);
             (account.take_at(pace, now), account)
         });
         let (decision, account) = if is_better(&one.0, &other.0) { one } else { other };
@@ -215,13 +215,13 @@ impl Shard {
     }
 
     fn free_cells(&mut self, set: usize, now: u64) -> usize {
-        let is_free = |words: &&mut StoredAccount| Account::of_words(**words).is_free(now);
+        let is_free = |words: &&mut StoredAccount| Account::from_words(**words).is_free(now);
         self.set(set).map_or(0, |(_, accounts)| accounts.iter_mut().filter(is_free).count())
     }
 
     fn free_cell(&mut self, set: usize, now: u64) -> Option<(&mut u64, &mut StoredAccount)> {
         let (tags, accounts) = self.set(set)?;
-        tags.iter_mut().zip(accounts).find(|(_, words)| Account::of_words(**words).is_free(now))
+        tags.iter_mut().zip(accounts).find(|(_, words)| Account::from_words(**words).is_free(now))
     }
 
     /// Counts a granted request in both accounts, even in one that would have refused it.
@@ -232,7 +232,7 @@ impl Shard {
         let distinct = [Some(one), (other != one).then_some(other)];
         for index in distinct.into_iter().flatten() {
             if let Some(words) = self.shared.get_mut(index) {
-                let mut account = Account::of_words(*words);
+                let mut account = Account::from_words(*words);
                 account.charge(pace, now);
                 *words = account.to_words();
             }

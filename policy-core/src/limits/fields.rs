@@ -19,11 +19,11 @@ use super::{Granted, Rate, Refused};
 /// let fields = RateFields::new(&rate);
 /// let mut headers = HeaderMap::new();
 ///
-/// fields.granted(table.take(b"ada", now).unwrap(), &mut headers);
+/// fields.write_granted(table.take(b"ada", now).unwrap(), &mut headers);
 /// assert_eq!(headers["ratelimit-policy"], "\"default\";q=1;w=1");
 /// assert_eq!(headers["ratelimit"], "\"default\";r=0;t=1");
 ///
-/// fields.refused(table.take(b"ada", now).unwrap_err(), &mut headers);
+/// fields.write_refused(table.take(b"ada", now).unwrap_err(), &mut headers);
 /// assert_eq!(headers["ratelimit"], "\"default\";r=0;t=1");
 /// assert_eq!(headers["retry-after"], "1");
 /// ```
@@ -42,12 +42,12 @@ impl RateFields {
     }
 
     /// Writes the headers of a response to a granted request.
-    pub fn granted(&self, granted: Granted, headers: &mut HeaderMap) {
+    pub fn write_granted(&self, granted: Granted, headers: &mut HeaderMap) {
         self.write(u64::from(granted.remaining), seconds(granted.reset), headers);
     }
 
     /// Writes the headers of a response to a refused request.
-    pub fn refused(&self, refused: Refused, headers: &mut HeaderMap) {
+    pub fn write_refused(&self, refused: Refused, headers: &mut HeaderMap) {
         let seconds = seconds(refused.retry_after);
         self.write(0, seconds, headers);
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
@@ -95,7 +95,7 @@ fn value(first: &[u8], one: u64, second: &[u8], two: u64) -> HeaderValue {
 mod tests {
     use super::*;
 
-    fn written(rate: &Rate, write: impl Fn(&RateFields, &mut HeaderMap)) -> Vec<String> {
+    fn rate_headers(rate: &Rate, write: impl Fn(&RateFields, &mut HeaderMap)) -> Vec<String> {
         let mut headers = HeaderMap::new();
         write(&RateFields::new(rate), &mut headers);
         let names = ["ratelimit-policy", "ratelimit", "retry-after"];
@@ -107,15 +107,15 @@ mod tests {
     fn seconds_are_rounded_up_and_integers_have_fifteen_digits() {
         for (millis, seconds) in [(0, 0), (1, 1), (1_000, 1), (1_001, 2), (59_999, 60)] {
             let retry_after = Duration::from_millis(millis);
-            let fields = written(&Rate::per_hour(7), |fields, headers| {
-                fields.refused(Refused { retry_after }, headers);
+            let fields = rate_headers(&Rate::per_hour(7), |fields, headers| {
+                fields.write_refused(Refused { retry_after }, headers);
             });
             let limit = format!("\"default\";r=0;t={seconds}");
             assert_eq!(fields, ["\"default\";q=7;w=3600", &limit, &seconds.to_string()]);
         }
         let most = Rate { per: Duration::MAX, ..Rate::per_second(u32::MAX) };
-        let fields = written(&most, |fields, headers| {
-            fields.granted(Granted { remaining: u32::MAX, reset: Duration::MAX }, headers);
+        let fields = rate_headers(&most, |fields, headers| {
+            fields.write_granted(Granted { remaining: u32::MAX, reset: Duration::MAX }, headers);
         });
         let all = "999999999999999";
         let policy = format!("\"default\";q=4294967295;w={all}");
@@ -124,11 +124,11 @@ mod tests {
 
     #[test]
     fn rate_fields_of_handlers_are_replaced() {
-        let fields = written(&Rate::per_second(1), |fields, headers| {
+        let fields = rate_headers(&Rate::per_second(1), |fields, headers| {
             headers.append(RATE_LIMIT, HeaderValue::from_static("\"own\";r=9"));
             headers.append(RATE_LIMIT, HeaderValue::from_static("\"own\";r=8"));
             let granted = Granted { remaining: 0, reset: Duration::from_secs(1) };
-            fields.granted(granted, headers);
+            fields.write_granted(granted, headers);
             assert_eq!(headers.get_all(RATE_LIMIT).iter().count(), 1);
         });
         assert_eq!(fields, ["\"default\";q=1;w=1", "\"default\";r=0;t=1"]);

@@ -199,7 +199,7 @@ impl Account {
     }
 
     /// The account that these words store.
-    pub(super) const fn of_words([free_at, start, due, due_before, taken]: [u64; 5]) -> Self {
+    pub(super) const fn from_words([free_at, start, due, due_before, taken]: [u64; 5]) -> Self {
         let (taken, taken_before) = (taken as u32, (taken >> 32) as u32);
         Self { start, due, due_before, free_at, taken, taken_before }
     }

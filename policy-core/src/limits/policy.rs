@@ -155,12 +155,12 @@ impl Limits {
 
     /// Every violation of the rules about limits, in the order of the parts.
     pub fn violations(self) -> impl Iterator<Item = LimitViolation<'static>> {
-        LimitSpec::of(self).violations()
+        LimitSpec::new(self).violations()
     }
 
     /// The first error, for use in constants.
     pub const fn first_error(self) -> Option<LimitViolation<'static>> {
-        LimitSpec::of(self).first_error()
+        LimitSpec::new(self).first_error()
     }
 }
 

@@ -49,10 +49,10 @@ validator!(LimitSpec, LimitPart);
 
 impl LimitSpec<'static> {
     /// An empty spec.
-    pub const NOTHING: Self = Self::of(Limits::NONE);
+    pub const NOTHING: Self = Self::new(Limits::NONE);
 
     /// These limits, on a route without known facts.
-    pub const fn of(limits: Limits) -> Self {
+    pub const fn new(limits: Limits) -> Self {
         Self { limits, route: RouteFacts::UNKNOWN }
     }
 }
@@ -148,7 +148,7 @@ mod tests {
             .sockets(1)
             .sockets_per_caller(1)
             .misses(Rate::per_day(1));
-        assert_eq!(rules(LimitSpec::of(smallest)), []);
+        assert_eq!(rules(LimitSpec::new(smallest)), []);
         let nothing = Limits::NONE
             .body(0)
             .timeout(Duration::ZERO)
@@ -170,14 +170,14 @@ mod tests {
             (LimitPart::SocketsPerCaller, Rule::LimitSocketsZero),
             (LimitPart::Misses, Rule::LimitMissesOutOfBounds),
         ];
-        assert_eq!(rules(LimitSpec::of(nothing)), all);
+        assert_eq!(rules(LimitSpec::new(nothing)), all);
         let timeless = Rate { per: Duration::ZERO, ..Rate::per_second(1) };
         let long = Limits::NONE.timeout(LONGEST_TIMEOUT + Duration::from_nanos(1)).rate(timeless);
-        assert_eq!(rules(LimitSpec::of(long)), all[1..3]);
-        assert_eq!(rules(LimitSpec::of(Limits::NONE.timeout(LONGEST_TIMEOUT))), []);
+        assert_eq!(rules(LimitSpec::new(long)), all[1..3]);
+        assert_eq!(rules(LimitSpec::new(Limits::NONE.timeout(LONGEST_TIMEOUT))), []);
         let silent = Limits::NONE.silence(LONGEST_TIMEOUT + Duration::from_nanos(1));
-        assert_eq!(rules(LimitSpec::of(silent)), all[5..6]);
-        assert_eq!(rules(LimitSpec::of(Limits::NONE.misses(timeless))), all[8..]);
+        assert_eq!(rules(LimitSpec::new(silent)), all[5..6]);
+        assert_eq!(rules(LimitSpec::new(Limits::NONE.misses(timeless))), all[8..]);
     }
 
     #[test]

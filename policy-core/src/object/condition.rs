@@ -112,11 +112,11 @@ impl Condition {
                 Self::Not(twice) => *twice,
                 other => Self::Not(Box::new(other)),
             },
-            Self::All(parts) => joined(parts, Self::All, |part| match part {
+            Self::All(parts) => flatten(parts, Self::All, |part| match part {
                 Self::All(inner) => Ok(inner),
                 other => Err(other),
             }),
-            Self::Any(parts) => joined(parts, Self::Any, |part| match part {
+            Self::Any(parts) => flatten(parts, Self::Any, |part| match part {
                 Self::Any(inner) => Ok(inner),
                 other => Err(other),
             }),
@@ -142,8 +142,9 @@ fn left_of(
     if left.is_empty() { Err(!decisive) } else { Ok(left) }
 }
 
-/// Parts without groups of the same kind, in order and each once.
-fn joined(
+/// Joins the canonical forms of the parts, in order and each once. A group of the same kind is
+/// replaced by its own parts.
+fn flatten(
     parts: Vec<Condition>,
     join: fn(Vec<Condition>) -> Condition,
     inner: fn(Condition) -> Result<Vec<Condition>, Condition>,

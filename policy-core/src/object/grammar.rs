@@ -188,7 +188,9 @@ impl Parser<'_> {
             ("role", true) => Atom::Role(self.text()?),
             ("scope", true) => Atom::Scope(self.text()?),
             ("with", true) => Atom::With(self.path()?),
-            (name, false) => return self.known(start, name, FieldKind::Flag).map(Atom::Flag),
+            (name, false) => {
+                return self.expect_field(start, name, FieldKind::Flag).map(Atom::Flag);
+            }
             (name, true) => {
                 let help = "possible are `anyone`, `authenticated`, `owner`, `same(tenant)`, `member(..)`, \
                             `role(\"..\")`, `scope(\"..\")`, `with(..)`, `engine` and the name of a flag";
@@ -217,14 +219,19 @@ impl Parser<'_> {
         match self.tokens.get(start) {
             Some(ConditionToken::Word(word)) => {
                 self.at += 1;
-                self.known(start, word, kind)
+                self.expect_field(start, word, kind)
             }
             _ => Err(self.unexpected("write the name of a field")),
         }
     }
 
-    /// A name that has to be a field of this kind.
-    fn known(&self, at: usize, name: &str, kind: FieldKind) -> Result<String, ConditionError> {
+    /// Returns the name if it is that of a field of this kind, and an error if it is not.
+    fn expect_field(
+        &self,
+        at: usize,
+        name: &str,
+        kind: FieldKind,
+    ) -> Result<String, ConditionError> {
         let Some(fields) = self.fields else { return Ok(name.to_owned()) };
         match fields.iter().any(|field| *field == (name.to_owned(), kind)) {
             true => Ok(name.to_owned()),

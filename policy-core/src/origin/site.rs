@@ -8,7 +8,7 @@ use super::{HostPattern, OriginPattern, host::is_loopback, public_suffix::regist
 /// ```
 /// use policy_core::origin::{OriginPattern, Site};
 ///
-/// let own = Site::of(&OriginPattern::parse("https://api.shop.example")?);
+/// let own = Site::from_origin(&OriginPattern::parse("https://api.shop.example")?);
 /// assert!(own.includes(&OriginPattern::parse("https://*.shop.example:8443")?));
 /// assert!(!own.includes(&OriginPattern::parse("http://app.shop.example")?));
 /// assert!(!own.includes(&OriginPattern::parse("https://shop.other.example")?));
@@ -22,7 +22,7 @@ pub struct Site {
 
 impl Site {
     /// The site of an origin; for a pattern, the site of its host.
-    pub fn of(origin: &OriginPattern<'_>) -> Self {
+    pub fn from_origin(origin: &OriginPattern<'_>) -> Self {
         Self { scheme: origin.scheme().into(), domain: registrable_domain(origin.host()).into() }
     }
 
@@ -62,12 +62,12 @@ mod tests {
 
     fn includes(own: &str, pattern: &str) -> bool {
         let [own, pattern] = [own, pattern].map(|text| OriginPattern::parse(text).unwrap());
-        Site::of(&own).includes(&pattern)
+        Site::from_origin(&own).includes(&pattern)
     }
 
     fn meets(own: &str, pattern: &str) -> bool {
         let [own, pattern] = [own, pattern].map(|text| OriginPattern::parse(text).unwrap());
-        Site::of(&own).meets(&pattern)
+        Site::from_origin(&own).meets(&pattern)
     }
 
     #[test]

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use crate::reverse_proxy::Upstream;
 
-    fn sent(lines: &[&'static str], withheld: &[&str]) -> Option<String> {
+    fn remaining_cookies(lines: &[&'static str], withheld: &[&str]) -> Option<String> {
         let lines = lines.iter().map(|line| (COOKIE, HeaderValue::from_static(line)));
         let mut headers = HeaderMap::new();
         for (name, value) in lines {
@@ -129,9 +129,9 @@ mod tests {
             (&["a=sid=1"], Some("a=sid=1")),
             (&[";;", ""], None),
         ] {
-            assert_eq!(sent(lines, &["sid"]).as_deref(), left, "{lines:?}");
+            assert_eq!(remaining_cookies(lines, &["sid"]).as_deref(), left, "{lines:?}");
         }
-        assert_eq!(sent(&["sid=1"], &[]).as_deref(), Some("sid=1"));
+        assert_eq!(remaining_cookies(&["sid=1"], &[]).as_deref(), Some("sid=1"));
     }
 
     fn set(upstream: &str, strips: bool, requested: &str, cookie: &str) -> Option<String> {

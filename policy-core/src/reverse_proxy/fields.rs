@@ -16,7 +16,7 @@ use crate::{
 
 /// The fields that `Connection` names, without `Keep-Alive`, which is always connection-specific
 /// and which most peers name.
-fn named(headers: &HeaderMap) -> Vec<HeaderName> {
+fn connection_options(headers: &HeaderMap) -> Vec<HeaderName> {
     let lines = headers.get_all(CONNECTION).iter();
     let options = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
     let options = options.map(<[u8]>::trim_ascii);
@@ -31,7 +31,7 @@ fn named(headers: &HeaderMap) -> Vec<HeaderName> {
 /// `te: trailers` stays; before HTTP/2 `Connection` has to name it (RFC 9110 10.1.4).
 pub fn end_to_end(mut headers: HeaderMap) -> HeaderMap {
     let takes_trailers = takes_trailers(&headers);
-    let named = named(&headers);
+    let named = connection_options(&headers);
     retain(&mut headers, |name| {
         let is_said_anew =
             matches!(*name, HOST | CONTENT_LENGTH | COOKIE) || name == http::header::EXPECT;
@@ -65,7 +65,7 @@ pub fn keep_end_to_end(status: StatusCode, headers: &mut HeaderMap) -> Result<()
         return Err(Refusal::UpstreamAnswer);
     }
     framing::check(status, headers)?;
-    for name in named(headers) {
+    for name in connection_options(headers) {
         headers.remove(name);
     }
     // The only one of these that most responses have: without it, no list of names is made.
@@ -117,7 +117,7 @@ fn is_counted(method: &Method) -> bool {
 }
 
 fn hops(method: &Method, headers: &HeaderMap) -> Option<u64> {
-    let Single::One(value) = Single::of(headers, &MAX_FORWARDS) else { return None };
+    let Single::One(value) = Single::read(headers, &MAX_FORWARDS) else { return None };
     let digits = Some(value.as_bytes()).filter(|value| is_counted(method) && is_length(value))?;
     str::from_utf8(digits).ok()?.parse().ok()
 }
@@ -128,7 +128,7 @@ pub fn asks_for_websocket(method: &Method, version: Version, headers: &HeaderMap
     method == Method::GET
         && version == Version::HTTP_11
         && is_websocket(headers)
-        && named(headers).contains(&UPGRADE)
+        && connection_options(headers).contains(&UPGRADE)
 }
 
 /// Whether a response accepts the WebSocket.

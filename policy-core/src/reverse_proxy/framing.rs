@@ -17,7 +17,7 @@ use crate::{Refusal, grammar::is_length, head::Single};
 /// undecoded, and for a `Content-Length` that is not one number: two recipients could read it
 /// differently.
 pub(super) fn check(status: StatusCode, headers: &mut HeaderMap) -> Result<(), Refusal> {
-    let is_coded = match Single::of(headers, &TRANSFER_ENCODING) {
+    let is_coded = match Single::read(headers, &TRANSFER_ENCODING) {
         Single::Absent => false,
         Single::One(coding) if is_chunked(coding) => true,
         Single::One(_) | Single::Repeated => return Err(Refusal::UpstreamAnswer),
@@ -26,7 +26,7 @@ pub(super) fn check(status: StatusCode, headers: &mut HeaderMap) -> Result<(), R
         headers.remove(CONTENT_LENGTH);
         return Ok(());
     }
-    match Single::of(headers, &CONTENT_LENGTH) {
+    match Single::read(headers, &CONTENT_LENGTH) {
         Single::Absent => Ok(()),
         Single::One(length) if is_length(length.as_bytes()) => Ok(()),
         Single::One(_) | Single::Repeated => Err(Refusal::UpstreamAnswer),
@@ -49,8 +49,11 @@ mod tests {
 
     use super::*;
 
-    /// The length that is left of these framing headers.
-    fn left(status: u16, lines: &[(HeaderName, &'static str)]) -> Result<Option<String>, Refusal> {
+    /// The `Content-Length` that remains of these headers after the check.
+    fn remaining_length(
+        status: u16,
+        lines: &[(HeaderName, &'static str)],
+    ) -> Result<Option<String>, Refusal> {
         let mut headers = HeaderMap::new();
         for (name, value) in lines {
             headers.append(name, HeaderValue::from_static(value));
@@ -77,12 +80,12 @@ mod tests {
         ] {
             let want =
                 if is_length { Ok(Some(value.into())) } else { Err(Refusal::UpstreamAnswer) };
-            assert_eq!(left(200, &[(CONTENT_LENGTH, value)]), want, "{value:?}");
+            assert_eq!(remaining_length(200, &[(CONTENT_LENGTH, value)]), want, "{value:?}");
         }
-        assert_eq!(left(200, &[]), Ok(None));
+        assert_eq!(remaining_length(200, &[]), Ok(None));
         for second in ["5", "6"] {
             let twice = [(CONTENT_LENGTH, "5"), (CONTENT_LENGTH, second)];
-            assert_eq!(left(200, &twice), Err(Refusal::UpstreamAnswer));
+            assert_eq!(remaining_length(200, &twice), Err(Refusal::UpstreamAnswer));
         }
     }
 
@@ -91,7 +94,7 @@ mod tests {
         for coding in ["chunked", "Chunked", " chunked "] {
             for length in ["5", "5, 6", "x"] {
                 let lines = [(CONTENT_LENGTH, length), (TRANSFER_ENCODING, coding)];
-                assert_eq!(left(200, &lines), Ok(None), "{coding} and {length}");
+                assert_eq!(remaining_length(200, &lines), Ok(None), "{coding} and {length}");
             }
         }
     }
@@ -108,20 +111,24 @@ mod tests {
             ",",
         ] {
             let refused = Err(Refusal::UpstreamAnswer);
-            assert_eq!(left(200, &[(TRANSFER_ENCODING, coding)]), refused, "{coding}");
-            assert_eq!(left(304, &[(TRANSFER_ENCODING, coding)]), refused, "{coding}");
+            assert_eq!(remaining_length(200, &[(TRANSFER_ENCODING, coding)]), refused, "{coding}");
+            assert_eq!(remaining_length(304, &[(TRANSFER_ENCODING, coding)]), refused, "{coding}");
         }
         let twice = [(TRANSFER_ENCODING, "gzip"), (TRANSFER_ENCODING, "chunked")];
-        assert_eq!(left(200, &twice), Err(Refusal::UpstreamAnswer));
+        assert_eq!(remaining_length(200, &twice), Err(Refusal::UpstreamAnswer));
     }
 
     #[test]
     fn a_response_without_content_has_no_length() {
         for status in [101, 204, 304] {
-            assert_eq!(left(status, &[(CONTENT_LENGTH, "5")]), Ok(None), "{status}");
+            assert_eq!(remaining_length(status, &[(CONTENT_LENGTH, "5")]), Ok(None), "{status}");
         }
         for status in [200, 205, 404] {
-            assert_eq!(left(status, &[(CONTENT_LENGTH, "5")]), Ok(Some("5".into())), "{status}");
+            assert_eq!(
+                remaining_length(status, &[(CONTENT_LENGTH, "5")]),
+                Ok(Some("5".into())),
+                "{status}"
+            );
         }
     }
 }

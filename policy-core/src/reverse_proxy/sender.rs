@@ -118,7 +118,7 @@ fn push_address(text: &mut String, address: IpAddr) {
 mod tests {
     use super::*;
 
-    fn written(client: Option<&str>, host: &str) -> HeaderMap {
+    fn forwarding_headers(client: Option<&str>, host: &str) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.append(VIA, HeaderValue::from_static("1.0 other"));
         headers.append(X_FORWARDED_FOR, HeaderValue::from_static("6.6.6.6"));
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn forwarding_fields_of_others_are_replaced() {
-        let headers = written(Some("192.0.2.7"), "localhost:8080");
+        let headers = forwarding_headers(Some("192.0.2.7"), "localhost:8080");
         assert_eq!(headers.get_all(FORWARDED).iter().count(), 1);
         assert_eq!(headers[FORWARDED], "for=192.0.2.7;host=\"localhost:8080\";proto=http");
         let all: Vec<_> = headers.get_all(X_FORWARDED_FOR).iter().collect();
@@ -144,11 +144,11 @@ mod tests {
 
     #[test]
     fn an_address_is_written_in_one_form() {
-        assert_eq!(written(Some("::ffff:192.0.2.7"), "a")[X_FORWARDED_FOR], "192.0.2.7");
+        assert_eq!(forwarding_headers(Some("::ffff:192.0.2.7"), "a")[X_FORWARDED_FOR], "192.0.2.7");
         for address in ["0.0.0.0", "1.20.100.255", "9.10.99.101", "2001:db8::7"] {
-            assert_eq!(written(Some(address), "a")[X_FORWARDED_FOR], address);
+            assert_eq!(forwarding_headers(Some(address), "a")[X_FORWARDED_FOR], address);
         }
-        let unknown = written(None, "a");
+        let unknown = forwarding_headers(None, "a");
         assert_eq!(unknown[FORWARDED], "for=unknown;host=a;proto=http");
         assert!(!unknown.contains_key(X_FORWARDED_FOR));
     }

@@ -135,7 +135,7 @@ pub fn plan(
     timings: &Timings,
 ) -> Result<CommitPlan, DataError> {
     let changes = effects.committed(outcome);
-    match effects.granted() {
+    match effects.privilege_change() {
         Some(PrivilegeChange::Login { identity, is_remembered }) if outcome.commits_grants() => {
             let mut draft = Draft::begin(now, timings, *is_remembered);
             draft.record.identity = Some(identity.clone());
@@ -344,7 +344,7 @@ mod tests {
 
     #[test]
     fn a_draft_is_named_and_bound_by_its_predecessor() {
-        let (id, fresh) = (SessionId::drawn([1; 32]), Handle([2; 16]));
+        let (id, fresh) = (SessionId::from_bytes([1; 32]), Handle([2; 16]));
         let mut before = record(Some("ada"));
         (before.handle, before.binding) = (Handle([3; 16]), [4; 32]);
         let identity = Identity::new("ada");

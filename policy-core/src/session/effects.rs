@@ -82,7 +82,7 @@ impl Effects {
     }
 
     /// The rights that are granted, if any.
-    pub fn granted(&self) -> Option<&PrivilegeChange> {
+    pub fn privilege_change(&self) -> Option<&PrivilegeChange> {
         self.grant.as_ref()
     }
 

@@ -14,7 +14,7 @@ use crate::base64url;
 /// ```
 /// use policy_core::session::SessionId;
 ///
-/// let id = SessionId::drawn([7; 32]);
+/// let id = SessionId::from_bytes([7; 32]);
 /// let text = id.text();
 /// assert_eq!(SessionId::parse(text.as_bytes()).unwrap().key(), id.key());
 /// assert!(SessionId::parse(b"short").is_none());
@@ -28,7 +28,7 @@ impl SessionId {
     pub const LEN: usize = 43;
 
     /// An id of bytes that a random source filled.
-    pub fn drawn(bytes: [u8; 32]) -> Self {
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 

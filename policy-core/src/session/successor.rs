@@ -33,7 +33,7 @@ impl SuccessorKey {
         for (byte, derived) in bytes.iter_mut().skip(2).zip(tag) {
             *byte = derived;
         }
-        SessionId::drawn(bytes)
+        SessionId::from_bytes(bytes)
     }
 }
 
@@ -49,9 +49,9 @@ mod tests {
 
     #[test]
     fn a_successor_depends_on_key_and_id_only() {
-        let key = SuccessorKey::new(&SecretKey::drawn([1; 32]));
-        let other = SuccessorKey::new(&SecretKey::drawn([2; 32]));
-        let id = SessionId::drawn([7; 32]);
+        let key = SuccessorKey::new(&SecretKey::from_bytes([1; 32]));
+        let other = SuccessorKey::new(&SecretKey::from_bytes([2; 32]));
+        let id = SessionId::from_bytes([7; 32]);
         let next = key.successor(&id);
         assert_eq!(next.bytes(), key.successor(&id).bytes());
         assert_eq!(next.bytes()[..2], id.bytes()[..2]);

@@ -60,7 +60,7 @@ pub fn any_origin() -> impl Strategy<Value = String> + Clone {
 /// ```
 pub fn any_origin_for(policy: &CorsConfig) -> impl Strategy<Value = String> + Clone + use<> {
     let origins = policy.origins.clone();
-    any_near_origin().prop_map(move |near| page_origin(near.of(&origins)))
+    any_near_origin().prop_map(move |near| page_origin(near.value_for(&origins)))
 }
 
 /// A value of `Origin` for a policy, from a client that need not be a browser: also malformed, in
@@ -70,7 +70,7 @@ pub fn any_origin_value_for(
 ) -> impl Strategy<Value = HeaderValue> + Clone + use<> {
     let origins = policy.origins.clone();
     any_near_origin().prop_filter_map("a header value", move |near| {
-        HeaderValue::try_from(near.of(&origins)).ok()
+        HeaderValue::try_from(near.value_for(&origins)).ok()
     })
 }
 
@@ -95,7 +95,7 @@ pub struct NearOrigin {
 impl NearOrigin {
     /// The value of the `Origin` field, near one of these patterns; near `https://a.test` where
     /// there are none, or `*` alone.
-    pub fn of<T: AsRef<str>>(&self, patterns: &[T]) -> Vec<u8> {
+    pub fn value_for<T: AsRef<str>>(&self, patterns: &[T]) -> Vec<u8> {
         let known = patterns.iter().map(AsRef::as_ref).filter(|pattern| *pattern != "*");
         let known: Vec<&str> = known.collect();
         let chosen = known.get(self.entry.index(known.len().max(1))).copied();
@@ -112,7 +112,7 @@ impl NearOrigin {
 /// use proptest::prelude::*;
 ///
 /// proptest!(|(policy in any_policy(), near in any_near_origin())| {
-///     let origin = near.of(&policy.origins);
+///     let origin = near.value_for(&policy.origins);
 ///     prop_assert!(http::HeaderValue::try_from(origin).is_ok());
 /// });
 /// ```

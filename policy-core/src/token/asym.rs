@@ -32,7 +32,7 @@ impl Key {
     /// If the key or the id is invalid.
     pub fn es256(id: &str, private: &[u8]) -> Result<Self, KeyError> {
         let key: ecdsa::SigningKey = private_key(private)?;
-        AsymmetricKey::Es256(*key.verifying_key(), Some(key)).named(id)
+        AsymmetricKey::Es256(*key.verifying_key(), Some(key)).into_key(id)
     }
 
     /// A key of ES256 that only verifies.
@@ -41,7 +41,7 @@ impl Key {
     ///
     /// If the key or the id is invalid.
     pub fn es256_public(id: &str, public: &[u8]) -> Result<Self, KeyError> {
-        AsymmetricKey::Es256(public_key(public)?, None).named(id)
+        AsymmetricKey::Es256(public_key(public)?, None).into_key(id)
     }
 
     /// A key of Ed25519 that signs and verifies, from its private key.
@@ -51,7 +51,7 @@ impl Key {
     /// If the key or the id is invalid.
     pub fn ed25519(id: &str, private: &[u8]) -> Result<Self, KeyError> {
         let key: ed25519_dalek::SigningKey = private_key(private)?;
-        AsymmetricKey::Ed25519(key.verifying_key(), Some(key)).named(id)
+        AsymmetricKey::Ed25519(key.verifying_key(), Some(key)).into_key(id)
     }
 
     /// A key of Ed25519 that only verifies.
@@ -60,7 +60,7 @@ impl Key {
     ///
     /// If the key or the id is invalid.
     pub fn ed25519_public(id: &str, public: &[u8]) -> Result<Self, KeyError> {
-        AsymmetricKey::Ed25519(public_key(public)?, None).named(id)
+        AsymmetricKey::Ed25519(public_key(public)?, None).into_key(id)
     }
 
     /// A public key for RS256, of 2048 to 8192 bits. Only external issuers use it; this service
@@ -78,7 +78,7 @@ impl Key {
             None => public.to_vec(),
         };
         let key = ParsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, document);
-        AsymmetricKey::Rs256(key.map_err(|_rejected| KeyError::Encoding)?).named(id)
+        AsymmetricKey::Rs256(key.map_err(|_rejected| KeyError::Encoding)?).into_key(id)
     }
 }
 
@@ -99,7 +99,7 @@ fn public_key<K: DecodePublicKey>(bytes: &[u8]) -> Result<K, KeyError> {
 }
 
 impl AsymmetricKey {
-    pub(super) fn named(self, id: &str) -> Result<Key, KeyError> {
+    pub(super) fn into_key(self, id: &str) -> Result<Key, KeyError> {
         Key::new(id, Material::Asymmetric(Box::new(self)))
     }
 

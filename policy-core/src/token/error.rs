@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn errors_of_keys_and_profiles_are_rules() {
-        let key = |id| Key::hs256(id, &SecretKey::drawn([1; 32]));
+        let key = |id| Key::hs256(id, &SecretKey::from_bytes([1; 32]));
         let twice = ["a", "a"].map(|id| RingKey::new(key(id).unwrap())).to_vec();
         let profile = Profile::new("https://auth.example", "api").unwrap();
         assert_eq!(key("../a").unwrap_err().rule(), Rule::KeyId);

@@ -58,7 +58,7 @@ impl Header {
         if self.is_critical {
             return Err(TokenError::UnsupportedCritical);
         }
-        let algorithm = Algorithm::named(&self.alg).filter(|it| allowed.contains(it));
+        let algorithm = Algorithm::from_name(&self.alg).filter(|it| allowed.contains(it));
         let algorithm = algorithm.ok_or(TokenError::AlgNotAllowed)?;
         if !is_type(self.typ.as_deref()) {
             return Err(TokenError::WrongType);

@@ -142,7 +142,7 @@ impl Jwks {
             _ => return Err(JwkFault::Algorithm),
         };
         let id = jwk.kid.as_deref().ok_or(JwkFault::Id)?;
-        let key = read.ok_or(JwkFault::Value)?.named(id).map_err(|_id| JwkFault::Id)?;
+        let key = read.ok_or(JwkFault::Value)?.into_key(id).map_err(|_id| JwkFault::Id)?;
         if self.keys.iter().any(|other| other.id() == id) {
             Err(JwkFault::Duplicate)
         } else {

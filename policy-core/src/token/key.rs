@@ -56,8 +56,8 @@ impl Algorithm {
         }
     }
 
-    /// The algorithm of a name in a header.
-    pub(super) fn named(name: &str) -> Option<Self> {
+    /// The algorithm that a header states by this name.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         match name {
             "HS256" => Some(Self::Hs256),
             #[cfg(feature = "asym")]

@@ -43,7 +43,7 @@ pub(super) struct NameHash(u64);
 
 impl NameHash {
     #[inline]
-    pub(super) fn of(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let mut hasher = FxHasher::default();
         hasher.write(name.as_bytes());
         Self(hasher.finish())
@@ -88,7 +88,7 @@ impl Line {
 
 impl NameFilter {
     /// The filter of a set, with room for half as many additional names.
-    pub(super) fn of(names: impl Iterator<Item = NameHash>, count: usize) -> Self {
+    pub(super) fn from_hashes(names: impl Iterator<Item = NameHash>, count: usize) -> Self {
         let lines = (count * 3 / 2 * BITS_OF_NAME).div_ceil(Line::BITS as usize).max(1);
         let room = lines * Line::BITS as usize / BITS_OF_NAME;
         let mut filter = Self { lines: vec![Line::default(); lines].into(), room };
@@ -113,7 +113,7 @@ impl NameFilter {
     /// Whether the set may have this name. There are no false negatives.
     #[inline]
     pub(super) fn may_have(&self, name: &str) -> bool {
-        let name = NameHash::of(name);
+        let name = NameHash::new(name);
         let index = name.line(self.lines.len());
         self.lines.get(index).is_none_or(|line| line.may_have(name))
     }
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     fn filter_of(names: &[String]) -> NameFilter {
-        NameFilter::of(names.iter().map(|name| NameHash::of(name)), names.len())
+        NameFilter::from_hashes(names.iter().map(|name| NameHash::new(name)), names.len())
     }
 
     fn names(range: std::ops::Range<u32>) -> Vec<String> {
@@ -138,7 +138,7 @@ mod tests {
         for count in [0, 1, 50, 100, 1000] {
             let mut filter = filter_of(&names[..count]);
             for (number, name) in names.iter().enumerate().skip(count) {
-                filter.insert(NameHash::of(name));
+                filter.insert(NameHash::new(name));
                 assert!(names[..=number].iter().step_by(17).all(|name| filter.may_have(name)));
                 assert!(filter.may_have(name));
             }
@@ -155,7 +155,7 @@ mod tests {
         while !filter.is_full()
             && let Some(name) = added.next()
         {
-            filter.insert(NameHash::of(name));
+            filter.insert(NameHash::new(name));
         }
         assert!(added.len() < 100, "{} more names have no room", added.len());
         let not_denied = others.iter().filter(|name| filter.may_have(name)).count();

@@ -34,7 +34,7 @@ impl OpaqueKind {
 /// ```
 /// use policy_core::token::{OpaqueKind, OpaqueToken};
 ///
-/// let token = OpaqueToken::drawn(OpaqueKind::Refresh, [7; 32]);
+/// let token = OpaqueToken::from_bytes(OpaqueKind::Refresh, [7; 32]);
 /// let text = token.text();
 /// assert_eq!(text.len(), 46);
 /// assert_eq!(OpaqueToken::parse(OpaqueKind::Refresh, &text).unwrap().hash(), token.hash());
@@ -49,7 +49,7 @@ pub struct OpaqueToken {
 
 impl OpaqueToken {
     /// A token of bytes that a random source filled.
-    pub const fn drawn(kind: OpaqueKind, bytes: [u8; 32]) -> Self {
+    pub const fn from_bytes(kind: OpaqueKind, bytes: [u8; 32]) -> Self {
         Self { kind, bytes }
     }
 
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn only_the_canonical_text_of_its_kind_is_read() {
-        let text = OpaqueToken::drawn(OpaqueKind::Refresh, [0xff; 32]).text();
+        let text = OpaqueToken::from_bytes(OpaqueKind::Refresh, [0xff; 32]).text();
         assert!(text.ends_with("_8"), "two bits of the last character are padding");
         let spoiled = [
             text.replace("rt_", "tk_"),

@@ -19,8 +19,8 @@ use crate::secret::SecretKey;
 /// ```
 /// use policy_core::{secret::SecretKey, token::{OpaqueKind, OpaqueToken, RefreshKey}};
 ///
-/// let key = RefreshKey::new(&SecretKey::drawn([1; 32]));
-/// let first = OpaqueToken::drawn(OpaqueKind::Refresh, [7; 32]);
+/// let key = RefreshKey::new(&SecretKey::from_bytes([1; 32]));
+/// let first = OpaqueToken::from_bytes(OpaqueKind::Refresh, [7; 32]);
 /// assert_eq!(key.successor(&first).text(), key.successor(&first).text());
 /// assert_ne!(key.successor(&first).text(), first.text());
 /// ```
@@ -41,7 +41,7 @@ impl RefreshKey {
         let mut mac = self.0.clone();
         mac.update(b"rt");
         mac.update(token.bytes());
-        OpaqueToken::drawn(OpaqueKind::Refresh, mac.finalize().into_bytes().into())
+        OpaqueToken::from_bytes(OpaqueKind::Refresh, mac.finalize().into_bytes().into())
     }
 }
 
@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn a_chain_does_not_come_back() {
-        let key = RefreshKey::new(&SecretKey::drawn([1; 32]));
-        let mut token = OpaqueToken::drawn(OpaqueKind::Refresh, [0; 32]);
+        let key = RefreshKey::new(&SecretKey::from_bytes([1; 32]));
+        let mut token = OpaqueToken::from_bytes(OpaqueKind::Refresh, [0; 32]);
         let mut seen = HashSet::new();
         for _ in 0..1000 {
             assert!(seen.insert(token.hash()));
@@ -72,16 +72,17 @@ mod tests {
     /// HMAC over `rt` and 32 sevens.
     #[test]
     fn a_successor_is_the_hmac_of_its_predecessor() {
-        let key = RefreshKey::new(&SecretKey::drawn([1; 32]));
-        let successor = key.successor(&OpaqueToken::drawn(OpaqueKind::Refresh, [7; 32]));
+        let key = RefreshKey::new(&SecretKey::from_bytes([1; 32]));
+        let successor = key.successor(&OpaqueToken::from_bytes(OpaqueKind::Refresh, [7; 32]));
         assert_eq!(successor.text(), "rt_DLY_24Z2OMOssaR3B4zKJpjYRjMJRiFxsGaLgex-bpc");
     }
 
     #[test]
     fn other_keys_give_other_successors() {
-        let token = OpaqueToken::drawn(OpaqueKind::Refresh, [7; 32]);
-        let successors = [1, 2]
-            .map(|byte| RefreshKey::new(&SecretKey::drawn([byte; 32])).successor(&token).text());
+        let token = OpaqueToken::from_bytes(OpaqueKind::Refresh, [7; 32]);
+        let successors = [1, 2].map(|byte| {
+            RefreshKey::new(&SecretKey::from_bytes([byte; 32])).successor(&token).text()
+        });
         assert_ne!(successors[0], successors[1]);
     }
 }

@@ -283,9 +283,9 @@ impl RevocationSet {
         if self.filter.is_full() {
             let tokens = self.tokens.values().map(|token| token.hash);
             let names = tokens.chain(self.users.values().map(|user| user.hash));
-            self.filter = NameFilter::of(names, self.len());
+            self.filter = NameFilter::from_hashes(names, self.len());
         }
-        let hash = NameHash::of(name);
+        let hash = NameHash::new(name);
         self.filter.insert(hash);
         hash
     }

@@ -81,7 +81,7 @@ impl TraceContext {
     ///
     /// A version after 00 is read like 00; additional fields are ignored.
     pub fn read(headers: &HeaderMap) -> Option<Self> {
-        let Single::One(parent) = Single::of(headers, &TRACEPARENT) else { return None };
+        let Single::One(parent) = Single::read(headers, &TRACEPARENT) else { return None };
         let (known, rest) = parent.as_bytes().split_at_checked(LENGTH)?;
         let mut fields = known.split(|byte| *byte == b'-');
         let [version] = hex(fields.next())?;

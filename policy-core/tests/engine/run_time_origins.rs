@@ -14,7 +14,7 @@ const GUESTS: CorsPolicy = CorsPolicy::origins_at_run_time("partners").build();
 
 #[test]
 fn a_list_serves_every_policy_that_names_it() {
-    let (list, lists) = given(&["https://a.partner.example"]);
+    let (list, lists) = setup(&["https://a.partner.example"]);
     let partners = Cors::new("GET /a", &PARTNERS, &lists).expect("a policy");
     let guests = Cors::new("GET /b", &GUESTS, &lists).expect("a policy");
     list.replace(&["https://b.partner.example"]).expect("a good list");
@@ -26,7 +26,7 @@ fn a_list_serves_every_policy_that_names_it() {
 
 #[test]
 fn a_bad_list_is_refused_whole_and_the_old_one_stays() {
-    let (list, lists) = given(&["https://a.partner.example"]);
+    let (list, lists) = setup(&["https://a.partner.example"]);
     let cors = Cors::new("GET /a", &PARTNERS, &lists).expect("a policy");
     for (bad, rule) in [
         ("https://evil.example", Rule::OriginOutsideBound),
@@ -47,7 +47,7 @@ fn a_bad_list_is_refused_whole_and_the_old_one_stays() {
 
 #[test]
 fn each_error_of_a_list_names_its_route_and_origin() {
-    let (list, lists) = given(&[]);
+    let (list, lists) = setup(&[]);
     Cors::new("GET /a", &PARTNERS, &lists).expect("a policy");
     let errors = list.replace(&["https://evil.example", "https://x", "*"]).expect_err("a bad list");
     let told: Vec<_> = errors
@@ -66,7 +66,7 @@ fn each_error_of_a_list_names_its_route_and_origin() {
 /// A list that exists before the policy is checked when the policy is compiled.
 #[test]
 fn a_policy_does_not_start_with_a_list_outside_of_its_bound() {
-    let (_, lists) = given(&["https://evil.example"]);
+    let (_, lists) = setup(&["https://evil.example"]);
     let errors = Cors::new("GET /a", &PARTNERS, &lists).expect_err("a bad list");
     assert_eq!(rules(&errors), [Rule::OriginOutsideBound]);
     assert!(Cors::new("GET /b", &GUESTS, &lists).is_ok());
@@ -89,13 +89,13 @@ fn credentials_need_a_bound() {
 
 #[test]
 fn an_unused_list_is_reported() {
-    let (_, mut lists) = given(&[]);
+    let (_, mut lists) = setup(&[]);
     lists.insert("others", SharedOrigins::new());
     Cors::new("GET /a", &GUESTS, &lists).expect("a policy");
     assert_eq!(lists.unused().collect::<Vec<_>>(), ["others"]);
 }
 
-fn given(origins: &[&str]) -> (SharedOrigins, OriginLists) {
+fn setup(origins: &[&str]) -> (SharedOrigins, OriginLists) {
     let list = SharedOrigins::new();
     list.replace(origins).expect("a good list");
     let mut lists = OriginLists::new();

@@ -55,7 +55,7 @@ fn honest(client: u64) -> IpAddr {
 }
 
 /// The network of 48 bits and the client in it, of an address that [`in_network`] made.
-fn of_network(address: &IpAddr) -> Option<(u16, u16)> {
+fn network_and_client(address: &IpAddr) -> Option<(u16, u16)> {
     match address {
         IpAddr::V6(address) => match address.segments() {
             [0x2001, 0xdb8, network, client, ..] => Some((network, client)),
@@ -89,8 +89,8 @@ impl Crowd {
         self.arriving.extend(who.map(|address| (begin + numbers.below(per), address)));
     }
 
-    /// Every request, with whether it was granted.
-    fn answered(&mut self) -> Vec<(u64, IpAddr, bool)> {
+    /// Decides all requests, and returns each with whether it was granted.
+    fn decide_all(&mut self) -> Vec<(u64, IpAddr, bool)> {
         self.arriving.sort_unstable();
         let arriving = std::mem::take(&mut self.arriving).into_iter();
         let decide = |(now, address)| {
@@ -103,7 +103,7 @@ impl Crowd {
 }
 
 /// The share of requests that are refused, and how many there are.
-fn refused(answered: impl Iterator<Item = bool>) -> (f64, u64) {
+fn refused_share(answered: impl Iterator<Item = bool>) -> (f64, u64) {
     let (mut all, mut refused) = (0_u64, 0_u64);
     for is_granted in answered {
         all += 1;
@@ -121,7 +121,8 @@ fn a_million_clients_with_one_request_each_are_served() {
             let begin = period * crowd.per;
             crowd.ask_once(&mut numbers, begin, (0..CLIENTS / scale()).map(honest));
         }
-        let (share, all) = refused(crowd.answered().into_iter().map(|(.., is_granted)| is_granted));
+        let (share, all) =
+            refused_share(crowd.decide_all().into_iter().map(|(.., is_granted)| is_granted));
         println!("{rate:?}: {:.4} % of {all} refused", share * 100.0);
         assert!(share < 0.001, "{rate:?}: {share}");
     }
@@ -196,9 +197,10 @@ fn a_flood_costs_others_little_and_gets_the_stated_multiple() {
                 let newcomers = period * CLIENTS / scale()..(period + 1) * CLIENTS / scale();
                 crowd.ask_once(&mut numbers, begin, newcomers.map(honest));
             }
-            let answered = crowd.answered();
-            let of_honest = answered.iter().filter(|(_, address, _)| of_network(address).is_none());
-            let (share, all) = refused(of_honest.map(|(.., is_granted)| *is_granted));
+            let answered = crowd.decide_all();
+            let of_honest =
+                answered.iter().filter(|(_, address, _)| network_and_client(address).is_none());
+            let (share, all) = refused_share(of_honest.map(|(.., is_granted)| *is_granted));
             let granted = granted_by_network(&answered);
             let peak = granted.values().map(|grants| most_within(grants, crowd.per)).max();
             let total = granted.values().map(Vec::len).max().unwrap_or(0) as u64;
@@ -221,7 +223,7 @@ fn a_flood_costs_others_little_and_gets_the_stated_multiple() {
 fn granted_by_network(answered: &[(u64, IpAddr, bool)]) -> HashMap<u16, Vec<(u64, u16)>> {
     let mut granted = HashMap::<_, Vec<_>>::new();
     for (now, address, is_granted) in answered {
-        if let Some((network, client)) = of_network(address)
+        if let Some((network, client)) = network_and_client(address)
             && *is_granted
         {
             granted.entry(network).or_default().push((*now, client));
@@ -277,7 +279,7 @@ fn a_full_table_refuses_the_flood_and_not_the_newcomers() {
         let begin = crowd.per + crowd.per / 2;
         let half = crowd.per / 2;
         crowd.arriving.extend(filling.into_iter().map(|it| (begin + numbers.below(half), it)));
-        crowd.answered();
+        crowd.decide_all();
         for _ in 0..3 * clients {
             let network = networks + numbers.below((1 << 16) - networks);
             let flooding = in_network(network, numbers.below(OF_NETWORK));
@@ -286,11 +288,12 @@ fn a_full_table_refuses_the_flood_and_not_the_newcomers() {
         for client in 0..CLIENTS / 10 / scale() {
             crowd.arriving.push((2 * crowd.per + numbers.below(half), honest(client)));
         }
-        let answered = crowd.answered();
+        let answered = crowd.decide_all();
         let refused_of = |is_flood: bool| {
-            let of =
-                answered.iter().filter(|(_, address, _)| of_network(address).is_some() == is_flood);
-            refused(of.map(|(.., is_granted)| *is_granted)).0
+            let of = answered
+                .iter()
+                .filter(|(_, address, _)| network_and_client(address).is_some() == is_flood);
+            refused_share(of.map(|(.., is_granted)| *is_granted)).0
         };
         let (of_flood, of_newcomers) = (refused_of(true), refused_of(false));
         println!(
@@ -323,11 +326,12 @@ fn five_thousand_clients_of_a_campus_are_served() {
                 crowd.arriving.extend(asks.map(|now| (now, address)));
             }
         }
-        let is_of_campus =
-            |address: &IpAddr| of_network(address).is_some_and(|(network, _)| network == CAMPUS);
-        let answered = crowd.answered();
+        let is_of_campus = |address: &IpAddr| {
+            network_and_client(address).is_some_and(|(network, _)| network == CAMPUS)
+        };
+        let answered = crowd.decide_all();
         let of_campus = answered.iter().filter(|(_, address, _)| is_of_campus(address));
-        let (share, all) = refused(of_campus.map(|(.., is_granted)| *is_granted));
+        let (share, all) = refused_share(of_campus.map(|(.., is_granted)| *is_granted));
         println!("{rate:?}: {:.4} % of {all} refused on the campus", share * 100.0);
         assert_eq!(share, 0.0, "{rate:?}");
         assert!(all > clients * 3);

@@ -9,7 +9,7 @@ use policy_core::forwarded::{
 use policy_core_tests::law::{Judged, Precondition, holds};
 use proptest::{collection::vec, prelude::*, sample::select};
 
-fn met(precondition: bool) -> Judged {
+fn met_if(precondition: bool) -> Judged {
     Ok(Precondition::met_if(precondition))
 }
 
@@ -86,7 +86,7 @@ fn clients_cannot_forge_forwarded() {
         let said = forwarded(&headers, &trusted()).expect("a proxy's own element is read");
         prop_assert_eq!(address(&said), Some("192.0.2.1".to_owned()));
         prop_assert_eq!((said.scheme, said.host), (Some(UriScheme::Other), Some("a.example")));
-        met(is_written)
+        met_if(is_written)
     });
 }
 
@@ -103,7 +103,7 @@ fn clients_cannot_forge_x_forwarded() {
         let said = x_forwarded(&all, &trusted(), Hosts::Believed).expect("a proxy's own entries");
         prop_assert_eq!(address(&said), Some("192.0.2.1".to_owned()));
         prop_assert_eq!((said.scheme, said.host), (Some(UriScheme::Other), Some("a.example")));
-        met(is_written)
+        met_if(is_written)
     });
 }
 
@@ -154,6 +154,6 @@ fn the_end_of_a_header_does_not_move() {
             let short = bytes.get(..length - 1).expect("a header");
             prop_assert_eq!(proxy_protocol::read(short), Ok(Progress::Incomplete));
         }
-        met(matches!(whole, Ok(Progress::Complete { .. })))
+        met_if(matches!(whole, Ok(Progress::Complete { .. })))
     });
 }

@@ -54,19 +54,19 @@ fn cases(name: &str) -> [String; 3] {
     [name.to_owned(), name.to_lowercase(), name.to_uppercase()]
 }
 
-fn of_methods(name: &str) -> Vec<Rule> {
+fn check_method(name: &str) -> Vec<Rule> {
     let mut config = config();
     config.methods = Some(vec![name.to_owned()]);
     rules(&config)
 }
 
-fn of_headers(name: &str) -> Vec<Rule> {
+fn check_header(name: &str) -> Vec<Rule> {
     let mut config = config();
     config.headers = vec![name.to_owned()];
     rules(&config)
 }
 
-fn of_exposed(name: &str) -> Vec<Rule> {
+fn check_exposed(name: &str) -> Vec<Rule> {
     let mut config = config();
     config.expose = vec![name.to_owned()];
     rules(&config)
@@ -76,10 +76,10 @@ fn of_exposed(name: &str) -> Vec<Rule> {
 #[test]
 fn methods_that_no_script_sends_are_refused() {
     for name in ["CONNECT", "TRACE", "TRACK"].iter().flat_map(|name| cases(name)) {
-        assert_eq!(of_methods(&name), [Rule::MethodForbidden], "{name}");
+        assert_eq!(check_method(&name), [Rule::MethodForbidden], "{name}");
     }
     for name in ["GET", "PATCH", "QUERY", "CONNECTED", "TRAC"].iter().flat_map(|name| cases(name)) {
-        assert_eq!(of_methods(&name), [], "{name}");
+        assert_eq!(check_method(&name), [], "{name}");
     }
 }
 
@@ -110,30 +110,30 @@ fn methods_are_normalised_as_browsers_do() {
 #[test]
 fn request_headers_that_no_script_sets_are_refused() {
     for name in words(FORBIDDEN_REQUEST_HEADERS).flat_map(cases) {
-        assert_eq!(of_headers(&name), [Rule::HeaderForbidden], "{name}");
+        assert_eq!(check_header(&name), [Rule::HeaderForbidden], "{name}");
     }
     for name in words(CORS_RESPONSE_HEADERS).flat_map(cases) {
-        assert_eq!(of_headers(&name), [Rule::HeaderOfResponse], "{name}");
+        assert_eq!(check_header(&name), [Rule::HeaderOfResponse], "{name}");
     }
     for name in
         ["X-A", "Authorization", "User-Agent", "Secret", "Proxy", "Sec", "If-Match", "Range"]
     {
-        assert!(cases(name).iter().all(|name| of_headers(name).is_empty()), "{name}");
+        assert!(cases(name).iter().all(|name| check_header(name).is_empty()), "{name}");
     }
 }
 
 #[test]
 fn response_headers_that_no_script_reads_are_refused() {
     for name in words("Set-Cookie Set-Cookie2").flat_map(cases) {
-        assert_eq!(of_exposed(&name), [Rule::ExposeForbidden], "{name}");
+        assert_eq!(check_exposed(&name), [Rule::ExposeForbidden], "{name}");
     }
     let of_requests = "Origin Access-Control-Request-Method Access-Control-Request-Headers \
         Access-Control-Allow-Methods Access-Control-Allow-Headers Access-Control-Max-Age";
     for name in words(of_requests).flat_map(cases) {
-        assert_eq!(of_exposed(&name), [Rule::ExposeOfRequest], "{name}");
+        assert_eq!(check_exposed(&name), [Rule::ExposeOfRequest], "{name}");
     }
     for name in ["ETag", "X-Total", "Access-Control-Allow-Origin", "Location"] {
-        assert!(cases(name).iter().all(|name| of_exposed(name).is_empty()), "{name}");
+        assert!(cases(name).iter().all(|name| check_exposed(name).is_empty()), "{name}");
     }
 }
 

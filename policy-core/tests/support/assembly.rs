@@ -34,7 +34,8 @@ pub fn respond(scenario: &Scenario, request: &Request) -> TestResponse {
     if head.is_preflight() && (is_there || unserved.is_some()) {
         let answered = match &policy {
             Some(cors) => {
-                let plan = unserved.unwrap_or_else(|| cors.preflight(&scenario.app.served(), &[]));
+                let plan =
+                    unserved.unwrap_or_else(|| cors.preflight(&scenario.app.served_methods(), &[]));
                 plan.answer(cors, head.origin, head.request_method)
             }
             None => Err(Refusal::PreflightOrigin),
@@ -46,14 +47,14 @@ pub fn respond(scenario: &Scenario, request: &Request) -> TestResponse {
             }
             (StatusCode::from_u16(refusal.status()).expect("a status"), headers)
         });
-        return made(status, headers, 0);
+        return response(status, headers, 0);
     }
     let (status, mut headers, calls) = route(&scenario.app, request);
     match &policy {
         Some(cors) => cors.apply(cors.decide_origin(head.origin), &mut headers),
         None => remove_cors(&mut headers),
     }
-    made(status, headers, calls)
+    response(status, headers, calls)
 }
 
 fn route(app: &App, request: &Request) -> (StatusCode, HeaderMap, usize) {
@@ -81,6 +82,6 @@ fn route(app: &App, request: &Request) -> (StatusCode, HeaderMap, usize) {
     (StatusCode::from_u16(app.status).expect("a status"), headers, 1)
 }
 
-fn made(status: StatusCode, headers: HeaderMap, handler_calls: usize) -> TestResponse {
+fn response(status: StatusCode, headers: HeaderMap, handler_calls: usize) -> TestResponse {
     TestResponse { status: status.as_u16(), headers, body: Vec::new(), handler_calls }
 }

@@ -107,7 +107,7 @@ impl App {
         listed(method.as_str()) || (method == Method::HEAD && listed("GET"))
     }
 
-    pub fn served(&self) -> Vec<Method> {
+    pub fn served_methods(&self) -> Vec<Method> {
         self.methods.iter().filter_map(|name| name.parse().ok()).collect()
     }
 }

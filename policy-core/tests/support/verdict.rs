@@ -27,7 +27,7 @@ pub fn is_shared(
     response: &TestResponse,
 ) -> Option<bool> {
     let fetch = Fetch::get(SERVER).credentials(credentials).redirect(Redirect::Manual);
-    Some(load(&page(request)?, fetch, |_| of(response)).blocked().is_none())
+    Some(load(&page(request)?, fetch, |_| server_response(response)).blocked().is_none())
 }
 
 /// The outcome of a preflight for the page that it belongs to.
@@ -49,7 +49,7 @@ pub fn preflight(
     let mut is_allowed = false;
     let outcome = load(&page, fetch, |sent| {
         is_allowed = !sent.is_preflight;
-        if is_allowed { ServerResponse::default() } else { of(response) }
+        if is_allowed { ServerResponse::default() } else { server_response(response) }
     });
     match outcome {
         Outcome::Blocked(blocked) if !is_allowed => Err(stage(&blocked.reason)),
@@ -72,7 +72,7 @@ fn page(request: &Request) -> Option<Page> {
     Some(page)
 }
 
-fn of(response: &TestResponse) -> ServerResponse {
+fn server_response(response: &TestResponse) -> ServerResponse {
     let TestResponse { status, headers, body, .. } = response.clone();
     ServerResponse::new(status, headers, body)
 }

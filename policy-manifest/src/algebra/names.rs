@@ -10,7 +10,7 @@ use std::{borrow::Borrow, collections::BTreeSet, fmt};
 /// ```
 /// use policy_manifest::algebra::NameSet;
 ///
-/// let read = NameSet::listed(["GET", "HEAD"]);
+/// let read = NameSet::only(["GET", "HEAD"]);
 /// let not_delete = NameSet::all_but(["DELETE"]);
 /// assert!(not_delete.includes(&read));
 /// assert_eq!(read.complement(), NameSet::all_but(["GET", "HEAD"]));
@@ -36,7 +36,7 @@ impl<T: Ord> NameSet<T> {
     }
 
     /// The set of these names.
-    pub fn listed(names: impl IntoIterator<Item = T>) -> Self {
+    pub fn only(names: impl IntoIterator<Item = T>) -> Self {
         Self { names: names.into_iter().collect(), is_cofinite: false }
     }
 
@@ -157,7 +157,7 @@ mod tests {
 
     /// Every set that may list the names 0 to 3.
     fn sets() -> Vec<NameSet<u8>> {
-        let listed = |bits: u8| NameSet::listed((0..4).filter(move |name| bits >> name & 1 == 1));
+        let listed = |bits: u8| NameSet::only((0..4).filter(move |name| bits >> name & 1 == 1));
         (0..16).flat_map(|bits| [listed(bits), listed(bits).complement()]).collect()
     }
 
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn sets_are_written_as_people_say_them() {
         let texts =
-            [NameSet::empty(), NameSet::all(), NameSet::listed([2, 1]), NameSet::all_but([1])]
+            [NameSet::empty(), NameSet::all(), NameSet::only([2, 1]), NameSet::all_but([1])]
                 .map(|set| set.to_string());
         assert_eq!(texts, ["none", "all", "1, 2", "all but 1"]);
     }

@@ -60,7 +60,7 @@ pub struct Gains {
 impl Access {
     /// The access that a request gives, if it is no preflight. `is_other_page` if a page of another
     /// origin sent it.
-    pub(super) fn of(decision: &Decision, is_other_page: bool) -> Self {
+    pub(super) fn for_request(decision: &Decision, is_other_page: bool) -> Self {
         let is_reached = decision.outcome == Outcome::Reached;
         let shared = decision.cors.get(header::ACCESS_CONTROL_ALLOW_ORIGIN);
         let read =
@@ -78,7 +78,7 @@ impl Access {
     }
 
     /// The access that a preflight gives for a method that the app serves.
-    pub(super) fn of_preflight(decision: &Decision, method: &str) -> Self {
+    pub(super) fn for_preflight(decision: &Decision, method: &str) -> Self {
         let cors = &decision.cors;
         let methods = names(cors, &header::ACCESS_CONTROL_ALLOW_METHODS);
         let has_credentials = allows_credentials(cors);

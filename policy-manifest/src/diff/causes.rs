@@ -23,7 +23,7 @@ impl<'a> Causes<'a> {
     }
 
     /// The changes of the deciding facets at the places of a finding.
-    pub(super) fn of(
+    pub(super) fn find(
         &mut self,
         axis: Axis,
         places: &[PathMethods],

@@ -200,8 +200,8 @@ fn cell(sides: (&Side, &Side), place: PathMethods<'_>, row: &Row, column: &Colum
     };
     let (before, after) = decisions(sides, place, sender, credentials);
     let is_other = |facts: Option<SenderFacts>| facts.is_some_and(|facts| facts.is_other_page);
-    let before = Access::of(&before, is_other(row.key.0));
-    let after = Access::of(&after, is_other(row.key.1));
+    let before = Access::for_request(&before, is_other(row.key.0));
+    let after = Access::for_request(&after, is_other(row.key.1));
     Cell { gained: after.beyond(&before), lost: before.beyond(&after) }
 }
 
@@ -336,7 +336,7 @@ pub(super) fn preflights(
 ) -> Vec<Sketch> {
     let (old, new) = sides;
     let mut groups: BTreeMap<(Axis, Gains), Vec<Sender>> = BTreeMap::new();
-    for origin in atoms.stated() {
+    for origin in atoms.origin_values() {
         if matches!(origin, Stated::Absent | Stated::Own) {
             continue;
         }
@@ -347,7 +347,7 @@ pub(super) fn preflights(
         }
         let [before, after] = [(old, place.routes.0, before), (new, place.routes.1, after)].map(
             |(side, route, decision)| match side.route(route) {
-                Some(_) => Access::of_preflight(&decision, place.method),
+                Some(_) => Access::for_preflight(&decision, place.method),
                 None => Access::default(),
             },
         );
@@ -438,15 +438,15 @@ fn severity(
                 true => Authority::Ambient,
                 false => authority,
             };
-            FindingSeverity::of(who, Effect::Write, authority)
+            FindingSeverity::for_gain(who, Effect::Write, authority)
         }
         // A page that embeds a response without reading it learns little.
-        (true, true) if !reads => FindingSeverity::of(who, Effect::Read, Authority::Nobody),
+        (true, true) if !reads => FindingSeverity::for_gain(who, Effect::Read, Authority::Nobody),
         _ if gains.reads == Some(super::access::Read::WithoutCredentials)
             && authority == Authority::Ambient =>
         {
-            FindingSeverity::of(who, Effect::Read, Authority::Nobody)
+            FindingSeverity::for_gain(who, Effect::Read, Authority::Nobody)
         }
-        _ => FindingSeverity::of(who, Effect::Read, authority),
+        _ => FindingSeverity::for_gain(who, Effect::Read, authority),
     }
 }

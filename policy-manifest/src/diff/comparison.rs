@@ -98,7 +98,7 @@ impl<'a> Comparison<'a> {
     fn compare(&mut self, region: &Region, asked: &Asked, preflights: Option<&Preflights>) {
         let method = asked.name().to_owned();
         let class = class_of(&method).to_owned();
-        let routes = self.served(region, &method);
+        let routes = self.serving_routes(region, &method);
         let place =
             cells::PathMethods { method: &method, path: &region.path, class: &class, routes };
         let redirected = self.redirected(region);
@@ -156,13 +156,13 @@ impl<'a> Comparison<'a> {
             let policies = of_old.values().filter_map(|index| old.cors(Some(*index)));
             let policies =
                 policies.chain(of_new.values().filter_map(|index| new.cors(Some(*index))));
-            Rc::new(Atoms::of(policies, [&old.identity.origin, &new.identity.origin]))
+            Rc::new(Atoms::new(policies, [&old.identity.origin, &new.identity.origin]))
         });
         Rc::clone(atoms)
     }
 
     /// The routes that get a request; none if they do not take its encoded slash.
-    fn served(&self, region: &Region, method: &str) -> Indices {
+    fn serving_routes(&self, region: &Region, method: &str) -> Indices {
         let (old, new) = self.sides;
         let of = |side: &Side| {
             let target = (method, region.path.as_str());

@@ -107,7 +107,7 @@ impl Group {
         let facets: BTreeSet<&'static str> =
             self.sketches().flat_map(|sketch| sketch.facets.iter().copied()).collect();
         let places: Vec<PathMethods> = places.into_values().collect();
-        let changes = causes.of(self.axis, &places, &facets);
+        let changes = causes.find(self.axis, &places, &facets);
         let facets = facets.into_iter().collect();
         let (axis, severity) = (self.axis, self.severity());
         Ok(DiffFinding { axis, severity, places, cases, facets, changes })
@@ -128,9 +128,9 @@ impl Unit {
         let before = old.engine.decide(&asked, &caller);
         let after = new.engine.decide(&moved, &caller);
         let access = |decision: &Decision, is_served: bool| match sketch.is_preflight {
-            true if is_served => Access::of_preflight(decision, self.asked.name()),
+            true if is_served => Access::for_preflight(decision, self.asked.name()),
             true => Access::default(),
-            false => Access::of(decision, sketch.sender.is_other_page()),
+            false => Access::for_request(decision, sketch.sender.is_other_page()),
         };
         let old_access = access(&before, self.routes.0.is_some());
         let new_access = access(&after, self.routes.1.is_some());

@@ -32,7 +32,7 @@ pub(super) fn is_of_own_page(side: &Side, request: &Request<()>) -> bool {
     }
 }
 
-pub(super) fn asked(method: &str, found: Indices, (old, new): (&Side, &Side)) -> String {
+pub(super) fn requested_method(method: &str, found: Indices, (old, new): (&Side, &Side)) -> String {
     let routes = routes((old, new), found, method);
     match routes {
         (None, None) => places::OTHER.to_owned(),
@@ -41,7 +41,7 @@ pub(super) fn asked(method: &str, found: Indices, (old, new): (&Side, &Side)) ->
 }
 
 /// The name of a method in a place: its own name, or the placeholder if neither app names it.
-pub(super) fn named(method: &str, found: Indices, (old, new): (&Side, &Side)) -> String {
+pub(super) fn method_name(method: &str, found: Indices, (old, new): (&Side, &Side)) -> String {
     let names = |side: &Side, path: Option<usize>| {
         let methods = path.map(|path| side.engine.methods_of(path)).unwrap_or_default();
         methods.iter().any(|served| served.method == method)

@@ -35,7 +35,7 @@ use self::{
     comparison::Comparison,
     covered::{CaseOf, Covered},
     group::Group,
-    located::{asked, is_of_own_page, named, preflight_method, route_of, routes},
+    located::{is_of_own_page, method_name, preflight_method, requested_method, route_of, routes},
     side::Side,
 };
 use crate::{
@@ -139,7 +139,7 @@ impl Diff {
         let cases = match preflight_method(request) {
             Some(_) if is_of_own_page(old, request) => Vec::new(),
             Some(method) => {
-                let key = (found, asked(method, found, (old, new)));
+                let key = (found, requested_method(method, found, (old, new)));
                 let origin = request.headers().get(header::ORIGIN);
                 let origin = origin.map(http::HeaderValue::as_bytes).unwrap_or_default();
                 let is_in = |case: &&CaseOf| {
@@ -156,7 +156,7 @@ impl Diff {
                 let routes = routes((old, new), found, method);
                 let key = cells::key_of(&before, &after);
                 let taken = before.has_slash.then_some((before.route, after.route));
-                let place = (found, named(method, found, (old, new)), routes, taken);
+                let place = (found, method_name(method, found, (old, new)), routes, taken);
                 let cases = self.covered.requests.get(&place).into_iter().flatten();
                 cases.filter(|case| case.keys.contains(&key)).cloned().collect()
             }
@@ -176,12 +176,12 @@ impl Diff {
         let access = [before, after].map(|(side, decision, inspection)| {
             let is_other = inspection.sender.is_some_and(|sender| sender.is_other_page);
             let Some(method) = preflight_method(request) else {
-                return Access::of(&decision, is_other);
+                return Access::for_request(&decision, is_other);
             };
             let found = inspection.found;
             let is_served = found.is_some() && route_of(side, found, method).is_some();
             match is_served && !is_same_answer && !is_of_own_page(side, request) {
-                true => Access::of_preflight(&decision, method),
+                true => Access::for_preflight(&decision, method),
                 false => Access::default(),
             }
         });

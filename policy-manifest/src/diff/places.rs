@@ -137,7 +137,7 @@ impl Regions<'_> {
         let found = self.numbers(&path);
         let template = match found {
             (None, None) => "*".to_owned(),
-            _ => self.named(text, found),
+            _ => self.path_text(text, found),
         };
         let known = self.found.entry(found).or_default();
         if has_slash || known.is_empty() {
@@ -146,7 +146,7 @@ impl Regions<'_> {
     }
 
     /// The template with the names of its parameters, as one of the apps writes it.
-    fn named(&self, form: &str, (old, new): (Option<usize>, Option<usize>)) -> String {
+    fn path_text(&self, form: &str, (old, new): (Option<usize>, Option<usize>)) -> String {
         let old = old.and_then(|path| self.sides.0.path_texts.get(&path));
         let new = new.and_then(|path| self.sides.1.path_texts.get(&path));
         let texts = old
@@ -235,7 +235,7 @@ enum Segment {
 
 fn templates(side: &Side) -> Vec<Template> {
     let forms = side.engine.path_forms();
-    let mut all: Vec<Template> = forms.map(|(form, _)| Template::of(form)).collect();
+    let mut all: Vec<Template> = forms.map(|(form, _)| Template::parse(form)).collect();
     if side.engine.trailing_slash() != TrailingSlash::Strict {
         let fixed = all.iter().filter(|known| !known.segments.contains(&Segment::Rest));
         let others = fixed.map(|known| Template { has_slash: !known.has_slash, ..known.clone() });
@@ -245,7 +245,7 @@ fn templates(side: &Side) -> Vec<Template> {
 }
 
 impl Template {
-    fn of(form: &str) -> Self {
+    fn parse(form: &str) -> Self {
         let segments = form.split('/').filter(|text| !text.is_empty()).map(|text| {
             match (text.starts_with("{*"), text.starts_with('{')) {
                 (true, _) => Segment::Rest,
@@ -318,7 +318,7 @@ const MEETINGS_OF_ONE: usize = 16;
 /// The paths that a template of each of two lists matches.
 fn meetings(of_old: &[Template], of_new: &[Template]) -> Result<Vec<Template>, DiffError> {
     let most = MEETINGS + MEETINGS_OF_ONE * (of_old.len() + of_new.len());
-    let [old, new] = [of_old, of_new].map(Tree::of);
+    let [old, new] = [of_old, of_new].map(Tree::new);
     let mut found = BTreeSet::new();
     old.meet(&new, most, &mut found);
     if found.len() > most {
@@ -340,7 +340,7 @@ struct Tree<'t> {
 }
 
 impl<'t> Tree<'t> {
-    fn of(templates: &'t [Template]) -> Self {
+    fn new(templates: &'t [Template]) -> Self {
         let mut root = Self::default();
         for (number, template) in templates.iter().enumerate() {
             root.add(&template.segments, number);
@@ -429,7 +429,7 @@ mod tests {
         let texts = texts.iter().filter(|text| !text.trim_end_matches("/{*p}").contains('*'));
         let texts: BTreeSet<String> =
             texts.flat_map(|text| [text.clone(), format!("{text}/")]).collect();
-        texts.iter().map(|text| Template::of(text)).collect()
+        texts.iter().map(|text| Template::parse(text)).collect()
     }
 
     #[test]
@@ -448,10 +448,10 @@ mod tests {
     #[test]
     fn templates_that_do_not_meet_are_not_compared() {
         let texts = (0..1_000).map(|number| format!("/{number}/{{p}}"));
-        let mut templates: Vec<Template> = texts.map(|text| Template::of(&text)).collect();
-        templates.push(Template::of("/{p}/edit"));
-        templates.push(Template::of("/files/{*p}"));
-        let tree = Tree::of(&templates);
+        let mut templates: Vec<Template> = texts.map(|text| Template::parse(&text)).collect();
+        templates.push(Template::parse("/{p}/edit"));
+        templates.push(Template::parse("/files/{*p}"));
+        let tree = Tree::new(&templates);
         let mut found = BTreeSet::new();
         tree.meet(&tree, usize::MAX, &mut found);
         // Each with itself, and `/{p}/edit` with each of the others.
@@ -461,7 +461,7 @@ mod tests {
     #[test]
     fn templates_intersect_in_their_common_paths() {
         let meet = |one: &str, other: &str| {
-            let [one, other] = [one, other].map(Template::of);
+            let [one, other] = [one, other].map(Template::parse);
             let text = one.meet(&other).map(|both| both.text());
             assert_eq!(other.meet(&one).map(|both| both.text()), text);
             text

@@ -184,7 +184,7 @@ pub(crate) fn request(
         (false, true) => path.to_owned(),
         (false, false) => format!("{path}?{}", query.join("&")),
     };
-    built(method, &target, fields)
+    build_request(method, &target, fields)
 }
 
 /// A preflight of a page for a method.
@@ -205,7 +205,7 @@ fn owned((name, value): (HeaderName, &str)) -> (HeaderName, String) {
     (name, value.to_owned())
 }
 
-fn built(method: &str, target: &str, fields: Vec<(HeaderName, String)>) -> Request<()> {
+fn build_request(method: &str, target: &str, fields: Vec<(HeaderName, String)>) -> Request<()> {
     let mut request = Request::new(());
     if let Ok(method) = Method::from_bytes(method.as_bytes()) {
         *request.method_mut() = method;

@@ -44,7 +44,7 @@ struct Atom {
 
 impl Atoms {
     /// Divides all origins, except the apps' own, into the sets that these policies distinguish.
-    pub(super) fn of<'a>(policies: impl Iterator<Item = &'a RouteCors>, own: [&str; 2]) -> Self {
+    pub(super) fn new<'a>(policies: impl Iterator<Item = &'a RouteCors>, own: [&str; 2]) -> Self {
         let mut regions: Vec<OriginRegion> = Vec::new();
         for region in policies.map(RouteCors::region) {
             if !regions.contains(&region) {
@@ -64,7 +64,7 @@ impl Atoms {
                 .flat_map(|atom| [atom.intersection(region), atom.difference(region)].into_iter());
             atoms = split.filter(|atom| !atom.is_empty()).collect();
         }
-        let mut atoms: Vec<Atom> = atoms.into_iter().filter_map(Atom::of).collect();
+        let mut atoms: Vec<Atom> = atoms.into_iter().filter_map(Atom::from_region).collect();
         // The order is the same if the two policies change places.
         atoms.sort_by(|one, other| one.origin.cmp(&other.origin));
         let null =
@@ -74,7 +74,7 @@ impl Atoms {
     }
 
     /// The values of the `Origin` header: one for each set, and those of no set.
-    pub(super) fn stated(&self) -> Vec<Stated> {
+    pub(super) fn origin_values(&self) -> Vec<Stated> {
         let atoms = self.0.iter().enumerate();
         let others = atoms.map(|(number, atom)| Stated::Other(atom.origin.clone(), number));
         let first = [Stated::Absent, Stated::Own].into_iter();
@@ -84,7 +84,7 @@ impl Atoms {
     /// One sender of each class that a policy can treat differently.
     pub(super) fn senders(&self) -> Vec<Sender> {
         let mut senders = Vec::new();
-        for origin in self.stated() {
+        for origin in self.origin_values() {
             for (site, is_link) in SITES {
                 let plain = Sender { origin: origin.clone(), site, is_link, ..Sender::default() };
                 let is_null = matches!(&origin, Stated::Other(text, _) if text == "null");
@@ -145,14 +145,14 @@ impl Atoms {
         let plain: Vec<&Sender> =
             usual.iter().filter(|sender| !sender.is_upgrade).copied().collect();
         let found = match (plain.is_empty(), usual.is_empty()) {
-            (false, _) => self.of_plain(&plain),
-            (true, false) => Senders { web_socket: true, ..self.of_plain(&usual) },
-            (true, true) => Senders { odd: true, ..self.of_plain(&senders) },
+            (false, _) => self.summarize(&plain),
+            (true, false) => Senders { web_socket: true, ..self.summarize(&usual) },
+            (true, true) => Senders { odd: true, ..self.summarize(&senders) },
         };
         Senders { other_host, ..found }
     }
 
-    fn of_plain(&self, senders: &[&Sender]) -> Senders {
+    fn summarize(&self, senders: &[&Sender]) -> Senders {
         let mut found = Senders::default();
         let mut numbers = BTreeSet::new();
         for sender in senders {
@@ -176,7 +176,7 @@ impl Atoms {
 }
 
 impl Atom {
-    fn of(region: OriginRegion) -> Option<Self> {
+    fn from_region(region: OriginRegion) -> Option<Self> {
         let witness = region.witness()?;
         let is_of_anybody =
             region.is_cofinite() || witness.kinds().contains(&WitnessKind::AttackerDomain);

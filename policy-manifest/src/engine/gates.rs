@@ -169,7 +169,7 @@ fn with_view<T>(
 ) -> T {
     let presented = (head.is_tunnel() && engine.tunnel.is_some()).then(|| to_proxy(headers));
     // `*`, and the authority of CONNECT, have no path.
-    let normal = head.path.starts_with('/').then(|| NormalPath::of(head.path)).transpose();
+    let normal = head.path.starts_with('/').then(|| NormalPath::parse(head.path)).transpose();
     let path = match &normal {
         Ok(normal) => Ok(normal.as_ref().is_some_and(NormalPath::has_encoded_slash)),
         Err(refusal) => Err(*refusal),
@@ -197,7 +197,7 @@ fn to_proxy(headers: &HeaderMap) -> HeaderMap {
 struct Recorded(Vec<Step>);
 
 impl Steps for Recorded {
-    fn passed(&mut self, gate: Gate, is_asked: bool) {
+    fn on_pass(&mut self, gate: Gate, is_asked: bool) {
         let verdict = if is_asked { Verdict::Passed } else { Verdict::NotAsked };
         self.0.push(Step { gate, verdict });
     }
@@ -232,7 +232,7 @@ impl gates::GatedCaller for Known<'_> {
 }
 
 impl RouteRequirement {
-    fn taken(&self) -> Taken {
+    fn accepted_credentials(&self) -> Taken {
         let Self { session, token, ticket, .. } = *self;
         Taken { session, token, ticket, scheme: self.scheme.is_some() }
     }
@@ -274,7 +274,7 @@ impl<'a> CallerGates<'a> {
             Err(refused) => return (false, Err(refused)),
         };
         let requirement = self.requirement();
-        steps.passed(Gate::Authenticate, requirement.is_some());
+        steps.on_pass(Gate::Authenticate, requirement.is_some());
         let is_ambient = known.as_ref().is_some_and(|known| known.is_ambient);
         let judged = [
             (Gate::Csrf, is_ambient || self.compiled.checks_anonymous),
@@ -283,12 +283,12 @@ impl<'a> CallerGates<'a> {
         let checked = self.check_rights(known.as_ref());
         let end = checked.err().map(|(gate, _)| gate);
         for (gate, is_asked) in judged.into_iter().take_while(|(gate, _)| Some(*gate) != end) {
-            steps.passed(gate, is_asked);
+            steps.on_pass(gate, is_asked);
         }
         let ended = checked.and_then(|()| {
-            steps.passed(Gate::Limits, self.compiled.route.limits.concurrency.is_some());
+            steps.on_pass(Gate::Limits, self.compiled.route.limits.concurrency.is_some());
             self.target()?;
-            steps.passed(Gate::Target, self.compiled.route.jsonp.is_some());
+            steps.on_pass(Gate::Target, self.compiled.route.jsonp.is_some());
             self.admit_session(known.as_ref())
         });
         (known.is_some(), ended)
@@ -302,7 +302,7 @@ impl<'a> CallerGates<'a> {
     }
 
     fn authenticate(&self) -> Result<Option<Known<'a>>, (Gate, Refusal)> {
-        self.requirement().map_or(Ok(None), |requirement| self.known(requirement))
+        self.requirement().map_or(Ok(None), |requirement| self.identify(requirement))
     }
 
     fn check_rights(&self, known: Option<&Known<'_>>) -> Result<(), (Gate, Refusal)> {
@@ -311,10 +311,13 @@ impl<'a> CallerGates<'a> {
         gates::check_caller(rights.as_ref(), known, &self.sender, self.request.headers, token)
     }
 
-    /// The caller that the deciding credential names.
-    fn known(&self, requirement: &RouteRequirement) -> Result<Option<Known<'a>>, (Gate, Refusal)> {
+    /// Identifies the caller by the deciding credential.
+    fn identify(
+        &self,
+        requirement: &RouteRequirement,
+    ) -> Result<Option<Known<'a>>, (Gate, Refusal)> {
         let RequestView { head, headers, .. } = *self.request;
-        let taken = requirement.taken();
+        let taken = requirement.accepted_credentials();
         let counts = credential(taken, head.method, head.uri.query(), headers, &self.sender)?;
         let (state, invalid) = match counts {
             Credential::None => return Ok(None),
@@ -412,7 +415,7 @@ impl<'a> CallerGates<'a> {
         if let Some(jsonp) = &route.jsonp {
             let grammar = if jsonp.dotted { Grammar::Dotted } else { Grammar::Identifier };
             let query = head.uri.query().unwrap_or_default();
-            let callback = Callback::of_query(query, &jsonp.callback, grammar);
+            let callback = Callback::from_query(query, &jsonp.callback, grammar);
             callback.map_err(|refusal| (Gate::Target, refusal))?;
         }
         Ok(())
@@ -428,7 +431,7 @@ fn ended_early(engine: &Engine, end: End<'_, &CompiledRoute, ()>, mut steps: Rec
         PolicyOf::Route(compiled) => Some(compiled),
     };
     if gate == Gate::Cors && steps.0.len() == 2 {
-        steps.passed(Gate::Route, true);
+        steps.on_pass(Gate::Route, true);
     }
     let automatic = |status| (Verdict::Ended, Outcome::Automatic, status);
     let refused =

@@ -255,14 +255,14 @@ impl Engine {
         head.is_secure = matches!(self.own, OwnOrigin::Public(_));
         // Whether a peer is one of the proxies is a fact of its connection.
         head.is_forwarded = !self.trusts_proxies && request.headers().keys().any(is_forwarding);
-        head.protocol = Protocol::of(request).map(Protocol::as_str);
+        head.protocol = Protocol::from_request(request).map(Protocol::as_str);
         head
     }
 
     /// The method by which a route is found: a WebSocket over HTTP/2 is GET.
     pub(super) fn method_of(request: &Request<()>) -> &str {
         let mut head = Head::read(request);
-        head.protocol = Protocol::of(request).map(Protocol::as_str);
+        head.protocol = Protocol::from_request(request).map(Protocol::as_str);
         lookup_method(&head).as_str()
     }
 
@@ -330,7 +330,9 @@ impl Engine {
             "*" => self.elsewhere,
             path => match self.router.find(path) {
                 Some((found, _)) if found.redirects(path) => None,
-                Some((found, _)) => found.asked(method.as_bytes()).map(|served| served.route),
+                Some((found, _)) => {
+                    found.route_for_name(method.as_bytes()).map(|served| served.route)
+                }
                 None => self.elsewhere,
             },
         };

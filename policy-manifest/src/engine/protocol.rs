@@ -26,7 +26,7 @@ impl Protocol {
     }
 
     /// The protocol of an extended CONNECT; `None` for other requests.
-    pub(crate) fn of<B>(request: &Request<B>) -> Option<&Self> {
+    pub(crate) fn from_request<B>(request: &Request<B>) -> Option<&Self> {
         request.extensions().get().filter(|_| *request.method() == Method::CONNECT)
     }
 

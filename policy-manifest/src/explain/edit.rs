@@ -26,7 +26,7 @@ pub struct SuggestedEdit {
 
 /// Edits the facets that refuse, one after the other. An engine of the edited policy confirms the
 /// result.
-pub(super) fn of(
+pub(super) fn find(
     manifest: &Manifest,
     sources: &Sources,
     request: &Request<()>,
@@ -58,7 +58,7 @@ pub(super) fn of(
         if steps.contains(&step) {
             return None;
         }
-        source = source.or_else(|| sources.of(&method, &place.path, facet).cloned());
+        source = source.or_else(|| sources.get(&method, &place.path, facet).cloned());
         steps.push(step);
         edited = replaced(edited, &place, &route, &method, sources);
     }

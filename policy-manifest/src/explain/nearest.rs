@@ -24,7 +24,7 @@ pub struct Nearest {
 }
 
 /// Changes the parts that the gates refuse, one after the other. The engine confirms the result.
-pub(super) fn of(
+pub(super) fn find(
     manifest: &Manifest,
     engine: &Engine,
     request: &Request<()>,
@@ -87,7 +87,7 @@ impl Nearest {
             | Refusal::CrossSite
             | Refusal::CsrfOrigin => {
                 let own = own.or_else(|| development_origin(&self.request))?;
-                let granted = route.as_ref().and_then(|route| granted(route, refusal));
+                let granted = route.as_ref().and_then(|route| granted_origin(route, refusal));
                 let (origin, site) = match granted {
                     Some(origin) => (origin, "cross-site"),
                     None => (own, "same-origin"),
@@ -217,7 +217,7 @@ fn is_of_credential(refusal: Refusal) -> bool {
 
 /// An origin that the policy of a route grants, with credentials if the request depends on the
 /// user's.
-fn granted(route: &ManifestRoute, refusal: Refusal) -> Option<String> {
+fn granted_origin(route: &ManifestRoute, refusal: Refusal) -> Option<String> {
     let cors = route.cors.as_ref()?;
     if refusal == Refusal::CsrfOrigin && !cors.credentials {
         return None;

@@ -32,8 +32,9 @@ pub enum LeftCondition {
     Object(String),
 }
 
-/// The rules that the objects of a route have to satisfy, in the order in which they are checked.
-pub(super) fn of(
+/// Evaluates, for one caller, the rules that the objects of a route have to satisfy, in the order in
+/// which they are checked.
+pub(super) fn evaluate(
     manifest: &Manifest,
     route: &ManifestRoute,
     login: Option<&Login>,

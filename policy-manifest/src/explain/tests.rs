@@ -378,7 +378,7 @@ fn objects_are_explained_by_what_their_caller_leaves_open() {
     let orders = manifest.routes.iter_mut().filter(|route| route.path == "/orders/{id}");
     orders.for_each(|route| {
         route.csrf = Csrf::Exempt("a test".to_owned());
-        route.object = Some(RouteObjects::of([edit.clone()]));
+        route.object = Some(RouteObjects::new([edit.clone()]));
     });
     for (rule, text) in [
         ("Order.view", "authenticated | draft"),
@@ -404,7 +404,7 @@ fn objects_are_explained_by_what_their_caller_leaves_open() {
     // A caller that does not reach the handler gets no object.
     assert_eq!(left(&[]), []);
     let route = manifest.routes.iter().find(|route| route.object.is_some()).unwrap();
-    let anonymous = objects::of(&manifest, route, None);
+    let anonymous = objects::evaluate(&manifest, route, None);
     let anonymous: Vec<_> = anonymous.into_iter().map(|found| found.left).collect();
     assert_eq!(anonymous, [object("draft"), LeftCondition::Fails]);
     // The engine is named where it may be asked.

@@ -180,7 +180,7 @@ fn refusals(Asked { route, method, .. }: Asked<'_>, found: &mut Vec<Refusal>) {
     if route.kind == RouteKind::Tunnel {
         found.push(Refusal::TunnelCredentials);
     } else {
-        of_credentials(requirement, method, found);
+        add_credential_refusals(requirement, method, found);
     }
     if requirement.token || requirement.ticket || requirement.scheme.is_some() {
         found.push(Refusal::CredentialsUnchecked);
@@ -193,8 +193,8 @@ fn refusals(Asked { route, method, .. }: Asked<'_>, found: &mut Vec<Refusal>) {
     }
 }
 
-/// The refusals with 401, which are 407 for a tunnel.
-fn of_credentials(requirement: &RouteRequirement, method: &str, found: &mut Vec<Refusal>) {
+/// Adds the refusals with 401, which are 407 for a tunnel.
+fn add_credential_refusals(requirement: &RouteRequirement, method: &str, found: &mut Vec<Refusal>) {
     if !requirement.optional {
         found.push(Refusal::CredentialsMissing);
     }
@@ -283,7 +283,7 @@ fn is_open(route: &ManifestRoute) -> bool {
 fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     let opens = !admits(&old.route.auth, &new.route.auth);
     let narrows = !admits(&new.route.auth, &old.route.auth);
-    let direction = match Direction::of(opens, narrows) {
+    let direction = match Direction::from_effects(opens, narrows) {
         Some(direction) => direction,
         // The same callers are admitted in another way: `session, optional` and `public`.
         None if old.route.auth != new.route.auth => Direction::Shifts,

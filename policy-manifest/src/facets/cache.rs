@@ -95,7 +95,7 @@ impl Cache {
     /// ```
     pub fn compile(&self) -> Caching {
         let vary: Vec<_> = self.vary.iter().map(String::as_str).collect();
-        Caching::of(&CacheSpec {
+        Caching::from_spec(&CacheSpec {
             no_store: self.no_store,
             no_cache: self.no_cache,
             audience: self.audience,
@@ -168,7 +168,7 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
         return None;
     }
     let direction =
-        Direction::of(exceeds(new, old), exceeds(old, new)).unwrap_or(Direction::Shifts);
+        Direction::from_effects(exceeds(new, old), exceeds(old, new)).unwrap_or(Direction::Shifts);
     let words = |cache: Option<&Cache>| cache.map_or_else(|| "none".to_owned(), Cache::control);
     Some((direction, format!("was `{}`, is `{}`", words(old), words(new))))
 }

@@ -39,7 +39,7 @@ impl Direction {
     }
 
     /// The direction of a change with these effects; `None` if it has neither.
-    pub(crate) fn of(opens: bool, narrows: bool) -> Option<Self> {
+    pub(crate) fn from_effects(opens: bool, narrows: bool) -> Option<Self> {
         match (opens, narrows) {
             (true, true) => Some(Self::OpensAndNarrows),
             (true, false) => Some(Self::Opens),
@@ -57,7 +57,7 @@ pub(crate) fn sets(old: &BTreeSet<String>, new: &BTreeSet<String>) -> Option<(Di
     };
     let gained: Vec<_> = new.difference(old).collect();
     let lost: Vec<_> = old.difference(new).collect();
-    let direction = Direction::of(!gained.is_empty(), !lost.is_empty())?;
+    let direction = Direction::from_effects(!gained.is_empty(), !lost.is_empty())?;
     let mut words = Vec::new();
     if !gained.is_empty() {
         words.push(format!("gain {}", listed(gained)));

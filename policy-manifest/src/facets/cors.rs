@@ -268,7 +268,8 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
         if new.is_some_and(|new| new.credentials) {
             words.push("with credentials".to_owned());
         }
-        return Direction::of(opens, narrows).map(|direction| (direction, words.join(", ")));
+        return Direction::from_effects(opens, narrows)
+            .map(|direction| (direction, words.join(", ")));
     };
     if old.credentials != new.credentials {
         opens |= new.credentials;
@@ -301,7 +302,7 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
         }
     }
     let shifts = (!words.is_empty()).then_some(Direction::Shifts);
-    Some((Direction::of(opens, narrows).or(shifts)?, words.join(", ")))
+    Some((Direction::from_effects(opens, narrows).or(shifts)?, words.join(", ")))
 }
 
 fn list_words(cors: &RouteCors) -> String {

@@ -99,8 +99,8 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     let gains = |less: [bool; 3], more: [bool; 3]| {
         is_protected && less.iter().zip(more).any(|(less, more)| more && !less)
     };
-    let direction =
-        Direction::of(gains(before, after), gains(after, before)).unwrap_or(Direction::Shifts);
+    let direction = Direction::from_effects(gains(before, after), gains(after, before))
+        .unwrap_or(Direction::Shifts);
     let words = |csrf: &Csrf| match csrf {
         Csrf::Token => "token".to_owned(),
         Csrf::OriginElseToken => "origin_else_token".to_owned(),
@@ -169,7 +169,7 @@ mod tests {
                 sec_fetch_mode: Single::Absent,
                 referer: Single::Absent,
             };
-            Provenance::of(&facts, |origin| origin == b"https://own.example", |_| false)
+            Provenance::judge(&facts, |origin| origin == b"https://own.example", |_| false)
         };
         let invalid = Some(TokenVerdict::Invalid);
         let valid = Some(TokenVerdict::Valid);

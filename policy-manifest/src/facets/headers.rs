@@ -162,5 +162,5 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
         }
     }
     let shifts = (!words.is_empty()).then_some(Direction::Shifts);
-    Some((Direction::of(opens, narrows).or(shifts)?, words.join(", ")))
+    Some((Direction::from_effects(opens, narrows).or(shifts)?, words.join(", ")))
 }

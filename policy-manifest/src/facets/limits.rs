@@ -146,7 +146,7 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
         ("timeout in ms", old.timeout_ms, new.timeout_ms),
     ]
     .into_iter()
-    .chain(of_sockets(old, new))
+    .chain(socket_limits(old, new))
     {
         if before != after {
             opens |= most(after) > most(before);
@@ -155,7 +155,7 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
         }
     }
     let shifts = (!words.is_empty()).then_some(Direction::Shifts);
-    Some((Direction::of(opens, narrows).or(shifts)?, words.join(", ")))
+    Some((Direction::from_effects(opens, narrows).or(shifts)?, words.join(", ")))
 }
 
 /// Whether some client may send requests by one rate that the other refuses: more at once, more in
@@ -167,7 +167,7 @@ pub(crate) fn exceeds(one: Option<RouteRate>, other: Option<RouteRate>) -> bool 
 }
 
 /// The limits of WebSockets. A manifest lists only those that are stated; the others have defaults.
-fn of_sockets(
+fn socket_limits(
     old: &RouteLimits,
     new: &RouteLimits,
 ) -> impl Iterator<Item = (&'static str, Option<u64>, Option<u64>)> {

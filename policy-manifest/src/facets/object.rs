@@ -135,16 +135,17 @@ impl Manifest {
 impl RouteObjects {
     /// No objects, for this reason.
     pub fn exempt(reason: impl Into<String>) -> Self {
-        Self::stated(Some(reason.into()), ObjectPolicy::INTERVAL)
+        Self::from_attribute(Some(reason.into()), ObjectPolicy::INTERVAL)
     }
 
-    /// These objects.
-    pub fn of(uses: impl IntoIterator<Item = ObjectUse>) -> Self {
+    /// The policy of a route that uses these objects.
+    pub fn new(uses: impl IntoIterator<Item = ObjectUse>) -> Self {
         Self { uses: uses.into_iter().collect(), ..Self::default() }
     }
 
-    /// What an attribute states: the reason of an exemption, and how often objects of streams are checked.
-    pub fn stated(none: Option<String>, interval: Duration) -> Self {
+    /// The policy that an attribute states: the reason of an exemption, and the interval at which the
+    /// objects of open streams are checked.
+    pub fn from_attribute(none: Option<String>, interval: Duration) -> Self {
         let is_default = interval == ObjectPolicy::INTERVAL;
         Self { none, recheck_ms: (!is_default).then(|| millis(interval)), ..Self::default() }
     }
@@ -159,7 +160,7 @@ impl RouteObjects {
 
 impl FromPolicy<ObjectPolicy> for RouteObjects {
     fn from_policy(policy: &ObjectPolicy, _: &mut Manifest) -> Self {
-        Self::stated(policy.reason().map(str::to_owned), policy.interval())
+        Self::from_attribute(policy.reason().map(str::to_owned), policy.interval())
     }
 }
 
@@ -260,7 +261,7 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
         found.words.push("checks its objects in another order".to_owned());
     }
     // The names of parameters are no part of a policy.
-    let direction = Direction::of(found.opens, found.narrows)
+    let direction = Direction::from_effects(found.opens, found.narrows)
         .or((!found.words.is_empty()).then_some(Direction::Shifts))?;
     Some((direction, found.words.join("; ")))
 }
@@ -414,7 +415,8 @@ pub(crate) fn rule_change(
     let mut found = Effects::default();
     let conditions = old.parse().ok().zip(new.parse().ok());
     let (words, gained) = found.compare_conditions(conditions.as_ref(), &format!("{action} it"));
-    let direction = Direction::of(found.opens, found.narrows).unwrap_or(Direction::Shifts);
+    let direction =
+        Direction::from_effects(found.opens, found.narrows).unwrap_or(Direction::Shifts);
     Some((direction, format!("{words}: `{old}` -> `{new}`"), gained))
 }
 

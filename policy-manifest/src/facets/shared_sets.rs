@@ -36,7 +36,7 @@ impl Names {
     /// The names of the sets that more than one route has, and of all security headers. The
     /// most used set is `usual`; each other one is named after the first path that has it, so that
     /// the name stays when the set changes.
-    pub(crate) fn of(manifest: &Manifest) -> Self {
+    pub(crate) fn from_manifest(manifest: &Manifest) -> Self {
         let mut uses: BTreeMap<&'static str, BTreeMap<String, Use>> = BTreeMap::new();
         for (first, route) in manifest.routes.iter().enumerate() {
             let mut count = |field, key: String, text: String| {
@@ -76,8 +76,8 @@ impl Names {
         Self(names)
     }
 
-    /// The text of a field of a route: its name, if it is a set with one.
-    pub(crate) fn shown(&self, field: &'static str, text: String) -> String {
+    /// The text of a field of a route, or its name if it is a set with one.
+    pub(crate) fn name_or_text(&self, field: &'static str, text: String) -> String {
         let key = (field, text);
         self.0.get(&key).map_or(key.1, |(name, _)| json(name))
     }
@@ -144,23 +144,23 @@ impl<T> Written<T> for T {
 
 impl Written<Option<RouteCors>> for Shared<RouteCors> {
     fn resolve(self, sets: &Sets, path: &str) -> Result<Option<RouteCors>, ReadError> {
-        named(self, "cors", &sets.cors, path)
+        resolve_set(self, "cors", &sets.cors, path)
     }
 }
 
 impl Written<RouteLimits> for Shared<RouteLimits> {
     fn resolve(self, sets: &Sets, path: &str) -> Result<RouteLimits, ReadError> {
-        Ok(named(self, "limits", &sets.limits, path)?.unwrap_or_default())
+        Ok(resolve_set(self, "limits", &sets.limits, path)?.unwrap_or_default())
     }
 }
 
 impl Written<Option<String>> for Shared<Headers> {
     fn resolve(self, sets: &Sets, path: &str) -> Result<Option<String>, ReadError> {
-        Ok(named(self, "headers", &sets.headers, path)?.map(|set| set.name()))
+        Ok(resolve_set(self, "headers", &sets.headers, path)?.map(|set| set.name()))
     }
 }
 
-fn named<T: Clone>(
+fn resolve_set<T: Clone>(
     shared: Shared<T>,
     field: &'static str,
     sets: &BTreeMap<String, T>,

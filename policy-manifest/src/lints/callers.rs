@@ -50,7 +50,7 @@ fn rights_of_optional(route: &ManifestRoute) -> Option<Finding> {
         return None;
     }
     let gain = Gain { who: Gainer::Anybody, what: effect(route), authority: Authority::Nobody };
-    let finding = Finding::of(Lint::RightsOfOptional, route, "auth").gain(gain);
+    let finding = Finding::for_route(Lint::RightsOfOptional, route, "auth").gain(gain);
     Some(finding.about(rights.join(", ")))
 }
 
@@ -68,7 +68,7 @@ fn change_without_credential(route: &ManifestRoute, is_read_closed: bool) -> Opt
     let witness = route.example_path()?;
     let witness = format!("{} {witness}", changes.first()?);
     let gain = Gain { who: Gainer::Anybody, what: Effect::Write, authority: Authority::Nobody };
-    let finding = Finding::of(Lint::ChangeWithoutCredential, route, "auth").gain(gain);
+    let finding = Finding::for_route(Lint::ChangeWithoutCredential, route, "auth").gain(gain);
     Some(finding.about(quoted(changes)).witness(Some(witness)))
 }
 
@@ -88,7 +88,7 @@ fn scopes_of_reading(route: &ManifestRoute, is_read: bool) -> Option<Finding> {
     }
     let witness = route.example_path().map(|path| format!("{changes} {path}"));
     let gain = Gain { who: Gainer::Anybody, what: Effect::Write, authority: Authority::Held };
-    let finding = Finding::of(Lint::ScopeOfReadingWrites, route, "auth").gain(gain);
+    let finding = Finding::for_route(Lint::ScopeOfReadingWrites, route, "auth").gain(gain);
     Some(finding.about(quoted(&requirement.scopes)).witness(witness))
 }
 
@@ -102,12 +102,12 @@ fn near_names(manifest: &Manifest, found: &mut Vec<Finding>) {
             names.for_each(|name| uses.entry(name).or_default().push(route));
         }
         let usual = uses.iter().filter(|(_, routes)| routes.len() > 1).map(|(name, _)| *name);
-        let usual = UsualNames::of(usual);
+        let usual = UsualNames::new(usual);
         for (name, routes) in &uses {
             let [route] = routes.as_slice() else { continue };
             if let Some(other) = usual.near(name) {
                 let about = format!("`{name}`, and elsewhere `{other}`");
-                let finding = Finding::of(Lint::NameNearlyAnother, route, "auth");
+                let finding = Finding::for_route(Lint::NameNearlyAnother, route, "auth");
                 found.push(finding.about(about));
             }
         }
@@ -127,8 +127,8 @@ struct UsualNames<'a> {
 }
 
 impl<'a> UsualNames<'a> {
-    /// Names in ascending order.
-    fn of(names: impl Iterator<Item = &'a str>) -> Self {
+    /// Collects names that are in ascending order.
+    fn new(names: impl Iterator<Item = &'a str>) -> Self {
         let mut known = Self::default();
         for name in names {
             let letters = letters(name);
@@ -200,7 +200,7 @@ fn open_tunnel(route: &ManifestRoute) -> Option<Finding> {
         return None;
     }
     let gain = Gain { who: Gainer::Anybody, what: Effect::Write, authority: Authority::Nobody };
-    let finding = Finding::of(Lint::OpenTunnel, route, "auth").gain(gain);
+    let finding = Finding::for_route(Lint::OpenTunnel, route, "auth").gain(gain);
     let witness = route.targets.first().map(|target| format!("CONNECT {target}"));
     Some(finding.about(quoted(&route.targets)).witness(witness))
 }
@@ -212,7 +212,7 @@ fn forgeable_addresses(manifest: &Manifest) -> Option<Finding> {
         return None;
     }
     let gain = Gain { who: Gainer::Anybody, what: Effect::Read, authority: Authority::Nobody };
-    let finding = Finding::of_app(Lint::AddressForgeable).gain(gain);
+    let finding = Finding::for_app(Lint::AddressForgeable).gain(gain);
     Some(finding.about(quoted(networks)))
 }
 
@@ -241,7 +241,7 @@ mod tests {
         // Of two in the same bucket, each is once the only one.
         for step in [1, 2, 3, 5] {
             let usual: Vec<&str> = all.iter().step_by(step).map(String::as_str).collect();
-            let known = UsualNames::of(usual.iter().copied());
+            let known = UsualNames::new(usual.iter().copied());
             for name in all.iter().filter(|name| !usual.contains(&name.as_str())) {
                 let expected = usual.iter().find(|other| is_near(name, other)).copied();
                 assert_eq!(known.near(name), expected, "{name} among {usual:?}");

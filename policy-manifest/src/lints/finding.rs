@@ -26,15 +26,15 @@ pub struct Finding {
 }
 
 impl Finding {
-    pub(super) fn of(lint: Lint, route: &ManifestRoute, facet: &'static str) -> Self {
-        Self::of_text(lint, name(route), facet)
+    pub(super) fn for_route(lint: Lint, route: &ManifestRoute, facet: &'static str) -> Self {
+        Self::new(lint, name(route), facet)
     }
 
-    pub(super) fn of_app(lint: Lint) -> Self {
-        Self::of_text(lint, "app".to_owned(), "app")
+    pub(super) fn for_app(lint: Lint) -> Self {
+        Self::new(lint, "app".to_owned(), "app")
     }
 
-    pub(super) fn of_text(lint: Lint, route: String, facet: &'static str) -> Self {
+    pub(super) fn new(lint: Lint, route: String, facet: &'static str) -> Self {
         let routes = vec![route];
         Self { lint, routes, facet, gain: None, about: String::new(), witness: None }
     }
@@ -95,7 +95,7 @@ pub(crate) fn source_of<'s>(
 ) -> Option<&'s FacetSource> {
     routes.iter().find_map(|route| {
         let (methods, path) = route.split_once(' ').unwrap_or(("*", route));
-        methods.split(',').find_map(|method| sources.of(method, path, facet))
+        methods.split(',').find_map(|method| sources.get(method, path, facet))
     })
 }
 

@@ -37,7 +37,7 @@ fn forgeable(manifest: &Manifest, route: &ManifestRoute) -> Option<Finding> {
     let reason = is_forgeable(manifest, route)?;
     let (who, what, authority) = (Gainer::AnySite, Effect::Write, Authority::Ambient);
     let granted = route.cors.as_ref().map(RouteCors::region).unwrap_or_default();
-    let finding = Finding::of(Lint::ForgeableFromAnySite, route, "csrf");
+    let finding = Finding::for_route(Lint::ForgeableFromAnySite, route, "csrf");
     let finding = finding.gain(Gain { who, what, authority });
     Some(finding.about(format!("exempt: {reason}")).witness(granted.complement().witness()))
 }
@@ -60,7 +60,7 @@ fn change_by_get(manifest: &Manifest, route: &ManifestRoute) -> Option<Finding> 
         return None;
     }
     let (who, what, authority) = (Gainer::AnySite, Effect::Write, Authority::Ambient);
-    let finding = Finding::of(Lint::ChangeByGet, route, "auth");
+    let finding = Finding::for_route(Lint::ChangeByGet, route, "auth");
     let finding = finding.gain(Gain { who, what, authority }).about(quoted([last]));
     Some(finding.witness(route.example_path().map(|path| format!("GET {path}"))))
 }
@@ -69,7 +69,7 @@ fn cookie_of_domain(manifest: &Manifest) -> Option<Finding> {
     let domain = manifest.app.sessions.as_ref()?.domain.as_ref()?;
     let below: Option<OriginRegion> = format!("https://*.{domain}").parse().ok();
     let (who, what, authority) = (Gainer::NamedSites, Effect::Read, Authority::Ambient);
-    let finding = Finding::of_app(Lint::CookieOfDomain).gain(Gain { who, what, authority });
+    let finding = Finding::for_app(Lint::CookieOfDomain).gain(Gain { who, what, authority });
     Some(finding.about(quoted([domain])).witness(below.and_then(|below| below.witness())))
 }
 
@@ -96,7 +96,7 @@ fn open_framing(manifest: &Manifest, route: &ManifestRoute) -> Option<Finding> {
     let is_sent = same_site(manifest) == Some("none") || has_ambient_scheme(route);
     let who = if is_sent { Gainer::AnySite } else { Gainer::NamedSites };
     let gain = Gain { who, what: Effect::Write, authority: Authority::Ambient };
-    Some(Finding::of(Lint::FramingOpen, route, "headers").gain(gain))
+    Some(Finding::for_route(Lint::FramingOpen, route, "headers").gain(gain))
 }
 
 /// The header applies to the host as a whole, so one route that has it is enough, and one that revokes
@@ -114,13 +114,13 @@ fn transport(manifest: &Manifest, found: &mut Vec<Finding>) {
         let is_revoked =
             value.is_some_and(|value| value.split(';').any(|part| part.trim() == "max-age=0"));
         if is_revoked {
-            let finding = Finding::of(Lint::HstsOff, route, "headers");
+            let finding = Finding::for_route(Lint::HstsOff, route, "headers");
             found.push(finding.gain(gain).about(quoted(value)));
         }
         is_stated |= value.is_some();
     }
     if !is_stated && !manifest.routes.is_empty() {
-        found.push(Finding::of_app(Lint::HstsOff).gain(gain));
+        found.push(Finding::for_app(Lint::HstsOff).gain(gain));
     }
 }
 

@@ -55,7 +55,7 @@ pub struct Linted {
 /// sessions.domain = Some("shop.example".to_owned());
 /// manifest.app.sessions = Some(sessions);
 ///
-/// let today = Date::of(Timestamp::from_seconds(1_800_000_000));
+/// let today = Date::from_timestamp(Timestamp::from_seconds(1_800_000_000));
 /// let linted = lint(&manifest, &[], today);
 /// assert_eq!(linted.findings[0].lint, Lint::CookieOfDomain);
 ///
@@ -81,11 +81,11 @@ pub fn lint(manifest: &Manifest, suppressions: &[Suppression], today: Date) -> L
     objects::look(&manifest, &mut found);
     let (mut findings, suppressed) = suppressions::apply(suppressions, found, today);
     findings.sort_by_cached_key(Finding::order);
-    Linted { findings: joined(findings), suppressed }
+    Linted { findings: merge(findings), suppressed }
 }
 
-/// Joins equal findings at several routes.
-fn joined(findings: Vec<Finding>) -> Vec<Finding> {
+/// Merges equal findings at several routes.
+fn merge(findings: Vec<Finding>) -> Vec<Finding> {
     let mut joined: Vec<Finding> = Vec::new();
     let mut known: HashMap<_, usize> = HashMap::new();
     for mut finding in findings {

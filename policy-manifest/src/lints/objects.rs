@@ -27,14 +27,14 @@ pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
 fn unchecked_change(route: &ManifestRoute) -> Option<Finding> {
     let reason = route.object.as_ref()?.none.as_ref()?;
     required(route).filter(|_| effect(route) == Effect::Write)?;
-    let finding = Finding::of(Lint::ObjectUncheckedChange, route, "object");
+    let finding = Finding::for_route(Lint::ObjectUncheckedChange, route, "object");
     Some(finding.gain(by_any_caller(route)).about(format!("{reason:?}")))
 }
 
 fn unchecked_fields(route: &ManifestRoute) -> Option<Finding> {
     let fields = &route.object.as_ref()?.fields;
     let names: Vec<_> = fields.iter().map(|name| format!("`{name}`")).collect();
-    let finding = Finding::of(Lint::ObjectFieldUnchecked, route, "object");
+    let finding = Finding::for_route(Lint::ObjectFieldUnchecked, route, "object");
     (!names.is_empty()).then(|| finding.gain(by_any_caller(route)).about(names.join(", ")))
 }
 
@@ -49,7 +49,7 @@ fn always_true(manifest: &Manifest, name: &str, condition: &Condition) -> Option
     };
     let gains = manifest.routes.iter().filter(uses_it).map(by_any_caller);
     let gain = gains.max_by_key(|gain| gain.severity())?;
-    let finding = Finding::of_text(Lint::ObjectRuleAlwaysTrue, name.to_owned(), "object");
+    let finding = Finding::new(Lint::ObjectRuleAlwaysTrue, name.to_owned(), "object");
     Some(finding.gain(gain).about(format!("`{condition}`")))
 }
 
@@ -67,7 +67,7 @@ fn opaque(name: &str, condition: &Condition) -> Option<Finding> {
     let is_opaque = |atom: &&Atom| matches!(atom, Atom::With(_) | Atom::Engine);
     let opaque = condition.atoms().into_iter().filter(is_opaque);
     let opaque: BTreeSet<String> = opaque.map(|atom| format!("`{atom}`")).collect();
-    let finding = Finding::of_text(Lint::ObjectRuleOpaque, name.to_owned(), "object");
+    let finding = Finding::new(Lint::ObjectRuleOpaque, name.to_owned(), "object");
     let about = opaque.into_iter().collect::<Vec<_>>().join(", ");
     (!about.is_empty()).then(|| finding.about(about))
 }

@@ -26,7 +26,7 @@ pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
     found.extend(long_lifetimes(manifest));
     if manifest.app.trace && is_https(manifest) {
         let gain = by_anybody(Effect::Read);
-        found.push(Finding::of_app(Lint::TraceServed).gain(gain));
+        found.push(Finding::for_app(Lint::TraceServed).gain(gain));
     }
 }
 
@@ -42,7 +42,7 @@ fn login_without_rate(route: &ManifestRoute, segments: &[String]) -> Option<Find
         return None;
     }
     let witness = route.example_path().map(|path| format!("POST {path}"));
-    let finding = Finding::of(Lint::LoginWithoutRate, route, "limits");
+    let finding = Finding::for_route(Lint::LoginWithoutRate, route, "limits");
     Some(finding.gain(by_anybody(Effect::Read)).witness(witness))
 }
 
@@ -61,7 +61,8 @@ fn public_internals(
     if !is_served || !is_open(route) || is_meant {
         return None;
     }
-    let finding = Finding::of(Lint::InternalsPublic, route, "auth").gain(by_anybody(effect(route)));
+    let finding =
+        Finding::for_route(Lint::InternalsPublic, route, "auth").gain(by_anybody(effect(route)));
     let witness = route.methods.first().zip(route.example_path());
     let witness = witness.map(|(method, path)| format!("{method} {path}"));
     Some(finding.about(quoted([word])).witness(witness))
@@ -83,7 +84,7 @@ fn open_upload(route: &ManifestRoute) -> Option<Finding> {
     }
     let mebibytes = limits.body.unwrap_or_default() >> 20;
     let minutes = limits.timeout_ms.unwrap_or_default() / 60_000;
-    let finding = Finding::of(Lint::UploadWithoutCaller, route, "limits");
+    let finding = Finding::for_route(Lint::UploadWithoutCaller, route, "limits");
     let about = format!("bodies of {mebibytes} MiB, for {minutes} minutes each");
     Some(finding.gain(by_anybody(Effect::Write)).about(about))
 }
@@ -95,7 +96,7 @@ fn cached_link(route: &ManifestRoute, segments: &[String]) -> Option<Finding> {
     if !is_shared || !route.serves("GET") || !is_one_time_link(segments) {
         return None;
     }
-    let finding = Finding::of(Lint::OneTimeLinkCached, route, "cache");
+    let finding = Finding::for_route(Lint::OneTimeLinkCached, route, "cache");
     let witness = route.example_path().map(|path| format!("GET {path}"));
     Some(finding.gain(by_anybody(Effect::Read)).about(cache.control()).witness(witness))
 }
@@ -107,7 +108,7 @@ fn cleartext_upstream(route: &ManifestRoute) -> Option<Finding> {
     if is_private(host) || !(route.target.forwards_session || takes_token) {
         return None;
     }
-    let finding = Finding::of(Lint::CleartextUpstream, route, "target");
+    let finding = Finding::for_route(Lint::CleartextUpstream, route, "target");
     Some(finding.gain(by_anybody(Effect::Write)).about(quoted([upstream])))
 }
 
@@ -158,6 +159,6 @@ fn long_lifetimes(manifest: &Manifest) -> Option<Finding> {
     });
     let long: Vec<_> = long.collect();
     let gain = Gain { who: Gainer::Anybody, what: Effect::Write, authority: Authority::Held };
-    let finding = || Finding::of_app(Lint::LongLifetime).gain(gain).about(long.join(", "));
+    let finding = || Finding::for_app(Lint::LongLifetime).gain(gain).about(long.join(", "));
     (!long.is_empty()).then(finding)
 }

@@ -37,16 +37,16 @@ fn public_suffixes(
     let covers = |pattern: &OriginPattern<'_>| {
         pattern.is_wildcard() && !pattern.is_loopback() && is_public_suffix(pattern.host())
     };
-    let finding = Finding::of(Lint::PublicSuffixOrigins, route, "cors");
-    let found = Patterns::of(cors, covers)?;
+    let finding = Finding::for_route(Lint::PublicSuffixOrigins, route, "cors");
+    let found = Patterns::select(cors, covers)?;
     let gain = gain_by_cors(manifest, Gainer::AnySite, (route, cors), &found.parsed);
     Some(found.shown_by(finding.gain(gain)))
 }
 
 fn insecure(manifest: &Manifest, route: &ManifestRoute, cors: &RouteCors) -> Option<Finding> {
     let is_plain = |pattern: &OriginPattern<'_>| pattern.kind() == OriginKind::Insecure;
-    let finding = Finding::of(Lint::InsecureOrigins, route, "cors");
-    let found = Patterns::of(cors, is_plain)?;
+    let finding = Finding::for_route(Lint::InsecureOrigins, route, "cors");
+    let found = Patterns::select(cors, is_plain)?;
     let gain = gain_by_cors(manifest, Gainer::AnySite, (route, cors), &found.parsed);
     Some(found.shown_by(finding.gain(gain)))
 }
@@ -55,25 +55,25 @@ fn subdomains(manifest: &Manifest, route: &ManifestRoute, cors: &RouteCors) -> O
     let is_own_wildcard = |pattern: &OriginPattern<'_>| {
         pattern.is_wildcard() && !pattern.is_loopback() && !is_public_suffix(pattern.host())
     };
-    let found = Patterns::of(cors, is_own_wildcard)?;
+    let found = Patterns::select(cors, is_own_wildcard)?;
     let is_handler = route.kind == RouteKind::Handler;
     if !cors.credentials || !is_handler || !are_sent(manifest, route, &found.parsed) {
         return None;
     }
     let gain = gain_by_cors(manifest, Gainer::NamedSites, (route, cors), &found.parsed);
-    Some(found.shown_by(Finding::of(Lint::SubdomainOrigins, route, "cors").gain(gain)))
+    Some(found.shown_by(Finding::for_route(Lint::SubdomainOrigins, route, "cors").gain(gain)))
 }
 
 fn development(manifest: &Manifest, route: &ManifestRoute, cors: &RouteCors) -> Option<Finding> {
     // Installed apps of old have pages of `http://localhost`, without a port.
     let is_server =
         |pattern: &OriginPattern<'_>| pattern.is_development() && pattern.port() != Port::Default;
-    let found = Patterns::of(cors, is_server)?;
+    let found = Patterns::select(cors, is_server)?;
     if !is_https(manifest) || !cors.credentials || !are_sent(manifest, route, &found.parsed) {
         return None;
     }
     let gain = gain_by_cors(manifest, Gainer::NamedSites, (route, cors), &found.parsed);
-    Some(found.shown_by(Finding::of(Lint::DevelopmentOrigin, route, "cors").gain(gain)))
+    Some(found.shown_by(Finding::for_route(Lint::DevelopmentOrigin, route, "cors").gain(gain)))
 }
 
 /// Those patterns of a policy that a lint is about.
@@ -83,8 +83,8 @@ struct Patterns<'a> {
 }
 
 impl<'a> Patterns<'a> {
-    /// The patterns for which this holds; `None` if there are none.
-    fn of(cors: &'a RouteCors, is_meant: impl Fn(&OriginPattern<'_>) -> bool) -> Option<Self> {
+    /// Selects the patterns for which `is_meant` holds; `None` if there are none.
+    fn select(cors: &'a RouteCors, is_meant: impl Fn(&OriginPattern<'_>) -> bool) -> Option<Self> {
         let parse = |text: &'a String| Some((text.as_str(), OriginPattern::parse(text).ok()?));
         let parsed = cors.patterns().iter().filter_map(parse);
         let (texts, parsed): (Vec<_>, Vec<_>) =
@@ -108,7 +108,7 @@ fn unbounded(route: &ManifestRoute, cors: &RouteCors) -> Option<Finding> {
     if list.within.is_some() {
         return None;
     }
-    let finding = Finding::of(Lint::UnboundedOrigins, route, "cors");
+    let finding = Finding::for_route(Lint::UnboundedOrigins, route, "cors");
     let finding = finding.gain(READ_BY_ALL).about(quoted([&list.list]));
     Some(finding.witness(OriginRegion::all().witness()))
 }
@@ -116,13 +116,13 @@ fn unbounded(route: &ManifestRoute, cors: &RouteCors) -> Option<Finding> {
 fn own_origin(route: &ManifestRoute, cors: &RouteCors, own: &str) -> Option<Finding> {
     let RouteOrigins::Listed(listed) = &cors.origins else { return None };
     let is_listed = listed.iter().any(|pattern| pattern == own);
-    is_listed.then(|| Finding::of(Lint::OwnOrigin, route, "cors").about(quoted([own])))
+    is_listed.then(|| Finding::for_route(Lint::OwnOrigin, route, "cors").about(quoted([own])))
 }
 
 fn jsonp(route: &ManifestRoute, cors: &RouteCors) -> Option<Finding> {
     route.jsonp.as_ref()?;
     let witness = cors.region().complement().witness()?;
-    let finding = Finding::of(Lint::JsonpBesideCors, route, "jsonp").gain(READ_BY_ALL);
+    let finding = Finding::for_route(Lint::JsonpBesideCors, route, "jsonp").gain(READ_BY_ALL);
     Some(finding.witness(Some(witness)))
 }
 
@@ -142,5 +142,6 @@ fn split_cache(route: &ManifestRoute, cors: &RouteCors) -> Option<Finding> {
         singles > 1 || parsed.count() > singles
     };
     let is_found = is_kept && is_the_same && has_several;
-    is_found.then(|| Finding::of(Lint::SharedCacheSplit, route, "cache").about(cache.control()))
+    is_found
+        .then(|| Finding::for_route(Lint::SharedCacheSplit, route, "cache").about(cache.control()))
 }

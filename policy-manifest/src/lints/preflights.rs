@@ -35,7 +35,7 @@ fn unneeded_credentials(
         return None;
     }
     let (who, what, authority) = (Gainer::NamedSites, Effect::Read, Authority::Nobody);
-    let finding = Finding::of(Lint::CredentialsUnneeded, route, "cors");
+    let finding = Finding::for_route(Lint::CredentialsUnneeded, route, "cors");
     Some(finding.gain(Gain { who, what, authority }))
 }
 
@@ -61,7 +61,9 @@ fn withheld_cookie(
         parsed.filter(|(_, pattern)| is_foreign(pattern)).unzip();
     let witness = foreign.into_iter().collect::<OriginRegion>().witness()?;
     let about = format!("{}, and `SameSite` is `{same_site}`", quoted(texts));
-    Some(Finding::of(Lint::CookieWithheld, route, "cors").about(about).witness(Some(witness)))
+    Some(
+        Finding::for_route(Lint::CookieWithheld, route, "cors").about(about).witness(Some(witness)),
+    )
 }
 
 /// The methods that a policy lists, if it does not allow every method.
@@ -85,7 +87,7 @@ fn unserved_methods(
         listed_methods(cors)?.iter().filter(|method| !is_served(method)).collect();
     let first = unserved.first()?;
     let witness = route.example_path().map(|path| format!("{first} {path}"));
-    let finding = Finding::of(Lint::MethodNotServed, route, "cors");
+    let finding = Finding::for_route(Lint::MethodNotServed, route, "cors");
     Some(finding.about(quoted(unserved)).witness(witness))
 }
 
@@ -97,7 +99,7 @@ fn own_method(route: &ManifestRoute, cors: &RouteCors) -> Option<Finding> {
         route.methods.iter().filter(needs).filter(|method| !listed.contains(method)).collect();
     let first = left_out.first()?;
     let witness = route.example_path().map(|path| format!("{first} {path}"));
-    let finding = Finding::of(Lint::OwnMethodMissing, route, "cors");
+    let finding = Finding::for_route(Lint::OwnMethodMissing, route, "cors");
     Some(finding.about(quoted(left_out)).witness(witness))
 }
 
@@ -121,6 +123,6 @@ fn exposed_secrets(
     let origins: Vec<_> = origins.collect();
     let gain = gain_by_cors(manifest, who, (route, cors), &origins);
     let gain = Gain { what: Effect::Read, ..gain };
-    let finding = Finding::of(Lint::ExposedSecret, route, "cors").about(quoted(exposed));
+    let finding = Finding::for_route(Lint::ExposedSecret, route, "cors").about(quoted(exposed));
     Some(finding.gain(gain).witness(region.witness()))
 }

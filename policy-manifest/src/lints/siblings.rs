@@ -17,7 +17,7 @@ pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
     let mut paths: BTreeMap<&str, Vec<Sibling<'_>>> = BTreeMap::new();
     for route in manifest.routes.iter().filter(|route| is_served(route)) {
         let segments = segments(&route.path);
-        let sibling = Sibling { route, guard: Guard::of(route) };
+        let sibling = Sibling { route, guard: Guard::for_route(route) };
         match area(&segments) {
             Some(area) if !is_exempt(route, &segments, area) => {
                 areas.entry(format!("/{}", area.join("/"))).or_default().push(sibling);
@@ -52,7 +52,7 @@ enum Guard {
 }
 
 impl Guard {
-    fn of(route: &ManifestRoute) -> Self {
+    fn for_route(route: &ManifestRoute) -> Self {
         let Some(requirement) = required(route).filter(|_| !is_open(route)) else {
             return Self::Open;
         };
@@ -142,5 +142,5 @@ fn finding(Sibling { route, guard }: Sibling<'_>) -> Finding {
     let gain = Gain { who: Gainer::Anybody, what: effect(route), authority };
     let witness = route.methods.first().zip(route.example_path());
     let witness = witness.map(|(method, path)| format!("{method} {path}"));
-    Finding::of(Lint::Outlier, route, "auth").gain(gain).witness(witness)
+    Finding::for_route(Lint::Outlier, route, "auth").gain(gain).witness(witness)
 }

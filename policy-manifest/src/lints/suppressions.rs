@@ -85,7 +85,7 @@ pub(super) fn apply(
     });
     let reports = sorted.reports.into_iter().map(|(suppression, lint)| {
         let route = suppression.route.clone().unwrap_or_else(|| "app".to_owned());
-        let finding = Finding::of_text(lint, route, "suppressed");
+        let finding = Finding::new(lint, route, "suppressed");
         finding.about(suppression.to_string())
     });
     let left = sorted.left.into_iter().chain(reports).collect();

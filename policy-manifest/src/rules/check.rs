@@ -165,7 +165,7 @@ impl Run<'_> {
 
     fn never(&mut self, number: usize, rule: &PolicyRule, never: &Never) -> Result<(), CheckError> {
         self.find_unknown(rule, never);
-        let question = Question::of(never, number);
+        let question = Question::new(never, number);
         let facet = if never.origins.is_some() { "cors" } else { "auth" };
         let about: Rc<str> = never.words.as_str().into();
         for policy in 0..self.subjects.len() {

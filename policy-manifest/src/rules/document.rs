@@ -202,7 +202,7 @@ fn rights(
     match (fields.texts(only)?, fields.texts(without)?) {
         (None, None) => Ok((NameSet::all(), String::new())),
         (Some((texts, _)), None) => {
-            let set = NameSet::listed(names(texts));
+            let set = NameSet::only(names(texts));
             let words = format!(" with no other {only} than {}", quoted(set.names()));
             Ok((set, words))
         }

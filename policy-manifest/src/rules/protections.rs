@@ -19,10 +19,10 @@ pub(super) type Fault = (&'static str, String);
 pub(super) fn faults(manifest: &Manifest, route: &ManifestRoute, require: &Require) -> Vec<Fault> {
     let mut faults = Vec::new();
     if let Some((rate, text)) = &require.rate {
-        faults.extend(of_rate(route, *rate, text).map(|words| ("limits", words)));
+        faults.extend(check_rate(route, *rate, text).map(|words| ("limits", words)));
     }
     for (header, weakest) in &require.headers {
-        let words = of_header(manifest, route, (header, weakest));
+        let words = check_header(manifest, route, (header, weakest));
         faults.extend(words.map(|words| ("headers", words)));
     }
     if let Some(most) = require.cache
@@ -98,7 +98,7 @@ pub(super) fn too_long(
     })
 }
 
-fn of_rate(route: &ManifestRoute, required: RouteRate, text: &str) -> Option<String> {
+fn check_rate(route: &ManifestRoute, required: RouteRate, text: &str) -> Option<String> {
     let own = route.limits.rate;
     // A required rate without a key applies however clients are distinguished.
     let is_of_any = !text.contains(" per ");
@@ -109,8 +109,9 @@ fn of_rate(route: &ManifestRoute, required: RouteRate, text: &str) -> Option<Str
         .then(|| format!("its rate is {words}, and at least as strict as `{text}` is required"))
 }
 
-/// A set for all responses and one for pages: the header has to be as strict in each that has it.
-fn of_header(
+/// Checks a header in the set for all responses and in the one for pages: it has to be as strict in
+/// each of them that has it.
+fn check_header(
     manifest: &Manifest,
     route: &ManifestRoute,
     (name, weakest): (&str, &str),

@@ -90,7 +90,7 @@ impl Checked {
     /// let mut manifest = Manifest::new();
     /// manifest.routes.push(ManifestRoute::handler("/healthz", ["GET"], Auth::Public));
     /// let policy = CheckedPolicy { name: "shop", manifest: &manifest };
-    /// let today = Date::of(Timestamp::from_seconds(1_800_000_000));
+    /// let today = Date::from_timestamp(Timestamp::from_seconds(1_800_000_000));
     /// assert!(check(&rules, &[policy], today).unwrap().holds());
     ///
     /// let mut other = manifest.clone();

@@ -218,8 +218,8 @@ impl Subject {
             policy: self.policies.get(index).copied().unwrap_or_default(),
             method: class_of(method).to_owned(),
             callers: question.callers.cloned(),
-            roles: allowed(&requirement.roles, question.roles),
-            scopes: allowed(&requirement.scopes, question.scopes),
+            roles: allowed_names(&requirement.roles, question.roles),
+            scopes: allowed_names(&requirement.scopes, question.scopes),
             from: match question.from {
                 From::Anywhere => 0,
                 From::Forged => 1,
@@ -397,7 +397,7 @@ fn identified(facts: CallerFacts, kind: RouteKind) -> (CallerKind, bool) {
 }
 
 impl<'q> Question<'q> {
-    pub(super) fn of(never: &'q Never, rule: usize) -> Self {
+    pub(super) fn new(never: &'q Never, rule: usize) -> Self {
         let Never { callers, roles, scopes, origins, .. } = never;
         let from = origins.as_ref().map_or(From::Anywhere, |region| From::Pages(region, rule));
         Self { callers: callers.as_ref(), roles, scopes, from }
@@ -405,6 +405,6 @@ impl<'q> Question<'q> {
 }
 
 /// The names that a route requires and a caller may have.
-fn allowed(required: &[String], set: &NameSet) -> Vec<String> {
+fn allowed_names(required: &[String], set: &NameSet) -> Vec<String> {
     required.iter().filter(|name| set.contains(*name)).cloned().collect()
 }

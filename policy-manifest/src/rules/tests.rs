@@ -39,10 +39,10 @@ fn cors(origins: &[&str], credentials: bool) -> RouteCors {
 }
 
 fn today() -> Date {
-    Date::of(Timestamp::from_seconds(1_800_000_000))
+    Date::from_timestamp(Timestamp::from_seconds(1_800_000_000))
 }
 
-fn checked(rules: &str, manifest: &Manifest) -> Checked {
+fn check_and_replay(rules: &str, manifest: &Manifest) -> Checked {
     let rules = Rules::parse("policy.rules", rules).unwrap();
     let checked = check(&rules, &[CheckedPolicy { name: "shop", manifest }], today()).unwrap();
     for violation in &checked.violations {
@@ -66,8 +66,8 @@ fn replay(manifest: &Manifest, violation: &RuleViolation) {
 }
 
 /// Each violation as its rule, its routes and the outcome of the witness.
-fn found(rules: &str, routes: Vec<ManifestRoute>) -> Vec<String> {
-    let checked = checked(rules, &app(routes));
+fn violations(rules: &str, routes: Vec<ManifestRoute>) -> Vec<String> {
+    let checked = check_and_replay(rules, &app(routes));
     assert_eq!(checked.problems, []);
     let violations = checked.violations.iter().map(|violation| {
         let outcome = match violation.witness.as_ref().unwrap().decision.outcome {
@@ -85,7 +85,7 @@ fn listed_routes_are_public_and_no_other_route_is() {
     let login = || route(&["POST"], "/login", Auth::Public);
     let catalogue = |auth| route(&["GET"], "/catalogue/{id}", auth);
     let good = vec![login(), catalogue(Auth::Public), route(&["GET"], "/me", session(&[]))];
-    assert_eq!(found(rules, good), [""; 0]);
+    assert_eq!(violations(rules, good), [""; 0]);
     let optional = RouteRequirement { session: true, optional: true, ..Default::default() };
     let bad = vec![
         login(),
@@ -94,7 +94,7 @@ fn listed_routes_are_public_and_no_other_route_is() {
         route(&["DELETE"], "/login", Auth::Public),
     ];
     assert_eq!(
-        found(rules, bad),
+        violations(rules, bad),
         ["public GET /catalogue/{id} refused", "public DELETE /login; GET,PUT /me reached",]
     );
 }
@@ -103,11 +103,14 @@ fn listed_routes_are_public_and_no_other_route_is() {
 fn callers_without_a_role_do_not_reach_a_route() {
     let rules = "[never.strangers]\nroutes = [\"/admin/**\"]\nwithout-roles = [\"admin\"]";
     let users = |auth| route(&["GET"], "/admin/users", auth);
-    assert_eq!(found(rules, vec![users(session(&["admin"]))]), [""; 0]);
+    assert_eq!(violations(rules, vec![users(session(&["admin"]))]), [""; 0]);
     for auth in [session(&["admin", "staff"]), session(&[]), Auth::Public] {
-        assert_eq!(found(rules, vec![users(auth)]), ["never.strangers GET /admin/users reached"]);
+        assert_eq!(
+            violations(rules, vec![users(auth)]),
+            ["never.strangers GET /admin/users reached"]
+        );
     }
-    let checked = checked(rules, &app(vec![users(session(&["admin", "staff"]))]));
+    let checked = check_and_replay(rules, &app(vec![users(session(&["admin", "staff"]))]));
     assert_eq!(checked.violations[0].about, "callers without the role `admin` reach it");
     assert_eq!(
         checked.violations[0].witness.as_ref().unwrap().credentials,
@@ -120,7 +123,7 @@ fn callers_with_some_rights_only_do_not_reach_a_route() {
     let rules = "[never.support]\nroutes = [\"DELETE **\"]\nroles = [\"support\"]";
     let of = |roles: &[&str]| {
         let other = route(&["GET"], "/b", session(&["support"]));
-        found(rules, vec![route(&["DELETE"], "/a", session(roles)), other])
+        violations(rules, vec![route(&["DELETE"], "/a", session(roles)), other])
     };
     assert_eq!(of(&["admin"]), [""; 0]);
     assert_eq!(of(&["admin", "support"]), ["never.support DELETE /a reached"]);
@@ -132,7 +135,7 @@ fn callers_with_some_rights_only_do_not_reach_a_route() {
             Auth::Required(RouteRequirement { token: true, scopes, ..Default::default() })
         };
         let put = route(&["PUT"], "/a", token(scopes));
-        found(rules, vec![put, route(&["GET"], "/a", token(&["orders:read"]))])
+        violations(rules, vec![put, route(&["GET"], "/a", token(&["orders:read"]))])
     };
     assert_eq!(of(&["orders:read", "orders:write"]), [""; 0]);
     assert_eq!(of(&["orders:read"]), ["never.readers PUT /a reached"]);
@@ -147,8 +150,8 @@ fn answers_are_those_of_the_rights_of_each_rule() {
     };
     let routes =
         vec![route(&["GET"], "/a", session(&["b"])), route(&["GET"], "/c", session(&["a"]))];
-    assert_eq!(found(&(of("a") + &of("b")), routes.clone()), ["never.b GET /a reached"]);
-    assert_eq!(found(&(of("b") + &of("a")), routes), ["never.b GET /a reached"]);
+    assert_eq!(violations(&(of("a") + &of("b")), routes.clone()), ["never.b GET /a reached"]);
+    assert_eq!(violations(&(of("b") + &of("a")), routes), ["never.b GET /a reached"]);
 }
 
 #[test]
@@ -166,7 +169,7 @@ fn callers_are_told_apart_by_their_credentials() {
     for (named, _) in &auths {
         for (kind, auth) in &auths {
             let rules = format!("[never.a]\nroutes = [\"/a\"]\ncallers = [\"{named}\"]");
-            let found = found(&rules, vec![route(&["GET"], "/a", auth.clone())]);
+            let found = violations(&rules, vec![route(&["GET"], "/a", auth.clone())]);
             assert_eq!(!found.is_empty(), named == kind, "{named} {kind}: {found:?}");
         }
     }
@@ -176,7 +179,7 @@ fn callers_are_told_apart_by_their_credentials() {
 fn pages_of_an_origin_do_not_act_for_their_visitors() {
     let rules = "[never.partner]\nroutes = [\"**\"]\norigins = [\"https://*.partner.example\"]";
     let of = |methods: &[&str], auth: Auth, cors: Option<RouteCors>| {
-        found(rules, vec![ManifestRoute { cors, ..route(methods, "/a", auth) }])
+        violations(rules, vec![ManifestRoute { cors, ..route(methods, "/a", auth) }])
     };
     let partner = |credentials| Some(cors(&["https://x.partner.example"], credentials));
     assert_eq!(of(&["GET"], session(&[]), None), [""; 0]);
@@ -189,16 +192,16 @@ fn pages_of_an_origin_do_not_act_for_their_visitors() {
     // Without credentials they may read what anybody may.
     let rules = format!("{rules}\ncallers = [\"anonymous\"]");
     let public = |cors| vec![ManifestRoute { cors, ..route(&["GET"], "/a", Auth::Public) }];
-    assert_eq!(found(&rules, public(partner(false))), ["never.partner GET /a reached"]);
-    assert_eq!(found(&rules, public(None)), [""; 0]);
+    assert_eq!(violations(&rules, public(partner(false))), ["never.partner GET /a reached"]);
+    assert_eq!(violations(&rules, public(None)), [""; 0]);
 }
 
 #[test]
 fn a_rule_about_everybody_states_that_there_is_no_such_route() {
     let rules = "[never.debug]\nroutes = [\"/debug/**\"]";
-    assert_eq!(found(rules, Vec::new()), [""; 0]);
+    assert_eq!(violations(rules, Vec::new()), [""; 0]);
     let env = route(&["GET"], "/debug/env", session(&["admin"]));
-    assert_eq!(found(rules, vec![env]), ["never.debug GET /debug/env reached"]);
+    assert_eq!(violations(rules, vec![env]), ["never.debug GET /debug/env reached"]);
 }
 
 #[test]
@@ -212,23 +215,23 @@ fn a_glob_also_selects_the_route_that_serves_its_paths() {
     ] {
         let path = other.path.clone();
         let routes = if path == "/admin" { vec![other] } else { vec![admin(), other] };
-        let found = found(rules, routes);
+        let found = violations(rules, routes);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains(&format!(" {path} reached")), "{found:?}");
     }
     let other = route(&["GET"], "/{page}", Auth::Public);
-    assert_eq!(found(rules, vec![admin(), other]), [""; 0]);
+    assert_eq!(violations(rules, vec![admin(), other]), [""; 0]);
     // A star also matches the empty text: no other route serves `/admin/`.
     let rules = rules.replace("**", "*");
     let other = route(&["GET"], "/{*rest}", Auth::Public);
-    assert_eq!(found(&rules, vec![admin(), other]), ["never.strangers GET /{*rest} reached"]);
+    assert_eq!(violations(&rules, vec![admin(), other]), ["never.strangers GET /{*rest} reached"]);
 }
 
 #[test]
 fn a_required_csrf_protection_keeps_other_pages_out() {
     let rules = "[require.csrf]\nroutes = [\"**\"]\ncsrf = true";
     let of = |csrf: Csrf, auth: Auth| {
-        found(rules, vec![ManifestRoute { csrf, ..route(&["GET", "POST"], "/a", auth) }])
+        violations(rules, vec![ManifestRoute { csrf, ..route(&["GET", "POST"], "/a", auth) }])
     };
     let exempt = || Csrf::Exempt("why".to_owned());
     for csrf in [Csrf::Token, Csrf::OriginElseToken, Csrf::Origin] {
@@ -238,7 +241,7 @@ fn a_required_csrf_protection_keeps_other_pages_out() {
     assert_eq!(of(exempt(), Auth::Public), [""; 0]);
     let mount = |csrf| {
         let mount = ManifestRoute::new(RouteKind::Mount, "/m", ["POST"], Auth::Public);
-        found(rules, vec![ManifestRoute { csrf, ..mount }])
+        violations(rules, vec![ManifestRoute { csrf, ..mount }])
     };
     assert_eq!(mount(Csrf::Token), [""; 0]);
     assert_eq!(mount(exempt()), ["require.csrf POST /m reached"]);
@@ -251,7 +254,7 @@ fn a_required_rate_is_at_least_as_strict() {
         login.limits.rate =
             rate.map(|(count, per_ms)| RouteRate { count, per_ms, by: Default::default() });
         let rules = format!("[require.rate]\nroutes = [\"POST /login\"]\nrate = \"{required}\"");
-        found(&rules, vec![login]).is_empty()
+        violations(&rules, vec![login]).is_empty()
     };
     for (required, rate, holds) in [
         ("10/min", Some((10, 60_000)), true),
@@ -281,7 +284,7 @@ fn a_required_header_is_at_least_as_strict() {
             ManifestRoute { headers, ..route(&["GET"], "/a", Auth::Public) },
             ManifestRoute::new(RouteKind::Probe, "/healthz", ["GET"], Auth::Public),
         ];
-        let checked = checked(rules, &manifest);
+        let checked = check_and_replay(rules, &manifest);
         let about = checked.violations.iter().map(|violation| violation.about.clone());
         about.collect::<Vec<_>>()
     };
@@ -310,7 +313,7 @@ fn a_required_header_is_at_least_as_strict() {
 fn required_caching_keeps_responses_from_other_caches() {
     let of = |required: &str, cache: crate::Cache| {
         let rules = format!("[require.cache]\nroutes = [\"**\"]\ncache = \"{required}\"");
-        found(
+        violations(
             &rules,
             vec![ManifestRoute { cache: Some(cache), ..route(&["GET"], "/a", session(&[])) }],
         )
@@ -340,9 +343,9 @@ fn required_objects_are_the_keys_of_all_parameters() {
         let mut route = route(&["GET"], path, session(&[]));
         route.object = Some(crate::RouteObjects {
             none: none.map(str::to_owned),
-            ..crate::RouteObjects::of(uses)
+            ..crate::RouteObjects::new(uses)
         });
-        let checked = checked(rules, &app(vec![route]));
+        let checked = check_and_replay(rules, &app(vec![route]));
         let about = checked.violations.iter().map(|violation| violation.about.clone());
         about.collect::<Vec<_>>()
     };
@@ -363,7 +366,7 @@ fn what_lives_longer_than_a_rule_allows_is_a_violation() {
         let tokens = manifest.app.tokens.as_mut().unwrap();
         (tokens.lifetime_s, tokens.refresh_lifetime_s) = (Some(900), Some(2_592_000));
         change(sessions, tokens);
-        let found = checked(rules, &manifest);
+        let found = check_and_replay(rules, &manifest);
         let abouts = found.violations.iter().map(|violation| violation.about.clone());
         abouts.collect::<Vec<_>>()
     };
@@ -380,7 +383,8 @@ fn what_lives_longer_than_a_rule_allows_is_a_violation() {
         "[[except]]\nrule = \"lifetimes\"\nroute = \"app\"\nwho = \"ada\"\nwhy = \"a kiosk\"";
     let mut manifest = app(Vec::new());
     manifest.app.tokens = None;
-    let found = checked(&format!("[lifetimes]\nsession = \"12 h\"\n{excepted}"), &manifest);
+    let found =
+        check_and_replay(&format!("[lifetimes]\nsession = \"12 h\"\n{excepted}"), &manifest);
     assert!(found.holds() && found.excepted.len() == 1, "{found:?}");
 }
 
@@ -399,12 +403,12 @@ const EXCEPTED: &str = "
 #[test]
 fn an_exception_leaves_one_route_until_its_end() {
     let status = |methods: &[&str]| app(vec![route(methods, "/admin/status", Auth::Public)]);
-    let found = checked(EXCEPTED, &status(&["GET"]));
+    let found = check_and_replay(EXCEPTED, &status(&["GET"]));
     assert!(found.holds());
     assert_eq!((found.violations.len(), found.excepted.len()), (0, 1));
     assert_eq!(found.excepted[0].1.line.who, "ada");
     // The exception does not cover another method.
-    let found = checked(EXCEPTED, &status(&["GET", "PUT"]));
+    let found = check_and_replay(EXCEPTED, &status(&["GET", "PUT"]));
     assert_eq!(found.violations[0].routes, ["PUT /admin/status"]);
     assert_eq!(found.excepted[0].0.routes, ["GET /admin/status"]);
     for (until, message, holds) in [
@@ -419,7 +423,7 @@ fn an_exception_leaves_one_route_until_its_end() {
         ("2027-06-30", None, true),
     ] {
         let rules = format!("{EXCEPTED}\nuntil = \"{until}\"");
-        let found = checked(&rules, &status(&["GET"]));
+        let found = check_and_replay(&rules, &status(&["GET"]));
         let messages: Vec<_> = found.problems.iter().map(|it| it.message.as_str()).collect();
         assert_eq!((messages, found.holds()), (message.into_iter().collect(), holds), "{until}");
     }
@@ -428,12 +432,12 @@ fn an_exception_leaves_one_route_until_its_end() {
 #[test]
 fn an_exception_from_nothing_fails() {
     let closed = app(vec![route(&["GET"], "/admin/status", session(&["admin"]))]);
-    let found = checked(EXCEPTED, &closed);
+    let found = check_and_replay(EXCEPTED, &closed);
     assert_eq!(found.problems[0].message, "it excepts nothing: `GET /admin/status`");
     assert_eq!(found.problems[0].place.to_string(), "policy.rules:6");
     assert!(!found.holds());
     let other = EXCEPTED.replace("rule = \"never.strangers\"", "rule = \"never.stranger\"");
-    let found = checked(&other, &closed);
+    let found = check_and_replay(&other, &closed);
     assert!(found.problems[0].message.starts_with("it excepts from a rule that there is not"));
 }
 
@@ -459,7 +463,7 @@ fn rules_that_cannot_match_are_problems() {
             "no route of the checked policies requires the scope `read`",
         ),
     ] {
-        let found = checked(rules, &manifest);
+        let found = check_and_replay(rules, &manifest);
         assert!(found.problems.iter().any(|it| it.message == message), "{:?}", found.problems);
         assert!(!found.holds());
     }
@@ -502,7 +506,7 @@ fn names_with_escapes_are_harmless() {
     let why = "why = \"\\u001b[31m\\n::error::\"";
     let rules = format!("[never.a]\nroutes = [\"/**\"]\nroles = [\"\\u001b\"]\n{why}");
     let odd = route(&["GET"], "/a", session(&["\u{1b}[31m\n"]));
-    let found = checked(&rules, &app(vec![odd, route(&["GET"], "/b", Auth::Public)]));
+    let found = check_and_replay(&rules, &app(vec![odd, route(&["GET"], "/b", Auth::Public)]));
     let texts = found.violations.iter().map(ToString::to_string);
     for text in texts.chain(found.problems.iter().map(ToString::to_string)) {
         assert!(!text.contains('\u{1b}') && !text.contains("\n::error"), "{text:?}");

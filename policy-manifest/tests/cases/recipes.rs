@@ -72,10 +72,10 @@ fn route<'m>(manifest: &'m mut Manifest, path: &str) -> &'m mut ManifestRoute {
     manifest.routes.iter_mut().find(|route| route.path == path).unwrap()
 }
 
-fn checked(recipe: &str, manifest: &Manifest) -> Checked {
+fn check_recipe(recipe: &str, manifest: &Manifest) -> Checked {
     let rules = Rules::parse("policy.rules", recipe).unwrap();
     let policy = CheckedPolicy { name: "shop", manifest };
-    check(&rules, &[policy], Date::of(Timestamp::from_seconds(0))).unwrap()
+    check(&rules, &[policy], Date::from_timestamp(Timestamp::from_seconds(0))).unwrap()
 }
 
 /// A change that each recipe forbids, and the routes that then violate it.
@@ -120,11 +120,11 @@ fn every_recipe_holds_for_one_policy_and_is_violated_by_another() {
     let recipes = recipes();
     assert_eq!(recipes.len(), CHANGES.len());
     for (recipe, (change, expected)) in recipes.iter().zip(CHANGES) {
-        let good = checked(recipe, &shop());
+        let good = check_recipe(recipe, &shop());
         assert!(good.holds(), "{recipe}\n{good:?}");
         let mut bad = shop();
         change(&mut bad);
-        let bad = checked(recipe, &bad);
+        let bad = check_recipe(recipe, &bad);
         assert_eq!(bad.problems, [], "{recipe}");
         let routes: Vec<_> = bad.violations.iter().map(|it| it.routes.join("; ")).collect();
         assert!(

@@ -93,7 +93,7 @@ fn app(edit: &str) -> Manifest {
     let mut route = ManifestRoute::handler("/orders/{id}", ["PUT"], Auth::Public);
     let key = ObjectKey::Parameter("id".to_owned());
     let edits = ObjectUse { object: "Order".to_owned(), action: "edit".to_owned(), key };
-    route.object = Some(RouteObjects::of([edits]));
+    route.object = Some(RouteObjects::new([edits]));
     manifest.routes.push(route);
     for (name, text) in [("Order.view", "anyone"), ("Order.edit", edit)] {
         manifest.objects.insert(name.to_owned(), text.to_owned());
@@ -115,7 +115,7 @@ fn pairs() -> impl Strategy<Value = (Tree, Tree)> {
     pairs.prop_filter("too large", |(one, other)| one.size().max(other.size()) <= 24)
 }
 
-fn found(old: &Tree, new: &Tree) -> (bool, bool) {
+fn effects(old: &Tree, new: &Tree) -> (bool, bool) {
     let changes = changes(&app(&old.text()), &app(&new.text())).expect("two policies");
     let any = |is: fn(Direction) -> bool| changes.iter().any(|change| is(change.direction));
     (any(Direction::opens), any(Direction::narrows))
@@ -128,7 +128,7 @@ fn a_rule_opens_if_somebody_gains_by_it() {
     holds("rules of objects", 49, pairs(), |(old, new)| {
         let gains = everything().any(|of| new.is_true(of) && !old.is_true(of));
         let loses = everything().any(|of| old.is_true(of) && !new.is_true(of));
-        prop_assert_eq!(found(&old, &new), (gains, loses), "{} -> {}", old.text(), new.text());
+        prop_assert_eq!(effects(&old, &new), (gains, loses), "{} -> {}", old.text(), new.text());
         Ok(Precondition::met_if(gains != loses))
     });
 }

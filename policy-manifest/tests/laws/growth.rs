@@ -57,7 +57,7 @@ fn work(count: usize, change: Change) -> [u64; 5] {
     let old = manifest(count, change);
     let mut new = old.clone();
     new.routes.iter_mut().for_each(|route| route.auth = Auth::Public);
-    let today = Date::of(Timestamp::from_seconds(1_800_000_000));
+    let today = Date::from_timestamp(Timestamp::from_seconds(1_800_000_000));
     let suppressions = lint(&new, &[], today).findings;
     let lines = suppressions.iter().flat_map(Suppression::lines_for).map(|line| {
         let signed = "ada".to_owned();

@@ -21,7 +21,7 @@ fn with(name: &str, value: &str) -> Manifest {
 }
 
 /// Whether the change opens, and whether it narrows.
-fn found(name: &str, old: &str, new: &str) -> (bool, bool) {
+fn effects(name: &str, old: &str, new: &str) -> (bool, bool) {
     let changes = changes(&with(name, old), &with(name, new)).expect("two policies");
     let any =
         |is: fn(policy_manifest::Direction) -> bool| changes.iter().any(|it| is(it.direction));
@@ -207,7 +207,7 @@ fn allows(policy: &Policy, Question(names, asked): &Question) -> bool {
 #[test]
 fn a_content_security_policy_that_allows_more_opens() {
     holds("CSP, more is open", 70, pair(), |(old, new)| {
-        let (opens, narrows) = found("content-security-policy", &text(&old), &text(&new));
+        let (opens, narrows) = effects("content-security-policy", &text(&old), &text(&new));
         let (mut more, mut less) = (false, false);
         for question in questions() {
             let (before, after) = (allows(&old, &question), allows(&new, &question));
@@ -229,7 +229,7 @@ fn a_content_security_policy_that_loses_sources_does_not_open() {
     holds("CSP, fewer sources", 62, cases, |(old, kept)| {
         let mut kept = kept.into_iter().cycle();
         let new = reduced(&old, |source| kept.next() == Some(true) || ignoring.contains(&source));
-        let (opens, _) = found("content-security-policy", &text(&old), &text(&new));
+        let (opens, _) = effects("content-security-policy", &text(&old), &text(&new));
         prop_assert!(!opens, "{} to {}", text(&old), text(&new));
         Ok(Precondition::met_if(old != new))
     });
@@ -269,7 +269,7 @@ fn a_referrer_policy_that_sends_more_opens() {
         let [before, after] = [old, new].map(|policy| cases.map(|(a, b)| referrer(policy, a, b)));
         let pairs = || before.iter().zip(&after);
         let expected = (pairs().any(|(old, new)| new > old), pairs().any(|(old, new)| new < old));
-        assert_eq!(found("referrer-policy", old, new), expected, "{old} to {new}");
+        assert_eq!(effects("referrer-policy", old, new), expected, "{old} to {new}");
         changed += u32::from(expected.0 || expected.1);
     }
     assert_eq!(changed, 56);

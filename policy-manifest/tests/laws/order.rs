@@ -12,7 +12,7 @@ use proptest::{
 };
 
 /// Whether a change of one route opens, and whether it narrows.
-fn found(edit: impl Fn(&mut ManifestRoute, bool)) -> (bool, bool) {
+fn effects(edit: impl Fn(&mut ManifestRoute, bool)) -> (bool, bool) {
     let of = |is_new| {
         let mut manifest = Manifest::new();
         let mut route = ManifestRoute::handler("/", ["GET"], Auth::Public);
@@ -31,13 +31,13 @@ fn rate() -> impl Strategy<Value = Option<(u32, u64)>> {
 
 /// The most requests of one client that are granted until this time: all of a period at once, then
 /// one after each share of it.
-fn granted(rate: Option<(u32, u64)>, until: u64) -> u64 {
+fn max_requests(rate: Option<(u32, u64)>, until: u64) -> u64 {
     rate.map_or(u64::MAX, |(count, per_ms)| u64::from(count) + until * u64::from(count) / per_ms)
 }
 
 /// How long a cache that may keep the response serves it: the user's own, and a shared one that sees
 /// no `Authorization` (RFC 9111 3, 4.2.1).
-fn served(cache: &Cache, is_shared: bool) -> Option<i64> {
+fn freshness_lifetime(cache: &Cache, is_shared: bool) -> Option<i64> {
     let is_private = cache.audience == Audience::Private;
     if cache.no_store || (is_shared && is_private) {
         return None;
@@ -69,14 +69,15 @@ fn cache() -> impl Strategy<Value = Cache> {
 #[test]
 fn a_rate_that_grants_more_at_some_time_opens() {
     holds("rates", 95, (rate(), rate()), |(old, new)| {
-        let found = found(|route, is_new| {
+        let found = effects(|route, is_new| {
             let rate = if is_new { new } else { old };
             let by = RateKey::Address;
             route.limits.rate = rate.map(|(count, per_ms)| RouteRate { count, per_ms, by });
         });
         // After 100 periods, the speed decides.
         let times = || (0..100).chain([100_000]);
-        let exceeds = |one, other| times().any(|until| granted(one, until) > granted(other, until));
+        let exceeds =
+            |one, other| times().any(|until| max_requests(one, until) > max_requests(other, until));
         let expected = (exceeds(new, old), exceeds(old, new));
         prop_assert_eq!(found, expected);
         Ok(Precondition::met_if(expected != (false, false)))
@@ -88,13 +89,13 @@ fn a_rate_that_grants_more_at_some_time_opens() {
 #[test]
 fn a_caching_policy_that_serves_more_opens() {
     holds("caching", 60, (cache(), cache()), |(old, new)| {
-        let (opens, _) = found(|route, is_new| {
+        let (opens, _) = effects(|route, is_new| {
             route.cache = Some(if is_new { new.clone() } else { old.clone() });
         });
         let serves_more = [false, true].into_iter().any(|is_shared| {
             let forgets = || old.vary.iter().any(|name| !new.vary.contains(name));
-            served(&new, is_shared).is_some_and(|after| {
-                served(&old, is_shared).is_none_or(|before| after > before || forgets())
+            freshness_lifetime(&new, is_shared).is_some_and(|after| {
+                freshness_lifetime(&old, is_shared).is_none_or(|before| after > before || forgets())
             })
         });
         prop_assert!(!serves_more || opens, "{} to {}", old.control(), new.control());
@@ -104,7 +105,7 @@ fn a_caching_policy_that_serves_more_opens() {
 
 #[test]
 fn a_rate_that_counts_another_property_opens_and_narrows() {
-    let found = found(|route, is_new| {
+    let found = effects(|route, is_new| {
         let by = if is_new { RateKey::Address } else { RateKey::Principal };
         route.limits.rate = Some(RouteRate { count: 5, per_ms: 1000, by });
     });

@@ -158,7 +158,7 @@ fn any_expression() -> impl Strategy<Value = Expression> + Clone {
     })
 }
 
-fn met(precondition: bool) -> Judged {
+fn precondition(precondition: bool) -> Judged {
     Ok(Precondition::met_if(precondition))
 }
 
@@ -173,11 +173,11 @@ fn regions_match_their_expressions() {
             let has = region.contains(origin.as_bytes());
             prop_assert_eq!(has, expression.has(origin), "{}", origin);
         }
-        let value = near.of(&expression.entries());
+        let value = near.value_for(&expression.entries());
         let is_origin = value == b"null" || Origin::parse(&value).is_some();
         prop_assert!(is_origin || !region.contains(&value));
         let has = |origin: &String| region.contains(origin.as_bytes());
-        met(origins.iter().any(has) && !origins.iter().all(has))
+        precondition(origins.iter().any(has) && !origins.iter().all(has))
     });
 }
 
@@ -195,7 +195,7 @@ fn equal_regions_are_those_that_have_the_same_origins() {
         let differs = |origin: &String| one.has(origin) != another.has(origin);
         let origins = [one.origins(), another.origins()].concat();
         prop_assert!(a != b || !origins.iter().any(differs));
-        met(a == b)
+        precondition(a == b)
     });
 }
 
@@ -214,7 +214,7 @@ fn a_region_includes_another_that_has_no_origin_outside() {
         }
         let outside = |origin: &String| another.has(origin) && !one.has(origin);
         prop_assert!(!includes || !another.origins().iter().any(outside));
-        met(includes)
+        precondition(includes)
     });
 }
 
@@ -244,7 +244,7 @@ fn regions_are_a_boolean_algebra() {
         prop_assert_eq!(&a.union(&OriginRegion::empty()), &a);
         prop_assert_eq!(&a.intersection(&OriginRegion::all()), &a);
         prop_assert_eq!(a.union(&b).is_cofinite(), a.is_cofinite() || b.is_cofinite());
-        met(!a.intersection(&b).is_empty() && !a.includes(&b) && !b.includes(&a))
+        precondition(!a.intersection(&b).is_empty() && !a.includes(&b) && !b.includes(&a))
     });
 }
 
@@ -267,7 +267,7 @@ fn witnesses_are_inside_and_only_the_empty_region_has_none() {
         prop_assert_eq!(some.len(), limit.min(all.len()));
         let is_once = |(at, witness)| !some[..at].contains(witness);
         prop_assert!(some.iter().enumerate().all(is_once));
-        met(!region.is_empty())
+        precondition(!region.is_empty())
     });
 }
 
@@ -314,7 +314,7 @@ fn witnesses_show_every_kind_that_the_region_has() {
                 prop_assert!(all.contains(&kind), "{:?}", kind);
             }
         }
-        met(all.len() > 2)
+        precondition(all.len() > 2)
     });
 }
 
@@ -326,7 +326,7 @@ fn a_text_is_read_as_the_region_that_wrote_it() {
         let text = region.to_string();
         let read = text.parse();
         prop_assert_eq!(read, Ok(region), "{}", text);
-        met(text.contains(" except "))
+        precondition(text.contains(" except "))
     });
 }
 
@@ -348,7 +348,7 @@ fn a_text_has_no_more_patterns_than_any_other() {
             + text.split([' ', ',', '(', ')']).filter(|word| matches!(*word, "*" | "null")).count();
         let given = levels.iter().map(Vec::len).sum();
         prop_assert!(entries <= given, "`{}`", text);
-        met(entries < given && entries > 0)
+        precondition(entries < given && entries > 0)
     });
 }
 
@@ -359,11 +359,11 @@ fn a_region_of_a_set_matches_the_origins_of_the_set() {
     holds("regions and sets", 91, cases, |(patterns, near)| {
         let set = OriginSet::new(patterns.iter().map(String::as_str)).expect("patterns");
         let region = OriginRegion::from(&set);
-        let values: Vec<_> = near.iter().map(|near| near.of(&patterns)).collect();
+        let values: Vec<_> = near.iter().map(|near| near.value_for(&patterns)).collect();
         for value in &values {
             prop_assert_eq!(region.contains(value), set.matches(value), "{:?}", value);
         }
-        met(values.iter().any(|value| set.matches(value)))
+        precondition(values.iter().any(|value| set.matches(value)))
     });
 }
 
@@ -383,7 +383,7 @@ fn regions_of_sets_include_each_other_as_the_sets_do() {
             .map(|texts| OriginSet::new(texts.iter().map(String::as_str)).expect("patterns"));
         let includes = OriginRegion::from(&bound).includes(&OriginRegion::from(&list));
         prop_assert_eq!(includes, bound.includes(&list));
-        met(includes && !list.is_empty())
+        precondition(includes && !list.is_empty())
     });
 }
 
@@ -409,6 +409,6 @@ fn the_patterns_of_a_region_are_the_shortest_list() {
             let texts: Vec<&str> = patterns.iter().map(String::as_str).collect();
             prop_assert_eq!(set(&texts), expression.region());
         }
-        met(!texts.is_empty() && patterns.len() < texts.len())
+        precondition(!texts.is_empty() && patterns.len() < texts.len())
     });
 }

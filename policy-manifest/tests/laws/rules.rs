@@ -438,7 +438,7 @@ fn a_rule_is_violated_by_the_requests_that_it_is_against() {
         }
         let rules = Rules::parse("policy.rules", &rule.text()).expect("a rule");
         let policy = CheckedPolicy { name: "app", manifest: &manifest };
-        let today = Date::of(Timestamp::from_seconds(0));
+        let today = Date::from_timestamp(Timestamp::from_seconds(0));
         let checked = check(&rules, &[policy], today).expect("a policy");
         let mut found = BTreeSet::new();
         for violation in &checked.violations {

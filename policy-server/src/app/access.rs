@@ -40,24 +40,24 @@ pub struct AuthRequirement {
 }
 
 impl AuthRequirement {
-    const fn of(requirement: Requirement) -> Self {
+    const fn new(requirement: Requirement) -> Self {
         Self { requirement, issuers: None, scopes: None, roles: None, scheme: None }
     }
 
     /// Requires the cookie of a session of the app's [`Sessions`](crate::Sessions).
     pub const fn session() -> Self {
-        Self::of(Requirement { session: true, ..Requirement::NONE })
+        Self::new(Requirement { session: true, ..Requirement::NONE })
     }
 
     /// Requires a bearer token of the app's [`Tokens`](crate::Tokens).
     pub const fn token() -> Self {
-        Self::of(Requirement { token: true, ..Requirement::NONE })
+        Self::new(Requirement { token: true, ..Requirement::NONE })
     }
 
     /// Requires a [ticket](crate::Tokens::ticket) in the query. It is accepted with GET only,
     /// whatever methods the mount takes.
     pub const fn ticket() -> Self {
-        Self::of(Requirement { ticket: true, ..Requirement::NONE })
+        Self::new(Requirement { ticket: true, ..Requirement::NONE })
     }
 
     /// Requires a caller that one of the application's schemes recognises. The app registers it
@@ -68,7 +68,7 @@ impl AuthRequirement {
         let name = path.rsplit("::").next().unwrap_or(path);
         let scheme = Some(OwnScheme { name, ambient: T::AMBIENT });
         let requirement = Requirement { scheme, ..Requirement::NONE };
-        Self { scheme: Some(TypeId::of::<T>()), ..Self::of(requirement) }
+        Self { scheme: Some(TypeId::of::<T>()), ..Self::new(requirement) }
     }
 
     /// Takes a session, too.
@@ -132,7 +132,7 @@ impl AuthRequirement {
 
     /// The form that the rules of the attribute check.
     pub(crate) const fn spec(&self, csrf: Option<&CsrfPolicy>) -> AuthSpec<'static> {
-        let spec = AuthSpec::of(&AuthPolicy::Required(self.requirement), csrf);
+        let spec = AuthSpec::from_policies(&AuthPolicy::Required(self.requirement), csrf);
         AuthSpec { issuers: self.issuers, scopes: self.scopes, roles: self.roles, ..spec }
     }
 }
@@ -190,7 +190,7 @@ impl Callers {
 
     pub(crate) const fn spec(&self, csrf: Option<&CsrfPolicy>) -> AuthSpec<'static> {
         match self {
-            Self::Public => AuthSpec::of(&AuthPolicy::Public, csrf),
+            Self::Public => AuthSpec::from_policies(&AuthPolicy::Public, csrf),
             Self::Required(requirement) => requirement.spec(csrf),
         }
     }

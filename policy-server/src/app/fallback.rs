@@ -42,7 +42,7 @@ pub struct Fallback {
 impl Fallback {
     /// A `tower` service, such as tower-http's `ServeDir`.
     pub fn new<S: HttpService>(service: S) -> Self {
-        Self::of(SharedService::new(service), ServedBy::Service(type_name::<S>()))
+        Self::from_shared(SharedService::new(service), ServedBy::Service(type_name::<S>()))
     }
 
     /// A function from the request to its response.
@@ -51,10 +51,10 @@ impl Fallback {
         F: Fn(Request) -> Fut + Clone + Send + Sync + 'static,
         Fut: Future<Output: IntoResponse> + Send + 'static,
     {
-        Self::of(SharedService::from_fn(handler), ServedBy::Service(type_name::<F>()))
+        Self::from_shared(SharedService::from_fn(handler), ServedBy::Service(type_name::<F>()))
     }
 
-    pub(crate) fn of(service: SharedService, served_by: ServedBy) -> Self {
+    pub(crate) fn from_shared(service: SharedService, served_by: ServedBy) -> Self {
         Self {
             service,
             served_by,

@@ -108,14 +108,14 @@ impl Mount {
     /// The [files](Files) of a folder below a prefix, which is not a part of their paths:
     /// `/assets/app.js` is the file `app.js`.
     pub fn files(files: Files) -> Self {
-        Self::of(files.clone().service(), ServedBy::Files(files)).strip_prefix()
+        Self::from_shared(files.clone().service(), ServedBy::Files(files)).strip_prefix()
     }
 }
 
 impl Fallback {
     /// The [files](Files) of a folder, for every path without a route.
     pub fn files(files: Files) -> Self {
-        Self::of(files.clone().service(), ServedBy::Files(files))
+        Self::from_shared(files.clone().service(), ServedBy::Files(files))
     }
 }
 
@@ -207,7 +207,7 @@ impl Files {
 
 /// Whether a browser requests a page to show, according to its headers.
 fn is_navigation(headers: &HeaderMap) -> bool {
-    let is_stated = match Single::of(headers, &SEC_FETCH_MODE) {
+    let is_stated = match Single::read(headers, &SEC_FETCH_MODE) {
         Single::Absent => true,
         Single::One(mode) => mode == "navigate",
         Single::Repeated => false,
@@ -233,7 +233,7 @@ fn names_html(accept: &HeaderValue) -> bool {
 mod tests {
     use super::*;
 
-    fn asked(path: &str, fields: &[(&'static str, &'static str)]) -> Request {
+    fn request(path: &str, fields: &[(&'static str, &'static str)]) -> Request {
         let mut request = Request::new(Body::empty());
         *request.uri_mut() = path.parse().unwrap();
         for (name, value) in fields {
@@ -246,7 +246,7 @@ mod tests {
     fn the_page_is_for_navigations() {
         let files = Files::new("dist").single_page().not_below(["/api", "v1/", "/a/b"]);
         let html = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
-        let is_for = |path: &str, fields: &[_]| files.page_for(&asked(path, fields)).is_some();
+        let is_for = |path: &str, fields: &[_]| files.page_for(&request(path, fields)).is_some();
         for path in ["/", "/settings", "/orders/7", "/apis", "/a", "/a/bc", "/x.y/z"] {
             assert!(is_for(path, &[html]), "{path}");
             assert!(is_for(path, &[html, ("sec-fetch-mode", "navigate")]), "{path}");

@@ -119,7 +119,7 @@ impl Mount {
             #[cfg(not(feature = "openapi_page"))]
             _ => Box::pin(ready(Problem::not_found().into_response())),
         });
-        let mount = Self::of(service, ServedBy::OpenApi(document)).strip_prefix();
+        let mount = Self::from_shared(service, ServedBy::OpenApi(document)).strip_prefix();
         #[cfg(feature = "openapi_page")]
         let mount = mount.policies(Policies::new().headers(page::HEADERS));
         mount
@@ -130,7 +130,8 @@ impl Mount {
 fn file(media_type: &'static str, content: impl Into<Bytes>) -> Response {
     let content = content.into();
     let media_type = HeaderValue::from_static(media_type);
-    (ETag::of_content(&content), [(CONTENT_TYPE, media_type)], Body::from(content)).into_response()
+    (ETag::from_content(&content), [(CONTENT_TYPE, media_type)], Body::from(content))
+        .into_response()
 }
 
 /// The page to read a document.

@@ -101,7 +101,7 @@ impl Policies {
 
     /// The source location of a facet.
     #[cfg(feature = "manifest")]
-    pub(crate) fn written(&self, facet: &str) -> Option<&'static Location<'static>> {
+    pub(crate) fn location(&self, facet: &str) -> Option<&'static Location<'static>> {
         let (_, location) = self.written.iter().find(|(noted, _)| *noted == facet)?;
         Some(location)
     }

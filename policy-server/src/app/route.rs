@@ -27,7 +27,7 @@ pub struct Entry {
 impl<S> Route<S> {
     /// The route of a handler's marker.
     #[doc(hidden)]
-    pub fn of<Via, E>(_marker: E) -> Self
+    pub fn new<Via, E>(_marker: E) -> Self
     where
         S: Serves<E, Via>,
     {

@@ -12,7 +12,7 @@ use super::access::AuthRequirement;
 /// use policy_server::{AuthRequirement, Tunnel, prelude::*};
 /// # use policy_server::tokens::SecretKey;
 ///
-/// # let keys = [("k1", SecretKey::drawn([7; 32]))];
+/// # let keys = [("k1", SecretKey::from_bytes([7; 32]))];
 /// let app = App::new(())
 ///     .public_origin("https://api.shop.example")
 ///     .tokens(Tokens::hs256(keys)?)

@@ -117,7 +117,7 @@ impl AuthService {
         mut denied: Denied,
     ) -> Problem {
         let refused = self.note_denied(method, path, headers, &mut denied);
-        denied.into_problem().refused(refused)
+        denied.into_problem().with_refused(refused)
     }
 
     fn note_denied(
@@ -127,12 +127,12 @@ impl AuthService {
         headers: &HeaderMap,
         denied: &mut Denied,
     ) -> Option<Refused> {
-        let origin = Single::of(headers, &ORIGIN);
+        let origin = Single::read(headers, &ORIGIN);
         let why = match denied.cause {
             Some(cause) => Why { cause: Some(cause.event()), detail: Some(cause.detail()) },
             None => Why { cause: None, detail: denied.explanation.as_deref().map(AsRef::as_ref) },
         };
-        let refused = self.refusals.refused(denied.refusal, why, method, path, origin);
+        let refused = self.refusals.log(denied.refusal, why, method, path, origin);
         if self.is_development && denied.problem.is_none() {
             let explanation = denied.explanation.take().map(|explanation| *explanation);
             let explanation = explanation.or_else(|| denied.cause.map(TokenError::explanation));

@@ -107,15 +107,15 @@ rejection!(CredentialError);
 
 impl Problems for CredentialError {
     const PROBLEMS: &'static [DeclaredProblem] = &[
-        DeclaredProblem::of(Refusal::SessionStore),
-        DeclaredProblem::of(Refusal::TokenStoreUnavailable),
-        DeclaredProblem::of(Refusal::SessionAnonymous),
+        DeclaredProblem::from_refusal(Refusal::SessionStore),
+        DeclaredProblem::from_refusal(Refusal::TokenStoreUnavailable),
+        DeclaredProblem::from_refusal(Refusal::SessionAnonymous),
         // `Self::NoCaller` has no code.
         DeclaredProblem::new(401, None, None),
-        DeclaredProblem::of(Refusal::RefreshRefused),
-        DeclaredProblem::of(Refusal::LoginNavigation),
-        DeclaredProblem::of(Refusal::SessionEnded),
-        DeclaredProblem::of(Refusal::Internal),
+        DeclaredProblem::from_refusal(Refusal::RefreshRefused),
+        DeclaredProblem::from_refusal(Refusal::LoginNavigation),
+        DeclaredProblem::from_refusal(Refusal::SessionEnded),
+        DeclaredProblem::from_refusal(Refusal::Internal),
     ];
 }
 

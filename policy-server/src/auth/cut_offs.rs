@@ -69,12 +69,12 @@ impl CutOffs {
     }
 
     /// The number of the newest cut-off of sessions that permits the grants of this request.
-    pub(crate) fn of_sessions(&self) -> u64 {
+    pub(crate) fn session_cut_off(&self) -> u64 {
         self.known_of_sessions.load(Ordering::Acquire)
     }
 
     /// The number of the newest cut-off of tokens that permits the grants of this request.
-    pub(crate) fn of_tokens(&self) -> u64 {
+    pub(crate) fn token_cut_off(&self) -> u64 {
         self.known_of_tokens.load(Ordering::Acquire)
     }
 
@@ -184,8 +184,8 @@ fn raise(known: &AtomicU64, before: u64, number: u64) {
 impl fmt::Debug for CutOffs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CutOffs")
-            .field("sessions", &self.of_sessions())
-            .field("tokens", &self.of_tokens())
+            .field("sessions", &self.session_cut_off())
+            .field("tokens", &self.token_cut_off())
             .finish_non_exhaustive()
     }
 }

@@ -50,7 +50,7 @@ impl RequestAuth {
     }
 
     /// Why gates 7 to 9 refused, if they did.
-    pub(crate) fn refused(&self) -> Option<Refusal> {
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
         self.findings.refused.get().copied()
     }
 

@@ -139,7 +139,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
     fn keys() -> Arc<KeyRing> {
-        let key = Key::hs256("a", &SecretKey::drawn([1; 32])).unwrap();
+        let key = Key::hs256("a", &SecretKey::from_bytes([1; 32])).unwrap();
         Arc::new(KeyRing::new(vec![RingKey::new(key)]).unwrap())
     }
 
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn a_session_id_is_remembered_until_another_credential() {
         let last = LastCredential::default();
-        let [one, two] = [1, 2].map(|byte| SessionId::drawn([byte; 32]));
+        let [one, two] = [1, 2].map(|byte| SessionId::from_bytes([byte; 32]));
         for id in [&one, &one, &two, &one] {
             assert_eq!(LastCredential::session_key(Some(&last), id), id.key());
             assert_eq!(last.known_session(id), Some(id.key()));
@@ -218,7 +218,7 @@ mod tests {
         for place in 0..32 {
             let mut bytes = *one.bytes();
             bytes[place] ^= 1;
-            assert_eq!(last.known_session(&SessionId::drawn(bytes)), None, "byte {place}");
+            assert_eq!(last.known_session(&SessionId::from_bytes(bytes)), None, "byte {place}");
         }
         LastCredential::open(Some(&last), &verifier(), &keys(), &signed("ada")).unwrap();
         assert_eq!(last.known_session(&one), None);
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn a_request_waits_for_no_other_and_nothing_is_printed() {
         let last = LastCredential::default();
-        let id = SessionId::drawn([1; 32]);
+        let id = SessionId::from_bytes([1; 32]);
         let other_request = last.0.lock().unwrap();
         assert_eq!(LastCredential::session_key(Some(&last), &id), id.key());
         let token = signed("ada");

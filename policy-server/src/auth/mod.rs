@@ -149,7 +149,7 @@ impl RouteAuth {
     }
 
     /// These requirements for a service without attributes.
-    pub(crate) fn of_service(self) -> Self {
+    pub(crate) fn for_service(self) -> Self {
         Self { checks_anonymous: true, ..self }
     }
 
@@ -171,7 +171,8 @@ impl RouteAuth {
             }
             _ => None,
         };
-        let bearer = self.challenges.as_ref().and_then(|challenges| challenges.of(refusal));
+        let bearer =
+            self.challenges.as_ref().and_then(|challenges| challenges.for_refusal(refusal));
         bearer.cloned().or_else(own)
     }
 }

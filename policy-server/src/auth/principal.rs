@@ -77,19 +77,19 @@ pub enum AuthScheme {
 
 impl Principal {
     /// The user of a session; `None` if it is anonymous.
-    pub(crate) fn of_session(record: &Arc<Record>) -> Option<Self> {
+    pub(crate) fn from_session(record: &Arc<Record>) -> Option<Self> {
         record.identity.is_some().then(|| Self(Kind::Session(Arc::clone(record))))
     }
 
-    pub(crate) fn of_token(token: Verified) -> Self {
+    pub(crate) fn from_token(token: Verified) -> Self {
         Self(Kind::Token(token))
     }
 
-    pub(crate) fn of_ticket(ticket: Ticket) -> Self {
+    pub(crate) fn from_ticket(ticket: Ticket) -> Self {
         Self(Kind::Ticket(Arc::new(ticket)))
     }
 
-    pub(crate) fn of_scheme(scheme: &'static str, identity: Identity) -> Self {
+    pub(crate) fn from_scheme(scheme: &'static str, identity: Identity) -> Self {
         Self(Kind::Own(Arc::new(Own { scheme, identity })))
     }
 
@@ -339,7 +339,7 @@ mod tests {
         let now = Timestamp::from_seconds(1_800_000_000);
         for (at, is_fresh) in [(-60, false), (-59, true), (0, true), (30, true), (31, false)] {
             let at = now.seconds().saturating_add_signed(at);
-            let who = Principal::of_ticket(Ticket {
+            let who = Principal::from_ticket(Ticket {
                 cut_offs: 0,
                 expires: now.after(Ticket::LIFETIME),
                 identity: Identity::new("ada"),

@@ -187,7 +187,7 @@ impl RequestAuth {
             return Some(session);
         }
         let (service, loaded) = (self.guard.sessions.as_ref()?, self.loaded.as_ref()?);
-        let session = || Arc::new(RequestSession::loaded(Arc::clone(service), loaded.clone()));
+        let session = || Arc::new(RequestSession::from_loaded(Arc::clone(service), loaded.clone()));
         Some(self.session.get_or_init(session))
     }
 
@@ -265,7 +265,7 @@ impl RequestAuth {
     /// Checks the CSRF token of the request against a session.
     pub(crate) fn csrf_token(&self, headers: &HeaderMap, session: &Record) -> Option<TokenVerdict> {
         let key = self.guard.sessions.as_ref()?.csrf();
-        let token = match Single::of(headers, &CSRF_TOKEN) {
+        let token = match Single::read(headers, &CSRF_TOKEN) {
             Single::One(value) => value.as_bytes(),
             Single::Repeated => &[],
             Single::Absent => self.form_token.get().map_or(&[][..], Vec::as_slice),

@@ -20,7 +20,7 @@ pub(crate) struct SentCredentials {
 }
 
 impl SentCredentials {
-    pub(crate) fn of<B>(request: &Request<B>) -> Self {
+    pub(crate) fn from_request<B>(request: &Request<B>) -> Self {
         let query = request.uri().query().map(Into::into);
         Self { fields: request.headers().clone(), query }
     }

@@ -88,10 +88,10 @@ pub(super) fn tie(
     }
     let credential = match principal {
         Some(principal) => Credential::from_principal(principal),
-        None => session.and_then(|record| Credential::of_session(record)),
+        None => session.and_then(|record| Credential::from_session(record)),
     };
     let Some(credential) = credential else { return response };
-    end_when(credential.ended(Arc::clone(guard)), is_connect, response)
+    end_when(credential.wait_for_end(Arc::clone(guard)), is_connect, response)
 }
 
 /// Whether a response continues after its head: a small one is sent at once.
@@ -152,7 +152,7 @@ pub(super) fn until_ended(
     async move {
         match credential {
             None => end_of_service.await,
-            Some(credential) => drop(credential.ended(guard).await),
+            Some(credential) => drop(credential.wait_for_end(guard).await),
         }
     }
 }
@@ -180,7 +180,7 @@ impl Credential {
             let of_token = OfToken {
                 id: id.clone(),
                 family: ticket.session.map(|family| family.to_string().into()),
-                issued: ticket.made(),
+                issued: ticket.issued_at(),
                 cut_offs: Some(ticket.cut_offs),
                 expires: *expires,
             };
@@ -192,11 +192,11 @@ impl Credential {
     }
 
     /// A session with a logged-in user.
-    fn of_session(record: &Record) -> Option<Self> {
+    fn from_session(record: &Record) -> Option<Self> {
         Some(Self { subject: record.user()?.into(), session: Some(record.handle), token: None })
     }
 
-    async fn ended(self, guard: Arc<AuthService>) -> StreamEnd {
+    async fn wait_for_end(self, guard: Arc<AuthService>) -> StreamEnd {
         // Subscribe before querying the store, so that no event is lost in between.
         let mut events = guard.revocation_bus.subscribe();
         // The gates have just found the credential valid.

@@ -70,13 +70,13 @@ impl Clock {
     pub(crate) fn follow(&self, time: Timestamp) {
         if let Some(ahead) = &self.ahead {
             let difference =
-                time.millis().cast_signed().saturating_sub(self.passed().cast_signed());
+                time.millis().cast_signed().saturating_sub(self.monotonic_millis().cast_signed());
             ahead.fetch_max(difference, Ordering::AcqRel);
         }
     }
 
     /// The monotonic time in milliseconds.
-    fn passed(&self) -> u64 {
+    fn monotonic_millis(&self) -> u64 {
         u64::try_from(self.monotonic().as_millis()).unwrap_or(u64::MAX)
     }
 
@@ -84,7 +84,7 @@ impl Clock {
     fn followed(&self) -> Option<Timestamp> {
         let ahead = self.ahead.as_ref()?.load(Ordering::Acquire);
         (ahead != UNKNOWN)
-            .then(|| Timestamp::from_millis(self.passed().saturating_add_signed(ahead)))
+            .then(|| Timestamp::from_millis(self.monotonic_millis().saturating_add_signed(ahead)))
     }
 
     /// Advances a test clock and wakes all tasks that wait for a time that is reached. It does not
@@ -136,7 +136,7 @@ impl Clock {
             Some(time) => time.borrow().steady,
             None => {
                 let now = self.now().millis();
-                let since = self.passed();
+                let since = self.monotonic_millis();
                 let ahead = now.saturating_sub(since);
                 let most = AHEAD.load(Ordering::Relaxed);
                 if ahead > most {

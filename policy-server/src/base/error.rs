@@ -56,7 +56,7 @@ impl StartProblem {
     }
 
     /// Names the part of the policy or settings.
-    pub(crate) fn of_part(self, part: &'static str) -> Self {
+    pub(crate) fn with_part(self, part: &'static str) -> Self {
         Self { part: Some(part), ..self }
     }
 
@@ -184,8 +184,8 @@ mod tests {
         };
         let named = StartProblem::new(Rule::FileOrigin, "app", "a\nb");
         assert_eq!(start_of(&named), "app: `a\\nb`");
-        assert_eq!(start_of(&named.clone().of_part("origins")), "app: origins `a\\nb`");
-        let unnamed = StartProblem::without_value(Rule::FileOrigin, "app").of_part("origins");
+        assert_eq!(start_of(&named.clone().with_part("origins")), "app: origins `a\\nb`");
+        let unnamed = StartProblem::without_value(Rule::FileOrigin, "app").with_part("origins");
         assert_eq!(start_of(&unnamed), "app: origins");
         let text = named.caused_by("nobody knows").to_string();
         assert!(

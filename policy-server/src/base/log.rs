@@ -56,7 +56,7 @@ pub(crate) struct RefusalLog {
 
 impl RefusalLog {
     /// Logs a refusal, or returns it for the entry of its response in the access log.
-    pub(crate) fn refused(
+    pub(crate) fn log(
         &self,
         refusal: Refusal,
         why: Why<'_>,

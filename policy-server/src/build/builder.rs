@@ -141,12 +141,13 @@ impl<'a> Builder<'a> {
             self.problems.retain(|problem| !follows.contains(&problem.rule()));
         }
         self.problems.extend(named.lists.unused_bounds().map(|name| {
-            StartProblem::new(Rule::BoundUnused, "app", name).of_part(cors::CorsPart::Within.name())
+            StartProblem::new(Rule::BoundUnused, "app", name)
+                .with_part(cors::CorsPart::Within.name())
         }));
         let unused = named.lists.unused().filter(|name| unset.iter().all(|unset| unset != name));
         self.problems.extend(unused.map(|name| {
             StartProblem::new(Rule::OriginListUnused, "app", name)
-                .of_part(cors::CorsPart::Origins.name())
+                .with_part(cors::CorsPart::Origins.name())
         }));
         (self.router, self.routes, self.problems)
     }

@@ -51,8 +51,8 @@ impl Builder<'_> {
     /// session: routes without one inherit it, too, but have nothing to protect.
     pub(super) fn check_csrf(&mut self, location: &str, csrf: Option<CsrfPolicy>) {
         let session = AuthPolicy::Required(Requirement { session: true, ..Requirement::NONE });
-        let spec = AuthSpec::of(&session, csrf.as_ref());
-        self.errors(location, spec.violations().map(Violation::named));
+        let spec = AuthSpec::from_policies(&session, csrf.as_ref());
+        self.errors(location, spec.violations().map(Violation::into_named));
     }
 
     /// The request headers that credentials need. A public route may also handle the session

@@ -70,7 +70,7 @@ impl Builder<'_> {
         let routes: Vec<_> =
             description.routes.iter().map(|(method, path)| format!("{method} {path}")).collect();
         let routes = routes.join(", ");
-        let signature = Signature::of(describe);
+        let signature = Signature::new(describe);
         self.check_object_names(&location, &signature);
         let callers = HandlerCallers::find(&description, access, self.access);
         if callers.is_none() {
@@ -90,12 +90,12 @@ impl Builder<'_> {
             // The macro has checked the requirement that it saw.
             principal: inherits && description.takes_caller,
             takes_user: inherits && description.takes_user,
-            ..AuthSpec::of(&auth, stated.as_ref())
+            ..AuthSpec::from_policies(&auth, stated.as_ref())
         };
-        let facts = RouteFacts::of(&spec, &methods, false);
+        let facts = RouteFacts::new(&spec, &methods, false);
         if inherits {
             let limits = LimitSpec { limits: description.policy.limits, route: facts };
-            self.errors(&location, limits.violations().map(Violation::named));
+            self.errors(&location, limits.violations().map(Violation::into_named));
         }
         let (rules, level) = self.rules(&location, [&own, group], facts, &description.policy);
         let guarded = Guarded { auth, csrf, scheme, takes_session: description.takes_session };
@@ -105,7 +105,7 @@ impl Builder<'_> {
         }
         let asks_caller = self.asks_caller(&facts, description.extracts);
         let violations = violations_of_callers(spec, rules.cors.as_deref());
-        self.errors(&location, violations.map(Violation::named));
+        self.errors(&location, violations.map(Violation::into_named));
         self.check_site(&location, &auth, rules.cors.as_ref(), level);
         #[cfg(feature = "metrics")]
         self.declared.extend(signature.problems);

@@ -181,16 +181,16 @@ impl Builder<'_> {
             stated => stated,
         };
         let spec: AuthSpec<'_> = callers.spec(access.csrf.as_ref());
-        let facts = RouteFacts::of(&spec, methods, false);
+        let facts = RouteFacts::new(&spec, methods, false);
         let own = self.level(location, policies);
         let (rules, level) =
             self.rules(location, [&own, &outer.level], facts, &RoutePolicy::PUBLIC);
         let violations = violations_of_callers(spec, rules.cors.as_deref());
-        self.errors(location, violations.map(Violation::named));
+        self.errors(location, violations.map(Violation::into_named));
         self.check_list_key(location, rules.cors.as_deref(), prefix);
         self.check_site(location, &auth, rules.cors.as_ref(), level);
         let guarded = Guarded { auth, csrf, scheme: callers.scheme(), takes_session: false };
-        let guard = self.guard(location, guarded, prefix).of_service();
+        let guard = self.guard(location, guarded, prefix).for_service();
         let asks_caller = self.asks_caller(&facts, extracts);
         Resolved { rules, level, guard, csrf_level, asks_caller }
     }

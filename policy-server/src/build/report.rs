@@ -95,9 +95,9 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
         let cors = route.rules.cors.as_deref();
         let is_own = route.csrf_level == Some(Level::Route);
         let stated = is_own.then_some(&route.auth.csrf);
-        let odd = violations_of_callers(AuthSpec::of(&route.auth.auth, stated), cors);
+        let odd = violations_of_callers(AuthSpec::from_policies(&route.auth.auth, stated), cors);
         notices.extend(odd.map(|auth::AuthViolation { rule, part, .. }| {
-            StartProblem::without_value(rule, route.path().to_string()).of_part(part.name())
+            StartProblem::without_value(rule, route.path().to_string()).with_part(part.name())
         }));
         if let CsrfPolicy::Exempt(reason) = route.auth.csrf
             && !is_own
@@ -142,10 +142,10 @@ fn withheld(route: &CompiledRoute, cors: &Cors, own: &Site) -> Option<StartProbl
     let is_told = |origin: &String| {
         !own.is_loopback() || OriginPattern::parse(origin).is_ok_and(|it| it.is_development())
     };
-    let others: Vec<_> = cors.of_other_sites(own).into_iter().filter(is_told).collect();
+    let others: Vec<_> = cors.cross_site_origins(own).into_iter().filter(is_told).collect();
     (!others.is_empty()).then(|| {
         StartProblem::new(Rule::SessionWithheld, route.path().to_string(), others.join(" "))
-            .of_part(cors::CorsPart::Origins.name())
+            .with_part(cors::CorsPart::Origins.name())
     })
 }
 
@@ -239,7 +239,7 @@ mod tests {
             let of_issuers = notices.iter().filter(|notice| notice.rule() == Rule::IssuerUnused);
             of_issuers.map(|it| it.value().unwrap_or_default().to_owned()).collect::<Vec<_>>()
         };
-        let key = policy_core::secret::SecretKey::drawn([7; 32]);
+        let key = policy_core::secret::SecretKey::from_bytes([7; 32]);
         let signing = || Tokens::hs256([("k", key.clone())]).unwrap();
         let c = AuthRequirement::token().issuers(&["https://c.example"]);
         let mount = || {
@@ -274,7 +274,7 @@ mod tests {
         #[auth(token)]
         async fn tokens() {}
 
-        let key = policy_core::secret::SecretKey::drawn([7; 32]);
+        let key = policy_core::secret::SecretKey::from_bytes([7; 32]);
         let signed = CsrfPolicy::Exempt("signed");
         let app = App::new(())
             .sessions(Sessions::memory())

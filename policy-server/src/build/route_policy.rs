@@ -74,7 +74,7 @@ impl Builder<'_> {
     ) -> CompiledLevel {
         let Limits { rate, concurrency, sockets, sockets_per_caller, misses, .. } =
             policies.level.limits;
-        self.errors(location, policies.level.limits.violations().map(Violation::named));
+        self.errors(location, policies.level.limits.violations().map(Violation::into_named));
         let shared = self.rates.shared.clone();
         let rate = rate.and_then(|rate| {
             let limit = self.rate_limit(location, rate)?;
@@ -166,7 +166,7 @@ impl Builder<'_> {
     ) -> (Arc<CompiledRoutePolicy>, Option<Level>) {
         let app = self.default.clone();
         let levels = [(Level::Route, route), (Level::Group, group), (Level::App, &app)];
-        let (cors, level) = held(levels, |stated| stated.policies.cors.clone());
+        let (cors, level) = nearest_facet(levels, |stated| stated.policies.cors.clone());
         let level = level.filter(|_| cors.is_some());
         let cors = self.extended(location, cors, &own.cors_extension);
         let route = RouteFacts { is_shared: cors.is_some() || own.jsonp.is_some(), ..facts };
@@ -175,7 +175,7 @@ impl Builder<'_> {
             .headers
             .map(|fields| if self.is_https { fields } else { fields.without_transport() });
         let takes_nonce = headers.as_ref().is_some_and(SecurityHeaders::takes_nonce);
-        let (caching, _) = held(levels, |stated| stated.policies.cache);
+        let (caching, _) = nearest_facet(levels, |stated| stated.policies.cache);
         if let Some(policy) = caching.filter(|_| takes_nonce && facets.cache.is_some())
             && policy.spec().audience == Audience::Public
         {
@@ -275,7 +275,7 @@ impl Builder<'_> {
                 "" => StartProblem::without_value(rule, location),
                 value => StartProblem::new(rule, location, value),
             };
-            self.problems.push(problem.of_part(part));
+            self.problems.push(problem.with_part(part));
         }
     }
 }
@@ -299,7 +299,7 @@ macro_rules! compile_facets {
             ) -> CompiledRoutePolicy {
                 CompiledRoutePolicy {
                     $($name: {
-                        let (policy, level) = held(levels, |stated| stated.policies.$name);
+                        let (policy, level) = nearest_facet(levels, |stated| stated.policies.$name);
                         self.facet(location, policy.zip(level), route)
                     },)*
                     $($own: {
@@ -316,7 +316,7 @@ macro_rules! compile_facets {
 policy_core::facets!([compile_facets]);
 
 /// The value of the nearest level that states something, and that level.
-fn held<T>(
+fn nearest_facet<T>(
     levels: [(Level, &CompiledLevel); 3],
     of: impl Fn(&CompiledLevel) -> Facet<T>,
 ) -> (Option<T>, Option<Level>) {

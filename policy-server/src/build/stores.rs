@@ -91,10 +91,10 @@ impl Plan {
 
     /// Boxed here, so that it is compiled once: with this crate, and not with every service.
     fn open_stores(self) -> Pin<Box<dyn Future<Output = Result<Opened, Error>> + Send>> {
-        Box::pin(self.opened())
+        Box::pin(self.open_all())
     }
 
-    async fn opened(self) -> Result<Opened, Error> {
+    async fn open_all(self) -> Result<Opened, Error> {
         let Self { mut assembled, layers, sessions, tokens, limits, origins, values, random } =
             self;
         let mut problems = Vec::new();

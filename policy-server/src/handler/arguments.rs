@@ -10,7 +10,7 @@ use policy_core::{Refusal, route::MAX_EXTRACTORS};
 
 use crate::{
     auth::principal::Principal,
-    base::problem::{Problem, is_text, of_text},
+    base::problem::{Problem, convert_text, is_text},
     handler::{
         BoxFuture, Call, Respond,
         extract::{ClientAddr, MatchedRoute},
@@ -23,7 +23,7 @@ use crate::{
 /// Boxed, so that the future of a handler stays below 1 KiB, where the allocator is fast.
 fn rejected(response: Response) -> BoxFuture {
     match is_text(&response) {
-        true => Box::pin(of_text(response, Some(Refusal::Rejected))),
+        true => Box::pin(convert_text(response, Some(Refusal::Rejected))),
         false => Box::pin(ready(response)),
     }
 }
@@ -61,13 +61,13 @@ impl<S> Arguments<S, ()> for () {
 /// An argument that the call already has, so that its handler needs nothing else of the request.
 /// `None` if it must be extracted; extraction also reports why it is missing.
 #[inline]
-fn known<T: 'static>(call: &Call) -> Option<T> {
+fn find<T: 'static>(call: &Call) -> Option<T> {
     let mut argument = None::<T>;
     fill(call, &mut argument);
     argument
 }
 
-/// The part of [`known`] that is the same for all types, so that it is compiled once.
+/// The part of [`find`] that is the same for all types, so that it is compiled once.
 #[inline]
 fn fill(call: &Call, place: &mut dyn Any) {
     if let Some(user) = place.downcast_mut() {
@@ -77,7 +77,7 @@ fn fill(call: &Call, place: &mut dyn Any) {
     } else if let Some(address) = place.downcast_mut() {
         *address = call.client.address().map(ClientAddr);
     } else if let Some(route) = place.downcast_mut() {
-        *route = Some(MatchedRoute::of(&call.route));
+        *route = Some(MatchedRoute::new(&call.route));
     }
 }
 
@@ -97,7 +97,7 @@ macro_rules! arguments {
                 Handler: FnOnce(Self) -> Answer + Send + 'static,
                 Answer: Future<Output: Respond> + Send,
             {
-                let known = || Some(($(known::<$head>(call)?,)* known::<$last>(call)?,));
+                let known = || Some(($(find::<$head>(call)?,)* find::<$last>(call)?,));
                 let known = match known() {
                     Some(arguments) => Ok(arguments),
                     None => Err((call.take_request(), Arc::clone(&call.route))),

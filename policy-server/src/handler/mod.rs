@@ -228,12 +228,12 @@ where
 {
     match P::parse(&call.values, call.request.uri().path()) {
         Ok(parameters) => A::call(call, move |arguments| handler(parameters, arguments)),
-        Err(invalid) => refused(call, invalid),
+        Err(invalid) => reject(call, invalid),
     }
 }
 
 /// The response to a parameter of the path that its type could not parse.
-fn refused(call: &Call, invalid: InvalidParameter) -> BoxFuture {
+fn reject(call: &Call, invalid: InvalidParameter) -> BoxFuture {
     let name = call.route.parameter(invalid.index);
     let response = invalid.into_problem(name.as_deref()).into_response();
     Box::pin(std::future::ready(response))

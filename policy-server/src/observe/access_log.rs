@@ -80,7 +80,7 @@ impl Line {
     }
 
     /// Records the response and follows its body to the end.
-    pub(crate) fn answered(mut self, response: Response) -> Response {
+    pub(crate) fn on_response(mut self, response: Response) -> Response {
         self.status = Some(response.status());
         self.error = error_type(&response);
         self.refused = response.extensions().get().cloned();

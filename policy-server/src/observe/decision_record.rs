@@ -123,7 +123,7 @@ impl Record {
     }
 
     /// Writes the record, if the request was refused or is in the sample.
-    pub(crate) fn answered(&self, response: &Response) {
+    pub(crate) fn on_response(&self, response: &Response) {
         let code = problem::code(response);
         if code.is_none() && !self.decisions.is_sampled() {
             return;

@@ -132,7 +132,7 @@ impl Observation {
 
     /// Notes that the gates of the head let the request through to this route.
     #[cfg(feature = "manifest")]
-    pub(crate) fn admitted(
+    pub(crate) fn on_admission(
         &mut self,
         route: &RouteAuth,
         handler: Option<&Description>,
@@ -140,7 +140,7 @@ impl Observation {
         auth: Option<&Arc<RequestAuth>>,
     ) {
         if let Some(comparison) = &mut self.comparison {
-            comparison.admitted(route, handler, has_callback, auth);
+            comparison.on_admission(route, handler, has_callback, auth);
         }
     }
 
@@ -166,20 +166,20 @@ impl Observation {
     }
 
     /// Adds the id to the response, and follows it for the access log.
-    pub(crate) fn answered(self, mut response: Response) -> Response {
+    pub(crate) fn on_response(self, mut response: Response) -> Response {
         if let Some(id) = self.id {
             response.headers_mut().insert(FIELD, id.value().clone());
         }
         #[cfg(feature = "manifest")]
         if let Some(record) = self.record {
-            record.answered(&response);
+            record.on_response(&response);
         }
         #[cfg(feature = "manifest")]
         if let Some(comparison) = self.comparison {
-            comparison.answered(&response);
+            comparison.on_response(&response);
         }
         match self.line {
-            Some(line) => line.answered(response),
+            Some(line) => line.on_response(response),
             None => response,
         }
     }

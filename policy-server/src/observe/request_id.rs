@@ -94,7 +94,7 @@ optional!(RequestId);
 mod tests {
     use super::*;
 
-    fn given(sent: &[&str], is_trusted: bool) -> (String, HeaderMap) {
+    fn give(sent: &[&str], is_trusted: bool) -> (String, HeaderMap) {
         let mut headers = HeaderMap::new();
         for id in sent {
             headers.append(FIELD, id.parse().unwrap());
@@ -119,7 +119,7 @@ mod tests {
             (&["a\"b"], true, &own),
             (&["a", "a"], true, &own),
         ] {
-            let (given, headers) = given(sent, is_trusted);
+            let (given, headers) = give(sent, is_trusted);
             assert_eq!(given, id, "{sent:?}");
             let left: Vec<_> = headers.get_all(FIELD).iter().collect();
             assert_eq!(left, [id], "what others behind the gates see");

@@ -27,13 +27,13 @@ pub(crate) fn begin<'a>(
 ) -> Span {
     match LevelFilter::current() < LevelFilter::INFO {
         true => Span::none(),
-        false => named(head, client, id, tracing, route()),
+        false => create(head, client, id, tracing, route()),
     }
 }
 
 /// The span, whose name contains the route from the start: samplers decide by it, and tracing
 /// systems do not rename a span that was entered.
-fn named(
+fn create(
     head: &Head<'_>,
     client: &Client,
     id: Option<&RequestId>,

@@ -28,7 +28,7 @@ use super::{
     gates::{
         self, Admitted, body,
         limits::Taken,
-        target::{RequestTarget, answered},
+        target::{RequestTarget, ready_response},
     },
     normal_form::normalize,
     request_head::RequestHead,
@@ -230,9 +230,9 @@ impl Admitted {
         #[cfg(feature = "manifest")]
         if let Some(observation) = observation {
             let has_callback = route.rules.jsonp.is_some();
-            observation.admitted(&route.auth, route.description(), has_callback, auth.as_ref());
+            observation.on_admission(&route.auth, route.description(), has_callback, auth.as_ref());
         }
-        ResponseFuture::begun(begun, policy, auth, progress, route.rules.timeout, span)
+        ResponseFuture::new(begun, policy, auth, progress, route.rules.timeout, span)
     }
 }
 
@@ -241,8 +241,8 @@ impl Admitted {
 fn traced_route<'a>(app: &'a CompiledApp, head: &Head<'_>) -> Option<&'a str> {
     let (path, _values) = app.router.find(head.path)?;
     let served = match head.request_method {
-        Single::One(asked) if head.is_preflight() => path.asked(asked.as_bytes()),
-        _ => path.served(lookup_method(head)),
+        Single::One(asked) if head.is_preflight() => path.route_for_name(asked.as_bytes()),
+        _ => path.route_for(lookup_method(head)),
     };
     let route = app.route(served?.route).filter(|route| route.is_listed())?;
     Some(route.path())
@@ -261,8 +261,8 @@ impl Started {
         Self { response, taken, is_refused: false }
     }
 
-    fn refused(response: Response, taken: Taken) -> Self {
-        Self { response: answered(response), taken, is_refused: true }
+    fn with_refusal(response: Response, taken: Taken) -> Self {
+        Self { response: ready_response(response), taken, is_refused: true }
     }
 
     /// Passes the findings of the gates to the response policy, and returns the response future.
@@ -333,7 +333,7 @@ impl RequestTarget<'_> {
         auth.note_refused(denied.refusal());
         let (method, path) = (call.request.method(), call.request.uri().path());
         let response = auth.guard().deny(method, path, call.request.headers(), denied);
-        Started::refused(response, taken)
+        Started::with_refusal(response, taken)
     }
 
     /// Runs gates 10 and 12.
@@ -342,14 +342,14 @@ impl RequestTarget<'_> {
         let principal = auth.and_then(|auth| auth.principal());
         let mut taken = Taken::default();
         match gates::limits::check(&self.route.rules, principal, &call.client, &mut taken) {
-            Some(passed) => Begun::Started(self.entered(call, auth, passed, taken)),
+            Some(passed) => Begun::Started(self.start_if_passed(call, auth, passed, taken)),
             None => self.begin_later(auth.map(Arc::clone), call, taken, Passed::Caller),
         }
     }
 
-    /// Runs gate 12 of a request that passed gate 10.
+    /// Runs gate 12 and starts the target, unless gate 10 refused the request.
     #[inline(always)]
-    fn entered(
+    fn start_if_passed(
         self,
         call: &mut Call,
         auth: Option<&Arc<RequestAuth>>,
@@ -357,7 +357,7 @@ impl RequestTarget<'_> {
         taken: Taken,
     ) -> Started {
         if let Err(refusal) = passed {
-            return Started::refused(self.app.auth.refuse(refusal, &call.request), taken);
+            return Started::with_refusal(self.app.auth.refuse(refusal, &call.request), taken);
         }
         call.auth = auth.map(Arc::clone);
         Started::with(self.start(call), taken)
@@ -390,7 +390,7 @@ async fn pass_later(
         && let Err(refusal) =
             gates::address_rate::check_later(limit, &call.client, &mut taken).await
     {
-        return Started::refused(app.auth.refuse(refusal, &call.request), taken);
+        return Started::with_refusal(app.auth.refuse(refusal, &call.request), taken);
     }
     if let Some(auth) = &auth
         && passed < Passed::Caller
@@ -405,5 +405,5 @@ async fn pass_later(
     let principal = auth.as_ref().and_then(|auth| auth.principal());
     let passed =
         gates::limits::check_later(&route.rules, principal, &call.client, &mut taken).await;
-    target.entered(&mut call, auth.as_ref(), passed, taken)
+    target.start_if_passed(&mut call, auth.as_ref(), passed, taken)
 }

@@ -27,7 +27,7 @@ impl RouteTrace {
     }
 
     /// Fills in the trace that the request carries, if any.
-    pub(crate) fn resolved<B>(app: &CompiledApp, mut request: Request<B>) -> Request<B> {
+    pub(crate) fn fill<B>(app: &CompiledApp, mut request: Request<B>) -> Request<B> {
         if let Some(Self(response)) = request.extensions().get().cloned() {
             // Gate 1 refuses a path that has no normal form.
             let _ = normalize(&mut request);
@@ -57,7 +57,7 @@ impl RouteFinding {
         let words = if app.own_origin.admit(&head).is_err() {
             format!("the app does not serve this host: {}", hosts(&app.own_origin))
         } else if let Some((path, _)) = app.router.find(head.path) {
-            if let Some(route) = path.served(method).and_then(|served| app.route(served.route)) {
+            if let Some(route) = path.route_for(method).and_then(|served| app.route(served.route)) {
                 let words = about(method, route);
                 return Self { words, handler: route.description().copied() };
             }

@@ -304,11 +304,11 @@ impl PolicyService {
         let asking = Box::pin(async move {
             let response = inner.run(request).await;
             let served = match response.status() {
-                StatusCode::METHOD_NOT_ALLOWED => listed(response.headers()),
-                status if status.is_success() => listed(response.headers()),
+                StatusCode::METHOD_NOT_ALLOWED => allowed_methods(response.headers()),
+                status if status.is_success() => allowed_methods(response.headers()),
                 _ => Vec::new(),
             };
-            layer.granted(&asked, &served)
+            layer.answer_preflight(&asked, &served)
         });
         self.begin(Work::Preflight(asking), policy, BodyProgress::default())
     }
@@ -316,7 +316,7 @@ impl PolicyService {
     fn begin(&self, work: Work, policy: ResponsePolicy, body: BodyProgress) -> ResponseFuture {
         let begun = Ok(ControlFlow::Continue(work));
         let timeout = self.layer.rules.timeout;
-        ResponseFuture::begun(begun, policy, None, body, timeout, &tracing::Span::none())
+        ResponseFuture::new(begun, policy, None, body, timeout, &tracing::Span::none())
     }
 }
 
@@ -364,7 +364,7 @@ impl Refused {
 
 /// The methods in `Allow`, except for OPTIONS: the layer responds to preflights, and pages send no
 /// other OPTIONS.
-fn listed(headers: &HeaderMap) -> Vec<Method> {
+fn allowed_methods(headers: &HeaderMap) -> Vec<Method> {
     let lines = headers.get_all(ALLOW).iter().filter_map(|line| line.to_str().ok());
     let names = lines.flat_map(|line| line.split(',')).map(str::trim).take(MOST_METHODS);
     let methods = names.filter_map(|name| name.parse().ok());
@@ -377,10 +377,10 @@ impl CompiledLayer {
     }
 
     /// The response to a preflight whose origin was granted, for the methods that the service has.
-    fn granted(&self, asked: &HeaderMap, served: &[Method]) -> Result<Response, Refusal> {
+    fn answer_preflight(&self, asked: &HeaderMap, served: &[Method]) -> Result<Response, Refusal> {
         let Some(cors) = &self.rules.cors else { return Err(Refusal::Internal) };
-        let origin = Single::of(asked, &ORIGIN);
-        let method = Single::of(asked, &ACCESS_CONTROL_REQUEST_METHOD);
+        let origin = Single::read(asked, &ORIGIN);
+        let method = Single::read(asked, &ACCESS_CONTROL_REQUEST_METHOD);
         // The preflight is refused if a list of origins has changed since.
         let answer = cors.preflight(served, &[]).answer(cors, origin, method);
         answer.map(|(status, headers)| without_content(status, headers))

@@ -21,7 +21,7 @@ pub(super) fn normalize<B>(request: &mut Request<B>) -> Result<bool, Refusal> {
     if !uri.path().starts_with('/') {
         return Ok(false);
     }
-    let path = NormalPath::of(uri.path())?;
+    let path = NormalPath::parse(uri.path())?;
     let has_encoded_slash = path.has_encoded_slash();
     if path.is_changed() && *request.method() != Method::TRACE {
         let target = match uri.query() {

@@ -46,8 +46,7 @@ impl RequestHead<'_> {
     pub(crate) fn problem(&self, refusal: Refusal) -> Response {
         let Self { app, head, .. } = *self;
         let refusals = &app.auth.refusals;
-        let refused =
-            refusals.refused(refusal, Why::default(), head.method, head.path, head.origin);
+        let refused = refusals.log(refusal, Why::default(), head.method, head.path, head.origin);
         Refused::note(refused, Problem::from(refusal).into_response())
     }
 

@@ -65,7 +65,7 @@ impl ResponseFuture {
     }
 
     /// The response to a request that has begun: a response, or what it waits for.
-    pub(crate) fn begun(
+    pub(crate) fn new(
         begun: thread::Result<ControlFlow<Response, Work>>,
         policy: ResponsePolicy,
         auth: Option<Arc<RequestAuth>>,
@@ -120,7 +120,7 @@ impl ResponseFuture {
     ) -> Self {
         if let Some((meter, request)) = request {
             match &mut self.0 {
-                Stage::Ready(Some(response)) => meter.answered(request, route, response),
+                Stage::Ready(Some(response)) => meter.on_response(request, route, response),
                 Stage::Running(running) => {
                     running.measured = Some(Measured::waiting(meter, *request, route));
                 }
@@ -149,7 +149,7 @@ impl Future for ResponseFuture {
             Stage::Observed(observed) => {
                 let (future, observation) = &mut **observed;
                 Pin::new(future).poll(context).map_ok(|response| match observation.take() {
-                    Some(observation) => observation.answered(response),
+                    Some(observation) => observation.on_response(response),
                     None => response,
                 })
             }
@@ -306,7 +306,7 @@ impl Running {
         let mut response = finished(self.policy.take(), response, facts, &self.span);
         #[cfg(feature = "metrics")]
         if let Some(measured) = self.measured.take() {
-            measured.answered(&mut response);
+            measured.on_response(&mut response);
         }
         response
     }

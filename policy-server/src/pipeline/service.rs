@@ -88,7 +88,7 @@ impl AppService {
         B: MessageBody,
     {
         #[cfg(feature = "testing")]
-        let request = super::explain::RouteTrace::resolved(&self.app, request);
+        let request = super::explain::RouteTrace::fill(&self.app, request);
         match &self.layered {
             None => dispatch(&self.app, request, Client::new(connection.peer), connection),
             Some(layered) => {
@@ -107,7 +107,7 @@ impl AppService {
         let proxies = self.app.proxies.as_ref();
         let client = Client::new(peer).with_forwarded(request.headers_mut(), proxies);
         request.extensions_mut().insert(client);
-        let sent = SentCredentials::of(&request);
+        let sent = SentCredentials::from_request(&request);
         request.extensions_mut().insert(sent);
         request.map(Body::new)
     }

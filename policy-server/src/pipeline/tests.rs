@@ -55,7 +55,7 @@ fn signed(key: Key, issuer: &str, user: &str, expires: u64) -> String {
 }
 
 fn own_key(id: &str) -> (&str, SecretKey) {
-    (id, SecretKey::drawn([id.as_bytes()[0]; 32]))
+    (id, SecretKey::from_bytes([id.as_bytes()[0]; 32]))
 }
 
 fn partner_key() -> Key {

@@ -29,7 +29,7 @@ pub(crate) fn answer(conditions: &Conditions, response: Response) -> Response {
     if response.status() != StatusCode::OK {
         return response;
     }
-    let validators = Validators::of(response.headers());
+    let validators = Validators::read(response.headers());
     match conditions.evaluate(Some(&validators)) {
         PreconditionVerdict::Proceed => part(conditions, &validators, response),
         PreconditionVerdict::NotModified => {

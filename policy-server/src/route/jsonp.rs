@@ -31,7 +31,7 @@ pub(crate) fn callback(
     }
     let query = request.uri().query().unwrap_or_default();
     let JsonpSpec { callback, grammar, .. } = *policy.spec();
-    Callback::of_query(query, callback, grammar)
+    Callback::from_query(query, callback, grammar)
 }
 
 /// Wraps a JSON response without content encoding in a call of the function. Error responses are

@@ -108,8 +108,8 @@ impl RateLimit {
     /// Writes the remaining quota.
     pub(crate) fn write(&self, taken: &Result<Granted, Refused>, headers: &mut HeaderMap) {
         match taken {
-            Ok(granted) => self.fields.granted(*granted, headers),
-            Err(refused) => self.fields.refused(*refused, headers),
+            Ok(granted) => self.fields.write_granted(*granted, headers),
+            Err(refused) => self.fields.write_refused(*refused, headers),
         }
     }
 }
@@ -311,8 +311,8 @@ mod tests {
         };
         let (one, other) = (limit(), limit());
         let peer = |text: &str| Some(text.parse().unwrap());
-        let ada = Principal::of_scheme("keys", Identity::new("ada"));
-        let eve = Principal::of_scheme("keys", Identity::new("eve"));
+        let ada = Principal::from_scheme("keys", Identity::new("ada"));
+        let eve = Principal::from_scheme("keys", Identity::new("eve"));
         assert!(one.take_address(peer("2001:db8::1")).is_ok());
         assert!(one.take_address(peer("2001:db8::2")).is_err());
         assert!(one.take_address(peer("2001:db8:0:1::1")).is_ok());

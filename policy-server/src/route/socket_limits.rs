@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn sockets_are_counted_by_caller_and_in_all_and_forgotten_when_they_end() {
         let limits = SocketLimits::new(Limits::NONE.sockets(3).sockets_per_caller(2));
-        let ada = Principal::of_scheme("keys", Identity::new("ada"));
+        let ada = Principal::from_scheme("keys", Identity::new("ada"));
         let address = |text: &str| Some(text.parse().unwrap());
         let enter = |who, from: &str| limits.enter(who, address(from));
         let one = enter(Some(&ada), "192.0.2.1").unwrap();

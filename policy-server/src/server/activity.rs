@@ -188,8 +188,8 @@ impl Activity {
         self.write_blocked.load(Relaxed) || self.unsent.is_waiting()
     }
 
-    /// Changes when data of a request was received.
-    pub(super) fn moved(&self) -> u32 {
+    /// A number that changes whenever data of a request was received.
+    pub(super) fn progress(&self) -> u32 {
         self.moved.load(Relaxed)
     }
 

@@ -43,8 +43,10 @@ impl Redirect {
     pub(super) fn response<B>(&self, request: &Request<B>) -> Response {
         let mut head = Head::read(request);
         head.is_connection_secure = Some(false);
-        self.location(&head)
-            .map_or_else(|refusal| refused(refusal, head.version), |location| self.moved(location))
+        self.location(&head).map_or_else(
+            |refusal| refuse(refusal, head.version),
+            |location| self.redirect_to(location),
+        )
     }
 
     /// The value of `Location`.
@@ -60,7 +62,7 @@ impl Redirect {
         }
         head.target()?;
         if !head.is_asterisk() {
-            NormalPath::of(head.path)?;
+            NormalPath::parse(head.path)?;
         }
         match self.own_origin.admit(head) {
             // Other names may resolve to this address; the target is always ours.
@@ -77,7 +79,7 @@ impl Redirect {
             .map_err(|_no_field_value| Refusal::TargetForm)
     }
 
-    fn moved(&self, location: HeaderValue) -> Response {
+    fn redirect_to(&self, location: HeaderValue) -> Response {
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::PERMANENT_REDIRECT;
         let headers = response.headers_mut();
@@ -92,7 +94,7 @@ impl Redirect {
 
 /// A refusal, which ends an HTTP/1.1 connection as it does in the app: nothing after an ambiguous
 /// request is read (RFC 9112 9.6, 11.2).
-fn refused(refusal: Refusal, version: Version) -> Response {
+fn refuse(refusal: Refusal, version: Version) -> Response {
     let mut response = Problem::from(refusal).into_response();
     if version < Version::HTTP_2 {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -108,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    fn answered(own: &OwnOrigin, method: &str, uri: &str, fields: &[(&str, &str)]) -> Response {
+    fn send(own: &OwnOrigin, method: &str, uri: &str, fields: &[(&str, &str)]) -> Response {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let mut request = Request::builder().method(method).uri(uri);
         for (name, value) in fields {
@@ -136,7 +138,7 @@ mod tests {
             ("http://evil.example", "evil.example", "https://api.example/"),
             ("/@evil.example", "192.0.2.1", "https://api.example/@evil.example"),
         ] {
-            let response = answered(&public(), "POST", uri, &[("host", host)]);
+            let response = send(&public(), "POST", uri, &[("host", host)]);
             assert_eq!(location(&response), Some(expected), "{uri}");
             assert!(!response.headers().contains_key(CACHE_CONTROL));
         }
@@ -164,7 +166,7 @@ mod tests {
             ("POST", "/a", &[host, ("content-length", "5, 5")], 400),
             ("POST", "/a", &[host, ("expect", "x")], 417),
         ] {
-            let response = answered(&public(), method, uri, fields);
+            let response = send(&public(), method, uri, fields);
             assert_eq!(response.status(), status, "{method} {uri}");
             assert_eq!(
                 response.headers().contains_key(CONNECTION),

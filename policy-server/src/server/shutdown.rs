@@ -64,7 +64,7 @@ impl Shutdown {
     }
 
     /// Completes when the phase is no longer `seen`.
-    pub(super) async fn left(&self, seen: Phase) {
+    pub(super) async fn wait_while(&self, seen: Phase) {
         loop {
             let changed = self.0.changed.notified();
             if self.phase() != seen {
@@ -77,10 +77,10 @@ impl Shutdown {
     /// Completes [`FIRST_BYTES`] after the server has stopped, or earlier if all connections are
     /// closed now.
     pub(super) async fn ends_unused(&self) {
-        self.left(Phase::Serve).await;
+        self.wait_while(Phase::Serve).await;
         tokio::select! {
             () = sleep(FIRST_BYTES) => (),
-            () = self.left(Phase::Finish) => (),
+            () = self.wait_while(Phase::Finish) => (),
         }
     }
 }

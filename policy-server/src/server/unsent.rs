@@ -164,7 +164,7 @@ impl Unsent {
 
     /// Counts a large frame whose memory is not shared. Shared memory, such as a file that is part
     /// of the program, exists anyway.
-    fn counted(self: &Arc<Self>, frame: Frame<Bytes>) -> Frame<Bytes> {
+    fn count(self: &Arc<Self>, frame: Frame<Bytes>) -> Frame<Bytes> {
         let is_counted = |data: &Bytes| data.len() > SMALL && data.is_unique();
         if !frame.data_ref().is_some_and(is_counted) {
             return frame;
@@ -259,7 +259,7 @@ impl HttpBody for CountedBody {
             return Poll::Ready(*first);
         }
         let polled = Pin::new(&mut self.body).poll_frame(context);
-        polled.map(|frame| frame.map(|frame| frame.map(|frame| self.unsent.counted(frame))))
+        polled.map(|frame| frame.map(|frame| frame.map(|frame| self.unsent.count(frame))))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -269,7 +269,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
     fn sealed_in(store: &MemoryStore, keys: &[u8], until: Timestamp) -> Sealed {
-        let keys: Vec<_> = keys.iter().map(|first| SecretKey::drawn([*first; 32])).collect();
+        let keys: Vec<_> = keys.iter().map(|first| SecretKey::from_bytes([*first; 32])).collect();
         Sealed::new(Arc::new(store.clone()), &keys, until, Random::system()).unwrap()
     }
 
@@ -281,7 +281,7 @@ mod tests {
         Owner::new(Handle([1; 16]), Some(user))
     }
 
-    fn opened(store: &Sealed, row: &[u8]) -> Result<Option<Box<[u8]>>, StoreError> {
+    fn open(store: &Sealed, row: &[u8]) -> Result<Option<Box<[u8]>>, StoreError> {
         store.open(row, &owner("ada"), NOW)
     }
 
@@ -298,15 +298,15 @@ mod tests {
         let (one, two) = (seal(), seal());
         assert_ne!(one, two);
         for row in [&one, &two] {
-            assert_eq!(opened(&store, row).unwrap().as_deref(), Some(&values[..]));
+            assert_eq!(open(&store, row).unwrap().as_deref(), Some(&values[..]));
             assert!(!row.windows(4).any(|part| part == b"card" || part == b"4111"));
         }
         // A change of any byte of a row is detected.
         for at in 0..one.len() {
             let mut changed = one.clone();
             changed[at] ^= 1;
-            assert!(!matches!(opened(&store, &changed), Ok(Some(_))), "byte {at}");
-            assert!(at == 0 || opened(&store, &one[..at]).is_err(), "cut at {at}");
+            assert!(!matches!(open(&store, &changed), Ok(Some(_))), "byte {at}");
+            assert!(at == 0 || open(&store, &one[..at]).is_err(), "cut at {at}");
         }
         assert_eq!(store.seal([].into(), &owner("ada")).unwrap(), [].into());
     }
@@ -331,10 +331,10 @@ mod tests {
     fn keys_are_replaced_without_losing_a_session() {
         let (old, both, new) = (sealed(&[1]), sealed(&[2, 1]), sealed(&[2]));
         let before = old.seal((*b"{}").into(), &owner("ada")).unwrap();
-        assert_eq!(opened(&both, &before).unwrap().as_deref(), Some(&b"{}"[..]));
+        assert_eq!(open(&both, &before).unwrap().as_deref(), Some(&b"{}"[..]));
         let after = both.seal((*b"{}").into(), &owner("ada")).unwrap();
-        assert_eq!(opened(&new, &after).unwrap().as_deref(), Some(&b"{}"[..]));
-        let error = opened(&new, &before).unwrap_err().to_string();
+        assert_eq!(open(&new, &after).unwrap().as_deref(), Some(&b"{}"[..]));
+        let error = open(&new, &before).unwrap_err().to_string();
         assert!(error.contains("a key that the app does not have"), "{error}");
     }
 
@@ -350,7 +350,7 @@ mod tests {
             let read = |now| store.open(row, &owner("ada"), now).unwrap();
             assert_eq!(read(before).as_deref(), Some(&b"{}"[..]));
             assert_eq!(read(until), None);
-            assert_eq!(opened(&sealed(&[1]), row).unwrap(), None, "without a date");
+            assert_eq!(open(&sealed(&[1]), row).unwrap(), None, "without a date");
         }
         let bound = store.seal((*b"{}").into(), &owner("ada")).unwrap();
         let relabelled = [&[UNBOUND], &bound[1..]].concat();

@@ -94,8 +94,8 @@ struct State {
 }
 
 impl State {
-    /// The stored value. If it is gone, the caller stores the known list again.
-    async fn stored(&self, Opened { store, name }: &Opened) -> Result<StoredValue, StoreError> {
+    /// Loads the stored value. If it is gone, the caller stores the known list again.
+    async fn load(&self, Opened { store, name }: &Opened) -> Result<StoredValue, StoreError> {
         let stored = store.value(name).await?;
         Ok(stored.unwrap_or_else(|| StoredValue::new(0, self.seen.clone())))
     }
@@ -115,7 +115,7 @@ struct Opened {
 impl StoredOrigins {
     /// A list in the store of the sessions. These are its origins until another list is stored.
     pub fn new<T: Into<String>>(initial: impl IntoIterator<Item = T>) -> Self {
-        Self::of(None, initial)
+        Self::with_store(None, initial)
     }
 
     /// The same in a store of its own, for an app without sessions. Tests use the same store.
@@ -123,10 +123,10 @@ impl StoredOrigins {
         store: impl ValueStore,
         initial: impl IntoIterator<Item = T>,
     ) -> Self {
-        Self::of(Some(Arc::new(store)), initial)
+        Self::with_store(Some(Arc::new(store)), initial)
     }
 
-    fn of<T: Into<String>>(
+    fn with_store<T: Into<String>>(
         store: Option<Arc<dyn ValueStore>>,
         initial: impl IntoIterator<Item = T>,
     ) -> Self {
@@ -199,7 +199,7 @@ impl StoredOrigins {
             let Some(opened) = state.opened.clone() else {
                 return Err(StoredOriginsError::NotStarted);
             };
-            let stored = state.stored(&opened).await?;
+            let stored = state.load(&opened).await?;
             if state.is_lost(&stored) {
                 self.narrow(&mut state, &opened, stored).await?;
                 continue;
@@ -337,7 +337,7 @@ impl StoredOrigins {
 
     async fn refresh(&self, opened: &Opened) -> Result<(), StoreError> {
         let mut state = self.0.state.lock().await;
-        let stored = state.stored(opened).await?;
+        let stored = state.load(opened).await?;
         if state.is_lost(&stored) {
             return self.narrow(&mut state, opened, stored).await;
         }

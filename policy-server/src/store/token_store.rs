@@ -282,7 +282,7 @@ impl Ticket {
     }
 
     /// The second in which it was issued.
-    pub fn made(&self) -> Timestamp {
+    pub fn issued_at(&self) -> Timestamp {
         Timestamp::from_seconds(self.expires.seconds().saturating_sub(Self::LIFETIME.as_secs()))
     }
 }

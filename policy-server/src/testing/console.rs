@@ -20,14 +20,15 @@ pub(super) fn text(outcome: &Outcome, last: Option<&Exchange>) -> Option<String>
         Outcome::Blocked(blocked) => {
             let mut text = blocked.to_string();
             if let Some(Exchange { request, response: Some(response), .. }) = last {
-                let (status, method, url) = (named(response.status), &request.method, &request.url);
+                let (status, method, url) =
+                    (describe_status(response.status), &request.method, &request.url);
                 append(&mut text, &format!("the server responded with {status} to {method} {url}"));
             }
             text
         }
         Outcome::Response(response) | Outcome::Page(_, response) if response.status >= 400 => {
             let request = &last?.request;
-            format!("{} {} {}", request.method, request.url, named(response.status))
+            format!("{} {} {}", request.method, request.url, describe_status(response.status))
         }
         _ => return not_stored(last?),
     };
@@ -53,7 +54,7 @@ pub(super) fn text(outcome: &Outcome, last: Option<&Exchange>) -> Option<String>
 /// The text about a load that succeeded but whose cookies are not stored.
 fn not_stored(last: &Exchange) -> Option<String> {
     let Exchange { request, response, not_stored, decider } = last;
-    let status = named(response.as_ref()?.status);
+    let status = describe_status(response.as_ref()?.status);
     let mut text = format!("{} {} {status}", request.method, request.url);
     if not_stored.is_empty() {
         return None;
@@ -75,7 +76,7 @@ fn append(text: &mut String, line: &str) {
     let _ = write!(text, "\n  {line}");
 }
 
-fn named(status: u16) -> String {
+fn describe_status(status: u16) -> String {
     let reason = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
     match reason {
         Some(reason) => format!("{status} ({reason})"),

@@ -71,7 +71,7 @@ mod tests {
     async fn orders() {}
 
     /// Checks the app with a lock file that suppresses this.
-    fn checked(name: &str, suppressed: Vec<Suppression>) -> String {
+    fn check_app(name: &str, suppressed: Vec<Suppression>) -> String {
         let app = App::new(()).sessions(Sessions::memory()).routes(routes![orders]);
         let manifest = LockTest::new(&app.parts).manifest;
         let folder = env::temp_dir().join(format!("policy-lints-{name}-{}", std::process::id()));
@@ -88,15 +88,15 @@ mod tests {
 
     #[test]
     fn the_test_says_the_line_that_suppresses_a_finding() {
-        let text = checked("unsuppressed", Vec::new());
+        let text = check_app("unsuppressed", Vec::new());
         assert!(text.starts_with("the policy of the app has findings"), "{text}");
         assert!(text.contains("(lint.insecure-origins)"), "{text}");
         let line = text.lines().find(|line| line.contains("\"who\":\"\"")).unwrap();
         let unsigned: Suppression = serde_json::from_str(line.trim()).unwrap();
-        let text = checked("unsigned", vec![unsigned.clone()]);
+        let text = check_app("unsigned", vec![unsigned.clone()]);
         assert!(text.contains("(lint.suppression-unsigned)"), "{text}");
         let signed = Suppression { who: "ada".into(), why: "a kiosk".into(), ..unsigned };
-        assert_eq!(checked("signed", vec![signed]), "");
+        assert_eq!(check_app("signed", vec![signed]), "");
     }
 
     #[test]
@@ -109,7 +109,7 @@ mod tests {
             until: until.map(|day| day.parse().unwrap()),
         };
         let expired = of("lint.own-origin", Some("2020-01-01"));
-        let text = checked("expired", vec![of("lint.insecure-origins", None), expired]);
+        let text = check_app("expired", vec![of("lint.insecure-origins", None), expired]);
         assert!(text.contains("(lint.suppression-expired)"), "{text}");
         assert!(text.contains("2020-01-01") && !text.contains("add these lines"), "{text}");
     }

@@ -130,7 +130,7 @@ impl LockTest {
             manifest,
             sources,
             #[cfg(feature = "openapi")]
-            documented: Documented::of(app),
+            documented: Documented::new(app),
         }
     }
 

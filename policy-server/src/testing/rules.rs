@@ -82,7 +82,7 @@ mod tests {
     async fn users() {}
 
     /// Checks the app by these rules.
-    fn checked(name: &str, rules: Option<&str>) -> String {
+    fn check_app(name: &str, rules: Option<&str>) -> String {
         let app = App::new(()).sessions(Sessions::memory()).routes(routes![users]);
         let LockTest { manifest, sources, .. } = LockTest::new(&app.parts);
         let folder: PathBuf =
@@ -103,19 +103,19 @@ mod tests {
         let rules = |role: &str| {
             format!("[never.strangers]\nroutes = [\"/admin/**\"]\nwithout-roles = [{role}]")
         };
-        let text = checked("violated", Some(&rules("\"admin\"")));
+        let text = check_app("violated", Some(&rules("\"admin\"")));
         assert!(text.starts_with("the policy of the app does not keep to its rules:"), "{text}");
         assert!(text.contains("GET /admin/users with a session with the role `staff`"), "{text}");
         assert!(text.contains("  line     "), "{text}");
-        assert_eq!(checked("kept", Some(&rules("\"admin\", \"staff\""))), "");
-        assert_eq!(checked("without", None), "");
+        assert_eq!(check_app("kept", Some(&rules("\"admin\", \"staff\""))), "");
+        assert_eq!(check_app("without", None), "");
     }
 
     #[test]
     fn rules_that_cannot_be_read_or_match_nothing_fail() {
-        let text = checked("unreadable", Some("[nevr.a]"));
+        let text = check_app("unreadable", Some("[nevr.a]"));
         assert!(text.contains("policy.rules:1: `nevr` is not a known key"), "{text}");
-        let text = checked("unused", Some("[public]\nroutes = [\"/b\"]"));
+        let text = check_app("unused", Some("[public]\nroutes = [\"/b\"]"));
         assert!(text.contains("`/b` selects no route"), "{text}");
     }
 }

@@ -227,7 +227,7 @@ impl Sender {
         let origin = match &self.from {
             From::Nowhere => None,
             From::Own => HeaderValue::try_from(format!("{scheme}://{host}")).ok(),
-            From::Page(near) => HeaderValue::try_from(near.of(granted)).ok(),
+            From::Page(near) => HeaderValue::try_from(near.value_for(granted)).ok(),
         };
         if let Some(origin) = origin {
             headers.insert(ORIGIN, origin);

@@ -21,7 +21,7 @@ pub struct Note {
 #[get("/notes")]
 #[auth(session)]
 pub async fn list(me: Principal, State(notes): State<Notes>) -> Json<Vec<String>> {
-    Json(notes.of(me.subject()))
+    Json(notes.list(me.subject()))
 }
 
 /// An unsafe request with a session: it needs the CSRF token, which `web/app.js` sends.
@@ -35,11 +35,11 @@ pub async fn add(
 ) -> Result<Json<Vec<String>>, Invalid> {
     Invalid::new().check(!note.text.trim().is_empty(), "/text", "is empty").result()?;
     notes.add(me.subject(), note.text);
-    Ok(Json(notes.of(me.subject())))
+    Ok(Json(notes.list(me.subject())))
 }
 
 impl Notes {
-    fn of(&self, user: &str) -> Vec<String> {
+    fn list(&self, user: &str) -> Vec<String> {
         let notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         notes.get(user).cloned().unwrap_or_default()
     }

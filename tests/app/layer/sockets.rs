@@ -43,14 +43,14 @@ async fn serve(limits: Limits, router: Router) -> SocketAddr {
     address
 }
 
-async fn asked(address: SocketAddr) -> (u16, Connection) {
+async fn handshake(address: SocketAddr) -> (u16, Connection) {
     let mut connection = Connection::open(address).await;
     connection.send(request("GET /live", &HANDSHAKE)).await;
     (connection.head().await.status, connection)
 }
 
-async fn opened(address: SocketAddr) -> Connection {
-    let (status, connection) = asked(address).await;
+async fn open(address: SocketAddr) -> Connection {
+    let (status, connection) = handshake(address).await;
     assert_eq!(status, 101);
     connection
 }
@@ -59,7 +59,7 @@ async fn opened(address: SocketAddr) -> Connection {
 async fn a_message_over_the_limit_of_a_layer_closes_its_socket() {
     let ends = Arc::new(Semaphore::new(0));
     let address = serve(Limits::NONE.message(1 << 10), live(&ends)).await;
-    let mut connection = opened(address).await;
+    let mut connection = open(address).await;
     connection.send(frame(0x82, &[7; 1024])).await;
     assert_eq!(connection.exactly(13).await, text("binary 1024"));
     connection.send([frame(0x02, &[7; 1024]), frame(0x80, b"7")].concat()).await;
@@ -72,7 +72,7 @@ async fn a_message_over_the_limit_of_a_layer_closes_its_socket() {
 async fn a_layer_that_states_no_limit_of_sockets_has_none() {
     let time = StoppedTime::begin();
     let address = serve(Limits::NONE.body(1), live(&nobody())).await;
-    let mut connection = opened(address).await;
+    let mut connection = open(address).await;
     connection.send(frame(0x82, &[7; 300 << 10])).await;
     assert_eq!(connection.exactly(15).await, text("binary 307200"));
     time.pass(Duration::from_secs(600)).await;
@@ -86,7 +86,7 @@ async fn a_silent_client_of_a_layer_is_pinged_and_closed_unless_it_replies() {
     let time = StoppedTime::begin();
     let limits = Limits::NONE.silence(Duration::from_secs(10));
     let address = serve(limits, live(&nobody())).await;
-    let (mut there, mut gone) = (opened(address).await, opened(address).await);
+    let (mut there, mut gone) = (open(address).await, open(address).await);
     for _ in 0..3 {
         assert_eq!(time.until(there.exactly(8)).await, b"\x89\x06policy");
         there.send(b"\x8a\x86\0\0\0\0policy").await;
@@ -106,13 +106,13 @@ async fn a_layer_counts_the_sockets_that_are_open() {
         (Limits::NONE.concurrency(2), 503),
     ] {
         let address = serve(limits, live(&nobody())).await;
-        let first = opened(address).await;
-        let mut second = opened(address).await;
-        assert_eq!(asked(address).await.0, refused, "{limits:?}");
+        let first = open(address).await;
+        let mut second = open(address).await;
+        assert_eq!(handshake(address).await.0, refused, "{limits:?}");
         drop(first);
         let next = async {
             loop {
-                match asked(address).await {
+                match handshake(address).await {
                     (101, connection) => return connection,
                     (status, _) => assert_eq!(status, refused, "{limits:?}"),
                 }

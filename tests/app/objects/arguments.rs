@@ -130,14 +130,14 @@ async fn swapped(to: Allowed<Team>, from: Allowed<Team>) -> String {
 }
 
 async fn serving() -> (Running, Orders) {
-    let orders = Orders::stored();
+    let orders = Orders::sample();
     let routes = routes![by_name, by_order, edit, led, mixed, swapped];
     let app = App::new(orders.clone()).scheme(Named).routes(routes);
     (Running::start(app).await, orders)
 }
 
 async fn text(server: &Running, what: &str, caller: &str) -> Result<String, u16> {
-    let response = sent(server, what, Some(caller), &[]).await;
+    let response = send(server, what, Some(caller), &[]).await;
     match response.status {
         200 => Ok(response.text().to_owned()),
         status => Err(status),
@@ -206,7 +206,7 @@ async fn plain_parameters_beside_objects() {
         ("GET /north/teams/red/soon/tasks/1/a", "year"),
         ("GET /north/teams/blue/2026/tasks/x/a", "task"),
     ] {
-        let response = sent(&server, wrong, Some("ada"), &[]).await;
+        let response = send(&server, wrong, Some("ada"), &[]).await;
         assert_eq!(response.status, 400);
         assert!(response.text().contains(parameter), "{response:?}");
     }

@@ -22,10 +22,10 @@ async fn without_a_caller_only_flags_count() {
         ("GET /maybe/1", Some("eve"), 404),
         ("GET /maybe/2", Some("eve"), 200),
     ] {
-        let response = sent(&server, what, caller, &[]).await;
+        let response = send(&server, what, caller, &[]).await;
         assert_eq!(response.status, status, "{what} {caller:?} {response:?}");
     }
-    let ada = sent(&server, "GET /maybe/1", Some("ada"), &[]).await;
+    let ada = send(&server, "GET /maybe/1", Some("ada"), &[]).await;
     assert_eq!(ada.text(), "1 for ada");
 }
 
@@ -35,15 +35,15 @@ async fn empty_names_match_nothing() {
     let (server, _) = serving().await;
     for caller in ["", ";company=globex", "eve"] {
         // No owner, an empty company, and an empty reader.
-        let response = sent(&server, "GET /orders/4", Some(caller), &[]).await;
+        let response = send(&server, "GET /orders/4", Some(caller), &[]).await;
         assert_eq!(response.status, 404, "{caller:?}");
     }
     // An empty owner.
-    assert_eq!(sent(&server, "GET /orders/5", Some(""), &[]).await.status, 404);
+    assert_eq!(send(&server, "GET /orders/5", Some(""), &[]).await.status, 404);
     // Without a name, the tenant still counts.
-    assert_eq!(sent(&server, "GET /orders/5", Some(";company=globex"), &[]).await.status, 200);
+    assert_eq!(send(&server, "GET /orders/5", Some(";company=globex"), &[]).await.status, 200);
     // An empty tenant from a scheme is refused before the objects are loaded.
-    assert_eq!(sent(&server, "GET /orders/4", Some("eve;company="), &[]).await.status, 503);
+    assert_eq!(send(&server, "GET /orders/4", Some("eve;company="), &[]).await.status, 503);
 }
 
 #[get("/orders/{id}")]
@@ -75,8 +75,8 @@ async fn ticket(tokens: Tokens) -> Result<String, CredentialError> {
 /// Sessions, tokens and tickets name the same caller, with the same tenant.
 #[tokio::test]
 async fn every_credential_names_the_caller() {
-    let key = SecretKey::drawn([1; 32]);
-    let app = App::new(Orders::stored())
+    let key = SecretKey::from_bytes([1; 32]);
+    let app = App::new(Orders::sample())
         .sessions(Sessions::memory())
         .tokens(Tokens::hs256([("own", key)]).expect("a key"))
         .routes(routes![own, token, login, ticket]);
@@ -129,12 +129,12 @@ async fn account(account: Allowed<Account>) -> String {
 /// A number equals its canonical text and no other text.
 #[tokio::test]
 async fn numbers_are_compared_as_texts() {
-    let app = App::new(Orders::stored()).scheme(Named).routes(routes![account]);
+    let app = App::new(Orders::sample()).scheme(Named).routes(routes![account]);
     let server = Running::start(app).await;
     for (caller, status) in
         [("7", 200), ("07", 404), ("+7", 404), ("7.0", 404), ("70", 404), ("0x7", 404), ("", 404)]
     {
-        let response = sent(&server, "GET /accounts/1", Some(caller), &[]).await;
+        let response = send(&server, "GET /accounts/1", Some(caller), &[]).await;
         assert_eq!(response.status, status, "{caller:?}");
     }
 }

@@ -20,7 +20,7 @@ async fn a_change_of_another_version_is_refused() {
         // The object has no date, so this condition does not apply.
         ("if-unmodified-since: Sun, 06 Nov 1994 08:49:37 GMT", 200),
     ] {
-        let response = sent(&server, "DELETE /orders/1", Some("ada"), &[condition]).await;
+        let response = send(&server, "DELETE /orders/1", Some("ada"), &[condition]).await;
         assert_eq!(response.status, status, "{condition} {response:?}");
         if status == 412 {
             assert_eq!(response.problem().1, "request.precondition-failed");
@@ -33,9 +33,9 @@ async fn a_change_of_another_version_is_refused() {
 async fn rights_are_before_conditions() {
     let (server, _) = serving().await;
     for condition in ["if-match: \"3\"", "if-match: \"2\""] {
-        let unseen = sent(&server, "DELETE /orders/1", Some("eve"), &[condition]).await;
+        let unseen = send(&server, "DELETE /orders/1", Some("eve"), &[condition]).await;
         assert_eq!(unseen.status, 404);
-        let denied = sent(&server, "POST /orders/1/refund", Some("ada"), &[condition]).await;
+        let denied = send(&server, "POST /orders/1/refund", Some("ada"), &[condition]).await;
         assert_eq!(denied.status, 403);
     }
 }
@@ -49,7 +49,7 @@ async fn reading_is_about_the_response() {
             [("if-none-match: \"3\"", 304), ("if-none-match: \"2\"", 200), ("if-match: \"2\"", 412)]
         {
             let what = format!("{method} /orders/1");
-            let response = sent(&server, &what, Some("ada"), &[condition]).await;
+            let response = send(&server, &what, Some("ada"), &[condition]).await;
             assert_eq!(response.status, status, "{what} {condition}");
         }
         for (condition, status) in [
@@ -59,12 +59,12 @@ async fn reading_is_about_the_response() {
             ("if-match: \"3\"", 412),
         ] {
             let what = format!("{method} /summaries/1");
-            let response = sent(&server, &what, Some("ada"), &[condition]).await;
+            let response = send(&server, &what, Some("ada"), &[condition]).await;
             assert_eq!(response.status, status, "{what} {condition}");
         }
         // This response has no tag.
         let what = format!("{method} /maybe/1");
-        let response = sent(&server, &what, Some("ada"), &["if-none-match: \"3\""]).await;
+        let response = send(&server, &what, Some("ada"), &["if-none-match: \"3\""]).await;
         assert_eq!(response.status, 200);
     }
 }

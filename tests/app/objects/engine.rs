@@ -15,7 +15,7 @@ use super::*;
 struct Desk(Arc<Mutex<Vec<String>>>);
 
 impl Desk {
-    fn asked(&self) -> Vec<String> {
+    fn take_questions(&self) -> Vec<String> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
 }
@@ -50,7 +50,7 @@ impl ObjectEngine for Desk {
             match roles.iter().map(|role| &**role).collect::<Vec<_>>()[..] {
                 ["failing"] => Err("the desk is\nclosed".into()),
                 ["trusted"] => Ok(true),
-                ["facts"] => Ok(facts.fields == told()),
+                ["facts"] => Ok(facts.fields == ticket_fields()),
                 _ => Ok(false),
             }
         })
@@ -75,7 +75,7 @@ struct Ticket {
 }
 
 /// What the engine is told of the ticket 7.
-fn told() -> Vec<(&'static str, FieldValue)> {
+fn ticket_fields() -> Vec<(&'static str, FieldValue)> {
     let text = str::to_owned;
     vec![
         ("author", FieldValue::User(Some(text("100")))),
@@ -135,7 +135,7 @@ fn desk_app() -> App<()> {
 async fn serving_desk() -> (Running, Desk) {
     let desk = Desk::default();
     let server = Running::start(desk_app().engine(desk.clone())).await;
-    desk.asked();
+    desk.take_questions();
     (server, desk)
 }
 
@@ -168,9 +168,9 @@ async fn an_engine_is_asked_only_where_the_rest_of_the_rule_does_not_decide() {
         ("GET /tickets/7", None, 404, &[]),
         ("GET /tickets/7", Some(";company=acme;role=trusted"), 404, &[]),
     ] {
-        let response = sent(&server, what, caller, &[]).await;
+        let response = send(&server, what, caller, &[]).await;
         assert_eq!(response.status, status, "{what} {caller:?} {response:?}");
-        assert_eq!(desk.asked(), asked, "{what} {caller:?}");
+        assert_eq!(desk.take_questions(), asked, "{what} {caller:?}");
     }
 }
 
@@ -179,8 +179,8 @@ async fn an_object_that_the_engine_refuses_is_like_none() {
     let (server, _) = serving_desk().await;
     let caller = Some("bob;company=acme");
     for method in ["GET", "PUT", "DELETE"] {
-        let refused = sent(&server, &format!("{method} /tickets/7"), caller, &[]).await;
-        let missing = sent(&server, &format!("{method} /tickets/77"), caller, &[]).await;
+        let refused = send(&server, &format!("{method} /tickets/7"), caller, &[]).await;
+        let missing = send(&server, &format!("{method} /tickets/77"), caller, &[]).await;
         assert_eq!(refused.problem(), (404, "object.not-found".to_owned()));
         assert_eq!((refused.lines(), refused.text()), (missing.lines(), missing.text()));
     }
@@ -188,12 +188,12 @@ async fn an_object_that_the_engine_refuses_is_like_none() {
 
 #[tokio::test]
 async fn a_failure_of_the_engine_is_logged_and_not_shown() {
-    let (log, _logged) = Log::of("policy_server");
+    let (log, _logged) = Log::start("policy_server");
     let (server, _) = serving_desk().await;
-    let response = sent(&server, "PUT /tickets/7", Some("cy;company=acme;role=failing"), &[]).await;
+    let response = send(&server, "PUT /tickets/7", Some("cy;company=acme;role=failing"), &[]).await;
     assert_eq!(response.problem(), (503, "object.engine-unavailable".to_owned()));
     assert!(!response.text().contains("desk"), "{}", response.text());
-    let failed = log.of_code("object.engine-failed");
+    let failed = log.with_code("object.engine-failed");
     assert_eq!(failed.len(), 1, "{failed:?}");
     for part in ["object=Ticket", "action=view", r"error=the desk is\nclosed"] {
         assert!(failed[0].contains(part), "{part} {failed:?}");
@@ -226,7 +226,7 @@ fn an_engine_is_checked_against_all_objects_when_the_app_starts() {
     let desk = Desk::default();
     desk_app().engine(desk.clone()).check().expect("an engine that decides");
     let fields = r#"["author", "company", "watchers", "is_locked"]"#;
-    assert_eq!(desk.asked(), [format!(r#"Ticket ["view", "edit", "delete"] {fields}"#)]);
+    assert_eq!(desk.take_questions(), [format!(r#"Ticket ["view", "edit", "delete"] {fields}"#)]);
     let error = desk_app().routes(routes![unknown]).engine(desk).check().expect_err("no type");
     let Error::Start(problems) = &error else { panic!("{error}") };
     let found: Vec<_> = problems.iter().map(|it| (it.code(), it.location(), it.value())).collect();
@@ -245,13 +245,13 @@ fn a_rule_that_asks_needs_an_engine() {
 
 #[tokio::test]
 async fn an_engine_that_no_rule_asks_is_noticed() {
-    let (log, _logged) = Log::of("policy_server");
-    let server = Running::start(app(&Orders::stored()).engine(Desk::default())).await;
-    sent(&server, "GET /orders", None, &[]).await;
-    let notices = log.of_code("object.engine-unused");
+    let (log, _logged) = Log::start("policy_server");
+    let server = Running::start(app(&Orders::sample()).engine(Desk::default())).await;
+    send(&server, "GET /orders", None, &[]).await;
+    let notices = log.with_code("object.engine-unused");
     assert!(notices.len() == 1 && notices[0].contains("desk"), "{notices:?}");
-    let (log, _logged) = Log::of("policy_server");
+    let (log, _logged) = Log::start("policy_server");
     let (server, _) = serving_desk().await;
-    sent(&server, "GET /tickets/7", None, &[]).await;
-    assert_eq!(log.of_code("object.engine-unused"), [""; 0]);
+    send(&server, "GET /tickets/7", None, &[]).await;
+    assert_eq!(log.with_code("object.engine-unused"), [""; 0]);
 }

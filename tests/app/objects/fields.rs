@@ -88,7 +88,7 @@ async fn without_ids(Json(note): Json<Note>) -> String {
 
 #[test]
 fn a_field_like_an_id_that_nothing_checks_is_found_in_the_manifest() {
-    let app = App::new(Orders::stored()).scheme(Named).routes(routes![
+    let app = App::new(Orders::sample()).scheme(Named).routes(routes![
         unchecked,
         searched,
         beside_an_object,

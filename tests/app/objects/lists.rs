@@ -17,7 +17,7 @@ async fn a_list_has_what_each_object_would_allow() {
     ] {
         let (mut viewed, mut edited) = (Vec::new(), Vec::new());
         for id in orders.orders.keys() {
-            let maybe = sent(&server, &format!("GET /maybe/{id}"), caller, &[]).await;
+            let maybe = send(&server, &format!("GET /maybe/{id}"), caller, &[]).await;
             viewed.extend((maybe.status == 200).then(|| id.to_string()));
             let mut fields = vec!["content-type: application/json".to_owned()];
             fields.extend(caller.map(|caller| format!("x-caller: {caller}")));
@@ -25,16 +25,16 @@ async fn a_list_has_what_each_object_would_allow() {
             let change = with_body(&format!("PUT /orders/{id}"), &fields, "\"x\"");
             edited.extend((server.response(change).await.status == 200).then(|| id.to_string()));
         }
-        let list = sent(&server, "GET /orders", caller, &[]).await;
+        let list = send(&server, "GET /orders", caller, &[]).await;
         assert_eq!(list.text(), viewed.join(" "), "{caller:?}");
         if caller.is_some() {
-            let editable = sent(&server, "GET /editable", caller, &[]).await;
+            let editable = send(&server, "GET /editable", caller, &[]).await;
             assert_eq!(editable.text(), edited.join(" "), "{caller:?}");
         }
     }
-    let ada = sent(&server, "GET /orders", Some("ada"), &[]).await;
+    let ada = send(&server, "GET /orders", Some("ada"), &[]).await;
     assert_eq!(ada.text(), "1 2 3");
-    let nobody = sent(&server, "GET /orders", None, &[]).await;
+    let nobody = send(&server, "GET /orders", None, &[]).await;
     assert_eq!(nobody.text(), "2");
 }
 

@@ -47,20 +47,20 @@ async fn timed(word: Allowed<Fickle>) -> String {
 }
 
 fn app() -> App<Orders> {
-    App::new(Orders::stored()).scheme(Named).routes(routes![fickle, timed])
+    App::new(Orders::sample()).scheme(Named).routes(routes![fickle, timed])
 }
 
 #[tokio::test]
 async fn a_failure_is_what_the_client_gets() {
     let server = Running::start(app()).await;
-    let there = sent(&server, "GET /fickle/there", Some("ada"), &[]).await;
+    let there = send(&server, "GET /fickle/there", Some("ada"), &[]).await;
     assert_eq!(there.text(), "there");
-    let gone = sent(&server, "GET /fickle/gone", Some("ada"), &[]).await;
+    let gone = send(&server, "GET /fickle/gone", Some("ada"), &[]).await;
     assert_eq!(gone.problem(), (404, "object.not-found".to_owned()));
-    let broken = sent(&server, "GET /fickle/broken", Some("ada"), &[]).await;
+    let broken = send(&server, "GET /fickle/broken", Some("ada"), &[]).await;
     assert_eq!(broken.status, 500);
     assert!(!broken.text().contains("hunter2"));
-    let busy = sent(&server, "GET /fickle/busy", Some("ada"), &[]).await;
+    let busy = send(&server, "GET /fickle/busy", Some("ada"), &[]).await;
     assert_eq!((busy.status, busy.header("retry-after")), (503, Some("7")));
 }
 
@@ -79,14 +79,14 @@ async fn a_panic_is_that_of_a_handler() {
 async fn the_timeout_of_a_route_covers_the_load() {
     let time = StoppedTime::begin();
     let server = Running::start(app()).await;
-    let response = time.until(sent(&server, "GET /timed/hangs", Some("ada"), &[])).await;
+    let response = time.until(send(&server, "GET /timed/hangs", Some("ada"), &[])).await;
     assert_eq!(response.status, 503, "{response:?}");
 }
 
 /// Layers run before objects are loaded.
 #[tokio::test]
 async fn layers_see_the_request_before() {
-    let orders = Orders::stored();
+    let orders = Orders::sample();
     let seen = Arc::new(AtomicUsize::new(usize::MAX));
     let (asked, noted) = (orders.clone(), Arc::clone(&seen));
     let layer = MapRequestLayer::new(move |request: Request| {
@@ -98,7 +98,7 @@ async fn layers_see_the_request_before() {
     for word in ["there", "gone"] {
         orders.loaded.store(0, Ordering::Relaxed);
         seen.store(usize::MAX, Ordering::Relaxed);
-        sent(&server, &format!("GET /a/fickle/{word}"), Some("ada"), &[]).await;
+        send(&server, &format!("GET /a/fickle/{word}"), Some("ada"), &[]).await;
         assert_eq!((seen.load(Ordering::Relaxed), orders.loads()), (0, 1), "{word}");
     }
 }

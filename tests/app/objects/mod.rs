@@ -72,7 +72,7 @@ pub(super) struct Orders {
 }
 
 impl Orders {
-    pub(super) fn stored() -> Self {
+    pub(super) fn sample() -> Self {
         let order = |id: u64, customer: &str, company: &str| Order {
             id,
             customer: Some(customer.to_owned()),
@@ -198,12 +198,12 @@ pub(super) fn app(orders: &Orders) -> App<Orders> {
 
 /// A server, and the orders that it serves.
 async fn serving() -> (Running, Orders) {
-    let orders = Orders::stored();
+    let orders = Orders::sample();
     (Running::start(app(&orders)).await, orders)
 }
 
-/// The response to a caller.
-async fn sent(server: &Running, what: &str, caller: Option<&str>, fields: &[&str]) -> RawResponse {
+/// Sends the request of a caller, and returns the response.
+async fn send(server: &Running, what: &str, caller: Option<&str>, fields: &[&str]) -> RawResponse {
     let caller = caller.map(|caller| format!("x-caller: {caller}"));
     let fields: Vec<_> = caller.as_deref().into_iter().chain(fields.iter().copied()).collect();
     let mut connection = server.connect().await;

@@ -36,7 +36,7 @@ async fn change_other(order: Allowed<elsewhere::Order>) -> String {
 /// The problem is reported once, together with all others, wherever handlers take the two types.
 #[test]
 fn two_types_of_one_name_do_not_start() {
-    let orders = Orders::stored();
+    let orders = Orders::sample();
     let apart = App::new(orders.clone()).scheme(Named).routes(routes![other, change_other]);
     assert!(apart.check().is_ok());
     let error = app(&orders)

@@ -27,7 +27,7 @@ async fn view_is_asked_before_the_action() {
             ("DELETE /orders/3", delete),
             ("POST /orders/3/refund", refund),
         ] {
-            let response = sent(&server, what, Some(caller), &[]).await;
+            let response = send(&server, what, Some(caller), &[]).await;
             assert_eq!(response.status, status, "{what} {caller} {response:?}");
         }
         let caller = format!("x-caller: {caller}");
@@ -39,9 +39,9 @@ async fn view_is_asked_before_the_action() {
 #[tokio::test]
 async fn what_is_refused_is_named_and_private() {
     let (server, _) = serving().await;
-    let unseen = sent(&server, "GET /orders/1", Some("eve"), &[]).await;
+    let unseen = send(&server, "GET /orders/1", Some("eve"), &[]).await;
     assert_eq!(unseen.problem(), (404, "object.not-found".to_owned()));
-    let denied = sent(&server, "POST /orders/1/refund", Some("ada"), &[]).await;
+    let denied = send(&server, "POST /orders/1/refund", Some("ada"), &[]).await;
     assert_eq!(denied.problem(), (403, "object.denied".to_owned()));
     for (response, cached) in [(unseen, "private, no-cache"), (denied, "no-store")] {
         assert_eq!(response.header("cache-control"), Some(cached));
@@ -135,7 +135,7 @@ async fn keys_that_do_not_parse() {
     let (server, orders) = serving().await;
     for caller in ["ada", "eve"] {
         for key in ["x", "-1", "1.0", "18446744073709551616", "%31%20"] {
-            let response = sent(&server, &format!("GET /orders/{key}"), Some(caller), &[]).await;
+            let response = send(&server, &format!("GET /orders/{key}"), Some(caller), &[]).await;
             assert_eq!(response.status, 400, "{key} {response:?}");
         }
     }
@@ -146,9 +146,9 @@ async fn keys_that_do_not_parse() {
 #[tokio::test]
 async fn gates_are_before_objects() {
     let (server, orders) = serving().await;
-    let response = sent(&server, "GET /orders/1", None, &[]).await;
+    let response = send(&server, "GET /orders/1", None, &[]).await;
     assert_eq!(response.status, 401);
-    let response = sent(&server, "GET /orders/x", None, &[]).await;
+    let response = send(&server, "GET /orders/x", None, &[]).await;
     assert_eq!(response.status, 401);
     assert_eq!(orders.loads(), 0);
 }

@@ -33,9 +33,9 @@ async fn socket(_order: Allowed<Order, Edit>, upgrade: WebSocketUpgrade) -> Resp
 
 #[tokio::test]
 async fn streams_are_for_those_who_may_have_the_object() {
-    let app = App::new(Orders::stored()).scheme(Named).routes(routes![events, socket]);
+    let app = App::new(Orders::sample()).scheme(Named).routes(routes![events, socket]);
     let server = Running::start(app).await;
-    let stream = sent(&server, "GET /orders/1/events", Some("ada"), &[]).await;
+    let stream = send(&server, "GET /orders/1/events", Some("ada"), &[]).await;
     assert_eq!(stream.text(), "data: lamp\n\n");
     let mut connection = server.connect().await;
     let fields = [&HANDSHAKE[..], &["x-caller: ada"]].concat();
@@ -43,11 +43,11 @@ async fn streams_are_for_those_who_may_have_the_object() {
     assert_eq!(connection.head().await.status, 101);
     assert_echo(&mut connection).await;
     for (caller, status) in [("rita", 403), ("eve", 404)] {
-        let response = sent(&server, "GET /orders/1/socket", Some(caller), &HANDSHAKE).await;
+        let response = send(&server, "GET /orders/1/socket", Some(caller), &HANDSHAKE).await;
         assert_eq!(response.status, status, "{caller}");
     }
-    let unseen = sent(&server, "GET /orders/1/events", Some("eve"), &[]).await;
-    let none = sent(&server, "GET /orders/99/events", Some("eve"), &[]).await;
+    let unseen = send(&server, "GET /orders/1/events", Some("eve"), &[]).await;
+    let none = send(&server, "GET /orders/99/events", Some("eve"), &[]).await;
     assert_eq!((unseen.status, unseen.lines(), &unseen.body), (404, none.lines(), &none.body));
 }
 
@@ -60,7 +60,7 @@ impl Duty {
         *self.0.lock().expect("an answer") = answer;
     }
 
-    fn asked(&self) -> usize {
+    fn question_count(&self) -> usize {
         self.1.load(Ordering::Relaxed)
     }
 }
@@ -146,10 +146,10 @@ impl Streams {
     /// A minute later, the engine is asked about each of them again.
     async fn recheck(&self, answer: Option<bool>) {
         self.duty.answer(answer);
-        let before = self.duty.asked();
+        let before = self.duty.question_count();
         self.clock.advance(Duration::from_secs(60));
         soon(async {
-            while self.duty.asked() < before + 2 {
+            while self.duty.question_count() < before + 2 {
                 tokio::task::yield_now().await;
             }
         })

@@ -14,7 +14,7 @@ async fn lines(log: &Log, count: usize) -> Vec<String> {
 
 #[tokio::test]
 async fn the_access_log_states_the_outcome_of_a_request() {
-    let (log, _guard) = Log::of(TARGET);
+    let (log, _guard) = Log::start(TARGET);
     let server = Running::start(app().access_log().request_ids()).await;
     let foreign = "GET /hello HTTP/1.1\r\nhost: evil.example\r\n\r\n".to_owned();
     let cases: &[(String, &[&str])] = &[
@@ -93,7 +93,7 @@ async fn the_access_log_states_the_outcome_of_a_request() {
 
 #[tokio::test]
 async fn the_access_log_names_the_upgraded_protocol() {
-    let (log, _guard) = Log::of(TARGET);
+    let (log, _guard) = Log::start(TARGET);
     let server = Running::start(app().access_log()).await;
     let client = connect_h2(&server).await;
     h2_response(&client, "/hello", "date").await;
@@ -111,7 +111,7 @@ async fn the_access_log_names_the_upgraded_protocol() {
 
 #[tokio::test]
 async fn the_access_log_distinguishes_disconnected_and_served_clients() {
-    let (log, _guard) = Log::of(TARGET);
+    let (log, _guard) = Log::start(TARGET);
     let gate = gate();
     let server = Running::start(app_with(&gate).access_log()).await;
     let mut before_the_head = server.connect().await;
@@ -169,8 +169,8 @@ async fn login(_sessions: Sessions) {}
 async fn a_refused_request_is_one_event_with_its_reason() {
     const FOREIGN: &str = "origin: https://evil.example";
     for (target, has_entries) in [("", true), ("policy_server", false)] {
-        let (log, _guard) = Log::of(target);
-        let tokens = Tokens::hs256([("k", SecretKey::drawn([7; 32]))]).expect("a key");
+        let (log, _guard) = Log::start(target);
+        let tokens = Tokens::hs256([("k", SecretKey::from_bytes([7; 32]))]).expect("a key");
         let app = App::new(())
             .sessions(Sessions::memory().login_page("/sign-in"))
             .tokens(tokens)
@@ -221,7 +221,7 @@ async fn a_refused_request_is_one_event_with_its_reason() {
 
 #[tokio::test]
 async fn the_access_log_is_off_by_default() {
-    let (log, _guard) = Log::of(TARGET);
+    let (log, _guard) = Log::start(TARGET);
     let server = Running::start(app()).await;
     assert_eq!(server.response(get("/hello")).await.status, 200);
     soon(server.stop()).await.expect("an end");

@@ -82,7 +82,7 @@ async fn token(role: String, tokens: Tokens) -> Result<String, Problem> {
 }
 
 fn base() -> App<()> {
-    let secret = SecretKey::drawn(*b"\x8f0123456789abcdef0123456789abcde");
+    let secret = SecretKey::from_bytes(*b"\x8f0123456789abcdef0123456789abcde");
     App::new(())
         .sessions(Sessions::memory())
         .tokens(Tokens::hs256([("k1", secret)]).expect("a key"))
@@ -259,7 +259,7 @@ async fn candidates_use_the_run_time_lists_of_the_app() {
 
 #[tokio::test]
 async fn a_flood_of_differences_is_counted_and_not_logged() {
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let digest = format!("candidate=\"{}\"", {
         base()
             .routes(routes![next::prices, next::orders, next::new, next::limited])

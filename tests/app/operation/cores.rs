@@ -53,7 +53,7 @@ async fn the_shutdown_of_the_cores_finishes_requests_in_flight() {
     idle.send(get("/hello")).await;
     assert_eq!(idle.response().await.text(), "hello");
     let stopped = server.stop();
-    idle.closed().await;
+    idle.wait_for_close().await;
     // Each core learns of the stop separately.
     soon(async { while TcpStream::connect(address).await.is_ok() {} }).await;
     gate.add_permits(busy.len());
@@ -74,9 +74,9 @@ async fn slow_requests_are_cut_off_at_shutdown() {
     streaming.send(get("/stream")).await;
     streaming.head().await;
     soon(server.stop()).await.expect("an end");
-    waiting.closed().await;
+    waiting.wait_for_close().await;
     assert_eq!(streaming.chunk().await.as_deref(), Some(&b"begun"[..]));
-    streaming.closed().await;
+    streaming.wait_for_close().await;
 }
 
 /// All cores share one limit, and none reserves a part of it that it does not use.

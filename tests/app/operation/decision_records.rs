@@ -40,7 +40,7 @@ fn shop() -> App<()> {
 
 #[tokio::test]
 async fn a_refusal_is_recorded_with_its_reason_and_without_secrets() {
-    let (log, _guard) = Log::of(TARGET);
+    let (log, _guard) = Log::start(TARGET);
     let digest = format!("policy=\"{}\"", shop().manifest().digest());
     let client = shop().decision_records(DecisionRecords::refusals()).test();
     let cases: [Case; 4] = [
@@ -77,7 +77,7 @@ async fn a_refusal_is_recorded_with_its_reason_and_without_secrets() {
 
 #[tokio::test]
 async fn a_sample_of_admitted_requests_is_recorded() {
-    let (log, _guard) = Log::of(TARGET);
+    let (log, _guard) = Log::start(TARGET);
     let client = shop().decision_records(DecisionRecords::refusals().and_one_in(3)).test();
     for _ in 0..7 {
         client.get("/open").send().await;
@@ -89,7 +89,7 @@ async fn a_sample_of_admitted_requests_is_recorded() {
 
 #[tokio::test]
 async fn decision_records_are_off_by_default() {
-    let (log, _guard) = Log::of(TARGET);
+    let (log, _guard) = Log::start(TARGET);
     shop().test().get("/nowhere").send().await;
     assert_eq!(log.with("INFO").len(), 0);
 }

@@ -137,7 +137,7 @@ async fn remove(lamp: u64, sessions: Sessions) -> Result<NoContent, Problem> {
 #[auth(public)]
 #[isolation(same_site)]
 async fn pages(page: PageQuery<u64, 50>) -> Result<Page<Lamp>, Problem> {
-    page.of(Vec::new(), |_| 0)
+    page.paginate(Vec::new(), |_| 0)
 }
 
 #[get("/script")]
@@ -250,7 +250,7 @@ impl Scheme for ApiKeys {
 }
 
 fn app() -> App<()> {
-    let tokens = Tokens::hs256(SecretKey::drawn([7; 32])).expect("a key");
+    let tokens = Tokens::hs256(SecretKey::from_bytes([7; 32])).expect("a key");
     let issuer = Issuer::new("https://login.example").audience("lamps");
     App::new(())
         .public_origin("https://lamps.example")

@@ -36,7 +36,7 @@ async fn readiness_turns_before_anything_else_ends() {
     assert_eq!(status(&mut late, "/hello").await, 200);
 
     // Then new connections are refused, and waiting requests are finished.
-    time.until(late.closed()).await;
+    time.until(late.wait_for_close()).await;
     time.pass(Duration::from_secs(1)).await;
     assert!(soon(TcpStream::connect(address)).await.is_err());
     gate.add_permits(1);
@@ -91,7 +91,7 @@ async fn haproxy_finds_the_server_up_by_each_of_its_checks() {
         let haproxy = Program::haproxy(&configuration).await;
         let status = soon(async {
             loop {
-                let status = checked(&haproxy).await;
+                let status = last_check(&haproxy).await;
                 // `INI` is the state before the first check; `*` marks a check in progress.
                 if !status.is_empty() && !status.ends_with("INI") {
                     break status;
@@ -108,7 +108,7 @@ async fn haproxy_finds_the_server_up_by_each_of_its_checks() {
 
 /// The result of the last check of the server behind HAProxy, as its runtime API states it; empty before it
 /// has one, and before HAProxy serves the API, which it does after its ports.
-async fn checked(haproxy: &Program) -> String {
+async fn last_check(haproxy: &Program) -> String {
     let socket = soon(UnixStream::connect(haproxy.folder.join("admin"))).await;
     let Ok(mut socket) = socket else { return String::new() };
     socket.write_all(b"show stat\n").await.expect("a command");

@@ -58,7 +58,7 @@ async fn request_ids_are_off_by_default() {
 /// A request through a proxy of the app passes on its id and the address of its client.
 #[tokio::test]
 async fn a_proxy_of_the_apps_brings_its_own_request_id() {
-    let (log, _guard) = Log::of("policy::access");
+    let (log, _guard) = Log::start("policy::access");
     let proxies = TrustedProxies::new(["127.0.0.0/8"]).x_forwarded();
     let app = app().public_origin("https://api.example").behind(proxies);
     let server = Running::start(app.request_ids().access_log()).await;

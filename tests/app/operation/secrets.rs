@@ -72,8 +72,8 @@ fn made_up(place: &str) -> String {
 
 #[tokio::test]
 async fn logs_contain_no_secrets() {
-    let (log, _guard) = Log::of("");
-    let secret = SecretKey::drawn(*b"a secret key of exactly 32 bytes");
+    let (log, _guard) = Log::start("");
+    let secret = SecretKey::from_bytes(*b"a secret key of exactly 32 bytes");
     let tokens = Tokens::hs256([("k", secret)]).expect("a key");
     let app = App::new(()).sessions(Sessions::memory()).tokens(tokens).request_ids().access_log();
     let routes = routes![login, csrf, own_token, ticket, by_ticket, private, fails];

@@ -61,7 +61,7 @@ async fn seen_by(server: &Running, fields: &[&str]) -> String {
 
 #[tokio::test]
 async fn a_stranger_is_a_link_and_never_a_parent() {
-    let (_log, _guard) = Log::of("policy_server");
+    let (_log, _guard) = Log::start("policy_server");
     let parent = format!("traceparent: {SENT}");
     let fields = [&*parent, "tracestate: front=1", "baggage: user=7"];
     let context = {
@@ -98,7 +98,7 @@ async fn a_stranger_is_a_link_and_never_a_parent() {
 
 #[tokio::test]
 async fn a_tracer_is_asked_where_a_span_is_recorded() {
-    let (_log, _guard) = Log::of("policy::access");
+    let (_log, _guard) = Log::start("policy::access");
     let told = Told::default();
     let server = Running::start(traced(tracing(&told), false)).await;
     assert_eq!(seen_by(&server, &[]).await, "");
@@ -107,7 +107,7 @@ async fn a_tracer_is_asked_where_a_span_is_recorded() {
 
 #[tokio::test]
 async fn an_upstream_gets_the_trace_of_the_proxy() {
-    let (_log, _guard) = Log::of("policy_server");
+    let (_log, _guard) = Log::start("policy_server");
     let upstream = App::new(()).behind(TrustedProxies::new(["127.0.0.1"]).forwarded());
     let upstream = Running::start(upstream.routes(routes![seen])).await;
     let parent = format!("traceparent: {SENT}");
@@ -136,7 +136,7 @@ async fn an_upstream_gets_the_trace_of_the_proxy() {
 
 #[tokio::test]
 async fn a_query_is_recorded_where_its_parameters_are_named() {
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     for (tracing, recorded) in
         [(Tracing::new(), None), (Tracing::new().queries(["page"]), Some("url.query=page=%322"))]
     {
@@ -192,9 +192,9 @@ async fn by_token() {}
 
 #[tokio::test]
 async fn lines_of_the_access_log_follow_their_schema() {
-    let (log, _guard) = Log::of("policy");
+    let (log, _guard) = Log::start("policy");
     let written = Written::default();
-    let tokens = Tokens::hs256([("k", SecretKey::drawn([7; 32]))]).expect("a key");
+    let tokens = Tokens::hs256([("k", SecretKey::from_bytes([7; 32]))]).expect("a key");
     let app = App::new(gate())
         .tokens(tokens)
         .request_ids()
@@ -265,13 +265,13 @@ impl io::Write for Full {
 
 #[tokio::test]
 async fn a_line_that_cannot_be_written_is_an_event() {
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let server = Running::start(app().access_log_json(Full)).await;
     for _ in 0..100 {
         assert_eq!(server.response(get("/hello")).await.status, 200);
     }
     let code = "server.access-log-failed";
-    let events = log.until(|log| Some(log.of_code(code)).filter(|all| !all.is_empty())).await;
+    let events = log.until(|log| Some(log.with_code(code)).filter(|all| !all.is_empty())).await;
     assert!(events[0].starts_with("ERROR "), "{events:?}");
-    assert!(log.of_code(code).len() < 100);
+    assert!(log.with_code(code).len() < 100);
 }

@@ -128,7 +128,7 @@ struct Scenario {
 
 impl Scenario {
     async fn new() -> Self {
-        let key = SecretKey::drawn([7; 32]);
+        let key = SecretKey::from_bytes([7; 32]);
         let tokens = Tokens::hs256([("k1".to_owned(), key)]).expect("keys");
         let client = App::new(())
             .public_origin(OWN)

@@ -20,7 +20,7 @@ async fn connections_end_when_the_client_says_so() {
     connection.send(request("GET /hello", &["connection: close"])).await;
     let response = connection.response().await;
     assert_eq!(response.header("connection"), Some("close"));
-    connection.closed().await;
+    connection.wait_for_close().await;
 }
 
 #[tokio::test]
@@ -32,7 +32,7 @@ async fn connections_end_after_one_request_if_the_app_says_so() {
         connection.send(get(path) + &get("/hello")).await;
         let response = connection.response().await;
         assert_eq!(response.header("connection"), Some("close"), "{path}");
-        connection.closed().await;
+        connection.wait_for_close().await;
     }
 }
 
@@ -43,7 +43,7 @@ async fn connections_of_http_1_0_end_after_one_request() {
     connection.send("GET /hello HTTP/1.0\r\nhost: localhost\r\n\r\n").await;
     let response = connection.response().await;
     assert_eq!((&*response.line, response.text()), ("HTTP/1.0 200 OK", "hello"));
-    connection.closed().await;
+    connection.wait_for_close().await;
 }
 
 #[tokio::test]

@@ -43,10 +43,10 @@ pub(super) fn websocket(path: &str) -> Request<()> {
 }
 
 pub(super) fn get(path: &str) -> Request<()> {
-    asked("GET", path, &[("origin", "https://shop.example")])
+    build_request("GET", path, &[("origin", "https://shop.example")])
 }
 
-fn asked(method: &str, path: &str, fields: &[(&str, &str)]) -> Request<()> {
+fn build_request(method: &str, path: &str, fields: &[(&str, &str)]) -> Request<()> {
     let mut request = Request::builder().method(method).uri(format!("http://localhost{path}"));
     for (name, value) in fields {
         request = request.header(*name, *value);
@@ -86,11 +86,11 @@ async fn http2_is_served_with_prior_knowledge() {
     // The same as over HTTP/1.1.
     assert_eq!(server.response(super::get("/hello")).await.lines(), of_get.lines());
 
-    let head = asked("HEAD", "/hello", &[("origin", "https://shop.example")]);
+    let head = build_request("HEAD", "/hello", &[("origin", "https://shop.example")]);
     let of_head = send(&mut client, head, "").await;
     assert_eq!((of_head.lines(), &*of_head.body), (of_get.lines(), &b""[..]));
 
-    let posted = asked("POST", "/orders", &[("content-type", "application/json")]);
+    let posted = build_request("POST", "/orders", &[("content-type", "application/json")]);
     let posted = send(&mut client, posted, "{\"lamps\":3}").await;
     assert_eq!((posted.status, posted.text()), (201, "3"));
 }
@@ -100,11 +100,11 @@ async fn http2_has_preflights() {
     let server = Running::start(app()).await;
     let (mut client, _connection) = connect(&server).await;
     let method = ("access-control-request-method", "DELETE");
-    let granted = asked("OPTIONS", "/hello", &[("origin", "https://shop.example"), method]);
+    let granted = build_request("OPTIONS", "/hello", &[("origin", "https://shop.example"), method]);
     let granted = send(&mut client, granted, "").await;
     assert_eq!(granted.status, 204);
     assert_eq!(granted.header("access-control-allow-methods"), Some("DELETE,GET,HEAD"));
-    let refused = asked("OPTIONS", "/hello", &[("origin", "https://evil.example"), method]);
+    let refused = build_request("OPTIONS", "/hello", &[("origin", "https://evil.example"), method]);
     let refused = send(&mut client, refused, "").await;
     assert_eq!(refused.problem(), (403, "cors.origin-not-granted".to_owned()));
     assert_eq!(refused.sharing(), [""; 0]);
@@ -124,10 +124,10 @@ async fn http2_carries_the_policy_on_responses_of_every_class() {
         (get("/unchanged"), String::new(), 304),
         (get("/orders"), String::new(), 400),
         (get("/nowhere"), String::new(), 404),
-        (asked("PUT", "/hello", &[origin]), String::new(), 405),
-        (asked("POST", "/orders", &[origin, json]), "x".repeat(200), 413),
+        (build_request("PUT", "/hello", &[origin]), String::new(), 405),
+        (build_request("POST", "/orders", &[origin, json]), "x".repeat(200), 413),
         (
-            asked("POST", "/orders", &[origin, json, ("content-length", "200")]),
+            build_request("POST", "/orders", &[origin, json, ("content-length", "200")]),
             "x".repeat(200),
             413,
         ),
@@ -183,7 +183,7 @@ async fn http2_has_the_limit_for_heads_too() {
     let server = Running::start(app()).await;
     let (mut client, _connection) = connect(&server).await;
     let long = "x".repeat(70_000);
-    let request = asked("GET", "/hello", &[("x-long", &long)]);
+    let request = build_request("GET", "/hello", &[("x-long", &long)]);
     assert_eq!(send(&mut client, request, "").await.status, 431);
     assert_eq!(send(&mut client, get("/hello"), "").await.text(), "hello");
 }

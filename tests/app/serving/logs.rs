@@ -6,7 +6,7 @@ use super::*;
 
 #[tokio::test]
 async fn logs_name_refused_requests_escaped() {
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let server = Running::start(app()).await;
     let request =
         b"OPTIONS /hello HTTP/1.1\r\nhost: localhost\r\naccess-control-request-method: PUT\r\n\
@@ -28,7 +28,7 @@ async fn logs_name_refused_requests_escaped() {
 
 #[tokio::test]
 async fn logs_of_refused_requests_are_no_flood() {
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let server = Running::start(app()).await;
     let mut connection = server.connect().await;
     for _ in 0..200 {
@@ -41,14 +41,14 @@ async fn logs_of_refused_requests_are_no_flood() {
 
 #[tokio::test]
 async fn logs_name_panics_and_timeouts() {
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let server = Running::start(
         app().policies(Policies::new().limits(Limits::NONE.timeout(Duration::from_millis(50)))),
     )
     .await;
     assert_eq!(server.response(get("/panic")).await.status, 500);
     assert_eq!(server.response(get("/never")).await.status, 503);
-    let panics = log.of_code("handler.panicked");
+    let panics = log.with_code("handler.panicked");
     assert_eq!(panics.len(), 1, "{:?}", log.with(""));
     assert!(panics[0].starts_with("ERROR ") && panics[0].contains("a panic on purpose"));
     let timeouts = log.with("The response was not ready in time");
@@ -58,7 +58,7 @@ async fn logs_name_panics_and_timeouts() {
 
 #[tokio::test]
 async fn logs_have_a_span_for_every_request_with_its_outcome() {
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let server = Running::start(
         app().policies(Policies::new().limits(Limits::NONE.timeout(Duration::from_millis(50)))),
     )
@@ -147,7 +147,7 @@ async fn logs_have_a_span_for_every_request_with_its_outcome() {
 
 #[tokio::test]
 async fn logs_name_the_beginning_and_the_end_of_a_server() {
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let millis = Duration::from_millis;
     let settings = ServerSettings::default().drain(millis(10)).shutdown_timeout(millis(50));
     let server = Running::start(app().settings(settings)).await;
@@ -161,14 +161,14 @@ async fn logs_name_the_beginning_and_the_end_of_a_server() {
         ("INFO", "server.shutting-down"),
         ("WARN", "server.requests-cut-off"),
     ] {
-        let lines = log.of_code(code);
+        let lines = log.with_code(code);
         assert!(lines.len() == 1 && lines[0].starts_with(level), "{code}: {lines:?}");
     }
 }
 
 #[test]
 fn logs_name_the_mistakes_of_handlers() {
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let no_json = std::collections::BTreeMap::from([((1, 2), 3)]);
     let _ = Problem::internal(io::Error::other("a\nforged line"));
     let _ = Problem::conflict().with("title", "a").with("pairs", no_json);
@@ -177,7 +177,7 @@ fn logs_name_the_mistakes_of_handlers() {
         ("WARN", "handler.problem-member-reserved"),
         ("WARN", "handler.problem-member-unwritable"),
     ] {
-        let lines = log.of_code(code);
+        let lines = log.with_code(code);
         assert!(lines.len() == 1 && lines[0].starts_with(level), "{code}: {lines:?}");
         assert!(!lines[0].contains('\n'), "{lines:?}");
     }

@@ -25,9 +25,9 @@ async fn the_shutdown_finishes_open_requests_and_begins_none() {
     streaming.head().await;
 
     let stopped = server.stop();
-    used.closed().await;
-    unused.closed().await;
-    half.closed().await;
+    used.wait_for_close().await;
+    unused.wait_for_close().await;
+    half.wait_for_close().await;
     let refused = soon(tokio::net::TcpStream::connect(address)).await;
     assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
 
@@ -35,7 +35,7 @@ async fn the_shutdown_finishes_open_requests_and_begins_none() {
     gate.add_permits(2);
     let response = waiting.response().await;
     assert_eq!((response.text(), response.header("connection")), ("waited", Some("close")));
-    waiting.closed().await;
+    waiting.wait_for_close().await;
     let last = b"event: end\ndata: {\"code\":\"server.stopping\"}\n\n";
     assert_eq!(streaming.chunk().await.unwrap(), last);
     assert_eq!(streaming.chunk().await, None);
@@ -68,7 +68,7 @@ async fn the_shutdown_serves_accepted_connections() {
     for connection in &mut waiting {
         let response = connection.response().await;
         assert_eq!((response.text(), response.header("connection")), ("hello", Some("close")));
-        connection.closed().await;
+        connection.wait_for_close().await;
     }
     soon(stopped).await.unwrap();
 }
@@ -121,7 +121,7 @@ async fn the_shutdown_waits_for_first_bytes_a_moment_only() {
     let begun = tokio::time::Instant::now();
     let stopped = server.stop();
     time.until(stopped).await.unwrap();
-    silent.closed().await;
+    silent.wait_for_close().await;
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
 }
 
@@ -135,7 +135,7 @@ async fn the_shutdown_cuts_off_requests_after_its_timeout() {
     streaming.send(get("/stream")).await;
     streaming.head().await;
     soon(server.stop()).await.unwrap();
-    waiting.closed().await;
+    waiting.wait_for_close().await;
     soon(streaming.rest()).await;
 }
 
@@ -185,9 +185,9 @@ async fn the_shutdown_begins_with_sigterm() {
     // When a later request has been answered, the handler runs.
     assert_hello(&mut idle).await;
     process.terminate();
-    idle.closed().await;
+    idle.wait_for_close().await;
     assert_eq!(busy.response().await.text(), "finished");
-    let (success, rest) = process.ended();
+    let (success, rest) = process.wait_for_exit();
     assert!(success, "{rest}");
 }
 
@@ -207,7 +207,7 @@ async fn in_development_ctrl_c_ends_a_server_at_once() {
     busy.send(get("/never")).await;
     assert_hello(&mut Connection::open(process.address).await).await;
     process.signal("INT");
-    let (success, rest) = process.ended();
+    let (success, rest) = process.wait_for_exit();
     assert!(success, "{rest}");
 }
 
@@ -225,7 +225,7 @@ async fn ends_at_once(test: &str) {
     let process = ServerProcess::start(&mut again(test, "servers"));
     assert_hello(&mut Connection::open(process.address).await).await;
     process.terminate();
-    let (success, rest) = process.ended();
+    let (success, rest) = process.wait_for_exit();
     assert!(success, "{rest}");
 }
 

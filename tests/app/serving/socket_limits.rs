@@ -94,12 +94,12 @@ fn app(ends: &Arc<Semaphore>) -> App<Arc<Semaphore>> {
         )
 }
 
-async fn started() -> (Running, Arc<Semaphore>) {
+async fn start() -> (Running, Arc<Semaphore>) {
     let ends = Arc::new(Semaphore::new(0));
     (Running::start(app(&ends)).await, ends)
 }
 
-async fn opened(server: &Running, path: &str) -> Connection {
+async fn open(server: &Running, path: &str) -> Connection {
     let mut connection = server.connect().await;
     connection.send(request(&format!("GET {path}"), &HANDSHAKE)).await;
     assert_eq!(connection.head().await.status, 101);
@@ -108,9 +108,9 @@ async fn opened(server: &Running, path: &str) -> Connection {
 
 #[tokio::test]
 async fn a_message_over_the_limit_closes_its_socket_and_reaches_no_handler() {
-    let (server, ends) = started().await;
+    let (server, ends) = start().await;
     for path in ["/live", "/mounted/live", "/elsewhere"] {
-        let mut connection = opened(&server, path).await;
+        let mut connection = open(&server, path).await;
         connection.send(frame(0x82, &[7; 1024])).await;
         assert_eq!(connection.exactly(13).await, text("binary 1024"), "{path}");
         // Fragments with a control frame between them.
@@ -122,7 +122,7 @@ async fn a_message_over_the_limit_closes_its_socket_and_reaches_no_handler() {
         connection.send(parts.concat()).await;
         assert_closed(&mut connection, 1009, "limit.message").await;
         // The length in the frame header suffices, before any payload arrives.
-        let mut connection = opened(&server, path).await;
+        let mut connection = open(&server, path).await;
         connection.send(&frame(0x82, &[0; 1025])[..14]).await;
         let close = close(1009, "limit.message");
         assert_eq!(connection.exactly(close.len()).await, close);
@@ -133,10 +133,10 @@ async fn a_message_over_the_limit_closes_its_socket_and_reaches_no_handler() {
 /// Without a limit, anybody could send unfinished messages of 60 MiB.
 #[tokio::test]
 async fn without_a_stated_limit_a_message_has_256_kibibytes() {
-    let (server, _ends) = started().await;
+    let (server, _ends) = start().await;
     let mut sockets = Vec::new();
     for _ in 0..8 {
-        sockets.push(opened(&server, "/usual").await);
+        sockets.push(open(&server, "/usual").await);
     }
     for connection in &mut sockets {
         connection.send(frame(0x02, &[0; 128 << 10])).await;
@@ -149,9 +149,9 @@ async fn without_a_stated_limit_a_message_has_256_kibibytes() {
 #[tokio::test]
 async fn a_silent_client_is_pinged_and_closed_unless_it_replies() {
     let time = StoppedTime::begin();
-    let (server, _ends) = started().await;
-    let mut there = opened(&server, "/live").await;
-    let mut gone = opened(&server, "/live").await;
+    let (server, _ends) = start().await;
+    let mut there = open(&server, "/live").await;
+    let mut gone = open(&server, "/live").await;
     for _ in 0..3 {
         assert_eq!(time.until(there.exactly(8)).await, b"\x89\x06policy");
         // The handler, which would reply to a pong, does not see it.
@@ -209,15 +209,15 @@ async fn close_behind_messages(connection: &mut Connection) -> Vec<u8> {
 #[tokio::test]
 async fn a_client_that_does_not_read_is_closed_and_cut_off() {
     let time = StoppedTime::begin();
-    let (server, ends) = started().await;
-    let mut late = opened(&server, "/flood").await;
+    let (server, ends) = start().await;
+    let mut late = open(&server, "/flood").await;
     soon(time.until(ends.acquire())).await.expect("the handler is told").forget();
     // A client that reads within the grace period gets the reason.
     assert_eq!(close_behind_messages(&mut late).await, [&[3, 0xe9], &b"limit.unread"[..]].concat());
     late.send(b"\x88\x80\0\0\0\0").await;
     assert_eq!(soon(late.rest()).await, b"");
     soon(ends.acquire()).await.expect("the handler ends").forget();
-    let never = opened(&server, "/flood").await;
+    let never = open(&server, "/flood").await;
     let _ended = soon(time.until(ends.acquire_many(2))).await.expect("the handler is told");
     drop(never);
 }
@@ -227,8 +227,8 @@ async fn a_client_that_does_not_read_is_closed_and_cut_off() {
 async fn a_client_that_does_not_read_is_not_read_either() {
     const MOST: usize = 64 << 20;
     let time = StoppedTime::begin();
-    let (server, _ends) = started().await;
-    let mut connection = opened(&server, "/live").await;
+    let (server, _ends) = start().await;
+    let mut connection = open(&server, "/live").await;
     let pings = frame(0x89, &[b'p'; 125]).repeat(1 << 10);
     let mut taken = 0;
     let flood = async {
@@ -243,8 +243,8 @@ async fn a_client_that_does_not_read_is_not_read_either() {
 /// A handler whose messages no client reads does not block its thread.
 #[tokio::test]
 async fn a_handler_that_never_stops_sending_ends_with_its_socket() {
-    let (server, ends) = started().await;
-    let mut connection = opened(&server, "/blind").await;
+    let (server, ends) = start().await;
+    let mut connection = open(&server, "/blind").await;
     let stopped = server.stop();
     let close = close_behind_messages(&mut connection).await;
     assert_eq!(close, [&[3, 0xe9], &b"server.stopping"[..]].concat());
@@ -256,9 +256,9 @@ async fn a_handler_that_never_stops_sending_ends_with_its_socket() {
 
 #[tokio::test]
 async fn the_end_of_the_server_closes_sockets_with_1001_and_waits_for_their_clients() {
-    let (server, _ends) = started().await;
-    let mut one = opened(&server, "/usual").await;
-    let mut other = opened(&server, "/mounted/live").await;
+    let (server, _ends) = start().await;
+    let mut one = open(&server, "/usual").await;
+    let mut other = open(&server, "/mounted/live").await;
     let stopped = server.stop();
     for connection in [&mut one, &mut other] {
         assert_closed(connection, 1001, "server.stopping").await;
@@ -291,7 +291,7 @@ async fn the_close_frame_is_behind_the_frame_that_has_begun() {
         std::future::ready(response)
     });
     let server = Running::start(App::new(()).fallback(fallback.public())).await;
-    let mut connection = opened(&server, "/raw").await;
+    let mut connection = open(&server, "/raw").await;
     assert_eq!(connection.exactly(4).await, b"\x01\x05he");
     let stopped = server.stop();
     steps.add_permits(1);
@@ -308,7 +308,7 @@ async fn the_close_frame_is_behind_the_frame_that_has_begun() {
 
 #[tokio::test]
 async fn the_same_limits_and_ends_hold_over_http_2() {
-    let (server, _ends) = started().await;
+    let (server, _ends) = start().await;
     let mut client = http2::for_websockets(&server).await;
     let mut open = async |path: &str| {
         let (response, sending) =

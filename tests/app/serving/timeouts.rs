@@ -21,7 +21,7 @@ async fn timeouts_close_an_idle_connection() {
     let server = Running::start(app().settings(idle_after(SHORT))).await;
     let mut connection = server.connect().await;
     assert_hello(&mut connection).await;
-    assert!(time.until(connection.closed()).await >= SHORT * 3 / 4);
+    assert!(time.until(connection.wait_for_close()).await >= SHORT * 3 / 4);
 }
 
 #[tokio::test]

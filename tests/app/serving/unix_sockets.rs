@@ -81,7 +81,7 @@ async fn sender(client: Option<ClientAddr>, peer: Option<PeerAddr>, fields: Head
 #[auth(public)]
 async fn rated() {}
 
-fn of_senders() -> App<()> {
+fn sender_app() -> App<()> {
     App::new(()).routes(routes![sender, rated])
 }
 
@@ -202,28 +202,28 @@ async fn peers_of_unix_sockets_have_no_address_and_may_be_proxies() {
     let proxies = |names: &[&'static str]| TrustedProxies::new(names.iter().copied());
     for (app, fields, expected, notices) in [
         // Development treats the socket as loopback.
-        (of_senders(), &[][..], " false 0", 0),
-        (hosted(of_senders()), &said[..], " false 0", 1),
-        (hosted(of_senders().behind(proxies(&["127.0.0.1"]).x_forwarded())), &said, " false 0", 1),
-        (hosted(of_senders().behind(proxies(&["unix"]).x_forwarded())), &[], " false 0", 0),
+        (sender_app(), &[][..], " false 0", 0),
+        (hosted(sender_app()), &said[..], " false 0", 1),
+        (hosted(sender_app().behind(proxies(&["127.0.0.1"]).x_forwarded())), &said, " false 0", 1),
+        (hosted(sender_app().behind(proxies(&["unix"]).x_forwarded())), &[], " false 0", 0),
         (
-            hosted(of_senders().behind(proxies(&["unix"]).x_forwarded())),
+            hosted(sender_app().behind(proxies(&["unix"]).x_forwarded())),
             &said,
             "203.0.113.7 false 2",
             0,
         ),
         (
-            hosted(of_senders().behind(proxies(&["unix", "10.0.0.0/8"]).forwarded())),
+            hosted(sender_app().behind(proxies(&["unix", "10.0.0.0/8"]).forwarded())),
             &["forwarded: for=203.0.113.7;proto=https, for=10.0.0.1"],
             "203.0.113.7 false 1",
             0,
         ),
     ] {
-        let (log, _guard) = Log::of("policy_server");
+        let (log, _guard) = Log::start("policy_server");
         let (stop, stopped) = serve(app.bind(folder.address()).await.expect("an app that starts"));
         let response = exchange(&folder.file(), &asking("/sender", fields)).await;
         assert!(response.ends_with(&format!("\r\n\r\n{expected}")), "{fields:?}: {response}");
-        assert_eq!(log.of_code("proxies.socket").len(), notices, "{:?}", log.with(""));
+        assert_eq!(log.with_code("proxies.socket").len(), notices, "{:?}", log.with(""));
         stop.send(()).unwrap();
         soon(stopped).await.unwrap();
     }
@@ -238,7 +238,7 @@ async fn rates_by_address_use_the_client_that_the_proxy_of_a_unix_socket_states(
         let response = exchange(&folder.file(), &asking("/rated", &fields)).await;
         response[9..12].parse::<u16>().expect("a status")
     };
-    let hosted = || of_senders().public_origin("https://localhost");
+    let hosted = || sender_app().public_origin("https://localhost");
     for (app, expected) in [
         (hosted().behind(TrustedProxies::new(["unix"]).x_forwarded()), [200, 200, 429]),
         // No proxy states another address.
@@ -255,7 +255,7 @@ async fn rates_by_address_use_the_client_that_the_proxy_of_a_unix_socket_states(
 #[tokio::test]
 async fn unix_sockets_of_proxies_may_begin_with_the_proxy_protocol() {
     let folder = Folder::new("header");
-    let app = of_senders()
+    let app = sender_app()
         .public_origin("https://localhost")
         .behind(TrustedProxies::new(["unix"]).proxy_protocol());
     let (_stop, _) = serve(app.bind(folder.address()).await.expect("an app that starts"));
@@ -270,7 +270,7 @@ async fn unix_sockets_of_proxies_may_begin_with_the_proxy_protocol() {
 async fn unix_sockets_count_as_this_machine_and_have_no_port() {
     let folder = Folder::new("starts");
     // Sessions need no TLS, as on loopback.
-    let sessions = || of_senders().sessions(policy_server::Sessions::memory());
+    let sessions = || sender_app().sessions(policy_server::Sessions::memory());
     for app in [sessions(), sessions().public_origin("https://api.example")] {
         assert!(app.bind(folder.address()).await.is_ok());
     }
@@ -280,7 +280,7 @@ async fn unix_sockets_count_as_this_machine_and_have_no_port() {
         .behind(TrustedProxies::new(["unix"]).x_forwarded());
     let error = open.bind("0.0.0.0:0").await.unwrap_err().to_string();
     assert!(error.contains("(app.plain-credentials)"), "{error}");
-    let tls = of_senders().tls(Tls::development(&folder.0).http3());
+    let tls = sender_app().tls(Tls::development(&folder.0).http3());
     let error = tls.bind(folder.address()).await.unwrap_err().to_string();
     assert!(error.contains("HTTP/3 needs a port, and a Unix socket has none"), "{error}");
     assert!(!folder.file().exists());
@@ -321,7 +321,7 @@ async fn shutdowns_serve_accepted_clients_of_a_unix_socket() {
 #[ignore = "needs nginx"]
 async fn nginx_reaches_a_unix_socket_and_states_the_client() {
     let folder = Folder::new("nginx");
-    let app = of_senders()
+    let app = sender_app()
         .public_origin("https://api.shop.example")
         .behind(TrustedProxies::new(["unix"]).x_forwarded());
     let (_stop, _) = serve(app.bind(folder.address()).await.expect("an app that starts"));

@@ -34,8 +34,11 @@ async fn serving(made: &Made, settings: ServerSettings) -> Running {
     Running::start(App::new(Arc::clone(made)).settings(settings).routes(routes)).await
 }
 
-/// The responses to this many requests, which come at once.
-async fn asked(client: &mut http2::Client, count: usize) -> Vec<h2::client::ResponseFuture> {
+/// Sends this many requests at once, and returns their responses.
+async fn send_requests(
+    client: &mut http2::Client,
+    count: usize,
+) -> Vec<h2::client::ResponseFuture> {
     let mut responses = Vec::new();
     for _ in 0..count {
         *client = soon(client.clone().ready()).await.expect("a connection");
@@ -63,7 +66,7 @@ async fn unread_responses_of_a_connection_make_its_next_requests_wait() {
     let settings = ServerSettings::default().max_unsent_per_connection(4 * MIB);
     let server = serving(&made, settings).await;
     let (mut client, _connection) = http2::connect(&server).await;
-    let mut responses = asked(&mut client, REQUESTS).await.into_iter();
+    let mut responses = send_requests(&mut client, REQUESTS).await.into_iter();
     let first = soon(responses.next().expect("a response")).await.expect("a response");
     // Another connection is served at once, and by then the requests of this one have arrived.
     assert_hello(&mut server.connect().await).await;
@@ -103,7 +106,7 @@ async fn requests_that_wait_for_a_reader_do_not_keep_its_connection() {
     let settings = idle_after(SHORT).max_connections(1).max_unsent_per_connection(MIB);
     let server = serving(&made, settings).await;
     let (mut client, _connection) = http2::connect(&server).await;
-    let responses = asked(&mut client, 5).await;
+    let responses = send_requests(&mut client, 5).await;
     // There is room for another connection as soon as the first one is gone.
     let mut next = server.connect().await;
     next.send(get("/hello")).await;
@@ -147,7 +150,7 @@ async fn of_all_connections_one_above_its_own_bound_is_closed_first() {
     for requests in [1, 2, 1] {
         let (mut client, connection) = http2::connect(&server).await;
         let mut bodies = Vec::new();
-        for response in asked(&mut client, requests).await {
+        for response in send_requests(&mut client, requests).await {
             bodies.push(soon(response).await.expect("a response").into_body());
         }
         connections.push((client, connection, bodies));
@@ -165,7 +168,7 @@ async fn further_requests_do_not_keep_a_connection_that_is_not_read() {
     let time = StoppedTime::begin();
     let server = serving(&Made::default(), idle_after(SHORT).min_read_rate(1 << 20)).await;
     let (mut client, _connection) = http2::connect(&server).await;
-    let _unread = asked(&mut client, 1).await;
+    let _unread = send_requests(&mut client, 1).await;
     let mut requests = 0;
     while let Ok(mut ready) = soon(client.clone().ready()).await
         && let Ok((response, _)) = ready.send_request(http2::get("/hello"), true)

@@ -48,7 +48,7 @@ fn opening(host: &str, path: &str, fields: &[&str]) -> String {
     )
 }
 
-async fn opened(server: &Running, bytes: String) -> Connection {
+async fn open(server: &Running, bytes: String) -> Connection {
     let mut connection = server.connect().await;
     connection.send(&bytes).await;
     let response = connection.head().await;
@@ -76,7 +76,7 @@ async fn websockets_open_for_granted_and_own_origins() {
         ("/own", &["origin: http://localhost"]),
         ("/everybody", &["origin: https://evil.example"]),
     ] {
-        assert_echo(&mut opened(&server, opening("localhost", path, fields)).await).await;
+        assert_echo(&mut open(&server, opening("localhost", path, fields)).await).await;
     }
 }
 
@@ -100,7 +100,7 @@ async fn websockets_do_not_open_for_other_origins() {
 async fn websockets_open_for_the_public_origin() {
     let server = Running::start(app().public_origin("https://api.example")).await;
     let own = opening("api.example", "/own", &["origin: https://api.example"]);
-    assert_echo(&mut opened(&server, own).await).await;
+    assert_echo(&mut open(&server, own).await).await;
     let plain = opening("api.example", "/own", &["origin: http://api.example"]);
     assert_refused(&server, plain).await;
 }
@@ -120,7 +120,7 @@ async fn websockets_of_a_fallback_check_the_origin() {
         .public(),
     );
     let server = Running::start(app).await;
-    assert_echo(&mut opened(&server, opening("localhost", "/any", &[ORIGIN])).await).await;
+    assert_echo(&mut open(&server, opening("localhost", "/any", &[ORIGIN])).await).await;
     let foreign = opening("localhost", "/any", &["origin: https://evil.example"]);
     assert_refused(&server, foreign).await;
 }
@@ -130,7 +130,7 @@ async fn websockets_may_be_quiet_for_longer_than_a_connection() {
     let time = StoppedTime::begin();
     let settings = ServerSettings::default().idle_timeout(Duration::from_millis(200));
     let server = Running::start(app().settings(settings)).await;
-    let mut connection = opened(&server, opening("localhost", "/shop", &[ORIGIN])).await;
+    let mut connection = open(&server, opening("localhost", "/shop", &[ORIGIN])).await;
     time.pass(Duration::from_millis(800)).await;
     assert_echo(&mut connection).await;
 }
@@ -138,7 +138,7 @@ async fn websockets_may_be_quiet_for_longer_than_a_connection() {
 #[tokio::test]
 async fn websockets_count_as_connections() {
     let server = Running::start(app().settings(ServerSettings::default().max_connections(1))).await;
-    let mut first = opened(&server, opening("localhost", "/shop", &[])).await;
+    let mut first = open(&server, opening("localhost", "/shop", &[])).await;
     let mut second = server.connect().await;
     second.send(opening("localhost", "/shop", &[])).await;
     assert_echo(&mut first).await;
@@ -166,7 +166,7 @@ async fn reopened(server: &Running) -> Connection {
 #[tokio::test]
 async fn websockets_count_as_requests_until_they_end() {
     let server = Running::start(app()).await;
-    let mut first = opened(&server, opening("localhost", "/single", &[])).await;
+    let mut first = open(&server, opening("localhost", "/single", &[])).await;
     for _ in 0..2 {
         let response = server.response(opening("localhost", "/single", &[])).await;
         assert_eq!(response.problem(), (503, "limit.concurrency".to_owned()));
@@ -221,7 +221,7 @@ async fn a_candidate_decides_about_websockets_of_both_versions() {
     let server = Running::start(app().report_only(&candidate)).await;
     let fields = ["origin: http://localhost", "origin: https://evil.example"];
     for field in fields {
-        opened(&server, opening("localhost", "/everybody", &[field])).await;
+        open(&server, opening("localhost", "/everybody", &[field])).await;
     }
     let mut client = http2::for_websockets(&server).await;
     let mut request = http2::websocket("/everybody");
@@ -250,13 +250,13 @@ async fn a_candidate_decides_about_websockets_of_both_versions() {
 async fn websockets_open_where_connections_have_one_request() {
     let app = app().settings(ServerSettings::default().one_request_per_connection());
     let server = Running::start(app).await;
-    assert_echo(&mut opened(&server, opening("localhost", "/shop", &[ORIGIN])).await).await;
+    assert_echo(&mut open(&server, opening("localhost", "/shop", &[ORIGIN])).await).await;
 }
 
 #[tokio::test]
 async fn websockets_do_not_hold_up_the_end_of_the_server() {
     let server = Running::start(app()).await;
-    let mut connection = opened(&server, opening("localhost", "/shop", &[])).await;
+    let mut connection = open(&server, opening("localhost", "/shop", &[])).await;
     assert_echo(&mut connection).await;
     soon(server.stop()).await.expect("an end");
 }

@@ -73,7 +73,7 @@ fn app() -> App<()> {
 }
 
 /// Runs the steps with the client and returns what it observed after each.
-async fn seen(client: Peer, app: App<()>, public: Option<&str>, steps: Value) -> Vec<Value> {
+async fn observe(client: Peer, app: App<()>, public: Option<&str>, steps: Value) -> Vec<Value> {
     let app = match public {
         Some(origin) => app.public_origin(origin),
         None => app,
@@ -114,7 +114,7 @@ async fn a_session_begins_and_ends(client: Peer, public: Option<&str>, name: &st
         { "send": "POST /logout", "csrf": true },
         send("GET /me"),
     ]);
-    let seen = seen(client, app(), public, steps).await;
+    let seen = observe(client, app(), public, steps).await;
     assert_eq!(statuses(&seen), [401, 200, 200, 200, 200, 204, 401], "{seen:?}");
     assert_eq!(seen[2]["body"], "ada");
     let cookie = only_cookie(&seen[1], name);
@@ -148,7 +148,7 @@ async fn attributes_are_honoured(client: Peer) {
         send("GET /theme/remove"),
         { "send": "POST /login/remembered", "csrf": true },
     ]);
-    let seen = seen(client, app(), Some(PUBLIC), steps).await;
+    let seen = observe(client, app(), Some(PUBLIC), steps).await;
     let session = json!({
         "https://api.shop.example/any/path": ["__Host-sid"],
         "http://api.shop.example/": [],

@@ -25,7 +25,7 @@ fn headed(key: &Signer, header: &Value) -> String {
 }
 
 /// Each cause, with a token that is refused for it.
-fn refused(key: &Signer, other: &Signer) -> Vec<(&'static str, String)> {
+fn refused_tokens(key: &Signer, other: &Signer) -> Vec<(&'static str, String)> {
     let good = key.token(claims(A));
     vec![
         ("token.too-large", format!("{good}{}", "A".repeat(4096))),
@@ -86,12 +86,12 @@ async fn each_cause_has_its_code_in_the_log_and_in_development_in_the_response()
     let unnamed = issuer(B, &[&Signer::es256("8")]);
     let tokens = own_tokens().accept(issuer_of(&provider)).accept(unnamed);
     let good = with(&key, "use", json!("access"));
-    for (code, token) in refused(&key, &other) {
+    for (code, token) in refused_tokens(&key, &other) {
         // A new app each time, since the log lines of one app are rate-limited.
         let service = app(tokens.clone(), &[A], &Clock::at(START)).open().await.unwrap();
-        let caller = Caller::of(service);
+        let caller = Caller::from_service(service);
         assert_eq!(caller.status(&good).await, 200);
-        let (log, _guard) = Log::of("policy_server");
+        let (log, _guard) = Log::start("policy_server");
         let response = caller.send("GET", "/me", &token).await;
         assert_eq!(response.status(), 401, "{code}");
         assert_eq!(
@@ -113,7 +113,7 @@ async fn a_response_of_a_deployed_app_does_not_tell_the_cause() {
     let unnamed = issuer(B, &[&Signer::es256("8")]);
     let named = issuer(A, &[&key]).required_claim(["use"], "access");
     let tokens = own_tokens().accept(named).accept(unnamed);
-    for (code, token) in refused(&key, &other) {
+    for (code, token) in refused_tokens(&key, &other) {
         let (caller, _clock) = Caller::new(tokens.clone(), &[A]);
         assert_eq!(caller.status(&with(&key, "use", json!("access"))).await, 200);
         let code = match code {
@@ -121,7 +121,7 @@ async fn a_response_of_a_deployed_app_does_not_tell_the_cause() {
             "token.key-unsupported" | "token.key-unusable" => "token.key-unknown",
             code => code,
         };
-        let (log, _guard) = Log::of("policy_server");
+        let (log, _guard) = Log::start("policy_server");
         let problem = caller.send("GET", "/me", &token).await.json::<Value>();
         assert_eq!(problem["detail"], Value::Null, "{code}");
         assert_eq!(log.with(&format!(" policy.cause=\"{code}\"")).len(), 1, "{code}");

@@ -22,10 +22,10 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 /// A client of an app in the development profile that accepts the issuer and has fetched its keys
 /// once.
-async fn opened(issuer: Issuer) -> (Caller, Clock) {
+async fn open(issuer: Issuer) -> (Caller, Clock) {
     let clock = Clock::at(START);
     let service = app(own_tokens().accept(issuer), &[A], &clock).open().await.unwrap();
-    (Caller::of(service), clock)
+    (Caller::from_service(service), clock)
 }
 
 fn published(provider: &IdentityProvider) -> Issuer {
@@ -69,9 +69,9 @@ async fn until_repeated(caller: &Caller, clock: &Clock, signer: &Signer) {
 async fn keys_are_there_when_the_app_is() {
     let key = Signer::es256("1");
     let provider = IdentityProvider::new(keys(&[&key], "")).await;
-    let (caller, clock) = opened(published(&provider)).await;
+    let (caller, clock) = open(published(&provider)).await;
     assert_eq!(caller.me(&token(&key, &clock)).await.1, format!("ada of {A}"));
-    assert_eq!(provider.asked(), 1);
+    assert_eq!(provider.request_count(), 1);
     let head = provider.last_request();
     assert!(head.starts_with("GET /keys?v=1 HTTP/1.1\r\n"), "{head}");
     let host = provider.url().split('/').nth(2).unwrap().to_owned();
@@ -83,7 +83,7 @@ async fn a_server_needs_a_certificate_of_the_right_authority() {
     let key = Signer::ed25519("1");
     let (provider, authority) = IdentityProvider::with_tls(keys(&[&key], "")).await;
     let (caller, clock) =
-        opened(published(&provider).certificate_authority(authority.as_bytes())).await;
+        open(published(&provider).certificate_authority(authority.as_bytes())).await;
     assert_eq!(caller.status(&token(&key, &clock)).await, 200);
     let (other, other_authority) = IdentityProvider::with_tls(keys(&[&key], "")).await;
     for issuer in [
@@ -95,10 +95,10 @@ async fn a_server_needs_a_certificate_of_the_right_authority() {
             .certificate_authority(other_authority.as_bytes())
             .jwks(other.url().replace("localhost", "127.0.0.1")),
     ] {
-        let (caller, clock) = opened(issuer).await;
+        let (caller, clock) = open(issuer).await;
         assert_eq!(caller.status(&token(&key, &clock)).await, 503);
     }
-    assert_eq!((provider.asked(), other.asked()), (1, 0));
+    assert_eq!((provider.request_count(), other.request_count()), (1, 0));
 }
 
 /// The connection remembers the token only as long as the key that verified it.
@@ -126,7 +126,7 @@ async fn a_key_that_its_issuer_withdrew_has_ended_on_open_connections() {
         }
     };
     timeout(Duration::from_secs(60), refused).await.expect("a refusal");
-    assert_eq!(provider.asked(), 2);
+    assert_eq!(provider.request_count(), 2);
     assert_eq!(status(&of_old).await, 401);
     assert_eq!(status(&of_new).await, 200);
 }
@@ -135,7 +135,7 @@ async fn a_key_that_its_issuer_withdrew_has_ended_on_open_connections() {
 async fn a_new_key_is_fetched_when_it_is_first_seen() {
     let (old, new) = (Signer::es256("1"), Signer::ed25519("2"));
     let provider = IdentityProvider::new(keys(&[&old], "")).await;
-    let (caller, clock) = opened(published(&provider)).await;
+    let (caller, clock) = open(published(&provider)).await;
     provider.set_reply(keys(&[&old, &new], ""));
     clock.advance(MINUTE);
     let response = caller.send("GET", "/me", &token(&new, &clock)).await;
@@ -144,7 +144,7 @@ async fn a_new_key_is_fetched_when_it_is_first_seen() {
     assert_eq!(response.header("retry-after"), Some("1"));
     until(&caller, &token(&new, &clock), 200).await;
     assert_eq!(caller.status(&token(&old, &clock)).await, 200);
-    assert_eq!(provider.asked(), 2);
+    assert_eq!(provider.request_count(), 2);
 }
 
 #[tokio::test]
@@ -152,7 +152,7 @@ async fn a_removed_key_is_valid_until_the_next_fetch() {
     let (old, new) = (Signer::es256("1"), Signer::es256("2"));
     let provider =
         IdentityProvider::new(keys(&[&old, &new], "cache-control: max-age=600\r\n")).await;
-    let (caller, clock) = opened(published(&provider)).await;
+    let (caller, clock) = open(published(&provider)).await;
     provider.set_reply(keys(&[&new], ""));
     clock.advance(10 * MINUTE - Duration::from_millis(1));
     assert_eq!(caller.status(&token(&old, &clock)).await, 200);
@@ -177,13 +177,13 @@ async fn the_age_of_a_document_is_kept_within_bounds() {
         ("cache-control: max-age=-1, s-maxage=9000, max-age\r\n", 5 * MINUTE),
     ] {
         let provider = IdentityProvider::new(keys(&[&key], fields)).await;
-        let (_caller, clock) = opened(published(&provider)).await;
+        let (_caller, clock) = open(published(&provider)).await;
         // A fetch that is not due yet is made once it is.
         clock.advance(age - Duration::from_millis(1));
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(provider.asked(), 1, "{fields}");
+        assert_eq!(provider.request_count(), 1, "{fields}");
         clock.advance(Duration::from_millis(1));
         provider.until_asked(2).await;
     }
@@ -193,7 +193,7 @@ async fn the_age_of_a_document_is_kept_within_bounds() {
 async fn unknown_keys_lead_to_one_fetch_in_30_seconds() {
     let key = Signer::ed25519("1");
     let provider = IdentityProvider::new(keys(&[&key], "")).await;
-    let (caller, clock) = opened(published(&provider)).await;
+    let (caller, clock) = open(published(&provider)).await;
     let flood = async |status: u16, clock: &Clock| {
         for number in 0..200 {
             let stranger = Signer { id: format!("x{number}"), pair: Signer::ed25519("").pair };
@@ -202,25 +202,25 @@ async fn unknown_keys_lead_to_one_fetch_in_30_seconds() {
     };
     clock.advance(Duration::from_millis(29_999));
     flood(401, &clock).await;
-    assert_eq!(provider.asked(), 1);
+    assert_eq!(provider.request_count(), 1);
     clock.advance(Duration::from_millis(1));
     // Meanwhile, tokens of unknown keys get 503 without another fetch.
     let stranger = token(&Signer::ed25519("x"), &clock);
     assert_eq!(caller.status(&stranger).await, 503);
     until(&caller, &stranger, 401).await;
     flood(401, &clock).await;
-    assert_eq!(provider.asked(), 2);
+    assert_eq!(provider.request_count(), 2);
     assert_eq!(caller.status(&token(&key, &clock)).await, 200);
     clock.advance(Duration::from_secs(30));
     until(&caller, &stranger, 401).await;
-    assert_eq!(provider.asked(), 3);
+    assert_eq!(provider.request_count(), 3);
 }
 
 #[tokio::test]
 async fn requests_with_the_same_missing_key_share_one_fetch() {
     let (old, new) = (Signer::ed25519("1"), Signer::ed25519("2"));
     let provider = IdentityProvider::new(keys(&[&old], "")).await;
-    let (caller, clock) = opened(published(&provider)).await;
+    let (caller, clock) = open(published(&provider)).await;
     let caller = Arc::new(caller);
     clock.advance(MINUTE);
     provider.set_reply(Reply::Silence);
@@ -239,14 +239,14 @@ async fn requests_with_the_same_missing_key_share_one_fetch() {
     assert_eq!(caller.status(&token).await, 503);
     // The fetch without a response is given up and repeated.
     until_repeated(&caller, &clock, &new).await;
-    assert_eq!(provider.asked(), 3);
+    assert_eq!(provider.request_count(), 3);
 }
 
 #[tokio::test]
 async fn a_token_that_names_no_issuer_with_a_document_leads_to_no_fetch() {
     let key = Signer::ed25519("1");
     let provider = IdentityProvider::new(keys(&[&key], "")).await;
-    let (caller, clock) = opened(published(&provider)).await;
+    let (caller, clock) = open(published(&provider)).await;
     clock.advance(MINUTE);
     let own = hs256("gone", &[3; 32], claims("http://localhost"));
     for token in
@@ -257,7 +257,7 @@ async fn a_token_that_names_no_issuer_with_a_document_leads_to_no_fetch() {
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(provider.asked(), 1);
+    assert_eq!(provider.request_count(), 1);
 }
 
 /// Replies that are no key document.
@@ -291,10 +291,10 @@ fn broken() -> Vec<(&'static str, Reply)> {
 async fn an_app_starts_without_the_keys_of_an_issuer_and_its_own_tokens_are_good() {
     let key = Signer::ed25519("1");
     for (name, reply) in broken() {
-        let (log, _guard) = Log::of("policy_server");
+        let (log, _guard) = Log::start("policy_server");
         let provider = IdentityProvider::new(reply).await;
-        let (caller, clock) = opened(published(&provider)).await;
-        assert_eq!(provider.asked(), 1);
+        let (caller, clock) = open(published(&provider)).await;
+        assert_eq!(provider.request_count(), 1);
         assert_eq!(caller.status(&token(&key, &clock)).await, 503, "{name}");
         let own = caller.own_token().await;
         assert_eq!(caller.status(&own).await, 200, "{name}");
@@ -303,17 +303,17 @@ async fn an_app_starts_without_the_keys_of_an_issuer_and_its_own_tokens_are_good
         clock.advance(Duration::from_secs(10));
         until(&caller, &token(&key, &clock), 200).await;
         provider.until_asked(2).await;
-        assert!(!log.of_code("token.issuer-keys-away").is_empty(), "{name}");
-        assert_eq!(log.of_code("token.issuer-keys-back").len(), 1, "{name}");
+        assert!(!log.with_code("token.issuer-keys-away").is_empty(), "{name}");
+        assert_eq!(log.with_code("token.issuer-keys-back").len(), 1, "{name}");
     }
 }
 
 #[tokio::test]
 async fn a_document_without_a_key_that_is_used_here_is_logged() {
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let provider = IdentityProvider::new(keys(&[], "")).await;
-    let (_caller, _clock) = opened(published(&provider)).await;
-    assert_eq!(log.of_code("token.issuer-without-keys").len(), 1, "{:?}", log.with("code="));
+    let (_caller, _clock) = open(published(&provider)).await;
+    assert_eq!(log.with_code("token.issuer-without-keys").len(), 1, "{:?}", log.with("code="));
 }
 
 #[tokio::test]
@@ -322,7 +322,7 @@ async fn the_last_keys_are_kept_for_24_hours_after_they_were_due() {
     for (name, reply) in broken() {
         let provider =
             IdentityProvider::new(keys(&[&key], "cache-control: max-age=3600\r\n")).await;
-        let (caller, clock) = opened(published(&provider)).await;
+        let (caller, clock) = open(published(&provider)).await;
         provider.set_reply(reply);
         clock.advance(HOUR);
         provider.until_asked(2).await;
@@ -346,10 +346,10 @@ async fn a_redirect_is_not_followed() {
         let reply =
             format!("HTTP/1.1 {status} There\r\nlocation: {url}\r\ncontent-length: 0\r\n\r\n");
         let provider = IdentityProvider::new(Reply::Bytes(reply.into_bytes())).await;
-        let (caller, clock) = opened(published(&provider)).await;
+        let (caller, clock) = open(published(&provider)).await;
         assert_eq!(caller.status(&token(&key, &clock)).await, 503);
     }
-    assert_eq!(target.asked(), 0);
+    assert_eq!(target.request_count(), 0);
 }
 
 #[tokio::test]
@@ -373,7 +373,7 @@ async fn a_slow_server_holds_a_start_up_for_5_seconds() {
     }
     clock.advance(Duration::from_millis(1));
     let opened = timeout(Duration::from_secs(60), opening).await.expect("it goes on");
-    let caller = Caller::of(opened.unwrap().unwrap());
+    let caller = Caller::from_service(opened.unwrap().unwrap());
     assert_eq!(caller.status(&token(&key, &clock)).await, 503);
 }
 
@@ -392,9 +392,9 @@ async fn only_public_keys_that_sign_are_taken_from_a_document() {
         encrypting, of_another, disguised, good.jwk(),
     ] });
     let provider = IdentityProvider::new(body(&document.to_string(), "")).await;
-    let (log, _guard) = Log::of("policy_server");
-    let (caller, clock) = opened(published(&provider)).await;
-    assert_eq!(log.of_code("token.issuer-secret-published").len(), 1, "{:?}", log.with("code="));
+    let (log, _guard) = Log::start("policy_server");
+    let (caller, clock) = open(published(&provider)).await;
+    assert_eq!(log.with_code("token.issuer-secret-published").len(), 1, "{:?}", log.with("code="));
     assert_eq!(caller.status(&token(&good, &clock)).await, 200);
     let disguised = Signer { id: "d".to_owned(), pair: Signer::rs256("").pair };
     let header = json!({ "alg": "ES256", "typ": "at+jwt", "kid": "d" });
@@ -416,7 +416,8 @@ async fn issuers_do_not_wait_for_each_other() {
     let of_b = Issuer::new("https://b.example").audience("orders").jwks(there.url());
     let clock = Clock::at(START);
     let tokens = own_tokens().accept(published(&gone)).accept(of_b);
-    let caller = Caller::of(app(tokens, &[A, "https://b.example"], &clock).open().await.unwrap());
+    let caller =
+        Caller::from_service(app(tokens, &[A, "https://b.example"], &clock).open().await.unwrap());
     assert_eq!(caller.status(&a.token(claims(A))).await, 503);
     assert_eq!(caller.status(&b.token(claims("https://b.example"))).await, 200);
     assert_eq!(caller.status(&b.token(claims("https://c.example"))).await, 401);

@@ -107,7 +107,7 @@ impl IdentityProvider {
     }
 
     /// The number of requests so far.
-    pub(crate) fn asked(&self) -> usize {
+    pub(crate) fn request_count(&self) -> usize {
         self.requests.borrow().len()
     }
 
@@ -120,7 +120,7 @@ impl IdentityProvider {
         let mut requests = self.requests.clone();
         let asked = requests.wait_for(|requests| requests.len() >= times);
         timeout(Duration::from_secs(60), asked).await.expect("nobody asks").unwrap();
-        assert_eq!(self.asked(), times);
+        assert_eq!(self.request_count(), times);
     }
 }
 

@@ -84,7 +84,7 @@ async fn revoke_foreign_token(tokens: Tokens, id: String) -> Result<(), Credenti
 }
 
 fn own_tokens() -> TokenSettings {
-    Tokens::hs256([("own", SecretKey::drawn([1; 32]))]).unwrap()
+    Tokens::hs256([("own", SecretKey::from_bytes([1; 32]))]).unwrap()
 }
 
 /// An app whose fallback accepts the tokens of this app and of these issuers.
@@ -114,7 +114,7 @@ impl Caller {
     }
 
     /// A client of an app in the development profile, opened as it is for serving.
-    fn of(service: AppService) -> Self {
+    fn from_service(service: AppService) -> Self {
         Self(policy_server::testing::TestClient::new(service, "localhost"))
     }
 

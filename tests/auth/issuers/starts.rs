@@ -30,7 +30,7 @@ fn problems(issuers: Vec<Issuer>, own: Option<&str>) -> Vec<String> {
 fn every_issuer_that_cannot_be_is_named() {
     let key = Signer::ed25519("k");
     let good = |name: &str| issuer(name, &[&key]);
-    let hs256 = Key::hs256("k", &SecretKey::drawn([2; 32])).unwrap();
+    let hs256 = Key::hs256("k", &SecretKey::from_bytes([2; 32])).unwrap();
     let a = || good(A);
     for (issuers, why) in [
         (vec![a(), a()], "(token.issuer-repeated)"),

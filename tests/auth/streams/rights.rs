@@ -33,7 +33,7 @@ impl Load for Room {
     type Source = All;
 
     async fn load(id: &u64, _: &(), shared: &All) -> Result<Option<Self>, Problem> {
-        shared.called();
+        shared.count_call();
         let state = *shared.room.lock().unwrap();
         match state {
             RoomState::Gone => return Ok(None),

@@ -152,7 +152,8 @@ impl Sides {
     /// Logs in to both apps, so that the session, the token and the ticket have these rights.
     async fn login(&self, logins: &[Login; 3]) -> [Credentials; 2] {
         let [old, new] = &self.running;
-        let credentials = [Credentials::of(old, logins).await, Credentials::of(new, logins).await];
+        let credentials =
+            [Credentials::obtain(old, logins).await, Credentials::obtain(new, logins).await];
         let age = logins.iter().filter_map(|login| login.age).max().unwrap_or_default();
         for clock in &self.clocks {
             clock.advance(Duration::from_secs(age.into()));
@@ -162,7 +163,7 @@ impl Sides {
 }
 
 impl Credentials {
-    async fn of(running: &Running, [session, token, ticket]: &[Login; 3]) -> Self {
+    async fn obtain(running: &Running, [session, token, ticket]: &[Login; 3]) -> Self {
         let (set_cookie, _) = login(running, session).await;
         let (cookie, attributes) = set_cookie.split_once(';').expect("attributes");
         let csrf = running.response(request("GET /csrf", &[&format!("cookie: {cookie}")])).await;
@@ -315,8 +316,8 @@ async fn replay(pair: &Pair, found: &Diff, upstream: &str) -> Result<usize, Stri
 async fn observe(pair: &Pair, upstream: &str) -> Result<(), String> {
     let sides = pair.sides(upstream).await;
     let credentials = sides.login(&Default::default()).await;
-    let old = seen(pair.effect, &sides, &credentials, 0).await;
-    let new = seen(pair.effect, &sides, &credentials, 1).await;
+    let old = observe_side(pair.effect, &sides, &credentials, 0).await;
+    let new = observe_side(pair.effect, &sides, &credentials, 1).await;
     let is_as_expected = match pair.effect {
         Effect::AtOnce(..) => old < new,
         Effect::Length(_) => [&*old, &*new] == ["413", "200"],
@@ -327,7 +328,7 @@ async fn observe(pair: &Pair, upstream: &str) -> Result<(), String> {
 }
 
 /// What a client of one app sees.
-async fn seen(
+async fn observe_side(
     effect: Effect,
     sides: &Sides,
     credentials: &[Credentials; 2],

@@ -162,7 +162,7 @@ impl Shop {
             }
             let [mut cors, mut of_either] = [of_sessions, pages.to_vec()].map(CorsConfig::new);
             (cors.credentials, of_either.credentials) = (true, true);
-            let key = SecretKey::drawn([7; 32]);
+            let key = SecretKey::from_bytes([7; 32]);
             let app = App::new(Arc::clone(&bank))
                 .public_origin(front.origin("api.shop.example"))
                 .sessions(sessions.same_site(same_site))

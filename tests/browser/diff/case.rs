@@ -214,7 +214,7 @@ impl Place {
             page.origin = PageOrigin::Opaque;
         }
         page.top_level = top_level.clone();
-        page.ancestor_origins = urls.iter().rev().skip(1).map(PageOrigin::of).collect();
+        page.ancestor_origins = urls.iter().rev().skip(1).map(PageOrigin::from_url).collect();
         page.is_window_sandboxed = self.sandbox == Sandbox::Response && urls.len() == 1;
         page.has_same_site_ancestors = (!self.is_sandboxed() || urls.len() == 1)
             && urls.iter().all(|one| site(one) == site(url));

@@ -44,7 +44,7 @@ const RUN: usize = 300;
 impl Kinds {
     /// Counts a case, by its content and by the result in the model.
     pub(crate) fn count(&mut self, case: &Case, model: &[String]) {
-        let mut of_case: Vec<&'static str> = case.steps.iter().flat_map(of_step).collect();
+        let mut of_case: Vec<&'static str> = case.steps.iter().flat_map(step_kinds).collect();
         let place = &case.place;
         if place.origins.len() > 1 {
             of_case.push("page in a frame");
@@ -86,9 +86,9 @@ impl Kinds {
     }
 }
 
-fn of_step(step: &Step) -> Vec<&'static str> {
+fn step_kinds(step: &Step) -> Vec<&'static str> {
     let (fetch, way) = match step {
-        Step::Load(fetch) => (fetch, of_load(fetch)),
+        Step::Load(fetch) => (fetch, load_kind(fetch)),
         Step::Keepalive(fetch) => (fetch, "keepalive"),
         Step::Beacon(fetch) => (fetch, "beacon"),
         Step::WriteCookie(_) | Step::ReadCookies => return vec![COOKIE],
@@ -106,7 +106,7 @@ fn of_step(step: &Step) -> Vec<&'static str> {
     kinds
 }
 
-fn of_load(fetch: &Fetch) -> &'static str {
+fn load_kind(fetch: &Fetch) -> &'static str {
     match (fetch.mode, fetch.destination) {
         (Mode::WebSocket, _) => "WebSocket",
         (_, Destination::Script) => "script",

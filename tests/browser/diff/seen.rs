@@ -71,7 +71,7 @@ pub(crate) fn by_model(case: &Case, filling: &Filling<'_>, profile: Profile) -> 
                 (state, outcome) = load(state, start, &mut servers, &mut sent);
                 match one {
                     Step::Beacon(_) => "sent".into(),
-                    _ => shown(&fetch, &outcome, filling.id),
+                    _ => observe(&fetch, &outcome, filling.id),
                 }
             }
             Step::WriteCookie(text) => {
@@ -217,7 +217,7 @@ fn cache(fetch: &Fetch) -> &'static str {
 }
 
 /// What the page can observe of an outcome.
-fn shown(fetch: &Fetch, outcome: &Outcome, id: &str) -> String {
+fn observe(fetch: &Fetch, outcome: &Outcome, id: &str) -> String {
     match (kind(fetch), outcome) {
         ("fetch", Outcome::Response(response)) => text_of(&json!({
             "type": match response.kind {

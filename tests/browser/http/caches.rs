@@ -24,7 +24,7 @@ fn jobs() -> Value {
 }
 
 /// The result of a second request, from the statuses that the server returned for both, in order.
-fn seen(site: &Site, target: &str) -> Second {
+fn observe(site: &Site, target: &str) -> Second {
     match *site.statuses(target) {
         [_] => Second::Kept,
         [_, 304] => Second::Asked,
@@ -68,7 +68,7 @@ fn the_cache_of_a_browser_behaves_as_it_is_declared() -> Result<(), Failure> {
                 site.wait_for(&target, 2);
             }
             let is_kept = sizes[&target][1] == 0;
-            let found = match (seen(&site, &target), is_kept) {
+            let found = match (observe(&site, &target), is_kept) {
                 (Second::Asked, true) => Second::Behind,
                 (found, _) => found,
             };
@@ -94,7 +94,7 @@ fn the_cache_of_another_client_behaves_as_it_is_declared() -> Result<(), Failure
     let mut wrong = BTreeMap::new();
     for declaration in DECLARATIONS {
         for (target, expected) in targets(declaration).into_iter().zip(declaration.client) {
-            let found = seen(&site, &target);
+            let found = observe(&site, &target);
             if found != expected {
                 wrong.insert(target, (expected, found));
             }

@@ -39,7 +39,7 @@ pub(crate) struct Declaration {
     pub(crate) accepts: [&'static str; 2],
 }
 
-const fn of(path: &'static str, at_once: Second, aged: Second) -> Declaration {
+const fn declare(path: &'static str, at_once: Second, aged: Second) -> Declaration {
     let both = [at_once, aged];
     Declaration { path, browser: both, client: both, method: "GET", accepts: ["*/*"; 2] }
 }
@@ -60,62 +60,64 @@ impl Declaration {
 
 pub(crate) const DECLARATIONS: &[Declaration] = &[
     // Nothing declared: no lifetime, and no heuristic one, since there is only a tag.
-    of("/nothing", Asked, Asked),
+    declare("/nothing", Asked, Asked),
     // RFC 9111 4.2.2: a tenth of the time since the last change. `cachecontrol` has no heuristic
     // lifetimes, and does not store the response.
-    of("/guessed", Kept, Kept).client(Fetched, Fetched),
-    of("/max-age", Kept, Asked),
-    of("/public-max-age", Kept, Asked),
-    of("/private-max-age", Kept, Asked),
-    of("/max-age-0", Asked, Asked),
-    of("/no-cache", Asked, Asked),
+    declare("/guessed", Kept, Kept).client(Fetched, Fetched),
+    declare("/max-age", Kept, Asked),
+    declare("/public-max-age", Kept, Asked),
+    declare("/private-max-age", Kept, Asked),
+    declare("/max-age-0", Asked, Asked),
+    declare("/no-cache", Asked, Asked),
     // `cachecontrol` reads `no-cache` in requests only, so that `max-age` counts.
-    of("/no-cache-max-age", Asked, Asked).client(Kept, Asked),
-    of("/no-store", Fetched, Fetched),
-    of("/private", Asked, Asked),
-    of("/public", Asked, Asked),
-    of("/immutable", Kept, Asked),
-    of("/must-revalidate", Kept, Asked),
+    declare("/no-cache-max-age", Asked, Asked).client(Kept, Asked),
+    declare("/no-store", Fetched, Fetched),
+    declare("/private", Asked, Asked),
+    declare("/public", Asked, Asked),
+    declare("/immutable", Kept, Asked),
+    declare("/must-revalidate", Kept, Asked),
     // `cachecontrol` does not implement RFC 5861.
-    of("/stale-while-revalidate", Kept, Behind).client(Kept, Asked),
-    of("/stale-for-too-long", Kept, Asked),
-    of("/stale-if-error", Kept, Asked),
+    declare("/stale-while-revalidate", Kept, Behind).client(Kept, Asked),
+    declare("/stale-for-too-long", Kept, Asked),
+    declare("/stale-if-error", Kept, Asked),
     // `s-maxage` is for shared caches only.
-    of("/s-maxage", Asked, Asked),
-    of("/s-maxage-max-age", Kept, Asked),
-    of("/vary", Kept, Asked).accepting("text/plain", "text/plain"),
+    declare("/s-maxage", Asked, Asked),
+    declare("/s-maxage-max-age", Kept, Asked),
+    declare("/vary", Kept, Asked).accepting("text/plain", "text/plain"),
     // Another `Accept` needs another response. A browser revalidates with the tag that it has.
-    of("/vary-other", Asked, Asked).accepting("text/plain", "text/html").client(Fetched, Fetched),
-    of("/without-vary", Kept, Asked).accepting("text/plain", "text/html"),
-    of("/no-tag", Kept, Fetched),
-    of("/no-tag-no-cache", Fetched, Fetched),
+    declare("/vary-other", Asked, Asked)
+        .accepting("text/plain", "text/html")
+        .client(Fetched, Fetched),
+    declare("/without-vary", Kept, Asked).accepting("text/plain", "text/html"),
+    declare("/no-tag", Kept, Fetched),
+    declare("/no-tag-no-cache", Fetched, Fetched),
     // A declaration applies to successful responses only.
-    of("/not-found", Fetched, Fetched),
-    of("/failed", Fetched, Fetched),
-    of("/found-elsewhere", Fetched, Fetched),
+    declare("/not-found", Fetched, Fetched),
+    declare("/failed", Fetched, Fetched),
+    declare("/found-elsewhere", Fetched, Fetched),
     // `cachecontrol` uses a permanent redirect whatever its age.
-    of("/moved", Kept, Fetched).client(Kept, Kept),
+    declare("/moved", Kept, Fetched).client(Kept, Kept),
     // What the handler writes can only make the policy stricter.
-    of("/handler-forbids", Fetched, Fetched),
-    of("/handler-shortens", Asked, Asked),
-    of("/handler-lengthens", Kept, Asked),
+    declare("/handler-forbids", Fetched, Fetched),
+    declare("/handler-shortens", Asked, Asked),
+    declare("/handler-lengthens", Kept, Asked),
     // The nearest level decides.
-    of("/group/default", Kept, Asked),
-    of("/group/none", Asked, Asked),
-    of("/mount", Kept, Asked),
+    declare("/group/default", Kept, Asked),
+    declare("/group/none", Asked, Asked),
+    declare("/mount", Kept, Asked),
     // Responses for an authenticated caller.
-    of("/session", Asked, Asked),
-    of("/session/max-age", Kept, Asked),
-    of("/session/written", Fetched, Fetched),
-    of("/token", Asked, Asked),
-    of("/token/max-age", Kept, Asked),
+    declare("/session", Asked, Asked),
+    declare("/session/max-age", Kept, Asked),
+    declare("/session/written", Fetched, Fetched),
+    declare("/token", Asked, Asked),
+    declare("/token/max-age", Kept, Asked),
     // With other policies that add to `Vary`.
-    of("/shared", Kept, Asked),
-    of("/limited", Kept, Asked),
-    of("/prices", Kept, Asked),
+    declare("/shared", Kept, Asked),
+    declare("/limited", Kept, Asked),
+    declare("/prices", Kept, Asked),
     // A private cache stores no responses to these methods.
-    of("/post", Fetched, Fetched).method("POST"),
-    of("/put", Fetched, Fetched).method("PUT"),
+    declare("/post", Fetched, Fetched).method("POST"),
+    declare("/put", Fetched, Fetched).method("PUT"),
 ];
 
 /// The query of a request.
@@ -313,7 +315,7 @@ async fn page() -> axum::response::Html<&'static str> {
 
 /// The app with all of them.
 pub(crate) fn app() -> App<()> {
-    let key = SecretKey::drawn([7; 32]);
+    let key = SecretKey::from_bytes([7; 32]);
     let minute = CachePolicy::public().max_age(60).build();
     let mounted = tower::service_fn(async |request: policy_server::Request| {
         let aged = axum::extract::Query::<Aged>::try_from_uri(request.uri()).expect("an age");

@@ -20,7 +20,7 @@ fn app() -> App<()> {
     App::new(()).sessions(Sessions::memory()).routes(routes![index, login, me])
 }
 
-fn asked(browser: &Browser, method: &str, path: &str) -> Result<Value, Failure> {
+fn fetch(browser: &Browser, method: &str, path: &str) -> Result<Value, Failure> {
     const FETCH: &str = "
         const response = await fetch(input.path, { method: input.method });
         return [response.status, await response.text()];";
@@ -35,11 +35,11 @@ fn two_apps_on_one_host_do_not_end_each_others_logins() -> Result<(), Failure> {
     let browser = Browser::start()?;
     for (site, user) in sites.iter().zip(["ada", "ben"]) {
         browser.goto(&site.origin())?;
-        assert_eq!(asked(&browser, "POST", &format!("/login/{user}"))?, json!([200, user]));
+        assert_eq!(fetch(&browser, "POST", &format!("/login/{user}"))?, json!([200, user]));
     }
     for (site, user) in sites.iter().zip(["ada", "ben"]) {
         browser.goto(&site.origin())?;
-        assert_eq!(asked(&browser, "GET", "/me")?, json!([200, user]));
+        assert_eq!(fetch(&browser, "GET", "/me")?, json!([200, user]));
     }
     assert_eq!(browser.cookies()?.len(), 2);
     Ok(())
@@ -55,10 +55,10 @@ fn a_cookie_of_another_app_is_named_where_it_is_refused() -> Result<(), Failure>
     let browser = Browser::start()?;
     for site in &sites {
         browser.goto(&site.origin())?;
-        assert_eq!(asked(&browser, "POST", "/login/ada")?, json!([200, "ada"]));
+        assert_eq!(fetch(&browser, "POST", "/login/ada")?, json!([200, "ada"]));
     }
     browser.goto(&sites[0].origin())?;
-    let refused = asked(&browser, "GET", "/me")?;
+    let refused = fetch(&browser, "GET", "/me")?;
     assert_eq!(refused[0], 401);
     let words = refused[1].as_str().unwrap_or_default();
     assert!(

@@ -35,18 +35,18 @@ impl Quickstart {
     }
 
     /// The page that the API grants, without a slash at the end.
-    pub(crate) fn granted(&self) -> &str {
+    pub(crate) fn granted_page(&self) -> &str {
         self.0.printed("granted page")
     }
 
     /// The page that the API does not grant.
-    pub(crate) fn refused(&self) -> &str {
+    pub(crate) fn refused_page(&self) -> &str {
         self.0.printed("refused page")
     }
 
     /// The response of the refused page's server to a client that is not a browser.
     pub(crate) fn response(&self) -> Result<String, Failure> {
-        let host = self.refused().strip_prefix("http://").ok_or("no address")?;
+        let host = self.refused_page().strip_prefix("http://").ok_or("no address")?;
         let mut stream = TcpStream::connect(host)?;
         stream.set_read_timeout(Some(LIMIT))?;
         write!(stream, "GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n")?;

@@ -42,10 +42,10 @@ fn arrived(row: &Value) -> Vec<&str> {
 fn a_granted_page_reads_only_granted_routes() -> Result<(), Failure> {
     let quickstart = Quickstart::start()?;
     let browser = Browser::start()?;
-    browser.goto(quickstart.granted())?;
+    browser.goto(quickstart.granted_page())?;
     assert_eq!(browser.title()?, "Policy quickstart");
     let results = browser.run(RESULTS, &Value::Null)?;
-    assert_eq!(results["origin"], quickstart.granted());
+    assert_eq!(results["origin"], quickstart.granted_page());
 
     let simple = row(&results, "simple")?;
     assert_eq!(simple["status"], 200);
@@ -82,9 +82,9 @@ fn a_granted_page_reads_only_granted_routes() -> Result<(), Failure> {
 fn a_refused_page_reads_nothing_and_its_preflighted_requests_never_arrive() -> Result<(), Failure> {
     let quickstart = Quickstart::start()?;
     let browser = Browser::start()?;
-    browser.goto(quickstart.refused())?;
+    browser.goto(quickstart.refused_page())?;
     let results = browser.run(RESULTS, &Value::Null)?;
-    assert_eq!(results["origin"], quickstart.refused());
+    assert_eq!(results["origin"], quickstart.refused_page());
     for (name, methods) in [
         ("simple", "GET"),
         ("preflighted", "preflight"),
@@ -111,8 +111,8 @@ fn the_page_explains_the_result_of_the_browser() -> Result<(), Failure> {
     let quickstart = Quickstart::start()?;
     let browser = Browser::start()?;
     for (view, page, shown, why) in [
-        ("granted", quickstart.granted(), "status 200", "which the route exposes"),
-        ("refused", quickstart.refused(), "nothing", "the browser hides all of it"),
+        ("granted", quickstart.granted_page(), "status 200", "which the route exposes"),
+        ("refused", quickstart.refused_page(), "nothing", "the browser hides all of it"),
     ] {
         let attribute = "#[cors(origins = PAGES, expose = [\"etag\"])]";
         browser.goto(page)?;
@@ -130,7 +130,7 @@ fn the_page_explains_the_result_of_the_browser() -> Result<(), Failure> {
 fn rows_are_cards_on_a_phone_and_nothing_is_out_of_view() -> Result<(), Failure> {
     let quickstart = Quickstart::start()?;
     let browser = Browser::with(&["--window-size=390,844".to_owned()], &json!({}))?;
-    browser.goto(quickstart.granted())?;
+    browser.goto(quickstart.granted_page())?;
     browser.run(RESULTS, &Value::Null)?;
     let seen = browser.run(
         "const row = getComputedStyle(document.querySelector('#rows tr')).display;
@@ -146,6 +146,6 @@ fn the_quickstart_serves_its_page_and_ends_in_order() -> Result<(), Failure> {
     let quickstart = Quickstart::start()?;
     let response = quickstart.response()?;
     assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
-    assert!(response.contains(quickstart.granted()), "the page knows the other: {response}");
+    assert!(response.contains(quickstart.granted_page()), "the page knows the other: {response}");
     quickstart.stop()
 }

@@ -28,7 +28,8 @@ fn the_quickstart_is_recorded() -> Result<(), Failure> {
     browser.slow_down(300)?;
     let mut join = Command::new("img2webp");
     join.args(["-loop", "0", "-lossless"]);
-    for (page, address) in [quickstart.granted(), quickstart.refused()].iter().enumerate() {
+    for (page, address) in [quickstart.granted_page(), quickstart.refused_page()].iter().enumerate()
+    {
         browser.goto(address)?;
         for row in 1..=ROWS {
             browser.wait_for(&format!("document.querySelector('#rows tr:nth-child({row})')"))?;

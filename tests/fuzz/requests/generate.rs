@@ -220,9 +220,9 @@ const FIELDS: &[(&str, &[&str])] = &[
 /// A random request, which closes the connection if `is_last`.
 pub(super) fn request(random: &mut Random, own: &Credentials, is_last: bool) -> Sent {
     let (method, target) = match random.below(5) {
-        0 | 1 => (*random.of(METHODS), target(random)),
+        0 | 1 => (*random.choose(METHODS), target(random)),
         _ => {
-            let (method, target) = *random.of(SERVED);
+            let (method, target) = *random.choose(SERVED);
             (method, target.to_owned())
         }
     };
@@ -241,10 +241,10 @@ pub(super) fn request(random: &mut Random, own: &Credentials, is_last: bool) -> 
         _ => field("host", b"localhost"),
     }
     for _ in 0..random.below(6) {
-        let (name, values) = *random.of(FIELDS);
+        let (name, values) = *random.choose(FIELDS);
         // Requests through a proxy would all be refused with 421.
         if !name.contains("forwarded") || random.below(10) == 0 {
-            field(name, random.of(values).as_bytes());
+            field(name, random.choose(values).as_bytes());
         }
     }
     match random.below(8) {
@@ -261,7 +261,7 @@ pub(super) fn request(random: &mut Random, own: &Credentials, is_last: bool) -> 
             field("x-lamp", &value);
         }
         4 => {
-            let (name, _) = *random.of(FIELDS);
+            let (name, _) = *random.choose(FIELDS);
             let value: Vec<u8> = (0..random.below(20)).map(|_| value_byte(random)).collect();
             // Fields that frame the message stay as they are.
             if !matches!(name, "expect" | "connection" | "upgrade") {
@@ -340,7 +340,7 @@ pub(super) fn spoilt(random: &mut Random, own: &Credentials) -> Sent {
                     b": nameless\r\n",
                     b"x y: z\r\n",
                 ];
-                let piece = *random.of(pieces);
+                let piece = *random.choose(pieces);
                 // The beginning of a line.
                 let begin =
                     bytes.windows(2).position(|two| two == b"\r\n").map_or(at, |end| end + 2);
@@ -363,11 +363,11 @@ pub(super) fn spoilt(random: &mut Random, own: &Credentials) -> Sent {
 }
 
 fn target(random: &mut Random) -> String {
-    let mut target = (*random.of(PATHS)).to_owned();
+    let mut target = (*random.choose(PATHS)).to_owned();
     if random.below(12) == 0 {
         for _ in 0..1 << random.below(8) {
             // Characters of paths and queries in RFC 3986.
-            target.push(char::from(*random.of(b"abcXYZ019/?%&=+-._~!$'()*,;:@")));
+            target.push(char::from(*random.choose(b"abcXYZ019/?%&=+-._~!$'()*,;:@")));
         }
     }
     target
@@ -409,7 +409,7 @@ fn content(random: &mut Random) -> (&'static str, Vec<u8>) {
         ("application/x-www-form-urlencoded", "name=a&name=b&price=-1"),
         ("application/octet-stream", ""),
     ];
-    let (media_type, text) = *random.of(kinds);
+    let (media_type, text) = *random.choose(kinds);
     let mut body = text.as_bytes().to_vec();
     if random.below(10) == 0 && !body.is_empty() {
         let at = random.below(body.len());

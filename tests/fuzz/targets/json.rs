@@ -3,7 +3,7 @@
 
 use data_encoding::BASE64URL_NOPAD;
 
-use super::token::checked;
+use super::token::check_token;
 use crate::{
     engine::{Seen, Target},
     verdict::{Json, SECRETS, signature},
@@ -30,7 +30,7 @@ fn check(input: &[u8]) -> Seen {
     let kinds = kinds.iter().fold(0, |bits, bit| bits << 1 | bit);
     let is_own = usize::from(header == HEADER);
     let shape = (size(header).min(8) * 100 + size(claims)) * 256 + kinds * 2 + is_own;
-    checked(format!("{message}.{signature}").as_bytes(), shape as u64)
+    check_token(format!("{message}.{signature}").as_bytes(), shape as u64)
 }
 
 #[test]

@@ -39,7 +39,7 @@ pub(super) fn verified(token: &[u8]) -> Verdict {
 }
 
 /// Checks one token; the shape distinguishes tokens with the same verdict.
-pub(super) fn checked(token: &[u8], shape: u64) -> Seen {
+pub(super) fn check_token(token: &[u8], shape: u64) -> Seen {
     let found = verified(token);
     if let Some(expected) = verdict(token) {
         assert_eq!(found, expected, "{}", token.escape_ascii());
@@ -51,7 +51,7 @@ pub(super) fn checked(token: &[u8], shape: u64) -> Seen {
 
 fn check(token: &[u8]) -> Seen {
     let dots = token.iter().filter(|byte| **byte == b'.').count().min(4);
-    checked(token, dots as u64 * 64 + u64::from(magnitude(token.len())))
+    check_token(token, dots as u64 * 64 + u64::from(magnitude(token.len())))
 }
 
 #[test]

@@ -18,9 +18,9 @@ use tokio::{
 };
 
 use super::{
-    Running, Upstream, asked,
+    Running, Upstream, begin_request,
     http::{StoppedTime, request, soon},
-    started, stripping,
+    start, stripping,
 };
 
 /// More than two ends buffer if both use HTTP/2, with its stream windows, or if one does and the
@@ -98,7 +98,7 @@ async fn an_upstream_that_does_not_read_stops_the_client() {
     let proxy = ReverseProxy::new("/api", format!("http://{address}")).public().http2().policies(
         Policies::new().limits(Limits::NONE.body(ALL as u64).timeout(Duration::from_secs(60))),
     );
-    let server = started(proxy).await;
+    let server = start(proxy).await;
     let mut client = client(&server).await;
     let (response, mut body) = client.send_request(to(&server, "PUT"), false).expect("a stream");
     let sent = Arc::new(AtomicUsize::new(0));
@@ -180,7 +180,7 @@ async fn a_response_that_breaks_off_never_looks_complete() {
     ] {
         let upstream = Upstream::start().await;
         let server = stripping(&upstream).await;
-        let (mut connection, mut line) = asked(&server, &upstream).await;
+        let (mut connection, mut line) = begin_request(&server, &upstream).await;
         line.send(format!("HTTP/1.1 200 OK\r\n{head}")).await;
         assert_eq!(connection.head().await.status, 200);
         let first = if is_chunked { "3\r\nabc\r\n" } else { "abc" };
@@ -199,9 +199,9 @@ async fn an_upstream_that_says_nothing_more_breaks_the_response_off() {
     let proxy = ReverseProxy::new("/api", upstream.origin())
         .public()
         .idle_timeout(Duration::from_millis(300));
-    let (log, _guard) = policy_tests::log::Log::of("policy_server");
-    let server = started(proxy).await;
-    let (mut connection, mut line) = asked(&server, &upstream).await;
+    let (log, _guard) = policy_tests::log::Log::start("policy_server");
+    let server = start(proxy).await;
+    let (mut connection, mut line) = begin_request(&server, &upstream).await;
     line.send("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n").await;
     connection.head().await;
     // Slow, but never longer than the time-out.
@@ -210,7 +210,7 @@ async fn an_upstream_that_says_nothing_more_breaks_the_response_off() {
         line.send("x").await;
     }
     assert_eq!(time.until(connection.rest()).await, b"xxxxx");
-    assert_eq!(log.of_code("proxy.response-broken-off").len(), 1, "{:?}", log.with("code="));
+    assert_eq!(log.with_code("proxy.response-broken-off").len(), 1, "{:?}", log.with("code="));
     assert_eq!(line.rest().await, b"");
 }
 
@@ -240,12 +240,12 @@ async fn a_disconnecting_client_cancels_its_request() {
     // While it waits for a response.
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
-    let (connection, mut line) = asked(&server, &upstream).await;
+    let (connection, mut line) = begin_request(&server, &upstream).await;
     drop(connection);
     assert_eq!(line.rest().await, b"");
 
     // While it receives the response.
-    let (mut connection, mut line) = asked(&server, &upstream).await;
+    let (mut connection, mut line) = begin_request(&server, &upstream).await;
     line.send("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n").await;
     connection.head().await;
     connection.chunk().await;
@@ -272,7 +272,7 @@ async fn a_body_over_the_limit_is_413_and_never_looks_complete() {
     let proxy = ReverseProxy::new("/api", upstream.origin())
         .public()
         .policies(Policies::new().limits(Limits::NONE.body(10)));
-    let server = started(proxy).await;
+    let server = start(proxy).await;
     let stated = server.response(request("PUT /api", &["content-length: 11"])).await;
     assert_eq!(stated.problem(), (413, "request.body-too-large".to_owned()));
     let mut connection = server.connect().await;

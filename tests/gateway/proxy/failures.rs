@@ -7,9 +7,9 @@ use policy_tests::port::Port;
 use tokio::time::Instant;
 
 use super::{
-    Line, Running, Upstream, asked,
+    Line, Running, Upstream, begin_request,
     http::{Connection, RawResponse, StoppedTime, request, soon},
-    started, stripping,
+    start, stripping,
 };
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
@@ -25,7 +25,7 @@ async fn an_unreachable_upstream_is_502_with_the_policy() {
     let proxy = ReverseProxy::new("/api", format!("http://{address}"))
         .public()
         .policies(Policies::new().cors(CorsPolicy::origins(&["https://app.example"]).build()));
-    let server = started(proxy).await;
+    let server = start(proxy).await;
     let response = server.response(request("GET /api", &["origin: https://app.example"])).await;
     assert_eq!(response.problem(), problem(502, "proxy.unreachable"));
     assert_eq!(response.sharing(), ["access-control-allow-origin: https://app.example"]);
@@ -38,9 +38,9 @@ async fn no_response_in_time_is_504() {
     let proxy = ReverseProxy::new("/api", upstream.origin())
         .public()
         .answer_timeout(Duration::from_millis(200));
-    let server = started(proxy).await;
+    let server = start(proxy).await;
     let begun = Instant::now();
-    let (mut connection, mut line) = asked(&server, &upstream).await;
+    let (mut connection, mut line) = begin_request(&server, &upstream).await;
     let response = time.until(connection.response()).await;
     assert_eq!(response.problem(), problem(504, "proxy.timed-out"));
     assert!(begun.elapsed() >= Duration::from_millis(200));
@@ -66,7 +66,7 @@ async fn no_connection_in_time_is_504() {
     let proxy = ReverseProxy::new("/api", format!("http://{address}"))
         .public()
         .connect_timeout(Duration::from_millis(200));
-    let response = started(proxy).await.response(request("GET /api", &[])).await;
+    let response = start(proxy).await.response(request("GET /api", &[])).await;
     assert_eq!(response.problem(), problem(504, "proxy.timed-out"));
 }
 
@@ -78,7 +78,7 @@ async fn a_slow_upload_is_not_a_slow_upstream() {
         .public()
         .answer_timeout(Duration::from_millis(300))
         .idle_timeout(Duration::from_millis(1500));
-    let server = started(proxy).await;
+    let server = start(proxy).await;
     let mut connection = server.connect().await;
     connection.send(request("PUT /api", &["content-length: 8"])).await;
     let mut line = upstream.accept().await;
@@ -137,7 +137,7 @@ async fn an_invalid_response_becomes_502() {
     ] {
         let upstream = Upstream::start().await;
         let server = stripping(&upstream).await;
-        let (mut connection, mut line) = asked(&server, &upstream).await;
+        let (mut connection, mut line) = begin_request(&server, &upstream).await;
         // The proxy may close before everything is sent.
         let _ = tokio::io::AsyncWriteExt::write_all(&mut line.stream, bytes.as_bytes()).await;
         let _ = tokio::io::AsyncWriteExt::shutdown(&mut line.stream).await;
@@ -165,8 +165,8 @@ async fn a_flood_of_interim_responses_ends() {
     let proxy = ReverseProxy::new("/api", upstream.origin())
         .public()
         .answer_timeout(Duration::from_millis(500));
-    let server = started(proxy).await;
-    let (mut connection, mut line) = asked(&server, &upstream).await;
+    let server = start(proxy).await;
+    let (mut connection, mut line) = begin_request(&server, &upstream).await;
     let flood = tokio::spawn(async move {
         let many = "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n".repeat(100);
         let mut sent = 0_usize;
@@ -185,15 +185,15 @@ async fn a_flood_of_interim_responses_ends() {
 async fn interim_responses_are_passed_over() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
-    let (mut connection, mut line) = asked(&server, &upstream).await;
+    let (mut connection, mut line) = begin_request(&server, &upstream).await;
     line.send("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n").await;
     line.send(OK).await;
     assert_eq!(connection.response().await.text(), "ok");
 }
 
-/// A client, and a connection to the upstream that is kept after its first request.
-async fn kept(server: &Running, upstream: &Upstream) -> (Connection, Line) {
-    let (mut connection, mut line) = asked(server, upstream).await;
+/// Opens a client, and a connection to the upstream that is kept after its first request.
+async fn open_idle(server: &Running, upstream: &Upstream) -> (Connection, Line) {
+    let (mut connection, mut line) = begin_request(server, upstream).await;
     line.send(OK).await;
     assert_eq!(connection.response().await.text(), "ok");
     (connection, line)
@@ -204,7 +204,7 @@ async fn kept(server: &Running, upstream: &Upstream) -> (Connection, Line) {
 async fn response_to_lost(next: &str) -> Result<RawResponse, ()> {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
-    let (mut connection, mut line) = kept(&server, &upstream).await;
+    let (mut connection, mut line) = open_idle(&server, &upstream).await;
     connection.send(next).await;
     line.request().await;
     drop(line);
@@ -242,12 +242,12 @@ async fn nothing_is_sent_three_times_and_nothing_once_a_response_began() {
     // A new connection that fails was not kept.
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
-    let (mut connection, line) = asked(&server, &upstream).await;
+    let (mut connection, line) = begin_request(&server, &upstream).await;
     drop(line);
     assert_eq!(connection.response().await.problem(), problem(502, "proxy.bad-answer"));
 
     // A kept connection fails, and so does the second attempt.
-    let (mut connection, mut line) = kept(&server, &upstream).await;
+    let (mut connection, mut line) = open_idle(&server, &upstream).await;
     connection.send(request("GET /api", &[])).await;
     line.request().await;
     drop(line);
@@ -257,7 +257,7 @@ async fn nothing_is_sent_three_times_and_nothing_once_a_response_began() {
     assert_eq!(connection.response().await.problem(), problem(502, "proxy.bad-answer"));
 
     // One byte of a response arrived.
-    let (mut connection, mut line) = kept(&server, &upstream).await;
+    let (mut connection, mut line) = open_idle(&server, &upstream).await;
     connection.send(request("GET /api", &[])).await;
     line.request().await;
     line.send("H").await;

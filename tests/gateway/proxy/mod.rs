@@ -22,18 +22,18 @@ use policy_tests::{
 
 use upstream::{Line, Upstream};
 
-/// An app with this proxy only.
-async fn started(proxy: ReverseProxy) -> Running {
+/// Starts an app with this proxy only.
+async fn start(proxy: ReverseProxy) -> Running {
     Running::start(App::new(()).proxy(proxy)).await
 }
 
 /// A proxy of `/api` that removes the prefix.
 async fn stripping(upstream: &Upstream) -> Running {
-    started(ReverseProxy::new("/api", upstream.origin()).public().strip_prefix()).await
+    start(ReverseProxy::new("/api", upstream.origin()).public().strip_prefix()).await
 }
 
-/// A client that requested `/api`, and the connection on which the upstream has its request.
-async fn asked(server: &Running, upstream: &Upstream) -> (Connection, Line) {
+/// Requests `/api`. Returns the client, and the connection on which the upstream has the request.
+async fn begin_request(server: &Running, upstream: &Upstream) -> (Connection, Line) {
     let mut connection = server.connect().await;
     connection.send(request("GET /api", &[])).await;
     let mut line = upstream.accept().await;

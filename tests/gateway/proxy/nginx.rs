@@ -4,7 +4,7 @@ use std::fs;
 
 use policy_server::ReverseProxy;
 
-use super::{http::request, program::Program, started};
+use super::{http::request, program::Program, start};
 
 const SERVER: &str = "
 server {
@@ -32,7 +32,7 @@ async fn nginx_behind_the_proxy_is_a_part_of_this_server() {
     fs::write(files.join("index.html"), "<p>index</p>").expect("a file");
     fs::write(files.join("large"), vec![b'x'; 3 << 20]).expect("a file");
     let upstream = format!("http://{}/v1", nginx.address);
-    let server = started(ReverseProxy::new("/api", upstream).public().strip_prefix()).await;
+    let server = start(ReverseProxy::new("/api", upstream).public().strip_prefix()).await;
     let page = server.response(request("GET /api/index.html", &[])).await;
     assert_eq!((page.status, page.text()), (200, "<p>index</p>"));
     let tag = format!("if-none-match: {}", page.header("etag").expect("a tag"));

@@ -15,7 +15,7 @@ use tokio::{
 use super::{
     Running,
     http::{RawResponse, request, soon},
-    started,
+    start,
 };
 
 const PROTOCOL_ERROR: u32 = 1;
@@ -58,8 +58,7 @@ impl Upstream {
     }
 
     async fn proxied(&self) -> Running {
-        started(ReverseProxy::new("/api", format!("http://{}", self.address)).public().http2())
-            .await
+        start(ReverseProxy::new("/api", format!("http://{}", self.address)).public().http2()).await
     }
 
     fn count(&mut self) -> usize {
@@ -126,9 +125,9 @@ async fn drain(mut stream: TcpStream) {
     let _ = stream.read_to_end(&mut Vec::new()).await;
 }
 
-/// The response to a request, after one that was answered if the connection is to be a pooled one,
-/// and how often it arrived.
-async fn asked(deeds: &'static [Deed], method: &str, is_pooled: bool) -> (RawResponse, usize) {
+/// Sends a request, after another one if the connection is to be a pooled one. Returns the
+/// response, and how often the request arrived.
+async fn exchange(deeds: &'static [Deed], method: &str, is_pooled: bool) -> (RawResponse, usize) {
     let mut upstream = Upstream::start(deeds).await;
     let server = upstream.proxied().await;
     if is_pooled {
@@ -147,11 +146,11 @@ async fn a_refused_request_of_any_method_is_repeated_once() {
             &[Deed::Resets(REFUSED_STREAM), Deed::Responds][..],
             &[Deed::GoesAwayBefore, Deed::Responds],
         ] {
-            let (response, count) = asked(deeds, method, false).await;
+            let (response, count) = exchange(deeds, method, false).await;
             assert_eq!((response.status, count), (204, 2), "{method} {deeds:?}");
         }
         let twice = &[Deed::Resets(REFUSED_STREAM), Deed::Resets(REFUSED_STREAM)];
-        let (response, count) = asked(twice, method, false).await;
+        let (response, count) = exchange(twice, method, false).await;
         assert_eq!(response.problem(), (502, "proxy.bad-answer".to_owned()));
         assert_eq!(count, 2, "{method}");
     }
@@ -166,7 +165,7 @@ async fn a_request_whose_stream_ended_in_another_way_is_sent_once() {
             &[Deed::Responds, Deed::Resets(ENHANCE_YOUR_CALM)],
             &[Deed::Responds, Deed::Resets(PROTOCOL_ERROR)],
         ] {
-            let (response, count) = asked(deeds, method, true).await;
+            let (response, count) = exchange(deeds, method, true).await;
             assert_eq!(response.problem(), (502, "proxy.bad-answer".to_owned()));
             assert_eq!(count, 1, "{method} {deeds:?}");
         }
@@ -183,11 +182,11 @@ async fn idempotent_requests_are_repeated_after_a_pooled_connection_ended() {
         for (method, outcome) in
             [("GET", (204, 2)), ("DELETE", (204, 2)), ("QUERY", (204, 2)), ("POST", (502, 1))]
         {
-            let (response, count) = asked(deeds, method, true).await;
+            let (response, count) = exchange(deeds, method, true).await;
             assert_eq!((response.status, count), outcome, "{method} {deeds:?}");
         }
     }
     // A new connection that ends is no pooled one.
-    let (response, count) = asked(&[Deed::Closes], "GET", false).await;
+    let (response, count) = exchange(&[Deed::Closes], "GET", false).await;
     assert_eq!((response.status, count), (502, 1));
 }

@@ -2,7 +2,7 @@
 
 use policy_server::{ReverseProxy, Sessions, prelude::*};
 
-use super::{Running, Upstream, http::request, started, stripping};
+use super::{Running, Upstream, http::request, start, stripping};
 
 const NOTHING: &str = "HTTP/1.1 204 No Content\r\n\r\n";
 
@@ -214,7 +214,7 @@ async fn trailers_go_both_ways() {
 #[tokio::test]
 async fn connections_are_kept_for_the_next_request() {
     let upstream = Upstream::start().await;
-    let server = started(ReverseProxy::new("/api", upstream.origin()).public()).await;
+    let server = start(ReverseProxy::new("/api", upstream.origin()).public()).await;
     let mut line = None;
     for _ in 0..3 {
         let mut connection = server.connect().await;

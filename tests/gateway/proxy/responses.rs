@@ -2,7 +2,7 @@
 
 use policy_server::{ReverseProxy, Sessions, prelude::*};
 
-use super::{Running, Upstream, asked, http::request, stripping};
+use super::{Running, Upstream, begin_request, http::request, stripping};
 
 #[tokio::test]
 async fn a_response_comes_back_without_connection_fields() {
@@ -151,7 +151,7 @@ async fn a_length_beside_a_transfer_coding_is_not_passed_on() {
     for length in ["5", "30", "5, 6"] {
         let upstream = Upstream::start().await;
         let server = stripping(&upstream).await;
-        let (mut connection, mut line) = asked(&server, &upstream).await;
+        let (mut connection, mut line) = begin_request(&server, &upstream).await;
         line.send(format!(
             "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\ntransfer-encoding: chunked\r\n\r\n\
              a\r\n0123456789\r\n0\r\n\r\n"

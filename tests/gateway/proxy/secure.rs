@@ -28,7 +28,7 @@ use tokio_rustls::{
 use super::{
     Running, Upstream,
     http::{StoppedTime, request as plain, soon},
-    started,
+    start,
 };
 
 /// A self-signed certificate for these names, with its PEM in a file.
@@ -180,7 +180,7 @@ async fn http2_is_spoken_without_asking_where_the_app_says_so() {
     let (address, mut got) = upstream(None, true).await;
     let proxy =
         ReverseProxy::new("/api", format!("http://{address}/v1")).public().strip_prefix().http2();
-    let server = started(proxy).await;
+    let server = start(proxy).await;
     for _ in 0..2 {
         let got = assert_echo(&server, &mut got, Version::HTTP_2).await;
         assert_eq!(got.uri, format!("http://{address}/v1/x?y"));
@@ -201,7 +201,7 @@ async fn over_tls_the_upstream_chooses_the_version() {
         let (address, mut got) = upstream(Some(certificate.config.clone()), false).await;
         let origin = format!("https://localhost:{}", address.port());
         let proxy = ReverseProxy::new("/api", &origin).public().root_certificates(&certificate.pem);
-        let server = started(proxy).await;
+        let server = start(proxy).await;
         let got = assert_echo(&server, &mut got, version).await;
         if version == Version::HTTP_2 {
             assert_eq!(got.uri, format!("{origin}/api/x?y"));
@@ -223,7 +223,7 @@ async fn an_upstream_with_another_certificate_is_502() {
         ReverseProxy::new("/api", &origin).public().root_certificates(&trusted.pem),
         ReverseProxy::new("/api", &origin).public(),
     ] {
-        let response = started(proxy).await.response(plain("GET /api", &[])).await;
+        let response = start(proxy).await.response(plain("GET /api", &[])).await;
         assert_eq!(response.problem(), (502, "proxy.unreachable".to_owned()));
     }
     assert!(got.try_recv().is_err());
@@ -236,7 +236,7 @@ async fn an_upstream_without_http2_is_502_where_nothing_else_will_do() {
     let origin = format!("https://localhost:{}", address.port());
     let proxy =
         ReverseProxy::new("/api", origin).public().root_certificates(&certificate.pem).http2();
-    let response = started(proxy).await.response(plain("GET /api", &[])).await;
+    let response = start(proxy).await.response(plain("GET /api", &[])).await;
     assert_eq!(response.problem(), (502, "proxy.unreachable".to_owned()));
 }
 
@@ -262,8 +262,7 @@ fn request(method: &str, path: &str) -> Request<BoxBody<Bytes, Infallible>> {
 #[tokio::test]
 async fn a_client_of_http2_reaches_an_upstream_of_http1() {
     let upstream = Upstream::start().await;
-    let server =
-        started(ReverseProxy::new("/api", upstream.origin()).public().strip_prefix()).await;
+    let server = start(ReverseProxy::new("/api", upstream.origin()).public().strip_prefix()).await;
     let mut client = http2_client(&server).await;
     let mut sent = request("GET", "/api/x");
     sent.headers_mut().append("cookie", "a=1".parse().expect("a value"));
@@ -289,7 +288,7 @@ async fn a_client_of_http2_reaches_an_upstream_of_http1() {
 #[tokio::test]
 async fn a_client_of_http2_gets_no_length_that_is_wrong() {
     let upstream = Upstream::start().await;
-    let server = started(ReverseProxy::new("/api", upstream.origin()).public()).await;
+    let server = start(ReverseProxy::new("/api", upstream.origin()).public()).await;
     let mut client = http2_client(&server).await;
     for (response, status, body) in [
         (
@@ -317,7 +316,7 @@ async fn a_client_of_http2_gets_no_length_that_is_wrong() {
 #[tokio::test]
 async fn trailers_that_are_about_the_whole_message_go_no_further() {
     let upstream = Upstream::start().await;
-    let server = started(ReverseProxy::new("/api", upstream.origin()).public()).await;
+    let server = start(ReverseProxy::new("/api", upstream.origin()).public()).await;
     let mut client = http2_client(&server).await;
     let asked = tokio::spawn(client.send_request(request("GET", "/api")));
     let mut line = upstream.accept().await;
@@ -337,7 +336,7 @@ async fn trailers_that_are_about_the_whole_message_go_no_further() {
 #[tokio::test]
 async fn broken_responses_are_reset_and_cancelled_requests_end_at_the_upstream() {
     let upstream = Upstream::start().await;
-    let server = started(ReverseProxy::new("/api", upstream.origin()).public()).await;
+    let server = start(ReverseProxy::new("/api", upstream.origin()).public()).await;
     let mut client = http2_client(&server).await;
     let response = tokio::spawn(client.send_request(request("GET", "/api")));
     let mut line = upstream.accept().await;
@@ -396,7 +395,7 @@ async fn a_cancelled_request_is_reset_at_an_upstream_of_http2() {
         .public()
         .http2()
         .answer_timeout(Duration::from_secs(5));
-    let server = started(proxy).await;
+    let server = start(proxy).await;
     let mut connection = server.connect().await;
     connection.send(plain("GET /api", &[])).await;
     soon(first.recv()).await.expect("a request");
@@ -427,7 +426,7 @@ async fn an_upstream_of_http2_that_answers_no_ping_is_502() {
     let proxy = ReverseProxy::new("/api", format!("http://{address}")).public().http2();
     let proxy =
         proxy.answer_timeout(long).policies(Policies::new().limits(Limits::NONE.timeout(long)));
-    let server = started(proxy).await;
+    let server = start(proxy).await;
     let mut connection = server.connect().await;
     // The request is not repeated.
     connection.send(plain("POST /api", &["content-length: 0"])).await;
@@ -471,7 +470,7 @@ async fn a_client_that_does_not_read_stops_one_stream_of_an_http2_upstream() {
         }
     });
     let server =
-        started(ReverseProxy::new("/api", format!("http://{address}")).public().http2()).await;
+        start(ReverseProxy::new("/api", format!("http://{address}")).public().http2()).await;
     let mut slow = server.connect().await;
     slow.send(plain("GET /api/large", &[])).await;
     slow.head().await;
@@ -491,7 +490,7 @@ async fn a_client_that_does_not_read_stops_one_stream_of_an_http2_upstream() {
 #[tokio::test]
 async fn websockets_have_http1_beside_an_upstream_of_http2() {
     let upstream = Upstream::start().await;
-    let server = started(ReverseProxy::new("/api", upstream.origin()).public().http2()).await;
+    let server = start(ReverseProxy::new("/api", upstream.origin()).public().http2()).await;
     let mut connection = server.connect().await;
     let fields = [
         "upgrade: websocket",

@@ -10,7 +10,7 @@ use tungstenite::{Message, accept, handshake::derive_accept_key};
 use super::{
     Line, Running, Upstream,
     http::{Connection, request, soon},
-    started, stripping,
+    start, stripping,
 };
 
 const SWITCHED: &str = "HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\n\
@@ -53,7 +53,7 @@ fn echo() -> String {
     format!("http://{address}")
 }
 
-async fn opened(server: &Running, fields: &[&str]) -> Connection {
+async fn open(server: &Running, fields: &[&str]) -> Connection {
     let mut connection = server.connect().await;
     connection.send(opening(fields)).await;
     let response = connection.head().await;
@@ -64,8 +64,9 @@ async fn opened(server: &Running, fields: &[&str]) -> Connection {
     connection
 }
 
-/// A client that asked for a WebSocket, and the connection on which the upstream has the request.
-async fn asked(server: &Running, upstream: &Upstream) -> (Connection, Line) {
+/// Requests a WebSocket. Returns the client, and the connection on which the upstream has the
+/// request.
+async fn begin_handshake(server: &Running, upstream: &Upstream) -> (Connection, Line) {
     let mut connection = server.connect().await;
     connection.send(opening(&[])).await;
     let mut line = upstream.accept().await;
@@ -75,8 +76,8 @@ async fn asked(server: &Running, upstream: &Upstream) -> (Connection, Line) {
 
 #[tokio::test]
 async fn messages_go_both_ways() {
-    let server = started(ReverseProxy::new("/api", echo()).public().strip_prefix()).await;
-    let mut connection = opened(&server, &[]).await;
+    let server = start(ReverseProxy::new("/api", echo()).public().strip_prefix()).await;
+    let mut connection = open(&server, &[]).await;
     // Masked with zeros.
     connection.send(b"\x81\x82\0\0\0\0hi").await;
     assert_eq!(connection.exactly(4).await, b"\x81\x02hi");
@@ -119,7 +120,7 @@ async fn the_upstream_gets_the_handshake_and_the_end_of_the_client() {
 async fn the_client_gets_the_end_of_the_upstream() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
-    let (mut connection, mut line) = asked(&server, &upstream).await;
+    let (mut connection, mut line) = begin_handshake(&server, &upstream).await;
     line.send(SWITCHED).await;
     line.send("last").await;
     drop(line);
@@ -132,10 +133,10 @@ async fn the_client_gets_the_end_of_the_upstream() {
 async fn pages_of_others_cannot_open_websockets() {
     let policy = CorsPolicy::origins(&["https://app.example"]).build();
     let server =
-        started(ReverseProxy::new("/api", echo()).public().policies(Policies::new().cors(policy)))
+        start(ReverseProxy::new("/api", echo()).public().policies(Policies::new().cors(policy)))
             .await;
-    opened(&server, &["origin: https://app.example"]).await;
-    opened(&server, &["origin: http://localhost"]).await;
+    open(&server, &["origin: https://app.example"]).await;
+    open(&server, &["origin: http://localhost"]).await;
     let foreign = server.response(opening(&["origin: https://evil.example"])).await;
     assert_eq!(foreign.problem(), (403, "cors.websocket-origin-not-granted".to_owned()));
 }
@@ -144,7 +145,7 @@ async fn pages_of_others_cannot_open_websockets() {
 async fn an_upstream_may_decline() {
     let upstream = Upstream::start().await;
     let server = stripping(&upstream).await;
-    let (mut connection, mut line) = asked(&server, &upstream).await;
+    let (mut connection, mut line) = begin_handshake(&server, &upstream).await;
     line.send("HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\nno").await;
     let response = connection.response().await;
     assert_eq!((response.status, response.text()), (403, "no"));
@@ -158,7 +159,7 @@ async fn an_upstream_switches_to_nothing_else() {
     ] {
         let upstream = Upstream::start().await;
         let server = stripping(&upstream).await;
-        let (mut connection, mut line) = asked(&server, &upstream).await;
+        let (mut connection, mut line) = begin_handshake(&server, &upstream).await;
         line.send(switched).await;
         let response = connection.response().await;
         assert_eq!(response.problem(), (502, "proxy.bad-answer".to_owned()));
@@ -192,9 +193,9 @@ async fn no_more_than_stated_are_open_at_once() {
         .public()
         .strip_prefix()
         .policies(Policies::new().limits(Limits::NONE.sockets(2)));
-    let server = started(proxy).await;
-    let first = opened(&server, &[]).await;
-    let mut second = opened(&server, &[]).await;
+    let server = start(proxy).await;
+    let first = open(&server, &[]).await;
+    let mut second = open(&server, &[]).await;
     let refused = server.response(opening(&[])).await;
     assert_eq!(refused.problem(), (503, "limit.sockets".to_owned()));
     // Other requests are not counted.
@@ -223,8 +224,8 @@ async fn a_silent_one_ends_and_a_busy_one_stays() {
         .public()
         .strip_prefix()
         .policies(Policies::new().limits(silence));
-    let server = started(proxy).await;
-    let (mut silent, mut busy) = (opened(&server, &[]).await, opened(&server, &[]).await);
+    let server = start(proxy).await;
+    let (mut silent, mut busy) = (open(&server, &[]).await, open(&server, &[]).await);
     let mut end = tokio::spawn(async move { silent.rest().await });
     while !end.is_finished() {
         busy.send(b"\x81\x82\0\0\0\0hi").await;
@@ -309,8 +310,8 @@ async fn a_message_that_is_too_large_does_not_reach_the_upstream() {
     let proxy = ReverseProxy::new("/api", upstream.origin())
         .public()
         .policies(Policies::new().limits(Limits::NONE.message(4)));
-    let server = started(proxy).await;
-    let (mut connection, mut line) = asked(&server, &upstream).await;
+    let server = start(proxy).await;
+    let (mut connection, mut line) = begin_handshake(&server, &upstream).await;
     line.send(SWITCHED).await;
     assert_eq!(connection.head().await.status, 101);
     connection.send(b"\x81\x82\0\0\0\0hi\x01\x83\0\0\0\0abc\x80\x82\0\0\0\0de").await;

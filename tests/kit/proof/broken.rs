@@ -166,7 +166,7 @@ async fn hook() {}
 #[test]
 fn an_exemption_is_listed_with_its_reason() {
     let proof = prove(app().routes(routes![hook]));
-    let lines = proof.stated(Law::NoAmbientWrite);
+    let lines = proof.caveats(Law::NoAmbientWrite);
     let [line] = lines.as_slice() else { panic!("{lines:?}") };
     assert!(
         line.starts_with("outside of it: POST /hook of kit::proof::broken::hook (tests/kit/proof/"),
@@ -188,7 +188,7 @@ fn risky_statements_are_listed_with_their_routes() {
     let sessions = Sessions::memory().same_site(policy_server::session::SameSite::None);
     let proof = prove(app().sessions(sessions).routes(routes![widget]));
     let place = "GET /widget of kit::proof::broken::widget (tests/kit/proof/broken.rs:";
-    let lines = proof.stated(Law::ReadSoundness);
+    let lines = proof.caveats(Law::ReadSoundness);
     let [wildcard, partner] = lines.as_slice() else { panic!("{lines:?}") };
     for (line, origin, risk) in [
         (wildcard, "https://*.shop.example", "whoever gets a host below this name reads it"),
@@ -197,7 +197,7 @@ fn risky_statements_are_listed_with_their_routes() {
         let start = format!("stated: credentials for {origin} by #[cors] on {place}");
         assert!(line.starts_with(&start) && line.contains(risk), "{line}");
     }
-    let lines = proof.stated(Law::Isolation);
+    let lines = proof.caveats(Law::Isolation);
     let [open] = lines.as_slice() else { panic!("{lines:?}") };
     assert!(open.starts_with(&format!("stated: no isolation on {place}")), "{open}");
     assert!(open.contains("pages of every site may load it with the session"), "{open}");
@@ -214,7 +214,7 @@ fn sharing_of_a_group_is_listed_with_the_line_of_the_group() {
     let sessions = Sessions::memory().same_site(policy_server::session::SameSite::None);
     let group = Group::new().policies(Policies::new().cors(PARTNERS)).routes(routes![lent]);
     let proof = prove(app().sessions(sessions).group("/partners", group));
-    let lines = proof.stated(Law::ReadSoundness);
+    let lines = proof.caveats(Law::ReadSoundness);
     let [line] = lines.as_slice() else { panic!("{lines:?}") };
     let start = "stated: credentials for https://partner.example by Group::policies \
                  (tests/kit/proof/broken.rs:";

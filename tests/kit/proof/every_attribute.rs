@@ -138,7 +138,7 @@ async fn stock(_caller: Caller) {}
 async fn deliveries(_caller: Option<Caller>) {}
 
 pub(crate) fn app() -> App<()> {
-    let secret = SecretKey::drawn(*b"\x8f0123456789abcdef0123456789abcde");
+    let secret = SecretKey::from_bytes(*b"\x8f0123456789abcdef0123456789abcde");
     let partner = Issuer::new("https://id.partner.example").jwks("https://id.partner.example/keys");
     let partners = SharedOrigins::new();
     assert!(partners.replace(&["https://one.partner.example"]).is_ok());

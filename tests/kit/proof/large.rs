@@ -34,7 +34,7 @@ async fn remove(id: u64) {
 
 /// A hundred routes with this many different policies.
 fn app(policies: usize) -> App<()> {
-    let secret = SecretKey::drawn(*b"\x8f0123456789abcdef0123456789abcde");
+    let secret = SecretKey::from_bytes(*b"\x8f0123456789abcdef0123456789abcde");
     let app = App::new(())
         .public_origin("https://api.shop.example")
         .sessions(Sessions::memory().same_site(SameSite::None))

@@ -194,7 +194,7 @@ fn person(name: &'static str) -> impl Strategy<Value = Person> {
     })
 }
 
-fn shown(name: &'static str) -> impl Strategy<Value = Shown> {
+fn credential(name: &'static str) -> impl Strategy<Value = Shown> {
     prop_oneof![
         8 => person(name).prop_map(Shown::Valid),
         2 => person(name).prop_map(Shown::OfUnknownAge),
@@ -207,7 +207,11 @@ fn shown(name: &'static str) -> impl Strategy<Value = Shown> {
 fn shows() -> impl Strategy<Value = Shows> {
     let age = select(vec![0, 30, 59, 60, 61, 119, 120, 200, 329, 330, 599, 600]);
     let scheme = select(vec!["Bearer", "bearer", "BEARER"]);
-    let kinds = (option::of(shown("ada")), option::of(shown("bob")), option::of(shown("eve")));
+    let kinds = (
+        option::of(credential("ada")),
+        option::of(credential("bob")),
+        option::of(credential("eve")),
+    );
     let is_store_lost = prop::bool::weighted(0.15);
     (kinds, age, scheme, is_store_lost).prop_map(
         |((session, token, key), age, scheme, is_store_lost)| Shows {

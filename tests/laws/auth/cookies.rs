@@ -17,7 +17,7 @@ use crate::{
     law::{Precondition, holds},
     scenario::{Group, Site},
     shared_cache::may_store,
-    theorems::met,
+    theorems::met_if,
 };
 
 fn own_page() -> Page {
@@ -84,7 +84,7 @@ impl Wanted {
     }
 }
 
-fn wanted() -> impl Strategy<Value = Wanted> {
+fn wanted_cookie() -> impl Strategy<Value = Wanted> {
     let name = select(
         &["a", "sid", "__Host-sid", "__Secure-x", "__Http-x", "__Host-Http-x", "__host-x", "a b"][..],
     );
@@ -115,9 +115,9 @@ fn browse(state: State, lines: HeaderMap) -> State {
 #[test]
 fn t18_browsers_keep_the_cookies_of_the_engine_as_they_are() {
     let own = OwnOrigin::Public(PublicOrigin::parse(OWN).expect("an origin"));
-    holds("T18", 9, (wanted(), generate::profile()), |(wanted, profile)| {
-        let Ok(spec) = wanted.spec().at(&own) else { return met(false) };
-        let Ok(line) = spec.set(wanted.value) else { return met(false) };
+    holds("T18", 9, (wanted_cookie(), generate::profile()), |(wanted, profile)| {
+        let Ok(spec) = wanted.spec().at(&own) else { return met_if(false) };
+        let Ok(line) = spec.set(wanted.value) else { return met_if(false) };
         let lines = |line| HeaderMap::from_iter([(SET_COOKIE, line)]);
         let state = browse(State::new(profile, Duration::from_secs(START)), lines(line));
         let kept: Vec<&Cookie> = state.cookies().iter().collect();
@@ -162,7 +162,7 @@ fn t18_the_cookie_of_a_session_is_the_engines_own() {
                 let script = Script::at_once(vec![step], End::Status(status));
                 let fetch = Fetch::post(format!("{OWN}/{path}"));
                 state = run(state, Some(&own_page()), fetch, |sent| {
-                    let reply = server.send(Request::sent(sent).script(&script));
+                    let reply = server.send(Request::from_sent(sent).script(&script));
                     was_set |= reply.headers.contains_key(SET_COOKIE);
                     ServerResponse::new(reply.status, reply.headers, reply.body.into_bytes())
                 })
@@ -230,6 +230,6 @@ fn t18_responses_that_set_a_cookie_are_in_no_shared_cache() {
                 prop_assert!(!stored, "{}: {:?}", field, response);
             }
         }
-        met(sets)
+        met_if(sets)
     });
 }

@@ -75,7 +75,7 @@ struct Left {
     is_alive: bool,
 }
 
-fn left(server: &TestServer, id: &str) -> Left {
+fn observe(server: &TestServer, id: &str) -> Left {
     let reply = server.send(Request::get("/look").cookie(Some(id)));
     let text = |member: &str| reply.text(member);
     let is_alive = !text("handle").is_empty();
@@ -186,17 +186,21 @@ fn judge(
         (None, false, _) if wrote_b => Some(session("", "", "b")),
         (due, ..) => due,
     };
-    prop_assert_eq!(left(server, &own), old_due, "the presented id, {:?}", reply);
-    let found = new.as_ref().map(|new| left(server, new));
+    prop_assert_eq!(observe(server, &own), old_due, "the presented id, {:?}", reply);
+    let found = new.as_ref().map(|new| observe(server, new));
     prop_assert_eq!(found, new_due, "the new id, {:?}", reply);
     let revokes_other = match &last {
         Step::RevokeUser { .. } => true,
         Step::RevokeAll | Step::RevokeOthers | Step::RevokeOne { .. } => has_session,
         _ => false,
     };
-    prop_assert_eq!(left(server, &other).is_alive, !revokes_other, "the other session of the user");
-    prop_assert!(left(server, &bobs).is_alive, "somebody else's session");
-    let ends_own = has_session && new.is_none() && !left(server, &own).is_alive;
+    prop_assert_eq!(
+        observe(server, &other).is_alive,
+        !revokes_other,
+        "the other session of the user"
+    );
+    prop_assert!(observe(server, &bobs).is_alive, "somebody else's session");
+    let ends_own = has_session && new.is_none() && !observe(server, &own).is_alive;
     if let (true, Some(reply)) = (ends_own, &reply) {
         let by_user = matches!(last, Step::RevokeUser { .. });
         prop_assert!(reply.removes_cookie() || by_user, "the cookie of a dead session stays");

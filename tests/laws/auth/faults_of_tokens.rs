@@ -134,7 +134,7 @@ fn with_header(server: &TestServer, header: &str) -> String {
 
 /// A token with a valid signature and changed claims.
 fn signed(secret: [u8; 32], change: impl FnOnce(&mut NewClaims<'_>)) -> String {
-    let key = Key::hs256("k1", &SecretKey::drawn(secret)).expect("a key");
+    let key = Key::hs256("k1", &SecretKey::from_bytes(secret)).expect("a key");
     let ring = KeyRing::new(vec![RingKey::new(key)]).expect("a ring");
     let now = Timestamp::from_seconds(SERVER.with(TestServer::now));
     let mut claims = NewClaims::new(OWN, OWN, "ada", "an-id", now);

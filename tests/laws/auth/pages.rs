@@ -46,7 +46,7 @@ thread_local! {
 
 fn server(same_site: session::SameSite) -> TestServer {
     // An app whose only credential is withheld from a granted page does not start.
-    let tokens = Tokens::hs256([("k", SecretKey::drawn([7; 32]))]).expect("a key");
+    let tokens = Tokens::hs256([("k", SecretKey::from_bytes([7; 32]))]).expect("a key");
     let app = App::new(()).sessions(Sessions::memory().same_site(same_site));
     let app = app.tokens(tokens).scheme(Basic);
     let app = app.routes(routes![login, csrf, transfer, remove, note, sign_in, socket, basic]);
@@ -232,7 +232,7 @@ fn serve(
     if let Some(place) = sent.url.query().and_then(|query| query.strip_prefix("hop=")) {
         return redirect(hops, place.parse().expect("a place"), target, sent);
     }
-    let mut request = Request::sent(sent);
+    let mut request = Request::from_sent(sent);
     if !is_modern {
         for name in ["sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest", "sec-fetch-user"] {
             request.headers.remove(name);

@@ -66,7 +66,7 @@ fn server() -> (TestServer, FaultyStore) {
 }
 
 /// A credential of any kind, valid or not.
-fn shown(server: &TestServer) -> impl Strategy<Value = Vec<(&'static str, String)>> {
+fn credential(server: &TestServer) -> impl Strategy<Value = Vec<(&'static str, String)>> {
     let id = server.send(Request::post("/login").body("ada")).set_id().expect("an id");
     let token = server.send(Request::post("/tokens/login").body("ada;s")).text("access_token");
     let cookie = |id: &str| ("cookie", format!("__Host-sid={id}"));
@@ -96,7 +96,7 @@ fn t09_a_preflight_is_not_authenticated() {
     let metadata = vec!["cross-site", "same-site", "none", "nonsense"];
     let cases = (
         select(&["/session", "/token", "/key", "/own"][..]),
-        shown(&server),
+        credential(&server),
         select(metadata),
         select(&[APP, "https://evil.test"][..]),
     );
@@ -132,7 +132,7 @@ fn t19_isolation_refuses_before_authentication() {
         fields("sec-fetch-mode", &["cors", "no-cors", "navigate"]),
         fields("sec-fetch-dest", &["empty", "document", "image"]),
     );
-    let cases = (select(&["/guarded", "/key"][..]), shown(&server), metadata);
+    let cases = (select(&["/guarded", "/key"][..]), credential(&server), metadata);
     holds("T19, callers", 60, cases, |(path, shown, (site, mode, dest))| {
         let request = Request::new(Method::PUT, path).with("origin", "https://evil.test");
         let request = [site, mode, dest]

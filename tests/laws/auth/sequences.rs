@@ -160,7 +160,7 @@ impl History {
 
     /// Revocations by a handler take effect at once.
     fn note_revocations(&mut self, script: &Script) {
-        let seen = script.seen();
+        let seen = script.observed_session();
         let user = seen.user.as_deref();
         let of = |user: Option<&str>| {
             let is_of = |owner: &String| Some(owner.as_str()) == user;
@@ -181,7 +181,7 @@ impl History {
 
     fn end(&mut self, pending: Pending, end: Option<End>) -> Result<(), TestCaseError> {
         let Pending { mut running, script, presented } = pending;
-        let (seen, step_taken) = (script.seen(), script.steps[0].clone());
+        let (seen, step_taken) = (script.observed_session(), script.steps[0].clone());
         let is_dead = |handle: &String| self.dead_handles.contains(handle);
         let changes = !matches!(step_taken, Step::Read);
         if changes && seen.handle.as_ref().is_some_and(is_dead) {

@@ -178,7 +178,7 @@ impl Request {
     }
 
     /// A request as a browser sends it.
-    pub(crate) fn sent(sent: &Sent) -> Self {
+    pub(crate) fn from_sent(sent: &Sent) -> Self {
         let mut request = Self::new(sent.method.clone(), sent.url.path());
         request.headers = sent.headers.clone();
         let body = sent.body.as_deref().unwrap_or_default();
@@ -293,7 +293,7 @@ impl Script {
         self.is_open.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn seen(&self) -> Seen {
+    pub(crate) fn observed_session(&self) -> Seen {
         self.seen.lock().expect("no panic").clone().unwrap_or_default()
     }
 
@@ -435,5 +435,5 @@ pub(crate) const SECRET: [u8; 32] = *b"\x8f0123456789abcdef0123456789abcde";
 
 /// Settings for tokens that the tests can sign too.
 pub(crate) fn token_settings() -> tokens::TokenSettings {
-    Tokens::hs256([("k1", SecretKey::drawn(SECRET))]).expect("a key")
+    Tokens::hs256([("k1", SecretKey::from_bytes(SECRET))]).expect("a key")
 }

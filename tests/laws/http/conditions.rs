@@ -112,7 +112,7 @@ enum Wanted {
     Unsatisfiable,
 }
 
-fn wanted(range: &str, length: u64) -> Option<Wanted> {
+fn expected_range(range: &str, length: u64) -> Option<Wanted> {
     let (unit, set) = range.split_once('=')?;
     if !unit.eq_ignore_ascii_case("bytes") {
         return None;
@@ -241,7 +241,7 @@ fn conditional_reads_follow_the_standard() {
 
 fn judge(range: &str, length: u64, whole: &Reply, reply: &Reply) -> Result<(), TestCaseError> {
     let stated = reply.headers.get("content-range").map(|value| value.to_str().expect("text"));
-    match wanted(range, length) {
+    match expected_range(range, length) {
         None => prop_assert_eq!(reply, whole),
         Some(Wanted::Unsatisfiable) => {
             prop_assert_eq!(reply.status, 416);

@@ -31,9 +31,9 @@ const NONCE: HeadersPolicy = HeadersPolicy::builder()
     .coop("same-origin")
     .build();
 
-/// Nothing, `Not`, or one of these policies, by a number: proptest takes longer for a choice than
-/// the server for a request.
-fn said<T: Copy>(number: usize, policies: &[T]) -> Said<T> {
+/// Picks nothing, `Not`, or one of these policies by a number: proptest takes longer for a choice
+/// than the server for a request.
+fn pick<T: Copy>(number: usize, policies: &[T]) -> Said<T> {
     match number.checked_sub(POLICIES) {
         None if number == 0 => Said::Nothing,
         None => Said::This(policies[number % policies.len()]),
@@ -81,10 +81,10 @@ fn level(has_nonces: bool) -> impl Strategy<Value = Level> {
             &[HeadersPolicy::DEFAULT, HeadersPolicy::API, EMBEDDED]
         };
         Level {
-            cors: said(cors, &[EVERYBODY, LISTED, TRUSTED]),
-            cache: said(caching, &[cache(cached)]),
-            headers: said(headers, all),
-            isolation: said(isolation, &[Isolation::SameOrigin, Isolation::SameSite]),
+            cors: pick(cors, &[EVERYBODY, LISTED, TRUSTED]),
+            cache: pick(caching, &[cache(cached)]),
+            headers: pick(headers, all),
+            isolation: pick(isolation, &[Isolation::SameOrigin, Isolation::SameSite]),
             limits: None,
         }
     })

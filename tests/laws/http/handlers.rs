@@ -273,6 +273,6 @@ pub(crate) fn scoped() -> Vec<Route<()>> {
 }
 
 /// The routes of a group with sessions.
-pub(crate) fn of_sessions() -> Vec<Route<()>> {
+pub(crate) fn session_routes() -> Vec<Route<()>> {
     routes![by_session, held, form].into_iter().collect()
 }

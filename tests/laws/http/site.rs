@@ -79,7 +79,7 @@ macro_rules! stated {
 }
 
 /// Random bytes that are all different, except for nonces, so that two responses can be compared.
-fn drawn() -> impl FnMut(&mut [u8]) + Send {
+fn distinct_bytes() -> impl FnMut(&mut [u8]) + Send {
     let mut drawn = 0_u64;
     move |bytes| {
         bytes.fill(7);
@@ -115,7 +115,7 @@ impl Site {
         let app = App::new(())
             .public_origin(OWN)
             .clock(clock.clone())
-            .random(Random::from_fn(drawn()))
+            .random(Random::from_fn(distinct_bytes()))
             .sessions(Sessions::memory())
             .tokens(token_settings())
             .routes(routes![login, issue]);
@@ -131,7 +131,7 @@ impl Site {
                     Said::Nothing | Said::Not => Said::Not,
                 };
                 let level = Level { cors, ..scenario.group.clone() };
-                let group = Group::new().routes(handlers::of_sessions());
+                let group = Group::new().routes(handlers::session_routes());
                 app.group("/my", stated!(group, level))
             }
             Some("files") => {

@@ -163,7 +163,7 @@ fn t25_a_comparison_is_sound_complete_and_exact() {
         }
         for (sketch, caller, of_old) in &asked {
             let site = if *of_old { &pair.old } else { &pair.new };
-            let request = sketch.of(site);
+            let request = sketch.to_request(site);
             let differs = exact(&pair, &found, &request, caller)?;
             let before = verdict(&engines.0.decide(&request, caller));
             let after = verdict(&engines.1.decide(&request, caller));

@@ -89,7 +89,7 @@ fn free(route: &mut ManifestRoute, facet: &str, request: &Request<()>) {
 }
 
 /// The gate that refused, with its refusal.
-fn refused(explanation: &Explanation) -> Option<(Gate, Refusal)> {
+fn find_refusal(explanation: &Explanation) -> Option<(Gate, Refusal)> {
     explanation.gates.iter().find_map(|found| match found.verdict {
         Some(Verdict::Refused(refusal)) => Some((found.gate, refusal)),
         _ => None,
@@ -110,7 +110,7 @@ fn t22_named_facts_of_an_explanation_decide() {
         let other = manifest.routes[other.index(manifest.routes.len())].clone();
         let mut is_met = false;
         for (sketch, caller) in &asked {
-            let request = sketch.of(&site);
+            let request = sketch.to_request(&site);
             let explained =
                 |manifest: &Manifest| explain(manifest, &Sources::default(), &request, caller).ok();
             let explanation = explained(manifest).expect("a manifest that starts");
@@ -131,7 +131,7 @@ fn t22_named_facts_of_an_explanation_decide() {
             let again = explained(&changed);
             let again = again.as_ref().map(verdicts);
             prop_assert_eq!(again, Some(verdicts(&explanation)), "{:?} {:?}", open, request);
-            let Some((gate, refusal)) = refused(&explanation) else { continue };
+            let Some((gate, refusal)) = find_refusal(&explanation) else { continue };
             if explanation.route.is_none() {
                 continue;
             }
@@ -144,7 +144,7 @@ fn t22_named_facts_of_an_explanation_decide() {
             let Some(freed) = explained(&freed).filter(|_| !is_from_no_origin(&request)) else {
                 continue;
             };
-            prop_assert_ne!(refused(&freed), Some((gate, refusal)), "{} {:?}", facet, request);
+            prop_assert_ne!(find_refusal(&freed), Some((gate, refusal)), "{} {:?}", facet, request);
         }
         Ok(Precondition::met_if(is_met))
     });
@@ -181,7 +181,7 @@ fn t23_edits_of_an_explanation_work() {
         let before = value_of(manifest);
         let mut is_met = false;
         for (sketch, caller) in &asked {
-            let request = sketch.of(&site);
+            let request = sketch.to_request(&site);
             let explanation = explain(manifest, &Sources::default(), &request, caller);
             let explanation = explanation.expect("a manifest that starts");
             if let Some(near) = &explanation.nearest {
@@ -195,7 +195,7 @@ fn t23_edits_of_an_explanation_work() {
             prop_assert_eq!(&changes(manifest, &edit.manifest).expect("policies"), &edit.changes);
             let engine = Engine::new(&edit.manifest).expect("a policy");
             for (sketch, caller) in &asked {
-                let request = sketch.of(&site);
+                let request = sketch.to_request(&site);
                 let is_new = lets_through(&after, &request, caller)
                     && !lets_through(&before, &request, caller);
                 if is_new {
@@ -244,7 +244,7 @@ fn t24_facts_that_do_not_decide_are_not_named() {
         }
         let mut is_met = false;
         for (sketch, caller) in &asked {
-            let request = sketch.of(&site);
+            let request = sketch.to_request(&site);
             let of = |manifest| explain(manifest, &sources, &request, caller).expect("a policy");
             let (explanation, again) = (of(manifest), of(&grown));
             prop_assert_eq!(verdicts(&again), verdicts(&explanation), "{:?}", request);

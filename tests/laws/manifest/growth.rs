@@ -32,7 +32,7 @@ fn work(methods: &[&str], list: List, count: usize) -> [u64; 3] {
     let old = manifest(methods, (0..count).map(list));
     // Some are added and some are removed.
     let new = manifest(methods, (count / 10..count + count / 10).map(list));
-    let today = Date::of(Timestamp::from_seconds(1_800_000_000));
+    let today = Date::from_timestamp(Timestamp::from_seconds(1_800_000_000));
     let measure = |run: &mut dyn FnMut()| allocation_counter::measure(run).bytes_total;
     [
         measure(&mut || assert!(!old.clone().normal().to_json().is_empty())),

@@ -13,7 +13,7 @@ use super::{generate::site, rewording::rewording};
 use crate::law::{Precondition, holds_in_fewer};
 
 fn today() -> Date {
-    Date::of(Timestamp::from_seconds(1_800_000_000))
+    Date::from_timestamp(Timestamp::from_seconds(1_800_000_000))
 }
 
 fn findings(manifest: &Manifest) -> Vec<Finding> {
@@ -51,7 +51,7 @@ fn findings_are_about_routes_of_the_app() {
         let found = findings(&manifest);
         for finding in &found {
             let severity = finding.gain.map_or(FindingSeverity::Info, |gain| {
-                FindingSeverity::of(gain.who, gain.what, gain.authority)
+                FindingSeverity::for_gain(gain.who, gain.what, gain.authority)
             });
             prop_assert_eq!(finding.severity(), severity);
             for name in &finding.routes {
@@ -74,7 +74,7 @@ fn findings_depend_on_the_meaning_of_a_policy() {
         99,
         (site(), rewording()),
         |(site, rewording)| {
-            let reworded = rewording.of(&site.manifest);
+            let reworded = rewording.apply(&site.manifest);
             prop_assert_eq!(findings(&reworded), findings(&site.manifest));
             let read = Manifest::parse(&site.manifest.to_json()).expect("its own text");
             prop_assert_eq!(findings(&read), findings(&site.manifest));

@@ -40,7 +40,7 @@ fn t26_three_ways_agree() {
         let of_text = site.engine_of(&read).expect("the same policies");
         let value = serde_json::to_value(&site.manifest).expect("a value");
         for (sketch, caller) in &asked {
-            let request = sketch.of(&site);
+            let request = sketch.to_request(&site);
             let decision = engine.decide(&request, caller);
             let naive = naive::decide(&value, &site.lists, &request, caller);
             let shown = || format!("{request:?}\n{caller:?}\n{:#?}", decision.steps);
@@ -65,14 +65,14 @@ fn both_spellings_of_a_path_are_decided_by_one_route() {
         }
         let engine = site.engine();
         for (sketch, caller) in &asked {
-            let request = sketch.of(&site);
+            let request = sketch.to_request(&site);
             let path = request.uri().path();
             let other = match path.strip_suffix('/') {
                 Some("") | None if !path.starts_with('/') || path == "/" => continue,
                 Some(other) => other.to_owned(),
                 None => format!("{path}/"),
             };
-            if NormalPath::of(path).is_err() || NormalPath::of(&other).is_err() {
+            if NormalPath::parse(path).is_err() || NormalPath::parse(&other).is_err() {
                 continue;
             }
             let mut spelled = request.clone();

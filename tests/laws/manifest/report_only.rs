@@ -72,7 +72,7 @@ async fn login(_sessions: Sessions) {}
 
 /// An app with the routes that generated requests name.
 fn app(lists: &[(&str, SharedOrigins)]) -> App<()> {
-    let secret = SecretKey::drawn(*b"\x8f0123456789abcdef0123456789abcde");
+    let secret = SecretKey::from_bytes(*b"\x8f0123456789abcdef0123456789abcde");
     let below = tower::service_fn(async |request: Request<Body>| {
         Ok::<_, Infallible>(Response::new(Body::from(request.uri().path().to_owned())))
     });
@@ -156,7 +156,7 @@ fn t30_a_candidate_changes_nothing_and_is_right() {
             return Ok(Precondition::Unmet);
         };
         for sketch in &asked {
-            let request = sketch.of(&own);
+            let request = sketch.to_request(&own);
             let response = runtime.block_on(respond(&plain, &request));
             prop_assert_eq!(&runtime.block_on(respond(&by_same, &request)), &response);
             prop_assert_eq!(&runtime.block_on(respond(&by_other, &request)), &response);

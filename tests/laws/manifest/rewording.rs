@@ -31,7 +31,7 @@ pub(super) fn rewording() -> impl Strategy<Value = Rewording> + Clone {
 }
 
 impl Rewording {
-    pub(super) fn of(&self, manifest: &Manifest) -> Manifest {
+    pub(super) fn apply(&self, manifest: &Manifest) -> Manifest {
         let mut manifest = manifest.clone();
         let heads: Vec<String> = manifest
             .routes
@@ -119,7 +119,7 @@ pub(super) fn change() -> impl Strategy<Value = Change> + Clone {
 }
 
 impl Change {
-    pub(super) fn of(&self, manifest: &Manifest) -> Manifest {
+    pub(super) fn apply(&self, manifest: &Manifest) -> Manifest {
         let mut manifest = manifest.clone();
         let other = manifest.routes[self.other.index(manifest.routes.len())].clone();
         let index = self.route.index(manifest.routes.len());

@@ -33,7 +33,7 @@ pub(crate) const SHARING: [&str; 6] = [
 
 pub(crate) const ASKED_METHOD: &str = "access-control-request-method";
 
-pub(crate) fn met(precondition: bool) -> Judged {
+pub(crate) fn met_if(precondition: bool) -> Judged {
     Ok(Precondition::met_if(precondition))
 }
 

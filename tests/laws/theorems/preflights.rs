@@ -11,7 +11,7 @@ use proptest::{
 };
 
 use super::{
-    ASKED_METHOD, Hop, decided_by, is_ours, lines, load, met,
+    ASKED_METHOD, Hop, decided_by, is_ours, lines, load, met_if,
     origins::{NOISE, is_any_origin},
     reads::{START, first_load},
 };
@@ -41,7 +41,7 @@ fn t03_requests_without_a_granted_preflight_reach_no_handler() {
         }
         // There was a preflight, and it was refused.
         let refused = visit.hops.last().is_some_and(|hop| hop.sent.is_preflight);
-        met(refused && visit.hops.iter().all(|hop| hop.calls == 0))
+        met_if(refused && visit.hops.iter().all(|hop| hop.calls == 0))
     });
 }
 
@@ -53,7 +53,7 @@ fn t09_a_preflight_depends_only_on_its_question() {
     let cases = (generate::exchange(), subsequence(NOISE, 1..6), generate::request_seed());
     holds("T9", 29, cases, |((scenario, request), noise, before)| {
         if !request.is_preflight() {
-            return met(false);
+            return met_if(false);
         }
         let site = Site::new(&scenario);
         let response = site.ask(&request);
@@ -70,7 +70,7 @@ fn t09_a_preflight_depends_only_on_its_question() {
         }
         prop_assert_eq!(&response, &site.ask(&noisy));
         prop_assert_eq!(&site.calls()[..], &[]);
-        met(is_routed(&request.path))
+        met_if(is_routed(&request.path))
     });
 }
 
@@ -83,10 +83,12 @@ fn t10_a_preflight_predicts_the_response_to_the_request() {
     holds("T10", 9, generate::exchange(), |(scenario, request)| {
         let asked = lines(&request.headers, ASKED_METHOD);
         let ([asked], true) = (&*asked, request.is_preflight() && is_routed(&request.path)) else {
-            return met(false);
+            return met_if(false);
         };
         let is_method = is_token(&String::from_utf8_lossy(asked));
-        let (Ok(method), true) = (Method::from_bytes(asked), is_method) else { return met(false) };
+        let (Ok(method), true) = (Method::from_bytes(asked), is_method) else {
+            return met_if(false);
+        };
         let site = Site::new(&scenario);
         let preflight = site.ask(&request);
         let mut actual = request.clone();
@@ -117,7 +119,7 @@ fn t10_a_preflight_predicts_the_response_to_the_request() {
                 prop_assert!(is_served || is_refused, "{}: {:?}", allowed, preflight);
             }
         }
-        met(is_granted)
+        met_if(is_granted)
     });
 }
 
@@ -160,7 +162,7 @@ fn t11_requests_sent_without_a_preflight_were_granted() {
                 prop_assert!(is_granted || hop.calls == 0, "{:?}: {:?}", page.origin, hop);
             }
         }
-        met(was_remembered)
+        met_if(was_remembered)
     });
 }
 
@@ -211,7 +213,7 @@ fn t12_only_a_preflight_is_answered_as_one() {
                 prop_assert!(!is_ambiguous || response.status >= 400, "{:?}", response);
             }
         }
-        met(is_served && (origins == 0 || asked == 0))
+        met_if(is_served && (origins == 0 || asked == 0))
     });
 }
 
@@ -249,6 +251,6 @@ fn t28_the_requested_headers_do_not_change_the_response() {
                 .sum();
             prop_assert!(len + response.body.len() < listed, "{:?}", response);
         }
-        met(is_preflight && is_routed(&request.path))
+        met_if(is_preflight && is_routed(&request.path))
     });
 }

@@ -6,7 +6,7 @@ use policy_browser::{Mode, Page, Redirect, Response, ResponseType, State};
 use policy_core::testing::any_pattern;
 use proptest::prelude::*;
 
-use super::{Hop, Visit, is_ours, load, met};
+use super::{Hop, Visit, is_ours, load, met_if};
 use crate::{
     exchange::Policy,
     generate::{self, Visitor},
@@ -47,7 +47,7 @@ fn t01_a_page_reads_only_granted_responses() {
                 visit
             );
         }
-        met(read.is_some())
+        met_if(read.is_some())
     });
 }
 
@@ -59,7 +59,7 @@ fn t02_granted_responses_are_readable_with_any_status() {
     holds("T2", 7, generate::visit(), |(scenario, visitor)| {
         let (site, page) = (Site::new(&scenario), visitor.page(&scenario));
         let visit = first_load(&site, &visitor, &page);
-        let Some(first) = visit.hops.first() else { return met(false) };
+        let Some(first) = visit.hops.first() else { return met_if(false) };
         // The preflight asks for the request that follows it.
         let mut wanted = first.clone();
         if first.sent.is_preflight {
@@ -89,7 +89,7 @@ fn t02_granted_responses_are_readable_with_any_status() {
             let due = oracle::visible(policy.expect("a policy"), &last.response.headers);
             prop_assert_eq!(names, due, "{:?}", visit);
         }
-        met(is_due)
+        met_if(is_due)
     });
 }
 
@@ -125,6 +125,6 @@ fn one_more_origin_only_adds() {
         if before.is_some() || !oracle::matches(&more, page.origin.to_string().as_bytes()) {
             prop_assert_eq!(&before, &after);
         }
-        met(after.is_some() && before.is_none())
+        met_if(after.is_some() && before.is_none())
     });
 }

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header::HOST};
 use policy_server::{App, Body, Clock, Limits, Policies, Rate, TrustedProxies};
 use proptest::{collection::vec, prelude::*, sample::subsequence};
 
-use super::met;
+use super::met_if;
 use crate::{
     exchange::Request,
     generate,
@@ -46,7 +46,7 @@ enum Front {
 const STRANGER: &str = "192.0.2.200:4711";
 
 impl Front {
-    fn of(self, app: App<()>) -> App<()> {
+    fn apply(self, app: App<()>) -> App<()> {
         let proxies = TrustedProxies::new(["10.0.0.0/8", "192.0.2.128/26", "2001:db8::/32", "::1"]);
         match self {
             Self::None => app,
@@ -74,7 +74,7 @@ fn is_forwarding(name: &str) -> bool {
 
 /// What a handler saw of a request, without the `X-Forwarded-*` fields and their like, which it may
 /// read.
-fn seen(mut call: Call) -> (Method, String, HeaderMap) {
+fn observe(mut call: Call) -> (Method, String, HeaderMap) {
     for (name, _) in FORWARDED.iter().filter(|(name, _)| !is_forwarding(name)) {
         call.headers.remove(*name);
     }
@@ -99,7 +99,7 @@ fn t20_forwarding_fields_of_untrusted_peers_change_nothing() {
         let clock = Clock::at(1_800_000_000);
         let limits = Limits::NONE.rate(Rate::per_minute(2));
         let app = App::new(()).clock(clock.clone()).policies(Policies::new().limits(limits));
-        let site = Site::with(&scenario, front.of(app.public_origin(OWN)));
+        let site = Site::with(&scenario, front.apply(app.public_origin(OWN)));
         let responses = |is_forged: bool| -> (Vec<Reply>, Vec<_>) {
             // Lets all rate counters expire.
             clock.advance(Duration::from_secs(600));
@@ -110,12 +110,12 @@ fn t20_forwarding_fields_of_untrusted_peers_change_nothing() {
                 }
                 site.ask_from(STRANGER.parse::<SocketAddr>().expect("an address"), &request)
             });
-            (sent.collect(), site.calls().into_iter().map(seen).collect())
+            (sent.collect(), site.calls().into_iter().map(observe).collect())
         };
         let honest = responses(false);
         prop_assert_eq!(&responses(true), &honest);
         let is_counted = honest.0.last().is_some_and(|reply| reply.status == 429);
-        met(is_counted || request.is_preflight())
+        met_if(is_counted || request.is_preflight())
     });
 }
 
@@ -125,7 +125,7 @@ fn refused_in_development(
     forged: &[(&'static str, &'static str)],
     front: Front,
 ) -> Judged {
-    let site = Site::with(scenario, front.of(App::new(())));
+    let site = Site::with(scenario, front.apply(App::new(())));
     request.headers.insert(HOST, HeaderValue::from_static("localhost"));
     for (name, value) in forged {
         request.headers.append(*name, HeaderValue::from_static(value));
@@ -134,7 +134,7 @@ fn refused_in_development(
     let response = site.ask_from(STRANGER.parse().expect("an address"), &request);
     prop_assert_eq!(response.status == 421, is_due, "{:?}", response);
     prop_assert!(!is_due || site.calls().is_empty());
-    met(is_due)
+    met_if(is_due)
 }
 
 /// The same fields from a configured proxy do change something, one format at a time, so the law
@@ -154,7 +154,7 @@ fn fields_of_a_configured_proxy_count() {
         (Front::ProxyProtocol, "x-forwarded-proto", "http", false),
         (Front::None, "x-forwarded-proto", "http", false),
     ] {
-        let site = Site::with(&scenario, front.of(App::new(()).public_origin(OWN)));
+        let site = Site::with(&scenario, front.apply(App::new(()).public_origin(OWN)));
         let mut request = request.clone();
         request.headers.insert(field, HeaderValue::from_static(value));
         for (peer, is_proxy) in
@@ -224,7 +224,7 @@ fn t21_how_a_request_was_sent_changes_nothing() {
             send(&scenario, &request, shuffled, is_http2),
         );
         prop_assert_eq!(one, other);
-        met((is_cut || is_http2) && lists.len() > 1 && is_routed(&request.path))
+        met_if((is_cut || is_http2) && lists.len() > 1 && is_routed(&request.path))
     });
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Bystander {
 }
 
 impl Bystander {
-    pub(crate) fn of(address: SocketAddr) -> Self {
+    pub(crate) fn start(address: SocketAddr) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
         let watched = Arc::clone(&is_over);
         let times = thread::spawn(move || {

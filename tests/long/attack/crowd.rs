@@ -27,7 +27,7 @@ async fn a_crowd_of_idle_and_busy_connections_is_served() {
     }
 }
 
-async fn used(server: &ServerProcess) -> Connection {
+async fn open_used(server: &ServerProcess) -> Connection {
     let mut connection = Connection::open(server.address).await;
     ask(&mut connection).await;
     connection
@@ -43,12 +43,12 @@ async fn be_clients() {
     let (idle_count, busy_count) = crowd();
     let mut busy = Vec::new();
     for _ in 0..busy_count {
-        busy.push(used(&server).await);
+        busy.push(open_used(&server).await);
     }
     let before = server.memory();
     let mut idle = Vec::new();
     for _ in 0..idle_count {
-        idle.push(used(&server).await);
+        idle.push(open_used(&server).await);
     }
     let each = server.memory().saturating_sub(before) / idle_count;
     println!("{each} bytes for each of {idle_count} idle connections");

@@ -54,7 +54,7 @@ async fn floods(test: &str, name: &'static str, flood: fn(u32) -> Vec<u8>) {
     let (server, unit) = busy_server(test).await;
     let address = server.address;
     assert_leaves_nothing(&server, unit, name, async || {
-        let bystander = Bystander::of(address);
+        let bystander = Bystander::start(address);
         let attackers = [(); 4].map(|()| {
             thread::spawn(move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

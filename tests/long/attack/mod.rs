@@ -63,12 +63,12 @@ async fn busy_server(test: &str) -> (ServerProcess, usize) {
     }
     let taken = server.memory().saturating_sub(before);
     drop(connections);
-    ended(&server, sockets).await;
+    wait_for_close(&server, sockets).await;
     (server, taken)
 }
 
 /// Waits until a server has no more sockets than this.
-async fn ended(server: &ServerProcess, sockets: usize) {
+async fn wait_for_close(server: &ServerProcess, sockets: usize) {
     http::soon(async {
         while server.sockets() > sockets {
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -92,7 +92,7 @@ async fn assert_leaves_nothing(
     let (mut before, mut most) = (server.memory(), 0);
     for round in 1..=ROUNDS {
         attack().await;
-        ended(server, sockets).await;
+        wait_for_close(server, sockets).await;
         let after = server.memory();
         let left = after.saturating_sub(before);
         println!("{what}: {} KiB before, {} KiB after round {round}", before / 1024, after / 1024);

@@ -44,7 +44,7 @@ async fn slow_clients_do_not_slow_others() {
     }
     let (server, unit) = busy_server("attack::slow::slow_clients_do_not_slow_others").await;
     assert_leaves_nothing(&server, unit, "slow clients", async || {
-        let bystander = Bystander::of(server.address);
+        let bystander = Bystander::start(server.address);
         join_all(ATTACKS.map(|(name, arguments)| attack(name, slowhttptest(&server, arguments))))
             .await;
         bystander.report("slow clients");

@@ -130,7 +130,7 @@ impl Client {
         if good.is_empty() {
             return self.login(connection, None).await;
         }
-        let at = *self.random.of(&good);
+        let at = *self.random.choose(&good);
         match self.random.below(10) {
             0 | 1
                 if self.sessions.len() < MAX_SESSIONS + MAX_ENDED && good.len() < MAX_SESSIONS =>

@@ -113,7 +113,7 @@ async fn filled(file: &Path) {
 
     // SIGKILL: what was written is there, and nothing else.
     server.signal("KILL");
-    let (_, log) = server.ended();
+    let (_, log) = server.wait_for_exit();
     let (broken, healed) =
         (log.find("session.store-not-written"), log.find("session.store-written"));
     assert!(broken.is_some() && broken < healed, "one outage is told, and its end: {log}");

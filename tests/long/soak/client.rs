@@ -106,7 +106,7 @@ impl Client {
             let mut sender = match self.sender.take() {
                 Some(sender) => sender,
                 None => {
-                    tally.connected();
+                    tally.count_connection();
                     connect(self.address, &self.tls, self.is_http2).await
                 }
             };
@@ -132,21 +132,21 @@ impl Client {
                         && !tally.had_upstream_since(changes) =>
                 {
                     soon(response.into_body().collect()).await.expect("a whole problem");
-                    return tally.without_upstream();
+                    return tally.count_without_upstream();
                 }
                 Ok(response) => {
                     assert_eq!(response.status(), 200, "{method} {path}");
                     let body = soon(response.into_body().collect()).await;
                     let body = body.expect("a response that does not break off").to_bytes();
                     assert_eq!(body, expected, "{method} {path}");
-                    return tally.answered();
+                    return tally.count_answer();
                 }
                 Err(_) => {
                     self.sender = None;
                     if method == "POST" {
-                        return tally.unknown();
+                        return tally.count_unknown();
                     }
-                    tally.repeated();
+                    tally.count_repeat();
                 }
             }
         }

@@ -119,7 +119,7 @@ async fn no_request_is_lost_and_nothing_grows() {
             let next = start(&address.to_string(), &folder, upstream.address);
             assert_eq!(next.address, address);
             server.terminate();
-            let (success, said) = std::mem::replace(&mut server, next).ended();
+            let (success, said) = std::mem::replace(&mut server, next).wait_for_exit();
             assert!(success, "{said}");
         }
     }
@@ -133,7 +133,7 @@ async fn no_request_is_lost_and_nothing_grows() {
     upstream.die();
     soon(returned(&server, sockets)).await;
     server.terminate();
-    let (success, said) = server.ended();
+    let (success, said) = server.wait_for_exit();
     assert!(success, "{said}");
     fs::remove_dir_all(&folder).expect("the folder");
 }

@@ -21,23 +21,23 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn answered(&self) {
+    pub(crate) fn count_answer(&self) {
         self.answered.fetch_add(1, Relaxed);
     }
 
-    pub(crate) fn connected(&self) {
+    pub(crate) fn count_connection(&self) {
         self.connections.fetch_add(1, Relaxed);
     }
 
-    pub(crate) fn repeated(&self) {
+    pub(crate) fn count_repeat(&self) {
         self.repeated.fetch_add(1, Relaxed);
     }
 
-    pub(crate) fn unknown(&self) {
+    pub(crate) fn count_unknown(&self) {
         self.unknown.fetch_add(1, Relaxed);
     }
 
-    pub(crate) fn without_upstream(&self) {
+    pub(crate) fn count_without_upstream(&self) {
         self.without_upstream.fetch_add(1, Relaxed);
     }
 

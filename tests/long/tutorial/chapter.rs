@@ -31,7 +31,7 @@ pub(super) fn read(file: &Path) -> Vec<Part> {
                 Part::Prose(prose) => Some(prose.clone()),
                 Part::Block(_) => None,
             });
-            let text = shown(&written, &language, file);
+            let text = render(&written, &language, file);
             parts.push(Part::Block(Block { language, text, above: above.unwrap_or_default() }));
         } else if line.is_empty() {
             close(&mut paragraph, &mut parts);
@@ -52,7 +52,7 @@ fn close(paragraph: &mut String, parts: &mut Vec<Part>) {
 }
 
 /// A block as mdBook shows it.
-fn shown(written: &[&str], language: &str, file: &Path) -> String {
+fn render(written: &[&str], language: &str, file: &Path) -> String {
     let mut text = String::new();
     for line in written {
         let included = line.strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}"));

@@ -23,7 +23,7 @@ impl Service {
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut service =
             Self(child.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}")));
-        let stderr = Output::of(service.0.stderr.take().expect("its errors"));
+        let stderr = Output::new(service.0.stderr.take().expect("its errors"));
         let (until, mut said) = (Instant::now() + LIMIT, String::new());
         loop {
             let line = stderr.line(until).unwrap_or_else(|_late| panic!("does not listen: {said}"));

@@ -48,7 +48,7 @@ async fn a_killed_instance_takes_one_block_of_a_rate_with_it() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL and root: `cargo xtask long stores` runs it"]
 async fn a_full_disk_loses_nothing_that_was_acknowledged() {
-    let disk = Disk::of_mebibytes(128);
+    let disk = Disk::with_mebibytes(128);
     let server = Postgres::start_on(disk.folder(), &[]).await;
     fill_the_disk(&server, &server.schema(), &disk, true).await;
 }
@@ -118,7 +118,7 @@ async fn a_server_without_free_connections_is_one_that_is_away() {
 #[tokio::test]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn an_outage_and_its_end_are_logged() {
-    let (log, _guard) = policy_tests::log::Log::of("policy_server");
+    let (log, _guard) = policy_tests::log::Log::start("policy_server");
     let server = Postgres::start(&[]).await;
     let store = PostgresStore::new(server.schema());
     SessionStore::open(&store).await.unwrap();
@@ -132,5 +132,5 @@ async fn an_outage_and_its_end_are_logged() {
     until(async || store.load(&key(1), NOW).await.is_ok()).await;
     assert!(SessionStore::is_writable(&store));
     let codes = ["session.store-away", "session.store-back"];
-    assert_eq!(codes.map(|code| log.of_code(code).len()), [1, 1], "{:?}", log.with("code="));
+    assert_eq!(codes.map(|code| log.with_code(code).len()), [1, 1], "{:?}", log.with("code="));
 }

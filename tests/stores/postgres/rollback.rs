@@ -111,7 +111,7 @@ struct Route {
 
 impl Route {
     async fn to_primary(servers: &Failover) -> Self {
-        let to = |server: &Postgres| Relay::of(&server.url());
+        let to = |server: &Postgres| Relay::start(&server.url());
         let ((one, url), (other, of_other)) = (to(&servers.primary), to(&servers.standby));
         let (_, address) = of_other.split_once('@').unwrap();
         let (address, path) = address.split_once('/').unwrap();

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     records::{read_without_tenant, write_without_tenant},
-    site::{refused, says, start_at_the_same_time},
+    site::{says, start_at_the_same_time, start_error},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -12,19 +12,19 @@ async fn url_errors_do_not_contain_the_password() {
     let server = Postgres::shared().await;
     let url = server.url();
     let wrong = url.replace(":secret", ":wrong-password");
-    says(&refused(&wrong).await, &["password authentication failed", "correct the password"]);
+    says(&start_error(&wrong).await, &["password authentication failed", "correct the password"]);
     let wrong = url.replace("/postgres?", "/").replace("/postgres", "/nowhere");
     let wrong = format!("{}nowhere", wrong.trim_end_matches("nowhere"));
-    says(&refused(&wrong).await, &["\"nowhere\" does not exist", "create the database"]);
+    says(&start_error(&wrong).await, &["\"nowhere\" does not exist", "create the database"]);
     let wrong = url.replace("policy:", "nobody:");
-    says(&refused(&wrong).await, &["nobody", "correct the password"]);
+    says(&start_error(&wrong).await, &["nobody", "correct the password"]);
     let port = policy_tests::port::Port::reserve();
     let wrong = format!("postgres://policy:secret@{}/postgres", port.address);
-    says(&refused(&wrong).await, &["refused"]);
+    says(&start_error(&wrong).await, &["refused"]);
     let wrong = format!("{url}?sslmode=require");
-    says(&refused(&wrong).await, &["does not support TLS", "sslmode=disable"]);
+    says(&start_error(&wrong).await, &["does not support TLS", "sslmode=disable"]);
     let wrong = format!("{url}?schema=A&connections=none&sslrootcert=/no/such/file");
-    says(&refused(&wrong).await, &["schema=A", "connections=none", "/no/such/file"]);
+    says(&start_error(&wrong).await, &["schema=A", "connections=none", "/no/such/file"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -35,7 +35,7 @@ async fn a_schema_of_a_newer_release_is_refused_and_left_alone() {
     let schema = url.split_once("schema=").unwrap().1;
     Instance::start(&url).await;
     server.sql(&format!("UPDATE {schema}.meta SET version = version + 90")).await;
-    says(&refused(&url).await, &[schema, "version 9", "start the newer release"]);
+    says(&start_error(&url).await, &[schema, "version 9", "start the newer release"]);
     server.sql(&format!("UPDATE {schema}.meta SET version = version - 90")).await;
     Instance::start(&url).await;
 }
@@ -110,16 +110,16 @@ async fn missing_privileges_are_named_with_the_statement_that_grants_them() {
     server.sql("CREATE USER guest PASSWORD 'secret'").await;
     let own = server.schema();
     let url = own.replace("policy:secret", "guest:secret");
-    says(&refused(&url).await, &["permission denied", "CREATE SCHEMA", "AUTHORIZATION"]);
+    says(&start_error(&url).await, &["permission denied", "CREATE SCHEMA", "AUTHORIZATION"]);
     let schema = own.split_once("schema=").unwrap().1;
     Instance::start(&own).await;
-    says(&refused(&url).await, &["GRANT USAGE ON SCHEMA", schema]);
+    says(&start_error(&url).await, &["GRANT USAGE ON SCHEMA", schema]);
     server.sql(&format!("GRANT USAGE ON SCHEMA {schema} TO guest")).await;
-    says(&refused(&url).await, &["GRANT SELECT"]);
+    says(&start_error(&url).await, &["GRANT SELECT"]);
     let grant = format!("GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO guest");
     server.sql(&grant).await;
     says(
-        &refused(&url).await,
+        &start_error(&url).await,
         &["`meta`, `numbers`, `marks`, `epochs`, `sessions`", "GRANT SELECT"],
     );
     // Applies the fix that the error names.
@@ -135,7 +135,7 @@ async fn missing_privileges_are_named_with_the_statement_that_grants_them() {
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn a_server_that_loses_acknowledged_writes_is_refused() {
     let server = Postgres::start(&["fsync=off", "synchronous_commit=off"]).await;
-    says(&refused(&server.url()).await, &["`fsync` is off", "`synchronous_commit` is off"]);
+    says(&start_error(&server.url()).await, &["`fsync` is off", "`synchronous_commit` is off"]);
 }
 
 /// The instances make one schema, whichever is first.

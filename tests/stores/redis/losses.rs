@@ -36,7 +36,7 @@ async fn counts(instance: Instance, number: usize, all: Arc<AtomicUsize>) -> Cha
 
 impl Changes {
     /// When the first of the lost changes was acknowledged, and how many are lost.
-    async fn lost(&mut self, instance: &Instance) -> Option<(Instant, usize)> {
+    async fn find_lost(&mut self, instance: &Instance) -> Option<(Instant, usize)> {
         let mut kept = None;
         until(async || {
             let response = self.visitor.post(instance, "/count").await;
@@ -83,7 +83,7 @@ async fn a_failover_without_wait_loses_only_recent_writes() {
         let all = visits.join_all().await;
         for mut changes in all {
             made += changes.acknowledged.len();
-            if let Some((first, count)) = changes.lost(&instances[1]).await {
+            if let Some((first, count)) = changes.find_lost(&instances[1]).await {
                 lost += count;
                 longest = longest.max(killed.saturating_duration_since(first));
             }

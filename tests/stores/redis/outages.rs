@@ -47,7 +47,7 @@ async fn a_killed_instance_takes_one_block_of_a_rate_with_it() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Redis and root: `cargo xtask long stores` runs it"]
 async fn a_full_disk_loses_nothing_that_was_acknowledged() {
-    let disk = Disk::of_mebibytes(16);
+    let disk = Disk::with_mebibytes(16);
     let server = Redis::start_on(disk.folder(), &["appendfsync=everysec"]).await;
     fill_the_disk(&server, &server.prefix(), &disk, false).await;
 }

@@ -226,9 +226,9 @@ async fn nothing_comes_back_in_the_store_that_an_app_moves_from() {
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn an_instance_reports_lost_writes_until_they_are_repeated() {
     const LOST: &str = "session.store-lost-writes";
-    let (log, _guard) = Log::of("policy_server");
+    let (log, _guard) = Log::start("policy_server");
     let server = Snapshot::start().await;
-    let (relay, url) = Relay::of(&server.url());
+    let (relay, url) = Relay::start(&server.url());
     relay.listens().await;
     let app = Running::start(site::app(Sessions::from_url(&url), None, Clock::system())).await;
     let ask = async |what: &str, cookie: &str| -> RawResponse {
@@ -259,11 +259,11 @@ async fn an_instance_reports_lost_writes_until_they_are_repeated() {
     for number in 0..40 {
         revoke(&format!("somebody-{number}")).await;
     }
-    assert_eq!(log.of_code(LOST), [""; 0]);
+    assert_eq!(log.with_code(LOST), [""; 0]);
     // Makes it take a while to store them again.
     relay.set(Network::Slow(Duration::from_millis(100), 1_000_000));
     server.go_back().await;
-    until(async || log.of_code(LOST).len() == 2).await;
+    until(async || log.with_code(LOST).len() == 2).await;
     assert_eq!(refresh(token).await.problem(), (503, "token.store-unavailable".to_owned()));
     let (ready, of_ida) = (ask("GET /ready", "").await, ask("GET /me", &ida).await);
     assert_eq!(ready.problem(), (503, "session.store-unavailable".to_owned()), "{}", ready.text());
@@ -278,7 +278,7 @@ async fn an_instance_reports_lost_writes_until_they_are_repeated() {
     assert_eq!((ask("GET /me", &eve).await.status, ask("GET /me", &ida).await.status), (401, 200));
     assert_eq!(refresh(token).await.status, 200);
     // One event for each store.
-    let said = log.of_code(LOST);
+    let said = log.with_code(LOST);
     let of = |store: &str| said.iter().filter(|line| line.contains(store)).count();
     assert_eq!(
         (of("store=\"sessions\""), of("store=\"tokens\""), said.len()),

@@ -8,7 +8,7 @@ use policy_tests::{
 use super::{failover::acknowledged_logins_and_logouts_outlive_the_primary, *};
 use crate::{
     outages::Server,
-    site::{refused, says, until},
+    site::{says, start_error, until},
 };
 
 impl Server for RedisSentinel {
@@ -42,16 +42,19 @@ async fn a_start_names_the_faults_of_the_sentinels() {
     let (one, two) = (Port::reserve(), Port::reserve());
     let nowhere = format!("redis+sentinel://:secret@{},{}/{NAME}", one.address, two.address);
     let ports = [one, two].map(|port| port.address.port().to_string());
-    says(&refused(&nowhere).await, &["no sentinel", "refused", &ports[0], &ports[1]]);
+    says(&start_error(&nowhere).await, &["no sentinel", "refused", &ports[0], &ports[1]]);
     let unknown = url.replace(&format!("/{NAME}?"), "/other?");
-    says(&refused(&unknown).await, &["watches no `other`", &format!("`{NAME}`"), "write the name"]);
+    says(
+        &start_error(&unknown).await,
+        &["watches no `other`", &format!("`{NAME}`"), "write the name"],
+    );
     let wrong =
         url.replace("sentinel_password=sentinel-secret", "sentinel_password=wrong-password");
-    says(&refused(&wrong).await, &["no sentinel", "write `sentinel_password="]);
+    says(&start_error(&wrong).await, &["no sentinel", "write `sentinel_password="]);
     let without = url.replace("sentinel_password=sentinel-secret&", "");
-    says(&refused(&without).await, &["no sentinel", "write `sentinel_password="]);
+    says(&start_error(&without).await, &["no sentinel", "write `sentinel_password="]);
     let wrong = url.replace(":secret@", ":wrong-password@");
-    says(&refused(&wrong).await, &["correct the user and the password"]);
+    says(&start_error(&wrong).await, &["correct the user and the password"]);
 }
 
 /// A sentinel that was down during a failover may name a replica.
@@ -70,7 +73,7 @@ async fn a_sentinel_that_names_a_replica_is_distrusted() {
         "redis+sentinel://:secret@{}/{NAME}?sentinel_password=sentinel-secret",
         stale.address()
     );
-    says(&refused(&url).await, &["a replica"]);
+    says(&start_error(&url).await, &["a replica"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     records::{read_without_tenant, write_without_tenant},
-    site::{refused, says, start_at_the_same_time},
+    site::{says, start_at_the_same_time, start_error},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -12,24 +12,24 @@ async fn url_errors_do_not_contain_the_password() {
     let server = Redis::shared().await;
     let url = server.url();
     let wrong = url.replace(":secret", ":wrong-password");
-    says(&refused(&wrong).await, &["correct the user and the password"]);
+    says(&start_error(&wrong).await, &["correct the user and the password"]);
     let wrong = url.replace(":secret", "nobody:secret");
-    says(&refused(&wrong).await, &["correct the user and the password"]);
+    says(&start_error(&wrong).await, &["correct the user and the password"]);
     let wrong = url.replace(":secret@", "");
-    says(&refused(&wrong).await, &["NOAUTH", "write the user and the password into the URL"]);
+    says(&start_error(&wrong).await, &["NOAUTH", "write the user and the password into the URL"]);
     let port = policy_tests::port::Port::reserve();
-    says(&refused(&format!("redis://:secret@{}", port.address)).await, &["refused"]);
+    says(&start_error(&format!("redis://:secret@{}", port.address)).await, &["refused"]);
     let other = policy_tests::port::Port::reserve();
     let ports = [&port, &other].map(|port| port.address.port().to_string());
     let several = format!("redis://:secret@{},{}", port.address, other.address);
-    says(&refused(&several).await, &["refused", &ports[0], &ports[1]]);
-    says(&refused(&format!("{url}?wait=2")).await, &["`wait=2`", "than the server has, 0"]);
+    says(&start_error(&several).await, &["refused", &ports[0], &ports[1]]);
+    says(&start_error(&format!("{url}?wait=2")).await, &["`wait=2`", "than the server has, 0"]);
     let wrong = url.replace("redis:", "rediss:");
-    says(&refused(&wrong).await, &["write `redis://` if the server does not use TLS"]);
+    says(&start_error(&wrong).await, &["write `redis://` if the server does not use TLS"]);
     let wrong = format!("{url}99");
-    says(&refused(&wrong).await, &["DB index is out of range", "correct the number"]);
+    says(&start_error(&wrong).await, &["DB index is out of range", "correct the number"]);
     let wrong = format!("{url}?prefix=A&persistence=some&sslrootcert=/no/such/file");
-    says(&refused(&wrong).await, &["prefix=A", "persistence=some", "/no/such/file"]);
+    says(&start_error(&wrong).await, &["prefix=A", "persistence=some", "/no/such/file"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -41,7 +41,7 @@ async fn keys_of_a_newer_release_are_refused_and_left_alone() {
     let meta = format!("{{{prefix}}}:meta");
     Instance::start(&url).await;
     server.command(&["HSET", &meta, "version", "9"]).await;
-    says(&refused(&url).await, &[prefix, "version 9", "start the newer release"]);
+    says(&start_error(&url).await, &[prefix, "version 9", "start the newer release"]);
     server.command(&["HSET", &meta, "version", "1"]).await;
     Instance::start(&url).await;
 }
@@ -85,11 +85,11 @@ async fn missing_rights_are_named_with_the_command_that_grants_them() {
         assert_eq!(server.command(&set).await, redis::Value::Okay);
     };
     grant("reset on >secret").await;
-    says(&refused(&url).await, &["'info'", "'subscribe'", "'evalsha'", "ACL SETUSER", prefix]);
+    says(&start_error(&url).await, &["'info'", "'subscribe'", "'evalsha'", "ACL SETUSER", prefix]);
     grant("+info +subscribe &* +@scripting +hget +zadd ~other:*").await;
-    says(&refused(&url).await, &["access one of the keys", "ACL SETUSER"]);
+    says(&start_error(&url).await, &["access one of the keys", "ACL SETUSER"]);
     grant(&format!("~{{{prefix}}}:*")).await;
-    let text = refused(&url).await;
+    let text = start_error(&url).await;
     says(&text, &["`HSET`", "`ZREM`", "`PUBLISH`", "on the keys", "ACL SETUSER"]);
     assert!(!text.contains("`HGET`") && !text.contains("`ZADD`"), "{text}");
     // Applies the fix that the error names.
@@ -100,7 +100,7 @@ async fn missing_rights_are_named_with_the_command_that_grants_them() {
     let ada = instance.login("ada").await;
     assert_eq!(ada.status(&instance).await, 200);
     let others = url.replace(prefix, "others");
-    says(&refused(&others).await, &["{others}:*"]);
+    says(&start_error(&others).await, &["{others}:*"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -109,18 +109,21 @@ async fn a_server_that_loses_acknowledged_writes_is_refused() {
     let server = Redis::start(&["appendonly=no", "maxmemory=100mb"]).await;
     server.command(&["CONFIG", "SET", "maxmemory-policy", "allkeys-lru"]).await;
     let url = server.url();
-    says(&refused(&url).await, &["`maxmemory-policy` is `allkeys-lru`", "`appendonly`", "`save`"]);
+    says(
+        &start_error(&url).await,
+        &["`maxmemory-policy` is `allkeys-lru`", "`appendonly`", "`save`"],
+    );
     let accepted = format!("{url}?persistence=none");
-    says(&refused(&accepted).await, &["`maxmemory-policy` is `allkeys-lru`"]);
+    says(&start_error(&accepted).await, &["`maxmemory-policy` is `allkeys-lru`"]);
     server.command(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]).await;
-    says(&refused(&url).await, &["nothing to the disk", "persistence=none"]);
+    says(&start_error(&url).await, &["nothing to the disk", "persistence=none"]);
     Instance::start(&accepted).await;
     SessionStore::open(&RedisStore::new(&*url).without_persistence()).await.unwrap();
     // A user who may not read the settings of persistence.
     let words = ["on", ">secret", "~*", "&*", "+@all", "-config"];
     server.command(&[&["ACL", "SETUSER", "app"], &words[..]].concat()).await;
     let app = url.replace(":secret", "app:secret");
-    says(&refused(&app).await, &["cannot be seen", "'config|get'", "persistence=none"]);
+    says(&start_error(&app).await, &["cannot be seen", "'config|get'", "persistence=none"]);
     server.command(&["CONFIG", "SET", "save", "3600 1"]).await;
     Instance::start(&url).await;
     server.command(&["CONFIG", "SET", "save", "", "appendonly", "yes"]).await;
@@ -134,7 +137,7 @@ async fn a_replica_is_refused() {
     let port = policy_tests::port::Port::reserve();
     let port = port.address.port().to_string();
     server.command(&["REPLICAOF", "127.0.0.1", &port]).await;
-    says(&refused(&server.url()).await, &["a replica", "the host of the primary"]);
+    says(&start_error(&server.url()).await, &["a replica", "the host of the primary"]);
     server.command(&["REPLICAOF", "NO", "ONE"]).await;
     Instance::start(&server.url()).await;
 }

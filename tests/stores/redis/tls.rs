@@ -14,7 +14,7 @@ use policy_tests::{
 };
 
 use super::*;
-use crate::site::{refused, says, until};
+use crate::site::{says, start_error, until};
 
 /// The files of servers, with a certificate for one name.
 struct Files(PathBuf);
@@ -80,13 +80,13 @@ async fn the_certificate_and_its_name_are_checked() {
     assert_eq!(ada.post(&plain, "/logout").await.status(), 200);
     assert!(soon(stream).await.unwrap());
     for url in [url.clone(), format!("{url}?sslrootcert={}", files.path("others"))] {
-        says(&refused(&url).await, &["certificate", "write `sslrootcert=`"]);
+        says(&start_error(&url).await, &["certificate", "write `sslrootcert=`"]);
     }
     let other_name = url.replace("localhost", "127.0.0.1");
     let wrong = format!("{other_name}?sslrootcert={}", files.path("own"));
-    says(&refused(&wrong).await, &["certificate", "the name that its certificate states"]);
+    says(&start_error(&wrong).await, &["certificate", "the name that its certificate states"]);
     let wrong = url.replace("rediss:", "redis:");
-    says(&refused(&wrong).await, &["write `rediss://` if the server uses TLS"]);
+    says(&start_error(&wrong).await, &["write `rediss://` if the server uses TLS"]);
 }
 
 /// The sentinel, both servers, and the connections between them.
@@ -117,7 +117,7 @@ async fn the_primary_of_sentinels_is_followed() {
         ports[2],
         parameter()
     );
-    says(&refused(&url).await, &["no sentinel", "certificate", "write `sslrootcert=`"]);
+    says(&start_error(&url).await, &["no sentinel", "certificate", "write `sslrootcert=`"]);
     let instances = Instance::three(&format!("{url}&sslrootcert={}", files.path("own"))).await;
     let ada = instances[0].login("ada").await;
     let stream = ada.open(&instances[1]).await;

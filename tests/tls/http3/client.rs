@@ -238,7 +238,7 @@ pub(crate) fn lines<'a>(method: &'a str, path: &'a str) -> Vec<(&'a str, &'a str
 /// Writes bytes to a new stream, finishes it, and reads what comes back: bytes, or the error code
 /// of the stream or the connection.
 pub(crate) async fn exchange(quic: &quinn::Connection, bytes: &[u8]) -> Result<Vec<u8>, u64> {
-    let (mut send, mut receive) = soon(quic.open_bi()).await.map_err(|error| closed(&error))?;
+    let (mut send, mut receive) = soon(quic.open_bi()).await.map_err(|error| close_code(&error))?;
     // The stream may be closed before everything is written.
     let _ = soon(send.write_all(bytes)).await;
     let _ = send.finish();
@@ -246,14 +246,14 @@ pub(crate) async fn exchange(quic: &quinn::Connection, bytes: &[u8]) -> Result<V
         Ok(response) => Ok(response),
         Err(quinn::ReadToEndError::Read(quinn::ReadError::Reset(code))) => Err(code.into_inner()),
         Err(quinn::ReadToEndError::Read(quinn::ReadError::ConnectionLost(error))) => {
-            Err(closed(&error))
+            Err(close_code(&error))
         }
         Err(error) => panic!("{error}"),
     }
 }
 
 /// The error code with which a server closed a connection.
-pub(crate) fn closed(error: &quinn::ConnectionError) -> u64 {
+pub(crate) fn close_code(error: &quinn::ConnectionError) -> u64 {
     match error {
         quinn::ConnectionError::ApplicationClosed(close) => close.error_code.into_inner(),
         other => panic!("{other}"),

@@ -58,7 +58,7 @@ async fn a_connection_that_does_nothing_is_closed() {
     // At the QUIC level its client keeps it alive.
     let quic = server.raw().await;
     let ended = soon(quic.closed()).await;
-    assert_eq!(client::closed(&ended), NO_ERROR);
+    assert_eq!(client::close_code(&ended), NO_ERROR);
 }
 
 #[tokio::test]
@@ -142,7 +142,7 @@ async fn a_client_that_sends_goaway_gets_its_open_responses() {
         let response = soon(receive.read_to_end(2 * LARGE)).await.unwrap();
         assert!(response.ends_with(end) && response.len() >= length, "{} bytes", response.len());
     }
-    assert_eq!(client::closed(&soon(quic.closed()).await), NO_ERROR);
+    assert_eq!(client::close_code(&soon(quic.closed()).await), NO_ERROR);
 }
 
 #[tokio::test]
@@ -156,7 +156,7 @@ async fn a_stopping_server_cuts_off_slow_requests() {
     assert_eq!(soon(seen.recv()).await, Some("begun"));
     soon(server.stop()).await.unwrap();
     assert_eq!(soon(seen.recv()).await, Some("dropped"));
-    assert_eq!(client::closed(&soon(session.quic.closed()).await), NO_ERROR);
+    assert_eq!(client::close_code(&soon(session.quic.closed()).await), NO_ERROR);
 }
 
 #[tokio::test]

@@ -26,7 +26,7 @@ async fn requests_that_are_given_up_again_and_again_end_the_connection() {
             Err(error) => break error,
         }
     };
-    assert_eq!(client::closed(&ended), EXCESSIVE_LOAD);
+    assert_eq!(client::close_code(&ended), EXCESSIVE_LOAD);
     assert!(sent > 300, "{sent} requests");
     assert_eq!(server.response("GET", "/hello").await.text(), "hello", "others go on");
 }

@@ -125,7 +125,7 @@ async fn frames_where_they_may_not_be_end_the_connection() {
         let quic = server.raw().await;
         // The stream may be reset before the connection is closed.
         assert!(exchange(&quic, &bytes).await.is_err(), "{what}");
-        assert_eq!(client::closed(&soon(quic.closed()).await), code, "{what}");
+        assert_eq!(client::close_code(&soon(quic.closed()).await), code, "{what}");
     }
     assert_eq!(server.response("GET", "/hello").await.text(), "hello", "others go on");
 }
@@ -237,7 +237,9 @@ async fn streams_of_one_direction_keep_to_their_rules() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         match code {
-            Some(code) => assert_eq!(client::closed(&soon(quic.closed()).await), code, "{what}"),
+            Some(code) => {
+                assert_eq!(client::close_code(&soon(quic.closed()).await), code, "{what}");
+            }
             None => {
                 let response = exchange(&quic, &with(&[])).await.unwrap();
                 assert!(response.ends_with(b"hello"), "{what}");

@@ -182,7 +182,7 @@ fn site() -> (Site, mpsc::UnboundedReceiver<&'static str>) {
 }
 
 fn app_with(site: &Site) -> App<Site> {
-    let keys = Tokens::hs256([("k1", SecretKey::drawn([7; 32]))]).expect("a key");
+    let keys = Tokens::hs256([("k1", SecretKey::from_bytes([7; 32]))]).expect("a key");
     App::new(site.clone()).policies(Policies::new().cors(SHOP)).tokens(keys).routes(routes![
         hello,
         echo,

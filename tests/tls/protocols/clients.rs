@@ -31,7 +31,7 @@ pub(crate) trait Client {
 }
 
 /// The head of a request with an absolute URI, and its body.
-fn asked(case: &Case, scheme: &str) -> Request<Body> {
+fn build_request(case: &Case, scheme: &str) -> Request<Body> {
     let uri = format!("{scheme}://{HOST}{}", case.path);
     let mut request = Request::builder().method(case.method).uri(uri);
     for (name, value) in &case.fields {
@@ -108,7 +108,7 @@ impl Http1 {
 
 impl Client for Http1 {
     async fn response(&mut self, case: &Case) -> TestResponse {
-        let mut request = asked(case, "https");
+        let mut request = build_request(case, "https");
         let uri = request.uri().clone();
         let host = uri.host().expect("a host").parse().expect("a field");
         request.headers_mut().insert("host", host);
@@ -160,7 +160,7 @@ impl Client for Http2 {
         let sender = self.sender.as_mut().expect("a connection");
         // RFC 9110 7.4: that of the connection.
         let scheme = if self.place.trust.is_some() { "https" } else { "http" };
-        let response = timeout(PATIENCE, sender.send_request(asked(case, scheme))).await;
+        let response = timeout(PATIENCE, sender.send_request(build_request(case, scheme))).await;
         read(response.expect("a response").expect("a response")).await
     }
 }
@@ -200,7 +200,7 @@ impl Client for Http3 {
             self.session = Some(self.connect().await);
         }
         let (_, requests) = self.session.as_mut().expect("a connection");
-        let (head, mut body) = asked(case, "https").into_parts();
+        let (head, mut body) = build_request(case, "https").into_parts();
         let stream = requests.send_request(Request::from_parts(head, ())).await;
         let (mut sending, mut receiving) = stream.expect("a stream").split();
         let send = async {

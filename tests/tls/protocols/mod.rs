@@ -38,7 +38,7 @@ fn app() -> App<()> {
 }
 
 /// Serves an app on a free port.
-async fn served(app: App<()>) -> Place {
+async fn serve(app: App<()>) -> Place {
     let server = app.bind("127.0.0.1:0").await.expect("an app that starts");
     let address = server.local_addr();
     tokio::spawn(server.run_until(pending()));
@@ -46,7 +46,7 @@ async fn served(app: App<()>) -> Place {
 }
 
 async fn plain() -> Place {
-    served(app()).await
+    serve(app()).await
 }
 
 /// The same with its own certificate, over TLS and QUIC.
@@ -57,7 +57,7 @@ async fn secure(name: &str) -> Place {
 async fn secured(app: App<()>, name: &str) -> Place {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("protocols-{name}"));
     let _none = fs::remove_dir_all(&folder);
-    let place = served(app.tls(Tls::development(&folder).http3())).await;
+    let place = serve(app.tls(Tls::development(&folder).http3())).await;
     Place { trust: Some(trusting_development(&folder)), ..place }
 }
 
@@ -115,7 +115,7 @@ async fn a_candidate_changes_no_response_and_sees_every_version_of_http() {
     let observed = || app().report_only(&candidate);
     let one = all(&mut Http1::new(plain().await)).await;
     for responses in [
-        all(&mut Http1::new(served(observed()).await)).await,
+        all(&mut Http1::new(serve(observed()).await)).await,
         all(&mut Http2::new(secured(observed(), "observed-2").await)).await,
         all(&mut Http3::new(secured(observed(), "observed-3").await)).await,
     ] {

@@ -11,7 +11,7 @@ fn with<'a>(fields: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     [&pseudo("GET", "/hello"), fields].concat()
 }
 
-async fn asked(fields: &[(&str, &str)]) -> Result<(u16, String), u32> {
+async fn send(fields: &[(&str, &str)]) -> Result<(u16, String), u32> {
     let server = Running::start(app()).await;
     let response = Raw::open(server.address).await.ask(1, fields, None).await;
     assert_serving(&server).await;
@@ -21,7 +21,7 @@ async fn asked(fields: &[(&str, &str)]) -> Result<(u16, String), u32> {
 /// RFC 9113 8.1.1: a malformed request is a stream error.
 #[tokio::test]
 async fn heads_that_are_malformed_are_reset() {
-    assert_eq!(asked(&with(&[])).await, Ok((200, "hello".to_owned())));
+    assert_eq!(send(&with(&[])).await, Ok((200, "hello".to_owned())));
     for field in [
         ("connection", "close"),
         ("keep-alive", "timeout=5"),
@@ -57,9 +57,9 @@ async fn heads_that_are_malformed_are_reset() {
         assert_serving(&server).await;
     }
     let missing: Vec<_> = pseudo("GET", "/hello").into_iter().skip(1).collect();
-    assert_eq!(asked(&missing).await, Err(PROTOCOL_ERROR));
+    assert_eq!(send(&missing).await, Err(PROTOCOL_ERROR));
     let late = [&[("x", "1")], &pseudo("GET", "/hello")[..]].concat();
-    assert_eq!(asked(&late).await, Err(PROTOCOL_ERROR));
+    assert_eq!(send(&late).await, Err(PROTOCOL_ERROR));
 }
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn heads_that_are_ambiguous_are_refused() {
         (pseudo("GET", "/%"), 400, "wire.path-encoding"),
         (pseudo("GET", "/a/.."), 400, "wire.path-dot-segment"),
     ] {
-        match asked(&fields).await {
+        match send(&fields).await {
             Ok((found, body)) => {
                 assert_eq!(found, status, "{fields:?}");
                 assert!(body.contains(code), "{fields:?}: {body}");
@@ -94,7 +94,7 @@ async fn heads_that_are_ambiguous_are_refused() {
             Err(reset) => assert_eq!(reset, PROTOCOL_ERROR, "{fields:?}"),
         }
     }
-    let asterisk = asked(&pseudo("OPTIONS", "*")).await;
+    let asterisk = send(&pseudo("OPTIONS", "*")).await;
     assert_eq!(asterisk, Ok((204, String::new())));
 }
 
@@ -103,13 +103,13 @@ async fn heads_that_are_ambiguous_are_refused() {
 async fn heads_have_one_line_of_cookies_for_their_handler() {
     let lines = [("cookie", "a=1"), ("cookie", "b=2; c=3"), ("cookie", "d=4")];
     let fields = [&pseudo("GET", "/cookies"), &lines[..]].concat();
-    assert_eq!(asked(&fields).await, Ok((200, "a=1; b=2; c=3; d=4".to_owned())));
+    assert_eq!(send(&fields).await, Ok((200, "a=1; b=2; c=3; d=4".to_owned())));
 }
 
 /// RFC 9113 8.3.1: a target has no fragment, and one that a client sends is ignored.
 #[tokio::test]
 async fn heads_have_no_fragment_for_their_handler() {
-    let response = asked(&pseudo("GET", "/path?q#/../secret")).await;
+    let response = send(&pseudo("GET", "/path?q#/../secret")).await;
     assert!(response == Ok((200, "/path?q".to_owned())) || response == Err(PROTOCOL_ERROR));
 }
 

@@ -70,7 +70,7 @@ mod nested {
     }
 }
 
-async fn called() {
+async fn call() {
     // Each function can be called, as before.
     let _: String = order(State(Db("")), 1, Method::GET, 2).await;
 }
@@ -80,7 +80,7 @@ pub(crate) fn app() {
     #[auth(public)]
     async fn inner() {}
 
-    let _ = called();
+    let _ = call();
     let _ = App::new(Db("db"))
         .routes(routes![order, body, file, query, unused, without_number, nested::handler, inner])
         .routes(nested::list());

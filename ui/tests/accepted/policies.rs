@@ -18,7 +18,7 @@ mod lists {
         const LIST: &'static [&'static str] = &["https://b.example"];
     }
     pub(super) static STATIC: [&str; 1] = ["https://c.example"];
-    pub(super) const fn made() -> [&'static str; 1] {
+    pub(super) const fn list() -> [&'static str; 1] {
         ["https://d.example"]
     }
 }
@@ -39,7 +39,7 @@ route!(c, "/c", origins = ["https://*.example", "http://localhost:*"]);
 route!(d, "/d", origins = Lists::ARRAY);
 route!(e, "/e", origins = <Lists as Named>::LIST, credentials);
 route!(f, "/f", origins = lists::STATIC);
-route!(g, "/g", origins = lists::made());
+route!(g, "/g", origins = lists::list());
 route!(h, "/h", origins = [concat!("https://", "y.example"), Lists::ARRAY[0], "https://z.example"]);
 route!(i, "/i", origins = config("partners"));
 route!(j, "/j", origins = config("partners", within = ["https://*.shop.example"]), credentials);

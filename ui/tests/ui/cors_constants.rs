@@ -15,7 +15,7 @@ mod lists {
         const LIST: &'static [&'static str] = &["https://app.example:443"];
     }
     pub static STATIC: [&str; 2] = ["x-a", "cookie"];
-    pub const fn made() -> [&'static str; 2] {
+    pub const fn list() -> [&'static str; 2] {
         ["PUT", "TRACE"]
     }
 }
@@ -47,7 +47,7 @@ async fn associated() {}
 async fn headers() {}
 
 #[get("/6")]
-#[cors(origins = ["https://ok.example"], methods = lists::made())]
+#[cors(origins = ["https://ok.example"], methods = lists::list())]
 #[auth(public)]
 async fn methods() {}
 

@@ -212,7 +212,7 @@ impl KeyExtractor for ClientAddress {
 }
 
 /// Refuses requests that name another host, as from a page whose name resolves here (DNS rebinding).
-async fn of_this_host(State(own): State<Option<String>>, request: Request, next: Next) -> Response {
+async fn check_host(State(own): State<Option<String>>, request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
     let host = request.uri().authority().map(|name| name.as_str()).or(host).unwrap_or_default();
     let is_own = match own.as_deref().and_then(|own| own.split("://").nth(1)) {
@@ -289,7 +289,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .route("/healthz", get(async || StatusCode::OK))
         .route("/readyz", get(ready))
         .fallback(async || Problem(StatusCode::NOT_FOUND, "there is nothing here"))
-        .layer(from_fn_with_state(own.clone(), of_this_host))
+        .layer(from_fn_with_state(own.clone(), check_host))
         .layer(TimeoutLayer::with_status_code(
             StatusCode::SERVICE_UNAVAILABLE,
             Duration::from_secs(30),

@@ -20,9 +20,9 @@ async fn guesses(visitor: &mut Visitor, name: &str) -> (usize, RawResponse) {
 /// Thirty requests a minute to a route, whatever is in them, and whether the connection is a new one.
 #[tokio::test]
 async fn an_address_guesses_thirty_passwords_a_minute() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
-    let mut stranger = Visitor::of(&accounts);
+    let mut stranger = Visitor::new(&accounts);
     // None of them waits for a core, so that they fit into a minute on every machine.
     let mut passed = 0;
     let refused = loop {
@@ -41,7 +41,7 @@ async fn an_address_guesses_thirty_passwords_a_minute() {
 
 #[tokio::test]
 async fn a_guesser_slows_new_devices_and_locks_out_no_user() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     ada.renew_csrf().await;
     let mut stranger = Visitor::from(&accounts, 0, 2);
@@ -77,7 +77,7 @@ async fn a_guesser_slows_new_devices_and_locks_out_no_user() {
 
 #[tokio::test]
 async fn a_known_device_may_guess_ten_times_and_slows_no_other() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     let mut thief = Visitor::signed_up(&accounts, "ada").await;
     thief.cookie = None;
     let (tried, _) = guesses(&mut thief, "ada").await;
@@ -89,7 +89,7 @@ async fn a_known_device_may_guess_ten_times_and_slows_no_other() {
 /// The limit of a session, in case of a person at an open browser.
 #[tokio::test]
 async fn a_session_guesses_its_password_ten_times() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     let mut thief = Visitor::signed_up(&accounts, "ada").await;
     thief.renew_csrf().await;
     let mut phone = Visitor::logged_in(&accounts, "ada").await;
@@ -110,7 +110,7 @@ async fn a_session_guesses_its_password_ten_times() {
 
 #[tokio::test]
 async fn a_device_is_known_only_for_the_user_who_logged_in_on_it() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     let mut eve = Visitor::signed_up(&accounts, "eve").await;
     let known = ada.device.clone().expect("a cookie");
@@ -128,7 +128,7 @@ async fn a_device_is_known_only_for_the_user_who_logged_in_on_it() {
 
 #[tokio::test]
 async fn unknown_names_are_slowed_like_existing_ones() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     Visitor::signed_up(&accounts, "ada").await;
     let (known, told) = guesses(&mut Visitor::from(&accounts, 0, 2), "ada").await;
     let (unknown, also_told) = guesses(&mut Visitor::from(&accounts, 0, 3), "nobody").await;
@@ -140,7 +140,7 @@ async fn unknown_names_are_slowed_like_existing_ones() {
 /// queue of their own, and are refused at once where it is full.
 #[tokio::test]
 async fn a_flood_of_wrong_passwords_does_not_slow_known_devices() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     ada.renew_csrf().await;
     let flood = (0..250_u8).map(|host| {
@@ -149,7 +149,7 @@ async fn a_flood_of_wrong_passwords_does_not_slow_known_devices() {
         tokio::spawn(guess)
     });
     let flood: Vec<_> = flood.collect();
-    let mut phone = Visitor { device: ada.device.clone(), ..Visitor::of(&accounts) };
+    let mut phone = Visitor { device: ada.device.clone(), ..Visitor::new(&accounts) };
     assert_eq!(phone.enter("/login", "ada", PASSWORD).await.status, 200);
     assert_eq!(ada.post("/confirm", &json!({ "password": PASSWORD })).await.status, 204);
     for running in flood {
@@ -163,13 +163,13 @@ async fn a_flood_of_wrong_passwords_does_not_slow_known_devices() {
         }
     }
     // The flood is over as soon as its requests are answered.
-    assert_eq!(Visitor::of(&accounts).enter("/login", "ada", PASSWORD).await.status, 200);
+    assert_eq!(Visitor::new(&accounts).enter("/login", "ada", PASSWORD).await.status, 200);
 }
 
 /// A request waits for a core only once it is complete: a body that does not arrive takes no place.
 #[tokio::test]
 async fn slow_senders_do_not_prevent_logins() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     Visitor::signed_up(&accounts, "ada").await;
     let mut waiting = Vec::new();
     for host in 0..250 {

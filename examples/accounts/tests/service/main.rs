@@ -39,7 +39,7 @@ struct Visitor {
 }
 
 impl Visitor {
-    fn of(accounts: &Accounts) -> Self {
+    fn new(accounts: &Accounts) -> Self {
         let port = accounts.service_address().port();
         let address = Ipv4Addr::LOCALHOST.into();
         let origin = accounts.page().to_owned();
@@ -48,19 +48,19 @@ impl Visitor {
 
     /// A visitor whose requests come from `127.0.net.host`.
     fn from(accounts: &Accounts, net: u8, host: u8) -> Self {
-        Self { address: [127, 0, net, host].into(), ..Self::of(accounts) }
+        Self { address: [127, 0, net, host].into(), ..Self::new(accounts) }
     }
 
     /// A new user, logged in.
     async fn signed_up(accounts: &Accounts, name: &str) -> Self {
-        let mut visitor = Self::of(accounts);
+        let mut visitor = Self::new(accounts);
         assert_eq!(visitor.enter("/signup", name, PASSWORD).await.status, 201);
         visitor
     }
 
     /// The same user on another device.
     async fn logged_in(accounts: &Accounts, name: &str) -> Self {
-        let mut visitor = Self::of(accounts);
+        let mut visitor = Self::new(accounts);
         assert_eq!(visitor.enter("/login", name, PASSWORD).await.status, 200);
         visitor
     }
@@ -169,7 +169,7 @@ fn pair(response: &RawResponse) -> (String, String) {
     (text("access_token"), text("refresh_token"))
 }
 
-fn started() -> (Folder, Accounts) {
+fn start() -> (Folder, Accounts) {
     let folder = Folder::new().expect("a folder");
     let accounts = Accounts::start(&folder).expect("an example that starts");
     (folder, accounts)
@@ -177,7 +177,7 @@ fn started() -> (Folder, Accounts) {
 
 #[tokio::test]
 async fn a_user_signs_up_logs_out_and_logs_in_again_under_another_id() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     let first = ada.cookie.clone();
     assert_eq!(json_of(&ada.get("/profile").await), json!({ "name": "ada", "by": "session" }));
@@ -196,9 +196,9 @@ async fn a_user_signs_up_logs_out_and_logs_in_again_under_another_id() {
 
 #[tokio::test]
 async fn a_name_is_taken_once_and_bad_names_and_passwords_are_refused() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     Visitor::signed_up(&accounts, "ada").await;
-    let mut other = Visitor::of(&accounts);
+    let mut other = Visitor::new(&accounts);
     for (name, password, code) in [
         ("ada", "another horse", "accounts.name-taken"),
         ("Ada", PASSWORD, "accounts.name"),
@@ -213,9 +213,9 @@ async fn a_name_is_taken_once_and_bad_names_and_passwords_are_refused() {
 
 #[tokio::test]
 async fn wrong_passwords_and_unknown_users_get_the_same_response_as_fast() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     Visitor::signed_up(&accounts, "ada").await;
-    let mut stranger = Visitor::of(&accounts);
+    let mut stranger = Visitor::new(&accounts);
     let mut took = [Duration::ZERO; 2];
     for _ in 0..10 {
         let mut responses = Vec::new();
@@ -238,7 +238,7 @@ async fn wrong_passwords_and_unknown_users_get_the_same_response_as_fast() {
 
 #[tokio::test]
 async fn a_change_by_the_session_needs_its_token_and_a_page_that_is_granted() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     let password = json!({ "password": "battery staple" });
     for path in ["/logout", "/logout/everywhere", "/password", "/confirm"] {
@@ -251,7 +251,7 @@ async fn a_change_by_the_session_needs_its_token_and_a_page_that_is_granted() {
             origin: origin.to_owned(),
             cookie: ada.cookie.clone(),
             csrf: ada.csrf.clone(),
-            ..Visitor::of(&accounts)
+            ..Visitor::new(&accounts)
         };
         for path in ["/logout", "/password", "/login", "/signup"] {
             let response = page.begin("POST", path, &[], &password).await.response().await;
@@ -264,12 +264,12 @@ async fn a_change_by_the_session_needs_its_token_and_a_page_that_is_granted() {
 
 #[tokio::test]
 async fn sessions_are_listed_and_one_of_them_is_ended() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     ada.renew_csrf().await;
     let mut bob = Visitor::signed_up(&accounts, "bob").await;
     bob.renew_csrf().await;
-    let mut phone = Visitor::of(&accounts);
+    let mut phone = Visitor::new(&accounts);
     let credentials = json!({ "name": "ada", "password": PASSWORD });
     phone.send("POST", "/login", &["user-agent: phone"], &credentials).await;
     let list = json_of(&ada.get("/sessions").await);
@@ -295,26 +295,26 @@ async fn sessions_are_listed_and_one_of_them_is_ended() {
 
 #[tokio::test]
 async fn a_logout_everywhere_ends_every_session_and_every_token() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     ada.renew_csrf().await;
     let mut phone = Visitor::logged_in(&accounts, "ada").await;
-    let (access, refresh) = Visitor::of(&accounts).tokens("ada").await;
+    let (access, refresh) = Visitor::new(&accounts).tokens("ada").await;
     assert_eq!(phone.by_token(&access).await.status, 200);
     assert_eq!(ada.post("/logout/everywhere", &Value::Null).await.status, 204);
     assert_eq!(ada.cookie, None);
     assert_eq!(phone.get("/profile").await.status, 401);
     assert_eq!(phone.by_token(&access).await.problem().1, "auth.token-invalid");
-    assert_eq!(Visitor::of(&accounts).refresh(&refresh).await.status, 401);
+    assert_eq!(Visitor::new(&accounts).refresh(&refresh).await.status, 401);
 }
 
 #[tokio::test]
 async fn a_new_password_ends_all_but_the_session_that_set_it() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     ada.renew_csrf().await;
     let mut thief = Visitor::logged_in(&accounts, "ada").await;
-    let (access, refresh) = Visitor::of(&accounts).tokens("ada").await;
+    let (access, refresh) = Visitor::new(&accounts).tokens("ada").await;
     let before = ada.cookie.clone();
     let change = |current: &str| json!({ "current": current, "password": "battery staple" });
     let refused = ada.post("/password", &change("not the password")).await;
@@ -326,7 +326,7 @@ async fn a_new_password_ends_all_but_the_session_that_set_it() {
     assert_eq!(ada.get("/profile").await.status, 200);
     assert_eq!(thief.get("/profile").await.status, 401);
     assert_eq!(thief.by_token(&access).await.status, 401);
-    let mut stranger = Visitor::of(&accounts);
+    let mut stranger = Visitor::new(&accounts);
     assert_eq!(stranger.refresh(&refresh).await.status, 401);
     assert_eq!(stranger.enter("/login", "ada", PASSWORD).await.status, 403);
     assert_eq!(stranger.enter("/login", "ada", "battery staple").await.status, 200);
@@ -336,13 +336,13 @@ async fn a_new_password_ends_all_but_the_session_that_set_it() {
 #[tokio::test]
 async fn no_login_with_the_old_password_survives_its_change() {
     const ROUNDS: usize = 5;
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     for round in 0..ROUNDS {
         let name = format!("victim{round}");
         let mut victim = Visitor::signed_up(&accounts, &name).await;
         victim.renew_csrf().await;
         let attack = |path: &'static str| {
-            let (mut attacker, name) = (Visitor::of(&accounts), name.clone());
+            let (mut attacker, name) = (Visitor::new(&accounts), name.clone());
             tokio::spawn(async move {
                 let response = attacker.enter(path, &name, PASSWORD).await;
                 (attacker, response)
@@ -376,7 +376,7 @@ async fn no_login_with_the_old_password_survives_its_change() {
             }
         }
         for path in ["/login", "/token"] {
-            let late = Visitor::of(&accounts).enter(path, &name, PASSWORD).await;
+            let late = Visitor::new(&accounts).enter(path, &name, PASSWORD).await;
             assert_eq!(late.status, 403, "{path} after the change");
         }
     }
@@ -384,7 +384,7 @@ async fn no_login_with_the_old_password_survives_its_change() {
 
 #[tokio::test]
 async fn a_password_given_once_more_changes_the_id_and_nothing_else() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     ada.renew_csrf().await;
     let before = ada.cookie.clone();
@@ -397,7 +397,7 @@ async fn a_password_given_once_more_changes_the_id_and_nothing_else() {
 
 #[tokio::test]
 async fn a_refresh_token_that_is_used_again_at_once_yields_the_valid_one() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     let mut program = Visitor::signed_up(&accounts, "ada").await;
     program.cookie = None;
     let (_, first) = program.tokens("ada").await;
@@ -411,7 +411,7 @@ async fn a_refresh_token_that_is_used_again_at_once_yields_the_valid_one() {
 
 #[tokio::test]
 async fn a_copied_token_works_until_it_is_revoked() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     let mut program = Visitor::signed_up(&accounts, "ada").await;
     program.cookie = None;
     let (copy, refresh) = program.tokens("ada").await;
@@ -426,14 +426,14 @@ async fn a_copied_token_works_until_it_is_revoked() {
 
 #[tokio::test]
 async fn news_arrive_and_end_with_the_session() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     ada.renew_csrf().await;
     let mut phone = Visitor::logged_in(&accounts, "ada").await;
     let mut news = phone.begin("GET", "/news", &[], &Value::Null).await;
     let head = news.head().await;
     assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
-    Visitor::of(&accounts).tokens("ada").await;
+    Visitor::new(&accounts).tokens("ada").await;
     let event = news.chunk().await.expect("an event");
     let event = String::from_utf8(event).expect("a text");
     let mut event: Value = event.strip_prefix("data: ").expect("data").parse().expect("JSON");
@@ -451,7 +451,7 @@ async fn news_arrive_and_end_with_the_session() {
 /// Also if the intruder logged out again, or got tokens only, before the user came.
 #[tokio::test]
 async fn a_returning_user_sees_what_an_intruder_did() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     ada.renew_csrf().await;
     assert_eq!(ada.post("/logout", &Value::Null).await.status, 204);
@@ -489,7 +489,7 @@ async fn a_returning_user_sees_what_an_intruder_did() {
 
 #[tokio::test]
 async fn the_newest_fifty_events_are_kept() {
-    let (_folder, accounts) = started();
+    let (_folder, accounts) = start();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     for host in 2..8 {
         // Ten for each device.
@@ -510,20 +510,20 @@ async fn the_newest_fifty_events_are_kept() {
 
 #[tokio::test]
 async fn sessions_tokens_and_users_outlive_a_restart() {
-    let (folder, accounts) = started();
+    let (folder, accounts) = start();
     let mut ada = Visitor::signed_up(&accounts, "ada").await;
     ada.renew_csrf().await;
     let mut phone = Visitor::logged_in(&accounts, "ada").await;
     phone.renew_csrf().await;
-    let (access, refresh) = Visitor::of(&accounts).tokens("ada").await;
+    let (access, refresh) = Visitor::new(&accounts).tokens("ada").await;
     assert_eq!(phone.post("/logout", &Value::Null).await.status, 204);
     accounts.stop().expect("an orderly end");
     let accounts = Accounts::start(&folder).expect("an example that starts again");
-    let now = Visitor::of(&accounts);
+    let now = Visitor::new(&accounts);
     (ada.port, ada.origin) = (now.port, now.origin);
     assert_eq!(ada.get("/profile").await.status, 200);
     assert_eq!(ada.by_token(&access).await.status, 200);
-    assert_eq!(Visitor::of(&accounts).refresh(&refresh).await.status, 200);
+    assert_eq!(Visitor::new(&accounts).refresh(&refresh).await.status, 200);
     // The previous CSRF token still works, and only the current session is listed.
     assert_eq!(json_of(&ada.get("/sessions").await).as_array().map(Vec::len), Some(1));
     assert_eq!(ada.post("/logout", &Value::Null).await.status, 204);
@@ -531,7 +531,7 @@ async fn sessions_tokens_and_users_outlive_a_restart() {
 
 #[tokio::test]
 async fn a_second_process_on_the_same_folder_reports_the_conflict() {
-    let (folder, accounts) = started();
+    let (folder, accounts) = start();
     let second = Accounts::command(&folder).output().expect("a process");
     assert_eq!(second.status.code(), Some(1));
     let words = String::from_utf8(second.stderr).expect("a text");
@@ -543,8 +543,8 @@ async fn a_second_process_on_the_same_folder_reports_the_conflict() {
 
 #[tokio::test]
 async fn the_page_allows_itself_no_script_but_its_own() {
-    let (_folder, accounts) = started();
-    let mut page = Visitor::of(&accounts);
+    let (_folder, accounts) = start();
+    let mut page = Visitor::new(&accounts);
     page.port = accounts.page_address().port();
     let response = page.begin("GET", "/", &[], &Value::Null).await.response().await;
     let csp = response.header("content-security-policy").expect("a policy");

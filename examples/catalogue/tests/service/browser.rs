@@ -35,7 +35,7 @@ fn seconds_between(browser: &Browser, path: &str) -> Result<f64, Failure> {
 
 /// The requests since the last call, as `name verdict statuses`: the verdict by the browser's
 /// timings, and what the server saw. The page must show that both agree.
-fn asked(browser: &Browser) -> Result<Vec<String>, Failure> {
+fn take_requests(browser: &Browser) -> Result<Vec<String>, Failure> {
     let asked = browser.run("return window.__asked.splice(0);", &Value::Null)?;
     let asked = asked.as_array().ok_or("no list")?.iter().map(|one| {
         assert_eq!(one["agrees"], true, "{one}");
@@ -52,11 +52,11 @@ fn the_page_tells_network_cache_and_revalidated_apart() -> Result<(), Failure> {
     let browser = Browser::start()?;
     open(&browser, &catalogue)?;
     assert_eq!(browser.title()?, "Catalogue");
-    let first = asked(&browser)?;
+    let first = take_requests(&browser)?;
     let network = ["list", "product", "file", "static", "search"];
     assert_eq!(first, network.map(|name| format!("{name} network [200]")));
     click(&browser, "#ask-all")?;
-    let kept = asked(&browser)?;
+    let kept = take_requests(&browser)?;
     // Requested twice within `max_age = 5`, if the machine was fast enough.
     let is_fresh = seconds_between(&browser, "/products")? < 3.5;
     let list = if is_fresh || kept[0] == "list cache []" {
@@ -73,7 +73,7 @@ fn the_page_tells_network_cache_and_revalidated_apart() -> Result<(), Failure> {
     ];
     assert_eq!(kept, expected);
     click(&browser, "#ask-stale")?;
-    assert_eq!(asked(&browser)?[0], "list revalidated [304]", "older than `max_age = 5`");
+    assert_eq!(take_requests(&browser)?[0], "list revalidated [304]", "older than `max_age = 5`");
     assert_eq!(browser.text_of("#row-list .verdict")?, "revalidated");
     assert_eq!(browser.text_of("#row-list td:nth-child(4)")?, "GET, answered 304");
     let tally = browser.text_of("#tally")?;
@@ -86,9 +86,9 @@ fn the_page_tells_network_cache_and_revalidated_apart() -> Result<(), Failure> {
     // A product was changed, so its stored response is out of date.
     click(&browser, "[data-do=raise]")?;
     click(&browser, "#row-product button")?;
-    assert_eq!(asked(&browser)?, ["product network [200]"]);
+    assert_eq!(take_requests(&browser)?, ["product network [200]"]);
     click(&browser, "#row-product button")?;
-    assert_eq!(asked(&browser)?, ["product revalidated [304]"]);
+    assert_eq!(take_requests(&browser)?, ["product revalidated [304]"]);
     assert!(browser.console()?.iter().all(|line| !line.contains("Content Security Policy")));
     Ok(())
 }

@@ -10,7 +10,7 @@ use example::Catalogue;
 use policy_tests::http::{self, Connection, RawResponse};
 use serde_json::{Value, json};
 
-fn started() -> Catalogue {
+fn start() -> Catalogue {
     Catalogue::start().expect("an example that starts")
 }
 
@@ -47,7 +47,7 @@ fn varies_by(response: &RawResponse, field: &str) -> bool {
 
 #[tokio::test]
 async fn the_list_is_data_or_a_page_and_varies_by_accept() {
-    let catalogue = started();
+    let catalogue = start();
     let data = get(&catalogue, "/products").await;
     assert_eq!(data.header("content-type"), Some("application/json"));
     assert_eq!(data.header("cache-control"), Some("public, max-age=5"));
@@ -67,7 +67,7 @@ async fn the_list_is_data_or_a_page_and_varies_by_accept() {
 
 #[tokio::test]
 async fn an_unchanged_list_or_product_gets_304() {
-    let catalogue = started();
+    let catalogue = start();
     for (path, control) in [("/products", "public, max-age=5"), ("/products/1", "public, no-cache")]
     {
         let first = get(&catalogue, path).await;
@@ -86,7 +86,7 @@ async fn an_unchanged_list_or_product_gets_304() {
 
 #[tokio::test]
 async fn changes_need_the_current_version_of_a_product() {
-    let catalogue = started();
+    let catalogue = start();
     let lamp = |price: u32| json!({ "name": "Desk lamp", "price": price });
     let blind = put(&catalogue, "/products/1", &[], &lamp(1)).await;
     assert_eq!(blind.problem(), (428, "request.precondition-required".to_owned()));
@@ -106,7 +106,7 @@ async fn changes_need_the_current_version_of_a_product() {
 
 #[tokio::test]
 async fn a_refused_change_names_all_its_errors() {
-    let catalogue = started();
+    let catalogue = start();
     let wrong = json!({ "name": "", "price": 0 });
     let refused = put(&catalogue, "/products/1", &["if-match: *"], &wrong).await;
     assert_eq!(refused.status, 422);
@@ -127,7 +127,7 @@ async fn a_refused_change_names_all_its_errors() {
 /// RFC 9110 9.2.2: the effect is idempotent, not the response.
 #[tokio::test]
 async fn a_second_delete_is_answered_404_and_changes_nothing() {
-    let catalogue = started();
+    let catalogue = start();
     assert_eq!(send(&catalogue, "DELETE /products/2", &[]).await.status, 204);
     let after_one = get(&catalogue, "/products").await;
     let second = send(&catalogue, "DELETE /products/2", &[]).await;
@@ -142,7 +142,7 @@ async fn a_second_delete_is_answered_404_and_changes_nothing() {
 
 #[tokio::test]
 async fn one_address_searches_20_times_a_minute() {
-    let catalogue = started();
+    let catalogue = start();
     let mut connection = Connection::open(catalogue.address()).await;
     let begun = Instant::now();
     let mut granted = 0;
@@ -169,7 +169,7 @@ async fn one_address_searches_20_times_a_minute() {
 
 #[tokio::test]
 async fn at_most_two_searches_run_concurrently() {
-    let catalogue = started();
+    let catalogue = start();
     let mut searches = Vec::new();
     for _ in 0..8 {
         searches.push(Connection::open(catalogue.address()).await);
@@ -190,7 +190,7 @@ async fn at_most_two_searches_run_concurrently() {
 
 #[tokio::test]
 async fn a_download_resumes_unless_the_file_has_changed() {
-    let catalogue = started();
+    let catalogue = start();
     let whole = get(&catalogue, "/price-list.csv").await;
     assert_eq!(whole.header("accept-ranges"), Some("bytes"));
     assert_eq!(whole.header("cache-control"), Some("public, max-age=60, must-revalidate"));
@@ -218,7 +218,7 @@ async fn a_download_resumes_unless_the_file_has_changed() {
 
 #[tokio::test]
 async fn an_old_partner_gets_a_script_and_no_function_of_its_choice() {
-    let catalogue = started();
+    let catalogue = start();
     let script = get(&catalogue, "/prices?callback=show").await;
     assert_eq!(script.header("content-type"), Some("text/javascript; charset=utf-8"));
     assert!(script.text().starts_with("/**/typeof show==='function'&&show([{"), "{script:?}");
@@ -234,7 +234,7 @@ async fn an_old_partner_gets_a_script_and_no_function_of_its_choice() {
 
 #[tokio::test]
 async fn pages_of_other_sites_load_only_granted_routes() {
-    let catalogue = started();
+    let catalogue = start();
     let origin = format!("origin: {}", catalogue.partner());
     let cors = ["sec-fetch-site: cross-site", "sec-fetch-mode: cors", &*origin];
     let granted = send(&catalogue, "GET /products", &cors).await;
@@ -250,7 +250,7 @@ async fn pages_of_other_sites_load_only_granted_routes() {
 
 #[tokio::test]
 async fn files_are_compressed_under_the_same_policy() {
-    let catalogue = started();
+    let catalogue = start();
     let plain = get(&catalogue, "/static/page.js").await;
     let packed = send(&catalogue, "GET /static/page.js", &["accept-encoding: gzip"]).await;
     let accepts = "accept-encoding: gzip";
@@ -279,7 +279,7 @@ async fn files_are_compressed_under_the_same_policy() {
 
 #[tokio::test]
 async fn the_page_runs_one_script_and_is_never_cached_or_framed() {
-    let catalogue = started();
+    let catalogue = start();
     let page = get(&catalogue, "/").await;
     assert_eq!(page.header("cache-control"), Some("no-store"));
     assert_eq!(page.header("x-frame-options"), Some("DENY"));
@@ -295,7 +295,7 @@ async fn the_page_runs_one_script_and_is_never_cached_or_framed() {
 
 #[tokio::test]
 async fn it_ends_in_order() {
-    let catalogue = started();
+    let catalogue = start();
     assert_eq!(get(&catalogue, "/arrivals?target=/").await.text(), "[]");
     catalogue.stop().expect("an orderly end");
 }

@@ -6,7 +6,7 @@ use policy_tests::{
 };
 use serde_json::Value;
 
-use super::started;
+use super::start;
 
 const READY: &str = "[...document.querySelectorAll('#parts li')].filter(part => \
                      part.textContent.includes('ready,')).length";
@@ -14,7 +14,7 @@ const READY: &str = "[...document.querySelectorAll('#parts li')].filter(part => 
 #[test]
 #[ignore = "needs Chromium, chromedriver, axe and Redis: `cargo xtask test` runs it"]
 fn the_page_kills_an_instance_and_its_user_stays_logged_in() -> Result<(), Failure> {
-    let cluster = started("redis");
+    let cluster = start("redis");
     let browser = Browser::start()?;
     let click = |button: &str| {
         browser.wait_for(&format!("document.querySelector('{button}') !== null"))?;

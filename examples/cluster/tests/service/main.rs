@@ -21,8 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Of a page at the host that requests here name.
 const ORIGIN: &str = "origin: http://localhost";
 
-/// The running example.
-pub(crate) fn started(store: &str) -> Example {
+/// Starts the example.
+pub(crate) fn start(store: &str) -> Example {
     let mut command = Example::command(env!("CARGO_BIN_EXE_cluster"));
     command.arg(store).env("POLICY_CLUSTER_PORT", "0");
     Example::start(&mut command, &["page", "operator"]).expect("a cluster that starts")
@@ -119,19 +119,19 @@ async fn a_visitor_stays_logged_in(cluster: Example) {
 #[tokio::test]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
 async fn a_visitor_stays_logged_in_with_postgresql() {
-    a_visitor_stays_logged_in(started("postgres")).await;
+    a_visitor_stays_logged_in(start("postgres")).await;
 }
 
 #[tokio::test]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn a_visitor_stays_logged_in_with_redis() {
-    a_visitor_stays_logged_in(started("redis")).await;
+    a_visitor_stays_logged_in(start("redis")).await;
 }
 
 #[tokio::test]
 #[ignore = "needs Redis: `cargo xtask test` runs it"]
 async fn only_the_page_of_the_cluster_may_end_parts() {
-    let cluster = started("redis");
+    let cluster = start("redis");
     let page = format!("origin: {}", cluster.printed("page"));
     for (origin, site, status) in [
         (&*page, "same-site", 204),

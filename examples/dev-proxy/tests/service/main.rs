@@ -9,7 +9,7 @@ use policy_tests::{
 };
 use serde_json::{Value, json};
 
-fn started() -> Example {
+fn start() -> Example {
     let mut command = Example::command(env!("CARGO_BIN_EXE_dev-proxy"));
     command.env("POLICY_DEV_PROXY_PORTS", "0,0");
     Example::start(&mut command, &["API", "page"]).expect("an example that starts")
@@ -17,7 +17,7 @@ fn started() -> Example {
 
 #[tokio::test]
 async fn the_api_is_a_part_of_the_origin_of_its_page() {
-    let example = started();
+    let example = start();
     let mut connection = Connection::open(example.address("page")).await;
     connection.send(request("GET /", &[])).await;
     let page = connection.response().await;
@@ -41,7 +41,7 @@ async fn the_api_is_a_part_of_the_origin_of_its_page() {
 #[test]
 #[ignore = "needs Chromium, chromedriver and axe: `cargo xtask test` runs it"]
 fn the_page_reads_responses_only_through_the_proxy() -> Result<(), Failure> {
-    let example = started();
+    let example = start();
     let browser = Browser::start()?;
     browser.goto(example.printed("page"))?;
     assert_eq!(browser.title()?, "Policy development proxy");

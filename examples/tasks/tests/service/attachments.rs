@@ -3,7 +3,7 @@
 use policy_server::testing::{Fetched, TestPage};
 use serde_json::Value;
 
-use crate::site::{Site, add, path, refused, with};
+use crate::site::{Site, add, path, refusal, with};
 
 async fn upload(page: &TestPage, task: &Value, name: &str, content: Vec<u8>) -> Fetched {
     let to = format!("{}/attachments?name={name}", path("tasks", task));
@@ -32,7 +32,7 @@ pub(crate) async fn a_file_that_is_too_large_or_one_too_many_is_refused(site: &S
     let lead = site.lead("lena").await;
     let task = add(&lead, "with files").await;
     let large = upload(&lead, &task, "large", vec![0; 1024 * 1024 + 1]).await;
-    assert_eq!(refused(&large).0, 413);
+    assert_eq!(refusal(&large).0, 413);
     assert_eq!(upload(&lead, &task, "fits", vec![0; 1024 * 1024]).await.status(), 201);
     for name in ["", "..%2Fpasswd", "a%5Cb", "a%0Ab"] {
         assert_eq!(upload(&lead, &task, name, vec![1]).await.status(), 422, "{name}");
@@ -43,7 +43,7 @@ pub(crate) async fn a_file_that_is_too_large_or_one_too_many_is_refused(site: &S
         assert_eq!(sent.status(), 201, "{number}");
     }
     let more = upload(&lead, &task, "more", vec![1]).await;
-    assert_eq!(refused(&more), with(409, "attachments.too-many"));
+    assert_eq!(refusal(&more), with(409, "attachments.too-many"));
 }
 
 pub(crate) async fn a_stranger_neither_reads_nor_adds_a_file(site: &Site) {

@@ -5,8 +5,8 @@ use std::io;
 use policy_tests::{axe, bidi::Bidi, example::Example, folder::Folder, webdriver::Failure};
 use serde_json::{Value, json};
 
-/// The running example.
-pub(crate) fn started(folder: &Folder) -> io::Result<Example> {
+/// Starts the example.
+pub(crate) fn start(folder: &Folder) -> io::Result<Example> {
     let mut command = Example::command(env!("CARGO_BIN_EXE_tasks"));
     command.env("POLICY_TASKS_PORTS", "0,0").env("POLICY_TASKS_FOLDER", folder.path());
     command.env_remove("DATABASE_URL");
@@ -71,7 +71,7 @@ fn invite(browser: &mut Bidi) -> Result<String, Failure> {
 fn a_team_works_together(mut browser: Bidi) -> Result<(), Failure> {
     const LOOKING: &str = "document.querySelector('.looking')?.innerText";
     let folder = Folder::new()?;
-    let tasks = started(&folder)?;
+    let tasks = start(&folder)?;
     let browser = &mut browser;
     let ada = browser.open_beside()?;
     browser.goto(tasks.printed("page"))?;
@@ -151,7 +151,7 @@ fn a_team_works_together_in_firefox() -> Result<(), Failure> {
 #[ignore = "needs Chromium, chromedriver and axe: `cargo xtask test` runs it"]
 fn axe_finds_nothing_on_any_view_in_light_and_dark() -> Result<(), Failure> {
     let folder = Folder::new()?;
-    let tasks = started(&folder)?;
+    let tasks = start(&folder)?;
     let browser = &mut Bidi::chromium(&[], &json!({}))?;
     browser.goto(&format!("{}/#invitation=0", tasks.printed("page")))?;
     until(browser, "!document.getElementById('invited').hidden")?;

@@ -39,11 +39,11 @@ impl Visitor {
     pub(crate) async fn signed_up(live: &Live, login: &str, place: Value) -> Self {
         let mut body = json!({ "login": login, "password": PASSWORD });
         body.as_object_mut().expect("an object").extend(place.as_object().expect("one").clone());
-        Self::entered(live, "POST /signup", &body).await
+        Self::begin_session(live, "POST /signup", &body).await
     }
 
-    /// With the session that this request begins.
-    pub(crate) async fn entered(live: &Live, what: &str, body: &Value) -> Self {
+    /// A visitor whose session begins with this request.
+    pub(crate) async fn begin_session(live: &Live, what: &str, body: &Value) -> Self {
         let mut visitor = Self::default();
         let response = visitor.send(live, what, body).await;
         assert!([200, 201].contains(&response.status), "{response:?}");

@@ -3,7 +3,7 @@
 use policy_server::testing::{TestClient, TestResponse};
 use serde_json::{Value, json};
 
-use crate::site::{Site, path, refused, with};
+use crate::site::{Site, path, refusal, with};
 
 /// The field with an access token.
 fn bearer(tokens: &Value) -> String {
@@ -24,7 +24,7 @@ pub(crate) async fn a_script_does_what_its_scopes_say_until_it_is_ended(site: &S
     let member = site.member(&lead, "nils").await;
     let new = |scopes: Value| json!({ "name": "a script", "scopes": scopes });
     let by_member = member.post("/machines").json(&new(json!(["tasks:read"]))).send().await;
-    assert_eq!(refused(&by_member), with(403, "auth.rights-missing"));
+    assert_eq!(refusal(&by_member), with(403, "auth.rights-missing"));
     for scopes in [json!([]), json!(["tasks:everything"])] {
         assert_eq!(lead.post("/machines").json(&new(scopes)).send().await.status(), 422);
     }

@@ -47,7 +47,7 @@ statements! {
     users::a_page_of_a_foreign_origin_reads_nothing_and_changes_nothing
     members::a_member_who_is_removed_is_out_at_once
     members::a_lead_gives_and_takes_roles
-    members::of_two_leads_who_remove_each_other_one_stays
+    members::one_of_two_leads_who_remove_each_other_stays
     tasks::a_task_is_added_read_changed_and_deleted
     tasks::changes_need_the_newest_version
     tasks::a_stranger_finds_no_task_of_another_team

@@ -171,7 +171,7 @@ async fn world(database: &str) -> (World, Vec<Caller>) {
     // Longer than a session lasts.
     clock.advance(Duration::from_secs(2 * 60 * 60));
     let login = json!({ "login": "lead", "password": PASSWORD });
-    let lead = || Visitor::entered(&live, "POST /login", &login);
+    let lead = || Visitor::begin_session(&live, "POST /login", &login);
     let (of_objects, lead) = (lead().await, lead().await);
     let member = lead.invites(&live, "member").await;
     let stranger = Visitor::signed_up(&live, "stranger", json!({ "team": "others" })).await;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::site::{PASSWORD, Site, path, refused, sign_up, with};
+use crate::site::{PASSWORD, Site, path, refusal, sign_up, with};
 
 pub(crate) async fn a_member_who_is_removed_is_out_at_once(site: &Site) {
     let lead = site.lead("edith").await;
@@ -23,7 +23,7 @@ pub(crate) async fn a_member_who_is_removed_is_out_at_once(site: &Site) {
     assert_eq!(task["assignee"], Value::Null);
     let me: Value = lead.get("/me").send().await.json();
     let oneself = lead.delete(&path("members", &me)).send().await;
-    assert_eq!(refused(&oneself), with(409, "members.oneself"));
+    assert_eq!(refusal(&oneself), with(409, "members.oneself"));
 }
 
 pub(crate) async fn a_lead_gives_and_takes_roles(site: &Site) {
@@ -49,13 +49,13 @@ pub(crate) async fn a_lead_gives_and_takes_roles(site: &Site) {
     // Nothing of it is left to come back with.
     assert_eq!(script().await.status(), 401);
     let late = sign_up(&site.page(), "fritz", json!({ "invitation": code["code"] })).await;
-    assert_eq!(refused(&late), with(403, "invitations.invalid"));
+    assert_eq!(refusal(&late), with(403, "invitations.invalid"));
     let unknown = lead.put(&role).json(&json!({ "role": "machine" })).send().await;
     assert_eq!(unknown.status(), 422);
 }
 
 /// Both requests are admitted before either takes the right of the other away.
-pub(crate) async fn of_two_leads_who_remove_each_other_one_stays(site: &Site) {
+pub(crate) async fn one_of_two_leads_who_remove_each_other_stays(site: &Site) {
     for round in 0..4 {
         let one = site.lead(&format!("greta{round}")).await;
         let other = site.member(&one, &format!("georg{round}")).await;

@@ -24,7 +24,7 @@ use policy_tests::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{browser::started, site::PAGE};
+use crate::{browser::start, site::PAGE};
 
 const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json");
 
@@ -46,7 +46,7 @@ fn validators_accept_the_document() {
 #[ignore = "needs openapi-typescript and tsc: `cargo xtask test` runs it"]
 fn a_client_made_from_the_document_calls_the_service() {
     let folder = Folder::new().expect("a folder");
-    let tasks = started(&folder).expect("the example");
+    let tasks = start(&folder).expect("the example");
     let client = include_str!("../../client/client.ts");
     openapi::client(
         Path::new(DOCUMENT),
@@ -87,7 +87,7 @@ async fn schemathesis_reads_no_object_of_another_team() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs Schemathesis: `cargo xtask test` runs it"]
 async fn schemathesis_reads_objects_that_are_not_checked() {
-    let keys = Tokens::hs256([("k", SecretKey::drawn([7; 32]))]).expect("a key");
+    let keys = Tokens::hs256([("k", SecretKey::from_bytes([7; 32]))]).expect("a key");
     let app = || {
         let routes = routes![log_in, add_note, unchecked_note];
         App::new(Notes::default()).tokens(keys.clone()).routes(routes)

@@ -75,12 +75,12 @@ pub(crate) fn path(of: &str, value: &Value) -> String {
 }
 
 /// Status and code of a refusal.
-pub(crate) fn refused(response: &Fetched) -> (u16, String) {
+pub(crate) fn refusal(response: &Fetched) -> (u16, String) {
     let problem: Value = response.json();
     (response.status().as_u16(), problem["code"].as_str().unwrap_or_default().to_owned())
 }
 
-/// The result of `refused` for this status and code.
+/// The result of `refusal` for this status and code.
 pub(crate) fn with(status: u16, code: &str) -> (u16, String) {
     (status, code.to_owned())
 }

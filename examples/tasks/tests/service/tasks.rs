@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use policy_server::testing::TestPage;
 use serde_json::{Value, json};
 
-use crate::site::{Site, add, path, refused, with};
+use crate::site::{Site, add, path, refusal, with};
 
 pub(crate) async fn a_task_is_added_read_changed_and_deleted(site: &Site) {
     let lead = site.lead("gerda").await;
@@ -47,9 +47,9 @@ pub(crate) async fn changes_need_the_newest_version(site: &Site) {
     };
     assert_eq!(change("\"1\"", "twice").await.status(), 200);
     let stale = change("\"1\"", "lost").await;
-    assert_eq!(refused(&stale), with(412, "request.precondition-failed"));
+    assert_eq!(refusal(&stale), with(412, "request.precondition-failed"));
     let blind = lead.put(&task).json(&json!({ "title": "lost" })).send().await;
-    assert_eq!(refused(&blind), with(428, "request.precondition-required"));
+    assert_eq!(refusal(&blind), with(428, "request.precondition-required"));
     assert_eq!(lead.delete(&task).header("if-match", "\"1\"").send().await.status(), 412);
     assert_eq!(lead.get(&task).send().await.json::<Value>()["title"], "twice");
     // Of many changes at once, one succeeds.

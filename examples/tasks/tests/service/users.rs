@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::site::{PASSWORD, Site, add, invitation, refused, sign_up, with};
+use crate::site::{PASSWORD, Site, add, invitation, refusal, sign_up, with};
 
 pub(crate) async fn a_lead_signs_up_logs_out_and_logs_in_again(site: &Site) {
     let ada = site.lead("ada").await;
@@ -14,7 +14,7 @@ pub(crate) async fn a_lead_signs_up_logs_out_and_logs_in_again(site: &Site) {
     for (login, password) in [("ada", "a wrong one"), ("nobody", PASSWORD)] {
         let credentials = json!({ "login": login, "password": password });
         let wrong = ada.post("/login").json(&credentials).send().await;
-        assert_eq!(refused(&wrong), with(403, "users.wrong"), "{login}");
+        assert_eq!(refusal(&wrong), with(403, "users.wrong"), "{login}");
     }
     let right = json!({ "login": "ada", "password": PASSWORD });
     assert_eq!(ada.post("/login").json(&right).send().await.status(), 200);
@@ -25,7 +25,7 @@ pub(crate) async fn invalid_sign_ups_are_refused(site: &Site) {
     site.lead("babbage").await;
     let page = site.page();
     let again = sign_up(&page, "babbage", json!({ "team": "another" })).await;
-    assert_eq!(refused(&again), with(409, "users.login-taken"));
+    assert_eq!(refusal(&again), with(409, "users.login-taken"));
     for (login, place) in [
         ("Babbage", json!({ "team": "a team" })),
         ("b", json!({ "team": "a team" })),
@@ -44,7 +44,7 @@ pub(crate) async fn an_invitation_lets_one_person_into_the_team(site: &Site) {
     let code = invitation(&lead, "member").await;
     // A login that is taken uses nothing up.
     let taken = sign_up(&site.page(), "clara", json!({ "invitation": code })).await;
-    assert_eq!(refused(&taken), with(409, "users.login-taken"));
+    assert_eq!(refusal(&taken), with(409, "users.login-taken"));
     let member = site.page();
     assert_eq!(sign_up(&member, "carl", json!({ "invitation": code })).await.status(), 201);
     let me: Value = member.get("/me").send().await.json();
@@ -54,10 +54,10 @@ pub(crate) async fn an_invitation_lets_one_person_into_the_team(site: &Site) {
 
     for code in [&*code, "0123456789abcdef0123456789abcdef", ""] {
         let late = sign_up(&site.page(), "cora", json!({ "invitation": code })).await;
-        assert_eq!(refused(&late), with(403, "invitations.invalid"), "`{code}`");
+        assert_eq!(refusal(&late), with(403, "invitations.invalid"), "`{code}`");
     }
     let invites = member.post("/invitations").json(&json!({ "role": "lead" })).send().await;
-    assert_eq!(refused(&invites), with(403, "auth.rights-missing"));
+    assert_eq!(refusal(&invites), with(403, "auth.rights-missing"));
 }
 
 /// In the browser of a user who is logged in.

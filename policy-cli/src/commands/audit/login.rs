@@ -85,7 +85,7 @@ impl Login {
     }
 
     /// The request without what identifies a user.
-    pub(super) fn shown(&self) -> Request<()> {
+    pub(super) fn anonymous_request(&self) -> Request<()> {
         let mut shown = self.request.clone();
         let fields = [header::HOST, header::ORIGIN]
             .into_iter()

@@ -172,7 +172,7 @@ fn check_origin(manifest: &Manifest, target: &Target) -> Result<(), Failure> {
 fn list_requests(plan: &Plan, login: Option<&Login>, target: &Target) -> String {
     let mut text = String::new();
     if let Some(login) = login {
-        let curl = curl(target, &login.shown(), true);
+        let curl = curl(target, &login.anonymous_request(), true);
         text += &format!("{DIM}the login, without its body{DIM:#}\n  {}\n", printable(&curl));
     }
     let mut route = "";

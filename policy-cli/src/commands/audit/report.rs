@@ -70,7 +70,7 @@ impl Report {
             let mut line = |name: &str, value: &str| {
                 let _ = writeln!(text, "  {DIM}{name:<9}{DIM:#} {}", printable(value));
             };
-            line(if routes.len() > 1 { "routes" } else { "route" }, &listed(routes.iter()));
+            line(if routes.len() > 1 { "routes" } else { "route" }, &join_routes(routes.iter()));
             line("expected", &finding.expected);
             line("got", &finding.found);
             if let Some(traces) = &finding.traces {
@@ -88,7 +88,7 @@ impl Report {
             count => format!("{count} differences from the policy"),
         };
         if !self.inconclusive.is_empty() {
-            let routes = listed(self.inconclusive.iter());
+            let routes = join_routes(self.inconclusive.iter());
             let _ = writeln!(text, "no response shows anything about {}", printable(&routes));
         }
         for unseen in &self.unseen {
@@ -146,7 +146,7 @@ impl Report {
 const SHOWN_ROUTES: usize = 4;
 
 /// The first of these routes, and the number of the others.
-pub(super) fn listed<'r>(routes: impl ExactSizeIterator<Item = &'r String>) -> String {
+pub(super) fn join_routes<'r>(routes: impl ExactSizeIterator<Item = &'r String>) -> String {
     let more = routes.len().saturating_sub(SHOWN_ROUTES);
     let shown = routes.take(SHOWN_ROUTES).map(String::as_str).collect::<Vec<_>>().join(", ");
     if more > 0 { format!("{shown} and {more} more") } else { shown }

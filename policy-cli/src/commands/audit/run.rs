@@ -135,7 +135,7 @@ impl Audit<'_> {
         let route = self.engine.serving(method.as_str(), path);
         let route = route.map_or_else(|| format!("{method} {path}"), name_of);
         let findings = judge(self.manifest, self.engine, &login.trial(route), &[exchange]);
-        let curl = vec![curl(self.target, &login.shown(), true)];
+        let curl = vec![curl(self.target, &login.anonymous_request(), true)];
         let shown = |finding| Shown { finding, curl: curl.clone() };
         Ok(findings.into_iter().map(shown).collect())
     }

@@ -111,7 +111,7 @@ fn groups_of(named: &[PathBuf], inputs: Vec<Input>) -> Result<Vec<(Rules, Vec<In
             ),
         }
     }
-    if let Some(failure) = Failure::of_all(without) {
+    if let Some(failure) = Failure::combine(without) {
         return Err(failure);
     }
     of_file.into_iter().map(|(file, inputs)| Ok((read(&[from_here(&file)])?, inputs))).collect()

@@ -129,7 +129,7 @@ mod tests {
                     let Some(rest) = line.strip_prefix("mod ") else { continue };
                     let name = rest.trim_end_matches(" {").trim_start_matches("r#");
                     let code = format!("{area}.{}", name.replace('_', "-"));
-                    assert!(Entry::of(&code).is_some(), "{code}");
+                    assert!(Entry::from_code(&code).is_some(), "{code}");
                 }
             }
         }

@@ -45,7 +45,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         (Some(folder), _) => markdown::write(folder)?,
         (None, None) => output.write(&list()),
         (None, Some(code)) => {
-            let page = Entry::of(code.trim()).map(page).or_else(|| page_of_finding(code.trim()));
+            let page =
+                Entry::from_code(code.trim()).map(page).or_else(|| page_of_finding(code.trim()));
             output.write(&page.ok_or_else(|| unknown(code))?);
         }
     }

@@ -43,7 +43,7 @@ impl ComparedFleets {
                 }
             }
         }
-        if let Some(problem) = Failure::of_all(problems) {
+        if let Some(problem) = Failure::combine(problems) {
             return Err(problem);
         }
         differing.sort_by_cached_key(|(name, compared)| {
@@ -82,7 +82,7 @@ impl ComparedFleets {
         let mut out = format!("{BOLD}{}{BOLD:#}\n", self.summary());
         for (word, services) in [("added", &self.added), ("removed", &self.removed)] {
             for service in services.iter().take(SHOWN) {
-                let _ = writeln!(out, "  {word} {}", printable(&of_service(service)));
+                let _ = writeln!(out, "  {word} {}", printable(&describe_service(service)));
             }
             out += &more(services.len(), "  ");
         }
@@ -104,7 +104,7 @@ impl ComparedFleets {
                 out += &format!("\n{word}:\n\n");
             }
             for service in services.iter().take(SHOWN) {
-                out += &format!("- {}\n", words(&of_service(service)));
+                out += &format!("- {}\n", words(&describe_service(service)));
             }
             out += &more(services.len(), "- ");
         }
@@ -170,7 +170,7 @@ impl ComparedFleets {
     }
 }
 
-fn of_service(Input { name, manifest, .. }: &Input) -> String {
+fn describe_service(Input { name, manifest, .. }: &Input) -> String {
     match manifest.routes.len() {
         1 => format!("{name} (1 route)"),
         routes => format!("{name} ({routes} routes)"),

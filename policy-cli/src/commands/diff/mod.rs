@@ -218,7 +218,7 @@ impl Compared {
     fn source(&self, change: &Change) -> Option<&FacetSource> {
         let sources = self.new.sources.as_ref()?;
         let methods = change.methods.iter().map(String::as_str);
-        methods.chain(["*"]).find_map(|method| sources.of(method, &change.path, change.facet))
+        methods.chain(["*"]).find_map(|method| sources.get(method, &change.path, change.facet))
     }
 
     /// The number of findings and changes in words.

@@ -45,7 +45,7 @@ impl<'a> FleetReport<'a> {
 
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
-        for report in self.shown() {
+        for report in self.shown_reports() {
             let name = printable(report.name);
             let _ = writeln!(text, "{BOLD}{name}{BOLD:#}: {}", report.summary());
             let findings = &report.linted.findings;
@@ -69,7 +69,7 @@ impl<'a> FleetReport<'a> {
 
     pub(super) fn markdown(&self) -> String {
         let mut text = format!("## Lints\n\n{}\n", words(&self.summary()));
-        for report in self.shown() {
+        for report in self.shown_reports() {
             let _ =
                 write!(text, "\n### {}\n\n{}\n\n", words(report.name), words(&report.summary()));
             let findings = &report.linted.findings;
@@ -110,8 +110,8 @@ impl<'a> FleetReport<'a> {
         sarif::render(&findings.collect::<Vec<_>>())
     }
 
-    /// The services with findings that are shown in texts.
-    fn shown(&self) -> impl Iterator<Item = &Report<'a>> {
+    /// The reports with findings that are shown in texts.
+    fn shown_reports(&self) -> impl Iterator<Item = &Report<'a>> {
         let with_findings = self.reports.iter().filter(|report| !report.linted.findings.is_empty());
         with_findings.take(SHOWN_SERVICES)
     }

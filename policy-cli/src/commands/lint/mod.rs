@@ -133,7 +133,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
             let checked = fleet.into_iter().map(|input| Checked::new(input, today));
             let checked = checked.filter_map(|it| it.map_err(|it| problems.push(it)).ok());
             let checked: Vec<_> = checked.collect();
-            if let Some(problem) = Failure::of_all(problems) {
+            if let Some(problem) = Failure::combine(problems) {
                 return Err(problem);
             }
             let report = FleetReport::new(checked.iter().map(|it| it.report(fails)).collect());

@@ -112,13 +112,13 @@ struct Compared {
 }
 
 impl Compared {
-    fn of(&self, impact: Impact) -> impl Iterator<Item = &Change> {
+    fn changes_with(&self, impact: Impact) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(move |change| change.impact == impact)
     }
 
     /// The number of changes in words.
     fn summary(&self) -> String {
-        let count = |impact, one, many| match self.of(impact).count() {
+        let count = |impact, one, many| match self.changes_with(impact).count() {
             0 => None,
             1 => Some(format!("1 change {one}")),
             number => Some(format!("{number} changes {many}")),
@@ -141,16 +141,16 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
             return Err(Failure::new("standard input cannot be both documents")
                 .help("name a file or a revision for one of them"));
         }
-        let old = OPENAPI.named(old, &shown.package)?;
-        let new = OPENAPI.named(new, &shown.package)?;
+        let old = OPENAPI.read_named(old, &shown.package)?;
+        let new = OPENAPI.read_named(new, &shown.package)?;
         return run_diff(&old, &new, *check, shown.format, output);
     }
     let named = match &arguments.from {
-        Some(named) => OPENAPI.named(named, package)?,
-        None => OPENAPI.of_package(package)?,
+        Some(named) => OPENAPI.read_named(named, package)?,
+        None => OPENAPI.read_package(package)?,
     };
     if arguments.check {
-        let old = OPENAPI.named(&arguments.against, package)?;
+        let old = OPENAPI.read_named(&arguments.against, package)?;
         return run_diff(&old, &named, true, *format, output);
     }
     let document = Document::parse(&named.text, &named.name)?;
@@ -169,6 +169,6 @@ fn run_diff(
     let changes = compare(&of(old)?, &of(new)?);
     let compared = Compared { old: old.name.clone(), new: new.name.clone(), changes };
     output.write(&report::render(&compared, format));
-    let breaks = compared.of(Impact::Breaks).next().is_some();
+    let breaks = compared.changes_with(Impact::Breaks).next().is_some();
     Ok(if is_checked && breaks { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }

@@ -28,7 +28,7 @@ fn text(compared: &Compared) -> String {
     let mut text = format!("{BOLD}{names}{BOLD:#}\n{}\n", compared.summary());
     for impact in Impact::ALL {
         let mut operation = None;
-        for change in compared.of(impact) {
+        for change in compared.changes_with(impact) {
             if operation.is_none() {
                 text += &format!("\n{BOLD}{}{BOLD:#}\n", impact.name().to_uppercase());
             }
@@ -52,7 +52,7 @@ fn markdown(compared: &Compared) -> String {
             Impact::Words => "Words",
         };
         let lines = compared
-            .of(impact)
+            .changes_with(impact)
             .map(|change| format!("- {}: {}\n", code(place(change)), with_code(&line(change))));
         let lines: String = lines.collect();
         if !lines.is_empty() {
@@ -71,7 +71,7 @@ fn value(compared: &Compared) -> Value {
         "version": 1,
         "old": compared.old,
         "new": compared.new,
-        "breaks": compared.of(Impact::Breaks).next().is_some(),
+        "breaks": compared.changes_with(Impact::Breaks).next().is_some(),
         "changes": changes.collect::<Vec<_>>(),
     })
 }

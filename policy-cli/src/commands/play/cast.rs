@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::{
     decide::Problem,
-    world::{Exchange, World, of_program},
+    world::{Exchange, World, program_request},
 };
 
 /// What a caller gets, from the least to the worst.
@@ -91,7 +91,13 @@ pub(super) fn page_of(origin: &str) -> Result<Page, Problem> {
 /// Lets everybody ask for a route.
 pub(super) fn play(world: &World, index: usize, attacker: &Page) -> Vec<Actor> {
     let Some(stage) = Stage::new(world, index) else { return Vec::new() };
-    vec![stage.own(), stage.granted(), stage.attacker(attacker), stage.program(), stage.cache()]
+    vec![
+        stage.own(),
+        stage.granted_page(),
+        stage.attacker(attacker),
+        stage.program(),
+        stage.cache(),
+    ]
 }
 
 /// A route, and how to ask for it.
@@ -175,7 +181,7 @@ impl<'a> Stage<'a> {
         Actor::new("own", "Your own page, logged in", page.origin.to_string(), vec![ask])
     }
 
-    fn granted(&self) -> Actor {
+    fn granted_page(&self) -> Actor {
         let cors = self.route.cors.as_ref();
         let (name, origin) = match self.example_of_granted() {
             Some(origin) => ("A page that you allow", origin),
@@ -251,7 +257,7 @@ impl<'a> Stage<'a> {
             exchanges.push(exchange);
             ServerResponse::new(status, response, Vec::new())
         });
-        let (gets, says) = self.judged(&outcome, &exchanges, view);
+        let (gets, says) = self.judge(&outcome, &exchanges, view);
         let console = outcome.blocked().map(ToString::to_string);
         Ask { how: how.to_owned(), gets, says, console, exchanges }
     }
@@ -272,7 +278,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    fn judged(&self, outcome: &Outcome, exchanges: &[Exchange], view: View) -> (Gets, String) {
+    fn judge(&self, outcome: &Outcome, exchanges: &[Exchange], view: View) -> (Gets, String) {
         let sent = exchanges.iter().rev().find(|exchange| !exchange.is_preflight);
         let Some(exchange) = sent else {
             let says = "Nothing. The browser asks first, and never sends the request.";
@@ -342,7 +348,7 @@ impl<'a> Stage<'a> {
         let mut exchanges = Vec::new();
         let (mut gets, mut says) = (Gets::Nothing, String::new());
         if let Ok(url) = url {
-            let mut sent = of_program(&self.method, url, origin);
+            let mut sent = program_request(&self.method, url, origin);
             let mut add = |name: HeaderName, value: &'static str| {
                 sent.headers.insert(name, HeaderValue::from_static(value));
             };
@@ -386,14 +392,14 @@ impl<'a> Stage<'a> {
         );
         ask.console = None;
         (ask.gets, ask.says) = match ask.exchanges.last() {
-            Some(exchange) => self.stored(exchange),
+            Some(exchange) => self.judge_caching(exchange),
             None => (Gets::Nothing, "Keeps nothing.".to_owned()),
         };
         Actor::new("cache", "A CDN: a cache that all users share", "", vec![ask])
     }
 
     /// Whether a shared cache may store a response, and for whom (RFC 9111 3, 3.5 and 4.1).
-    fn stored(&self, exchange: &Exchange) -> (Gets, String) {
+    fn judge_caching(&self, exchange: &Exchange) -> (Gets, String) {
         let nothing = |why: &str| (Gets::Nothing, format!("Keeps nothing: {why}."));
         if !matches!(self.method.as_str(), "GET" | "HEAD") {
             return nothing("caches keep responses to GET");

@@ -84,7 +84,7 @@ pub(crate) enum Kind {
 
 impl Report {
     /// A report about a whole line.
-    pub(super) fn of_line(kind: Kind, code: &'static str, text: String, line: u32) -> Self {
+    pub(super) fn for_line(kind: Kind, code: &'static str, text: String, line: u32) -> Self {
         let line = line as usize;
         Self { kind, code: Some(code), text, start: (line, 0), end: (line, usize::MAX) }
     }

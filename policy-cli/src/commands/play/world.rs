@@ -157,7 +157,7 @@ impl World {
     /// needs.
     pub(super) fn start_errors(&self) -> Vec<Report> {
         let own = self.app.origin.origin().ascii_serialization();
-        let own = OriginPattern::parse(&own).map(|own| Site::of(&own));
+        let own = OriginPattern::parse(&own).map(|own| Site::from_origin(&own));
         let (Ok(own), SameSite::Lax | SameSite::Strict) = (own, self.app.same_site) else {
             return Vec::new();
         };
@@ -178,7 +178,7 @@ impl World {
                     rule.code(),
                     rule.help()
                 );
-                Report::of_line(Kind::Error, rule.code(), text, line)
+                Report::for_line(Kind::Error, rule.code(), text, line)
             };
             Some(errors.into_iter().map(report))
         };
@@ -188,7 +188,7 @@ impl World {
     /// What is legal and odd about the routes.
     pub(super) fn lints(&self) -> Vec<Report> {
         // Without suppressions, the day does not matter.
-        let day = Date::of(Timestamp::from_seconds(0));
+        let day = Date::from_timestamp(Timestamp::from_seconds(0));
         let linted = policy_manifest::lint(&self.manifest, &[], day);
         let of_routes = linted.findings.into_iter().filter(|finding| finding.facet != "app");
         let reports = of_routes.map(|finding| {
@@ -197,7 +197,7 @@ impl World {
             let text =
                 format!("{about}{} ({})\nhelp: {}", lint.message(), lint.code(), lint.help());
             let route = finding.routes.first().map(String::as_str).unwrap_or_default();
-            Report::of_line(Kind::Lint, lint.code(), text, self.line_of(route, finding.facet))
+            Report::for_line(Kind::Lint, lint.code(), text, self.line_of(route, finding.facet))
         });
         reports.collect()
     }
@@ -339,7 +339,7 @@ impl World {
             };
             let source = route
                 .zip(facet::enforced_by(gate))
-                .and_then(|((method, path), facet)| self.sources.of(method, path, facet));
+                .and_then(|((method, path), facet)| self.sources.get(method, path, facet));
             GateStep {
                 gate: gate.name(),
                 verdict,
@@ -361,7 +361,9 @@ fn challenge(route: Option<&ManifestRoute>, decision: &Decision, headers: &mut H
     let scopes: Vec<_> = requirement.scopes.iter().map(String::as_str).collect();
     let challenges = Challenges::new("api", &scopes).ok();
     let refusal = decision.refusal();
-    if let Some(challenge) = challenges.as_ref().zip(refusal).and_then(|(all, it)| all.of(it)) {
+    if let Some(challenge) =
+        challenges.as_ref().zip(refusal).and_then(|(all, it)| all.for_refusal(it))
+    {
         headers.insert(WWW_AUTHENTICATE, challenge.clone());
     }
 }
@@ -418,7 +420,7 @@ fn fields(headers: &HeaderMap) -> Vec<Field> {
 }
 
 /// A request of a program: no browser adds anything.
-pub(super) fn of_program(method: &Method, url: Url, origin: &str) -> Sent {
+pub(super) fn program_request(method: &Method, url: Url, origin: &str) -> Sent {
     let mut sent = Sent::new(method.clone(), url);
     sent.headers.extend(HeaderValue::try_from(origin).ok().map(|origin| (ORIGIN, origin)));
     sent

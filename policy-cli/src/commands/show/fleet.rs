@@ -113,7 +113,7 @@ impl Relation<'_> {
 
 /// The pairs of services of which one may call the other. A grant to every origin names no service.
 fn relations<'a>(fleet: &[Shown<'a>]) -> Vec<Relation<'a>> {
-    let origins = Origins::of(fleet);
+    let origins = Origins::new(fleet);
     let mut known: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut issuers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for Shown { input, .. } in fleet {
@@ -128,7 +128,7 @@ fn relations<'a>(fleet: &[Shown<'a>]) -> Vec<Relation<'a>> {
             found.extend(others.map(|from| Relation { from, to, by, routes }));
         };
         let mut grants: BTreeMap<By<'a>, usize> = BTreeMap::new();
-        for by in routes.iter().flat_map(|shown| granted(shown.route)) {
+        for by in routes.iter().flat_map(|shown| granted_patterns(shown.route)) {
             *grants.entry(by).or_default() += 1;
         }
         for (by, count) in grants {
@@ -156,8 +156,8 @@ fn relations<'a>(fleet: &[Shown<'a>]) -> Vec<Relation<'a>> {
     found
 }
 
-/// The patterns of a route, without repetitions.
-fn granted(route: &ManifestRoute) -> BTreeSet<By<'_>> {
+/// The origin patterns that a route grants, without repetitions.
+fn granted_patterns(route: &ManifestRoute) -> BTreeSet<By<'_>> {
     let Some(cors) = route.cors.as_ref().filter(|_| route.kind != RouteKind::NotFound) else {
         return BTreeSet::new();
     };
@@ -179,7 +179,7 @@ struct Origins<'a> {
 }
 
 impl<'a> Origins<'a> {
-    fn of(fleet: &[Shown<'a>]) -> Self {
+    fn new(fleet: &[Shown<'a>]) -> Self {
         let mut services: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for Shown { input, .. } in fleet {
             let own = input.manifest.app.public_origin.as_ref();

@@ -7,11 +7,11 @@ use crate::escape::printable_json;
 
 /// The canonical text of a manifest with these routes.
 pub(super) fn render(manifest: &Manifest, selected: &[Selected<'_>]) -> String {
-    printable_json(&of_routes(manifest, selected).to_json())
+    printable_json(&select_routes(manifest, selected).to_json())
 }
 
 /// A manifest with these routes, and what they use.
-pub(super) fn of_routes(manifest: &Manifest, selected: &[Selected<'_>]) -> Manifest {
+pub(super) fn select_routes(manifest: &Manifest, selected: &[Selected<'_>]) -> Manifest {
     let mut shown = manifest.clone();
     shown.routes = selected.iter().map(|selected| selected.route.clone()).collect();
     shown.normal()

@@ -80,8 +80,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     }
     let app = fleet.first().filter(|_| !arguments.fleet.is_stated());
     let view = || match app {
-        Some(app) => View::of_app(app, filter).condense(),
-        None => View::of_fleet(&fleet, filter).condense(),
+        Some(app) => View::for_app(app, filter).condense(),
+        None => View::for_fleet(&fleet, filter).condense(),
     };
     output.write(&match (arguments.format, app) {
         (Format::Text, _) => text::render(&view(), usize::from(width(arguments.width))),

@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    fn listed(origins: &[&str]) -> RouteCors {
+    fn cors_for(origins: &[&str]) -> RouteCors {
         RouteCors::new(RouteOrigins::Listed(
             origins.iter().map(|origin| (*origin).to_owned()).collect(),
         ))
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn pages_read_what_lists_their_origin() {
-        let get = |origins: &[&str]| route(&["GET"], Some(listed(origins)));
+        let get = |origins: &[&str]| route(&["GET"], Some(cors_for(origins)));
         let without = Some(How::WithoutCredentials);
         for (origin, origins, expected) in [
             ("https://a.example", &["https://a.example"][..], without),
@@ -159,7 +159,7 @@ mod tests {
             assert_eq!(how(origin, &get(origins)), expected, "{origin} {origins:?}");
         }
         assert_eq!(how("https://a.example", &route(&["GET"], None)), None);
-        let mut with = listed(&["https://a.example"]);
+        let mut with = cors_for(&["https://a.example"]);
         with.credentials = true;
         let with = route(&["GET"], Some(with));
         assert_eq!(how("https://a.example", &with), Some(How::WithCredentials));
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_script_is_read_by_pages_of_any_origin() {
-        let mut script = route(&["GET"], Some(listed(&["https://a.example"])));
+        let mut script = route(&["GET"], Some(cors_for(&["https://a.example"])));
         script.jsonp = Some(Jsonp { callback: "cb".to_owned(), dotted: false });
         assert_eq!(how("https://a.example", &script), Some(How::WithoutCredentials));
         assert_eq!(how("https://b.example", &script), Some(How::Script));
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn a_page_uses_the_methods_of_the_policy_and_those_that_need_no_preflight() {
         let methods = |listed_methods: &[&str]| {
-            let mut cors = listed(&["https://a.example"]);
+            let mut cors = cors_for(&["https://a.example"]);
             cors.methods = Some(listed_methods.iter().map(|it| (*it).to_owned()).collect());
             let route = route(&["DELETE", "GET", "PUT"], Some(cors));
             let page = Page::parse("https://a.example").unwrap();
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(methods(&["PUT"]), some(&["GET", "PUT"]));
         assert_eq!(methods(&["DELETE", "PUT"]), None);
         assert_eq!(methods(&["*"]), None);
-        let mut only_put = listed(&["https://a.example"]);
+        let mut only_put = cors_for(&["https://a.example"]);
         only_put.methods = Some(vec!["PUT".to_owned()]);
         assert_eq!(how("https://a.example", &route(&["DELETE"], Some(only_put))), None);
     }

@@ -10,7 +10,7 @@ use policy_manifest::{
 use super::{
     filter::{Filter, Selected},
     fleet::{self, Shown},
-    json::of_routes,
+    json::select_routes,
     words,
 };
 use crate::input::Input;
@@ -67,21 +67,21 @@ type Table = Vec<(Column, Vec<Cell>)>;
 
 impl View {
     /// The routes of one app.
-    pub(super) fn of_app(shown: &Shown<'_>, filter: &Filter) -> Self {
+    pub(super) fn for_app(shown: &Shown<'_>, filter: &Filter) -> Self {
         let Input { name, manifest, .. } = shown.input;
         let app = words::app(&manifest.app);
         let count = count(shown.routes.len(), manifest.routes.len());
         let title = format!("{name}: {count}");
-        Self { app, title, ..Self::of(std::slice::from_ref(shown), filter) }
+        Self { app, title, ..Self::new(std::slice::from_ref(shown), filter) }
     }
 
     /// The routes of many services, with a column that names the service.
-    pub(super) fn of_fleet(fleet: &[Shown<'_>], filter: &Filter) -> Self {
+    pub(super) fn for_fleet(fleet: &[Shown<'_>], filter: &Filter) -> Self {
         let shown = fleet.iter().map(|shown| shown.routes.len()).sum();
         let all = fleet.iter().map(|shown| shown.input.manifest.routes.len()).sum();
         let services = if fleet.len() == 1 { "service" } else { "services" };
         let title = format!("{} {services}: {}", fleet.len(), count(shown, all));
-        let mut view = Self::of(fleet, filter);
+        let mut view = Self::new(fleet, filter);
         let names = fleet
             .iter()
             .flat_map(|shown| shown.routes.iter().map(|_| Cell::plain(shown.input.name.clone())));
@@ -91,7 +91,7 @@ impl View {
         Self { title, ..view }
     }
 
-    fn of(fleet: &[Shown<'_>], filter: &Filter) -> Self {
+    fn new(fleet: &[Shown<'_>], filter: &Filter) -> Self {
         let (names, headers) = header_names(fleet);
         let rows: Vec<_> = fleet
             .iter()
@@ -202,7 +202,7 @@ impl View {
 /// The rules of the objects that the routes check.
 fn rules(fleet: &[Shown<'_>]) -> Option<Section> {
     let rules = fleet.iter().flat_map(|shown| {
-        let rules = of_routes(&shown.input.manifest, &shown.routes).objects;
+        let rules = select_routes(&shown.input.manifest, &shown.routes).objects;
         rules.into_iter().map(|(name, condition)| match fleet {
             [_] => (name, Cell::plain(condition)),
             _ => (format!("{}: {name}", shown.input.name), Cell::plain(condition)),

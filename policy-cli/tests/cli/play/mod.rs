@@ -56,7 +56,7 @@ fn server(same_site: SameSite) -> App<()> {
     App::new(())
         .public_origin(ORIGIN)
         .sessions(Sessions::memory().same_site(same_site))
-        .tokens(Tokens::hs256(SecretKey::drawn([7; 32])).unwrap())
+        .tokens(Tokens::hs256(SecretKey::from_bytes([7; 32])).unwrap())
         .routes(app::routes())
 }
 
@@ -105,7 +105,7 @@ async fn replay(client: &TestClient, exchange: &Value, known: &Known) -> TestRes
 }
 
 /// The headers that policies write.
-fn written(response: &TestResponse) -> Vec<[String; 2]> {
+fn policy_headers(response: &TestResponse) -> Vec<[String; 2]> {
     let text = |value: &http::HeaderValue| value.to_str().unwrap().to_owned();
     let all = response.headers().iter().map(|(name, value)| [name.to_string(), text(value)]);
     let mut all: Vec<_> = all
@@ -144,7 +144,8 @@ async fn every_answer_is_that_of_a_server() {
                         // Only the playground's user logged in yesterday.
                         let is_fresh = is_program && exchange["request"] == "DELETE /orders/1";
                         let shown = (exchange["status"].clone(), exchange["written"].clone());
-                        let real = (json!(response.status().as_u16()), json!(written(&response)));
+                        let real =
+                            (json!(response.status().as_u16()), json!(policy_headers(&response)));
                         assert!(
                             shown == real || is_fresh,
                             "{}, {}: {shown:?}, {real:?}",

@@ -226,7 +226,8 @@ fn a_policy_and_its_attribute_follow_the_same_rules() {
         fresh: Some(0),
         ..Requirement::NONE
     };
-    let spec = AuthSpec::of(&AuthPolicy::Required(requirement), Some(&CsrfPolicy::Exempt(" ")));
+    let spec =
+        AuthSpec::from_policies(&AuthPolicy::Required(requirement), Some(&CsrfPolicy::Exempt(" ")));
     let written = AuthSpec {
         optional: true,
         issuers: Some(&["b"]),
@@ -237,7 +238,7 @@ fn a_policy_and_its_attribute_follow_the_same_rules() {
         ..BASIC
     };
     assert_eq!(spec, written);
-    assert_eq!(AuthSpec::of(&AuthPolicy::Public, None), PUBLIC);
+    assert_eq!(AuthSpec::from_policies(&AuthPolicy::Public, None), PUBLIC);
 }
 
 #[test]

@@ -95,8 +95,8 @@ names! {
 }
 
 impl Name {
-    /// The directive of this name, in lower case.
-    pub fn of(text: &str) -> Option<Self> {
+    /// Finds the directive with this name; the text has to be in lower case.
+    pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|name| name.text() == text)
     }
 }

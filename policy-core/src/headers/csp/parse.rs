@@ -28,7 +28,7 @@ pub fn parse(text: &str) -> Parsed<'_> {
     for directive in text.split(';') {
         let mut words = directive.split_ascii_whitespace();
         let Some(word) = words.next() else { continue };
-        let Some(name) = Name::of(word) else {
+        let Some(name) = Name::parse(word) else {
             parsed.violations.push((Rule::CspDirectiveUnknown, word));
             continue;
         };

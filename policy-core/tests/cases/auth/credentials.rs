@@ -40,7 +40,7 @@ fn every_failure_has_its_status_and_challenge() {
             "csrf" => Refusal::CsrfToken,
             _ => Refusal::TokenInvalid,
         };
-        let challenge = if case["mode"] == "token" { token.of(refusal) } else { None };
+        let challenge = if case["mode"] == "token" { token.for_refusal(refusal) } else { None };
         let challenge = challenge.map(|value| value.to_str().expect("text").to_owned());
         assert_eq!(json!(challenge), case["expect"]["www_authenticate"], "{case}");
         assert_eq!(json!(refusal.status()), case["expect"]["status"], "{case}");

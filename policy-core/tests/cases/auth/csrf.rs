@@ -69,7 +69,7 @@ fn provenance(facts: &OriginFacts<'_>, config: &Value, of_route: bool) -> Proven
         let list = config[list].as_array().expect("origins");
         list.iter().any(|listed| listed.as_str().is_some_and(|text| text.as_bytes() == origin))
     };
-    Provenance::of(
+    Provenance::judge(
         facts,
         |origin| origin == text(config, "own_origin").as_bytes(),
         |origin| {

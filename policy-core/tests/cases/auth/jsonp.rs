@@ -16,7 +16,7 @@ fn every_callback_is_taken_or_not() {
             "identifier" => Grammar::Identifier,
             _ => Grammar::Dotted,
         };
-        let outcome = match Callback::of_query(&query(&case["value"]), "callback", grammar) {
+        let outcome = match Callback::from_query(&query(&case["value"]), "callback", grammar) {
             Ok(Some(callback)) => {
                 assert_eq!(case["value"], callback.as_str());
                 "ok"
@@ -53,7 +53,7 @@ fn every_script_is_written_as_expected() {
     for case in section("jsonp_response", 9) {
         if let Some(request) = case.get("request") {
             let query = text(request, "query");
-            let callback = Callback::of_query(query, "callback", Grammar::Identifier);
+            let callback = Callback::from_query(query, "callback", Grammar::Identifier);
             let name = callback.expect("a name or none").map(|name| name.as_str().to_owned());
             assert_eq!(name.as_deref(), query.strip_prefix("callback="), "{case}");
             requests += 1;

@@ -21,7 +21,7 @@ const HS256: &str = r#"{"alg":"HS256"}"#;
 const PAYLOAD: &str = r#"{"sub":"user-1"}"#;
 
 fn hs256() -> Key {
-    Key::hs256("a", &SecretKey::drawn(SECRET)).expect("a key")
+    Key::hs256("a", &SecretKey::from_bytes(SECRET)).expect("a key")
 }
 
 fn es256() -> Key {

@@ -82,7 +82,7 @@ fn a_removal_is_about_the_cookie_that_was_set() {
 /// The fast search for the session cookie finds what the plain parser finds.
 #[test]
 fn a_session_is_found_as_any_cookie_is() {
-    let id = |byte: u8| SessionId::drawn([byte; 32]).text();
+    let id = |byte: u8| SessionId::from_bytes([byte; 32]).text();
     let piece = select(vec![
         format!("sid={}", id(1)),
         format!("sid={}", id(2)),
@@ -145,7 +145,7 @@ fn too_long_cookies_are_refused_and_many_are_not() {
 /// A signed cookie is accepted unchanged, under its own name and before its expiry, or not at all.
 #[test]
 fn a_changed_signed_cookie_is_refused() {
-    let key = |byte: u8| SecretKey::drawn([byte; 32]);
+    let key = |byte: u8| SecretKey::from_bytes([byte; 32]);
     let old = SignedCookies::new("test", "a", &key(1)).expect("an id");
     let new = SignedCookies::new("test", "b", &key(2))
         .and_then(|new| new.verify_with("a", &key(1)))

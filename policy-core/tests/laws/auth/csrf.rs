@@ -205,7 +205,7 @@ fn every_request_is_decided_as_the_table_says() {
                 referer: single(referer),
             };
             let is = |known: &'static str| move |origin: &[u8]| origin == known.as_bytes();
-            let provenance = Provenance::of(&facts, is(OWN), is(TRUSTED));
+            let provenance = Provenance::judge(&facts, is(OWN), is(TRUSTED));
             for token in tokens {
                 let admit = |policy| provenance.admit(policy, || token);
                 let of = |policy| decided(policy, effect(method, is_upgrade), page, token);

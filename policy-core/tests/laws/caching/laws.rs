@@ -79,13 +79,13 @@ impl Case {
     }
 
     /// The fields that the handler wrote and that were declared, if there are any.
-    fn said(&self) -> impl Iterator<Item = Field> {
-        let handler = Field::of(&self.before());
+    fn fields(&self) -> impl Iterator<Item = Field> {
+        let handler = Field::read(&self.before());
         handler.into_iter().chain(self.declared())
     }
 }
 
-fn written() -> impl Strategy<Value = Vec<String>> {
+fn handler_lines() -> impl Strategy<Value = Vec<String>> {
     let directive = select(vec![
         "public",
         "private",
@@ -141,7 +141,7 @@ fn policies() -> impl Strategy<Value = CachePolicy> {
                 vary,
                 ..CacheSpec::NOTHING
             };
-            CachePolicy::checked(spec).ok()
+            CachePolicy::try_new(spec).ok()
         },
     )
 }
@@ -153,7 +153,7 @@ fn cases() -> impl Strategy<Value = Case> {
     statuses.resize(20, 200);
     let flags = [0.03, 0.03, 0.03, 0.03, 0.2, 0.2].map(prop::bool::weighted);
     let policy = option::weighted(0.8, policies());
-    (policy, written(), select(methods), select(statuses), flags, any::<bool>()).prop_map(
+    (policy, handler_lines(), select(methods), select(statuses), flags, any::<bool>()).prop_map(
         |(policy, written, method, status, flags, has_location)| {
             let [cookie_set, csrf_token_rendered, credential_issued, refused, session_read, bearer] =
                 flags;
@@ -178,8 +178,8 @@ fn cases() -> impl Strategy<Value = Case> {
 #[test]
 fn the_result_is_never_weaker_than_handler_and_declaration() {
     holds("never weaker", 19, cases(), |case| {
-        let said: Vec<Field> = case.said().collect();
-        let Some(result) = Field::of(&case.after()) else {
+        let said: Vec<Field> = case.fields().collect();
+        let Some(result) = Field::read(&case.after()) else {
             // A result without directives is valid only if neither side states a restriction or an
             // age.
             let is_free = |said: &Field| {
@@ -234,7 +234,7 @@ fn the_result_is_never_weaker_than_handler_and_declaration() {
 fn caches_store_only_permitted_responses() {
     holds("storability", 38, cases(), |case| {
         let after = case.after();
-        let result = Field::of(&after).unwrap_or_default();
+        let result = Field::read(&after).unwrap_or_default();
         // A 304 updates a stored response, and follows the same rules.
         let status = if case.status == 304 { 200 } else { case.status };
         let stored = |cache, field: &Field, is_authorized| {
@@ -246,7 +246,7 @@ fn caches_store_only_permitted_responses() {
             prop_assert!(!is_stored || !case.is_personal() || cache == Cache::OfOne);
             // An age makes POST cacheable, whichever side states it; a declaration applies to
             // successful responses.
-            let handler = Field::of(&case.before()).map(|field| (field, status));
+            let handler = Field::read(&case.before()).map(|field| (field, status));
             for (said, status) in handler.into_iter().chain(case.declared().map(|said| (said, 200)))
             {
                 let alone = may_store(cache, (&Method::GET, false, false), status, &said);
@@ -255,7 +255,7 @@ fn caches_store_only_permitted_responses() {
             }
         }
         let is_kept = stored(Cache::OfOne, &result, false);
-        Ok(Precondition::met_if(is_kept && case.said().count() > 0))
+        Ok(Precondition::met_if(is_kept && case.fields().count() > 0))
     });
 }
 
@@ -263,8 +263,8 @@ fn caches_store_only_permitted_responses() {
 #[test]
 fn methods_that_are_not_cacheable_never_say_so() {
     holds("methods", 23, cases(), |case| {
-        let result = Field::of(&case.after());
-        let said: Vec<Field> = case.said().collect();
+        let result = Field::read(&case.after());
+        let said: Vec<Field> = case.fields().collect();
         let is_exempt = match case.method.as_str() {
             "GET" | "HEAD" => true,
             "POST" | "PATCH" => {

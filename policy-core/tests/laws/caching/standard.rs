@@ -19,7 +19,7 @@ pub(crate) enum Cache {
 }
 
 impl Field {
-    pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
+    pub(crate) fn read(headers: &HeaderMap) -> Option<Self> {
         let lines: Vec<_> = headers.get_all(CACHE_CONTROL).iter().collect();
         let texts = lines.iter().map(|line| String::from_utf8_lossy(line.as_bytes()).into_owned());
         let field = Self::parse(texts.collect());

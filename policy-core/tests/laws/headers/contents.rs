@@ -24,7 +24,7 @@ fn read(policy: &str) -> Read {
 
 fn header(directives: &'static [Directive<'static>], nonce: Option<&Nonce>) -> Option<String> {
     let spec = HeadersSpec { csp: Some(directives), ..HeadersSpec::NOTHING };
-    let policy = HeadersPolicy::checked(spec).ok()?;
+    let policy = HeadersPolicy::try_new(spec).ok()?;
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
     SecurityHeaders::new(&policy).apply(&mut headers, nonce);
@@ -99,7 +99,7 @@ fn the_header_contains_only_the_written_policy_and_defaults() {
             })
             .collect();
         let typed: &'static [Directive<'static>] = typed.leak();
-        let Some(header) = header(typed, Some(&Nonce::of([0; 16]))) else {
+        let Some(header) = header(typed, Some(&Nonce::from_bytes([0; 16]))) else {
             return Ok(Precondition::Unmet);
         };
         let mut due: Read = typed
@@ -144,7 +144,7 @@ fn a_text_comes_out_as_it_went_in() {
             return Ok(Precondition::Unmet);
         }
         let borrowed = Box::leak(Box::new(parsed)).borrowed();
-        let Some(header) = header(borrowed.leak(), Some(&Nonce::of([0; 16]))) else {
+        let Some(header) = header(borrowed.leak(), Some(&Nonce::from_bytes([0; 16]))) else {
             return Ok(Precondition::Unmet);
         };
         let mut due = read(&text.replace("'nonce'", "'nonce-AAAAAAAAAAAAAAAAAAAAAA'"));
@@ -160,7 +160,7 @@ fn a_nonce_is_one_source() {
     const POLICY: &[Directive<'static>] =
         &[Directive(Name::ScriptSrc, &[Source::SelfOrigin, Source::Nonce])];
     holds("nonce", 100, any::<[u8; 16]>(), |random| {
-        let nonce = Nonce::of(random);
+        let nonce = Nonce::from_bytes(random);
         let header = header(POLICY, Some(&nonce)).unwrap();
         let sources = read(&header).remove(0).1;
         prop_assert_eq!(&sources, &["'self'".to_owned(), format!("'nonce-{nonce}'")]);

@@ -39,7 +39,7 @@ fn policies() -> impl Strategy<Value = HeadersPolicy> {
 #[test]
 fn fields_of_handlers_are_kept() {
     let own = vec((select(NAMES.to_vec()), "[ -~]{0,12}"), 0..6);
-    let nonce = option::of(any::<[u8; 16]>().prop_map(Nonce::of));
+    let nonce = option::of(any::<[u8; 16]>().prop_map(Nonce::from_bytes));
     let cases = (policies(), any::<bool>(), own, nonce);
     holds("fields of handlers", 82, cases, |(policy, is_secure, own, nonce)| {
         let mut headers = HeaderMap::new();
@@ -79,7 +79,7 @@ fn added(before: &HeaderMap, after: &HeaderMap, name: &str) -> bool {
 #[test]
 fn a_304_has_no_field_that_the_200_has_not() {
     let content_types = select(vec!["text/html", "image/svg+xml", "application/json", "a/xml"]);
-    let nonce = || any::<[u8; 16]>().prop_map(Nonce::of);
+    let nonce = || any::<[u8; 16]>().prop_map(Nonce::from_bytes);
     let cases = (policies(), content_types, nonce(), nonce());
     holds("304", 35, cases, |(policy, content_type, first, second)| {
         let fields = SecurityHeaders::new(&policy);

@@ -132,7 +132,7 @@ fn matches(lines: &[Vec<Member>], case: &Case, strong: bool) -> Option<bool> {
 }
 
 /// RFC 9110 13.1.3, 13.1.4: a date that is valid, and the only one.
-fn stated(dates: &[Date]) -> Option<u64> {
+fn single_date(dates: &[Date]) -> Option<u64> {
     match dates {
         [(_, date)] => *date,
         _ => None,
@@ -152,7 +152,7 @@ fn oracle(case: &Case) -> PreconditionVerdict {
             return PreconditionVerdict::Failed;
         }
     // Step 2.
-    } else if let (Some(date), Some(modified)) = (stated(&case.if_unmodified_since), modified)
+    } else if let (Some(date), Some(modified)) = (single_date(&case.if_unmodified_since), modified)
         && modified > date
     {
         return PreconditionVerdict::Failed;
@@ -169,7 +169,7 @@ fn oracle(case: &Case) -> PreconditionVerdict {
         };
     }
     // Step 4.
-    match (stated(&case.if_modified_since), modified) {
+    match (single_date(&case.if_modified_since), modified) {
         (Some(date), Some(modified)) if reads && modified <= date => {
             PreconditionVerdict::NotModified
         }
@@ -210,7 +210,7 @@ fn conditions_follow_the_standard() {
                 if let Some((text, _)) = modified {
                     append(&mut response, &LAST_MODIFIED, text);
                 }
-                Validators::of(&response)
+                Validators::read(&response)
             });
             let method = Method::from_bytes(case.method.as_bytes()).expect("a method");
             let conditions = Conditions::read(&method, &headers);

@@ -39,7 +39,7 @@ pub(super) struct Names {
 
 impl Hosts {
     /// The hosts that a pattern matches: the host itself, or names below it.
-    pub(super) fn of(host: &str, hosts: HostPattern<'_>, ports: PortSet) -> Self {
+    pub(super) fn new(host: &str, hosts: HostPattern<'_>, ports: PortSet) -> Self {
         if is_address(host) {
             let addresses = BTreeMap::from([(host.into(), ports)]);
             return Self { addresses, ..Self::default() };
@@ -48,7 +48,7 @@ impl Hosts {
             HostPattern::One => Names { here: ports, ..Names::default() },
             HostPattern::Below => Names { below: ports, ..Names::default() },
             HostPattern::Label { prefix, suffix } => {
-                Names { labels: Labels::of(prefix, suffix, ports), ..Names::default() }
+                Names { labels: Labels::new(prefix, suffix, ports), ..Names::default() }
             }
         };
         let names = host.split('.').fold(leaf, |node, label| Names {

@@ -20,7 +20,7 @@ type Beginnings = BTreeMap<Box<str>, PortSet>;
 
 impl Labels {
     /// The labels with this prefix and suffix.
-    pub(super) fn of(prefix: &str, suffix: &str, ports: PortSet) -> Self {
+    pub(super) fn new(prefix: &str, suffix: &str, ports: PortSet) -> Self {
         Self(BTreeMap::from([(suffix.into(), BTreeMap::from([(prefix.into(), ports)]))]))
     }
 
@@ -110,7 +110,7 @@ impl Labels {
                 if longest(&beginnings, prefix).unwrap_or(of_rest) != &ports {
                     beginnings.insert(prefix.into(), ports);
                 }
-                short.extend(joined(prefix, suffix));
+                short.extend(join(prefix, suffix));
             }
             if combined.at_end(suffix).unwrap_or(&none) != &beginnings {
                 combined.0.insert(suffix.into(), beginnings);
@@ -136,7 +136,7 @@ fn longest<'a>(beginnings: &'a Beginnings, prefix: &str) -> Option<&'a PortSet> 
 }
 
 /// The labels with this prefix and suffix and no character between the two.
-fn joined(prefix: &str, suffix: &str) -> impl Iterator<Item = String> {
+fn join(prefix: &str, suffix: &str) -> impl Iterator<Item = String> {
     let overlaps = 0..=prefix.len().min(suffix.len());
     overlaps.filter_map(move |overlap| {
         let (shared, rest) = suffix.split_at_checked(overlap)?;

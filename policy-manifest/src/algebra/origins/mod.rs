@@ -133,8 +133,8 @@ impl OriginRegion {
         Self { is_cofinite: !self.is_cofinite, ..self.clone() }
     }
 
-    fn of(scheme: &str, host: &str, hosts: HostPattern<'_>, ports: PortSet) -> Self {
-        let hosts = Hosts::of(host, hosts, ports);
+    fn from_parts(scheme: &str, host: &str, hosts: HostPattern<'_>, ports: PortSet) -> Self {
+        let hosts = Hosts::new(host, hosts, ports);
         Self { schemes: BTreeMap::from([(scheme.into(), hosts)]), ..Self::empty() }
     }
 
@@ -167,8 +167,8 @@ impl OriginRegion {
 
 impl From<&OriginPattern<'_>> for OriginRegion {
     fn from(pattern: &OriginPattern<'_>) -> Self {
-        let ports = PortSet::of(pattern.port());
-        Self::of(pattern.scheme(), pattern.host(), pattern.hosts(), ports)
+        let ports = PortSet::from_port(pattern.port());
+        Self::from_parts(pattern.scheme(), pattern.host(), pattern.hosts(), ports)
     }
 }
 

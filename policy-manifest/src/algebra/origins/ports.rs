@@ -30,7 +30,7 @@ impl PortSet {
     }
 
     /// The ports that a pattern matches.
-    pub(super) fn of(port: Port) -> Self {
+    pub(super) fn from_port(port: Port) -> Self {
         match port {
             Port::Default => Self::one(DEFAULT_PORT),
             Port::Number(number) => Self::one(number),

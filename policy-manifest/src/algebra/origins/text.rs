@@ -32,7 +32,7 @@ impl OriginRegion {
     /// # Ok::<_, policy_core::Rule>(())
     /// ```
     pub fn patterns(&self) -> Option<Vec<String>> {
-        let cover = Cover::of(self);
+        let cover = Cover::new(self);
         let is_exact = cover.beyond.is_empty() && !self.null && !self.is_cofinite;
         is_exact.then_some(cover.patterns)
     }
@@ -54,7 +54,7 @@ impl fmt::Display for OriginRegion {
         // Terminates: if the patterns of a level are exact for a name, those of all later levels
         // are exact for the names directly below.
         while !rest.is_empty() {
-            let cover = Cover::of(&rest);
+            let cover = Cover::new(&rest);
             rest = cover.beyond;
             levels.push(cover.patterns.join(", "));
         }
@@ -147,7 +147,7 @@ struct Cover {
 }
 
 impl Cover {
-    fn of(region: &OriginRegion) -> Self {
+    fn new(region: &OriginRegion) -> Self {
         if region.is_cofinite {
             return Self { patterns: vec!["*".to_owned()], beyond: region.complement() };
         }
@@ -232,7 +232,7 @@ impl Entries {
         self.has_more |= !covered.difference(ports).is_empty();
         let mut add = |port: &str, ports: PortSet| {
             self.patterns.push(format!("{scheme}://{front}{host}{port}"));
-            self.regions.push(OriginRegion::of(scheme, host, hosts, ports));
+            self.regions.push(OriginRegion::from_parts(scheme, host, hosts, ports));
         };
         if ports.has_most() {
             if *covered != PortSet::all() {

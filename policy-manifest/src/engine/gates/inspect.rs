@@ -84,9 +84,9 @@ struct Refusals {
 }
 
 impl Steps for Refusals {
-    fn passed(&mut self, _gate: Gate, _is_asked: bool) {}
+    fn on_pass(&mut self, _gate: Gate, _is_asked: bool) {}
 
-    fn refused<'a, R, Rate>(&mut self, end: End<'a, R, Rate>) -> ControlFlow<End<'a, R, Rate>> {
+    fn on_refusal<'a, R, Rate>(&mut self, end: End<'a, R, Rate>) -> ControlFlow<End<'a, R, Rate>> {
         match (end.gate, end.response) {
             (Gate::OwnOrigin | Gate::Cors | Gate::FetchMetadata, _) => self.sender = true,
             (_, EndResponse::Refused(Refusal::BodyTooLarge)) => self.length = true,

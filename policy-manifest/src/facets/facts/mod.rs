@@ -40,7 +40,7 @@ pub(crate) trait Facts: Default + PartialEq {
         let changes = self.changes(new).into_iter();
         let named = changes
             .map(|(name, direction, words)| (direction, format!("{} {words}", in_words(name))));
-        order::joined(named)
+        order::join(named)
     }
 }
 
@@ -228,7 +228,7 @@ fn regions(old: &[String], new: &[String]) -> FactChange {
     };
     let [before, after] = [region(old), region(new)];
     let (gained, lost) = (after.difference(&before), before.difference(&after));
-    let direction = Direction::of(!gained.is_empty(), !lost.is_empty())?;
+    let direction = Direction::from_effects(!gained.is_empty(), !lost.is_empty())?;
     let gain = (!gained.is_empty()).then(|| format!("gain `{gained}`"));
     let lose = (!lost.is_empty()).then(|| format!("lose `{lost}`"));
     Some((direction, gain.into_iter().chain(lose).collect::<Vec<_>>().join(", ")))

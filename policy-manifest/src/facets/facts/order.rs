@@ -30,7 +30,7 @@ pub(crate) fn fewer(old: &Option<u64>, new: &Option<u64>) -> FactChange {
 
 fn numbers(old: Option<u64>, new: Option<u64>, words: fn(u64) -> String) -> FactChange {
     let most = |value: Option<u64>| value.unwrap_or(u64::MAX);
-    let direction = Direction::of(most(new) > most(old), most(new) < most(old));
+    let direction = Direction::from_effects(most(new) > most(old), most(new) < most(old));
     let words = |value: Option<u64>| value.map_or_else(|| "none".to_owned(), words);
     (old != new).then(|| {
         (direction.unwrap_or(Direction::Shifts), format!("was {}, is {}", words(old), words(new)))
@@ -40,7 +40,8 @@ fn numbers(old: Option<u64>, new: Option<u64>, words: fn(u64) -> String) -> Fact
 /// A flag that admits more.
 pub(crate) fn opening(old: &bool, new: &bool) -> FactChange {
     let words = if *new { "is on" } else { "is off" };
-    Direction::of(*new && !old, *old && !new).map(|direction| (direction, words.to_owned()))
+    Direction::from_effects(*new && !old, *old && !new)
+        .map(|direction| (direction, words.to_owned()))
 }
 
 /// A flag that protects.
@@ -51,32 +52,36 @@ pub(crate) fn protecting(old: &bool, new: &bool) -> FactChange {
 /// The change with its direction reversed.
 fn reversed(change: FactChange) -> FactChange {
     let (direction, words) = change?;
-    let reversed = Direction::of(direction.narrows(), direction.opens());
+    let reversed = Direction::from_effects(direction.narrows(), direction.opens());
     Some((reversed.unwrap_or(direction), words))
 }
 
-/// Several changes as one.
-pub(super) fn joined(changes: impl IntoIterator<Item = (Direction, String)>) -> FactChange {
+/// Joins several changes into one.
+pub(super) fn join(changes: impl IntoIterator<Item = (Direction, String)>) -> FactChange {
     let (mut opens, mut narrows, mut words) = (false, false, Vec::new());
     for (direction, change) in changes {
         opens |= direction.opens();
         narrows |= direction.narrows();
         words.push(change);
     }
-    let direction = Direction::of(opens, narrows).unwrap_or(Direction::Shifts);
+    let direction = Direction::from_effects(opens, narrows).unwrap_or(Direction::Shifts);
     (!words.is_empty()).then(|| (direction, words.join("; ")))
 }
 
 /// A value that changes responses, and admits nobody.
 pub(crate) fn shifting<T: PartialEq + serde::Serialize>(old: &T, new: &T) -> FactChange {
-    (old != new).then(|| (Direction::Shifts, format!("was {}, is {}", shown(old), shown(new))))
+    (old != new)
+        .then(|| (Direction::Shifts, format!("was {}, is {}", describe(old), describe(new))))
 }
 
 /// A value without an order.
 pub(crate) fn unordered<T: PartialEq + serde::Serialize>(old: &T, new: &T) -> FactChange {
     (old != new).then(|| {
-        let words =
-            format!("was {}, is {}: it cannot be shown to be as strict", shown(old), shown(new));
+        let words = format!(
+            "was {}, is {}: it cannot be shown to be as strict",
+            describe(old),
+            describe(new)
+        );
         (Direction::Opens, words)
     })
 }
@@ -87,7 +92,7 @@ pub(crate) fn unordered_list(old: &Vec<String>, new: &Vec<String>) -> FactChange
 }
 
 /// A value as text.
-fn shown(value: &impl serde::Serialize) -> String {
+fn describe(value: &impl serde::Serialize) -> String {
     match json(value).as_str() {
         "null" | "[]" => "none".to_owned(),
         text => format!("`{}`", text.trim_matches('"')),
@@ -170,7 +175,7 @@ pub(crate) fn by_name<T: Facts>(
     new: &BTreeMap<String, T>,
 ) -> FactChange {
     let names: BTreeSet<_> = old.keys().chain(new.keys()).collect();
-    joined(names.into_iter().filter_map(|name| {
+    join(names.into_iter().filter_map(|name| {
         let (direction, words) = match (old.get(name), new.get(name)) {
             (Some(old), Some(new)) => old.change(new)?,
             (None, _) => (Direction::Shifts, "is new".to_owned()),

@@ -72,13 +72,13 @@ fn same_sites(old: &str, new: &str) -> FactChange {
 
 /// A text with a rank, of which a higher one admits more.
 fn ranked(old: &str, new: &str, rank: impl Fn(&str) -> i32) -> FactChange {
-    let direction = Direction::of(rank(new) > rank(old), rank(new) < rank(old));
+    let direction = Direction::from_effects(rank(new) > rank(old), rank(new) < rank(old));
     (old != new).then(|| (direction.unwrap_or(Direction::Shifts), format!("was {old}, is {new}")))
 }
 
 /// With a domain, every host below it gets the cookie.
 fn domains(old: &Option<String>, new: &Option<String>) -> FactChange {
     let words = |domain: &Option<String>| domain.clone().unwrap_or_else(|| "none".to_owned());
-    let direction = Direction::of(new.is_some(), old.is_some())?;
+    let direction = Direction::from_effects(new.is_some(), old.is_some())?;
     (old != new).then(|| (direction, format!("was {}, is {}", words(old), words(new))))
 }

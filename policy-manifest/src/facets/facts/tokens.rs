@@ -88,5 +88,5 @@ fn issuers(old: &[IssuerFacts], new: &[IssuerFacts]) -> FactChange {
         let (direction, words) = old.change(new.get(name)?)?;
         Some((direction, format!("`{name}` {words}")))
     });
-    order::joined(of_names.into_iter().chain(changed))
+    order::join(of_names.into_iter().chain(changed))
 }

@@ -65,7 +65,7 @@ fn read(policy: &str) -> Option<Parsed<'_>> {
 
 fn policies(old: &Parsed<'_>, new: &Parsed<'_>) -> Comparison {
     let restricted = RESTRICTED.iter().map(|&(name, fallbacks)| {
-        let [old, new] = [old, new].map(|policy| allowed(policy, name, fallbacks));
+        let [old, new] = [old, new].map(|policy| effective_sources(policy, name, fallbacks));
         Comparison {
             opens: exceeds(new.as_deref(), old.as_deref()),
             narrows: exceeds(old.as_deref(), new.as_deref()),
@@ -73,7 +73,7 @@ fn policies(old: &Parsed<'_>, new: &Parsed<'_>) -> Comparison {
     });
     let protections = PROTECTIONS.iter().map(|&name| {
         let [old, new] = [old, new].map(|policy| protects(policy, name));
-        Comparison::of_protection(old, new)
+        Comparison::from_protections(old, new)
     });
     restricted.chain(protections).fold(Comparison::default(), BitOr::bitor)
 }
@@ -92,7 +92,11 @@ fn sources_of<'p, 'a>(policy: &'p Parsed<'a>, name: Name) -> Option<&'p [Source<
 }
 
 /// The sources that count for a directive; `None` if everything is allowed.
-fn allowed<'a>(policy: &Parsed<'a>, name: Name, fallbacks: &[Name]) -> Option<Vec<Source<'a>>> {
+fn effective_sources<'a>(
+    policy: &Parsed<'a>,
+    name: Name,
+    fallbacks: &[Name],
+) -> Option<Vec<Source<'a>>> {
     let mut names = [name].into_iter().chain(fallbacks.iter().copied());
     let sources = names.find_map(|name| sources_of(policy, name))?;
     let has_unique = |source: &Source<'_>| matches!(source, Source::Nonce | Source::Hash(_));

@@ -19,14 +19,14 @@ pub(super) struct Comparison {
 
 impl Comparison {
     /// Compares two amounts: the larger one allows more.
-    fn of<T: Copy + Ord>(old: T, new: T) -> Self {
+    fn from_amounts<T: Copy + Ord>(old: T, new: T) -> Self {
         let order = new.cmp(&old);
         Self { opens: order == Ordering::Greater, narrows: order == Ordering::Less }
     }
 
     /// Compares whether each value has a protection.
-    pub(super) fn of_protection(old: bool, new: bool) -> Self {
-        Self::of(!old, !new)
+    pub(super) fn from_protections(old: bool, new: bool) -> Self {
+        Self::from_amounts(!old, !new)
     }
 }
 
@@ -67,7 +67,9 @@ pub(super) fn order_of(name: &str) -> Option<Order> {
         }
         "origin-agent-cluster" => |old, new| ranked(&["?1", "?0"], old, new),
         "permissions-policy" => |old, new| Some(permissions(&allowlists(old)?, &allowlists(new)?)),
-        "referrer-policy" => |old, new| Some(referrers(sent(old)?, sent(new)?)),
+        "referrer-policy" => {
+            |old, new| Some(referrers(parse_referrer_policy(old)?, parse_referrer_policy(new)?))
+        }
         "strict-transport-security" => {
             |old, new| Some(transports(transport(old)?, transport(new)?))
         }
@@ -83,15 +85,15 @@ fn ranked(values: &[&str], old: &str, new: &str) -> Option<Comparison> {
         let value = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         values.iter().position(|listed| *listed == value)
     };
-    Some(Comparison::of(rank(old)?, rank(new)?))
+    Some(Comparison::from_amounts(rank(old)?, rank(new)?))
 }
 
 /// How much of the address of a page `Referer` has (Referrer Policy 3): to its own origin, to other
 /// origins, and from HTTPS to HTTP. Nothing, the origin, or everything.
 type Sent = [u8; 3];
 
-/// The last value that browsers know counts.
-fn sent(value: &str) -> Option<Sent> {
+/// Parses a `Referrer-Policy`. The last value that browsers know counts.
+fn parse_referrer_policy(value: &str) -> Option<Sent> {
     value.rsplit(',').find_map(|word| {
         Some(match word.trim().to_ascii_lowercase().as_str() {
             "no-referrer" => [0, 0, 0],
@@ -109,7 +111,9 @@ fn sent(value: &str) -> Option<Sent> {
 
 fn referrers(old: Sent, new: Sent) -> Comparison {
     let pairs = old.into_iter().zip(new);
-    pairs.map(|(old, new)| Comparison::of(old, new)).fold(Comparison::default(), BitOr::bitor)
+    pairs
+        .map(|(old, new)| Comparison::from_amounts(old, new))
+        .fold(Comparison::default(), BitOr::bitor)
 }
 
 /// `max-age`, `includeSubDomains` and `preload` (RFC 6797 6.1).
@@ -135,9 +139,9 @@ fn transport(value: &str) -> Option<Transport> {
 }
 
 fn transports(old: Transport, new: Transport) -> Comparison {
-    Comparison::of(new.0, old.0)
-        | Comparison::of_protection(old.1, new.1)
-        | Comparison::of_protection(old.2, new.2)
+    Comparison::from_amounts(new.0, old.0)
+        | Comparison::from_protections(old.1, new.1)
+        | Comparison::from_protections(old.2, new.2)
 }
 
 /// The origins that may use each feature, as written; `*` is every origin (Permissions Policy 5).
@@ -184,7 +188,7 @@ fn permissions(old: &Allowlists<'_>, new: &Allowlists<'_>) -> Comparison {
 mod tests {
     use super::*;
 
-    fn found(name: &str, old: &str, new: &str) -> Option<(bool, bool)> {
+    fn effects(name: &str, old: &str, new: &str) -> Option<(bool, bool)> {
         compare(name, old, new).map(|Comparison { opens, narrows }| (opens, narrows))
     }
 
@@ -215,9 +219,9 @@ mod tests {
             ("permissions-policy", "camera=(), usb=()", "usb=()"),
             ("permissions-policy", "camera=(self \"https://a.example\")", "camera=*"),
         ] {
-            assert_eq!(found(name, strict, lax), Some((true, false)), "{name}: {strict}, {lax}");
-            assert_eq!(found(name, lax, strict), Some((false, true)), "{name}: {lax}, {strict}");
-            assert_eq!(found(name, lax, lax), Some((false, false)), "{name}: {lax}");
+            assert_eq!(effects(name, strict, lax), Some((true, false)), "{name}: {strict}, {lax}");
+            assert_eq!(effects(name, lax, strict), Some((false, true)), "{name}: {lax}, {strict}");
+            assert_eq!(effects(name, lax, lax), Some((false, false)), "{name}: {lax}");
         }
     }
 
@@ -229,7 +233,7 @@ mod tests {
             ("permissions-policy", "camera=(), usb=(self)", "camera=(self), usb=()"),
             ("permissions-policy", "camera=(\"https://a.example\")", "usb=()"),
         ] {
-            assert_eq!(found(name, old, new), Some((true, true)), "{name}: {old}, {new}");
+            assert_eq!(effects(name, old, new), Some((true, true)), "{name}: {old}, {new}");
         }
     }
 

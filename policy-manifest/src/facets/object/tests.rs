@@ -1,7 +1,7 @@
 use super::*;
 use crate::Auth;
 
-fn of(object: &str, action: &str, key: &str) -> ObjectUse {
+fn object_use(object: &str, action: &str, key: &str) -> ObjectUse {
     let key = match key {
         "handler" => ObjectKey::Handler,
         "list" => ObjectKey::List,
@@ -14,7 +14,7 @@ fn app(path: &str, none: Option<&str>, uses: &[ObjectUse]) -> Manifest {
     let mut manifest = Manifest::new();
     let mut route = ManifestRoute::handler(path, ["GET"], Auth::Public);
     let none = none.map(str::to_owned);
-    route.object = Some(RouteObjects { none, ..RouteObjects::of(uses.to_vec()) });
+    route.object = Some(RouteObjects { none, ..RouteObjects::new(uses.to_vec()) });
     manifest.routes.push(route);
     for (name, text) in [
         ("Order.view", "owner(user) | same(team)"),
@@ -36,7 +36,7 @@ fn changed(old: &Manifest, new: &Manifest) -> Option<String> {
 #[test]
 fn a_changed_check_opens_or_narrows_by_its_rules() {
     let path = "/orders/{id}";
-    let [view, edit] = ["view", "edit"].map(|action| of("Order", action, "id"));
+    let [view, edit] = ["view", "edit"].map(|action| object_use("Order", action, "id"));
     let app = |none, uses: &[ObjectUse]| app(path, none, uses);
     for (old, new, words) in [
         (
@@ -68,36 +68,36 @@ fn a_changed_check_opens_or_narrows_by_its_rules() {
         ),
         (
             app(None, std::slice::from_ref(&edit)),
-            app(None, &[of("Order", "change", "id")]),
+            app(None, &[object_use("Order", "change", "id")]),
             "Narrows: checks `Order` by `id` for `change`, no longer for `edit`: callers of \
              another `team` who are the `user` may no longer reach it",
         ),
         (
             app(None, std::slice::from_ref(&edit)),
-            app(None, &[of("Order", "own", "id")]),
+            app(None, &[object_use("Order", "own", "id")]),
             "Shifts: checks `Order` by `id` for `own`, no longer for `edit`: for the same \
              callers and objects",
         ),
         (
             app(None, std::slice::from_ref(&view)),
-            app(None, &[of("Board", "view", "id")]),
+            app(None, &[object_use("Board", "view", "id")]),
             "OpensAndNarrows: checks `Board` by `id` for `view`; does not check `Order` by \
              `id` for `view` any more",
         ),
         (
-            app(None, &[of("Order", "view", "handler")]),
-            app(None, &[of("Order", "view", "list")]),
+            app(None, &[object_use("Order", "view", "handler")]),
+            app(None, &[object_use("Order", "view", "list")]),
             "OpensAndNarrows: does not check `Order` by its handler for `view` any more; \
              checks lists of `Order` for `view`",
         ),
         (
-            app(None, &[view.clone(), of("Board", "view", "list")]),
-            app(None, &[of("Board", "view", "list"), view.clone()]),
+            app(None, &[view.clone(), object_use("Board", "view", "list")]),
+            app(None, &[object_use("Board", "view", "list"), view.clone()]),
             "Shifts: checks its objects in another order",
         ),
         (
             app(None, std::slice::from_ref(&edit)),
-            app(None, &[of("Order", "missing", "id")]),
+            app(None, &[object_use("Order", "missing", "id")]),
             "OpensAndNarrows: checks `Order` by `id` for `missing`, no longer for `edit`: it \
              cannot be shown that nobody may now reach it; it cannot be shown that nobody may \
              no longer reach it",
@@ -130,7 +130,7 @@ fn an_unchecked_id_opens() {
 #[test]
 fn a_longer_interval_opens_and_a_shorter_narrows() {
     let of = |key, recheck_ms| {
-        let mut app = app("/orders/{id}", None, &[of("Order", "view", key)]);
+        let mut app = app("/orders/{id}", None, &[object_use("Order", "view", key)]);
         app.routes[0].object.as_mut().unwrap().recheck_ms = recheck_ms;
         app
     };
@@ -150,10 +150,10 @@ fn a_longer_interval_opens_and_a_shorter_narrows() {
 
 #[test]
 fn names_of_parameters_are_no_part_of_a_policy() {
-    let old = app("/a/{b}/{c}", None, &[of("Order", "view", "c")]);
-    let same = app("/a/{x}/{y}", None, &[of("Order", "view", "y")]);
+    let old = app("/a/{b}/{c}", None, &[object_use("Order", "view", "c")]);
+    let same = app("/a/{x}/{y}", None, &[object_use("Order", "view", "y")]);
     assert_eq!(changed(&old, &same), None);
-    let other = app("/a/{x}/{y}", None, &[of("Order", "view", "x")]);
+    let other = app("/a/{x}/{y}", None, &[object_use("Order", "view", "x")]);
     assert!(changed(&old, &other).unwrap().starts_with("OpensAndNarrows"));
 }
 
@@ -197,8 +197,11 @@ fn a_table_shows_objects_and_the_reason_for_none() {
     let cell = |manifest: &Manifest| {
         cell(ShownRoute { route: &manifest.routes[0], sources: None, header_sets: &sets })
     };
-    let uses =
-        [of("Order", "edit", "id"), of("Board", "view", "handler"), of("Board", "view", "list")];
+    let uses = [
+        object_use("Order", "edit", "id"),
+        object_use("Board", "view", "handler"),
+        object_use("Board", "view", "list"),
+    ];
     let shown = ["Order: edit by id", "Board: view by the handler", "Board: view in lists"];
     let shown = Cell::list(shown.map(str::to_owned));
     assert_eq!(cell(&app("/", None, &uses)), shown);

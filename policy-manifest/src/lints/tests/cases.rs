@@ -459,7 +459,7 @@ fn cases_of_objects() -> Vec<Case> {
         let mut manifest = with_route("PUT", "/orders/{id}", |route| {
             let key = ObjectKey::Parameter("id".to_owned());
             let uses = ObjectUse { object: "Order".to_owned(), action: "edit".to_owned(), key };
-            route.object = Some(RouteObjects::of([uses]));
+            route.object = Some(RouteObjects::new([uses]));
         });
         for (name, text) in [("Order.view", "anyone"), ("Order.edit", edit)] {
             manifest.objects.insert(name.to_owned(), text.to_owned());

@@ -19,7 +19,7 @@ use crate::{
         mount::paths::{MountedPaths, path_methods},
         policies::Policies,
     },
-    base::problem::{is_text, of_text},
+    base::problem::{convert_text, is_text},
     handler::service::{HttpService, SharedService},
 };
 
@@ -91,7 +91,7 @@ pub(crate) enum ServedBy {
 impl Mount {
     /// Mounts a service for GET and HEAD.
     pub fn new<S: HttpService>(service: S) -> Self {
-        Self::of(SharedService::new(service), ServedBy::Service(type_name::<S>()))
+        Self::from_shared(SharedService::new(service), ServedBy::Service(type_name::<S>()))
     }
 
     /// The text of these [metrics](Metrics), for a Prometheus that calls the app by its public
@@ -107,10 +107,10 @@ impl Mount {
     /// ```
     #[cfg(feature = "metrics")]
     pub fn metrics(metrics: &Metrics) -> Self {
-        Self::of(service(metrics), ServedBy::Metrics)
+        Self::from_shared(service(metrics), ServedBy::Metrics)
     }
 
-    pub(crate) fn of(service: SharedService, served_by: ServedBy) -> Self {
+    pub(crate) fn from_shared(service: SharedService, served_by: ServedBy) -> Self {
         Self {
             service,
             served_by,
@@ -180,7 +180,7 @@ impl Mount {
             let response = service.run(request);
             Box::pin(async move {
                 let response = response.await;
-                if is_text(&response) { of_text(response, None).await } else { response }
+                if is_text(&response) { convert_text(response, None).await } else { response }
             })
         });
         self

@@ -194,7 +194,7 @@ impl RequestSession {
         };
         let record = draft.record(&id, service.draw_handle()?);
         let limit = service.limit.filter(|_| draft.is_login());
-        let began = draft.grants().then(|| self.cut_offs().of_sessions());
+        let began = draft.grants().then(|| self.cut_offs().session_cut_off());
         let request = RotateSession::new(live.key, id.key(), expected, record.clone(), now)
             .grace(grace)
             .limit(limit)
@@ -203,8 +203,8 @@ impl RequestSession {
             Cas::Done { evicted, .. } => {
                 count(if draft.is_login() { LOGIN } else { Count::Renewal });
                 let replaced = (old.handle != record.handle).then_some(old.handle);
-                self.ended(record.user(), evicted).await?;
-                self.ended(old.user(), replaced).await?;
+                self.end_dependents(record.user(), evicted).await?;
+                self.end_dependents(old.user(), replaced).await?;
                 Ok(Ok(Cookie::Set(id, Arc::new(record))))
             }
             cas => Ok(Err(cas)),
@@ -218,14 +218,14 @@ impl RequestSession {
         let record = draft.record(&id, service.draw_handle()?);
         let limit = service.limit.filter(|_| draft.is_login());
         let (key, now) = (id.key(), service.clock.steady());
-        let began = draft.grants().then(|| self.cut_offs().of_sessions());
+        let began = draft.grants().then(|| self.cut_offs().session_cut_off());
         let request = CreateSession::new(key, record.clone(), now).limit(limit).began(began);
         match service.store.create(request).await? {
             SessionCreated::Done { evicted } => {
                 if draft.is_login() {
                     count(LOGIN);
                 }
-                self.ended(record.user(), evicted).await?;
+                self.end_dependents(record.user(), evicted).await?;
                 Ok(Some(Cookie::Set(id, Arc::new(record))))
             }
             SessionCreated::KeyTaken => {
@@ -276,7 +276,7 @@ impl RequestSession {
         if let (Err(_), Some(live)) = (&lived, live) {
             // The streams and tokens of the session end even if its deletion failed: a client can open
             // a stream again. The failure of the deletion is the one that is reported.
-            let _ = self.ended(live.record.user(), [live.record.handle]).await;
+            let _ = self.end_dependents(live.record.user(), [live.record.handle]).await;
         }
         let mut lived = lived?;
         if let Some(Live { record, .. }) = live {
@@ -285,13 +285,13 @@ impl RequestSession {
             }
             // An anonymous session may have gained a user meanwhile.
             let ended = (lived || record.identity.is_some()).then_some(record.handle);
-            self.ended(record.user(), ended).await?;
+            self.end_dependents(record.user(), ended).await?;
         }
         Ok(())
     }
 
     /// Ends the streams, tokens and tickets of a user's sessions, after the sessions themselves.
-    async fn ended(
+    async fn end_dependents(
         &self,
         user: Option<&str>,
         handles: impl IntoIterator<Item = Handle>,

@@ -97,12 +97,12 @@ impl PresentedSession {
         };
         let at = service.clock.steady();
         match service.load(key, at).into_ready() {
-            Ok(result) => Ok(self.found(service, result, at)),
+            Ok(result) => Ok(self.resolve(service, result, at)),
             Err(response) => Err((response, at)),
         }
     }
 
-    pub(super) fn found(
+    pub(super) fn resolve(
         &self,
         service: &SessionService,
         result: Result<Option<Loaded>, StoreError>,

@@ -73,7 +73,7 @@ impl Place {
 
     /// The store that a URL names. An error repeats only the scheme, since the rest may contain a
     /// password.
-    pub(super) fn of_url(url: &str, call: &'static str) -> Self {
+    pub(super) fn from_url(url: &str, call: &'static str) -> Self {
         let nowhere = |rule, value: &str| Self::Nowhere { call, rule, value: value.to_owned() };
         let (scheme, rest) = url.split_once(':').unwrap_or(("", ""));
         match scheme {
@@ -100,10 +100,10 @@ impl Place {
     }
 
     /// The store whose URL is the value of an environment variable.
-    pub(super) fn of_variable(name: &str) -> Self {
+    pub(super) fn from_env(name: &str) -> Self {
         const CALL: &str = "Sessions::from_env";
         match std::env::var(name) {
-            Ok(url) => Self::of_url(&url, CALL),
+            Ok(url) => Self::from_url(&url, CALL),
             Err(_not_set) => {
                 Self::Nowhere { call: CALL, rule: Rule::VariableUnset, value: name.to_owned() }
             }

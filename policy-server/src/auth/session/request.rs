@@ -50,16 +50,20 @@ pub(super) struct Work {
 impl RequestSession {
     /// The session that a request presents, not loaded yet.
     pub(crate) fn new(service: Arc<SessionService>, presented: PresentedSession) -> Self {
-        Self::of(service, presented, Slot::new())
+        Self::with_slot(service, presented, Slot::new())
     }
 
     /// A session that is loaded.
-    pub(crate) fn loaded(service: Arc<SessionService>, loaded: LoadedSession) -> Self {
+    pub(crate) fn from_loaded(service: Arc<SessionService>, loaded: LoadedSession) -> Self {
         let LoadedSession { presented, found } = loaded;
-        Self::of(service, presented, Slot::Filled(found))
+        Self::with_slot(service, presented, Slot::Filled(found))
     }
 
-    fn of(service: Arc<SessionService>, presented: PresentedSession, found: Slot<Found>) -> Self {
+    fn with_slot(
+        service: Arc<SessionService>,
+        presented: PresentedSession,
+        found: Slot<Found>,
+    ) -> Self {
         Self {
             service,
             presented,
@@ -85,7 +89,7 @@ impl RequestSession {
             Ok(found) => found,
             Err((response, at)) => {
                 let result = response.await;
-                self.presented.found(&self.service, result, at)
+                self.presented.resolve(&self.service, result, at)
             }
         };
         self.found.get_or_init(|| found).load()
@@ -123,7 +127,7 @@ impl RequestSession {
     pub(crate) fn was_left(&self) -> bool {
         self.work_so_far().is_some_and(|work| {
             work.effects.ends()
-                || matches!(work.effects.granted(), Some(PrivilegeChange::Login { .. }))
+                || matches!(work.effects.privilege_change(), Some(PrivilegeChange::Login { .. }))
         })
     }
 
@@ -168,7 +172,7 @@ impl RequestSession {
         if let Some(work) = self.work_so_far() {
             if let Some(
                 PrivilegeChange::Login { identity, .. } | PrivilegeChange::Elevate { identity },
-            ) = work.effects.granted()
+            ) = work.effects.privilege_change()
             {
                 return Some(identity.clone());
             }
@@ -242,7 +246,7 @@ impl RequestSession {
         let draw = CredentialError::invalid;
         let mut binding = self.record().map(|record| record.binding);
         if let Some(mut work) = self.work_so_far() {
-            if work.effects.granted().is_some() {
+            if work.effects.privilege_change().is_some() {
                 binding = Some(self.fresh_id(&mut work).map_err(draw)?.key().0);
             } else if work.effects.ends() {
                 binding = None;

@@ -93,7 +93,7 @@ impl SessionService {
         learn_time(&*store, &clock).await.map_err(failed)?;
         let fresh = random.draw().map_err(StoreError::new).map_err(failed)?;
         let stored = store.secret(fresh).await.map_err(failed)?;
-        let secret = SecretKey::drawn(stored);
+        let secret = SecretKey::from_bytes(stored);
         let newest = store.cut_offs().await.map_err(failed)?;
         let era = StoreEra::new();
         era.has_caught_up(newest);
@@ -203,11 +203,11 @@ impl SessionService {
                     self.store.delete_by_handle(&user, handle).await?;
                 }
                 EndedSessions::OfUser { user, keep } => {
-                    self.made(
+                    self.note(
                         self.store.revoke_user(RevokeUser::new(&user, now).keep(keep)).await?,
                     );
                 }
-                EndedSessions::All => drop(self.made(self.store.revoke_everyone(now).await?)),
+                EndedSessions::All => drop(self.note(self.store.revoke_everyone(now).await?)),
             }
         }
         self.revocation_bus.publish(RevocationEvent::Missed);
@@ -293,7 +293,7 @@ impl SessionService {
         count(Count::Revocation("sessions_of_user"));
         let keep = keep.map(|(_, handle)| *handle);
         self.revocation_bus.publish(RevocationEvent::SessionsOf { user: user.into(), keep });
-        cut.map(|cut| self.made(cut))
+        cut.map(|cut| self.note(cut))
     }
 
     /// Ends the sessions of all users.
@@ -302,7 +302,7 @@ impl SessionService {
         let cut = self.store.revoke_everyone(self.clock.steady()).await;
         count(Count::Revocation("all_sessions"));
         self.revocation_bus.publish(RevocationEvent::AllSessions);
-        cut.map(|cut| self.made(cut))
+        cut.map(|cut| self.note(cut))
     }
 
     /// Gives all sessions of a user this tenant, roles and scopes. Streams end, since the rights of their
@@ -315,10 +315,10 @@ impl SessionService {
         let cut = self.store.revoke_user(request).await;
         let user = user.into();
         self.revocation_bus.publish(RevocationEvent::SessionsOf { user, keep: None });
-        cut.map(|cut| self.made(cut))
+        cut.map(|cut| self.note(cut))
     }
 
-    fn made(&self, cut: CutOff) -> CutOff {
+    fn note(&self, cut: CutOff) -> CutOff {
         self.note_cut_off(cut.number);
         cut
     }
@@ -343,7 +343,7 @@ impl SessionService {
     }
 
     pub(super) fn draw_id(&self) -> Result<SessionId, RandomError> {
-        self.random.draw().map(SessionId::drawn)
+        self.random.draw().map(SessionId::from_bytes)
     }
 
     pub(super) fn draw_handle(&self) -> Result<Handle, RandomError> {

@@ -130,7 +130,7 @@ impl Sessions {
     pub fn from_url(url: impl AsRef<str>) -> SessionSettings {
         let url = url.as_ref();
         let scheme = url.split(':').next().unwrap_or_default().to_owned();
-        SessionSettings::at(scheme, Place::of_url(url, "Sessions::from_url"))
+        SessionSettings::at(scheme, Place::from_url(url, "Sessions::from_url"))
     }
 
     /// Sessions in the store whose [URL](Self::from_url) is the value of this environment variable.
@@ -142,7 +142,7 @@ impl Sessions {
     /// let app = App::new(()).sessions(Sessions::from_env("SESSION_STORE"));
     /// ```
     pub fn from_env(variable: &str) -> SessionSettings {
-        SessionSettings::at(format!("env {variable}"), Place::of_variable(variable))
+        SessionSettings::at(format!("env {variable}"), Place::from_env(variable))
     }
 
     /// Sessions in a store of the application. Tests use the same store.
@@ -275,7 +275,7 @@ impl SessionSettings {
     /// use std::time::{Duration, UNIX_EPOCH};
     /// use policy_server::Sessions;
     /// # use policy_core::secret::SecretKey;
-    /// # let key = SecretKey::drawn([1; 32]);
+    /// # let key = SecretKey::from_bytes([1; 32]);
     ///
     /// // 2027-01-31
     /// let end = UNIX_EPOCH + Duration::from_secs(1_801_353_600);
@@ -550,7 +550,7 @@ impl SessionSettings {
     pub(crate) fn cookie_site(&self, own: &OwnOrigin) -> Option<Site> {
         let OwnOrigin::Public(public) = own else { return None };
         self.cookie(own).ok()?.withheld()?;
-        OriginPattern::parse(public.as_str()).ok().map(|origin| Site::of(&origin))
+        OriginPattern::parse(public.as_str()).ok().map(|origin| Site::from_origin(&origin))
     }
 
     /// The specification of the cookie under this origin.

@@ -151,7 +151,7 @@ impl Tokens {
     pub async fn login(&self, identity: impl Into<Identity>) -> Result<Issued, CredentialError> {
         let identity = identity.into();
         let session = self.caller_as(&identity).and_then(|caller| caller.session);
-        let issued = self.service.login(identity, session, self.cut_offs.of_tokens()).await?;
+        let issued = self.service.login(identity, session, self.cut_offs.token_cut_off()).await?;
         if let Some(issued) = issued {
             return Ok(issued);
         }
@@ -169,7 +169,7 @@ impl Tokens {
     /// 401 for an invalid token, whatever the reason; 409 as [`issue`](Self::issue); 503 while the
     /// store is unavailable, and the token stays valid.
     pub async fn refresh(&self, refresh_token: &str) -> Result<Issued, CredentialError> {
-        self.service.refresh(refresh_token, self.cut_offs.of_tokens()).await
+        self.service.refresh(refresh_token, self.cut_offs.token_cut_off()).await
     }
 
     /// Ends the family of a refresh token and its access tokens. Returns whether it was live.
@@ -302,11 +302,11 @@ impl Tokens {
     /// unavailable.
     pub async fn ticket(&self) -> Result<String, CredentialError> {
         let caller = self.caller.clone().ok_or(CredentialError::NoCaller)?;
-        self.service.put_ticket(caller, self.cut_offs.of_tokens()).await
+        self.service.put_ticket(caller, self.cut_offs.token_cut_off()).await
     }
 
     fn sign(&self, identity: &Identity, grant: Grant<'_>) -> Result<Issued, CredentialError> {
-        let cut_offs = self.cut_offs.of_tokens();
+        let cut_offs = self.cut_offs.token_cut_off();
         self.service.check_cut_offs(&scoped(None, &identity.subject), cut_offs)?;
         let caller = self.caller_as(identity);
         let session = caller.and_then(|caller| caller.session).map(|session| session.to_string());

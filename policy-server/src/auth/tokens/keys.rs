@@ -40,8 +40,8 @@ const FOLLOW_INTERVAL: Duration = Duration::from_secs(10);
 /// ```
 /// use policy_server::{Tokens, tokens::{SecretKey, TokenKeys}};
 ///
-/// # let first = SecretKey::drawn([1; 32]);
-/// # let second = SecretKey::drawn([2; 32]);
+/// # let first = SecretKey::from_bytes([1; 32]);
+/// # let second = SecretKey::from_bytes([2; 32]);
 /// let keys = TokenKeys::new([("2026-11", first)])?;
 /// let tokens = Tokens::signed_with(keys.clone());
 /// // Later: the new key signs in five minutes, and the old one verifies while its tokens live.
@@ -188,7 +188,7 @@ impl TokenKeys {
         let unusable = |error: KeyError| {
             Error::Start(vec![StartProblem::without_value(error.rule(), "tokens")])
         };
-        let key = Key::hs256("development", &SecretKey::drawn(drawn)).map_err(unusable)?;
+        let key = Key::hs256("development", &SecretKey::from_bytes(drawn)).map_err(unusable)?;
         let mut inner = Inner::new(vec![key], Vec::new(), None).map_err(unusable)?;
         inner.is_of_development = true;
         Ok(Self(Arc::new(inner)))

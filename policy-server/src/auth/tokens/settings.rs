@@ -70,8 +70,8 @@ impl Tokens {
     /// use std::time::Duration;
     /// use policy_server::{Tokens, tokens::SecretKey};
     ///
-    /// # let secret = SecretKey::drawn([1; 32]);
-    /// # let old = SecretKey::drawn([2; 32]);
+    /// # let secret = SecretKey::from_bytes([1; 32]);
+    /// # let old = SecretKey::from_bytes([2; 32]);
     /// let tokens = Tokens::hs256([("2026-12", secret), ("2026-11", old)])?
     ///     .lifetime(Duration::from_secs(120))
     ///     .refresh_lifetime(Duration::from_secs(7 * 86_400));
@@ -257,7 +257,7 @@ impl TokenSettings {
     /// ```
     /// use policy_server::{Tokens, tokens::SecretKey};
     ///
-    /// # let secret = SecretKey::drawn([1; 32]);
+    /// # let secret = SecretKey::from_bytes([1; 32]);
     /// let tokens = Tokens::hs256(secret)?.from_websocket_protocol();
     /// # Ok::<(), policy_server::tokens::KeyError>(())
     /// ```

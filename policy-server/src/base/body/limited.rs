@@ -28,7 +28,7 @@ pub(crate) enum Excess {
 impl Excess {
     /// The form for a handler. axum's `Multipart`, the only extractor of a multipart body, recognises
     /// only the error of axum's own limit, and responds to any other error with 500.
-    pub(crate) fn of_handler(headers: &HeaderMap) -> Self {
+    pub(crate) fn for_handler(headers: &HeaderMap) -> Self {
         let media_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
         let kind = media_type.and_then(|media_type| media_type.get(..b"multipart/".len()));
         match kind.is_some_and(|kind| kind.eq_ignore_ascii_case(b"multipart/")) {
@@ -207,7 +207,7 @@ mod tests {
         ] {
             let value = media_type.map(|media_type| media_type.parse().unwrap());
             let headers = value.into_iter().map(|value| (CONTENT_TYPE, value)).collect();
-            assert_eq!(Excess::of_handler(&headers), excess, "{media_type:?}");
+            assert_eq!(Excess::for_handler(&headers), excess, "{media_type:?}");
         }
     }
 }

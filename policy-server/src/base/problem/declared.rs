@@ -49,7 +49,8 @@ impl Problems for Infallible {
 }
 
 impl Problems for Invalid {
-    const PROBLEMS: &'static [DeclaredProblem] = &[DeclaredProblem::of(Refusal::RequestInvalid)];
+    const PROBLEMS: &'static [DeclaredProblem] =
+        &[DeclaredProblem::from_refusal(Refusal::RequestInvalid)];
 }
 
 impl From<DeclaredProblem> for Problem {

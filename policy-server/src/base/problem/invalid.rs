@@ -309,7 +309,7 @@ mod tests {
 
     use super::*;
 
-    async fn sent(invalid: Invalid) -> Value {
+    async fn render(invalid: Invalid) -> Value {
         let body = invalid.into_response().into_body().collect().await.unwrap().to_bytes();
         serde_json::from_slice(&body).unwrap()
     }
@@ -321,7 +321,7 @@ mod tests {
             .check(false, "/price", "must be at least 1")
             .fault("items[1].name", "must not be empty");
         assert_eq!(
-            sent(invalid.clone()).await,
+            render(invalid.clone()).await,
             json!({
                 "type": "about:blank", "title": "The request breaks a rule", "status": 422,
                 "code": "request.invalid",
@@ -332,7 +332,7 @@ mod tests {
             })
         );
         assert_eq!(
-            sent(invalid.in_fields()).await["errors"],
+            render(invalid.in_fields()).await["errors"],
             json!([
                 {"field": "price", "detail": "must be at least 1"},
                 {"field": "items/1/name", "detail": "must not be empty"},
@@ -364,7 +364,7 @@ mod tests {
     async fn a_response_is_bounded() {
         let long = "ü".repeat(100_000);
         let faults = |count| (0..count).map(|_| (long.clone(), long.clone()));
-        let body = sent(faults(40).collect()).await;
+        let body = render(faults(40).collect()).await;
         assert_eq!(body["errors"].as_array().unwrap().len(), 32);
         assert_eq!(body["detail"], "8 more are not listed");
         assert!(body.to_string().len() < 60_000);

@@ -27,7 +27,7 @@ use own::{Own, listed_body, status_of};
 use policy_core::{Refusal, cache::forbid_storing, problem::RESERVED_MEMBERS};
 use serde::Serialize;
 
-pub(crate) use rejection::{is_text, of_text, rejection, unsupported};
+pub(crate) use rejection::{convert_text, is_text, rejection, unsupported};
 
 use crate::base::{escape::printable, event::log, log::Refused};
 
@@ -348,8 +348,8 @@ impl Problem {
         }
     }
 
-    /// The problem of a refusal that the access log names.
-    pub(crate) fn refused(self, refused: Option<Refused>) -> Self {
+    /// Adds the refusal for the entry in the access log.
+    pub(crate) fn with_refused(self, refused: Option<Refused>) -> Self {
         Self { refused: refused.map(Box::new), ..self }
     }
 
@@ -505,7 +505,7 @@ mod tests {
 
     use super::*;
 
-    async fn sent(problem: Problem) -> (StatusCode, Value) {
+    async fn render(problem: Problem) -> (StatusCode, Value) {
         let response = problem.into_response();
         assert_eq!(response.headers()[CONTENT_TYPE], "application/problem+json");
         let status = response.status();
@@ -516,7 +516,7 @@ mod tests {
     #[tokio::test]
     async fn every_refusal_is_sent_with_its_own_body() {
         for refusal in Refusal::ALL {
-            let (status, body) = sent(Problem::from(*refusal)).await;
+            let (status, body) = render(Problem::from(*refusal)).await;
             assert_eq!(status, refusal.status());
             assert_eq!(
                 body,
@@ -532,7 +532,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_refusal_can_be_explained() {
-        let (_, body) = sent(Problem::from(Refusal::RouteNotFound).detail("gone")).await;
+        let (_, body) = render(Problem::from(Refusal::RouteNotFound).detail("gone")).await;
         assert_eq!(body["code"], "route.not-found");
         assert_eq!(body["detail"], "gone");
     }
@@ -557,7 +557,7 @@ mod tests {
             .with("order", 7)
             .with("tags", ["a", "b"]);
         assert_eq!(problem.to_string(), "409 Conflict (orders.sold): \"quoted\"\\n");
-        let (status, body) = sent(problem).await;
+        let (status, body) = render(problem).await;
         assert_eq!(status, StatusCode::CONFLICT);
         assert_eq!(
             body,
@@ -572,7 +572,7 @@ mod tests {
     #[tokio::test]
     async fn reserved_members_cannot_be_overwritten() {
         for member in RESERVED_MEMBERS {
-            let (_, body) = sent(Problem::forbidden().with(member, "forged")).await;
+            let (_, body) = render(Problem::forbidden().with(member, "forged")).await;
             let plain =
                 serde_json::json!({"type": "about:blank", "title": "Forbidden", "status": 403});
             assert_eq!(body, plain, "{member}");
@@ -584,14 +584,14 @@ mod tests {
     fn a_problem_for_the_access_log_stays_a_refusal() {
         let refusal = Refusal::CsrfOrigin;
         let refused = Refused { refusal, cause: None, detail: None, origin: "none".into() };
-        let response = Problem::from(refusal).refused(Some(refused)).into_response();
+        let response = Problem::from(refusal).with_refused(Some(refused)).into_response();
         assert_eq!(refusal_of(&response), Some(refusal));
         assert!(response.extensions().get::<Refused>().is_some());
     }
 
     #[tokio::test]
     async fn internal_errors_are_hidden_from_clients() {
-        let (status, body) = sent(Problem::internal("password is hunter2")).await;
+        let (status, body) = render(Problem::internal("password is hunter2")).await;
         assert_eq!(status, 500);
         assert!(!body.to_string().contains("hunter2"));
     }

@@ -53,10 +53,10 @@ pub(crate) fn is_text(response: &Response) -> bool {
         && kind.is_none_or(|kind| kind.as_bytes().starts_with(b"text/plain"))
 }
 
-/// An error in plain text as a problem of the same status. Its text is the `detail`; the text of a
-/// server error is written for developers, and only logged. A client error without its own code gets
-/// that of `refusal`.
-pub(crate) async fn of_text(response: Response, refusal: Option<Refusal>) -> Response {
+/// Converts an error in plain text to a problem of the same status. Its text is the `detail`; the
+/// text of a server error is written for developers, and only logged. A client error without its own
+/// code gets that of `refusal`.
+pub(crate) async fn convert_text(response: Response, refusal: Option<Refusal>) -> Response {
     let (parts, body) = response.into_parts();
     let text = Limited::new(body, LONGEST_TEXT).collect().await;
     let text = text.map(Collected::to_bytes).unwrap_or_default();

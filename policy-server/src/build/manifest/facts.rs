@@ -22,7 +22,7 @@ use crate::{
     handler::service::Wrap,
 };
 
-pub(super) fn of_app(app: &AppParts, own: &OwnOrigin) -> AppFacts {
+pub(super) fn describe_app(app: &AppParts, own: &OwnOrigin) -> AppFacts {
     let mut facts = AppFacts::default();
     facts.public_origin = app.public_origin.clone();
     facts.sessions = app.sessions.as_ref().and_then(|sessions| sessions.facts(own));
@@ -40,19 +40,20 @@ pub(super) fn of_app(app: &AppParts, own: &OwnOrigin) -> AppFacts {
         facts.trace = app.gateway.traces;
     }
     facts.layers = app.layers.iter().map(|layer| short(layer.type_name)).collect();
-    facts.lists = app.origins.iter().map(|(name, list)| (name.clone(), of_list(list))).collect();
+    facts.lists =
+        app.origins.iter().map(|(name, list)| (name.clone(), describe_list(list))).collect();
     facts.shared_limits = app.shared_limits.is_some();
     facts.rate_clients = Some(app.rate_capacity.clients as u64);
     facts.rate_clients_per_network = Some(app.rate_capacity.clients_per_network.into());
     #[cfg(feature = "tls")]
     {
-        facts.tls = app.tls.as_ref().map(of_tls);
+        facts.tls = app.tls.as_ref().map(describe_tls);
     }
-    facts.server = of_server(&app.settings);
+    facts.server = describe_server(&app.settings);
     facts
 }
 
-fn of_list(list: &OriginList) -> OriginListFacts {
+fn describe_list(list: &OriginList) -> OriginListFacts {
     let mut facts = OriginListFacts::default();
     match &list.source {
         OriginSource::Texts(Texts::Fixed(origins)) => facts.origins.clone_from(origins),
@@ -60,7 +61,7 @@ fn of_list(list: &OriginList) -> OriginListFacts {
         OriginSource::Shared(_) => facts.source = Some("shared".to_owned()),
         OriginSource::Stored(_) => facts.source = Some("stored".to_owned()),
         #[cfg(feature = "config_file")]
-        OriginSource::File(path) => facts.source = Some(format!("file {}", of_path(path))),
+        OriginSource::File(path) => facts.source = Some(format!("file {}", display_path(path))),
     }
     match &list.bound {
         None => (),
@@ -71,7 +72,7 @@ fn of_list(list: &OriginList) -> OriginListFacts {
 }
 
 #[cfg(feature = "tls")]
-fn of_tls(tls: &crate::app::tls::Tls) -> policy_manifest::TlsFacts {
+fn describe_tls(tls: &crate::app::tls::Tls) -> policy_manifest::TlsFacts {
     let mut facts = policy_manifest::TlsFacts::default();
     facts.development = matches!(tls.source, crate::app::tls::Source::Development { .. });
     facts.redirects_http = tls.redirect.is_some();
@@ -82,7 +83,7 @@ fn of_tls(tls: &crate::app::tls::Tls) -> policy_manifest::TlsFacts {
     facts
 }
 
-fn of_server(settings: &ServerSettings) -> ServerFacts {
+fn describe_server(settings: &ServerSettings) -> ServerFacts {
     let mut facts = ServerFacts::default();
     facts.header_timeout_ms = millis(settings.header_timeout);
     facts.idle_timeout_ms = millis(settings.idle_timeout);
@@ -98,7 +99,7 @@ fn of_server(settings: &ServerSettings) -> ServerFacts {
     facts
 }
 
-pub(super) fn of_mount(mount: &Mount) -> TargetFacts {
+pub(super) fn describe_mount(mount: &Mount) -> TargetFacts {
     let mut facts = served_by(&mount.served_by);
     facts.strips_prefix = mount.strips_prefix;
     facts.exact_paths = mount.paths.are_exact;
@@ -106,7 +107,7 @@ pub(super) fn of_mount(mount: &Mount) -> TargetFacts {
     facts
 }
 
-pub(super) fn of_fallback(fallback: &Fallback) -> TargetFacts {
+pub(super) fn describe_fallback(fallback: &Fallback) -> TargetFacts {
     served_by(&fallback.served_by)
 }
 
@@ -132,7 +133,7 @@ fn served_by(served_by: &ServedBy) -> TargetFacts {
         #[cfg(feature = "files")]
         ServedBy::Files(files) => {
             let mut facts = TargetFacts::default();
-            facts.folder = Some(of_path(&files.folder));
+            facts.folder = Some(display_path(&files.folder));
             facts.dotfiles = files.serves_dotfiles;
             facts.single_page = files.is_single_page;
             facts.not_below.clone_from(&files.other);
@@ -142,10 +143,10 @@ fn served_by(served_by: &ServedBy) -> TargetFacts {
 }
 
 #[cfg(feature = "gateway")]
-pub(super) fn of_proxy(proxy: &ReverseProxy) -> TargetFacts {
+pub(super) fn describe_proxy(proxy: &ReverseProxy) -> TargetFacts {
     let mut facts = TargetFacts::default();
     facts.upstream = Some(proxy.upstream.clone());
-    facts.root_certificates = proxy.root_certificates.as_deref().map(of_path);
+    facts.root_certificates = proxy.root_certificates.as_deref().map(display_path);
     facts.strips_prefix = proxy.strips;
     facts.exact_paths = proxy.paths.are_exact;
     facts.forwards_session = proxy.forwards_session;
@@ -157,7 +158,7 @@ pub(super) fn of_proxy(proxy: &ReverseProxy) -> TargetFacts {
 }
 
 #[cfg(feature = "gateway")]
-pub(super) fn of_tunnel(tunnel: &Tunnel) -> TargetFacts {
+pub(super) fn describe_tunnel(tunnel: &Tunnel) -> TargetFacts {
     let mut facts = TargetFacts::default();
     facts.private.clone_from(&tunnel.private);
     facts.connect_timeout_ms = millis(tunnel.connect_timeout);
@@ -179,7 +180,7 @@ fn millis(time: Duration) -> Option<u64> {
 /// A path as the code writes it, without the folders of the machine: only the name of an absolute
 /// one.
 #[cfg(any(feature = "config_file", feature = "files", feature = "gateway"))]
-fn of_path(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     match path.file_name().filter(|_| path.is_absolute()) {
         Some(name) => format!("../{}", name.display()),
         None => path.display().to_string(),
@@ -228,8 +229,8 @@ mod tests {
     #[test]
     #[cfg(any(feature = "config_file", feature = "files", feature = "gateway"))]
     fn no_folder_of_the_machine_is_in_a_manifest() {
-        assert_eq!(of_path(Path::new("dist/assets")), "dist/assets");
-        assert_eq!(of_path(Path::new("/home/ada/shop/pages")), "../pages");
-        assert_eq!(of_path(Path::new("/")), "/");
+        assert_eq!(display_path(Path::new("dist/assets")), "dist/assets");
+        assert_eq!(display_path(Path::new("/home/ada/shop/pages")), "../pages");
+        assert_eq!(display_path(Path::new("/")), "/");
     }
 }

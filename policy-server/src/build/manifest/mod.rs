@@ -46,7 +46,7 @@ pub(crate) fn read(app: &AppParts) -> (Manifest, Sources) {
     let own = app.public_origin.as_deref().and_then(|text| PublicOrigin::parse(text).ok());
     let own = own.map_or(OwnOrigin::Development, OwnOrigin::Public);
     let mut manifest = Manifest::new();
-    manifest.app = facts::of_app(app, &own);
+    manifest.app = facts::describe_app(app, &own);
     let mut sources = Sources::default();
     // Errors of a list are reported at start.
     let named = NamedLists::read(app.origins.clone(), &mut Vec::new());
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
                     defaults: &fallback.policies,
                     extracts: true,
                     takes_slashes: false,
-                    target: facts::of_fallback(fallback),
+                    target: facts::describe_fallback(fallback),
                     layers: facts::layers("fallback", &fallback.layers).collect(),
                 },
                 None,
@@ -156,8 +156,8 @@ impl<'a> Reader<'a> {
 
     fn handler(&mut self, entry: &'a Entry, prefix: &str, group: Option<&'a GroupParts>) {
         let description = &entry.description;
-        let types = Signature::of(entry.describe);
-        let signature = of_signature(&types);
+        let types = Signature::new(entry.describe);
+        let signature = describe_handler(&types);
         let policy = &description.policy;
         let levels = [(Level::Route, policy.csrf), (Level::Group, access_of(group).csrf)];
         let own_layers = entry.layer_names.iter().map(|name| format!("route {name}"));
@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
         let methods: Vec<_> = description.routes.iter().map(|(method, _)| *method).collect();
         let spec = AuthSpec {
             takes_session: description.takes_session,
-            ..AuthSpec::of(&auth, policy.csrf.as_ref())
+            ..AuthSpec::from_policies(&auth, policy.csrf.as_ref())
         };
         for (method, path) in description.routes {
             let path = match *path {
@@ -187,7 +187,7 @@ impl<'a> Reader<'a> {
                 auth_level,
                 csrf: self.csrf(levels),
                 policies: own.map_cors(|cors| cors.map(CorsSource::Policy)),
-                facts: RouteFacts::of(&spec, &methods, false),
+                facts: RouteFacts::new(&spec, &methods, false),
                 takes_session: description.takes_session,
                 handler: signature.clone(),
                 layers: layers.clone(),
@@ -232,7 +232,7 @@ impl<'a> Reader<'a> {
             defaults: &mount.policies,
             extracts: true,
             takes_slashes: mount.paths.take_slashes,
-            target: facts::of_mount(mount),
+            target: facts::describe_mount(mount),
             layers: layers_of(group).collect(),
         };
         self.mounted(mounted, group);
@@ -258,13 +258,13 @@ impl<'a> Reader<'a> {
             RouteKind::Fallback => vec!["GET"],
             _ => methods.iter().map(String::as_str).collect(),
         };
-        let spec = AuthSpec::of(&auth, access.csrf.as_ref());
+        let spec = AuthSpec::from_policies(&auth, access.csrf.as_ref());
         self.add(&Declared {
             methods: methods.clone(),
             auth,
             csrf: (csrf, level),
             policies: defaults.level.clone(),
-            facts: RouteFacts::of(&spec, &names, false),
+            facts: RouteFacts::new(&spec, &names, false),
             written: Written::Calls(defaults),
             group: group.map(|group| &group.policies),
             target: mounted.target,
@@ -291,7 +291,7 @@ impl<'a> Reader<'a> {
             defaults: &proxy.policies,
             extracts: false,
             takes_slashes: proxy.paths.take_slashes,
-            target: facts::of_proxy(proxy),
+            target: facts::describe_proxy(proxy),
             layers: layers_of(group).collect(),
         };
         self.mounted(mounted, group);
@@ -328,7 +328,7 @@ impl<'a> Reader<'a> {
             csrf: (csrf, None),
             policies: no_cors,
             facts: RouteFacts { methods: &["GET"], ..RouteFacts::PUBLIC },
-            target: facts::of_tunnel(tunnel),
+            target: facts::describe_tunnel(tunnel),
             ..Declared::public(RouteKind::Tunnel, String::new())
         });
         if let Some(route) = self.manifest.routes.last_mut() {
@@ -346,7 +346,7 @@ impl<'a> Reader<'a> {
         ];
         let own = declared.own();
         let (cors, cors_level) =
-            nearest(stated(levels).map(|(level, it)| (level, it.cors.clone())));
+            nearest(with_policies(levels).map(|(level, it)| (level, it.cors.clone())));
         let cors = cors.map(|source| cors_of(&source, own.map(|own| &own.cors_extension)));
         let is_shared = cors.is_some() || own.is_some_and(|own| own.jsonp.is_some());
         let facts = RouteFacts { is_shared, ..declared.facts };
@@ -399,15 +399,15 @@ impl<'a> Reader<'a> {
                     ];
                     // The callers of a mount are inherited.
                     levels.into_iter().find_map(|(level, defaults)| {
-                        let location = defaults?.written(facet)?;
+                        let location = defaults?.location(facet)?;
                         Some((level, location.file(), location.line()))
                     })
                 }
                 (Level::Route, Written::Nowhere) => None,
                 (Level::Group, _) => {
-                    place(level, declared.group.and_then(|group| group.written(facet)))
+                    place(level, declared.group.and_then(|group| group.location(facet)))
                 }
-                (Level::App, _) => place(level, self.app.policies.written(facet)),
+                (Level::App, _) => place(level, self.app.policies.location(facet)),
             };
             if let Some((level, file, line)) = location {
                 let source = FacetSource { level, file: file.to_owned(), line };
@@ -427,7 +427,7 @@ impl<'a> Reader<'a> {
 type Levels<'a> = [(Level, Option<&'a LevelPolicy<CorsSource>>); 3];
 
 /// The levels that have policies.
-fn stated(levels: Levels<'_>) -> impl Iterator<Item = (Level, &LevelPolicy<CorsSource>)> {
+fn with_policies(levels: Levels<'_>) -> impl Iterator<Item = (Level, &LevelPolicy<CorsSource>)> {
     levels.into_iter().filter_map(|(level, policies)| Some((level, policies?)))
 }
 
@@ -450,7 +450,8 @@ macro_rules! read_facets {
             ) -> Vec<(&'static str, Option<Level>)> {
                 let mut decided = Vec::new();
                 $({
-                    let (policy, level) = nearest(stated(levels).map(|(level, it)| (level, it.$name)));
+                    let (policy, level) =
+                        nearest(with_policies(levels).map(|(level, it)| (level, it.$name)));
                     let applies = |policy: &$Policy| level.is_some_and(|it| policy.applies(it, facts));
                     let level = level.filter(|_| policy.as_ref().is_none_or(applies));
                     let policy = policy.filter(applies);
@@ -554,7 +555,7 @@ fn add_objects(route: &mut ManifestRoute, Signature { objects, ids, .. }: &Signa
     }
 }
 
-fn of_signature(signature: &Signature) -> HandlerFacts {
+fn describe_handler(signature: &Signature) -> HandlerFacts {
     let mut facts = HandlerFacts::default();
     facts.takes.clone_from(&signature.takes);
     let problems = signature.problems.iter();

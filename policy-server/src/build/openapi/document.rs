@@ -38,7 +38,7 @@ pub(crate) struct Documented {
 }
 
 impl Documented {
-    pub(crate) fn of(app: &AppParts) -> Self {
+    pub(crate) fn new(app: &AppParts) -> Self {
         let handlers = app.handlers().map(|(prefix, entry)| (prefix.to_owned(), *entry));
         Self { handlers: handlers.collect(), settings: app.openapi.clone() }
     }
@@ -69,7 +69,7 @@ pub(crate) fn read(
     app: &AppParts,
     is_shown: &dyn Fn(&ManifestRoute) -> bool,
 ) -> Result<OpenApi, Error> {
-    Documented::of(app).read(&manifest::read(app).0, is_shown)
+    Documented::new(app).read(&manifest::read(app).0, is_shown)
 }
 
 /// Reads the documents that mounts of the app serve.

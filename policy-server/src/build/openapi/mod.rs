@@ -41,7 +41,7 @@ pub(crate) use document::{read, write};
 ///     lamp
 /// }
 ///
-/// # let key = policy_server::tokens::SecretKey::drawn([7; 32]);
+/// # let key = policy_server::tokens::SecretKey::from_bytes([7; 32]);
 /// let app = App::new(()).tokens(Tokens::hs256(key).unwrap()).routes(routes![store]);
 /// let document = app.openapi().unwrap().complete().unwrap();
 /// let operation = &document.as_json()["paths"]["/lamps/{id}"]["put"];

@@ -65,7 +65,7 @@ pub(super) fn operation(described: &Described<'_>, schemes: &mut Schemes) -> Map
     set(&mut operation, "parameters", Value::Array(described.parameters()));
     set(&mut operation, "requestBody", described.body());
     operation.insert("responses".to_owned(), described.responses());
-    operation.insert("security".to_owned(), schemes.of(manifest, route, method));
+    operation.insert("security".to_owned(), schemes.requirements(manifest, route, method));
     operation.insert("x-policy".to_owned(), policy(manifest, route));
     operation
 }
@@ -129,11 +129,13 @@ impl Described<'_> {
     }
 
     fn parameters(&self) -> Vec<Value> {
-        let mut found = self.of_path();
-        found.extend(self.types.query.iter().flat_map(|input| self.of_query(input)));
+        let mut found = self.path_parameters();
+        found.extend(self.types.query.iter().flat_map(|input| self.query_parameters(input)));
         let form = self.types.body.as_ref().filter(|input| input.taken == ArgumentKind::Form);
         // As in HTML, a form is in the query of a GET.
-        found.extend(form.filter(|_| self.is_read()).into_iter().flat_map(|it| self.of_query(it)));
+        found.extend(
+            form.filter(|_| self.is_read()).into_iter().flat_map(|it| self.query_parameters(it)),
+        );
         if let Some(jsonp) = &self.route.jsonp {
             let text = json!({
                 "type": "string",
@@ -156,7 +158,7 @@ impl Described<'_> {
         found
     }
 
-    fn of_path(&self) -> Vec<Value> {
+    fn path_parameters(&self) -> Vec<Value> {
         let Ok(template) = PathTemplate::parse(&self.route.path) else { return Vec::new() };
         let segments = template.segments();
         let named = segments.filter_map(|segment| match segment {
@@ -180,7 +182,7 @@ impl Described<'_> {
     }
 
     /// The parameters of a query: the properties of what it is read into.
-    fn of_query(&self, input: &Input) -> Vec<Value> {
+    fn query_parameters(&self, input: &Input) -> Vec<Value> {
         let properties = input.schema.as_ref().and_then(|of| self.schemas.properties(of));
         let properties = properties.unwrap_or_default().into_iter();
         properties
@@ -214,7 +216,7 @@ impl Described<'_> {
     fn responses(&self) -> Value {
         let outcomes = self.manifest.outcomes(self.route, self.method);
         let mut found = Map::new();
-        self.served(&mut found);
+        self.add_success_responses(&mut found);
         if outcomes.has_login_page {
             let location = field("The login page.");
             found.insert(
@@ -226,7 +228,7 @@ impl Described<'_> {
             );
         }
         for (status, codes) in outcomes.by_status() {
-            let response = self.refused(status, &codes, &outcomes);
+            let response = self.refusal_response(status, &codes, &outcomes);
             found.insert(status.to_string(), response);
         }
         for statuses in ["4XX", "5XX"].into_iter().filter(|_| outcomes.is_open) {
@@ -242,8 +244,8 @@ impl Described<'_> {
         Value::Object(found)
     }
 
-    /// The responses to requests that are served.
-    fn served(&self, found: &mut Map<String, Value>) {
+    /// Adds the responses to requests that are served.
+    fn add_success_responses(&self, found: &mut Map<String, Value>) {
         if self.takes(ArgumentKind::WebSocket) {
             found.insert("101".to_owned(), json!({ "description": "The WebSocket is open." }));
             return;
@@ -296,7 +298,7 @@ impl Described<'_> {
     }
 
     /// The response of one status, as a component that all operations with the same codes share.
-    fn refused(&self, status: u16, codes: &[Option<&str>], outcomes: &Outcomes) -> Value {
+    fn refusal_response(&self, status: u16, codes: &[Option<&str>], outcomes: &Outcomes) -> Value {
         let refusals: Vec<Refusal> =
             outcomes.refusals.iter().copied().filter(|it| it.status() == status).collect();
         let of_every_request = EVERY_REQUEST.iter().filter(|refusal| refusal.status() == status);

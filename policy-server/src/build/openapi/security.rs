@@ -20,7 +20,12 @@ const TICKET: &str = "ticket";
 impl Schemes {
     /// The alternatives of a route: credentials that are needed together are one object. A public
     /// route has none.
-    pub(super) fn of(&mut self, manifest: &Manifest, route: &ManifestRoute, method: &str) -> Value {
+    pub(super) fn requirements(
+        &mut self,
+        manifest: &Manifest,
+        route: &ManifestRoute,
+        method: &str,
+    ) -> Value {
         let Auth::Required(requirement) = &route.auth else { return json!([]) };
         let mut alternatives = Vec::new();
         if requirement.session {

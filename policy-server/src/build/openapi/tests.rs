@@ -47,7 +47,7 @@ async fn list(_query: Query<Filter>) -> Json<Vec<Lamp>> {
 #[get("/pages")]
 #[auth(public)]
 async fn pages(page: PageQuery<u64>) -> Result<Page<Lamp>, Problem> {
-    page.of(Vec::new(), |_| 0)
+    page.paginate(Vec::new(), |_| 0)
 }
 
 #[post("/lamps")]
@@ -81,7 +81,7 @@ fn app() -> App<()> {
     App::new(())
         .public_origin("https://lamps.example")
         .sessions(Sessions::memory())
-        .tokens(Tokens::hs256(SecretKey::drawn([7; 32])).unwrap())
+        .tokens(Tokens::hs256(SecretKey::from_bytes([7; 32])).unwrap())
         .routes(routes![list, pages, create, read, delete, opaque])
 }
 
@@ -326,7 +326,7 @@ fn the_order_of_routes_changes_nothing() {
     let turned = App::new(())
         .public_origin("https://lamps.example")
         .sessions(Sessions::memory())
-        .tokens(Tokens::hs256(SecretKey::drawn([7; 32])).unwrap())
+        .tokens(Tokens::hs256(SecretKey::from_bytes([7; 32])).unwrap())
         .routes(routes![opaque, delete, read, create, pages, list]);
     assert_eq!(turned.openapi().unwrap().to_json(), document().to_json());
 }
@@ -420,7 +420,7 @@ mod elsewhere {
     #[get("/pages")]
     #[auth(public)]
     pub(crate) async fn pages(page: PageQuery<u64>) -> Result<Page<Lamp>, Problem> {
-        page.of(Vec::new(), |_| 0)
+        page.paginate(Vec::new(), |_| 0)
     }
 }
 

@@ -136,7 +136,7 @@ struct Upgrade {
 impl Upgrade {
     fn is_accepted(&self, headers: &HeaderMap) -> bool {
         self.accept.as_ref().is_none_or(|accept| {
-            let Single::One(value) = Single::of(headers, &SEC_WEBSOCKET_ACCEPT) else {
+            let Single::One(value) = Single::read(headers, &SEC_WEBSOCKET_ACCEPT) else {
                 return false;
             };
             value == accept

@@ -138,7 +138,7 @@ impl Pool {
             connector,
             http1,
             http2,
-            address: Address::of(upstream),
+            address: Address::new(upstream),
             keeps,
             kept: Mutex::default(),
             opening: tokio::sync::Mutex::default(),
@@ -153,7 +153,7 @@ impl Pool {
 
     /// A connection that is open and waits for a request.
     pub(super) fn waiting(&self, now: Instant) -> Option<Lease> {
-        let mut kept = self.kept();
+        let mut kept = self.lock();
         if let Some((sender, usage, used)) = &mut kept.shared
             && sender.is_ready()
         {
@@ -221,7 +221,7 @@ impl Pool {
     ) -> hyper::Result<http2::SendRequest<RequestBody>> {
         let (sender, driver) = self.http2.handshake(TokioIo::new(connection)).await?;
         tokio::spawn(async move { drop(driver.await) });
-        let mut kept = self.kept();
+        let mut kept = self.lock();
         if self.keeps && !kept.shared.as_ref().is_some_and(|(sender, ..)| sender.is_ready()) {
             kept.shared = Some((sender.clone(), usage.clone(), Instant::now()));
             self.sweep(&mut kept);
@@ -250,7 +250,7 @@ impl Pool {
 
     fn put(self: &Arc<Self>, mut lease: Lease) {
         lease.is_reused = true;
-        let mut kept = self.kept();
+        let mut kept = self.lock();
         if kept.idle.len() < IDLE_CONNECTIONS {
             kept.idle.push((lease, Instant::now()));
             self.sweep(&mut kept);
@@ -267,7 +267,7 @@ impl Pool {
             loop {
                 timers::sleep(IDLE_TIME).await;
                 let Some(pool) = Weak::upgrade(&pool) else { return };
-                pool.kept().close_unused();
+                pool.lock().close_unused();
             }
         };
         kept.sweeper = Some(BackgroundTask::spawn(&Handle::current(), sweep));
@@ -275,10 +275,10 @@ impl Pool {
 
     /// Drops a shared connection that has ended.
     pub(super) fn forget_closed(&self) {
-        self.kept().shared.take_if(|(sender, ..)| sender.is_closed());
+        self.lock().shared.take_if(|(sender, ..)| sender.is_closed());
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -289,7 +289,7 @@ impl Pool {
 }
 
 impl Address {
-    fn of(upstream: &Upstream) -> Self {
+    fn new(upstream: &Upstream) -> Self {
         let authority = upstream.authority().clone();
         let host = HeaderValue::from_str(authority.as_str());
         Self {

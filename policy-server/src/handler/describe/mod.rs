@@ -73,7 +73,7 @@ pub struct Signature {
 
 impl Signature {
     /// The signature of a handler.
-    pub(crate) fn of(describe: fn(&mut Self)) -> Self {
+    pub(crate) fn new(describe: fn(&mut Self)) -> Self {
         let mut signature = Self::default();
         describe(&mut signature);
         signature

@@ -48,7 +48,7 @@ impl Schemas {
     ///
     /// Each type has a generator of its own: a shared one would number types with the same name by
     /// the order of the routes.
-    pub(crate) fn of<T: JsonSchema + ?Sized>(&mut self, side: Side) -> Value {
+    pub(crate) fn schema_for<T: JsonSchema + ?Sized>(&mut self, side: Side) -> Value {
         let (schema, definitions) = generate::<T>(side, |_| ());
         for name in definitions.keys() {
             if let Some(base) = numbered(name, &definitions)
@@ -338,8 +338,8 @@ mod tests {
     #[test]
     fn a_type_that_is_read_and_written_differently_is_two_components() {
         let mut schemas = Schemas::default();
-        let response = schemas.of::<Basket>(Side::Response);
-        let request = schemas.of::<Basket>(Side::Request);
+        let response = schemas.schema_for::<Basket>(Side::Response);
+        let request = schemas.schema_for::<Basket>(Side::Request);
         let mut document = json!([request, response]);
         let (components, collisions) = schemas.complete(&mut document);
         assert_eq!(document[0], json!({ "$ref": "#/components/schemas/BasketInput" }));
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn a_type_of_one_side_has_its_own_name() {
         let mut schemas = Schemas::default();
-        let mut request = schemas.of::<Order>(Side::Request);
+        let mut request = schemas.schema_for::<Order>(Side::Request);
         let (components, _) = schemas.complete(&mut request);
         assert_eq!(components.keys().collect::<Vec<_>>(), ["Order"]);
     }
@@ -364,8 +364,8 @@ mod tests {
     fn two_types_of_one_name_collide_in_any_order() {
         for is_turned in [false, true] {
             let mut schemas = Schemas::default();
-            let one = |schemas: &mut Schemas| schemas.of::<Order>(Side::Response);
-            let other = |schemas: &mut Schemas| schemas.of::<other::Order>(Side::Response);
+            let one = |schemas: &mut Schemas| schemas.schema_for::<Order>(Side::Response);
+            let other = |schemas: &mut Schemas| schemas.schema_for::<other::Order>(Side::Response);
             match is_turned {
                 false => (one(&mut schemas), other(&mut schemas)),
                 true => (other(&mut schemas), one(&mut schemas)),
@@ -373,17 +373,17 @@ mod tests {
             assert_eq!(schemas.collisions.iter().collect::<Vec<_>>(), ["Order"]);
         }
         let mut within = Schemas::default();
-        within.of::<Both>(Side::Response);
+        within.schema_for::<Both>(Side::Response);
         assert_eq!(within.collisions.iter().collect::<Vec<_>>(), ["Order"]);
         let mut named = Schemas::default();
-        named.of::<Versions>(Side::Response);
+        named.schema_for::<Versions>(Side::Response);
         assert!(named.collisions.is_empty(), "a name may end with a number");
     }
 
     #[test]
     fn nothing_is_beside_a_reference() {
         let mut schemas = Schemas::default();
-        schemas.of::<Entry>(Side::Response);
+        schemas.schema_for::<Entry>(Side::Response);
         let entry = &schemas.responses["Entry"];
         let of_basket = &entry["oneOf"][0];
         assert_eq!(of_basket["allOf"][0], json!({ "$ref": "#/components/schemas/Basket" }));
@@ -394,7 +394,7 @@ mod tests {
     #[test]
     fn an_enumeration_is_one_list() {
         let mut schemas = Schemas::default();
-        schemas.of::<State>(Side::Response);
+        schemas.schema_for::<State>(Side::Response);
         let state = &schemas.responses["State"];
         let mut names: Vec<_> =
             state["enum"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
@@ -406,8 +406,8 @@ mod tests {
     #[test]
     fn what_nothing_refers_to_is_left_out() {
         let mut schemas = Schemas::default();
-        let mut basket = schemas.of::<Basket>(Side::Response);
-        schemas.of::<State>(Side::Response);
+        let mut basket = schemas.schema_for::<Basket>(Side::Response);
+        schemas.schema_for::<State>(Side::Response);
         let (components, _) = schemas.complete(&mut basket);
         assert_eq!(components.keys().collect::<Vec<_>>(), ["Basket", "Order"]);
     }

@@ -116,7 +116,7 @@ impl<T: JsonSchema> TypedParameter for Of<T> {
 impl Signature {
     fn typed_parameter<T: JsonSchema>(&mut self, name: &'static str) {
         if let Some(types) = &mut self.types {
-            let schema = types.schemas.of::<T>(Side::Request);
+            let schema = types.schemas.schema_for::<T>(Side::Request);
             types.parameters.push((name, Some(schema)));
         }
     }
@@ -161,7 +161,7 @@ macro_rules! typed {
     ($($Type:ident => $taken:ident;)*) => {$(
         impl<T: JsonSchema> TypedTakes for $Type<T> {
             fn describe(signature: &mut Signature) {
-                let schema = |schemas: &mut Schemas| Some(schemas.of::<T>(Side::Request));
+                let schema = |schemas: &mut Schemas| Some(schemas.schema_for::<T>(Side::Request));
                 signature.input(ArgumentKind::$taken, schema);
             }
         }
@@ -237,7 +237,7 @@ macro_rules! contents {
     ($([$($generic:tt)*] $Type:ty => $of:ty;)*) => {$(
         impl<$($generic)*> TypedContent for $Type {
             fn schema(schemas: &mut Schemas) -> Option<Value> {
-                Some(schemas.of::<$of>(Side::Response))
+                Some(schemas.schema_for::<$of>(Side::Response))
             }
         }
     )*};

@@ -89,8 +89,8 @@ pub enum ContextRejection {
 }
 
 impl ContextRejection {
-    /// A gate refuses the request.
-    pub(crate) fn refused(problem: impl Into<Problem>) -> Self {
+    /// The rejection of a request that a gate refuses with this problem.
+    pub(crate) fn from_problem(problem: impl Into<Problem>) -> Self {
         Self::Refused(Box::new(problem.into()))
     }
 

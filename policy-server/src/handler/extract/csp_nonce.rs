@@ -70,7 +70,7 @@ mod tests {
     #[tokio::test]
     async fn the_nonce_of_the_response_is_given() {
         let mut request = Request::new(());
-        request.extensions_mut().insert(Nonce::of([0; 16]));
+        request.extensions_mut().insert(Nonce::from_bytes([0; 16]));
         let nonce = extracted(request).await.unwrap();
         assert_eq!(
             (nonce.to_string().as_str(), nonce.as_str()),

@@ -38,7 +38,7 @@ pub struct MatchedRoute {
 }
 
 impl MatchedRoute {
-    pub(crate) fn of(route: &RouteInfo) -> Self {
+    pub(crate) fn new(route: &RouteInfo) -> Self {
         Self { path: Arc::clone(&route.path), handler: route.handler() }
     }
 
@@ -58,7 +58,7 @@ impl<S: Send + Sync> FromRequestParts<S> for MatchedRoute {
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
         let context = Context::from_extensions(&parts.extensions)?;
-        Ok(Self::of(&context.route))
+        Ok(Self::new(&context.route))
     }
 }
 

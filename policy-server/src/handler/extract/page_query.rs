@@ -36,7 +36,7 @@ const CURSOR: &str = "cursor";
 /// #[auth(public)]
 /// async fn orders(page: PageQuery<u64>) -> Result<Page<u64>, Problem> {
 ///     let rows = orders_after(*page.cursor().unwrap_or(&0), page.rows_to_fetch());
-///     page.of(rows, |order| *order)
+///     page.paginate(rows, |order| *order)
 /// }
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
 /// # runtime.block_on(async {
@@ -74,8 +74,8 @@ impl<C, const MAX: usize> PageQuery<C, MAX> {
         self.limit
     }
 
-    /// The number of rows to fetch for [`of`](Self::of): one more than the page may have, to find out
-    /// whether there is a next page.
+    /// The number of rows to fetch for [`paginate`](Self::paginate): one more than the page may
+    /// have, to find out whether there is a next page.
     pub fn rows_to_fetch(&self) -> usize {
         self.limit.saturating_add(1)
     }
@@ -85,13 +85,17 @@ impl<C, const MAX: usize> PageQuery<C, MAX> {
         self.cursor.as_ref()
     }
 
-    /// The page of these rows. If there are more than its [limit](Self::limit), the others are omitted,
-    /// and the next page begins at the `cursor` of the last row.
+    /// Returns the page of these rows. If there are more than its [limit](Self::limit), the others
+    /// are omitted, and the next page begins at the `cursor` of the last row.
     ///
     /// # Errors
     ///
     /// 500: the cursor cannot be written as JSON.
-    pub fn of<T>(&self, mut rows: Vec<T>, cursor: impl FnOnce(&T) -> C) -> Result<Page<T>, Problem>
+    pub fn paginate<T>(
+        &self,
+        mut rows: Vec<T>,
+        cursor: impl FnOnce(&T) -> C,
+    ) -> Result<Page<T>, Problem>
     where
         C: Serialize,
     {
@@ -191,7 +195,7 @@ mod tests {
         while !asked.is_empty() {
             let page = query(&asked).await.unwrap();
             let found = after(page.cursor(), page.rows_to_fetch());
-            let page = page.of(found, Place::clone).unwrap();
+            let page = page.paginate(found, Place::clone).unwrap();
             seen.extend_from_slice(page.items());
             asked = page.next().map_or(String::new(), |next| format!("limit=25&cursor={next}"));
             pages += 1;

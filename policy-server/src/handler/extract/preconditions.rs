@@ -131,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    async fn of(method: Method, fields: &[(&str, &str)]) -> Preconditions {
+    async fn extract(method: Method, fields: &[(&str, &str)]) -> Preconditions {
         let request = Request::builder().method(method);
         let request =
             fields.iter().fold(request, |request, (name, value)| request.header(*name, *value));
@@ -156,7 +156,7 @@ mod tests {
             (&[("if-none-match", "*")], 412, 200),
             (&[("if-none-match", "\"7\"")], 412, 200),
         ] {
-            let preconditions = of(Method::PUT, fields).await;
+            let preconditions = extract(Method::PUT, fields).await;
             assert_eq!(code(preconditions.check(&seven)), there, "{fields:?}");
             assert_eq!(code(preconditions.check(None::<&ETag>)), not_there, "{fields:?}");
         }
@@ -168,16 +168,17 @@ mod tests {
         let at = |seconds: u64| {
             LastModified::from(SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777 + seconds))
         };
-        let unmodified = of(Method::DELETE, &[("if-unmodified-since", date)]).await;
+        let unmodified = extract(Method::DELETE, &[("if-unmodified-since", date)]).await;
         assert_eq!(code(unmodified.check(at(0))), 200);
         assert_eq!(code(unmodified.check(at(1))), 412);
-        let both = of(Method::PATCH, &[("if-unmodified-since", date), ("if-match", "\"7\"")]).await;
+        let both =
+            extract(Method::PATCH, &[("if-unmodified-since", date), ("if-match", "\"7\"")]).await;
         assert_eq!(code(both.check((&ETag::version(7), at(1)))), 200);
     }
 
     #[tokio::test]
     async fn a_reader_is_answered_by_the_app() {
-        let preconditions = of(Method::GET, &[("if-none-match", "\"7\"")]).await;
+        let preconditions = extract(Method::GET, &[("if-none-match", "\"7\"")]).await;
         assert_eq!(code(preconditions.check(&ETag::version(7))), 200);
     }
 
@@ -205,9 +206,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_match_can_be_required() {
-        let without = of(Method::PUT, &[("if-none-match", "*")]).await;
+        let without = extract(Method::PUT, &[("if-none-match", "*")]).await;
         assert_eq!(code(without.require_match().map(|_| ())), 428);
-        let with = of(Method::PUT, &[("if-match", "garbage")]).await;
+        let with = extract(Method::PUT, &[("if-match", "garbage")]).await;
         assert!(with.require_match().is_ok());
         assert_eq!(code(with.check(&ETag::version(7))), 412);
     }

@@ -49,7 +49,7 @@ impl<S: Send + Sync> OptionalFromRequestParts<S> for Caller {
 pub(crate) fn user(parts: &Parts) -> Result<Option<Principal>, ContextRejection> {
     let auth = &Context::from_extensions(&parts.extensions)?.auth;
     let user = auth.as_ref().map(|auth| auth.user()).transpose();
-    let user = user.map_err(ContextRejection::refused)?;
+    let user = user.map_err(ContextRejection::from_problem)?;
     Ok(user.flatten().cloned())
 }
 

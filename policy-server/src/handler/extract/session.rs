@@ -22,7 +22,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Session {
     type Rejection = ContextRejection;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
-        let session = checked(parts).await?;
+        let session = checked_session(parts).await?;
         Ok(Self::new(session).with_grants(navigates(parts)))
     }
 }
@@ -31,7 +31,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Sessions {
     type Rejection = ContextRejection;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
-        let session = checked(parts).await?;
+        let session = checked_session(parts).await?;
         session.share(auth(parts)?.cut_offs());
         Ok(Self::new(session).with_logins(navigates(parts)))
     }
@@ -43,14 +43,14 @@ fn navigates(parts: &Parts) -> Result<(), CredentialError> {
 }
 
 /// The session of a request that has passed the CSRF check.
-async fn checked(parts: &Parts) -> Result<Arc<RequestSession>, ContextRejection> {
+async fn checked_session(parts: &Parts) -> Result<Arc<RequestSession>, ContextRejection> {
     let auth = auth(parts)?;
     match auth.checked_session(&parts.headers).await {
         Ok(session) => Ok(Arc::clone(session)),
         Err(denied) => {
             let (method, path) = (&parts.method, parts.uri.path());
             let problem = auth.guard().problem_of(method, path, &parts.headers, denied);
-            Err(ContextRejection::refused(problem))
+            Err(ContextRejection::from_problem(problem))
         }
     }
 }
@@ -100,9 +100,9 @@ impl<S: Send + Sync> FromRequestParts<S> for CsrfToken {
     type Rejection = ContextRejection;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
-        let refused = |denied: Denied| ContextRejection::refused(denied.into_problem());
+        let refused = |denied: Denied| ContextRejection::from_problem(denied.into_problem());
         let session = auth(parts)?.checked_session(&parts.headers).await.map_err(refused)?;
-        session.csrf_token().map(Self).map_err(ContextRejection::refused)
+        session.csrf_token().map(Self).map_err(ContextRejection::from_problem)
     }
 }
 

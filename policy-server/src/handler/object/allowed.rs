@@ -198,7 +198,7 @@ where
 
     fn describe(signature: &mut Signature, parameter: &'static str) {
         let key = KeyOrigin::Parameter(parameter);
-        signature.objects.push(ObjectDescription::of::<T, A>(key));
+        signature.objects.push(ObjectDescription::new::<T, A>(key));
     }
 
     #[expect(private_interfaces, reason = "only this crate implements it")]
@@ -231,7 +231,7 @@ where
     type Source = T::Source;
 
     fn describe(signature: &mut Signature, parameter: &'static str) {
-        let object = ObjectDescription::of::<T, A>(KeyOrigin::Parameter(parameter));
+        let object = ObjectDescription::new::<T, A>(KeyOrigin::Parameter(parameter));
         #[cfg(feature = "testing")]
         let object = ObjectDescription { is_locked: true, ..object };
         signature.objects.push(object);
@@ -308,7 +308,7 @@ impl<S> ObjectGate<S> {
 
     /// The same gate after the request is served: preconditions no longer apply, and misses no
     /// longer count as the caller's attempts.
-    fn of_stream(self) -> Self {
+    fn for_stream(self) -> Self {
         let check = Check { conditions: None, misses: None, ..self.check };
         Self { check, ..self }
     }
@@ -322,7 +322,7 @@ impl<S: Send + Sync + 'static> ObjectGate<S> {
             true => None,
             false => Conditions::read(method, headers),
         };
-        let misses = Misses::of(&call.route, &call.client);
+        let misses = Misses::for_route(&call.route, &call.client);
         let check = Check { route: Arc::clone(&call.route), caller, conditions, misses };
         Ok(Self { check, state: PhantomData })
     }
@@ -405,6 +405,6 @@ where
             return response;
         }
         let keys = move || K::parse(&values, uri.path()).ok();
-        end_when(right_ended(gate.of_stream(), keys, check), is_connect, response)
+        end_when(right_ended(gate.for_stream(), keys, check), is_connect, response)
     })
 }

@@ -116,7 +116,7 @@ pub struct ObjectSchema {
 
 impl ObjectSchema {
     /// The schema of a type of objects, for tests of an engine and for its tools.
-    pub fn of<T: Object>() -> Self {
+    pub fn for_type<T: Object>() -> Self {
         Self::new(T::NAME, T::RULES, T::FIELDS)
     }
 

@@ -98,7 +98,7 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ContextRejection> {
         let caller = user(parts)?;
         let context = Context::from_extensions(&parts.extensions)?;
-        let misses = Misses::of(&context.route, &context.client);
+        let misses = Misses::for_route(&context.route, &context.client);
         let check = Check { route: Arc::clone(&context.route), caller, conditions: None, misses };
         Ok(Self { source: T::Source::from_ref(state), check, action: PhantomData })
     }
@@ -106,7 +106,7 @@ where
 
 impl<T: Load, A: Action> Takes for Lookup<T, A> {
     fn describe(signature: &mut Signature) {
-        signature.objects.push(ObjectDescription::of::<T, A>(KeyOrigin::Handler));
+        signature.objects.push(ObjectDescription::new::<T, A>(KeyOrigin::Handler));
     }
 }
 

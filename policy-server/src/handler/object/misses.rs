@@ -25,7 +25,7 @@ pub(super) struct Misses {
 }
 
 impl Misses {
-    pub(super) fn of(route: &RouteInfo, client: &Client) -> Option<Self> {
+    pub(super) fn for_route(route: &RouteInfo, client: &Client) -> Option<Self> {
         Some(Self { rate: route.misses.clone()?, client: client.address() })
     }
 

@@ -64,7 +64,7 @@ pub(crate) enum KeyOrigin {
 }
 
 impl ObjectDescription {
-    pub(crate) fn of<T: Object, A: Action>(key: KeyOrigin) -> Self {
+    pub(crate) fn new<T: Object, A: Action>(key: KeyOrigin) -> Self {
         let (id, name, action) = (TypeId::of::<T>(), T::NAME, A::NAME);
         Self {
             id,
@@ -127,18 +127,18 @@ pub(super) fn undecided<T: Permits<A>, A: Action>(
 }
 
 fn holds<T: Object>(atom: &Atom, caller: Option<&Principal>, object: &T) -> bool {
-    of_caller(atom, caller).unwrap_or_else(|| match (atom, caller) {
+    decide_by_caller(atom, caller).unwrap_or_else(|| match (atom, caller) {
         (Atom::Flag(field), _) => object.flag(field),
         (Atom::With(function), Some(caller)) => object.decide(function, caller),
         (atom, Some(caller)) => {
-            named(atom, caller).is_some_and(|(field, name)| object.names(field, name))
+            required_name(atom, caller).is_some_and(|(field, name)| object.names(field, name))
         }
         (_, None) => false,
     })
 }
 
 /// The value of a statement, if it is the same for all objects of a type.
-pub(super) fn of_caller(atom: &Atom, caller: Option<&Principal>) -> Option<bool> {
+pub(super) fn decide_by_caller(atom: &Atom, caller: Option<&Principal>) -> Option<bool> {
     match (atom, caller) {
         (Atom::Anyone, _) => Some(true),
         (Atom::Flag(_), _) => None,
@@ -152,7 +152,10 @@ pub(super) fn of_caller(atom: &Atom, caller: Option<&Principal>) -> Option<bool>
 
 /// The field that a statement is about, and the user or tenant that it has to name. `None` for
 /// other statements, and for a caller without a name or tenant, which no field names.
-pub(super) fn named<'a>(atom: &'a Atom, caller: &'a Principal) -> Option<(&'a str, &'a str)> {
+pub(super) fn required_name<'a>(
+    atom: &'a Atom,
+    caller: &'a Principal,
+) -> Option<(&'a str, &'a str)> {
     let (field, name) = match atom {
         Atom::Owner(field) | Atom::Member(field) => (field, caller.subject()),
         Atom::SameTenant(field) => (field, caller.tenant()?),

@@ -103,13 +103,13 @@ pub(super) fn sample<T: Object>(values: u32, caller: u64) -> Option<T> {
     let is_set = |name: &str| find(name).is_some_and(|(position, _)| values >> position & 1 == 1);
     let name = |field: &str| {
         let is_tenant = find(field).is_some_and(|(_, field)| field.kind == FieldKind::Tenant);
-        named(is_tenant, is_set(field), caller).to_string()
+        sample_name(is_tenant, is_set(field), caller).to_string()
     };
     T::sample(Sample { name: &name, flag: &is_set })
 }
 
 /// The user or tenant that a field of a sample names.
-pub(crate) fn named(is_tenant: bool, is_set: bool, caller: u64) -> u64 {
+pub(crate) fn sample_name(is_tenant: bool, is_set: bool, caller: u64) -> u64 {
     match (is_tenant, is_set) {
         (true, true) => TENANT,
         (true, false) => OTHER_TENANT,

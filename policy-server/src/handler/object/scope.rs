@@ -10,7 +10,7 @@ use policy_core::object::{Atom, Condition, Field, Relation};
 use super::samples::{ALIAS, FIRST, ListTrial, Listed, sample};
 use super::{
     Action, Permits, PermitsByData, View,
-    rule::{KeyOrigin, ObjectDescription, named, of_caller, undecided},
+    rule::{KeyOrigin, ObjectDescription, decide_by_caller, required_name, undecided},
 };
 use crate::{
     auth::principal::Principal,
@@ -114,7 +114,7 @@ where
     T: Permits<View> + Permits<A>,
     A: Action,
 {
-    fn of(parts: &Parts) -> Result<Self, ContextRejection> {
+    fn from_parts(parts: &Parts) -> Result<Self, ContextRejection> {
         Ok(Self { caller: user(parts)?, of: PhantomData })
     }
 
@@ -139,7 +139,7 @@ where
         let is_same = conditions[0] == conditions[1];
         let [view, action] = conditions;
         let both = if is_same { view } else { Condition::All(vec![view, action]) };
-        match both.reduced(&mut |atom| writer.known(atom)) {
+        match both.reduced(&mut |atom| writer.decide(atom)) {
             Ok(left) => writer.write(&left, false),
             Err(true) => writer.predicate.sql += "1 = 1",
             Err(false) => writer.predicate.sql += "1 = 0",
@@ -148,10 +148,10 @@ where
         writer.predicate
     }
 
-    /// What it says of samples.
+    /// Returns the samples that the list contains, and its predicates.
     #[cfg(feature = "testing")]
-    fn listed(parts: &Parts, trial: ListTrial) -> Result<Listed, ContextRejection> {
-        let list = Self::of(parts)?;
+    fn list_samples(parts: &Parts, trial: ListTrial) -> Result<Listed, ContextRejection> {
+        let list = Self::from_parts(parts)?;
         let samples = (0..trial.samples).map_while(|values| sample::<T>(values, trial.caller));
         Ok(Listed {
             contained: samples.map(|sample| list.admits(&sample)).collect(),
@@ -199,8 +199,8 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     /// The value of a statement, if it is the same for all objects.
-    fn known(&self, atom: &Atom) -> Option<bool> {
-        of_caller(atom, self.caller).or_else(|| {
+    fn decide(&self, atom: &Atom) -> Option<bool> {
+        decide_by_caller(atom, self.caller).or_else(|| {
             let is_flag = matches!(atom, Atom::Flag(_));
             (!is_flag && self.value(atom).is_none()).then_some(false)
         })
@@ -208,7 +208,7 @@ impl Writer<'_> {
 
     /// The value that a statement compares the column of its field with; `None` if no object can have it.
     fn value(&self, atom: &Atom) -> Option<(&'static Field, PredicateValue)> {
-        let (field, name) = named(atom, self.caller?)?;
+        let (field, name) = required_name(atom, self.caller?)?;
         let field = self.fields.iter().find(|known| known.name == field)?;
         let value = match field.is_number {
             // In memory a number is equal to its canonical text only.
@@ -289,15 +289,15 @@ where
     type Rejection = ContextRejection;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ContextRejection> {
-        Self::of(parts)
+        Self::from_parts(parts)
     }
 }
 
 impl<T: Permits<View> + Permits<A>, A: Action> Takes for Scope<T, A> {
     fn describe(signature: &mut Signature) {
-        let list = ObjectDescription::of::<T, A>(KeyOrigin::List);
+        let list = ObjectDescription::new::<T, A>(KeyOrigin::List);
         #[cfg(feature = "testing")]
-        let list = ObjectDescription { list: Some(Self::listed), ..list };
+        let list = ObjectDescription { list: Some(Self::list_samples), ..list };
         signature.objects.push(list);
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::ETag;
 use crate::{base::problem::Problem, handler::extract::json_answer};
 
-/// A page of a list, made by [`PageQuery::of`](crate::extract::PageQuery::of).
+/// A page of a list, made by [`PageQuery::paginate`](crate::extract::PageQuery::paginate).
 ///
 /// It is JSON: `items` has the rows, and `next` the cursor of the next page, or `null` on the last
 /// one. The `Link` header with `rel="next"` has the address of the next page, too (RFC 8288),
@@ -41,7 +41,7 @@ impl<T> Page<T> {
     /// #[get("/orders")]
     /// #[auth(public)]
     /// async fn orders(page: PageQuery<u64>) -> Result<Page<u64>, Problem> {
-    ///     Ok(page.of(vec![1, 2], |order| *order)?.etag())
+    ///     Ok(page.paginate(vec![1, 2], |order| *order)?.etag())
     /// }
     /// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     /// # runtime.block_on(async {
@@ -79,7 +79,7 @@ impl<T: Serialize> IntoResponse for Page<T> {
         let body = Body { items: &self.items, next: self.next.as_deref() };
         match serde_json::to_vec(&body) {
             Ok(body) => {
-                let etag = self.has_etag.then(|| ETag::of_content(&body));
+                let etag = self.has_etag.then(|| ETag::from_content(&body));
                 let link = self.link.map(|link| [(LINK, link)]);
                 (etag, link, json_answer(body)).into_response()
             }

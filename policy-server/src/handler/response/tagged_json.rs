@@ -40,7 +40,7 @@ impl<T: Serialize> IntoResponse for TaggedJson<T> {
     fn into_response(self) -> Response {
         let TaggedJson(Json(value)) = self;
         match serde_json::to_vec(&value) {
-            Ok(body) => (ETag::of_content(&body), json_answer(body)).into_response(),
+            Ok(body) => (ETag::from_content(&body), json_answer(body)).into_response(),
             Err(error) => Problem::internal(error).into_response(),
         }
     }

@@ -53,8 +53,8 @@ impl ETag {
     }
 
     /// The strong tag of this content: a part of its SHA-256.
-    pub fn of_content(content: &[u8]) -> Self {
-        Self(conditional::EntityTag::of_content(content))
+    pub fn from_content(content: &[u8]) -> Self {
+        Self(conditional::EntityTag::from_content(content))
     }
 }
 

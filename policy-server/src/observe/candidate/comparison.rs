@@ -106,7 +106,7 @@ impl Comparison {
         self.route = Some(Arc::clone(path));
     }
 
-    pub(crate) fn admitted(
+    pub(crate) fn on_admission(
         &mut self,
         route: &RouteAuth,
         handler: Option<&Description>,
@@ -123,7 +123,7 @@ impl Comparison {
     }
 
     /// Evaluates the candidate, and counts the result.
-    pub(crate) fn answered(self, response: &Response) {
+    pub(crate) fn on_response(self, response: &Response) {
         let Some(received) = &self.received else { return };
         let counters = &self.observed.candidate.0.counters;
         let head = received.head();
@@ -175,7 +175,7 @@ impl Comparison {
         let refusal = problem::refusal_written(response);
         let Some(admitted) = &self.admitted else {
             return match refusal {
-                Some(refusal) => refused(refusal),
+                Some(refusal) => real_refusal(refusal),
                 None if head.is_preflight() && !head.is_asterisk() => {
                     Real::Decided(Outcome::PreflightGranted)
                 }
@@ -183,9 +183,9 @@ impl Comparison {
             };
         };
         let request = admitted.request.as_deref();
-        if let Some(refusal) = request.and_then(RequestAuth::refused) {
+        if let Some(refusal) = request.and_then(RequestAuth::refusal) {
             let is_of_tunnel = head.is_tunnel() && refusal.status() == 401;
-            return refused(if is_of_tunnel { Refusal::TunnelCredentials } else { refusal });
+            return real_refusal(if is_of_tunnel { Refusal::TunnelCredentials } else { refusal });
         }
         let is_untyped = || {
             admitted.is_handler
@@ -198,12 +198,12 @@ impl Comparison {
         match refusal {
             Some(Refusal::RateExceeded | Refusal::ConcurrencyExceeded) => Real::Unstated,
             Some(Refusal::CallbackInvalid) if admitted.has_callback => {
-                refused(Refusal::CallbackInvalid)
+                real_refusal(Refusal::CallbackInvalid)
             }
-            Some(Refusal::MediaType) if is_untyped() => refused(Refusal::MediaType),
+            Some(Refusal::MediaType) if is_untyped() => real_refusal(Refusal::MediaType),
             _ if admitted.takes_session => match request.and_then(RequestAuth::session_check) {
                 Some(Ok(())) => Real::Decided(Outcome::Reached),
-                Some(Err(refusal)) => refused(refusal),
+                Some(Err(refusal)) => real_refusal(refusal),
                 None => Real::Begun,
             },
             _ => Real::Decided(Outcome::Reached),
@@ -273,8 +273,8 @@ impl Received {
     }
 }
 
-/// A refusal, if it is one that a manifest decides.
-fn refused(refusal: Refusal) -> Real {
+/// The outcome of a request with this refusal, if a manifest decides it.
+fn real_refusal(refusal: Refusal) -> Real {
     match refusal {
         Refusal::RateExceeded
         | Refusal::ConcurrencyExceeded

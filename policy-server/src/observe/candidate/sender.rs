@@ -58,7 +58,7 @@ impl Sender<'_> {
         };
         let AuthPolicy::Required(required) = self.auth else { return caller };
         // Another issuer or scheme was not consulted.
-        let (refused, who) = (request.refused(), request.recognized());
+        let (refused, who) = (request.refusal(), request.recognized());
         let is_same_issuer = wanted.issuers.iter().eq(required.issuers);
         match who.map(Principal::scheme) {
             Some(AuthScheme::Token) => caller.token = self.valid(who, required),
@@ -106,7 +106,7 @@ impl Sender<'_> {
                     AuthPolicy::Required(required) => Some(required),
                     _ => None,
                 };
-                let age = self.age(request.refused(), record.authenticated, required);
+                let age = self.age(request.refusal(), record.authenticated, required);
                 CredentialState::Valid(login(identity, age, None))
             }
             // Nobody is logged in, but the session has a CSRF token.
@@ -122,7 +122,7 @@ impl Sender<'_> {
 
     fn valid(&self, who: Option<&Principal>, required: &Requirement) -> CredentialState {
         let Some(who) = who else { return CredentialState::Unchecked };
-        let refused = self.request.and_then(RequestAuth::refused);
+        let refused = self.request.and_then(RequestAuth::refusal);
         let age = self.age(refused, who.authenticated_at(), Some(required));
         let identity = who.caller().identity;
         CredentialState::Valid(login(&identity, age, who.foreign_issuer()))

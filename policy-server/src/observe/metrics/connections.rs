@@ -21,7 +21,7 @@ impl Connections {
     }
 
     /// Counts a connection, which is open until the guard is dropped.
-    pub(crate) fn opened(&self, version: Version) -> Option<OpenConnection> {
+    pub(crate) fn count(&self, version: Version) -> Option<OpenConnection> {
         let (_, accepted, open) = self.0.iter().find(|(one, ..)| *one == version)?;
         accepted.increment(1);
         open.increment(1.0);

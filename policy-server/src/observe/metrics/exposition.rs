@@ -29,7 +29,7 @@ pub(super) fn text(registry: &Registry, own: &[(String, String)]) -> Result<Stri
         let name = &family.name;
         head(&mut out, name, family.kind, family.unit, &family.about)?;
         for (labels, instrument) in &family.series {
-            let all = joined(&constant, labels);
+            let all = join(&constant, labels);
             match (family.kind, instrument) {
                 (Kind::Counter, Instrument::Number(count)) => {
                     writeln!(out, "{name}_total{} {}", braced(&all), count.load(Relaxed))?;
@@ -43,7 +43,7 @@ pub(super) fn text(registry: &Registry, own: &[(String, String)]) -> Result<Stri
                     for (bound, within) in buckets.counts() {
                         count += within;
                         let bound = format!("le=\"{}\"", number(bound));
-                        let all = joined(&all, &bound);
+                        let all = join(&all, &bound);
                         writeln!(out, "{name}_bucket{{{all}}} {count}")?;
                     }
                     let all = braced(&all);
@@ -115,7 +115,7 @@ fn label(out: &mut String, name: &str, value: &str) {
     out.push('"');
 }
 
-fn joined(one: &str, other: &str) -> String {
+fn join(one: &str, other: &str) -> String {
     let comma = if one.is_empty() || other.is_empty() { "" } else { "," };
     format!("{one}{comma}{other}")
 }

@@ -29,7 +29,7 @@ static SIZES: Scale = Scale {
 };
 
 impl Scale {
-    fn of(unit: Option<Unit>) -> &'static Self {
+    fn for_unit(unit: Option<Unit>) -> &'static Self {
         if unit == Some(Unit::Bytes) { &SIZES } else { &DURATIONS }
     }
 }
@@ -51,8 +51,8 @@ pub(super) struct Buckets {
 }
 
 impl Buckets {
-    pub(super) fn of(unit: Option<Unit>) -> Self {
-        let scale = Scale::of(unit);
+    pub(super) fn for_unit(unit: Option<Unit>) -> Self {
+        let scale = Scale::for_unit(unit);
         let counts = (0..=scale.bounds.len()).map(|_| AtomicU64::new(0)).collect();
         let [sum, small, small_sum] = [const { AtomicU64::new(0) }; 3];
         Self { scale, first: scale.first, counts, sum, small, small_sum }
@@ -94,8 +94,8 @@ pub(super) enum Parts {
 }
 
 impl Parts {
-    pub(super) fn of_facade(histogram: Histogram, unit: Unit) -> Self {
-        Self::Facade(histogram, Scale::of(Some(unit)))
+    pub(super) fn from_facade(histogram: Histogram, unit: Unit) -> Self {
+        Self::Facade(histogram, Scale::for_unit(Some(unit)))
     }
 
     #[inline(always)]
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_value_is_counted_at_the_first_bound_that_it_does_not_exceed() {
-        let buckets = Buckets::of(Some(Unit::Seconds));
+        let buckets = Buckets::for_unit(Some(Unit::Seconds));
         for value in [0.0, 0.005, 0.0051, 10.0, 10.1, 1e9, f64::NAN, f64::INFINITY, -1.0] {
             buckets.record(value);
         }
@@ -139,7 +139,7 @@ mod tests {
             let first = scale.bounds[0] * scale.parts;
             assert!((first - scale.first as f64).abs() < f64::EPSILON, "{unit:?}");
             let (of_parts, of_values) =
-                (Arc::new(Buckets::of(Some(unit))), Buckets::of(Some(unit)));
+                (Arc::new(Buckets::for_unit(Some(unit))), Buckets::for_unit(Some(unit)));
             let parts = Parts::Own(Arc::clone(&of_parts));
             let near = |bound: &f64| [-1.0, 0.0, 1.0].map(|by| (bound * scale.parts + by) as u64);
             for value in scale.bounds.iter().flat_map(near).chain([0, 1, 1 << 40]) {

@@ -18,7 +18,7 @@ pub(super) struct Name {
     about: &'static str,
 }
 
-const fn of(name: &'static str, unit: Unit, about: &'static str) -> Name {
+const fn name(name: &'static str, unit: Unit, about: &'static str) -> Name {
     Name { name, unit, about }
 }
 
@@ -47,51 +47,57 @@ pub(super) fn is_attribute(label: &str) -> bool {
 pub(super) const OTHER: &str = "_OTHER";
 
 pub(super) const DURATION: Name =
-    of("http.server.request.duration", Unit::Seconds, "Duration of HTTP server requests.");
+    name("http.server.request.duration", Unit::Seconds, "Duration of HTTP server requests.");
 pub(super) const ACTIVE: Name =
-    of("http.server.active_requests", Unit::Count, "Number of active HTTP server requests.");
+    name("http.server.active_requests", Unit::Count, "Number of active HTTP server requests.");
 pub(super) const REQUEST_SIZE: Name =
-    of("http.server.request.body.size", Unit::Bytes, "Size of HTTP server request bodies.");
+    name("http.server.request.body.size", Unit::Bytes, "Size of HTTP server request bodies.");
 pub(super) const RESPONSE_SIZE: Name =
-    of("http.server.response.body.size", Unit::Bytes, "Size of HTTP server response bodies.");
+    name("http.server.response.body.size", Unit::Bytes, "Size of HTTP server response bodies.");
 
 pub(super) const REFUSALS: Name =
-    of("policy.refusals", Unit::Count, "Responses that show a problem, by its code.");
+    name("policy.refusals", Unit::Count, "Responses that show a problem, by its code.");
 pub(super) const PREFLIGHTS: Name =
-    of("policy.cors.preflights", Unit::Count, "CORS preflights, by their outcome.");
-pub(super) const LOGINS: Name = of("policy.logins", Unit::Count, "Logins, by their credential.");
+    name("policy.cors.preflights", Unit::Count, "CORS preflights, by their outcome.");
+pub(super) const LOGINS: Name = name("policy.logins", Unit::Count, "Logins, by their credential.");
 pub(super) const RENEWALS: Name =
-    of("policy.session.renewals", Unit::Count, "Sessions that got a new id without a login.");
+    name("policy.session.renewals", Unit::Count, "Sessions that got a new id without a login.");
 pub(super) const SESSIONS: Name =
-    of("policy.session.count", Unit::Count, "Sessions in the store, counted once a minute.");
-pub(super) const REVOCATIONS: Name =
-    of("policy.revocations", Unit::Count, "Ends of credentials before their time, by what ended.");
+    name("policy.session.count", Unit::Count, "Sessions in the store, counted once a minute.");
+pub(super) const REVOCATIONS: Name = name(
+    "policy.revocations",
+    Unit::Count,
+    "Ends of credentials before their time, by what ended.",
+);
 pub(super) const REFRESHES: Name =
-    of("policy.token.refreshes", Unit::Count, "Refresh tokens, by what became of them.");
+    name("policy.token.refreshes", Unit::Count, "Refresh tokens, by what became of them.");
 pub(super) const RATES: Name =
-    of("policy.rate.requests", Unit::Count, "Requests that a rate counted, by its decision.");
-pub(super) const RATE_FILL: Name = of(
+    name("policy.rate.requests", Unit::Count, "Requests that a rate counted, by its decision.");
+pub(super) const RATE_FILL: Name = name(
     "policy.rate.utilization",
     Unit::Count,
     "Share of the clients in the fullest rate table, from 0 to 1.",
 );
 pub(super) const STORE_CALLS: Name =
-    of("policy.store.call.duration", Unit::Seconds, "Duration of calls of a store.");
-pub(super) const CIRCUIT: Name =
-    of("policy.store.circuit.open", Unit::Count, "Whether calls fail since the database is away.");
-pub(super) const RELOADS: Name = of(
+    name("policy.store.call.duration", Unit::Seconds, "Duration of calls of a store.");
+pub(super) const CIRCUIT: Name = name(
+    "policy.store.circuit.open",
+    Unit::Count,
+    "Whether calls fail since the database is away.",
+);
+pub(super) const RELOADS: Name = name(
     "policy.reloads",
     Unit::Count,
     "Certificates, keys and lists of origins that were replaced.",
 );
-pub(super) const EVENTS: Name = of("policy.events", Unit::Count, "Log events, by their code.");
+pub(super) const EVENTS: Name = name("policy.events", Unit::Count, "Log events, by their code.");
 pub(super) const OPEN: Name =
-    of("policy.server.connections.open", Unit::Count, "Connections that are open.");
+    name("policy.server.connections.open", Unit::Count, "Connections that are open.");
 pub(super) const ACCEPTED: Name =
-    of("policy.server.connections", Unit::Count, "Connections that were accepted.");
+    name("policy.server.connections", Unit::Count, "Connections that were accepted.");
 pub(super) const HANDSHAKES: Name =
-    of("policy.tls.handshake.failures", Unit::Count, "TLS handshakes that did not complete.");
-pub(super) const ABANDONED: Name = of(
+    name("policy.tls.handshake.failures", Unit::Count, "TLS handshakes that did not complete.");
+pub(super) const ABANDONED: Name = name(
     "policy.server.requests.abandoned",
     Unit::Count,
     "Requests whose client left or reset the stream before the response.",
@@ -133,8 +139,8 @@ impl Name {
             {
                 return Parts::Own(buckets);
             }
-            return Parts::of_facade(Histogram::noop(), self.unit);
+            return Parts::from_facade(Histogram::noop(), self.unit);
         }
-        Parts::of_facade(to.with(|to| self.histogram(to, labels)), self.unit)
+        Parts::from_facade(to.with(|to| self.histogram(to, labels)), self.unit)
     }
 }

@@ -98,8 +98,8 @@ impl Outcomes {
         known.map_or((self.codes.len(), OTHER), |(code, index)| (*index, *code))
     }
 
-    /// The end of a request with this response, and the code of its problem.
-    pub(super) fn of(&self, status: StatusCode, code: Option<&str>) -> Outcome {
+    /// The outcome of a request whose response has this status, and its problem this code.
+    pub(super) fn find(&self, status: StatusCode, code: Option<&str>) -> Outcome {
         let number = status.as_u16();
         if number >= 500
             && let Some(code) = code
@@ -123,10 +123,11 @@ mod tests {
     #[test]
     fn a_server_error_has_the_code_of_its_problem_as_its_type() {
         let full = DeclaredProblem::new(507, Some("disks.full"), None);
-        let outcomes = Outcomes::new(&[full, DeclaredProblem::of(Refusal::Internal), full]);
+        let outcomes =
+            Outcomes::new(&[full, DeclaredProblem::from_refusal(Refusal::Internal), full]);
         let of = |status, code| {
             let status = StatusCode::from_u16(status).unwrap();
-            outcomes.attributes(outcomes.of(status, code))
+            outcomes.attributes(outcomes.find(status, code))
         };
         assert_eq!(of(200, None), ("200", ""));
         assert_eq!(of(404, Some("route.not-found")), ("404", ""));

@@ -14,8 +14,8 @@ impl<T> By<T> {
         Self(values.iter().map(|value| (*value, handle(value))).collect())
     }
 
-    /// The handle of a value; all values are known.
-    fn of(&self, value: &str, then: impl FnOnce(&T)) {
+    /// Calls a function with the handle of a value; all values are known.
+    fn with(&self, value: &str, then: impl FnOnce(&T)) {
         if let Some((_, handle)) = self.0.iter().find(|(one, _)| *one == value) {
             then(handle);
         }
@@ -121,25 +121,25 @@ impl Counts for Process {
                     counter.increment(1);
                 }
             }
-            Count::Login(credential) => self.logins.of(credential, |all| all.increment(1)),
+            Count::Login(credential) => self.logins.with(credential, |all| all.increment(1)),
             Count::Renewal => self.renewals.increment(1),
-            Count::Revocation(object) => self.revocations.of(object, |all| all.increment(1)),
-            Count::Refresh(outcome) => self.refreshes.of(outcome, |all| all.increment(1)),
+            Count::Revocation(object) => self.revocations.with(object, |all| all.increment(1)),
+            Count::Refresh(outcome) => self.refreshes.with(outcome, |all| all.increment(1)),
             Count::Rate { is_granted } => {
                 let [granted, refused] = DECISIONS;
                 let outcome = if is_granted { granted } else { refused };
-                self.rates.of(outcome, |all| all.increment(1));
+                self.rates.with(outcome, |all| all.increment(1));
             }
-            Count::Reload { of, is_applied } => self.reloads.of(of, |[applied, kept]| {
+            Count::Reload { of, is_applied } => self.reloads.with(of, |[applied, kept]| {
                 if is_applied { applied } else { kept }.increment(1);
             }),
             Count::StoreCall { store, begun, is_failed } => {
-                self.store_calls.of(store, |[done, failed]| {
+                self.store_calls.with(store, |[done, failed]| {
                     if is_failed { failed } else { done }.record(begun.elapsed().as_secs_f64());
                 });
             }
             Count::Circuit { store, is_open } => {
-                self.circuits.of(store, |all| all.set(f64::from(u8::from(is_open))));
+                self.circuits.with(store, |all| all.set(f64::from(u8::from(is_open))));
             }
             Count::Sessions(count) => self.sessions.set(count as f64),
             Count::HandshakeFailed => self.handshakes.increment(1),

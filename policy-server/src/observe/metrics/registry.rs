@@ -133,7 +133,7 @@ impl Family {
     fn add(&mut self, labels: String) -> Instrument {
         let instrument = match self.kind {
             Kind::Counter | Kind::Gauge => Instrument::Number(Arc::default()),
-            Kind::Histogram => Instrument::Histogram(Arc::new(Buckets::of(self.of_unit))),
+            Kind::Histogram => Instrument::Histogram(Arc::new(Buckets::for_unit(self.of_unit))),
         };
         self.series.insert(labels, instrument.clone());
         instrument

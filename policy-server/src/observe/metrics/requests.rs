@@ -160,7 +160,7 @@ impl Meter {
 
     /// Records a response of known length at once, and any other at its end.
     #[inline(always)]
-    pub(crate) fn answered(
+    pub(crate) fn on_response(
         self: &Arc<Self>,
         request: &ReceivedRequest,
         route: usize,
@@ -177,7 +177,7 @@ impl Meter {
 
     #[cold]
     fn follow(self: &Arc<Self>, request: &ReceivedRequest, route: usize, response: &mut Response) {
-        Measured::waiting(self, *request, route).answered(response);
+        Measured::waiting(self, *request, route).on_response(response);
     }
 
     /// The outcome of a request with this response. Counts its problem.
@@ -192,7 +192,7 @@ impl Meter {
         if let Some(code) = &code {
             self.count_code(route, code);
         }
-        self.outcomes.of(response.status(), code.as_deref())
+        self.outcomes.find(response.status(), code.as_deref())
     }
 
     #[inline(always)]
@@ -330,7 +330,7 @@ impl Measured {
     }
 
     /// Notes the response. One of known length is complete at once.
-    pub(crate) fn answered(mut self, response: &mut Response) {
+    pub(crate) fn on_response(mut self, response: &mut Response) {
         self.outcome = self.meter.outcome(&self.request, self.route, response);
         match response.body().size_hint().exact() {
             Some(size) => self.response_size = size,

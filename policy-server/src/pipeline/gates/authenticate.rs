@@ -70,7 +70,7 @@ pub(crate) fn check_now(
     match auth.step(policy, view, last) {
         Ok(AuthStep::Known(caller)) => Some(Ok(caller)),
         Ok(AuthStep::Load) => {
-            let caller = auth.load_early(view.headers, last).map(of_session)?;
+            let caller = auth.load_early(view.headers, last).map(session_caller)?;
             Some(caller.inspect(|caller| note_epoch(auth, caller.as_ref())))
         }
         Ok(AuthStep::Ticket(_) | AuthStep::Own(_)) => None,
@@ -94,7 +94,7 @@ pub(crate) async fn check_later(
             None => Err(Refusal::Internal.into()),
         },
         AuthStep::Load => {
-            let caller = of_session(auth.session(view.headers)?.load().await)?;
+            let caller = session_caller(auth.session(view.headers)?.load().await)?;
             note_epoch(auth, caller.as_ref());
             Ok(caller)
         }
@@ -156,7 +156,7 @@ impl RequestAuth {
     ) -> Result<Principal, Denied> {
         let service = self.guard().tokens.as_ref().ok_or(Refusal::Internal)?;
         let verified = service.verify(token, policy.issuers, self.guard().clock.now(), last);
-        verified.map(Principal::of_token).map_err(|error| {
+        verified.map(Principal::from_token).map_err(|error| {
             let refusal = match error {
                 TokenError::Expired => Refusal::TokenExpired,
                 TokenError::StoreUnavailable | TokenError::KeysUnavailable => {
@@ -191,7 +191,7 @@ impl RequestAuth {
                 return Err(Refusal::TicketInvalid.into());
             }
         }
-        let principal = Principal::of_ticket(ticket);
+        let principal = Principal::from_ticket(ticket);
         if !service.takes(policy.issuers, principal.foreign_issuer()) {
             return Err(Refusal::TicketInvalid.into());
         }
@@ -200,9 +200,9 @@ impl RequestAuth {
 }
 
 /// The caller according to the session store.
-fn of_session(loaded: Load<'_>) -> Result<Option<Authenticated>, Denied> {
+fn session_caller(loaded: Load<'_>) -> Result<Option<Authenticated>, Denied> {
     let loaded = loaded.map_err(|_logged| Denied::unchecked())?;
-    let principal = loaded.and_then(Principal::of_session);
+    let principal = loaded.and_then(Principal::from_session);
     Ok(principal.map(|principal| Authenticated { principal, is_ambient: true }))
 }
 
@@ -221,7 +221,7 @@ async fn ask(
 ) -> Result<Option<Authenticated>, Denied> {
     match scheme.authenticate(parts, body).await {
         Ok(identity) => Ok(identity.map(|identity| Authenticated {
-            principal: Principal::of_scheme(own.name, identity),
+            principal: Principal::from_scheme(own.name, identity),
             is_ambient: own.ambient,
         })),
         Err(AuthError::Invalid) => Err(Refusal::CredentialInvalid.into()),

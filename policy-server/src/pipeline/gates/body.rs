@@ -48,7 +48,7 @@ where
 /// How a target learns that a body is over its limit.
 pub(crate) fn excess(target: &Target, headers: &HeaderMap) -> Excess {
     match target {
-        Target::Handler(_) => Excess::of_handler(headers),
+        Target::Handler(_) => Excess::for_handler(headers),
         // It may have layers inside.
         Target::Service(_) => Excess::Shown,
         #[cfg(feature = "gateway")]

@@ -190,7 +190,7 @@ pub(super) fn respond<'a>(request: &RequestHead<'a>, end: EndOf<'a, RequestHead<
 
 /// Names the media type of the queries that the path serves (RFC 10008 3).
 fn state_queries(headers: &mut HeaderMap, app: &CompiledApp, path: &Path) {
-    let served = path.served(&Method::QUERY);
+    let served = path.route_for(&Method::QUERY);
     let route = served.and_then(|served| app.route(served.route));
     if let Some(media_type) = route.and_then(|route| route.reads) {
         headers.insert(ACCEPT_QUERY, HeaderValue::from_static(media_type));

@@ -64,7 +64,7 @@ impl RequestTarget<'_> {
         match sockets::intercept(watching, &mut call.request, principal, client) {
             Ok(None) => self.serve(call),
             Ok(Some(socket)) => socket.with(self.serve(call)),
-            Err(refusal) => answered(self.app.auth.refuse(refusal, &call.request)),
+            Err(refusal) => ready_response(self.app.auth.refuse(refusal, &call.request)),
         }
     }
 
@@ -80,7 +80,7 @@ impl RequestTarget<'_> {
     fn script(self, policy: JsonpPolicy, call: &mut Call) -> BoxFuture {
         let callback = match jsonp::callback(&policy, &mut call.request) {
             Ok(callback) => callback,
-            Err(refusal) => return answered(self.app.auth.refuse(refusal, &call.request)),
+            Err(refusal) => return ready_response(self.app.auth.refuse(refusal, &call.request)),
         };
         // Any page may load the script: it has neither a session nor a user.
         call.auth = None;
@@ -121,7 +121,7 @@ impl RequestTarget<'_> {
                     let media_type = HeaderValue::from_static(media_type);
                     response.headers_mut().insert(ACCEPT, media_type);
                 }
-                answered(response)
+                ready_response(response)
             }
             Target::Handler(handler) => handler(call),
             Target::Service(service) => {
@@ -199,7 +199,7 @@ impl BehindLayers {
 pub(crate) fn behind_layers() -> SharedService {
     SharedService::boxed(|mut request| match request.extensions_mut().remove::<BehindLayers>() {
         Some(behind) => behind.run(request),
-        None => answered(Problem::internal(
+        None => ready_response(Problem::internal(
             "a layer made a request of its own: it has to keep the extensions of the one it got",
         )),
     })
@@ -211,7 +211,7 @@ fn lacks_media_type(request: &Request<Body>) -> bool {
 }
 
 /// A response that is ready.
-pub(crate) fn answered(response: impl IntoResponse) -> BoxFuture {
+pub(crate) fn ready_response(response: impl IntoResponse) -> BoxFuture {
     let response: Response = response.into_response();
     Box::pin(ready(response))
 }

@@ -129,7 +129,7 @@ impl ResponsePolicy {
         extensions: &mut Extensions,
     ) -> Result<(), RandomError> {
         if self.rules.headers.as_ref().is_some_and(SecurityHeaders::takes_nonce) {
-            let nonce = Nonce::of(random.draw()?);
+            let nonce = Nonce::from_bytes(random.draw()?);
             extensions.insert(nonce.clone());
             self.optional().nonce = Some(nonce);
         }
@@ -239,7 +239,7 @@ impl ResponsePolicy {
             None => remove_cors(headers),
         }
         if let Some(route) = optional.and_then(|optional| optional.route.as_ref()) {
-            response.extensions_mut().insert(MatchedRoute::of(route));
+            response.extensions_mut().insert(MatchedRoute::new(route));
         }
         if method == Method::HEAD {
             return without_body(response);

@@ -158,7 +158,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
     const NOW: Duration = Duration::from_secs(10_000);
 
-    fn held(rate: Rate, clients: usize) -> Held {
+    fn new_held(rate: Rate, clients: usize) -> Held {
         Held::new(&rate, clients)
     }
 
@@ -166,7 +166,7 @@ mod tests {
         held.take(client, now, || Ok(()))
     }
 
-    fn granted(known: Known) -> Option<u32> {
+    fn remaining(known: Known) -> Option<u32> {
         match known {
             Known::Decided(decided) => decided.ok().map(|granted| granted.remaining),
             Known::Ask { .. } => None,
@@ -175,15 +175,15 @@ mod tests {
 
     #[test]
     fn a_block_is_used_up_before_the_next_call_of_the_store() {
-        let held = held(Rate::per_hour(300), 100);
+        let held = new_held(Rate::per_hour(300), 100);
         assert_eq!(take(&held, b"ada", NOW), Known::Ask { wanted: 3 });
         // One call for a block is in flight.
         assert_eq!(take(&held, b"ada", NOW), Known::Ask { wanted: 1 });
         let taken = |granted, remaining| TakenRate::new(granted, remaining, SECOND, NOW);
         let first = held.learn(b"ada", 3, NOW, taken(3, 297));
         assert_eq!(first, Ok(Granted::new(299, SECOND)));
-        assert_eq!(granted(take(&held, b"ada", NOW)), Some(298));
-        assert_eq!(granted(take(&held, b"ada", NOW)), Some(297));
+        assert_eq!(remaining(take(&held, b"ada", NOW)), Some(298));
+        assert_eq!(remaining(take(&held, b"ada", NOW)), Some(297));
         assert_eq!(take(&held, b"ada", NOW), Known::Ask { wanted: 3 });
         assert_eq!(take(&held, b"eve", NOW), Known::Ask { wanted: 3 });
     }
@@ -191,20 +191,20 @@ mod tests {
     /// Requests that were taken in advance expire with their period.
     #[test]
     fn reserved_requests_expire_with_their_period() {
-        let held = held(Rate::per_hour(300), 100);
+        let held = new_held(Rate::per_hour(300), 100);
         take(&held, b"ada", NOW);
         let _first = held.learn(b"ada", 3, NOW, TakenRate::new(3, 297, SECOND, NOW));
         let later = NOW + 3600 * SECOND;
-        assert!(granted(take(&held, b"ada", later - SECOND)).is_some());
+        assert!(remaining(take(&held, b"ada", later - SECOND)).is_some());
         assert_eq!(take(&held, b"ada", later), Known::Ask { wanted: 3 });
         // A single request does not keep the rest alive.
         let _single = held.learn(b"ada", 1, later, TakenRate::new(1, 200, SECOND, later));
-        assert!(granted(take(&held, b"ada", later)).is_none());
+        assert!(remaining(take(&held, b"ada", later)).is_none());
     }
 
     #[test]
     fn a_refusal_holds_until_its_end() {
-        let held = held(Rate::per_hour(3), 100);
+        let held = new_held(Rate::per_hour(3), 100);
         take(&held, b"ada", NOW);
         let refused = TakenRate::new(0, 0, 5 * SECOND, NOW);
         assert_eq!(held.learn(b"ada", 1, NOW, refused), Err(Refused::new(5 * SECOND)));
@@ -216,14 +216,14 @@ mod tests {
 
     #[test]
     fn a_client_is_admitted_once_in_a_period() {
-        let held = held(Rate::per_hour(300), 100);
+        let held = new_held(Rate::per_hour(300), 100);
         let no = Refused::new(SECOND);
         let refused = held.take(b"ada", NOW, || Err(no));
         assert_eq!(refused, Known::Decided(Err(no)));
         assert_eq!(held.take(b"ada", NOW, || Ok(())), Known::Ask { wanted: 3 });
         assert_eq!(held.take(b"ada", NOW, || Err(no)), Known::Ask { wanted: 1 });
         let _first = held.learn(b"ada", 3, NOW, TakenRate::new(3, 297, SECOND, NOW));
-        assert!(granted(held.take(b"ada", NOW, || Err(no))).is_some());
+        assert!(remaining(held.take(b"ada", NOW, || Err(no))).is_some());
         let later = NOW + 3600 * SECOND;
         assert_eq!(held.take(b"ada", later, || Err(no)), Known::Decided(Err(no)));
     }
@@ -239,7 +239,7 @@ mod tests {
             (1..5_usize, 100..400_u32, requests),
             |(many, count, requests)| {
                 let rate = Rate::new(count, Duration::from_millis(1000));
-                let instances: Vec<_> = (0..many).map(|_| held(rate, 100)).collect();
+                let instances: Vec<_> = (0..many).map(|_| new_held(rate, 100)).collect();
                 let (mut account, mut now) = (Account::EMPTY, NOW);
                 let (mut log, mut refused) = (Vec::new(), 0);
                 for (instance, pause) in requests {
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded_and_needed_clients_stay_while_there_is_room() {
-        let held = held(Rate::per_second(300), 160);
+        let held = new_held(Rate::per_second(300), 160);
         let most = || held.shards.iter().map(|shard| shard.lock().unwrap().len()).max();
         for client in 0..10_000_u32 {
             take(&held, &client.to_le_bytes(), NOW + SECOND * client);

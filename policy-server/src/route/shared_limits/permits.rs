@@ -49,7 +49,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(word: u64) -> Self {
+    fn from_word(word: u64) -> Self {
         Self { in_flight: word as u32, held: (word >> 32) as u32 }
     }
 
@@ -105,7 +105,7 @@ impl SharedPermits {
                 return false;
             }
             asked.begun = self.book.clock.monotonic();
-            let counts = Counts::of(self.counts.load(Ordering::SeqCst));
+            let counts = Counts::from_word(self.counts.load(Ordering::SeqCst));
             let wish = counts.in_flight.saturating_add(self.waiting.load(Ordering::SeqCst));
             match self.ask(wish).await {
                 Ok(()) => return self.enter(),
@@ -117,7 +117,7 @@ impl SharedPermits {
 
     /// Records that a request ended.
     pub(crate) fn leave(&self) {
-        let before = Counts::of(self.counts.fetch_sub(1, Ordering::AcqRel));
+        let before = Counts::from_word(self.counts.fetch_sub(1, Ordering::AcqRel));
         if before.in_flight <= before.held {
             self.book.freed.notify_one();
         }
@@ -126,7 +126,7 @@ impl SharedPermits {
     /// Returns the permits that were not used recently, and keeps the rest.
     pub(super) async fn renew(&self) {
         let _asked = self.asking.lock().await;
-        let counts = Counts::of(self.counts.load(Ordering::Acquire));
+        let counts = Counts::from_word(self.counts.load(Ordering::Acquire));
         let used = self.peak.swap(counts.in_flight, Ordering::Relaxed).max(counts.in_flight);
         if used > counts.in_flight {
             // Permits that were used until now are returned the next time.
@@ -159,9 +159,9 @@ impl SharedPermits {
 
     /// Changes the counts, and returns the previous ones if they were changed.
     fn update(&self, change: impl Fn(Counts) -> Option<Counts>) -> Option<Counts> {
-        let change = |word| change(Counts::of(word)).map(Counts::word);
+        let change = |word| change(Counts::from_word(word)).map(Counts::word);
         let before = self.counts.fetch_update(Ordering::AcqRel, Ordering::Acquire, change);
-        before.ok().map(Counts::of)
+        before.ok().map(Counts::from_word)
     }
 }
 

@@ -69,7 +69,7 @@ mod tests {
     }
 
     /// The protocol of a connection whose first bytes arrive one by one, and the bytes read from it.
-    async fn found<C: AsyncWriteExt + Unpin>(
+    async fn detect<C: AsyncWriteExt + Unpin>(
         (mut client, server): (C, Stream),
         first: &'static [u8],
     ) -> (Protocol, Vec<u8>) {
@@ -98,11 +98,11 @@ mod tests {
             (b"G", Protocol::Http1),
         ] {
             let all = [first, b"more"].concat();
-            assert_eq!(found(over_tcp().await, first).await, (protocol, all.clone()));
+            assert_eq!(detect(over_tcp().await, first).await, (protocol, all.clone()));
             #[cfg(unix)]
             {
                 let (client, server) = tokio::net::UnixStream::pair().unwrap();
-                assert_eq!(found((client, server.into()), first).await, (protocol, all));
+                assert_eq!(detect((client, server.into()), first).await, (protocol, all));
             }
         }
         assert_eq!(begun.elapsed(), Duration::ZERO);

@@ -64,7 +64,7 @@ pub(super) async fn serve_connection(
     };
     let Some(Established { client, socket, protocol }) = established else { return };
     #[cfg(feature = "metrics")]
-    let _open = app.meter.as_ref().and_then(|meter| meter.connections.opened(protocol.version()));
+    let _open = app.meter.as_ref().and_then(|meter| meter.connections.count(protocol.version()));
     let peer = Peer { address, client, is_tls: socket.is_tls() };
     let activity = Arc::new(Activity::new(&unsent));
     let service = ConnectionService {
@@ -93,7 +93,7 @@ pub(super) async fn serve_connection(
         Protocol::Http2 => tokio::select! {
             () = http1_required::refuse(socket) => (),
             () = sleep(settings.header_timeout) => (),
-            () = shutdown.left(Phase::Serve) => (),
+            () = shutdown.wait_while(Phase::Serve) => (),
         },
     }
     drop(alive);
@@ -158,7 +158,7 @@ async fn drive<C: Graceful + Unpin>(
     shutdown: Shutdown,
 ) {
     let mut phase = Phase::Serve;
-    let mut next_phase = pin!(shutdown.left(phase));
+    let mut next_phase = pin!(shutdown.wait_while(phase));
     let mut is_waiting = false;
     let mut is_watched = false;
     let mut first_bytes: Option<Pin<Box<Sleep>>> = None;
@@ -195,7 +195,7 @@ async fn drive<C: Graceful + Unpin>(
             if phase == Phase::Cut {
                 return Poll::Ready(None);
             }
-            next_phase.set(shutdown.left(phase));
+            next_phase.set(shutdown.wait_while(phase));
             if C::TELLS || !activity.is_unused() {
                 Pin::new(&mut connection).end();
             } else {

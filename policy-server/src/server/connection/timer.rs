@@ -87,7 +87,7 @@ impl Timer {
     }
 
     fn is_idle(&mut self, activity: &Activity) -> bool {
-        let (moved, paid) = (activity.moved(), activity.balance());
+        let (moved, paid) = (activity.progress(), activity.balance());
         // Further requests are no progress of responses that the client does not read.
         let is_asking = moved != self.seen && !activity.has_to_read();
         let is_moving = is_asking || paid.saturating_sub(self.paid) >= self.least;

@@ -63,7 +63,7 @@ impl RequestBody {
             let data = ready!(self.stream.poll_recv_data(context));
             let data = data.map(|data| data.map(|mut data| data.copy_to_bytes(data.remaining())));
             match data {
-                Ok(Some(data)) => return Poll::Ready(Some(self.counted(data))),
+                Ok(Some(data)) => return Poll::Ready(Some(self.count(data))),
                 Ok(None) if self.missing.is_some_and(|missing| missing > 0) => {
                     return Poll::Ready(Some(Err(self.malformed())));
                 }
@@ -82,7 +82,7 @@ impl RequestBody {
         })
     }
 
-    fn counted(&mut self, data: Bytes) -> Part {
+    fn count(&mut self, data: Bytes) -> Part {
         if let Some(missing) = &mut self.missing {
             match missing.checked_sub(data.len() as u64) {
                 Some(rest) => *missing = rest,

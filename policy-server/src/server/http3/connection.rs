@@ -78,7 +78,7 @@ pub(super) async fn serve(
     #[cfg(feature = "metrics")]
     let meter = serving.service.app().meter.clone();
     #[cfg(feature = "metrics")]
-    let _open = meter.and_then(|meter| meter.connections.opened(Version::HTTP_3));
+    let _open = meter.and_then(|meter| meter.connections.count(Version::HTTP_3));
     let activity = Arc::new(Activity::new(&serving.unsent));
     let mut timer = Timer::new(&settings, None);
     let shutdown = serving.shutdown.clone();
@@ -94,7 +94,7 @@ pub(super) async fn serve(
     let mut confirmed = pin!(timeout(settings.header_timeout, confirmed));
     let mut handshake = Some(handshake);
     let mut phase = Phase::Serve;
-    let mut next_phase = pin!(shutdown.left(phase));
+    let mut next_phase = pin!(shutdown.wait_while(phase));
     let mut is_closing = false;
     let mut takes_requests = true;
     loop {
@@ -140,7 +140,7 @@ pub(super) async fn serve(
                 if phase == Phase::Cut {
                     break;
                 }
-                next_phase.set(shutdown.left(phase));
+                next_phase.set(shutdown.wait_while(phase));
                 is_last = true;
             }
             Some(_ended) = requests.join_next(), if is_closing => (),

@@ -104,7 +104,7 @@ impl Common {
             Poll::Ready(inbound)
         });
         let Some(body) = body.await else { return };
-        if let Some(code) = state.refused() {
+        if let Some(code) = state.refusal_code() {
             return sender.stream.reset(code);
         }
         let is_head = head.method == Method::HEAD;
@@ -120,7 +120,7 @@ impl Common {
             if let Some(server) = &settings.server_header {
                 response.headers_mut().entry(SERVER).or_insert_with(|| server.clone());
             }
-            sender.send(response, is_head, || state.refused()).await
+            sender.send(response, is_head, || state.refusal_code()).await
         };
         let outcome = tokio::select! {
             biased;

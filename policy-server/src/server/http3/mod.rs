@@ -94,7 +94,7 @@ impl Http3 {
     /// refused.
     pub(super) async fn accept(self, connections: Arc<Semaphore>, serving: Serving) {
         let handshakes = Arc::new(AtomicUsize::new(0));
-        let mut stopped = pin!(serving.shutdown.left(Phase::Serve));
+        let mut stopped = pin!(serving.shutdown.wait_while(Phase::Serve));
         loop {
             let incoming = tokio::select! {
                 biased;

@@ -31,7 +31,7 @@ struct PseudoHeader {
     is_of_requests: bool,
 }
 
-const fn of_requests(name: &'static [u8], huffman: &'static [u8]) -> PseudoHeader {
+const fn for_requests(name: &'static [u8], huffman: &'static [u8]) -> PseudoHeader {
     PseudoHeader { name, huffman, is_of_requests: true }
 }
 
@@ -43,10 +43,10 @@ const STATUS: usize = 4;
 
 /// Without `:protocol` (RFC 9220), which was not offered, so that clients must not send it.
 const PSEUDO_HEADERS: [PseudoHeader; 5] = [
-    of_requests(b":authority", b"\xb8\x3b\x53\x39\xec\x32\x7d\x7f"),
-    of_requests(b":method", b"\xb9\x49\x53\x39\xe4"),
-    of_requests(b":path", b"\xb9\x58\xd3\x3f"),
-    of_requests(b":scheme", b"\xb8\x82\x4e\x5a\x4b"),
+    for_requests(b":authority", b"\xb8\x3b\x53\x39\xec\x32\x7d\x7f"),
+    for_requests(b":method", b"\xb9\x49\x53\x39\xe4"),
+    for_requests(b":path", b"\xb9\x58\xd3\x3f"),
+    for_requests(b":scheme", b"\xb8\x82\x4e\x5a\x4b"),
     PseudoHeader { name: b":status", huffman: b"\xb8\x84\x8d\x36\xa3", is_of_requests: false },
 ];
 
@@ -105,17 +105,17 @@ impl<'a> Lines<'a> {
     fn next(&mut self) -> Option<Field> {
         let first = *self.0.first()?;
         if first & 0b1100_0000 == 0b1100_0000 {
-            return of_static(self.integer(6)?);
+            return static_field(self.integer(6)?);
         }
         if first & 0b1101_0000 == 0b0101_0000 {
-            let field = of_static(self.integer(4)?)?;
+            let field = static_field(self.integer(4)?)?;
             self.string(7)?;
             return Some(field);
         }
         if first & 0b1110_0000 == 0b0010_0000 {
             let (name, is_huffman) = self.string(3)?;
             self.string(7)?;
-            return Some(if is_huffman { of_huffman(name) } else { of_name(name) });
+            return Some(if is_huffman { field_from_huffman(name) } else { field_from_name(name) });
         }
         // All other forms refer to a dynamic table.
         None
@@ -157,7 +157,7 @@ impl<'a> Lines<'a> {
 }
 
 /// The part of the static table (RFC 9204, appendix A) whose names begin with `:`.
-fn of_static(index: usize) -> Option<Field> {
+fn static_field(index: usize) -> Option<Field> {
     Some(match index {
         0 => Field::Pseudo(AUTHORITY),
         1 => Field::Pseudo(PATH),
@@ -169,11 +169,11 @@ fn of_static(index: usize) -> Option<Field> {
     })
 }
 
-fn of_name(name: &[u8]) -> Field {
+fn field_from_name(name: &[u8]) -> Field {
     if name.first() == Some(&b':') { pseudo(|of| of.name == name) } else { Field::Regular }
 }
 
-fn of_huffman(name: &[u8]) -> Field {
+fn field_from_huffman(name: &[u8]) -> Field {
     if name.first().is_some_and(|first| first >> 1 == HUFFMAN_COLON) {
         pseudo(|of| of.huffman == name)
     } else {

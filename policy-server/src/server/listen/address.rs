@@ -67,7 +67,7 @@ pub(in crate::server) enum Place {
 }
 
 impl Place {
-    fn of(text: &str) -> Self {
+    fn from_text(text: &str) -> Self {
         match text.strip_prefix(UNIX) {
             Some(path) => Self::Unix(path.to_owned()),
             None => Self::Text(text.to_owned()),
@@ -77,13 +77,13 @@ impl Place {
 
 impl<T: AsRef<str> + ?Sized> From<&T> for ListenAddress {
     fn from(address: &T) -> Self {
-        Self(Place::of(address.as_ref()))
+        Self(Place::from_text(address.as_ref()))
     }
 }
 
 impl From<String> for ListenAddress {
     fn from(address: String) -> Self {
-        Self(Place::of(&address))
+        Self(Place::from_text(&address))
     }
 }
 

@@ -237,7 +237,7 @@ pub(super) async fn accept(socket: BoundSocket, serving: Serving, connections: A
         let Ok(permit) = Arc::clone(&connections).acquire_owned().await else { return };
         tokio::spawn(serve_connection(stream, peer, serving.clone(), permit));
     };
-    let mut stopped = pin!(serving.shutdown.left(Phase::Serve));
+    let mut stopped = pin!(serving.shutdown.wait_while(Phase::Serve));
     loop {
         let accepted = tokio::select! {
             biased;

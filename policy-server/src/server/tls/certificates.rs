@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     /// A new development certificate and its key, in one PEM text.
-    fn made(folder: &Path) -> Vec<u8> {
+    fn generate(folder: &Path) -> Vec<u8> {
         let provider = aws_lc_rs::default_provider();
         development::provide(folder, None, &provider).unwrap();
         fs::read(development::pair(folder)).unwrap()
@@ -254,7 +254,7 @@ mod tests {
     fn a_certificate_is_loaded_once_the_mode_of_its_key_is_corrected() {
         let folder = std::env::temp_dir().join(format!("policy-modes-{}", std::process::id()));
         let _ = fs::remove_dir_all(&folder);
-        let (old, new) = (made(&folder.join("old")), made(&folder.join("new")));
+        let (old, new) = (generate(&folder.join("old")), generate(&folder.join("new")));
         let file = folder.join("pair.pem");
         let mode = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
         fs::write(&file, old).unwrap();

@@ -53,7 +53,7 @@ pub(super) fn provide(
         return Ok(());
     }
     let failed = |error: io::Error| in_file(Rule::TlsFolder, folder).caused_by(error);
-    let (pair, authority) = made(&names).map_err(|error| failed(io::Error::other(error)))?;
+    let (pair, authority) = generate(&names).map_err(|error| failed(io::Error::other(error)))?;
     fs::create_dir_all(folder).map_err(failed)?;
     // A private key must not be committed to a repository.
     write(&folder.join(".gitignore"), "*\n", 0o644).map_err(failed)?;
@@ -78,7 +78,7 @@ fn will_do(folder: &Path, names: &[&str], provider: &CryptoProvider) -> Option<(
 }
 
 /// A new certificate with its key, and the CA certificate, whose key is discarded.
-fn made(names: &[&str]) -> Result<(String, String), rcgen::Error> {
+fn generate(names: &[&str]) -> Result<(String, String), rcgen::Error> {
     let begin = SystemTime::now() - DAY;
     let valid = |params: &mut CertificateParams| {
         params.not_before = begin.into();

@@ -6,7 +6,7 @@ use policy_core::session::Identity;
 
 use super::{
     Call, NOW, ROUNDS, SessionStore, TokenStore, answer, at, at_once, create, handle, key, lives,
-    loaded, opened, record, rule,
+    load_record, open_store, record, rule,
     tokens::{family, hash},
 };
 use crate::store::{
@@ -14,20 +14,20 @@ use crate::store::{
     RotateSession, SessionCreated, TokenHash, TouchSession, UpdateSession,
 };
 
-pub(super) async fn of_sessions<S: SessionStore>(make: &impl Fn() -> S) {
-    numbers(&*opened(make).await).await;
-    logins(&*opened(make).await).await;
-    rotations(&*opened(make).await).await;
-    everyone(&*opened(make).await).await;
-    rights(&*opened(make).await).await;
-    races(&opened(make).await).await;
+pub(super) async fn check_sessions<S: SessionStore>(make: &impl Fn() -> S) {
+    numbers(&*open_store(make).await).await;
+    logins(&*open_store(make).await).await;
+    rotations(&*open_store(make).await).await;
+    everyone(&*open_store(make).await).await;
+    rights(&*open_store(make).await).await;
+    races(&open_store(make).await).await;
 }
 
-pub(super) async fn of_tokens<S: TokenStore>(make: &impl Fn() -> S) {
-    families(&*super::tokens::opened(make).await).await;
-    sessions(&*super::tokens::opened(make).await).await;
-    all_families(&*super::tokens::opened(make).await).await;
-    family_races(&super::tokens::opened(make).await).await;
+pub(super) async fn check_tokens<S: TokenStore>(make: &impl Fn() -> S) {
+    families(&*super::tokens::open_store(make).await).await;
+    sessions(&*super::tokens::open_store(make).await).await;
+    all_families(&*super::tokens::open_store(make).await).await;
+    family_races(&super::tokens::open_store(make).await).await;
 }
 
 async fn numbers<S: SessionStore>(store: &S) {
@@ -92,11 +92,11 @@ async fn rotations<S: SessionStore>(store: &S) {
         store.rotate(request.began(began))
     };
     for old in [nobody, ada] {
-        let before = loaded(store, &old, NOW).await;
+        let before = load_record(store, &old, NOW).await;
         let late = answer(rotate(old, 9, Some("ada"), Some(began))).await;
         rule(late == Cas::CutOff, "rights requested before a cut-off are `CutOff`");
         rule(!lives(store, &key(9)).await, "a refused `rotate` inserts nothing");
-        rule(loaded(store, &old, NOW).await == before, "a refused `rotate` changes nothing");
+        rule(load_record(store, &old, NOW).await == before, "a refused `rotate` changes nothing");
     }
     let renewed = answer(rotate(ada, 3, Some("ada"), None)).await;
     rule(
@@ -145,13 +145,13 @@ async fn rights<S: SessionStore>(store: &S) {
         create(store, number, record).await;
     }
     let bob = create(store, 3, record(3, Some("bob"))).await;
-    let of_bob = loaded(store, &bob, NOW).await;
+    let of_bob = load_record(store, &bob, NOW).await;
     let began = answer(store.cut_offs()).await;
     let less = Identity::new("ada").scopes(["orders:read"]);
     let cut = answer(store.revoke_user(RevokeUser::new("ada", NOW).rights(&less))).await;
     rule(cut.sessions == 2, "`revoke_user` with rights counts the sessions that receive them");
     for number in [1, 2] {
-        let found = loaded(store, &key(number), NOW).await;
+        let found = load_record(store, &key(number), NOW).await;
         let identity = found.as_ref().and_then(|record| record.identity.as_ref());
         rule(identity == Some(&less), "`revoke_user` with rights sets them on all sessions");
         rule(found.is_some_and(|record| record.epoch == cut.number), "and stamps them");
@@ -167,12 +167,15 @@ async fn rights<S: SessionStore>(store: &S) {
         let stale = answer(store.update(UpdateSession::new(key(number), 1, data, NOW))).await;
         rule(stale == Cas::Conflict, "a change of rights changes the version");
     }
-    rule(loaded(store, &bob, NOW).await == of_bob, "a change of rights applies only to its user");
+    rule(
+        load_record(store, &bob, NOW).await == of_bob,
+        "a change of rights applies only to its user",
+    );
     let late = login(store, 5, "ada", began).await;
     rule(late == SessionCreated::CutOff, "a login that may have read the old rights is `CutOff`");
     let moved = Identity::new("ada").tenant("globex");
     answer(store.revoke_user(RevokeUser::new("ada", NOW).rights(&moved))).await;
-    let found = loaded(store, &key(1), NOW).await.and_then(|record| record.identity);
+    let found = load_record(store, &key(1), NOW).await.and_then(|record| record.identity);
     rule(found == Some(moved), "`revoke_user` with rights sets the tenant");
 }
 
@@ -221,21 +224,21 @@ async fn refreshes<S: TokenStore>(store: &S, token: u32) -> bool {
     matches!(answer(store.refresh(request)).await, Refreshed::Done(_))
 }
 
-fn of_ada() -> Revocation {
+fn ada_revocation() -> Revocation {
     Revocation::User { user: "ada".into(), before: 60 }
 }
 
 async fn families<S: TokenStore>(store: &S) {
     let began = answer(store.revocations(0)).await.sequence;
     rule(begin(store, 1, hash(1), began).await, "a family without a cut-off begins");
-    let first = answer(store.revoke(of_ada())).await;
+    let first = answer(store.revoke(ada_revocation())).await;
     rule(first.families == [[1; 16]], "a cut-off of a user ends all their families");
     rule(!refreshes(store, 1).await, "a cut-off of a user ends all their families");
     rule(!begin(store, 2, hash(2), began).await, "a family that began before a cut-off is refused");
     rule(!refreshes(store, 2).await, "a refused family does not exist");
     rule(begin(store, 3, hash(3), first.position).await, "a family that began after it is not");
     // In the same second: the second cut-off adds nothing but its position.
-    let second = answer(store.revoke(of_ada())).await;
+    let second = answer(store.revoke(ada_revocation())).await;
     rule(second.position > first.position, "every cut-off has its own position");
     rule(second.before == first.position, "a cut-off returns the position of the previous one");
     let late = begin(store, 4, hash(4), first.position).await;
@@ -295,7 +298,7 @@ async fn all_families<S: TokenStore>(store: &S) {
         begin(store, 4, hash(4), cut.position).await,
         "a family that began after it is not refused",
     );
-    let next = answer(store.revoke(of_ada())).await;
+    let next = answer(store.revoke(ada_revocation())).await;
     rule(next.before == cut.position, "a cut-off of everyone is the newest cut-off of each user");
 }
 
@@ -308,7 +311,7 @@ async fn family_races<S: TokenStore>(store: &Arc<S>) {
                 begin(&*beginning, round as u8, hash(round), began).await;
             }),
             Box::pin(async move {
-                answer(revoking.revoke(of_ada())).await;
+                answer(revoking.revoke(ada_revocation())).await;
             }),
         ];
         at_once(calls).await;

@@ -1,7 +1,7 @@
 //! Limits of sessions per user.
 
 use super::{
-    NOW, SessionStore, answer, at, create_limited, handle, key, lives, opened, record, rule,
+    NOW, SessionStore, answer, at, create_limited, handle, key, lives, open_store, record, rule,
 };
 use crate::store::{
     Cas, CreateSession, Limit, LimitPolicy, RotateSession, SessionCreated, TouchSession,
@@ -11,9 +11,9 @@ const EVICT: Option<Limit> = Some(Limit { sessions: 2, policy: LimitPolicy::Evic
 const DENY: Option<Limit> = Some(Limit { sessions: 2, policy: LimitPolicy::Deny });
 
 pub(super) async fn run<S: SessionStore>(make: &impl Fn() -> S) {
-    evict(&*opened(make).await).await;
-    deny(&*opened(make).await).await;
-    rotate(&*opened(make).await).await;
+    evict(&*open_store(make).await).await;
+    deny(&*open_store(make).await).await;
+    rotate(&*open_store(make).await).await;
 }
 
 /// Two sessions of ada, the second of which was created first; one of bob, one anonymous, and one

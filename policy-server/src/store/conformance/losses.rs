@@ -7,7 +7,7 @@ use policy_core::session::Identity;
 use super::{
     NOW, SessionStore, TokenStore, answer,
     cut_offs::{DONE, login},
-    opened, rule,
+    open_store, rule,
     tokens::{self, family, hash},
 };
 use crate::{
@@ -29,12 +29,12 @@ async fn is_back<T>(mut call: impl AsyncFnMut() -> Result<T, StoreError>) {
     }
 }
 
-pub(super) async fn of_sessions<S: SessionStore>(
+pub(super) async fn check_sessions<S: SessionStore>(
     open: &impl Fn() -> S,
     save: impl AsyncFnOnce(),
     go_back: impl AsyncFnOnce(),
 ) {
-    let (one, two) = (&*opened(open).await, &*opened(open).await);
+    let (one, two) = (&*open_store(open).await, &*open_store(open).await);
     let cut_off = async |store: &S| answer(store.revoke_user(RevokeUser::new("ada", NOW))).await;
     cut_off(one).await;
     for store in [one, two] {
@@ -77,12 +77,12 @@ pub(super) async fn of_sessions<S: SessionStore>(
     );
 }
 
-pub(super) async fn of_tokens<S: TokenStore>(
+pub(super) async fn check_tokens<S: TokenStore>(
     open: &impl Fn() -> S,
     save: impl AsyncFnOnce(),
     go_back: impl AsyncFnOnce(),
 ) {
-    let (one, two) = (&*tokens::opened(open).await, &*tokens::opened(open).await);
+    let (one, two) = (&*tokens::open_store(open).await, &*tokens::open_store(open).await);
     let of_ada = || Revocation::User { user: "ada".into(), before: 5 };
     let revoke = async |store: &S| answer(store.revoke(of_ada())).await.position;
     let begin = async |store: &S, number: u8, began| {

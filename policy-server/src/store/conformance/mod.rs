@@ -59,8 +59,8 @@ pub async fn sessions<S: SessionStore>(make: impl Fn() -> S) {
     rotation::run(&make).await;
     limits::run(&make).await;
     races::run(&make).await;
-    cut_offs::of_sessions(&make).await;
-    news::of_sessions(&make).await;
+    cut_offs::check_sessions(&make).await;
+    news::check_sessions(&make).await;
 }
 
 /// Tests a store of refresh tokens, revocations and tickets. `make` creates an empty one each time.
@@ -71,8 +71,8 @@ pub async fn sessions<S: SessionStore>(make: impl Fn() -> S) {
 pub async fn tokens<S: TokenStore>(make: impl Fn() -> S) {
     tokens::run(&make).await;
     tickets::run(&make).await;
-    cut_offs::of_tokens(&make).await;
-    news::of_tokens(&make).await;
+    cut_offs::check_tokens(&make).await;
+    news::check_tokens(&make).await;
 }
 
 /// Tests a session store that several instances share and that can lose acknowledged writes, by a
@@ -88,7 +88,7 @@ pub async fn sessions_after_loss<S: SessionStore>(
     save: impl AsyncFnOnce(),
     go_back: impl AsyncFnOnce(),
 ) {
-    losses::of_sessions(&open, save, go_back).await;
+    losses::check_sessions(&open, save, go_back).await;
 }
 
 /// The same for a store of refresh tokens, revocations and tickets.
@@ -101,7 +101,7 @@ pub async fn tokens_after_loss<S: TokenStore>(
     save: impl AsyncFnOnce(),
     go_back: impl AsyncFnOnce(),
 ) {
-    losses::of_tokens(&open, save, go_back).await;
+    losses::check_tokens(&open, save, go_back).await;
 }
 
 /// Tests a store of rates and permits. `make` creates an empty one each time. It takes about a second.
@@ -145,7 +145,7 @@ async fn answer<T: Unpin>(response: StoreFuture<'_, T>) -> T {
 }
 
 /// An empty, open store.
-async fn opened<S: SessionStore>(make: &impl Fn() -> S) -> Arc<S> {
+async fn open_store<S: SessionStore>(make: &impl Fn() -> S) -> Arc<S> {
     let store = Arc::new(make());
     answer(store.open()).await;
     store
@@ -241,7 +241,11 @@ async fn create_limited<S: SessionStore>(
 }
 
 /// The record that a key loads.
-async fn loaded<S: SessionStore>(store: &S, key: &SessionKey, now: Timestamp) -> Option<Record> {
+async fn load_record<S: SessionStore>(
+    store: &S,
+    key: &SessionKey,
+    now: Timestamp,
+) -> Option<Record> {
     let loaded = answer(store.load(key, now)).await?;
     Some(Record::clone(&loaded.record))
 }

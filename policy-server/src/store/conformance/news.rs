@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     NOW, Runtime, SessionStore, TokenStore, answer, at, create, create_limited, handle, key,
-    opened, record, rule,
+    open_store, record, rule,
 };
 use crate::{
     base::timers,
@@ -35,8 +35,8 @@ pub(super) async fn hears(news: &mut NewsReader, expected: &News) -> bool {
     }
 }
 
-pub(super) async fn of_sessions<S: SessionStore>(make: &impl Fn() -> S) {
-    let store = opened(make).await;
+pub(super) async fn check_sessions<S: SessionStore>(make: &impl Fn() -> S) {
+    let store = open_store(make).await;
     let Some(mut news) = store.news() else { return };
     let one = Some(Limit { sessions: 1, policy: LimitPolicy::EvictOldest });
     create(&*store, 1, record(1, Some("ada"))).await;
@@ -76,8 +76,8 @@ pub(super) async fn of_sessions<S: SessionStore>(make: &impl Fn() -> S) {
     rule(hears(&mut news, &News::AllSessions).await, "news report a cut-off of everyone");
 }
 
-pub(super) async fn of_tokens<S: TokenStore>(make: &impl Fn() -> S) {
-    let store = super::tokens::opened(make).await;
+pub(super) async fn check_tokens<S: TokenStore>(make: &impl Fn() -> S) {
+    let store = super::tokens::open_store(make).await;
     let Some(mut news) = store.news() else { return };
     answer(store.revoke(Revocation::Token { id: "j".into(), until: at(60) })).await;
     rule(hears(&mut news, &News::Revocation).await, "news report a revocation");

@@ -6,7 +6,7 @@ use policy_core::session::SessionKey;
 
 use super::{
     Call, NOW, RACERS, ROUNDS, SessionStore, answer, at, at_once, create, handle, key, lives,
-    loaded, opened, record, rule,
+    load_record, open_store, record, rule,
 };
 use crate::store::{
     Cas, CreateSession, Limit, LimitPolicy, ListSessions, RevokeUser, RotateSession,
@@ -14,15 +14,15 @@ use crate::store::{
 };
 
 pub(super) async fn run<S: SessionStore>(make: &impl Fn() -> S) {
-    creations(&opened(make).await).await;
-    merges(&opened(make).await).await;
-    resurrection(&opened(make).await).await;
-    rotations(&opened(make).await).await;
-    rotation_and_deletion(&opened(make).await).await;
+    creations(&open_store(make).await).await;
+    merges(&open_store(make).await).await;
+    resurrection(&open_store(make).await).await;
+    rotations(&open_store(make).await).await;
+    rotation_and_deletion(&open_store(make).await).await;
     limit(make, LimitPolicy::Deny).await;
     limit(make, LimitPolicy::EvictOldest).await;
-    creation_and_revocation(&opened(make).await).await;
-    rotation_and_revocation(&opened(make).await).await;
+    creation_and_revocation(&open_store(make).await).await;
+    rotation_and_revocation(&open_store(make).await).await;
 }
 
 /// Keys that no other round uses.
@@ -64,7 +64,7 @@ async fn merges<S: SessionStore>(store: &Arc<S>) {
     };
     at_once((0..RACERS).map(call).collect()).await;
     let total = u64::from(RACERS) * EACH;
-    let counter = loaded(&**store, &key, NOW).await;
+    let counter = load_record(&**store, &key, NOW).await;
     rule(
         counter.as_ref().is_some_and(|record| *record.data == total.to_le_bytes()),
         "of concurrent `update` calls with one version, one succeeds: no change is lost",
@@ -77,7 +77,7 @@ async fn merges<S: SessionStore>(store: &Arc<S>) {
 
 async fn count_up<S: SessionStore>(store: &S, key: &SessionKey) {
     loop {
-        let Some(record) = loaded(store, key, NOW).await else {
+        let Some(record) = load_record(store, key, NOW).await else {
             return rule(false, "an `update` does not end a session");
         };
         let count = record.data.first_chunk().copied().map_or(0, u64::from_le_bytes);
@@ -171,7 +171,7 @@ async fn rotation_and_deletion<S: SessionStore>(store: &Arc<S>) {
 
 async fn limit<S: SessionStore>(make: &impl Fn() -> S, policy: LimitPolicy) {
     const MOST: u32 = 3;
-    let store = opened(make).await;
+    let store = open_store(make).await;
     let call = |number: u32| -> Call<SessionCreated> {
         let (store, limit) = (Arc::clone(&store), Limit { sessions: MOST, policy });
         let record = record(number, Some("ada"));
@@ -224,11 +224,11 @@ async fn creation_and_revocation<S: SessionStore>(store: &Arc<S>) {
             answer(revoking.revoke_user(RevokeUser::new(&of, NOW).keep(Some(kept)))).await;
         }));
         at_once(calls).await;
-        let epoch = loaded(&**store, &kept, NOW).await.map(|record| record.epoch);
+        let epoch = load_record(&**store, &kept, NOW).await.map(|record| record.epoch);
         rule(epoch.is_some(), "`revoke_user` keeps the session that it was asked to keep");
         let mut living = 1;
         for new in new {
-            if let Some(record) = loaded(&**store, &new, NOW).await {
+            if let Some(record) = load_record(&**store, &new, NOW).await {
                 living += 1;
                 rule(
                     Some(record.epoch) == epoch,

@@ -2,17 +2,19 @@
 
 use policy_core::{session::SessionKey, time::Timestamp};
 
-use super::{NOW, SessionStore, answer, at, create, key, lives, loaded, opened, record, rule};
+use super::{
+    NOW, SessionStore, answer, at, create, key, lives, load_record, open_store, record, rule,
+};
 use crate::store::{
     Cas, CreateSession, ListSessions, RevokeUser, RotateSession, TouchSession, UpdateSession,
 };
 
 pub(super) async fn run<S: SessionStore>(make: &impl Fn() -> S) {
-    step(&*opened(make).await).await;
-    refused(&*opened(make).await).await;
-    grace(&*opened(make).await).await;
-    replaced_key(&*opened(make).await).await;
-    twice(&*opened(make).await).await;
+    step(&*open_store(make).await).await;
+    refusals(&*open_store(make).await).await;
+    grace(&*open_store(make).await).await;
+    replaced_key(&*open_store(make).await).await;
+    twice(&*open_store(make).await).await;
 }
 
 /// Replaces a session of ada by another of hers.
@@ -60,7 +62,7 @@ async fn step<S: SessionStore>(store: &S) {
     rule(listed == 1, "`rotate` to another user adds the session to the second");
 }
 
-async fn refused<S: SessionStore>(store: &S) {
+async fn refusals<S: SessionStore>(store: &S) {
     let unknown = rotate(store, &key(8), &key(9), 1, Some(at(10))).await;
     rule(unknown == Cas::Gone, "`rotate` of a key that does not exist is `Gone`");
     let ada = create(store, 1, record(1, Some("ada"))).await;
@@ -68,10 +70,10 @@ async fn refused<S: SessionStore>(store: &S) {
     rule(stale == Cas::Conflict, "`rotate` of another version is a `Conflict`");
     rule(!lives(store, &key(9)).await, "a refused `rotate` inserts nothing");
     let bob = create(store, 2, record(2, Some("bob"))).await;
-    let before = (loaded(store, &ada, NOW).await, loaded(store, &bob, NOW).await);
+    let before = (load_record(store, &ada, NOW).await, load_record(store, &bob, NOW).await);
     let taken = rotate(store, &ada, &bob, 1, None).await;
     rule(taken == Cas::Conflict, "`rotate` to a key that exists is a `Conflict`");
-    let after = (loaded(store, &ada, NOW).await, loaded(store, &bob, NOW).await);
+    let after = (load_record(store, &ada, NOW).await, load_record(store, &bob, NOW).await);
     rule(before == after, "a refused `rotate` changes nothing");
     answer(store.delete(&ada)).await;
     let dead = rotate(store, &ada, &key(9), 1, Some(at(10))).await;
@@ -86,10 +88,10 @@ async fn grace<S: SessionStore>(store: &S) {
         return rule(false, "within the grace the replaced key loads the new session");
     };
     rule(found.successor == Some(key(2)), "the replaced key returns its successor");
-    let new = loaded(store, &key(2), NOW).await;
+    let new = load_record(store, &key(2), NOW).await;
     rule(new.as_ref() == Some(&*found.record), "the replaced key loads the new session");
-    rule(loaded(store, &old, at(10)).await.is_none(), "at the end of its grace a key is dead");
-    rule(loaded(store, &key(2), at(10)).await.is_some(), "the new session outlives the grace");
+    rule(load_record(store, &old, at(10)).await.is_none(), "at the end of its grace a key is dead");
+    rule(load_record(store, &key(2), at(10)).await.is_some(), "the new session outlives the grace");
     answer(store.delete(&key(2))).await;
     rule(!lives(store, &old).await, "a replaced key does not outlive its session");
 }
@@ -97,7 +99,7 @@ async fn grace<S: SessionStore>(store: &S) {
 async fn replaced_key<S: SessionStore>(store: &S) {
     let old = create(store, 1, record(1, Some("ada"))).await;
     rotate(store, &old, &key(2), 1, Some(at(10))).await;
-    let before = loaded(store, &key(2), NOW).await;
+    let before = load_record(store, &key(2), NOW).await;
     for version in [1, 2] {
         let update =
             answer(store.update(UpdateSession::new(old, version, Box::from(*b"1"), NOW))).await;
@@ -111,7 +113,7 @@ async fn replaced_key<S: SessionStore>(store: &S) {
             "within the grace `rotate` of a replaced key is a `Conflict`",
         );
     }
-    rule(loaded(store, &key(2), NOW).await == before, "a `Conflict` changes nothing");
+    rule(load_record(store, &key(2), NOW).await == before, "a `Conflict` changes nothing");
     let taken = answer(store.create(CreateSession::new(old, record(4, None), NOW))).await;
     rule(
         taken == crate::store::SessionCreated::KeyTaken,
@@ -121,7 +123,7 @@ async fn replaced_key<S: SessionStore>(store: &S) {
         answer(store.touch(TouchSession::new(old, at(1000), at(5)))).await,
         "within the grace `touch` by a replaced key says that the session lives",
     );
-    let touched = loaded(store, &key(2), NOW).await.map(|record| record.idle_deadline);
+    let touched = load_record(store, &key(2), NOW).await.map(|record| record.idle_deadline);
     rule(touched == Some(at(1000)), "`touch` by a replaced key touches the new session");
     let ended = answer(store.revoke_user(RevokeUser::new("ada", NOW).keep(Some(old)))).await;
     rule(

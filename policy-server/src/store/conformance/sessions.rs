@@ -3,7 +3,8 @@
 use policy_core::session::SessionKey;
 
 use super::{
-    NOW, SessionStore, answer, at, create, handle, key, lives, loaded, opened, record, rule,
+    NOW, SessionStore, answer, at, create, handle, key, lives, load_record, open_store, record,
+    rule,
 };
 use crate::store::{
     Cas, CreateSession, ListSessions, RevokeUser, RotateSession, SessionCreated, TouchSession,
@@ -11,17 +12,17 @@ use crate::store::{
 };
 
 pub(super) async fn run<S: SessionStore>(make: &impl Fn() -> S) {
-    secret(&*opened(make).await).await;
-    create_and_load(&*opened(make).await).await;
-    deadlines(&*opened(make).await).await;
-    update(&*opened(make).await).await;
-    touch(&*opened(make).await).await;
-    delete(&*opened(make).await).await;
-    list(&*opened(make).await).await;
-    delete_by_handle(&*opened(make).await).await;
-    lives_by_handle(&*opened(make).await).await;
-    revoke_user(&*opened(make).await).await;
-    purge(&*opened(make).await).await;
+    secret(&*open_store(make).await).await;
+    create_and_load(&*open_store(make).await).await;
+    deadlines(&*open_store(make).await).await;
+    update(&*open_store(make).await).await;
+    touch(&*open_store(make).await).await;
+    delete(&*open_store(make).await).await;
+    list(&*open_store(make).await).await;
+    delete_by_handle(&*open_store(make).await).await;
+    lives_by_handle(&*open_store(make).await).await;
+    revoke_user(&*open_store(make).await).await;
+    purge(&*open_store(make).await).await;
 }
 
 async fn secret<S: SessionStore>(store: &S) {
@@ -30,7 +31,10 @@ async fn secret<S: SessionStore>(store: &S) {
 }
 
 async fn create_and_load<S: SessionStore>(store: &S) {
-    rule(loaded(store, &key(1), NOW).await.is_none(), "a key that was never created loads nothing");
+    rule(
+        load_record(store, &key(1), NOW).await.is_none(),
+        "a key that was never created loads nothing",
+    );
     for (number, user) in [(1, None), (2, Some("ada"))] {
         let mut expected = record(number, user);
         let key = create(store, number, expected.clone()).await;
@@ -45,7 +49,7 @@ async fn create_and_load<S: SessionStore>(store: &S) {
         let other = record(9, Some("bob"));
         let again = answer(store.create(CreateSession::new(key, other, NOW))).await;
         rule(again == SessionCreated::KeyTaken, "`create` refuses a key that exists");
-        let kept = loaded(store, &key, NOW).await;
+        let kept = load_record(store, &key, NOW).await;
         rule(kept == Some(expected), "a refused `create` changes nothing");
     }
 }
@@ -56,8 +60,14 @@ async fn deadlines<S: SessionStore>(store: &S) {
     short.absolute_deadline = at(300);
     let absolute = create(store, 2, short).await;
     for (key, end) in [(idle, 900), (absolute, 300)] {
-        rule(loaded(store, &key, at(end - 1)).await.is_some(), "a session lives to its deadline");
-        rule(loaded(store, &key, at(end)).await.is_none(), "at its deadline a session is dead");
+        rule(
+            load_record(store, &key, at(end - 1)).await.is_some(),
+            "a session lives to its deadline",
+        );
+        rule(
+            load_record(store, &key, at(end)).await.is_none(),
+            "at its deadline a session is dead",
+        );
         let data = Box::from(*b"1");
         let late = answer(store.update(UpdateSession::new(key, 1, data, at(end)))).await;
         rule(late == Cas::Gone, "`update` of an expired session is `Gone`");
@@ -67,7 +77,7 @@ async fn deadlines<S: SessionStore>(store: &S) {
         let rotation = store.rotate(RotateSession::new(key, new, 1, record(3, None), at(end)));
         rule(answer(rotation).await == Cas::Gone, "`rotate` of an expired session is `Gone`");
         rule(!lives(store, &new).await, "a refused `rotate` inserts nothing");
-        rule(loaded(store, &key, at(end)).await.is_none(), "a dead session stays dead");
+        rule(load_record(store, &key, at(end)).await.is_none(), "a dead session stays dead");
     }
 }
 
@@ -77,7 +87,7 @@ async fn update<S: SessionStore>(store: &S) {
     rule(!lives(store, &key(7)).await, "`update` never inserts");
 
     let key = create(store, 1, record(1, Some("ada"))).await;
-    let before = loaded(store, &key, NOW).await;
+    let before = load_record(store, &key, NOW).await;
     let first = answer(store.update(UpdateSession::new(key, 1, Box::from(*b"first"), NOW))).await;
     let done = Cas::Done { version: 2, evicted: vec![] };
     rule(first == done, "`update` of the expected version succeeds and increments the version");
@@ -88,7 +98,7 @@ async fn update<S: SessionStore>(store: &S) {
         record.data = Box::from(*b"first");
         record
     });
-    let after = loaded(store, &key, NOW).await;
+    let after = load_record(store, &key, NOW).await;
     rule(after == expected, "`update` replaces the data and the version, and nothing else");
 }
 
@@ -100,7 +110,7 @@ async fn touch<S: SessionStore>(store: &S) {
     rule(!lives(store, &key(7)).await, "`touch` never inserts");
 
     let key = create(store, 1, record(1, Some("ada"))).await;
-    let before = loaded(store, &key, NOW).await;
+    let before = load_record(store, &key, NOW).await;
     rule(
         answer(store.touch(TouchSession::new(key, at(1000), at(100)))).await,
         "`touch` reports that a session lives",
@@ -110,13 +120,13 @@ async fn touch<S: SessionStore>(store: &S) {
         record.last_seen = at(100);
         record
     });
-    let touched = loaded(store, &key, NOW).await;
+    let touched = load_record(store, &key, NOW).await;
     rule(touched == expected, "`touch` changes the idle deadline and `last_seen`, no version");
     rule(
         answer(store.touch(TouchSession::new(key, at(950), at(50)))).await,
         "`touch` reports that a session lives",
     );
-    let touched = loaded(store, &key, NOW).await;
+    let touched = load_record(store, &key, NOW).await;
     rule(touched == expected, "`touch` moves no deadline and no `last_seen` back");
 }
 
@@ -242,7 +252,8 @@ async fn revoke_user<S: SessionStore>(store: &S) {
     let mut short = record(5, Some("ada"));
     short.absolute_deadline = NOW;
     create(store, 5, short).await;
-    let (before, of_bob) = (loaded(store, &keep, NOW).await, loaded(store, &bob, NOW).await);
+    let (before, of_bob) =
+        (load_record(store, &keep, NOW).await, load_record(store, &bob, NOW).await);
 
     let count = answer(store.revoke_user(RevokeUser::new("ada", NOW).keep(Some(keep)))).await;
     rule(count.sessions == 2, "`revoke_user` counts the living sessions that it ended");
@@ -256,7 +267,7 @@ async fn revoke_user<S: SessionStore>(store: &S) {
             "`touch` of a revoked session fails",
         );
     }
-    let kept = loaded(store, &keep, NOW).await;
+    let kept = load_record(store, &keep, NOW).await;
     rule(kept.is_some(), "`revoke_user` keeps the session that it was asked to keep");
     rule(
         kept.as_ref().map(|kept| kept.epoch) > before.as_ref().map(|before| before.epoch),
@@ -264,18 +275,18 @@ async fn revoke_user<S: SessionStore>(store: &S) {
     );
     let version = kept.as_ref().map(|kept| kept.version);
     rule(version == Some(1), "`revoke_user` leaves the version of the kept session");
-    rule(loaded(store, &bob, NOW).await == of_bob, "`revoke_user` touches no other user");
+    rule(load_record(store, &bob, NOW).await == of_bob, "`revoke_user` touches no other user");
     let listed = answer(store.list(ListSessions::new("ada", 10, NOW))).await;
     rule(listed.len() == 1, "`list` does not show revoked sessions");
 
     let new = create(store, 6, record(6, Some("ada"))).await;
-    let epoch = loaded(store, &new, NOW).await.map(|record| record.epoch);
+    let epoch = load_record(store, &new, NOW).await.map(|record| record.epoch);
     rule(epoch.is_some(), "a session that is created after `revoke_user` lives");
     rule(epoch == kept.map(|kept| kept.epoch), "`create` stamps the epoch of the user");
     let count = answer(store.revoke_user(RevokeUser::new("ada", NOW).keep(Some(bob)))).await;
     rule(count.sessions == 2, "`revoke_user` keeps no session of another user");
     rule(!lives(store, &keep).await, "a kept session can be revoked later");
-    rule(loaded(store, &bob, NOW).await == of_bob, "`revoke_user` touches no other user");
+    rule(load_record(store, &bob, NOW).await == of_bob, "`revoke_user` touches no other user");
 }
 
 async fn purge<S: SessionStore>(store: &S) {
@@ -294,7 +305,7 @@ async fn purge<S: SessionStore>(store: &S) {
     rule(some + rest == 5, "`purge` removes the dead sessions, and counts them");
     rule(answer(store.purge(at(10), 100)).await == 0, "`purge` removes a session once");
     for key in [living, key(6)] {
-        rule(loaded(store, &key, at(10)).await.is_some(), "`purge` removes no living session");
+        rule(load_record(store, &key, at(10)).await.is_some(), "`purge` removes no living session");
     }
     rule(
         answer(store.list(ListSessions::new("ada", 10, at(10)))).await.len() == 2,

@@ -12,14 +12,14 @@ use super::{Call, LimitStore, RACERS, ROUNDS, answer, at_once, pause, rule};
 use crate::store::{LeasePermits, LimitKey, TakeRate};
 
 pub(super) async fn run<S: LimitStore>(make: &impl Fn() -> S) {
-    accounts(&*opened(make).await).await;
-    racers(&opened(make).await).await;
-    permits(&*opened(make).await).await;
-    holders(&opened(make).await).await;
-    lifetimes(&*opened(make).await).await;
+    accounts(&*open_store(make).await).await;
+    racers(&open_store(make).await).await;
+    permits(&*open_store(make).await).await;
+    holders(&open_store(make).await).await;
+    lifetimes(&*open_store(make).await).await;
 }
 
-async fn opened<S: LimitStore>(make: &impl Fn() -> S) -> Arc<S> {
+async fn open_store<S: LimitStore>(make: &impl Fn() -> S) -> Arc<S> {
     let store = Arc::new(make());
     answer(store.open()).await;
     store

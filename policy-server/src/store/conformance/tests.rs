@@ -105,7 +105,7 @@ impl Broken {
     }
 
     /// The newest cut-off of the store, which never waits.
-    fn known(&self) -> u64 {
+    fn newest_cut_off(&self) -> u64 {
         self.store.cut_offs().into_ready().ok().and_then(Result::ok).unwrap_or_default()
     }
 
@@ -132,7 +132,9 @@ impl SessionStore for Broken {
             return self.store.create(request.began(None));
         }
         if self.has(Fault::UnknownNumberGrants) {
-            return self.store.create(request.began(began.map(|began| began.min(self.known()))));
+            return self
+                .store
+                .create(request.began(began.map(|began| began.min(self.newest_cut_off()))));
         }
         let request = match record.user() {
             // As a store does that keeps the epoch in the rows of the sessions.

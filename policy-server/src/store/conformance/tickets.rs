@@ -4,17 +4,17 @@ use std::{collections::HashSet, sync::Arc};
 
 use super::{
     Call, NOW, RACERS, ROUNDS, TokenStore, answer, at, at_once, handle, identity, rule,
-    tokens::{hash, opened},
+    tokens::{hash, open_store},
 };
 use crate::store::{Revocation, RevocationBatch, Ticket};
 
 pub(super) async fn run<S: TokenStore>(make: &impl Fn() -> S) {
-    tickets(&*opened(make).await).await;
-    takers(&opened(make).await).await;
-    sequence(&*opened(make).await).await;
-    cut_offs(&*opened(make).await).await;
-    purge(&*opened(make).await).await;
-    revocations(&opened(make).await).await;
+    tickets(&*open_store(make).await).await;
+    takers(&open_store(make).await).await;
+    sequence(&*open_store(make).await).await;
+    cut_offs(&*open_store(make).await).await;
+    purge(&*open_store(make).await).await;
+    revocations(&open_store(make).await).await;
 }
 
 fn ticket() -> Ticket {

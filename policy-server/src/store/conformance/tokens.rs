@@ -11,21 +11,21 @@ use crate::store::{CreateFamily, Family, Refresh, Refreshed, Revocation, TokenHa
 const GRACE: Duration = Duration::from_secs(10);
 
 pub(super) async fn run<S: TokenStore>(make: &impl Fn() -> S) {
-    secret(&*opened(make).await).await;
-    rotation(&*opened(make).await).await;
-    grace(&*opened(make).await).await;
-    reuse(&*opened(make).await).await;
-    overtaken(&*opened(make).await).await;
-    tabs(&*opened(make).await).await;
-    ends(&*opened(make).await).await;
-    purge(&*opened(make).await).await;
-    bounds(&*opened(make).await).await;
-    refreshes(&opened(make).await).await;
-    reuses(&opened(make).await).await;
-    refresh_and_logout(&opened(make).await).await;
+    secret(&*open_store(make).await).await;
+    rotation(&*open_store(make).await).await;
+    grace(&*open_store(make).await).await;
+    reuse(&*open_store(make).await).await;
+    overtaken(&*open_store(make).await).await;
+    tabs(&*open_store(make).await).await;
+    ends(&*open_store(make).await).await;
+    purge(&*open_store(make).await).await;
+    bounds(&*open_store(make).await).await;
+    refreshes(&open_store(make).await).await;
+    reuses(&open_store(make).await).await;
+    refresh_and_logout(&open_store(make).await).await;
 }
 
-pub(super) async fn opened<S: TokenStore>(make: &impl Fn() -> S) -> Arc<S> {
+pub(super) async fn open_store<S: TokenStore>(make: &impl Fn() -> S) -> Arc<S> {
     let store = Arc::new(make());
     answer(store.open()).await;
     store
@@ -217,7 +217,7 @@ async fn ends<S: TokenStore>(store: &S) {
     for (number, user, token) in families {
         answer(store.create_family(CreateFamily::new(family(number, user), hash(token), 0))).await;
     }
-    let cut = answer(store.revoke(of_ada())).await;
+    let cut = answer(store.revoke(ada_revocation())).await;
     rule(cut.families.len() == 2, "a cut-off of a user returns the families that it ended");
     for token in [20, 30] {
         let result = refresh(store, token, at(2)).await;
@@ -225,7 +225,7 @@ async fn ends<S: TokenStore>(store: &S) {
     }
     let bob = refresh(store, 40, at(2)).await;
     rule(matches!(bob, Refreshed::Done(_)), "a cut-off of a user ends no family of another");
-    let again = answer(store.revoke(of_ada())).await;
+    let again = answer(store.revoke(ada_revocation())).await;
     rule(again.families.is_empty(), "a cut-off of a user ends a family once");
     let request = CreateFamily::new(family(5, "ada"), hash(50), again.position);
     answer(store.create_family(request)).await;
@@ -233,7 +233,7 @@ async fn ends<S: TokenStore>(store: &S) {
     rule(matches!(new, Refreshed::Done(_)), "a family that begins after a cut-off lives");
 }
 
-fn of_ada() -> Revocation {
+fn ada_revocation() -> Revocation {
     Revocation::User { user: "ada".into(), before: 60 }
 }
 
@@ -258,7 +258,7 @@ async fn purge<S: TokenStore>(store: &S) {
     }
     let result = refresh(store, 21, at(1000)).await;
     rule(result == Refreshed::Done(longer), "`purge` removes nothing of a living family");
-    let left = answer(store.revoke(of_ada())).await.families;
+    let left = answer(store.revoke(ada_revocation())).await.families;
     rule(left == [[2; 16]], "`purge` removes a family from its user");
 }
 

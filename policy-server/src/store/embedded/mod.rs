@@ -146,7 +146,7 @@ impl EmbeddedStore {
         Ok(())
     }
 
-    fn opened(&self) -> Result<&Open, StoreError> {
+    fn require_open(&self) -> Result<&Open, StoreError> {
         self.0
             .open
             .get()
@@ -158,7 +158,7 @@ impl EmbeddedStore {
         &self,
         read: impl FnOnce(&ReadTransaction, &EndedView<'_>) -> Result<T, redb::Error>,
     ) -> Result<T, StoreError> {
-        let core = &self.opened()?.core;
+        let core = &self.require_open()?.core;
         let begun = Instant::now();
         let done = || {
             // Before the transaction: endings that are written and forgotten later are in it.
@@ -194,7 +194,7 @@ impl EmbeddedStore {
         kind: Kind,
         work: impl FnOnce(&mut Tables<'_>) -> Result<T, redb::Error> + Send + 'static,
     ) -> StoreFuture<'a, T> {
-        match self.opened() {
+        match self.require_open() {
             Ok(open) => open.writer.submit(kind, work),
             Err(error) => StoreFuture::ready(Err(error)),
         }

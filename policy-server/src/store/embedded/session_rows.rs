@@ -26,7 +26,7 @@ pub(super) const SUCCESSORS: TableDefinition<'_, &[u8; 32], &[u8]> =
 const MAX_SUCCESSIONS: usize = 8;
 
 /// The session under this key, dead or alive; `None` if its row cannot be read.
-pub(super) fn stored(
+pub(super) fn stored_record(
     sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
     key: &SessionKey,
 ) -> Result<Option<Record>, redb::Error> {
@@ -42,7 +42,7 @@ pub(super) fn living(
     key: &SessionKey,
     now: Timestamp,
 ) -> Result<Option<Record>, redb::Error> {
-    Ok(stored(sessions, key)?.filter(|record| !record.is_expired(now)))
+    Ok(stored_record(sessions, key)?.filter(|record| !record.is_expired(now)))
 }
 
 /// As [`living`], without the values of the session.
@@ -54,7 +54,7 @@ pub(super) fn living_head(
     Ok(stored_head(sessions, key)?.filter(|record| !record.is_expired(now)))
 }
 
-/// As [`stored`], without the values of the session.
+/// As [`stored_record`], without the values of the session.
 pub(super) fn stored_head(
     sessions: &impl ReadableTable<&'static [u8; 32], &'static [u8]>,
     key: &SessionKey,

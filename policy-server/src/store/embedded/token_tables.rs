@@ -246,7 +246,7 @@ impl<'t> TokenTables<'t> {
 
     /// The position of the last cut-off of a user or of everyone.
     fn cut_off(&self, user: &str) -> Result<u64, redb::Error> {
-        Ok(self.place(&named(b'u', user.as_bytes()))?.max(self.place(b"e")?))
+        Ok(self.place(&encode_name(b'u', user.as_bytes()))?.max(self.place(b"e")?))
     }
 
     /// The position of the revocation with this name, 0 if there is none.
@@ -378,18 +378,18 @@ impl<'t> Purge<'t> for TokenTables<'t> {
 /// The kind and the subject of a revocation.
 fn name(revocation: &Revocation) -> Vec<u8> {
     match revocation {
-        Revocation::Token { id, .. } => named(b't', id.as_bytes()),
+        Revocation::Token { id, .. } => encode_name(b't', id.as_bytes()),
         Revocation::Session { session, .. } => name_of_session(*session),
-        Revocation::User { user, .. } => named(b'u', user.as_bytes()),
-        Revocation::Everyone { .. } => named(b'e', b""),
-        Revocation::All { .. } => named(b'a', b""),
+        Revocation::User { user, .. } => encode_name(b'u', user.as_bytes()),
+        Revocation::Everyone { .. } => encode_name(b'e', b""),
+        Revocation::All { .. } => encode_name(b'a', b""),
     }
 }
 
 fn name_of_session(session: Handle) -> Vec<u8> {
-    named(b's', &session.0)
+    encode_name(b's', &session.0)
 }
 
-fn named(kind: u8, subject: &[u8]) -> Vec<u8> {
+fn encode_name(kind: u8, subject: &[u8]) -> Vec<u8> {
     [&[kind], subject].concat()
 }

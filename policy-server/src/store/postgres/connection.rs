@@ -78,7 +78,7 @@ impl Database {
         let manager = Manager::from_connect(config.clone(), connector.clone(), settings);
         let pool = Pool::builder(manager).max_size(connections).build();
         let pool = pool.map_err(|error| error.to_string())?;
-        Ok(Self { pool, connector, config, circuit: Circuit::of("postgres"), schema })
+        Ok(Self { pool, connector, config, circuit: Circuit::new("postgres"), schema })
     }
 
     pub(super) fn schema(&self) -> &str {

@@ -157,7 +157,7 @@ impl PostgresStore {
         statement: &str,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, StoreError> {
-        let database = &self.opened()?.database;
+        let database = &self.require_open()?.database;
         database.rows(&database.statement(statement), parameters).await
     }
 
@@ -166,11 +166,11 @@ impl PostgresStore {
         statement: &str,
         parameters: &[&(dyn ToSql + Sync)],
     ) -> Result<Row, StoreError> {
-        let database = &self.opened()?.database;
+        let database = &self.require_open()?.database;
         database.row(&database.statement(statement), parameters).await
     }
 
-    fn opened(&self) -> Result<&Opened, StoreError> {
+    fn require_open(&self) -> Result<&Opened, StoreError> {
         self.0.opened.get().ok_or_else(|| StoreError::new("the store is not open"))
     }
 

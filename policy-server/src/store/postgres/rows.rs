@@ -103,7 +103,7 @@ impl<'a> Columns<'a> {
     }
 
     /// The session of the row, or the key that replaced its key.
-    pub(super) fn stored(&self) -> Result<Stored, StoreError> {
+    pub(super) fn stored_session(&self) -> Result<Stored, StoreError> {
         Ok(match self.optional_bytes("moved_to")? {
             Some(key) => Stored::Moved { to: SessionKey(key), until: self.time("moved_until")? },
             None => Stored::Session(self.record()?),

@@ -104,7 +104,7 @@ impl SessionStore for PostgresStore {
     }
 
     fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>> {
-        StoreFuture::new(follow(key, now, |key| self.stored(key)))
+        StoreFuture::new(follow(key, now, |key| self.look_up(key)))
     }
 
     fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas> {
@@ -302,7 +302,7 @@ impl LoadMany for Loader {
             }
             let found = keys.iter().map(|key| match by_key.get(&Some(&key.0[..])) {
                 _ if !is_known => Err(StoreError::new(LOST)),
-                Some(row) => row.stored(),
+                Some(row) => row.stored_session(),
                 None => Ok(Stored::Nothing),
             });
             Ok(found.map(Ok).collect())
@@ -312,8 +312,8 @@ impl LoadMany for Loader {
 }
 
 impl PostgresStore {
-    async fn stored(&self, key: SessionKey) -> Result<Stored, StoreError> {
-        let Opened { database, loads } = self.opened()?;
+    async fn look_up(&self, key: SessionKey) -> Result<Stored, StoreError> {
+        let Opened { database, loads } = self.require_open()?;
         let found = loads.load(&key, DEADLINE).map(|found| found.unwrap_or(Err(Failure::NoAnswer)));
         database.call(found).await?
     }

@@ -169,7 +169,7 @@ impl Database {
     pub(super) fn new(address: Address) -> Self {
         Self {
             address: Arc::new(address),
-            circuit: Circuit::of("redis"),
+            circuit: Circuit::new("redis"),
             connection: Connection::default(),
             confirmed: Connection::default(),
             last: ArcSwapOption::empty(),

@@ -174,10 +174,10 @@ impl RedisStore {
     }
 
     async fn call(&self, call: Call) -> Result<Value, StoreError> {
-        self.opened()?.database.call(call).await
+        self.require_open()?.database.call(call).await
     }
 
-    fn opened(&self) -> Result<&Opened, StoreError> {
+    fn require_open(&self) -> Result<&Opened, StoreError> {
         self.0.opened.get().ok_or_else(|| StoreError::new("the store is not open"))
     }
 

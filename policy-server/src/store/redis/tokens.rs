@@ -24,9 +24,9 @@ impl TokenStore for RedisStore {
 
     fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
         let call = move || Call::tokens("secret").confirmed().arg(&fresh[..]);
-        StoreFuture::new(
-            async move { as_array(self.opened()?.database.run_until_copied(call).await?) },
-        )
+        StoreFuture::new(async move {
+            as_array(self.require_open()?.database.run_until_copied(call).await?)
+        })
     }
 
     fn create_family(&self, request: CreateFamily) -> StoreFuture<'_, bool> {

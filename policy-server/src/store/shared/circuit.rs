@@ -58,7 +58,7 @@ impl Admission {
 }
 
 impl Circuit {
-    pub(in crate::store) fn of(store: &'static str) -> Self {
+    pub(in crate::store) fn new(store: &'static str) -> Self {
         Self { store, ..Self::default() }
     }
 
@@ -176,7 +176,7 @@ mod tests {
             self.record_failure(&self.admits_at(now, 0.5).expect("an admission"), now, 0.5)
         }
 
-        fn opened(now: Instant) -> Self {
+        fn new_open(now: Instant) -> Self {
             let circuit = Self::default();
             assert_eq!([(); 3].map(|()| circuit.fails(now)), [false, false, true]);
             circuit
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn while_it_is_open_one_call_passes_at_growing_intervals() {
         let mut now = Instant::now();
-        let circuit = Circuit::opened(now);
+        let circuit = Circuit::new_open(now);
         let mut pauses = vec![];
         for _ in 0..8 {
             let begun = now;

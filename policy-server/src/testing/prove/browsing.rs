@@ -71,7 +71,7 @@ impl Node {
     }
 
     /// The request that is sent here.
-    pub(super) fn sent(&self) -> Option<&Sent> {
+    pub(super) fn request(&self) -> Option<&Sent> {
         match &self.kind {
             Kind::Sends(sends) => Some(&sends.1),
             Kind::Ended(_) => None,

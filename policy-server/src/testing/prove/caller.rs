@@ -107,7 +107,7 @@ impl Caller {
 
     /// Whether `#[auth]` admits the caller, and as whom, by its plain meaning. `is_carried` is
     /// whether the browser sent its ambient credentials.
-    pub(super) fn admitted(
+    pub(super) fn admission(
         &self,
         requirement: &RouteRequirement,
         method: &str,

@@ -14,7 +14,7 @@ const SECRET: &str = "policy-probe";
 
 /// A load that breaks a law.
 pub(super) fn describe_exchange(exchange: &Exchange<'_>, fault: &Fault) -> String {
-    format!("{exchange}\n{}", judged(fault, exchange.path, exchange.method()))
+    format!("{exchange}\n{}", describe_fault(fault, exchange.path, exchange.method()))
 }
 
 /// Requests that break a law.
@@ -33,11 +33,11 @@ pub(super) fn describe_requests(
             format!("{label}{}", curl(own, request))
         })
         .collect();
-    format!("{}\n{}", lines.join("\n"), judged(fault, path, method))
+    format!("{}\n{}", lines.join("\n"), describe_fault(fault, path, method))
 }
 
 /// The expected and the actual behaviour, and the attribute in question.
-fn judged(fault: &Fault, path: &Path<'_>, method: &str) -> String {
+fn describe_fault(fault: &Fault, path: &Path<'_>, method: &str) -> String {
     let Fault { expected, seen, attribute } = fault;
     let by = by(path, method, attribute);
     format!("  expected  {expected}\n  seen      {seen}\n  by        {by}")
@@ -45,7 +45,7 @@ fn judged(fault: &Fault, path: &Path<'_>, method: &str) -> String {
 
 /// The attribute, with its location in the source.
 fn by(path: &Path<'_>, method: &str, attribute: &str) -> String {
-    let Some(route) = path.served(method).or(path.routes.first().copied()) else {
+    let Some(route) = path.route_for(method).or(path.routes.first().copied()) else {
         return "App::policies, which hold for unknown paths".to_owned();
     };
     let Some(handler) = &route.handler else { return format!("mount {}", path.template) };
@@ -106,7 +106,7 @@ pub(super) fn write(exchange: &Exchange<'_>, f: &mut fmt::Formatter<'_>) -> fmt:
         }
         None => writeln!(f, "  got       no response: the request was not sent")?,
     }
-    let sent = exchange.sent.as_ref().and_then(|(node, _)| node.sent());
+    let sent = exchange.sent.as_ref().and_then(|(node, _)| node.request());
     match sent {
         Some(sent) => {
             let page = (exchange.page_case, &exchange.stand_in);
@@ -165,7 +165,7 @@ fn options(fetch: &Fetch) -> String {
     if !fetch.headers.is_empty() {
         let pairs = fetch.headers.iter();
         let pairs: Vec<_> =
-            pairs.map(|(name, value)| format!("\"{name}\": \"{}\"", shown(value))).collect();
+            pairs.map(|(name, value)| format!("\"{name}\": \"{}\"", redact(value))).collect();
         options.push(format!("headers: {{ {} }}", pairs.join(", ")));
     }
     if let Some(body) = &fetch.body {
@@ -174,7 +174,7 @@ fn options(fetch: &Fetch) -> String {
     options.join(", ")
 }
 
-fn shown(value: &str) -> &str {
+fn redact(value: &str) -> &str {
     if value == SECRET { "..." } else { value }
 }
 

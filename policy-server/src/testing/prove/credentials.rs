@@ -153,7 +153,7 @@ impl<'a> CredentialFactory<'a> {
         }
         let best = rights.first().cloned().unwrap_or_else(Rights::none);
         let facts = self.facts(CredentialKind::Session, &best);
-        let unknown = SessionId::drawn(spread(u64::MAX)).text();
+        let unknown = SessionId::from_bytes(spread(u64::MAX)).text();
         let expired = begin(service, &facts, self.number(), false).await.map(|(cookie, _)| cookie);
         for (name, cookie, defect) in [
             ("a cookie that is no session's", Some("none".to_owned()), Defect::Malformed),
@@ -386,7 +386,7 @@ async fn begin(
     is_alive: bool,
 ) -> Option<(String, String)> {
     const IDLE: Duration = Duration::from_secs(900);
-    let id = SessionId::drawn(spread(number));
+    let id = SessionId::from_bytes(spread(number));
     let [handle, nonce]: [[u8; 16]; 2] =
         [number.into(), (number + (1 << 32)).into()].map(u128::to_le_bytes);
     let deadline = if is_alive { facts.now.after(IDLE) } else { facts.now };

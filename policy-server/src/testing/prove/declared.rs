@@ -206,7 +206,7 @@ type Objects = HashMap<&'static str, [Arc<[ObjectDescription]>; 2]>;
 
 fn objects(app: &AppParts) -> Objects {
     let of = |(_, entry): (_, &Entry)| {
-        let objects = Signature::of(entry.describe).objects;
+        let objects = Signature::new(entry.describe).objects;
         let with = |is_wanted: fn(KeyOrigin) -> bool| {
             objects.iter().filter(|object| is_wanted(object.key)).cloned().collect()
         };
@@ -261,7 +261,7 @@ fn declarations(
 }
 
 fn sharing(route: &ManifestRoute, method: &str, sources: &Sources) -> Option<Arc<Sharing>> {
-    let source = sources.of(method, &route.path, "cors");
+    let source = sources.get(method, &route.path, "cors");
     let own = match route.kind {
         RouteKind::Handler => "#[cors]".to_owned(),
         _ => format!("mount {}", route.path),

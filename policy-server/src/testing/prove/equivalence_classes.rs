@@ -113,14 +113,14 @@ impl<'a> Path<'a> {
     }
 
     /// The route that serves a method; for HEAD without its own route, that of GET.
-    pub(super) fn served(&self, method: &str) -> Option<&'a Declaration> {
+    pub(super) fn route_for(&self, method: &str) -> Option<&'a Declaration> {
         let of = |name: &str| self.routes.iter().find(|route| route.method.as_str() == name);
         of(method).or_else(|| if method == "HEAD" { of("GET") } else { None }).copied()
     }
 
     /// The origins that may read a response to a method.
     pub(super) fn sharing(&self, method: &str) -> Option<&'a Sharing> {
-        match self.served(method) {
+        match self.route_for(method) {
             Some(route) => route.sharing.as_deref(),
             None => self.shared,
         }
@@ -343,11 +343,12 @@ fn is_same(one: &str, other: &str) -> bool {
 /// The requests of elements, forms, links and WebSockets, which need no preflight.
 pub(super) fn loads(path: &Path<'_>, url: &str) -> Vec<RequestCase> {
     let of_get = [Fetch::image, Fetch::script, Fetch::frame, Fetch::navigate, Fetch::websocket];
-    let of_get = of_get.into_iter().filter(|_| path.served("GET").is_some()).map(|load| load(url));
+    let of_get =
+        of_get.into_iter().filter(|_| path.route_for("GET").is_some()).map(|load| load(url));
     let plain = Fetch::post(url).mode(Mode::NoCors).credentials(Credentials::Include);
     let of_post =
         [Fetch::form(url, [("a", "b")]), plain.header("content-type", "text/plain").body("{}")];
-    let of_post = of_post.into_iter().filter(|_| path.served("POST").is_some());
+    let of_post = of_post.into_iter().filter(|_| path.route_for("POST").is_some());
     of_post.chain(of_get).map(|fetch| RequestCase::new(fetch, Vec::new())).collect()
 }
 

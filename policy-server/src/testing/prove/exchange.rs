@@ -131,7 +131,7 @@ impl Exchange<'_> {
 
     /// The declaration of the route, if one serves the method.
     pub(super) fn route(&self) -> Option<&Declaration> {
-        self.path.served(self.method())
+        self.path.route_for(self.method())
     }
 
     pub(super) fn reply(&self) -> Option<&Reply> {
@@ -144,7 +144,7 @@ impl Exchange<'_> {
 
     /// Whether the request carries ambient credentials.
     pub(super) fn is_carried(&self) -> bool {
-        let sent = self.sent.as_ref().and_then(|(node, _)| node.sent());
+        let sent = self.sent.as_ref().and_then(|(node, _)| node.request());
         sent.is_some_and(|sent| sent.headers.contains_key(COOKIE))
     }
 

@@ -112,7 +112,7 @@ impl PathExplorer<'_, '_> {
     pub(super) fn exchanges(&mut self, mut visit: impl FnMut(&Exchange<'_>)) {
         let (pages, callers) = (self.pages.clone(), self.callers.clone());
         for method in self.path.methods() {
-            let is_served = self.path.served(method).is_some();
+            let is_served = self.path.route_for(method).is_some();
             let request_cases =
                 equivalence_classes::request_cases(self.path, method, &self.app.url);
             for (index, request_case) in request_cases.iter().enumerate() {
@@ -184,7 +184,7 @@ impl PathExplorer<'_, '_> {
         let AppExplorer { declared, browsing, .. } = &mut *self.app;
         let stand_in = browsing.stand_in(&declared.own, page_case)?;
         let mut node = browsing.begin(&stand_in, request_case, cookies);
-        while let Some(request) = node.sent() {
+        while let Some(request) = node.request() {
             let Some(reply) = self.respond(request, caller, (page_case, &stand_in), behavior)
             else {
                 break;
@@ -359,7 +359,7 @@ impl PathExplorer<'_, '_> {
 
     /// The script for the handler of a method.
     pub(super) fn script(&self, method: &str, behavior: HandlerBehavior) -> ProbeScript {
-        let route = self.path.served(method);
+        let route = self.path.route_for(method);
         let exposed = self.path.sharing(method).into_iter().flat_map(Sharing::expose);
         ProbeScript {
             behavior,

@@ -92,7 +92,7 @@ fn prove_parts(app: AppParts) -> Proof {
     let is_complete = env::var(PROOF).is_ok_and(|value| value == "all");
     let most = if is_complete { usize::MAX } else { MOST_KINDS };
     let (explored, tallies) = explore(&declared, &service, most);
-    let is_broken = Law::ALL.into_iter().any(|law| tallies.of(law).broken > 0);
+    let is_broken = Law::ALL.into_iter().any(|law| tallies.tally(law).broken > 0);
     let bare = service.without_layers().filter(|_| is_broken);
     let bare = bare.map(|service| explore(&declared, &service, most).1);
     Proof { lock, declared, tallies, bare, explored, took: began.elapsed() }
@@ -109,7 +109,7 @@ impl Proof {
     #[expect(clippy::panic, reason = "a test fails so")]
     #[expect(clippy::print_stdout, reason = "a test says so what it saw")]
     pub fn check(&self, law: Law) {
-        let tally = self.tallies.of(law);
+        let tally = self.tallies.tally(law);
         if tally.broken > 0 {
             panic!("{}", self.refutation(law));
         }
@@ -125,7 +125,7 @@ impl Proof {
             ),
             (None, _) => println!("{}", self.confirmation(law)),
         }
-        for line in self.stated(law) {
+        for line in self.caveats(law) {
             println!("{line}");
         }
     }
@@ -175,15 +175,15 @@ impl Proof {
 
     /// The text of the violation; empty if the law holds.
     pub fn refutation(&self, law: Law) -> String {
-        let tally = self.tallies.of(law);
+        let tally = self.tallies.tally(law);
         let Some(counterexample) = tally.counterexample else { return String::new() };
         let mut text = format!("{} - does not hold\n\n{counterexample}\n", law.spec().text);
-        if self.bare.as_ref().is_some_and(|bare| bare.of(law).broken == 0) {
+        if self.bare.as_ref().is_some_and(|bare| bare.tally(law).broken == 0) {
             text.push_str("  cause     a layer of `App::layer`: without layers the law holds\n");
         }
         let nearer = |cause: &Law| {
             let is_earlier = cause.spec().is_cause && (*cause as usize) < law as usize;
-            is_earlier && self.tallies.of(*cause).broken > 0
+            is_earlier && self.tallies.tally(*cause).broken > 0
         };
         let _ = match Law::ALL.into_iter().find(nearer) {
             Some(cause) => {
@@ -213,14 +213,14 @@ impl Proof {
 
     /// The text of a law that holds, with how much was tested.
     pub fn confirmation(&self, law: Law) -> String {
-        let (tried, took) = (self.tallies.of(law).tried, self.took.as_secs_f64());
+        let (tried, took) = (self.tallies.tally(law).tried, self.took.as_secs_f64());
         format!("{}: {tried} cases in {took:.1} s; {}", law.spec().text, self.summary())
     }
 
     /// The statements of the app that exclude cases from a law, or weaken it, with the reasons.
-    pub fn stated(&self, law: Law) -> Vec<String> {
+    pub fn caveats(&self, law: Law) -> Vec<String> {
         let routes = self.declared.routes.iter();
-        routes.flat_map(|route| (law.spec().stated)(&self.declared, route)).collect()
+        routes.flat_map(|route| (law.spec().caveats)(&self.declared, route)).collect()
     }
 }
 
@@ -342,7 +342,7 @@ fn explore_path<'a>(explorer: &mut AppExplorer<'a>, index: usize, path: &Path<'a
     let mut tallies = Tallies::new(&explorer.declared.own);
     let mut path_explorer = explorer.path(index, path);
     laws::judge_path(&mut path_explorer, &mut tallies);
-    path_explorer.is_pure = tallies.of(Law::PreflightPurity).broken == 0;
+    path_explorer.is_pure = tallies.tally(Law::PreflightPurity).broken == 0;
     path_explorer.exchanges(|exchange| {
         tallies.combinations += 1;
         tallies.seen.note(exchange);

@@ -81,18 +81,18 @@ pub(super) fn watch(layers: &mut Vec<Wrap>) {
 
 fn outermost(inner: SharedService) -> SharedService {
     SharedService::boxed(move |request| {
-        PASSAGE.with_borrow_mut(|passage| passage.entered = Some(Head::of(&request)));
+        PASSAGE.with_borrow_mut(|passage| passage.entered = Some(Head::from_request(&request)));
         inner.run(request)
     })
 }
 
 fn innermost(inner: SharedService) -> SharedService {
     SharedService::boxed(move |request| {
-        PASSAGE.with_borrow_mut(|passage| passage.arrived.push(Head::of(&request)));
+        PASSAGE.with_borrow_mut(|passage| passage.arrived.push(Head::from_request(&request)));
         let response = inner.run(request);
         Box::pin(async move {
             let mut response = response.await;
-            let written = Written::of(&response);
+            let written = Written::from_response(&response);
             written.mark(response.headers_mut());
             PASSAGE.with_borrow_mut(|passage| passage.written = Some(written));
             response
@@ -122,7 +122,7 @@ pub(super) fn take() -> (Option<Result<(), Alteration>>, Option<Written>) {
 }
 
 impl Written {
-    fn of(response: &Response) -> Self {
+    fn from_response(response: &Response) -> Self {
         let status = response.status().as_u16();
         let is_refusal = status >= 400 && !probe::is_reached();
         Self { status, is_refusal, headers: response.headers().clone() }
@@ -158,7 +158,7 @@ impl Written {
 }
 
 impl Head {
-    fn of(request: &Request) -> Self {
+    fn from_request(request: &Request) -> Self {
         let target = request.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
         let mut headers = request.headers().clone();
         // A target in absolute form names the host, whatever `Host` says (RFC 9112 3.2.2).

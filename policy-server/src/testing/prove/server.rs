@@ -65,7 +65,7 @@ impl Reply {
 
     /// The status and the headers that the app itself wrote for this request; `None` if a layer
     /// changed the request, or let none through.
-    pub(super) fn of_app(&self) -> Option<(u16, &HeaderMap)> {
+    pub(super) fn app_response(&self) -> Option<(u16, &HeaderMap)> {
         match (&self.passed, &self.inner) {
             (Some(Ok(())), Some(inner)) => Some((inner.status, &inner.headers)),
             (None, None) if !self.is_layered => Some((self.status, &self.headers)),

@@ -35,7 +35,7 @@ impl Tallies {
         Self { own: own.to_owned(), tallies, seen: Seen::default(), combinations: 0 }
     }
 
-    pub(super) fn of(&self, law: Law) -> Tally {
+    pub(super) fn tally(&self, law: Law) -> Tally {
         self.tallies.get(law as usize).cloned().unwrap_or_default()
     }
 

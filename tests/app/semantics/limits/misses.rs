@@ -133,7 +133,7 @@ impl House {
     }
 
     /// How many objects were loaded since the last call.
-    fn loaded(&self) -> usize {
+    fn take_loads(&self) -> usize {
         self.drafts.loaded.swap(0, Ordering::Relaxed)
     }
 }
@@ -166,7 +166,7 @@ async fn after_too_many_misses_a_caller_gets_no_object() {
     {
         assert_eq!(status(ada.get(path)).await, expected, "{path}");
     }
-    assert_eq!(house.loaded(), 4);
+    assert_eq!(house.take_loads(), 4);
     house.clock.advance(Duration::from_secs(10));
     for path in ["/drafts/7", "/drafts/1", "/drafts/2", "/shared/100"] {
         let response = ada.get(path).send().await;
@@ -178,7 +178,7 @@ async fn after_too_many_misses_a_caller_gets_no_object() {
     }
     assert_eq!(status(ada.post("/drafts/1")).await, 429);
     assert_eq!(status(ada.post("/copies").body("1")).await, 429);
-    assert_eq!(house.loaded(), 0);
+    assert_eq!(house.take_loads(), 0);
     // Other callers, and routes without objects, are served.
     assert_eq!(status(ada.get("/plain")).await, 200);
     assert_eq!(status(eve.get("/drafts/2")).await, 200);
@@ -278,7 +278,7 @@ async fn concurrent_requests_get_no_more_than_the_rate_allows() {
     let ids = [7, 8, 9, 10, 11, 1];
     let mut requests = Box::pin(join_all(ids.map(|id| ada.get(&format!("/drafts/{id}")).send())));
     assert!(requests.as_mut().now_or_never().is_none());
-    assert_eq!(house.loaded(), ids.len());
+    assert_eq!(house.take_loads(), ids.len());
     drop(hold);
     let statuses: Vec<_> = requests.await.iter().map(|it| it.status().as_u16()).collect();
     assert_eq!(statuses, [404, 404, 404, 429, 429, 429]);

@@ -4,17 +4,17 @@ use crate::diff::random::Random;
 
 pub(super) fn cookie(random: &mut Random) -> String {
     let pair: String = match random.below(12) {
-        0..8 => (*random.of(&["a{ID}=1", "b{ID}=2", "a{ID}=3", " c{ID} = 4 "])).into(),
+        0..8 => (*random.choose(&["a{ID}=1", "b{ID}=2", "a{ID}=3", " c{ID} = 4 "])).into(),
         8 => format!("__Secure-{{ID}}={}", random.below(3)),
         9 => format!("__Host-{{ID}}={}", random.below(3)),
-        10 => (*random.of(&[
+        10 => (*random.choose(&[
             "__secure-{ID}=1",
             "__HOST-{ID}=1",
             "__Http-{ID}=1",
             "__Host-Http-{ID}=1",
         ]))
         .into(),
-        _ => (*random.of(&[
+        _ => (*random.choose(&[
             "{ID}",
             "={ID}",
             "a{ID}",

@@ -19,7 +19,7 @@ pub(super) fn preflight(random: &mut Random, case: &Case) -> Canned {
         5 => add(&mut headers, "access-control-allow-methods", right),
         6 => add(&mut headers, "access-control-allow-methods", "*".into()),
         7 => {
-            let odd = *random.of(&[
+            let odd = *random.choose(&[
                 "",
                 "GET",
                 "put",
@@ -53,7 +53,7 @@ pub(super) fn preflight(random: &mut Random, case: &Case) -> Canned {
         5 => add(&mut headers, "access-control-allow-headers", "*".into()),
         6 => add(&mut headers, "access-control-allow-headers", "*, Authorization".into()),
         7 => {
-            let odd = *random.of(&[
+            let odd = *random.choose(&[
                 "",
                 "x-a",
                 "x-a x-b",
@@ -73,7 +73,7 @@ pub(super) fn preflight(random: &mut Random, case: &Case) -> Canned {
         _ => {}
     }
     if random.below(2) == 0 {
-        let age = *random.of(&[
+        let age = *random.choose(&[
             "600",
             "600",
             "86400",
@@ -104,7 +104,7 @@ pub(super) fn preflight(random: &mut Random, case: &Case) -> Canned {
     let status = match random.below(10) {
         0..5 => 204,
         5..9 => 200,
-        _ => *random.of(&[201, 299, 301, 302, 307, 400, 401, 403, 404, 405, 500]),
+        _ => *random.choose(&[201, 299, 301, 302, 307, 400, 401, 403, 404, 405, 500]),
     };
     Canned { status, headers, body: Body::Script }
 }
@@ -123,7 +123,7 @@ pub(super) fn grant(random: &mut Random, case: &Case, headers: &mut Vec<(&'stati
         16 => {}
         17 => {
             add(headers, ORIGIN, own.clone());
-            add(headers, ORIGIN, random.of(&[own.clone(), "*".into(), String::new()]).clone());
+            add(headers, ORIGIN, random.choose(&[own.clone(), "*".into(), String::new()]).clone());
         }
         _ => {
             let wrong = [
@@ -144,13 +144,13 @@ pub(super) fn grant(random: &mut Random, case: &Case, headers: &mut Vec<(&'stati
                 format!("{page}\u{e4}"),
                 "\"*\"".into(),
             ];
-            add(headers, ORIGIN, random.of(&wrong).clone());
+            add(headers, ORIGIN, random.choose(&wrong).clone());
         }
     }
     match random.below(10) {
         0..6 => add(headers, CREDENTIALS, "true".into()),
         6 => {
-            let wrong = *random.of(&[
+            let wrong = *random.choose(&[
                 "True",
                 "TRUE",
                 "false",

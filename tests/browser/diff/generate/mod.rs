@@ -93,7 +93,7 @@ pub(crate) fn place(random: &mut Random, turn: usize) -> Place {
         _ => {}
     }
     let referrer_policy = match random.below(3) {
-        0 => *random.of(&[
+        0 => *random.choose(&[
             ReferrerPolicy::NoReferrer,
             ReferrerPolicy::NoReferrerWhenDowngrade,
             ReferrerPolicy::Origin,
@@ -125,7 +125,7 @@ pub(crate) fn case(random: &mut Random, place: &Place, left_out: &[LeftOut]) -> 
 }
 
 fn any_case(random: &mut Random, place: &Place) -> Case {
-    let length = *random.of(&[1, 1, 1, 1, 2, 2, 3, 4]);
+    let length = *random.choose(&[1, 1, 1, 1, 2, 2, 3, 4]);
     let mut steps: Vec<Step> = Vec::new();
     for _ in 0..length {
         let earlier = steps.iter().rev().find_map(Step::load);
@@ -232,7 +232,7 @@ fn anew(random: &mut Random, place: &Place, earlier: &[Step]) -> Step {
 }
 
 fn route(random: &mut Random, case: &Case, path: &'static str) -> Route {
-    let count = *random.of(&[1, 1, 1, 1, 2, 3]);
+    let count = *random.choose(&[1, 1, 1, 1, 2, 3]);
     let preflights = (0..count).map(|_| preflight(random, case)).collect();
     let responses = (0..count).map(|_| response(random, case)).collect();
     Route { path, preflights, responses }

@@ -23,8 +23,8 @@ pub(super) fn url(random: &mut Random, place: &Place) -> String {
         18 => "http://api.shop.test:{P}".into(),
         _ => "http://localhost:{P}".into(),
     };
-    let path = random.of(PATHS);
-    let more = *random.of(&["", "", "", "", "", "?q=1", "#part"]);
+    let path = random.choose(PATHS);
+    let more = *random.choose(&["", "", "", "", "", "?q=1", "#part"]);
     format!("{origin}/{{ID}}/{path}{more}")
 }
 
@@ -55,15 +55,15 @@ pub(super) fn fetch(random: &mut Random, mut url: String) -> Fetch {
 
 /// `fetch()` with `keepalive`.
 pub(super) fn keepalive(random: &mut Random, url: String) -> Fetch {
-    let credentials = *random.of(&[Credentials::SameOrigin, Credentials::Omit]);
-    let redirect = *random.of(&[Redirect::Error, Redirect::Manual]);
+    let credentials = *random.choose(&[Credentials::SameOrigin, Credentials::Omit]);
+    let redirect = *random.choose(&[Redirect::Error, Redirect::Manual]);
     let fetch = fetch(random, url).credentials(credentials);
     fetch.mode(Mode::Cors).redirect(redirect)
 }
 
 /// `navigator.sendBeacon()` with a `Blob` of some type (Beacon, 3.2).
 pub(super) fn beacon(random: &mut Random, url: String) -> Fetch {
-    let kind = *random.of(&[
+    let kind = *random.choose(&[
         "",
         "text/plain",
         "text/plain;charset=utf-8",
@@ -75,8 +75,8 @@ pub(super) fn beacon(random: &mut Random, url: String) -> Fetch {
 
 /// `XMLHttpRequest` with a listener for its upload.
 pub(super) fn upload(random: &mut Random, url: String) -> Fetch {
-    let credentials = *random.of(&[Credentials::SameOrigin, Credentials::Include]);
-    let method = *random.of(&["POST", "POST", "GET", "PUT", "delete"]);
+    let credentials = *random.choose(&[Credentials::SameOrigin, Credentials::Include]);
+    let method = *random.choose(&["POST", "POST", "GET", "PUT", "delete"]);
     let mut fetch = Fetch::new(method, url).credentials(credentials).watch_upload();
     if matches!(method, "POST" | "PUT") {
         fetch = fetch.body("content");
@@ -108,15 +108,15 @@ pub(super) fn method(random: &mut Random) -> &'static str {
     match random.below(10) {
         0..4 => "GET",
         4..6 => "POST",
-        6 => random.of::<&str>(&["PUT", "PATCH", "DELETE"]),
+        6 => random.choose::<&str>(&["PUT", "PATCH", "DELETE"]),
         7 => "HEAD",
-        8 => random.of::<&str>(&["PUT", "QUERY"]),
-        _ => random.of::<&str>(ODD),
+        8 => random.choose::<&str>(&["PUT", "QUERY"]),
+        _ => random.choose::<&str>(ODD),
     }
 }
 
 pub(super) fn credentials(random: &mut Random) -> Credentials {
-    *random.of(&[
+    *random.choose(&[
         Credentials::Include,
         Credentials::Include,
         Credentials::SameOrigin,
@@ -125,7 +125,7 @@ pub(super) fn credentials(random: &mut Random) -> Credentials {
 }
 
 pub(super) fn cache(random: &mut Random) -> CacheMode {
-    *random.of(&[
+    *random.choose(&[
         CacheMode::Default,
         CacheMode::NoStore,
         CacheMode::Reload,
@@ -211,15 +211,15 @@ pub(super) fn headers(random: &mut Random, has_body: bool) -> Vec<(String, Strin
         ("Referer", "https://evil.test/"),
         ("User-Agent", "another"),
     ];
-    let count = *random.of(&[0, 0, 0, 0, 1, 1, 1, 2, 3]);
+    let count = *random.choose(&[0, 0, 0, 0, 1, 1, 1, 2, 3]);
     let mut headers: Vec<(String, String)> = (0..count)
         .map(|_| {
-            let (name, value) = random.of(fields);
+            let (name, value) = random.choose(fields);
             ((*name).into(), (*value).into())
         })
         .collect();
     if random.below(12) == 0 {
-        let (name, value) = random.of(HINTS);
+        let (name, value) = random.choose(HINTS);
         headers.push(((*name).into(), (*value).into()));
     }
     if has_body && random.below(3) == 0 {

@@ -13,8 +13,8 @@ pub(super) fn response(random: &mut Random, case: &Case) -> Canned {
     grant(random, case, &mut headers);
     let mut status = match random.below(10) {
         0..7 => 200,
-        7..9 => *random.of(&[301, 302, 303, 307, 308]),
-        _ => *random.of(&[201, 204, 300, 400, 401, 403, 404, 405, 410, 418, 500, 503]),
+        7..9 => *random.choose(&[301, 302, 303, 307, 308]),
+        _ => *random.choose(&[201, 204, 300, 400, 401, 403, 404, 405, 410, 418, 500, 503]),
     };
     if (301..=308).contains(&status) {
         if let Some(target) = location(random, case) {
@@ -50,16 +50,17 @@ pub(super) fn response(random: &mut Random, case: &Case) -> Canned {
     }
     if random.below(15) == 0 {
         let policy =
-            *random.of(&["same-origin", "same-site", "cross-origin", "Same-Site", "x", ""]);
+            *random.choose(&["same-origin", "same-site", "cross-origin", "Same-Site", "x", ""]);
         add(&mut headers, "cross-origin-resource-policy", policy.into());
     }
     if random.below(15) == 0 {
         let policy =
-            *random.of(&["no-referrer", "origin", "unsafe-url", "x", "same-origin, x", ""]);
+            *random.choose(&["no-referrer", "origin", "unsafe-url", "x", "same-origin, x", ""]);
         add(&mut headers, "referrer-policy", policy.into());
     }
     if opens && !(300..400).contains(&status) && random.below(6) == 0 {
-        let frames = *random.of(&["DENY", "sameorigin", "SAMEORIGIN, DENY", "ALLOW-FROM x", "x"]);
+        let frames =
+            *random.choose(&["DENY", "sameorigin", "SAMEORIGIN, DENY", "ALLOW-FROM x", "x"]);
         add(&mut headers, "x-frame-options", frames.into());
     }
     Canned { status, headers, body }
@@ -67,7 +68,7 @@ pub(super) fn response(random: &mut Random, case: &Case) -> Canned {
 
 fn location(random: &mut Random, case: &Case) -> Option<String> {
     let page = case.place.origins.last().expect("a page");
-    let path = random.of(PATHS);
+    let path = random.choose(PATHS);
     let opens_window = case.loads().any(|fetch| fetch.destination == Destination::Document);
     let has_images = case.loads().any(|fetch| fetch.destination == Destination::Image);
     Some(match random.below(20) {
@@ -82,8 +83,10 @@ fn location(random: &mut Random, case: &Case) -> Option<String> {
         }
         16 => format!("https://user:password@api.shop.test:{{P}}/{{ID}}/{path}"),
         17 => format!("/{{ID}}/{path}#other"),
-        18 => (*random.of(&["https://[", "javascript:1", "data:text/plain,a", "", "?q=2", "//"]))
-            .into(),
+        18 => {
+            (*random.choose(&["https://[", "javascript:1", "data:text/plain,a", "", "?q=2", "//"]))
+                .into()
+        }
         _ => return None,
     })
 }
@@ -105,7 +108,7 @@ fn content_type(
         0..6 => add(headers, TYPE, "text/javascript".into()),
         6 => add(headers, TYPE, "application/json".into()),
         7 => {
-            let other = *random.of(&[
+            let other = *random.choose(&[
                 "text/plain",
                 "text/html",
                 "image/png",
@@ -122,7 +125,7 @@ fn content_type(
         _ => {}
     }
     if random.below(6) == 0 {
-        let nosniff = *random.of(&["nosniff", "NOSNIFF", "nosniff, x", "x, nosniff", ""]);
+        let nosniff = *random.choose(&["nosniff", "NOSNIFF", "nosniff, x", "x, nosniff", ""]);
         add(headers, "x-content-type-options", nosniff.into());
     }
 }
@@ -154,7 +157,7 @@ fn expose(random: &mut Random, headers: &mut Vec<(&'static str, String)>) {
     if random.below(6) == 0 {
         add(
             headers,
-            random.of::<&str>(&["content-language", "last-modified", "pragma", "x-empty"]),
+            random.choose::<&str>(&["content-language", "last-modified", "pragma", "x-empty"]),
             "".into(),
         );
     }
@@ -162,7 +165,7 @@ fn expose(random: &mut Random, headers: &mut Vec<(&'static str, String)>) {
         0..2 => add(headers, EXPOSE, "X-Total".into()),
         2 => add(headers, EXPOSE, "*".into()),
         3 => {
-            let odd = *random.of(&[
+            let odd = *random.choose(&[
                 "x-total, x-trace",
                 "x-total x-trace",
                 "x-trace,",
@@ -179,7 +182,7 @@ fn expose(random: &mut Random, headers: &mut Vec<(&'static str, String)>) {
         }
         4 => {
             add(headers, EXPOSE, "x-total".into());
-            add(headers, EXPOSE, random.of(&["x-trace", "*", "", "etag"]).to_string());
+            add(headers, EXPOSE, random.choose(&["x-trace", "*", "", "etag"]).to_string());
         }
         _ => {}
     }

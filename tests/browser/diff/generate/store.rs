@@ -28,7 +28,7 @@ pub(super) fn store(
         0..6 => return add(headers, CONTROL, "no-store".into()),
         6..8 => add(headers, CONTROL, "max-age=600".into()),
         8..10 => {
-            let control = *random.of(&[
+            let control = *random.choose(&[
                 "no-cache",
                 "max-age=0",
                 "private, max-age=600",
@@ -45,25 +45,26 @@ pub(super) fn store(
             add(headers, CONTROL, control.into());
         }
         10 => {
-            let expires = *random.of(&["{T600}", "{T-600}", "0", "soon"]);
+            let expires = *random.choose(&["{T600}", "{T-600}", "0", "soon"]);
             add(headers, "expires", expires.into());
         }
         _ => {}
     }
     if random.below(2) == 0 {
-        add(headers, "etag", (*random.of(&["\"1\"", "W/\"1\"", "\"2\""])).into());
+        add(headers, "etag", (*random.choose(&["\"1\"", "W/\"1\"", "\"2\""])).into());
     }
     if random.below(3) == 0 {
-        add(headers, "last-modified", (*random.of(&["{T-86400}", "{T-86400}", "x"])).into());
+        add(headers, "last-modified", (*random.choose(&["{T-86400}", "{T-86400}", "x"])).into());
     }
     if random.below(3) == 0 {
-        add(headers, "date", (*random.of(&["{T0}", "{T0}", "{T-3600}"])).into());
+        add(headers, "date", (*random.choose(&["{T0}", "{T0}", "{T-3600}"])).into());
     }
     if random.below(4) == 0 {
-        let vary = *random.of(&["origin", "*", "x-a", "Cookie", "accept, Origin", "authorization"]);
+        let vary =
+            *random.choose(&["origin", "*", "x-a", "Cookie", "accept, Origin", "authorization"]);
         add(headers, "vary", vary.into());
     }
     if random.below(12) == 0 {
-        add(headers, "age", (*random.of(&["0", "300", "6000", "x"])).into());
+        add(headers, "age", (*random.choose(&["0", "300", "6000", "x"])).into());
     }
 }

@@ -18,12 +18,12 @@ pub(super) fn lead_away(random: &mut Random, case: &mut Case) {
         if random.below(2) == 0 || canned.status == 101 {
             continue;
         }
-        canned.status = *random.of(&[301, 302, 303, 307, 307, 308]);
+        canned.status = *random.choose(&[301, 302, 303, 307, 307, 308]);
         canned
             .headers
             .retain(|(name, _)| !matches!(*name, "location" | "cache-control" | "x-frame-options"));
-        let host = random.of(&["app.shop.test", "api.shop.test", "evil.test", "shop.co.uk"]);
-        let to = random.of(PATHS);
+        let host = random.choose(&["app.shop.test", "api.shop.test", "evil.test", "shop.co.uk"]);
+        let to = random.choose(PATHS);
         add(&mut canned.headers, "location", format!("https://{host}:{{P}}/{{ID}}/{to}"));
         add(&mut canned.headers, "cache-control", "no-store".into());
     }

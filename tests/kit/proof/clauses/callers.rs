@@ -71,8 +71,8 @@ fn a_handler_runs_without_the_user() {
     assert!(text.contains("seen      it ran for nobody"), "{text}");
 }
 
-/// Changes refusals, and expects words of the law about them.
-fn refused(app: App<()>, edit: fn(&Parts, &mut Response), words: &str) {
+/// Asserts that the law about refusals finds an edit of them, in these words.
+fn assert_broken(app: App<()>, edit: fn(&Parts, &mut Response), words: &str) {
     breaks(responding(app, edit), &[Law::UniformRefusal], words);
 }
 
@@ -83,7 +83,7 @@ fn a_wrong_cookie_has_another_status_than_none() {
             *response.status_mut() = StatusCode::FORBIDDEN;
         }
     };
-    refused(with_sessions().routes(routes![orders]), edit, "seen      status 403");
+    assert_broken(with_sessions().routes(routes![orders]), edit, "seen      status 403");
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_wrong_cookie_has_another_field_than_none() {
             set(response.headers_mut(), "x-reason", "no such session");
         }
     };
-    refused(with_sessions().routes(routes![orders]), edit, "x-reason: no such session");
+    assert_broken(with_sessions().routes(routes![orders]), edit, "x-reason: no such session");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn an_expired_token_has_another_field_than_an_unknown_one() {
             set(response.headers_mut(), "x-reason", "expired");
         }
     };
-    refused(with_tokens().routes(routes![reports]), edit, "x-reason: expired");
+    assert_broken(with_tokens().routes(routes![reports]), edit, "x-reason: expired");
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_malformed_authorization_has_the_status_of_a_wrong_token() {
             *response.status_mut() = StatusCode::UNAUTHORIZED;
         }
     };
-    refused(with_tokens().routes(routes![reports]), edit, "expected  status 400");
+    assert_broken(with_tokens().routes(routes![reports]), edit, "expected  status 400");
 }
 
 const PARTNER: &str = "https://id.partner.example";

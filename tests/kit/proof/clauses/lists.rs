@@ -83,7 +83,7 @@ async fn opaque(_all: Scope<Opaque>) {}
 fn lists_that_no_rule_filters_are_left_out_and_named() {
     let proof = prove(with_sessions().routes(routes![opaque]));
     proof.check(Law::ListRights);
-    let stated = proof.stated(Law::ListRights);
+    let stated = proof.caveats(Law::ListRights);
     assert_eq!(stated, ["no list can be filtered by the rules of `Opaque`"]);
 }
 

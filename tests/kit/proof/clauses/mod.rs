@@ -49,7 +49,7 @@ fn with_tokens() -> App<()> {
 }
 
 fn secret() -> SecretKey {
-    SecretKey::drawn(*b"\x8f0123456789abcdef0123456789abcde")
+    SecretKey::from_bytes(*b"\x8f0123456789abcdef0123456789abcde")
 }
 
 /// A token of such an app, at the time of all proofs.

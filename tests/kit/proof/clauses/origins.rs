@@ -17,8 +17,8 @@ fn shop() -> App<()> {
     app().routes(routes![stock])
 }
 
-/// Changes responses, and expects words of the law about names.
-fn named(app: App<()>, edit: fn(&Parts, &mut Response), words: &str) {
+/// Asserts that the laws about the names of origins find an edit of a response, in these words.
+fn assert_broken(app: App<()>, edit: fn(&Parts, &mut Response), words: &str) {
     breaks(responding(app, edit), &[Law::OriginEcho, Law::ResponseIntegrity], words);
 }
 
@@ -34,7 +34,7 @@ fn every_origin_with_credentials() {
             set(response.headers_mut(), "access-control-allow-credentials", "true");
         }
     };
-    named(app().routes(routes![prices]), edit, "access-control-allow-credentials: true");
+    assert_broken(app().routes(routes![prices]), edit, "access-control-allow-credentials: true");
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn every_origin_where_some_are_granted() {
             set(response.headers_mut(), ALLOW_ORIGIN, "*");
         }
     };
-    named(shop(), edit, "access-control-allow-origin: *");
+    assert_broken(shop(), edit, "access-control-allow-origin: *");
 }
 
 #[test]
@@ -56,7 +56,11 @@ fn the_origin_of_a_page_that_is_not_granted() {
             set(response.headers_mut(), ALLOW_ORIGIN, origin);
         }
     };
-    named(shop(), edit, "expected  no `Access-Control-Allow-Origin` but that of a granted page");
+    assert_broken(
+        shop(),
+        edit,
+        "expected  no `Access-Control-Allow-Origin` but that of a granted page",
+    );
 }
 
 #[test]
@@ -66,7 +70,7 @@ fn the_granted_origin_of_another_page() {
             set(response.headers_mut(), ALLOW_ORIGIN, "https://till.shop.example");
         }
     };
-    named(shop(), edit, "access-control-allow-origin: https://till.shop.example");
+    assert_broken(shop(), edit, "access-control-allow-origin: https://till.shop.example");
 }
 
 #[test]
@@ -77,7 +81,7 @@ fn a_stranger_in_the_response_to_its_preflight() {
             set(response.headers_mut(), ALLOW_ORIGIN, neighbour);
         }
     };
-    named(shop(), edit, "(a page of the same site)");
+    assert_broken(shop(), edit, "(a page of the same site)");
 }
 
 #[test]
@@ -87,7 +91,7 @@ fn an_origin_in_capitals() {
             set(response.headers_mut(), ALLOW_ORIGIN, "https://app.shop.example");
         }
     };
-    named(shop(), edit, "this is no origin of the policy");
+    assert_broken(shop(), edit, "this is no origin of the policy");
 }
 
 #[test]
@@ -97,7 +101,7 @@ fn an_origin_in_capitals_in_a_preflight() {
             set(response.headers_mut(), ALLOW_ORIGIN, "https://app.shop.example");
         }
     };
-    named(shop(), edit, "curl -i -X OPTIONS");
+    assert_broken(shop(), edit, "curl -i -X OPTIONS");
 }
 
 #[test]
@@ -107,7 +111,7 @@ fn the_first_of_two_origins() {
             set(response.headers_mut(), ALLOW_ORIGIN, text(&sent.headers, "origin"));
         }
     };
-    named(shop(), edit, "this is no origin of the policy");
+    assert_broken(shop(), edit, "this is no origin of the policy");
 }
 
 #[test]
@@ -118,7 +122,7 @@ fn an_origin_from_the_referrer() {
             set(response.headers_mut(), ALLOW_ORIGIN, "https://app.shop.example");
         }
     };
-    named(shop(), edit, "access-control-allow-origin: https://app.shop.example");
+    assert_broken(shop(), edit, "access-control-allow-origin: https://app.shop.example");
 }
 
 #[get("/profile")]

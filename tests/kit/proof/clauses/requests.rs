@@ -192,7 +192,7 @@ fn redirect(sent: &Parts, response: &mut Response, name: &str) {
 }
 
 /// Opens every path to requests whose field names a public path.
-fn opened(app: App<()>, name: &'static str) -> App<()> {
+fn with_bypass(app: App<()>, name: &'static str) -> App<()> {
     app.layer(layer_fn(move |inner: SharedService| {
         service_fn(move |request: Request| {
             let inner = inner.clone();
@@ -226,7 +226,7 @@ fn a_redirect_leads_where_a_field_of_a_proxy_says() {
 
 #[test]
 fn a_refusal_is_lifted_by_a_field_of_a_proxy() {
-    let app = opened(with_tokens().routes(routes![orders, reports]), "x-original-uri");
+    let app = with_bypass(with_tokens().routes(routes![orders, reports]), "x-original-uri");
     let text = prove(app).refutation(Law::RequestIntegrity);
     let words = "the response is that without `x-original-uri`, which any client can send";
     assert!(text.contains(words) && text.contains("status 200 in place of 401"), "{text}");
@@ -253,7 +253,7 @@ fn forwarding_fields_of_clients_reach_no_layer() {
             redirect(sent, response, name);
         }
     });
-    breaks_none(opened(opened(app, "x-original-url"), "x-rewrite-url"));
+    breaks_none(with_bypass(with_bypass(app, "x-original-url"), "x-rewrite-url"));
 }
 
 /// Common uses of layers: request ids, other spellings of a path, a prefix of a proxy.

@@ -125,7 +125,7 @@ fn finds_errors_that_lose_a_field() {
 
 /// Asserts that this law alone finds what a layer writes into a response.
 #[track_caller]
-fn written(app: App<()>, edit: fn(&Parts, &mut Response), words: &str) {
+fn assert_broken(app: App<()>, edit: fn(&Parts, &mut Response), words: &str) {
     breaks(responding(app, edit), &BROKEN, words);
 }
 
@@ -187,7 +187,7 @@ fn pages_of_the_internet_reach_a_private_network() {
     let edit = |_: &Parts, response: &mut Response| {
         set(response.headers_mut(), "access-control-allow-private-network", "true");
     };
-    written(shared(), edit, "expected  no `access-control-allow-private-network`");
+    assert_broken(shared(), edit, "expected  no `access-control-allow-private-network`");
 }
 
 #[test]
@@ -216,9 +216,9 @@ fn a_refusal_becomes_a_success() {
     };
     let words = "a refusal: the app refuses the request with 403";
     // The refusal of a preflight, and of a page's request.
-    written(shared(), edit, words);
+    assert_broken(shared(), edit, words);
     let app = with_sessions().routes(routes![order]);
-    written(app, edit, words);
+    assert_broken(app, edit, words);
 }
 
 #[post("/orders")]

@@ -76,9 +76,9 @@ fn compared(seed: u64, number: u64, requests: u64) -> BTreeMap<&'static str, u64
     let [mut widened, mut narrowed, mut others] = [0; 3];
     for _ in 0..requests {
         let (sketch, caller, of_old) = request.new_tree(&mut runner).expect("a request").current();
-        let request = sketch.of(if of_old { &pair.old } else { &pair.new });
+        let request = sketch.to_request(if of_old { &pair.old } else { &pair.new });
         let (gains, loses) = exact(&pair, &found, &request, &caller)
-            .unwrap_or_else(|error| panic!("{error}\n{:#?}", served(&pair, &request)));
+            .unwrap_or_else(|error| panic!("{error}\n{:#?}", candidates(&pair, &request)));
         widened += u64::from(gains);
         narrowed += u64::from(loses);
         let [before, after] =
@@ -101,7 +101,7 @@ fn compared(seed: u64, number: u64, requests: u64) -> BTreeMap<&'static str, u64
 }
 
 /// The routes of both apps that may serve a request.
-fn served(pair: &Pair, request: &Request<()>) -> [Vec<ManifestRoute>; 2] {
+fn candidates(pair: &Pair, request: &Request<()>) -> [Vec<ManifestRoute>; 2] {
     let first = |path: &str| path.split('/').nth(1).map(str::to_owned);
     let wanted = first(request.uri().path());
     [&pair.old, &pair.new].map(|site| {

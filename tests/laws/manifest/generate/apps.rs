@@ -116,7 +116,7 @@ pub(crate) fn site() -> impl Strategy<Value = Site> + Clone {
             1 => Just(TrailingSlash::Same),
         ],
     );
-    let paths = (vec(stated(), 2..6), vec(option::weighted(0.4, path_plan()), PATHS.len()));
+    let paths = (vec(declaration(), 2..6), vec(option::weighted(0.4, path_plan()), PATHS.len()));
     let elsewhere = (prop::bool::weighted(0.4), 0..6_usize, prop::bool::weighted(0.3));
     let lists =
         vec((option::weighted(0.7, origins()), option::weighted(0.6, vec(0..8_usize, 0..4))), 2);
@@ -288,7 +288,7 @@ fn path_plan() -> impl Strategy<Value = PathPlan> + Clone {
         .prop_map(|(stated, methods, takes_slashes)| PathPlan { stated, methods, takes_slashes })
 }
 
-fn stated() -> impl Strategy<Value = Stated> + Clone {
+fn declaration() -> impl Strategy<Value = Stated> + Clone {
     let csrf = prop_oneof![
         3 => Just(Csrf::Token),
         1 => Just(Csrf::OriginElseToken),

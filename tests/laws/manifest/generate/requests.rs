@@ -290,7 +290,7 @@ fn method() -> impl Strategy<Value = Wanted> + Clone {
 }
 
 impl Wanted {
-    fn of(&self, route: &ManifestRoute) -> String {
+    fn resolve(&self, route: &ManifestRoute) -> String {
         match self {
             Self::Served(index) if !route.methods.is_empty() => {
                 route.methods[index.index(route.methods.len())].clone()
@@ -303,7 +303,7 @@ impl Wanted {
 
 impl Path {
     /// A path that the template matches, or one near it.
-    fn of(&self, template: &str) -> String {
+    fn fill(&self, template: &str) -> String {
         let mut values = self.values.iter();
         let segments = template.split('/').map(|segment| match segment.strip_prefix('{') {
             None => segment.to_owned(),
@@ -325,7 +325,7 @@ impl Path {
 }
 
 impl Sketch {
-    pub(crate) fn of(&self, site: &Site) -> Request<()> {
+    pub(crate) fn to_request(&self, site: &Site) -> Request<()> {
         let routes = &site.manifest.routes;
         let route = &routes[self.route.index(routes.len())];
         let is_public = site.manifest.app.public_origin.is_some();
@@ -339,15 +339,15 @@ impl Sketch {
             }
             path => path.to_owned(),
         };
-        let mut method = self.method.of(route);
+        let mut method = self.method.resolve(route);
         let target = match (template.as_str(), &*method) {
             ("", _) => "db.example:5432".to_owned(),
             (_, "OPTIONS") if self.path.below == "/m" => "*".to_owned(),
-            (template, _) => self.path.of(template),
+            (template, _) => self.path.fill(template),
         };
         let mut fields = self.fields.clone();
         let asked = self.asked.as_ref().filter(|_| !template.is_empty());
-        let asked = asked.map(|asked| (asked.method.of(route), asked.is_repeated));
+        let asked = asked.map(|asked| (asked.method.resolve(route), asked.is_repeated));
         if asked.is_some() {
             method = "OPTIONS".to_owned();
             // Few of them have what no browser adds.
@@ -389,7 +389,7 @@ impl Sketch {
             // Few requests for tunnels have an origin.
             _ if template.is_empty() && self.path.below != "/x" => None,
             Some(Origin::Own) => Some(own.as_bytes().to_vec()),
-            Some(Origin::Near(near)) => Some(near.of(&site.patterns())),
+            Some(Origin::Near(near)) => Some(near.value_for(&site.patterns())),
             Some(Origin::Text(text)) => Some(text.as_bytes().to_vec()),
             None => None,
         };

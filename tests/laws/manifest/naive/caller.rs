@@ -78,7 +78,7 @@ pub(super) fn session_of_handler(
     };
     match known.map(|known| known.by) {
         Some(By::Token) => Ok(()),
-        Some(By::Ticket) => of_ticket(app, route, asked),
+        Some(By::Ticket) => check_ticket(app, route, asked),
         _ => {
             let session = session(app, asked, sender)?;
             intended(app, route, asked, session.map(|_login| sender.csrf))
@@ -109,7 +109,7 @@ fn authenticate<'a>(
     let tickets = asked.query.split('&').filter(|pair| pair.starts_with("ticket=")).count();
     let may_have = ["GET", "CONNECT"].contains(&asked.method.as_str());
     if required["ticket"] == true && tickets == 1 && may_have {
-        of_ticket(app, route, asked)?;
+        check_ticket(app, route, asked)?;
         return match &sender.ticket {
             CredentialState::Valid(login) if takes(app, login, &issuers) => {
                 Ok(Some(Known { login, by: By::Ticket }))
@@ -289,7 +289,7 @@ fn intended(
 }
 
 /// Any page can put a ticket into a URL.
-fn of_ticket(app: &App<'_>, route: Route<'_>, asked: &Asked) -> Checked {
+fn check_ticket(app: &App<'_>, route: Route<'_>, asked: &Asked) -> Checked {
     match page(app, route, asked) {
         Page::Others if route.csrf() != "exempt" => Err("csrf.origin"),
         _ => Ok(()),

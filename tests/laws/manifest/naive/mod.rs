@@ -228,7 +228,7 @@ impl<'a> App<'a> {
                     true => (without_slash(&template), without_slash(&key)),
                     false => (&*template, &*key),
                 };
-                all.extend(paths::matched(template, key).map(|found| (route, found)));
+                all.extend(paths::match_template(template, key).map(|found| (route, found)));
             }
         }
         let best = all.iter().map(|(_, found)| found.rank.clone()).min()?;

@@ -77,8 +77,8 @@ pub(super) struct Match {
     pub(super) takes_slashes: bool,
 }
 
-/// Compares a template with the key of a path.
-pub(super) fn matched(template: &str, key: &str) -> Option<Match> {
+/// Matches a template against the key of a path.
+pub(super) fn match_template(template: &str, key: &str) -> Option<Match> {
     let segments: Vec<&str> = key.split('/').collect();
     let mut found = Match { rank: Vec::new(), takes_slashes: true };
     let of_template: Vec<&str> = template.split('/').collect();

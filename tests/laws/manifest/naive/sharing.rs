@@ -24,7 +24,7 @@ impl<'a> App<'a> {
     }
 
     /// The origin of the request, if a policy names it.
-    fn named(&self, cors: &Value, asked: &Asked) -> Option<String> {
+    fn named_origin(&self, cors: &Value, asked: &Asked) -> Option<String> {
         let origin = str::from_utf8(asked.once("origin")?).ok()?;
         let origins = self.origins(cors);
         let is_named = !self.is_for_all(cors) && origins.iter().any(|it| matches(it, origin));
@@ -35,7 +35,7 @@ impl<'a> App<'a> {
     pub(super) fn grants(&self, route: Route<'_>, asked: &Asked) -> bool {
         let Some(cors) = route.value.get("cors") else { return false };
         asked.once("origin").is_some()
-            && (self.is_for_all(cors) || self.named(cors, asked).is_some())
+            && (self.is_for_all(cors) || self.named_origin(cors, asked).is_some())
     }
 
     /// Whether they may read it with cookies, and so may act with them.
@@ -70,7 +70,7 @@ impl<'a> App<'a> {
         }
         let exposed = texts(&cors["expose"]).into_iter().map(|name| name.to_lowercase());
         let exposed = exposed.filter(|name| !READ_ANYWAY.contains(&name.as_str()));
-        let exposed = listed(exposed.collect());
+        let exposed = join_names(exposed.collect());
         if !exposed.is_empty() {
             fields.push(field("access-control-expose-headers", exposed));
         }
@@ -84,7 +84,7 @@ impl<'a> App<'a> {
     }
 
     fn echoed(&self, cors: &Value, asked: &Asked) -> Option<String> {
-        if self.is_for_all(cors) { Some("*".to_owned()) } else { self.named(cors, asked) }
+        if self.is_for_all(cors) { Some("*".to_owned()) } else { self.named_origin(cors, asked) }
     }
 
     /// The response to a preflight, for a path that was found.
@@ -102,7 +102,9 @@ impl<'a> App<'a> {
         };
         match unserved_method(cors, asked).filter(|_| wanted.is_none()) {
             Some(method) => self.unserved(cors, method, asked),
-            None => self.announced(cors, asked, |origin| self.granted(found, cors, origin)),
+            None => {
+                self.announced(cors, asked, |origin| self.preflight_fields(found, cors, origin))
+            }
         }
     }
 
@@ -114,7 +116,7 @@ impl<'a> App<'a> {
                 true => Vec::new(),
                 false => vec![method.to_owned()],
             };
-            let methods = match listed(methods).as_str() {
+            let methods = match join_names(methods).as_str() {
                 "" => "GET,HEAD,POST".to_owned(),
                 methods => methods.to_owned(),
             };
@@ -133,7 +135,7 @@ impl<'a> App<'a> {
                 fields.push(field("access-control-allow-credentials", "true"));
             }
             fields.push(field("access-control-allow-methods", methods));
-            fields.push(field("access-control-allow-headers", listed(headers)));
+            fields.push(field("access-control-allow-headers", join_names(headers)));
             fields.push(field("access-control-max-age", "0"));
             fields.sort();
             fields
@@ -165,7 +167,7 @@ impl<'a> App<'a> {
     }
 
     /// The headers of a granted preflight: for all methods of the path whose policy is the same.
-    fn granted(&self, found: &Found<'a>, cors: &Value, origin: String) -> Fields {
+    fn preflight_fields(&self, found: &Found<'a>, cors: &Value, origin: String) -> Fields {
         let alike = |route: &Route<'_>| {
             route.value.get("cors").is_some_and(|other| self.are_alike(cors, other))
         };
@@ -179,7 +181,7 @@ impl<'a> App<'a> {
             Some(stated) => normalized(&texts(stated)),
             None => served.clone(),
         };
-        let methods = match listed(methods).as_str() {
+        let methods = match join_names(methods).as_str() {
             "" => "GET,HEAD,POST".to_owned(),
             methods => methods.to_owned(),
         };
@@ -207,7 +209,7 @@ impl<'a> App<'a> {
             fields.push(field("access-control-allow-credentials", "true"));
         }
         fields.push(field("access-control-allow-methods", methods));
-        let headers = listed(headers);
+        let headers = join_names(headers);
         if !headers.is_empty() {
             fields.push(field("access-control-allow-headers", headers));
         }
@@ -242,10 +244,11 @@ impl<'a> App<'a> {
     fn are_alike(&self, one: &Value, two: &Value) -> bool {
         let names = |cors: &Value, name: &str| {
             let names = texts(&cors[name]).into_iter();
-            listed(names.map(|name| name.to_lowercase()).collect())
+            join_names(names.map(|name| name.to_lowercase()).collect())
         };
-        let methods =
-            |cors: &Value| cors.get("methods").map(|methods| listed(normalized(&texts(methods))));
+        let methods = |cors: &Value| {
+            cors.get("methods").map(|methods| join_names(normalized(&texts(methods))))
+        };
         let bound = |cors: &Value| {
             let within = texts(&cors["origins"]["within"]);
             cors["origins"].get("within").is_some_and(|_| within != ["*"]).then_some(within)
@@ -282,8 +285,8 @@ fn normalized(methods: &[String]) -> Vec<String> {
     methods.iter().map(one).collect()
 }
 
-/// The names of a list field, each once and in their order; `*` is the first of all.
-fn listed(mut names: Vec<String>) -> String {
+/// Joins the names of a list field, each once and in their order; `*` is the first of all.
+fn join_names(mut names: Vec<String>) -> String {
     names.sort_by_key(|name| (name != "*", name.clone()));
     names.dedup();
     names.join(",")

@@ -18,12 +18,12 @@ type Check = (bool, String);
 pub(super) fn judge(manifest: &Manifest, judged: &Judged<'_>, findings: &mut Findings<'_>) {
     let is_https = manifest.app.public_origin.as_ref().is_some_and(|own| own.starts_with("https:"));
     for line in judged.response.lines(&header::SET_COOKIE) {
-        let cookie = Cookie::of(&line);
+        let cookie = Cookie::parse(&line);
         let facts = manifest.app.sessions.as_ref();
         let facts = facts.filter(|facts| cookie.name.eq_ignore_ascii_case(&facts.cookie));
         let checks = match facts {
-            Some(facts) => cookie.of_session(facts, is_https),
-            None => cookie.of_prefix(),
+            Some(facts) => cookie.session_checks(facts, is_https),
+            None => cookie.prefix_checks(),
         };
         let wrong: Vec<_> =
             checks.iter().filter(|(is, _)| !is).map(|(_, words)| words.as_str()).collect();
@@ -36,7 +36,7 @@ pub(super) fn judge(manifest: &Manifest, judged: &Judged<'_>, findings: &mut Fin
 }
 
 impl<'a> Cookie<'a> {
-    fn of(line: &'a str) -> Self {
+    fn parse(line: &'a str) -> Self {
         let mut parts = line.split(';').map(str::trim);
         let name = parts.next().and_then(|pair| pair.split('=').next()).unwrap_or_default();
         Self { name, attributes: parts.map(str::to_ascii_lowercase).collect() }
@@ -51,7 +51,7 @@ impl<'a> Cookie<'a> {
         values.find_map(|(known, value)| (known == name).then_some(value))
     }
 
-    fn of_session(&self, facts: &SessionFacts, is_https: bool) -> Vec<Check> {
+    fn session_checks(&self, facts: &SessionFacts, is_https: bool) -> Vec<Check> {
         let domain = facts.domain.as_deref();
         let domain_words =
             domain.map_or("no `Domain`".to_owned(), |domain| format!("`Domain={domain}`"));
@@ -68,7 +68,7 @@ impl<'a> Cookie<'a> {
     }
 
     /// What the name prefix of a cookie requires; browsers drop a cookie that breaks it.
-    fn of_prefix(&self) -> Vec<Check> {
+    fn prefix_checks(&self) -> Vec<Check> {
         let name = self.name.to_ascii_lowercase();
         let is_host = name.starts_with("__host-");
         let is_secure = is_host || name.starts_with("__secure-");

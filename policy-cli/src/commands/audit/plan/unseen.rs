@@ -4,7 +4,7 @@ use policy_core::method;
 use policy_manifest::{Auth, ManifestRoute, RouteKind};
 
 use super::{
-    super::report::listed,
+    super::report::join_routes,
     Planner, Subject,
     callers::{takes_session, takes_token},
     name_of,
@@ -66,7 +66,8 @@ impl Planner<'_> {
         };
         let others: Vec<_> = routes().filter(is_other).map(name_of).collect();
         if !others.is_empty() {
-            unseen.push(format!("routes without a path of their own: {}", listed(others.iter())));
+            let others = join_routes(others.iter());
+            unseen.push(format!("routes without a path of their own: {others}"));
         }
         let alike = routes().filter(|route| self.served_path(route).is_some()).count();
         let alike = alike.saturating_sub(subjects.len());

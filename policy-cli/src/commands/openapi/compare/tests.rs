@@ -13,14 +13,14 @@ fn document(value: &Value) -> Document {
     Document::parse(&value.to_string(), "a test").unwrap()
 }
 
-/// Schemas by name, which refer to each other.
-fn of_schemas(schemas: &Value) -> Value {
+/// An OpenAPI document with these schemas by name, which may refer to each other.
+fn openapi(schemas: &Value) -> Value {
     json!({ "openapi": "3.1.1", "components": { "schemas": schemas } })
 }
 
 /// Whether each value of the left schema `Root` is also valid for the right one.
 fn holds(left: &Value, right: &Value) -> bool {
-    let (left, right) = (document(&of_schemas(left)), document(&of_schemas(right)));
+    let (left, right) = (document(&openapi(left)), document(&openapi(right)));
     let steps = Steps::new(1 << 20);
     let root = |document| Document::root(document).pointer("/components/schemas/Root").unwrap();
     Subset::new(&left, &right, Side::Left, &steps).gaps(root(&left), root(&right)).is_empty()
@@ -138,19 +138,19 @@ fn versions() -> impl Strategy<Value = (Value, Value)> {
     })
 }
 
-/// The same schema, without properties that it does not declare.
-fn closed(schema: &Value) -> Value {
+/// Closes a schema: its values have no properties that it does not declare.
+fn close(schema: &Value) -> Value {
     let Some(keywords) = schema.as_object() else { return schema.clone() };
     let mut own = Map::new();
     for (name, value) in keywords {
         let value = match name.as_str() {
             "properties" => {
                 let declared = value.as_object().unwrap().iter();
-                declared.map(|(name, value)| (name.clone(), closed(value))).collect()
+                declared.map(|(name, value)| (name.clone(), close(value))).collect()
             }
-            "items" | "additionalProperties" => closed(value),
+            "items" | "additionalProperties" => close(value),
             "anyOf" | "oneOf" | "allOf" => {
-                value.as_array().unwrap().iter().map(closed_inside).collect()
+                value.as_array().unwrap().iter().map(close_inside).collect()
             }
             _ => value.clone(),
         };
@@ -174,14 +174,14 @@ fn closed(schema: &Value) -> Value {
     }
 }
 
-/// A part of a schema, which does not know the other parts.
-fn closed_inside(schema: &Value) -> Value {
-    let closed = closed(schema);
+/// Closes a part of a schema, which does not know the other parts.
+fn close_inside(schema: &Value) -> Value {
+    let closed = close(schema);
     closed.get("allOf").and_then(|list| list.get(0)).cloned().unwrap_or(closed)
 }
 
 fn validator(schemas: &Value) -> jsonschema::Validator {
-    let mut root = of_schemas(schemas);
+    let mut root = openapi(schemas);
     root["$ref"] = json!("#/components/schemas/Root");
     jsonschema::draft202012::new(&root).unwrap()
 }
@@ -192,7 +192,7 @@ fn witness(left: &Value, right: &Value) -> Option<Value> {
         .as_object()
         .unwrap()
         .iter()
-        .map(|(name, schema)| (name.clone(), closed(schema)))
+        .map(|(name, schema)| (name.clone(), close(schema)))
         .collect();
     let (left, right) = (validator(&Value::Object(closed)), validator(right));
     instances().into_iter().find(|value| left.is_valid(value) && !right.is_valid(value))

@@ -102,7 +102,7 @@ fn a_used_session_is_touched_once_a_minute() {
 #[test]
 fn only_a_logout_removes_a_cookie_that_names_no_session() {
     let world = default();
-    let unknown = SessionId::drawn([5; 32]);
+    let unknown = SessionId::from_bytes([5; 32]);
     for (presented, loads) in [
         (Presented::Absent, 0),
         (Presented::Ambiguous, 0),
@@ -275,7 +275,7 @@ fn an_old_id_leads_nowhere_but_to_its_own_successor() {
     let id = world.login(None, "ada");
     let record = Record::clone(wait(session_request(&world, &id).load()).unwrap().unwrap());
     // A faulty store at a login: the old id has a grace, and the new one was drawn.
-    let (old, new) = (SessionId::parse(id.as_bytes()).unwrap(), SessionId::drawn([3; 32]));
+    let (old, new) = (SessionId::parse(id.as_bytes()).unwrap(), SessionId::from_bytes([3; 32]));
     let (now, grace) = (world.clock.now(), world.clock.now().after(minutes(1)));
     let (old, new, version) = (old.key(), new.key(), record.version);
     let store = world.store.inner();

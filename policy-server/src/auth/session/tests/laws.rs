@@ -118,7 +118,7 @@ impl History {
         Self {
             world,
             // An id that an attacker plants.
-            ids: vec![SessionId::drawn([9; 32]).text()],
+            ids: vec![SessionId::from_bytes([9; 32]).text()],
             pending: Vec::new(),
             presented: HashSet::new(),
             dead_handles: HashSet::new(),

@@ -303,7 +303,7 @@ impl Run {
     /// The id that a letter represents, or one that was never issued.
     fn cookie(&self, step: &Step) -> Option<String> {
         let letter = step.cookie.as_ref().or(step.except_.as_ref())?;
-        let unknown = || SessionId::drawn([letter.as_bytes()[0]; 32]).text();
+        let unknown = || SessionId::from_bytes([letter.as_bytes()[0]; 32]).text();
         Some(self.ids.get(letter).cloned().unwrap_or_else(unknown))
     }
 

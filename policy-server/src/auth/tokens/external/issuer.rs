@@ -46,7 +46,7 @@ use crate::base::{
 /// ```
 /// use policy_server::{Tokens, tokens::{SecretKey, Issuer}};
 ///
-/// # let secret = SecretKey::drawn([1; 32]);
+/// # let secret = SecretKey::from_bytes([1; 32]);
 /// let tokens = Tokens::hs256(secret)?.accept(
 ///     Issuer::new("https://id.example")
 ///         .audience("orders")

@@ -117,8 +117,8 @@ impl ClaimMapping {
             Some(Value::String(name)) if Identity::is_tenant(name) => Some(name.as_str().into()),
             Some(_) => return Err(TokenError::ClaimType(Claim::Tenant)),
         };
-        let roles = self.role_ceiling.granted(roles).filter(|role| !role.is_empty());
-        let scopes = self.scope_ceiling.granted(scopes).filter(|scope| is_scope(scope));
+        let roles = self.role_ceiling.grant(roles).filter(|role| !role.is_empty());
+        let scopes = self.scope_ceiling.grant(scopes).filter(|scope| is_scope(scope));
         let mut identity = Identity::new(subject).roles(roles).scopes(scopes);
         identity.tenant = tenant;
         Ok(identity)
@@ -141,7 +141,7 @@ impl Ceiling {
     }
 
     /// The rights that are granted for these names.
-    fn granted<'a>(&'a self, words: Vec<&'a str>) -> impl Iterator<Item = &'a str> {
+    fn grant<'a>(&'a self, words: Vec<&'a str>) -> impl Iterator<Item = &'a str> {
         words.into_iter().flat_map(|word| {
             let known = || self.words.iter().filter(move |(theirs, _)| **theirs == *word);
             let other = (self.is_unlimited && known().next().is_none()).then_some(word);

@@ -142,7 +142,7 @@ impl TokenService {
     ) -> Result<Option<Issued>, CredentialError> {
         self.refresh_key().await.map_err(CredentialError::token_store)?;
         let now = self.clock.now();
-        let token = OpaqueToken::drawn(OpaqueKind::Refresh, self.draw()?);
+        let token = OpaqueToken::from_bytes(OpaqueKind::Refresh, self.draw()?);
         let family = Family {
             id: self.draw()?,
             identity,

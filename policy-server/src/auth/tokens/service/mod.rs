@@ -262,7 +262,7 @@ impl TokenService {
         let open = || async {
             self.store.open().await?;
             let fresh = self.random.draw().map_err(|error| StoreError::new(error.to_string()))?;
-            let secret = SecretKey::drawn(self.store.secret(fresh).await?);
+            let secret = SecretKey::from_bytes(self.store.secret(fresh).await?);
             let key = RefreshKey::new(&secret);
             Ok((secret, key))
         };

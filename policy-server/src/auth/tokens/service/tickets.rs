@@ -22,7 +22,7 @@ impl TokenService {
     ) -> Result<String, CredentialError> {
         self.refresh_key().await.map_err(CredentialError::token_store)?;
         self.check_cut_offs(&caller.user(), cut_offs)?;
-        let token = OpaqueToken::drawn(OpaqueKind::Ticket, self.draw()?);
+        let token = OpaqueToken::from_bytes(OpaqueKind::Ticket, self.draw()?);
         let made = self.revocation_cache.issue_time(&caller.user(), self.clock.now());
         let ticket = Ticket {
             // Everything that a cut-off of this second covers was issued before it.
@@ -48,13 +48,13 @@ impl TokenService {
         let now = self.clock.now();
         let ticket = self.store.take_ticket(TokenHash(token.hash()), now).await?;
         let Some(ticket) = ticket else { return Ok(None) };
-        let made = ticket.made();
+        let issued_at = ticket.issued_at();
         let id = ticket.token.as_ref().map_or("", |(id, _)| id);
         let session = ticket.session.map(|session| session.to_string());
         let user = scoped(foreign_issuer_of(id), &ticket.identity.subject);
         let cut_offs = Some(ticket.cut_offs);
         let names = || TokenNames { id, session: session.as_deref(), user: &user, cut_offs };
-        match self.check(made, names) {
+        match self.check(issued_at, names) {
             Ok(()) => Ok(Some(ticket)),
             Err(TokenError::StoreUnavailable) => {
                 Err(StoreError::new("the revocations are out of date"))

@@ -12,7 +12,7 @@ const FIVE_MINUTES: Duration = Duration::from_secs(300);
 const LONGEST: Duration = Duration::from_secs(3630);
 
 fn secret(byte: u8) -> SecretKey {
-    SecretKey::drawn([byte; 32])
+    SecretKey::from_bytes([byte; 32])
 }
 
 fn app(keys: &TokenKeys) -> (Instance, Clock) {

@@ -106,7 +106,7 @@ impl Instance {
 }
 
 fn settings() -> TokenSettings {
-    Tokens::hs256(SecretKey::drawn([1; 32])).unwrap()
+    Tokens::hs256(SecretKey::from_bytes([1; 32])).unwrap()
 }
 
 fn ada() -> Identity {

@@ -196,13 +196,13 @@ fn a_refresh_during_a_revocation_of_its_user_is_revoked() {
 #[test]
 fn a_compromised_key_signs_nothing_that_is_accepted() {
     let clock = Clock::at(START);
-    let keys = TokenKeys::new([("old", SecretKey::drawn([1; 32]))]).unwrap();
+    let keys = TokenKeys::new([("old", SecretKey::from_bytes([1; 32]))]).unwrap();
     let tokens = Tokens::signed_with(keys.clone());
     let instance = Instance::new(tokens, MemoryStore::new(), &clock);
     let stolen = instance.sign("J1", "ada", START, START + 300);
     let only = wait(instance.tokens().revoke_key("old")).unwrap_err();
     assert_eq!((only.problem().status().as_u16(), instance.verify(&stolen)), (500, Ok(())));
-    keys.replace([("new", SecretKey::drawn([2; 32]))]).unwrap();
+    keys.replace([("new", SecretKey::from_bytes([2; 32]))]).unwrap();
     wait(instance.tokens().revoke_key("old")).unwrap();
     assert_eq!(instance.verify(&stolen), Err(TokenError::UnknownKey));
     let issued = instance.tokens().issue(&ada()).unwrap();

@@ -114,7 +114,7 @@ enum Coding {
 
 impl Coding {
     /// The coding of a body; `None` if it has none.
-    fn of(headers: &HeaderMap) -> Result<Option<Self>, BodyRejection> {
+    fn read(headers: &HeaderMap) -> Result<Option<Self>, BodyRejection> {
         let mut codings = codings(headers);
         let Some(coding) = codings.next() else { return Ok(None) };
         // Each additional coding would multiply the ratio.
@@ -190,7 +190,7 @@ where
 
 /// Decodes the body of a request, if it has a coding.
 async fn decode(request: &mut Request) -> Result<(), BodyRejection> {
-    let Some(coding) = Coding::of(request.headers())? else { return Ok(()) };
+    let Some(coding) = Coding::read(request.headers())? else { return Ok(()) };
     let coded = take(request).await?;
     let context = request.extensions().get::<Context>();
     let limit = context.map_or(LIMIT_OUTSIDE, |context| context.body_limit);

@@ -193,7 +193,7 @@ mod tests {
         price: u64,
     }
 
-    fn refused(body: &str) -> String {
+    fn parse_error(body: &str) -> String {
         parse::<Order>(body.as_bytes()).unwrap_err().problem().to_string()
     }
 
@@ -211,7 +211,7 @@ mod tests {
             ("{\"items\": []} x", "trailing characters at line 1 column 15"),
         ] {
             let code = "400 The body is not valid JSON (request.json-malformed)";
-            assert_eq!(refused(body), format!("{code}: {detail}"));
+            assert_eq!(parse_error(body), format!("{code}: {detail}"));
         }
         assert!(parse::<String>(b"\"\xff\"").is_err());
     }
@@ -227,7 +227,7 @@ mod tests {
         ] {
             let code = "422 The JSON in the body does not have the expected shape \
                         (request.json-mismatch)";
-            assert_eq!(refused(body), format!("{code}: {detail}"));
+            assert_eq!(parse_error(body), format!("{code}: {detail}"));
         }
     }
 
@@ -261,11 +261,11 @@ mod tests {
 
     #[test]
     fn a_mismatch_quotes_no_control_characters_and_no_long_text() {
-        let shown = refused(r#"{"\u0000\u000d\u000aset-cookie: a=b": 1}"#);
+        let shown = parse_error(r#"{"\u0000\u000d\u000aset-cookie: a=b": 1}"#);
         assert!(shown.contains(r"\0\r\nset-cookie"), "{shown}");
         assert!(!shown.contains(char::is_control), "{shown}");
         let long = format!(r#"{{"items": "{}"}}"#, "x".repeat(100_000));
-        assert!(refused(&long).len() < 1000);
+        assert!(parse_error(&long).len() < 1000);
     }
 
     #[test]

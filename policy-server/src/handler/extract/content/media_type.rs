@@ -30,7 +30,7 @@ pub(super) fn is_form(headers: &HeaderMap) -> bool {
 
 /// Type and subtype without parameters (RFC 9110 8.3.1); `None` if the header is repeated.
 fn essence(headers: &HeaderMap) -> Option<&[u8]> {
-    let Single::One(value) = Single::of(headers, &CONTENT_TYPE) else {
+    let Single::One(value) = Single::read(headers, &CONTENT_TYPE) else {
         return None;
     };
     value.as_bytes().split(|byte| *byte == b';').next().map(<[u8]>::trim_ascii)

@@ -24,7 +24,7 @@ impl From<Failure> for StreamErrorIncoming {
                 Self::StreamTerminated { error_code: code.into_inner() }
             }
             Failure::Stream(ReadError::ConnectionLost(error)) => {
-                Self::ConnectionErrorIncoming { connection_error: lost(error) }
+                Self::ConnectionErrorIncoming { connection_error: connection_error(error) }
             }
             Failure::Stream(error) => Self::Unknown(error.into()),
         }
@@ -48,14 +48,14 @@ pub(super) fn not_written(error: WriteError) -> StreamErrorIncoming {
         WriteError::Stopped(code) => {
             StreamErrorIncoming::StreamTerminated { error_code: code.into_inner() }
         }
-        WriteError::ConnectionLost(error) => {
-            StreamErrorIncoming::ConnectionErrorIncoming { connection_error: lost(error) }
-        }
+        WriteError::ConnectionLost(error) => StreamErrorIncoming::ConnectionErrorIncoming {
+            connection_error: connection_error(error),
+        },
         error => StreamErrorIncoming::Unknown(error.into()),
     }
 }
 
-pub(super) fn lost(error: ConnectionError) -> ConnectionErrorIncoming {
+pub(super) fn connection_error(error: ConnectionError) -> ConnectionErrorIncoming {
     match error {
         ConnectionError::ApplicationClosed(close) => {
             ConnectionErrorIncoming::ApplicationClose { error_code: close.error_code.into_inner() }

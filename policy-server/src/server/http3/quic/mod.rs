@@ -23,7 +23,7 @@ use h3::{
 use quinn::{ConnectionError, StoppedError, VarInt};
 
 use self::{
-    error::{Failure, code_of, lost},
+    error::{Failure, code_of, connection_error},
     inbound::{Control, Guard},
 };
 pub(super) use self::{inbound::Inbound, outbound::Outbound, response::ResponseStream};
@@ -84,7 +84,7 @@ impl StreamState {
         self.refused.store(code.value(), Relaxed);
     }
 
-    pub(super) fn refused(&self) -> Option<Code> {
+    pub(super) fn refusal_code(&self) -> Option<Code> {
         match self.refused.load(Relaxed) {
             0 => None,
             code => Some(code.into()),
@@ -124,7 +124,7 @@ fn poll_stream<T>(
 ) -> Poll<Result<T, ConnectionErrorIncoming>> {
     match ready!(opening.as_mut().poll_next(context)) {
         Some(Ok(stream)) => Poll::Ready(Ok(stream)),
-        Some(Err(error)) => Poll::Ready(Err(lost(error))),
+        Some(Err(error)) => Poll::Ready(Err(connection_error(error))),
         None => Poll::Ready(Err(ConnectionErrorIncoming::InternalError("no more".to_owned()))),
     }
 }

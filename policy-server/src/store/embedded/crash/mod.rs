@@ -75,79 +75,87 @@ fn ticket(user: &str) -> Ticket {
 /// Submits an operation and ignores its result.
 type Operation = fn(&EmbeddedStore) -> StoreFuture<'_, ()>;
 
-fn of<'a, T: Send + Unpin + 'a>(response: StoreFuture<'a, T>) -> StoreFuture<'a, ()> {
+fn discard<'a, T: Send + Unpin + 'a>(response: StoreFuture<'a, T>) -> StoreFuture<'a, ()> {
     StoreFuture::new(async { response.await.map(drop) })
 }
 
 /// Groups of operations; those of a group are submitted before the first one completes.
 fn script() -> Vec<Vec<Operation>> {
     vec![
-        vec![|s| of(SessionStore::secret(s, [1; 32])), |s| of(TokenStore::secret(s, [2; 32]))],
-        vec![|s| of(s.create(CreateSession::new(A, record(Some("ada"), 1), NOW)))],
+        vec![|s| discard(SessionStore::secret(s, [1; 32])), |s| {
+            discard(TokenStore::secret(s, [2; 32]))
+        }],
+        vec![|s| discard(s.create(CreateSession::new(A, record(Some("ada"), 1), NOW)))],
         vec![
-            |s| of(s.create(CreateSession::new(B, record(Some("ada"), 2), NOW.after(SECOND)))),
-            |s| of(s.create(CreateSession::new(C, record(None, 3), NOW))),
-            |s| of(s.create_family(begin(1, "ada", None))),
-            |s| of(s.put_ticket(hash(100), ticket("ada"))),
+            |s| discard(s.create(CreateSession::new(B, record(Some("ada"), 2), NOW.after(SECOND)))),
+            |s| discard(s.create(CreateSession::new(C, record(None, 3), NOW))),
+            |s| discard(s.create_family(begin(1, "ada", None))),
+            |s| discard(s.put_ticket(hash(100), ticket("ada"))),
         ],
-        vec![|s| of(s.touch(TouchSession::new(A, NOW.after(16 * MINUTE), NOW.after(MINUTE))))],
-        vec![|s| of(s.update(UpdateSession::new(A, 1, b"{\"cart\":1}".as_slice().into(), NOW)))],
+        vec![|s| discard(s.touch(TouchSession::new(A, NOW.after(16 * MINUTE), NOW.after(MINUTE))))],
+        vec![|s| {
+            discard(s.update(UpdateSession::new(A, 1, b"{\"cart\":1}".as_slice().into(), NOW)))
+        }],
         // A login in an anonymous session.
-        vec![|s| of(s.rotate(RotateSession::new(C, D, 1, record(Some("bo"), 3), NOW)))],
+        vec![|s| discard(s.rotate(RotateSession::new(C, D, 1, record(Some("bo"), 3), NOW)))],
         // A renewal.
         vec![|s| {
-            of(s.rotate(
-                RotateSession::new(A, E, 2, record(Some("ada"), 1), NOW)
-                    .grace(Some(NOW.after(SECOND))),
-            ))
+            discard(
+                s.rotate(
+                    RotateSession::new(A, E, 2, record(Some("ada"), 1), NOW)
+                        .grace(Some(NOW.after(SECOND))),
+                ),
+            )
         }],
         vec![
-            |s| of(s.refresh(Refresh::new(hash(1), hash(2), 10 * SECOND, NOW))),
-            |s| of(s.take_ticket(hash(100), NOW)),
-            |s| of(s.revoke(Revocation::Token { id: "j".into(), until: NOW.after(MINUTE) })),
+            |s| discard(s.refresh(Refresh::new(hash(1), hash(2), 10 * SECOND, NOW))),
+            |s| discard(s.take_ticket(hash(100), NOW)),
+            |s| discard(s.revoke(Revocation::Token { id: "j".into(), until: NOW.after(MINUTE) })),
         ],
-        vec![|s| of(s.touch(TouchSession::new(D, NOW.after(17 * MINUTE), NOW.after(MINUTE))))],
+        vec![|s| discard(s.touch(TouchSession::new(D, NOW.after(17 * MINUTE), NOW.after(MINUTE))))],
         // A logout with the replaced key.
-        vec![|s| of(s.delete(&A))],
+        vec![|s| discard(s.delete(&A))],
         vec![|s| {
             let limit = Limit { sessions: 1, policy: LimitPolicy::EvictOldest };
-            of(s.create(CreateSession::new(F, record(Some("ada"), 6), NOW).limit(Some(limit))))
+            discard(s.create(CreateSession::new(F, record(Some("ada"), 6), NOW).limit(Some(limit))))
         }],
-        vec![|s| of(SessionStore::purge(s, NOW.after(2 * SECOND), 10))],
+        vec![|s| discard(SessionStore::purge(s, NOW.after(2 * SECOND), 10))],
         // Reuse.
-        vec![|s| of(s.refresh(Refresh::new(hash(1), hash(2), 10 * SECOND, NOW.after(MINUTE))))],
+        vec![|s| {
+            discard(s.refresh(Refresh::new(hash(1), hash(2), 10 * SECOND, NOW.after(MINUTE))))
+        }],
         vec![
-            |s| of(s.create(CreateSession::new(G, record(Some("bo"), 7), NOW))),
-            |s| of(s.revoke_user(RevokeUser::new("bo", NOW).keep(Some(G)))),
-            |s| of(s.create_family(begin(10, "bo", None))),
-            |s| of(s.revoke(Revocation::User { user: "bo".into(), before: 1_800_000_000 })),
+            |s| discard(s.create(CreateSession::new(G, record(Some("bo"), 7), NOW))),
+            |s| discard(s.revoke_user(RevokeUser::new("bo", NOW).keep(Some(G)))),
+            |s| discard(s.create_family(begin(10, "bo", None))),
+            |s| discard(s.revoke(Revocation::User { user: "bo".into(), before: 1_800_000_000 })),
         ],
-        vec![|s| of(s.delete_by_handle("bo", Handle([7; 16])))],
-        vec![|s| of(s.revoke(Revocation::All { before: 1_800_000_001 }))],
+        vec![|s| discard(s.delete_by_handle("bo", Handle([7; 16])))],
+        vec![|s| discard(s.revoke(Revocation::All { before: 1_800_000_001 }))],
         // Logins that began before the cut-off of their user, at the moment of a change of rights.
         vec![
-            |s| of(s.create(CreateSession::new(H, record(Some("bo"), 8), NOW).began(0))),
-            |s| of(s.create_family(begin(11, "bo", None))),
-            |s| of(s.create_family(begin(12, "cy", Some(12)))),
-            |s| of(s.create(CreateSession::new(I, record(Some("cy"), 9), NOW).began(0))),
-            |s| of(s.revoke_user(RevokeUser::new("cy", NOW).rights(&LESS))),
+            |s| discard(s.create(CreateSession::new(H, record(Some("bo"), 8), NOW).began(0))),
+            |s| discard(s.create_family(begin(11, "bo", None))),
+            |s| discard(s.create_family(begin(12, "cy", Some(12)))),
+            |s| discard(s.create(CreateSession::new(I, record(Some("cy"), 9), NOW).began(0))),
+            |s| discard(s.revoke_user(RevokeUser::new("cy", NOW).rights(&LESS))),
         ],
         vec![|s| {
             let (session, until) = (Handle([12; 16]), NOW.after(MINUTE));
-            of(s.revoke(Revocation::Session { user: "cy".into(), session, until }))
+            discard(s.revoke(Revocation::Session { user: "cy".into(), session, until }))
         }],
         vec![
-            |s| of(s.create_family(begin(13, "dan", None))),
-            |s| of(s.revoke_everyone(NOW)),
-            |s| of(s.revoke(Revocation::Everyone { before: 1_800_000_001 })),
-            |s| of(s.create(CreateSession::new(J, record(Some("dan"), 10), NOW).began(1))),
+            |s| discard(s.create_family(begin(13, "dan", None))),
+            |s| discard(s.revoke_everyone(NOW)),
+            |s| discard(s.revoke(Revocation::Everyone { before: 1_800_000_001 })),
+            |s| discard(s.create(CreateSession::new(J, record(Some("dan"), 10), NOW).began(1))),
         ],
     ]
 }
 
-/// Everything that can be observed of a store, except when sessions were used. It changes the
+/// Reads everything that can be observed of a store, except when sessions were used. It changes the
 /// store.
-async fn seen(store: &EmbeddedStore) -> Result<Vec<String>, StoreError> {
+async fn observe(store: &EmbeddedStore) -> Result<Vec<String>, StoreError> {
     let mut seen = vec![];
     for key in KEYS {
         let session = store.load(key, NOW).await?.map(|loaded| {
@@ -221,7 +229,7 @@ async fn acknowledged_writes_survive_a_crash_at_any_write() {
         let progress = run(&store, most).await;
         assert_eq!((progress.answered, progress.submitted), (most, most));
         steps = disk.steps();
-        expected.push(seen(&store).await.unwrap());
+        expected.push(observe(&store).await.unwrap());
     }
 
     let (mut lost, mut kept, mut answered) = (0, 0, 0);
@@ -235,7 +243,7 @@ async fn acknowledged_writes_survive_a_crash_at_any_write() {
             let at = format!("crash at {crash_at} of {steps}, {survive:?} survive, {progress:?}");
             let store = open(Disk::new(disk.after_crash(survive), usize::MAX))
                 .unwrap_or_else(|error| panic!("{at}: {error}"));
-            let seen = seen(&store).await.unwrap();
+            let seen = observe(&store).await.unwrap();
             let possible = progress.answered..=progress.submitted;
             // The latest match, since the last operations may have changed nothing visible.
             let Some(reached) = possible.rev().find(|n| expected[*n] == seen) else {

@@ -98,7 +98,7 @@ fn count<K: redb::Key + 'static, V: redb::Value + 'static>(path: PathBuf, name: 
 #[tokio::test]
 async fn families_that_ended_leave_nothing_behind() {
     let folder = Folder::new("families");
-    let store = opened(folder.file()).await;
+    let store = open_store(folder.file()).await;
     let hash = |number: u32| {
         let mut hash = TokenHash([0; 32]);
         hash.0[..4].copy_from_slice(&number.to_le_bytes());
@@ -129,7 +129,7 @@ async fn families_that_ended_leave_nothing_behind() {
     drop(store);
     // The ninth family is left, with the tokens of its refreshes.
     assert_eq!(rows(), [1, 21, 1]);
-    let store = opened(folder.file()).await;
+    let store = open_store(folder.file()).await;
     TokenStore::purge(&store, expires, usize::MAX).await.unwrap();
     drop(store);
     assert_eq!(rows(), [0, 0, 0]);
@@ -142,7 +142,7 @@ async fn begin(store: &EmbeddedStore, family: Family, token: TokenHash) {
 #[tokio::test]
 async fn logins_go_in_between_the_steps_of_a_purge() {
     let folder = Folder::new("between");
-    let store = opened(folder.file()).await;
+    let store = open_store(folder.file()).await;
     let login = |number: u32, idle: u64| {
         let mut key = key(0);
         key.0[..8].copy_from_slice(&(u64::from(number) << 32 | idle).to_le_bytes());
@@ -178,7 +178,7 @@ async fn logins_go_in_between_the_steps_of_a_purge() {
 #[tokio::test]
 async fn a_purge_reads_several_batches_and_keeps_used_sessions() {
     let folder = Folder::new("purge");
-    let store = opened(folder.file()).await;
+    let store = open_store(folder.file()).await;
     let responses: Vec<_> = (0..700_u32)
         .map(|number| {
             let mut key = SessionKey([0; 32]);

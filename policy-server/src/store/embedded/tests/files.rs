@@ -12,7 +12,7 @@ use crate::store::{
 #[tokio::test]
 async fn copies_share_one_file_and_the_last_one_closes_it() {
     let folder = Folder::new("copies");
-    let store = opened(folder.file()).await;
+    let store = open_store(folder.file()).await;
     let copy = store.clone();
     SessionStore::open(&copy).await.unwrap();
     store.create(CreateSession::new(key(1), record(Some("ada"), 1), NOW)).await.unwrap();
@@ -21,7 +21,7 @@ async fn copies_share_one_file_and_the_last_one_closes_it() {
     let error = refusal(folder.file()).await;
     assert!(error.contains("sessions.redb` is open in another process"), "{error}");
     drop(copy);
-    let again = opened(folder.file()).await;
+    let again = open_store(folder.file()).await;
     assert!(again.load(&key(1), NOW).await.unwrap().is_some());
 }
 
@@ -29,10 +29,10 @@ async fn copies_share_one_file_and_the_last_one_closes_it() {
 async fn an_incomplete_new_file_is_created_again() {
     let folder = Folder::new("unfinished");
     std::fs::write(folder.file(), vec![0; 1_000_000]).unwrap();
-    let store = opened(folder.file()).await;
+    let store = open_store(folder.file()).await;
     store.create(CreateSession::new(key(1), record(None, 1), NOW)).await.unwrap();
     drop(store);
-    assert!(opened(folder.file()).await.load(&key(1), NOW).await.unwrap().is_some());
+    assert!(open_store(folder.file()).await.load(&key(1), NOW).await.unwrap().is_some());
 }
 
 #[tokio::test]
@@ -53,7 +53,7 @@ async fn a_file_that_cannot_be_ours_is_refused_in_clear_words() {
     let error = refusal(folder.0.join("foreign")).await;
     assert!(error.ends_with("foreign` is a database of something else"), "{error}");
 
-    drop(opened(folder.0.join("newer")).await);
+    drop(open_store(folder.0.join("newer")).await);
     let newer = redb::Database::create(folder.0.join("newer")).unwrap();
     let transaction = newer.begin_write().unwrap();
     let format = 7_u32.to_le_bytes();
@@ -87,7 +87,7 @@ fn turn_back(path: PathBuf) {
 #[tokio::test]
 async fn a_file_of_the_first_format_is_brought_up_to_date() {
     let folder = Folder::new("first-format");
-    let store = opened(folder.file()).await;
+    let store = open_store(folder.file()).await;
     for (number, user) in [(1, Some("ada")), (2, Some("bob")), (3, None), (4, None)] {
         let mut record = record(user, number);
         record.created = NOW.after(Duration::from_secs(number.into()));
@@ -112,7 +112,7 @@ async fn a_file_of_the_first_format_is_brought_up_to_date() {
 #[tokio::test]
 async fn a_session_of_a_release_without_tenants_is_read_and_can_get_one() {
     let folder = Folder::new("before-tenants");
-    let store = opened(folder.file()).await;
+    let store = open_store(folder.file()).await;
     store.create(CreateSession::new(key(1), record(Some("ada"), 1), NOW)).await.unwrap();
     drop(store);
     let version = || {
@@ -122,7 +122,7 @@ async fn a_session_of_a_release_without_tenants_is_read_and_can_get_one() {
         sessions.get(&[1; 32]).unwrap().unwrap().value()[0]
     };
     assert_eq!(version(), 1);
-    let store = opened(folder.file()).await;
+    let store = open_store(folder.file()).await;
     let identity = async |store: &EmbeddedStore| {
         store.load(&key(1), NOW).await.unwrap().unwrap().record.identity.clone().unwrap()
     };
@@ -131,13 +131,13 @@ async fn a_session_of_a_release_without_tenants_is_read_and_can_get_one() {
     store.revoke_user(RevokeUser::new("ada", NOW).rights(&moved)).await.unwrap();
     drop(store);
     assert_eq!(version(), 2);
-    assert_eq!(identity(&opened(folder.file()).await).await, moved);
+    assert_eq!(identity(&open_store(folder.file()).await).await, moved);
 }
 
 #[tokio::test]
 async fn a_session_of_a_later_version_is_not_read_and_not_lost() {
     let folder = Folder::new("later");
-    let store = opened(folder.file()).await;
+    let store = open_store(folder.file()).await;
     store.create(CreateSession::new(key(1), record(Some("ada"), 1), NOW)).await.unwrap();
     drop(store);
     let database = redb::Database::create(folder.file()).unwrap();
@@ -146,7 +146,7 @@ async fn a_session_of_a_later_version_is_not_read_and_not_lost() {
     transaction.commit().unwrap();
     drop(database);
 
-    let store = opened(folder.file()).await;
+    let store = open_store(folder.file()).await;
     assert!(store.load(&key(1), NOW).await.unwrap().is_none());
     assert_eq!(
         store.update(UpdateSession::new(key(1), 1, [].into(), NOW)).await.unwrap(),
@@ -168,7 +168,7 @@ async fn only_its_owner_may_read_the_file() {
     use std::os::unix::fs::PermissionsExt;
 
     let folder = Folder::new("mode");
-    let _store = opened(folder.file()).await;
+    let _store = open_store(folder.file()).await;
     let mode = std::fs::metadata(folder.file()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
@@ -179,7 +179,7 @@ async fn a_file_that_others_may_write_is_not_opened() {
     use std::os::unix::fs::PermissionsExt;
 
     let folder = Folder::new("writable");
-    drop(opened(folder.file()).await);
+    drop(open_store(folder.file()).await);
     let set = |mode| {
         let mode = std::fs::Permissions::from_mode(mode);
         std::fs::set_permissions(folder.file(), mode).unwrap();
@@ -188,7 +188,7 @@ async fn a_file_that_others_may_write_is_not_opened() {
     let error = SessionStore::open(&EmbeddedStore::new(folder.file())).await.unwrap_err();
     assert!(error.to_string().contains("(app.secret-writable)"), "{error}");
     set(0o604);
-    opened(folder.file()).await;
+    open_store(folder.file()).await;
 }
 
 #[cfg(target_os = "linux")]

@@ -109,8 +109,8 @@ impl World {
         }
     }
 
-    /// The state after an ending with this result.
-    fn ended<T>(&mut self, result: &Result<T, StoreError>) -> State {
+    /// Records an ending with this result, and returns the state after it.
+    fn record_ending<T>(&mut self, result: &Result<T, StoreError>) -> State {
         match result {
             Ok(_) => State::Ended,
             Err(_) => {
@@ -201,7 +201,7 @@ impl World {
         let Some(number) = self.any_good(draw) else { return };
         let result = self.store.delete(&key(number)).await;
         self.log.push(format!("delete {number}: {result:?}"));
-        let state = self.ended(&result);
+        let state = self.record_ending(&result);
         self.end(state, |one, _| one == number);
         self.failed(result.is_err());
     }
@@ -211,7 +211,7 @@ impl World {
         let user = self.sessions[&number].user;
         let result = self.store.delete_by_handle(user, Handle([number; 16])).await;
         self.log.push(format!("delete by handle {number}: {result:?}"));
-        let state = self.ended(&result);
+        let state = self.record_ending(&result);
         self.end(state, |one, _| one == number);
         self.failed(result.is_err());
     }
@@ -221,7 +221,7 @@ impl World {
         let user = kept.map_or(USERS[draw.below(2)], |kept| self.sessions[&kept].user);
         let result = self.store.revoke_user(RevokeUser::new(user, NOW).keep(kept.map(key))).await;
         self.log.push(format!("revoke {user} but {kept:?}: {result:?}"));
-        let state = self.ended(&result);
+        let state = self.record_ending(&result);
         self.end(state, |one, session| session.user == user && Some(one) != kept);
         self.failed(result.is_err());
     }
@@ -247,7 +247,7 @@ impl World {
         let number = self.tokens.len() as u8 + 1;
         let result = self.store.revoke(token(number)).await;
         self.log.push(format!("revoke token {number}: {result:?}"));
-        let state = self.ended(&result);
+        let state = self.record_ending(&result);
         self.tokens.insert(number, state);
         self.failed(result.is_err());
     }

@@ -65,7 +65,7 @@ impl Drop for Folder {
     }
 }
 
-async fn opened(path: PathBuf) -> EmbeddedStore {
+async fn open_store(path: PathBuf) -> EmbeddedStore {
     let store = EmbeddedStore::new(path);
     SessionStore::open(&store).await.unwrap();
     store
@@ -100,11 +100,11 @@ async fn a_store_opens_no_file_before_open() {
 #[tokio::test]
 async fn secrets_stay_the_same_and_are_two() {
     let folder = Folder::new("secret");
-    let store = opened(folder.file()).await;
+    let store = open_store(folder.file()).await;
     assert_eq!(SessionStore::secret(&store, [1; 32]).await.unwrap(), [1; 32]);
     assert_eq!(SessionStore::secret(&store, [2; 32]).await.unwrap(), [1; 32]);
     drop(store);
-    let store = opened(folder.file()).await;
+    let store = open_store(folder.file()).await;
     assert_eq!(SessionStore::secret(&store, [3; 32]).await.unwrap(), [1; 32]);
     assert_eq!(crate::store::TokenStore::secret(&store, [4; 32]).await.unwrap(), [4; 32]);
 }
@@ -112,7 +112,7 @@ async fn secrets_stay_the_same_and_are_two() {
 #[tokio::test]
 async fn a_dropped_operation_is_completed() {
     let folder = Folder::new("dropped");
-    let store = opened(folder.file()).await;
+    let store = open_store(folder.file()).await;
     drop(store.create(CreateSession::new(key(1), record(Some("ada"), 1), NOW)));
     // The next operation is executed after it.
     let taken =

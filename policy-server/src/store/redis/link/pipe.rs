@@ -124,12 +124,12 @@ impl State {
     fn error(&self) -> io::Error {
         match &self.ended {
             Some((kind, error)) => io::Error::new(*kind, error.clone()),
-            None => ended(),
+            None => broken_pipe(),
         }
     }
 }
 
-fn ended() -> io::Error {
+fn broken_pipe() -> io::Error {
     io::Error::new(io::ErrorKind::BrokenPipe, "the connection ended")
 }
 
@@ -138,7 +138,7 @@ struct FailOnDrop(Arc<Shared>);
 
 impl Drop for FailOnDrop {
     fn drop(&mut self) {
-        self.0.fail_all(&ended());
+        self.0.fail_all(&broken_pipe());
     }
 }
 
@@ -278,7 +278,7 @@ mod tests {
         }
     }
 
-    async fn asked(pipe: &Pipe, line: &str) -> Vec<Value> {
+    async fn ask(pipe: &Pipe, line: &str) -> Vec<Value> {
         let write = |unsent: &mut Vec<u8>| unsent.extend(format!("{line}\n").bytes());
         pipe.ask(2, write).await.unwrap().values().unwrap()
     }
@@ -296,7 +296,7 @@ mod tests {
             tokio::spawn(task);
             tokio::spawn(echo(far));
             let lines: Vec<_> = (0..100).map(|number| number.to_string().repeat(number)).collect();
-            let calls = join_all(lines.iter().map(|line| asked(&pipe, line)));
+            let calls = join_all(lines.iter().map(|line| ask(&pipe, line)));
             let replies =
                 timeout(Duration::from_secs(60), calls).await.expect("neither waits for the other");
             assert_eq!(
@@ -317,7 +317,7 @@ mod tests {
         let all = async move {
             let requests = (0..50).map(|number| {
                 let (pipe, line) = (pipe.clone(), number.to_string());
-                tokio::spawn(async move { assert_eq!(asked(&pipe, &line).await, echoed(&line)) })
+                tokio::spawn(async move { assert_eq!(ask(&pipe, &line).await, echoed(&line)) })
             });
             let requests: Vec<_> = requests.collect();
             // The server replies when it has the commands of all calls.
@@ -354,8 +354,8 @@ mod tests {
         let (near, far) = duplex(100_000);
         let (pipe, task) = Pipe::new(near);
         tokio::spawn(task);
-        assert!(asked(&pipe, "first").now_or_never().is_none());
+        assert!(ask(&pipe, "first").now_or_never().is_none());
         tokio::spawn(echo(far));
-        assert_eq!(asked(&pipe, "second").await, echoed("second"));
+        assert_eq!(ask(&pipe, "second").await, echoed("second"));
     }
 }

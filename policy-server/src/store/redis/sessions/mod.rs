@@ -38,9 +38,9 @@ impl SessionStore for RedisStore {
 
     fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
         let call = move || Call::sessions("secret").confirmed().arg(&fresh[..]);
-        StoreFuture::new(
-            async move { as_array(self.opened()?.database.run_until_copied(call).await?) },
-        )
+        StoreFuture::new(async move {
+            as_array(self.require_open()?.database.run_until_copied(call).await?)
+        })
     }
 
     fn create(&self, request: CreateSession) -> StoreFuture<'_, SessionCreated> {
@@ -54,7 +54,7 @@ impl SessionStore for RedisStore {
     }
 
     fn load<'a>(&'a self, key: &'a SessionKey, now: Timestamp) -> StoreFuture<'a, Option<Loaded>> {
-        StoreFuture::new(follow(key, now, |key| self.stored(key)))
+        StoreFuture::new(follow(key, now, |key| self.look_up(key)))
     }
 
     fn update(&self, request: UpdateSession) -> StoreFuture<'_, Cas> {
@@ -185,8 +185,8 @@ impl LoadMany for Loader {
 }
 
 impl RedisStore {
-    async fn stored(&self, key: SessionKey) -> Result<Stored, StoreError> {
-        let Opened { database, loads } = self.opened()?;
+    async fn look_up(&self, key: SessionKey) -> Result<Stored, StoreError> {
+        let Opened { database, loads } = self.require_open()?;
         let found = loads.load(&key, DEADLINE).map(|found| found.unwrap_or(Err(Failure::NoAnswer)));
         database.guard(found).await?
     }

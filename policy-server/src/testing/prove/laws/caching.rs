@@ -25,14 +25,14 @@ pub(super) const LAW: LawSpec = LawSpec {
     text: "a cache reuses a response only for requests that would get an equal one",
     help: "keep the `Vary` and `Cache-Control` that the app writes, and only add to them",
     silence: |app| app.routes.is_empty().then_some("there is no route"),
-    of_path: vary,
+    judge_path: vary,
     ..LawSpec::NONE
 };
 
 /// A stored response is reused only for requests that agree in every header of its `Vary`; so the
 /// app must send the same response to those (RFC 9111 4.1).
 fn vary(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
-    if explorer.path.served("GET").is_none() && !explorer.path.routes.is_empty() {
+    if explorer.path.route_for("GET").is_none() && !explorer.path.routes.is_empty() {
         return;
     }
     let method = Method::GET;
@@ -144,7 +144,7 @@ pub(super) struct Reuse {
 impl Reuse {
     const NONE: Self = Self { is_stored: false, is_public: false, own: 0, shared: 0, stale: 0 };
 
-    pub(super) fn of(status: u16, headers: &HeaderMap) -> Self {
+    pub(super) fn from_response(status: u16, headers: &HeaderMap) -> Self {
         let has = |directive: &str| value_of(headers, directive).is_some();
         let seconds = |directive: &str| {
             value_of(headers, directive).map(|value| value.parse::<u64>().unwrap_or_default())

@@ -19,7 +19,7 @@ pub(super) const BEFORE_HANDLER: LawSpec = LawSpec {
     text: "a handler runs only for callers that `#[auth]` admits",
     help: "state who may call in `#[auth]`, and nowhere else",
     silence: |app| app.without(|route| route.requirement().is_some(), "every route is public"),
-    of_exchange: before_handler,
+    judge_exchange: before_handler,
     ..LawSpec::NONE
 };
 
@@ -32,7 +32,7 @@ pub(super) const UNIFORM_REFUSAL: LawSpec = LawSpec {
             "no route refuses anybody",
         )
     },
-    of_path: uniform,
+    judge_path: uniform,
     ..LawSpec::NONE
 };
 
@@ -45,7 +45,7 @@ fn before_handler(exchange: &Exchange<'_>) -> Verdict {
         return Verdict::Silent;
     }
     let (method, is_carried) = (exchange.method(), exchange.is_carried());
-    let admitted = exchange.caller.admitted(requirement, method, is_carried);
+    let admitted = exchange.caller.admission(requirement, method, is_carried);
     let is_right = admitted == Admitted::As(exchange.principal());
     Verdict::unless(!is_right, || Fault {
         expected: match admitted {
@@ -89,8 +89,8 @@ fn uniform(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
             let (before, expected) = first.get_or_insert_with(|| (request.clone(), fields.clone()));
             let is_right = reply.report.is_none() && reply.status == status && fields == *expected;
             let verdict = Verdict::unless(!is_right, || Fault {
-                expected: format!("status {status}, {}", listed(expected)),
-                seen: format!("status {}, {}", reply.status, listed(&fields)),
+                expected: format!("status {status}, {}", join_fields(expected)),
+                seen: format!("status {}, {}", reply.status, join_fields(&fields)),
                 attribute: "auth",
             });
             let both = [before, &request];
@@ -126,6 +126,6 @@ pub(super) fn fields_of(headers: &HeaderMap) -> Vec<String> {
     fields
 }
 
-fn listed(fields: &[String]) -> String {
+fn join_fields(fields: &[String]) -> String {
     if fields.is_empty() { "no field".to_owned() } else { fields.join(", ") }
 }

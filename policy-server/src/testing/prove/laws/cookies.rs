@@ -14,13 +14,13 @@ pub(super) const LAW: LawSpec = LawSpec {
     silence: |app| {
         app.without(Declaration::takes_session, "no handler takes the session in its own hands")
     },
-    of_exchange,
-    of_path: of_logins,
+    judge_exchange,
+    judge_path: judge_logins,
     ..LawSpec::NONE
 };
 
 /// A handler cannot set the session cookie itself.
-fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+fn judge_exchange(exchange: &Exchange<'_>) -> Verdict {
     if !exchange.handler_ran() || exchange.cookie.is_empty() {
         return Verdict::Silent;
     }
@@ -36,7 +36,7 @@ fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
 
 /// A login sets exactly one cookie, with the attributes that the app declares and no others, in a
 /// response that no cache stores, and a browser accepts it.
-fn of_logins(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+fn judge_logins(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let Some(own) = explorer.pages.iter().find(|page| page.is_own).cloned() else { return };
     let Some(nobody) = explorer.callers.first().cloned() else { return };
     for route in explorer.path.routes.clone().into_iter().filter(|route| route.takes_session()) {

@@ -10,20 +10,20 @@ pub(super) const LAW: LawSpec = LawSpec {
     text: "pages that isolation keeps out load nothing",
     help: "let `Sec-Fetch-Site` and `Origin` reach the app, and no layer respond in its place",
     silence: |app| app.without(keeps_out, "no route keeps pages out"),
-    of_exchange,
-    stated: |_, route| open(route),
+    judge_exchange,
+    caveats: |_, route| open(route),
     ..LawSpec::NONE
 };
 
 /// A page is refused, by Fetch Metadata or in its absence by `Origin`, unless it is the app's own,
 /// granted, or of the same site where such pages are permitted. A navigation, as by a link, is not
 /// refused.
-fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+fn judge_exchange(exchange: &Exchange<'_>) -> Verdict {
     let Some(route) = exchange.route() else { return Verdict::Silent };
     let (Some(isolation), Some((node, _))) = (isolation(route), &exchange.sent) else {
         return Verdict::Silent;
     };
-    let Some(sent) = node.sent() else { return Verdict::Silent };
+    let Some(sent) = node.request() else { return Verdict::Silent };
     let fetch = exchange.fetch();
     let is_old = exchange.page_case.lacks_fetch_metadata;
     let is_link = fetch.mode == Mode::Navigate

@@ -42,12 +42,12 @@ pub(super) const LAW: LawSpec = LawSpec {
             "no route takes a list whose rules and samples decide",
         ),
     },
-    of_path,
-    stated,
+    judge_path,
+    caveats,
     ..LawSpec::NONE
 };
 
-fn of_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     if explorer.app.declared.has_layers {
         return;
     }
@@ -187,7 +187,7 @@ fn described(list: &ObjectDescription, values: u32) -> String {
 }
 
 /// Lists that are not judged.
-fn stated(_: &Declared, route: &Declaration) -> Vec<String> {
+fn caveats(_: &Declared, route: &Declaration) -> Vec<String> {
     let unjudged = route.lists.iter().filter(|list| !is_judged(list));
     unjudged
         .map(|list| match (list.has_sample)(0) {
@@ -215,8 +215,8 @@ mod tests {
         relation: None,
     }];
 
-    /// What a list says of an object with and without `draft`, for the rule `!draft`.
-    fn judged(contained: [bool; 2], sql: &str, of_alias: &str) -> String {
+    /// The verdicts on a list of an object with and without `draft`, for the rule `!draft`.
+    fn judge_samples(contained: [bool; 2], sql: &str, of_alias: &str) -> String {
         let list = ObjectDescription {
             id: TypeId::of::<()>(),
             name: "Order",
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_list_that_says_what_the_rule_says_is_right() {
-        assert_eq!(judged([true, false], PLAIN, OF_ALIAS), "Holds; Holds");
+        assert_eq!(judge_samples([true, false], PLAIN, OF_ALIAS), "Holds; Holds");
     }
 
     #[test]
@@ -279,7 +279,7 @@ mod tests {
                  `(NOT (COALESCE(draft, 1 = 0)))` with [] cannot be read",
             ),
         ] {
-            let seen = judged(contained, sql, of_alias);
+            let seen = judge_samples(contained, sql, of_alias);
             assert!(seen.contains(words), "{seen}");
         }
     }

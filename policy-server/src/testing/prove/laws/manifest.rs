@@ -23,13 +23,13 @@ use crate::testing::prove::{
 pub(super) const LAW: LawSpec = LawSpec {
     text: "the app decides about each request as its manifest says",
     help: "please report this: the app and its manifest should never differ",
-    of_exchange,
-    of_path: of_preflights,
+    judge_exchange,
+    judge_path: judge_preflights,
     ..LawSpec::NONE
 };
 
 /// The request that a page sent was decided as the manifest states.
-fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+fn judge_exchange(exchange: &Exchange<'_>) -> Verdict {
     let (Some(engine), Some(request)) = (exchange.engine, request(exchange)) else {
         return Verdict::Silent;
     };
@@ -45,7 +45,7 @@ pub(super) fn decision(exchange: &Exchange<'_>) -> Option<Decision> {
 /// The request that a page sent, if it sent one.
 fn request(exchange: &Exchange<'_>) -> Option<ProbeRequest> {
     let (node, _) = exchange.sent.as_ref()?;
-    let sent = node.sent()?;
+    let sent = node.request()?;
     let caller = exchange.caller;
     let target = match caller.has_ticket {
         true => format!("{}?ticket=one", exchange.path.sample),
@@ -56,7 +56,7 @@ fn request(exchange: &Exchange<'_>) -> Option<ProbeRequest> {
 }
 
 /// Preflights of each page for each method are decided as the manifest states.
-fn of_preflights(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+fn judge_preflights(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let declared = explorer.app.declared;
     let Some(engine) = &declared.engine else { return };
     let nobody = Caller::anonymous();
@@ -77,7 +77,7 @@ fn judge(
     caller: &Caller,
     reply: &Reply,
 ) -> Verdict {
-    let Some((status, headers)) = reply.of_app() else { return Verdict::Silent };
+    let Some((status, headers)) = reply.app_response() else { return Verdict::Silent };
     let Some(decision) = decide(engine, own, request, caller) else { return Verdict::Silent };
     let has_run = reply.report.is_some();
     let is_reached = match decision.refusal() {
@@ -96,13 +96,15 @@ fn judge(
     }
     Verdict::unless(!is_equal, || Fault {
         expected: match (reached, decision.refusal()) {
-            (true, _) => format!("the handler runs, {}", listed(&decision.cors)),
-            (false, Some(refusal)) => format!("{}, {}", refusal.code(), listed(&decision.cors)),
-            (false, None) => format!("status {decided:?}, {}", listed(&decision.cors)),
+            (true, _) => format!("the handler runs, {}", describe_fields(&decision.cors)),
+            (false, Some(refusal)) => {
+                format!("{}, {}", refusal.code(), describe_fields(&decision.cors))
+            }
+            (false, None) => format!("status {decided:?}, {}", describe_fields(&decision.cors)),
         },
         seen: match has_run {
-            true => format!("the handler ran, {}", listed(headers)),
-            false => format!("status {status}, {}", listed(headers)),
+            true => format!("the handler ran, {}", describe_fields(headers)),
+            false => format!("status {status}, {}", describe_fields(headers)),
         },
         attribute: "auth",
     })
@@ -190,7 +192,7 @@ fn fields(headers: &HeaderMap) -> Vec<(&str, &[u8])> {
     fields
 }
 
-fn listed(headers: &HeaderMap) -> String {
+fn describe_fields(headers: &HeaderMap) -> String {
     let fields: Vec<_> = fields(headers)
         .into_iter()
         .map(|(name, value)| format!("{name}: {}", String::from_utf8_lossy(value)))

@@ -100,14 +100,14 @@ pub(super) struct LawSpec {
     /// Why the law does not apply to an app, if so.
     pub(super) silence: fn(&Declared) -> Option<&'static str>,
     /// Judges an exchange.
-    of_exchange: fn(&Exchange<'_>) -> Verdict,
+    judge_exchange: fn(&Exchange<'_>) -> Verdict,
     /// Judges the responses of one path.
-    of_path: fn(&mut PathExplorer<'_, '_>, &mut Tallies),
+    judge_path: fn(&mut PathExplorer<'_, '_>, &mut Tallies),
     /// Whether the responses of a path are judged while all caches are empty.
     needs_empty_caches: bool,
     /// What a route states at its own risk, one per line: cases that the law leaves out, or checks only
     /// in part.
-    pub(super) stated: fn(&Declared, &Declaration) -> Vec<String>,
+    pub(super) caveats: fn(&Declared, &Declaration) -> Vec<String>,
 }
 
 impl LawSpec {
@@ -117,10 +117,10 @@ impl LawSpec {
         help: "",
         is_cause: false,
         silence: |_| None,
-        of_exchange: |_| Verdict::Silent,
-        of_path: |_, _| (),
+        judge_exchange: |_| Verdict::Silent,
+        judge_path: |_, _| (),
         needs_empty_caches: false,
-        stated: |_, _| Vec::new(),
+        caveats: |_, _| Vec::new(),
     };
 }
 
@@ -155,7 +155,7 @@ impl Verdict {
 /// Checks every law about exchanges.
 pub(super) fn judge(exchange: &Exchange<'_>, tallies: &mut Tallies) {
     for law in Law::ALL {
-        tallies.exchange(law, exchange, (law.spec().of_exchange)(exchange));
+        tallies.exchange(law, exchange, (law.spec().judge_exchange)(exchange));
     }
 }
 
@@ -165,6 +165,6 @@ pub(super) fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tall
         let specs = Law::ALL.into_iter().map(Law::spec);
         specs
             .filter(|spec| spec.needs_empty_caches == is_first)
-            .for_each(|spec| (spec.of_path)(explorer, tallies));
+            .for_each(|spec| (spec.judge_path)(explorer, tallies));
     }
 }

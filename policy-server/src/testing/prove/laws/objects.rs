@@ -30,8 +30,8 @@ pub(super) const LAW: LawSpec = LawSpec {
         true => Some("layers are around the app, which may respond"),
         false => app.without(is_judged, "no route takes an object whose rules and samples decide"),
     },
-    of_path,
-    stated,
+    judge_path,
+    caveats,
     ..LawSpec::NONE
 };
 
@@ -41,7 +41,7 @@ pub(super) const VIEW: &str = "view";
 /// The most fields whose values are combined: 256 objects for each caller.
 pub(super) const MAX_FIELDS: usize = 8;
 
-fn of_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     if explorer.app.declared.has_layers {
         return;
     }
@@ -229,7 +229,7 @@ fn judge(expected: Result<(), Refusal>, reply: &Reply, missing: &Reply) -> Verdi
 }
 
 /// Exemptions, functions and engines that decide, and objects without samples.
-fn stated(_: &Declared, route: &Declaration) -> Vec<String> {
+fn caveats(_: &Declared, route: &Declaration) -> Vec<String> {
     let none = route.route.object.as_ref().and_then(|object| object.none.as_ref());
     let none = none.map(|reason| format!("a path parameter without an object: {reason}"));
     let objects = route.objects.iter().flat_map(|object| {

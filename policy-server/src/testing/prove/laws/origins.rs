@@ -17,14 +17,14 @@ pub(super) const LAW: LawSpec = LawSpec {
     help: "let nothing but the policy write `Access-Control-*`: name the origin in \
                  `#[cors(origins = [..])]`, or remove what writes it",
     silence: |app| app.routes.is_empty().then_some("there is no route"),
-    of_exchange,
-    of_path: odd,
+    judge_exchange,
+    judge_path: odd,
     ..LawSpec::NONE
 };
 
 /// `Access-Control-Allow-Origin` is never `*` with credentials, and never names an origin that is
 /// not granted.
-fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+fn judge_exchange(exchange: &Exchange<'_>) -> Verdict {
     let sharing = exchange.path.sharing(exchange.method());
     let replies = exchange.preflight.as_deref().into_iter().chain(exchange.reply());
     let mut verdict = Verdict::Silent;

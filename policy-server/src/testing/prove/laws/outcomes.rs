@@ -20,7 +20,7 @@ pub(super) const LAW: LawSpec = LawSpec {
     text: "a route refuses as it is documented, and admits whom it is documented for",
     help: "please report this: what a route can respond is derived from its policy",
     silence: |app| app.has_layers.then_some("layers are around the app, which may respond"),
-    of_exchange,
+    judge_exchange,
     ..LawSpec::NONE
 };
 
@@ -60,7 +60,7 @@ impl Seen {
 }
 
 /// A refusal is among the outcomes of its route.
-fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+fn judge_exchange(exchange: &Exchange<'_>) -> Verdict {
     let (Some(route), Some(reply)) = (exchange.route(), exchange.reply()) else {
         return Verdict::Silent;
     };
@@ -90,7 +90,7 @@ pub(in crate::testing::prove) fn occurred(explorer: &PathExplorer<'_, '_>, talli
             |refusal: &Refusal| seen.refusals.contains(&(method.to_owned(), refusal.code().into()));
         let lacks_rights = |caller: &Caller| {
             let requirement = route.requirement();
-            let admitted = requirement.map(|it| caller.admitted(it, method, true));
+            let admitted = requirement.map(|it| caller.admission(it, method, true));
             caller.facts().is_some() && admitted == Some(Admitted::No)
         };
         let is_sent = |refusal: &&Refusal| match refusal {
@@ -114,7 +114,7 @@ pub(in crate::testing::prove) fn occurred(explorer: &PathExplorer<'_, '_>, talli
                 || explorer.callers.iter().any(|caller| {
                     let is_of_kind = caller.facts().map(|facts| facts.kind) == kind;
                     let of_route = route.requirement();
-                    let admits = |it| caller.admitted(it, method, true) != Admitted::No;
+                    let admits = |it| caller.admission(it, method, true) != Admitted::No;
                     is_of_kind && of_route.is_none_or(admits)
                 })
         };

@@ -3,7 +3,7 @@
 
 use policy_core::object::{Field, FieldKind, Relation};
 
-use crate::handler::object::{Predicate, PredicateValue, samples::named};
+use crate::handler::object::{Predicate, PredicateValue, samples::sample_name};
 
 /// The row of a sample.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +73,7 @@ impl Reader<'_> {
         while self.eat(" OR ") {
             values.push(self.all()?);
         }
-        Ok(joined(&values, [Value::True, Value::False]))
+        Ok(combine(&values, [Value::True, Value::False]))
     }
 
     fn all(&mut self) -> Result<Value, Unreadable> {
@@ -81,7 +81,7 @@ impl Reader<'_> {
         while self.eat(" AND ") {
             values.push(self.one()?);
         }
-        Ok(joined(&values, [Value::False, Value::True]))
+        Ok(combine(&values, [Value::False, Value::True]))
     }
 
     fn one(&mut self) -> Result<Value, Unreadable> {
@@ -124,7 +124,8 @@ impl Reader<'_> {
                 (false, false) => Value::False,
             }));
         }
-        let name = named(field.kind == FieldKind::Tenant, is_set, self.row.caller).to_string();
+        let name =
+            sample_name(field.kind == FieldKind::Tenant, is_set, self.row.caller).to_string();
         if let Some(relation) = field.relation {
             if !self.eat_relation(relation) {
                 return Ok(None);
@@ -174,8 +175,8 @@ impl Reader<'_> {
     }
 }
 
-/// The value of several parts, of which one that is `decisive` decides.
-fn joined(parts: &[Value], [decisive, other]: [Value; 2]) -> Value {
+/// Combines the values of several parts: one that is `decisive` decides.
+fn combine(parts: &[Value], [decisive, other]: [Value; 2]) -> Value {
     match parts {
         _ if parts.contains(&decisive) => decisive,
         _ if parts.contains(&Value::Null) => Value::Null,

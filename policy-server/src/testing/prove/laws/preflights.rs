@@ -21,7 +21,7 @@ pub(super) const GATE: LawSpec = LawSpec {
     text: "a request that needs a preflight is not sent until it is granted",
     help: "leave OPTIONS to the app: state methods and headers in `#[cors]`",
     silence: |app| app.routes.is_empty().then_some("there is no route"),
-    of_exchange: gate,
+    judge_exchange: gate,
     ..LawSpec::NONE
 };
 
@@ -29,7 +29,7 @@ pub(super) const PURITY: LawSpec = LawSpec {
     text: "the response to a preflight depends only on its origin and method, and nothing else runs",
     help: "leave OPTIONS to the app: state methods and headers in `#[cors]`",
     silence: no_sharing,
-    of_path: pure,
+    judge_path: pure,
     ..LawSpec::NONE
 };
 
@@ -73,7 +73,7 @@ fn pure(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
                         true => "a status of 200 to 299, no cookie, and no handler".to_owned(),
                         false => "no cookie, and no handler".to_owned(),
                     },
-                    seen: seen(&expected),
+                    seen: describe(&expected),
                     attribute: "cors",
                 },
             );
@@ -88,8 +88,11 @@ fn pure(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
                     continue;
                 };
                 verdict = Verdict::unless(stable(&reply) != stable(&expected), || Fault {
-                    expected: format!("the same response as without `{name}`: {}", seen(&expected)),
-                    seen: seen(&reply),
+                    expected: format!(
+                        "the same response as without `{name}`: {}",
+                        describe(&expected)
+                    ),
+                    seen: describe(&reply),
                     attribute: "cors",
                 });
             }
@@ -134,7 +137,7 @@ fn lists(reply: &Reply) -> String {
     if lists.is_empty() { "no field of CORS".to_owned() } else { lists.join(", ") }
 }
 
-fn seen(reply: &Reply) -> String {
+fn describe(reply: &Reply) -> String {
     let ran = if reply.report.is_some() { ", and a handler ran" } else { "" };
     let cookie =
         if reply.headers.contains_key(header::SET_COOKIE) { ", with a cookie" } else { "" };

@@ -26,8 +26,8 @@ pub(super) const SOUNDNESS: LawSpec = LawSpec {
     text: "a page reads only what the policy grants it",
     help: "let nothing but the policy write `Access-Control-*`: name the origin in \
                  `#[cors(origins = [..])]`, or remove what writes it",
-    of_exchange: sound,
-    stated: |app, route| {
+    judge_exchange: sound,
+    caveats: |app, route| {
         let sharing = route.sharing.as_deref();
         sharing.map(|all| shared(app, route, all)).unwrap_or_default()
     },
@@ -39,7 +39,7 @@ pub(super) const COMPLETENESS: LawSpec = LawSpec {
     help: "let the request reach the app: a response that a layer creates itself carries no \
                  policy",
     silence: no_sharing,
-    of_exchange: complete,
+    judge_exchange: complete,
     ..LawSpec::NONE
 };
 
@@ -48,7 +48,7 @@ pub(super) const ERRORS: LawSpec = LawSpec {
     help: "let the request reach the app: a response that a layer creates itself carries no \
                  policy",
     silence: no_sharing,
-    of_exchange: errors,
+    judge_exchange: errors,
     ..LawSpec::NONE
 };
 
@@ -60,7 +60,7 @@ fn sound(exchange: &Exchange<'_>) -> Verdict {
     let End::Readable(fields) = exchange.end() else { return Verdict::Holds };
     if !exchange.is_granted() {
         return Verdict::Broken(Fault {
-            expected: format!("the page cannot read the response: {}", granted(exchange)),
+            expected: format!("the page cannot read the response: {}", describe_grant(exchange)),
             seen: format!("it reads it; {}", cors_fields(exchange)),
             attribute: "cors",
         });
@@ -108,7 +108,7 @@ fn readable(exchange: &Exchange<'_>) -> Verdict {
     let status = status.unwrap_or_default();
     let End::Readable(fields) = exchange.end() else {
         return Verdict::Broken(Fault {
-            expected: format!("the page reads the response{status}: {}", granted(exchange)),
+            expected: format!("the page reads the response{status}: {}", describe_grant(exchange)),
             seen: match exchange.blocked() {
                 Some(blocked) => blocked.to_string().replace('\n', "\n            "),
                 None => "nothing that the page could read".to_owned(),
@@ -133,7 +133,7 @@ fn readable(exchange: &Exchange<'_>) -> Verdict {
 }
 
 /// Describes the origins that the policy permits to read.
-fn granted(exchange: &Exchange<'_>) -> String {
+fn describe_grant(exchange: &Exchange<'_>) -> String {
     let Some(sharing) = exchange.path.sharing(exchange.method()) else {
         return "the route is shared with nobody".to_owned();
     };

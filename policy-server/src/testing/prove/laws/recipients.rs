@@ -27,21 +27,21 @@ pub(super) const LAW: LawSpec = LawSpec {
     is_cause: true,
     needs_empty_caches: true,
     silence: |app| app.without(is_personal, "no response is for one caller"),
-    of_exchange,
-    of_path: of_callers,
+    judge_exchange,
+    judge_path: judge_callers,
     ..LawSpec::NONE
 };
 
 /// A page receives only responses made for the user whose credential its request carried.
-fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+fn judge_exchange(exchange: &Exchange<'_>) -> Verdict {
     let Some(reply) = exchange.reply() else { return Verdict::Silent };
     let is_carried = !exchange.caller.has_ambient() || exchange.is_carried();
-    judged(reply, exchange.caller.facts().filter(|_| is_carried).map(|facts| &*facts.subject))
+    judge(reply, exchange.caller.facts().filter(|_| is_carried).map(|facts| &*facts.subject))
 }
 
 /// Two users and an anonymous caller send the same request, one after another and at the same time;
 /// and two users log in.
-fn of_callers(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+fn judge_callers(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     for route in explorer.path.routes.clone() {
         if route.method == Method::HEAD {
             continue;
@@ -78,7 +78,7 @@ fn in_turns(
         let request = request(explorer, caller, route);
         let Some(reply) = explorer.ask(&request, HandlerBehavior::Answers) else { continue };
         let subject = caller.facts().map(|facts| &*facts.subject);
-        let verdict = judged(&reply, subject);
+        let verdict = judge(&reply, subject);
         let of_owner = |(_, of): &&(ProbeRequest, Option<&str>)| *of == reply.made_for.as_deref();
         let earlier = sent.iter().find(of_owner).filter(|_| matches!(verdict, Verdict::Broken(_)));
         let both: Vec<_> =
@@ -100,7 +100,7 @@ fn at_once(
     let [first, second] = &requests;
     for (caller, reply) in callers.into_iter().zip(replies) {
         let Some(reply) = reply else { continue };
-        let verdict = judged(&reply, caller.facts().map(|facts| &*facts.subject));
+        let verdict = judge(&reply, caller.facts().map(|facts| &*facts.subject));
         let method = route.method.as_str();
         tallies.requests(Law::OwnResponse, explorer.path, method, &[first, second], verdict);
     }
@@ -132,7 +132,7 @@ fn request(explorer: &PathExplorer<'_, '_>, caller: &Caller, route: &Declaration
 }
 
 /// Whether a response may reach this user, or an anonymous caller.
-fn judged(reply: &Reply, subject: Option<&str>) -> Verdict {
+fn judge(reply: &Reply, subject: Option<&str>) -> Verdict {
     let Some(made_for) = reply.made_for.as_deref() else { return Verdict::Silent };
     Verdict::unless(subject != Some(made_for), || Fault {
         expected: match subject {

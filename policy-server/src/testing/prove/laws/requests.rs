@@ -95,8 +95,8 @@ pub(super) const INTEGRITY: LawSpec = LawSpec {
                  `Group`, `Mount::strip_prefix` or a proxy, for credentials of your own a `Scheme`",
     is_cause: true,
     silence: |app| (!app.has_layers).then_some("no layer is around the app"),
-    of_exchange,
-    of_path: |explorer, tallies| {
+    judge_exchange,
+    judge_path: |explorer, tallies| {
         baited(explorer, tallies);
         forwarded(explorer, tallies);
     },
@@ -104,7 +104,7 @@ pub(super) const INTEGRITY: LawSpec = LawSpec {
 };
 
 /// A request of a page reaches the gates as its browser sent it.
-fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+fn judge_exchange(exchange: &Exchange<'_>) -> Verdict {
     let replies = exchange.preflight.as_deref().into_iter().chain(exchange.reply());
     let mut verdict = Verdict::Silent;
     for passed in replies.filter_map(|reply| reply.passed.as_ref()) {
@@ -121,7 +121,7 @@ fn baited(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     for (method, caller) in explorer.through_layers() {
         let plain = explorer.by_own_page(&caller, &method);
         let mut request = with(&plain, &BAITS);
-        let verdict = match passed(explorer, &request) {
+        let verdict = match check_request(explorer, &request) {
             None => Verdict::Silent,
             Some(Ok(())) => Verdict::Holds,
             Some(Err(alteration)) => {
@@ -235,7 +235,7 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
     text.windows(part.len()).any(|window| window == part)
 }
 
-fn passed(
+fn check_request(
     explorer: &mut PathExplorer<'_, '_>,
     request: &ProbeRequest,
 ) -> Option<Result<(), Alteration>> {
@@ -251,7 +251,7 @@ fn simplest(
 ) -> Result<(ProbeRequest, Alteration, Option<Bait>), Alteration> {
     for bait in [None].into_iter().chain(BAITS.map(Some)) {
         let request = with(plain, bait.as_slice());
-        match passed(explorer, &request) {
+        match check_request(explorer, &request) {
             Some(Err(found)) if found.part == alteration.part => return Ok((request, found, bait)),
             _ => (),
         }

@@ -60,14 +60,14 @@ pub(super) const INTEGRITY: LawSpec = LawSpec {
     help: "state it in the attribute, such as `#[headers]`, `#[cache]` or `#[cors]`, and let no \
                  layer write or remove it",
     silence: |app| (!app.has_layers).then_some("no layer is around the app"),
-    of_exchange,
-    of_path: made,
+    judge_exchange,
+    judge_path: judge_layer_responses,
     ..LawSpec::NONE
 };
 
 /// No layer responds with success, without calling the app, to a request that the app refuses by
 /// its manifest. For a WebSocket only 101 is success.
-fn of_exchange(exchange: &Exchange<'_>) -> Verdict {
+fn judge_exchange(exchange: &Exchange<'_>) -> Verdict {
     let is_made = |reply: &&Reply| reply.is_layered && reply.inner.is_none();
     let Some(reply) = exchange.reply().filter(is_made) else { return Verdict::Silent };
     if exchange.fetch().mode == Mode::WebSocket && reply.status != 101 {
@@ -97,9 +97,9 @@ pub(in crate::testing::prove) fn arrived(
 
 /// A response that a layer makes itself has the fields that the app would have written: for pages
 /// of handlers, and for refusals, errors and panics shown as pages.
-fn made(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+fn judge_layer_responses(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     for (method, caller) in explorer.through_layers() {
-        let is_served = explorer.path.served(method.as_str()).is_some();
+        let is_served = explorer.path.route_for(method.as_str()).is_some();
         let behaviors =
             [HandlerBehavior::Answers, HandlerBehavior::Fails(404), HandlerBehavior::Panics];
         for behavior in behaviors.into_iter().take(if is_served { 3 } else { 1 }) {
@@ -168,13 +168,13 @@ fn fields(written: &Written, reply: &Reply, cookie: &str) -> Option<Fault> {
             Freedom::None => expected == arrived,
             Freedom::Absent => expected.is_empty() || expected == arrived,
             Freedom::Add => has_all(&arrived, &expected),
-            Freedom::Narrow => Reuse::of(reply.status, &reply.headers)
-                .is_within(&Reuse::of(written.status, &written.headers)),
+            Freedom::Narrow => Reuse::from_response(reply.status, &reply.headers)
+                .is_within(&Reuse::from_response(written.status, &written.headers)),
         }
     })?;
     let [expected, seen] = [&written.headers, &reply.headers].map(|headers| {
         let lines = lines(headers, name, cookie);
-        let lines: Vec<_> = lines.iter().map(|line| shown(name, line)).collect();
+        let lines: Vec<_> = lines.iter().map(|line| redact(name, line)).collect();
         match lines.is_empty() {
             true => format!("no `{name}`"),
             false => format!("`{name}: {}`", lines.join(" and ")),
@@ -222,7 +222,7 @@ fn lines(headers: &HeaderMap, name: &HeaderName, cookie: &str) -> Vec<String> {
 }
 
 /// A line to be shown, without the id of a session.
-fn shown(name: &HeaderName, line: &str) -> String {
+fn redact(name: &HeaderName, line: &str) -> String {
     match line.split_once('=').filter(|_| *name == header::SET_COOKIE) {
         None => line.to_owned(),
         Some((cookie, rest)) => {

@@ -20,8 +20,8 @@ pub(super) const LAW: LawSpec = LawSpec {
             "no route changes anything with a credential that browsers send automatically",
         )
     },
-    of_exchange: no_ambient,
-    stated: |_, route| exempt(route),
+    judge_exchange: no_ambient,
+    caveats: |_, route| exempt(route),
     ..LawSpec::NONE
 };
 

@@ -118,14 +118,14 @@ impl<'a, 'b> Subset<'a, 'b> {
 
     /// Where values of the left schema may be none of the right one.
     pub(super) fn gaps(mut self, left: &'a Value, right: &'a Value) -> Vec<Found> {
-        self.later(vec![Part::new(left)], right, String::new(), 0);
+        self.defer(vec![Part::new(left)], right, String::new(), 0);
         while let Some(Open { left, right, at, depth }) = self.open.pop_front() {
             self.check(&left, right, &at, depth);
         }
         self.found
     }
 
-    fn later(&mut self, left: Vec<Part<'a>>, right: &'a Value, at: String, depth: usize) {
+    fn defer(&mut self, left: Vec<Part<'a>>, right: &'a Value, at: String, depth: usize) {
         self.open.push_back(Open { left, right, at, depth });
     }
 
@@ -248,8 +248,8 @@ impl<'a, 'b> Subset<'a, 'b> {
 
     /// Finds the properties that one side declares and the other does not.
     fn declared(&mut self, parts: &[Part<'a>], right: &'a Value, at: &str) {
-        let left = Declared::of(self.left, parts.iter().map(|part| part.schema), self.steps);
-        let right = Declared::of(self.right, [right], self.steps);
+        let left = Declared::collect(self.left, parts.iter().map(|part| part.schema), self.steps);
+        let right = Declared::collect(self.right, [right], self.steps);
         let (one, other) = match self.declared_by {
             Side::Left => (left, right),
             Side::Right => (right, left),
@@ -331,7 +331,7 @@ impl<'a, 'b> Subset<'a, 'b> {
             let lefts = parts.iter().filter(|part| part.schema.get("prefixItems").is_none());
             let lefts: Vec<_> =
                 lefts.filter_map(|part| part.schema.get("items")).map(Part::new).collect();
-            self.later(lefts, items, format!("{at}/*"), depth + 1);
+            self.defer(lefts, items, format!("{at}/*"), depth + 1);
         }
     }
 
@@ -344,14 +344,14 @@ impl<'a, 'b> Subset<'a, 'b> {
         let declared = object(right, "properties");
         for (name, schema) in declared.into_iter().flatten() {
             let value = property(parts, name);
-            self.later(value, schema, format!("{at}/{name}"), depth + 1);
+            self.defer(value, schema, format!("{at}/{name}"), depth + 1);
         }
         let Some(other) = right.get("additionalProperties") else { return };
         let lefts: Vec<_> = parts.iter().map(|part| part.schema).collect();
         for name in names(&lefts) {
             if declared.is_none_or(|declared| !declared.contains_key(name)) {
                 let value = property(parts, name);
-                self.later(value, other, format!("{at}/{name}"), depth + 1);
+                self.defer(value, other, format!("{at}/{name}"), depth + 1);
             }
         }
         let others = |part: &Part<'a>| {
@@ -360,7 +360,7 @@ impl<'a, 'b> Subset<'a, 'b> {
         };
         let others: Vec<_> = parts.iter().filter_map(others).map(Part::new).collect();
         if !others.is_empty() {
-            self.later(others, other, format!("{at}/*"), depth + 1);
+            self.defer(others, other, format!("{at}/*"), depth + 1);
         }
     }
 

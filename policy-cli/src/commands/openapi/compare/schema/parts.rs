@@ -35,7 +35,7 @@ pub(super) struct Declared<'a> {
 }
 
 impl<'a> Declared<'a> {
-    pub(super) fn of(
+    pub(super) fn collect(
         document: &'a Document,
         schemas: impl IntoIterator<Item = &'a Value>,
         steps: &Steps,
