@@ -79,7 +79,12 @@ pub fn declare_alike(one: &Policy, two: &Policy) -> bool {
         list.dedup();
         Some(list)
     };
-    set(&one.origins) == set(&two.origins)
+    let grants_all = |one: &Policy, two: &Policy| {
+        let grants = |inner: &String| one.origins.iter().any(|it| it == inner || covers(it, inner));
+        two.origins.iter().all(grants)
+    };
+    grants_all(one, two)
+        && grants_all(two, one)
         && one.credentials == two.credentials
         && set(&one.headers) == set(&two.headers)
         && methods(one) == methods(two)

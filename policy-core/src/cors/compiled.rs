@@ -178,9 +178,9 @@ impl Cors {
         self.run_time.as_ref()?.by.as_deref()
     }
 
-    /// Whether a preflight response of one of the two policies is also valid for the other: the
-    /// declared origins, credentials, methods and request headers are equal. Browsers cache a
-    /// preflight response for all methods of a URL (Fetch, CORS-preflight cache).
+    /// Whether a preflight response of one of the two policies is also valid for the other: both
+    /// grant the same origins, and their credentials, methods and request headers are equal.
+    /// Browsers cache a preflight response for all methods of a URL (Fetch, CORS-preflight cache).
     pub fn shares_preflight(&self, other: &Self) -> bool {
         // Routes with equal policies usually share a compiled one.
         if std::ptr::eq(self, other) {

@@ -128,6 +128,12 @@ fn routes_share_preflights_if_origins_credentials_and_headers_agree() {
         .credentials()
         .headers(&["x-a", "x-b", "authorization"])
         .build();
+    // The first entry covers the last.
+    const SAME_ORIGINS: CorsPolicy =
+        CorsPolicy::origins(&["https://*.b.test", "https://a.test", "https://c.b.test"])
+            .credentials()
+            .headers(&["x-a", "x-b", "authorization"])
+            .build();
     const OTHER_ORIGINS: CorsPolicy = CorsPolicy::origins(&["https://a.test"])
         .credentials()
         .headers(&["x-a", "x-b", "authorization"])
@@ -138,7 +144,9 @@ fn routes_share_preflights_if_origins_credentials_and_headers_agree() {
         .headers(&["x-a", "x-b", "authorization"])
         .build();
     let members = compiled(&MEMBERS);
-    assert!(members.shares_preflight(&compiled(&ALIKE)));
+    for alike in [ALIKE, SAME_ORIGINS] {
+        assert!(members.shares_preflight(&compiled(&alike)), "{alike:?}");
+    }
     for other in [OTHER_ORIGINS, OTHER_HEADERS, NO_CREDENTIALS, ANYBODY] {
         assert!(!members.shares_preflight(&compiled(&other)), "{other:?}");
     }
