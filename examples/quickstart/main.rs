@@ -2,9 +2,9 @@
 //!
 //! Run `cargo run --example quickstart` and open the addresses that it prints.
 
+mod arrivals;
 mod notes;
 mod pages;
-mod seen;
 
 use notes::{Note, Notes};
 use policy_server::prelude::*;
@@ -41,7 +41,7 @@ async fn report() -> &'static str {
     "12 orders today"
 }
 
-fn api(seen: &seen::Seen) -> App<Notes> {
+fn api(seen: &arrivals::Arrivals) -> App<Notes> {
     App::new(Notes::default())
         .policies(Policies::new().cors(DEFAULT))
         .routes(routes![note, write, report])
@@ -50,7 +50,7 @@ fn api(seen: &seen::Seen) -> App<Notes> {
 
 #[tokio::main]
 async fn main() -> Result<(), Report> {
-    let seen = seen::Seen::default();
+    let seen = arrivals::Arrivals::default();
     let api = api(&seen);
     // Without the pages: `api.serve("127.0.0.1:8080").await`.
     pages::serve_beside(api, seen).await?;
@@ -59,4 +59,4 @@ async fn main() -> Result<(), Report> {
 
 // `cargo test --example quickstart --features testing` runs these.
 #[cfg(all(test, feature = "testing"))]
-policy_server::policy_tests!(api(&seen::Seen::default()));
+policy_server::policy_tests!(api(&arrivals::Arrivals::default()));

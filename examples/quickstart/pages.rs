@@ -6,7 +6,7 @@ use example_look::{Example, free, ports};
 use policy_server::prelude::*;
 use serde::Deserialize;
 
-use super::seen::{Arrival, Seen};
+use super::arrivals::{Arrival, Arrivals};
 
 const EXAMPLE: Example = Example {
     name: "quickstart",
@@ -26,13 +26,13 @@ struct Addresses {
 /// The state of the handlers below.
 #[derive(Clone)]
 struct Site {
-    seen: Seen,
+    seen: Arrivals,
     /// Set once all three listen.
     addresses: Arc<OnceLock<Addresses>>,
 }
 
 /// Serves the API and its two pages until ctrl-c.
-pub(crate) async fn serve_beside<S>(api: App<S>, seen: Seen) -> Result<(), Error>
+pub(crate) async fn serve_beside<S>(api: App<S>, seen: Arrivals) -> Result<(), Error>
 where
     S: Send + Sync + 'static,
 {
@@ -94,7 +94,7 @@ async fn script() -> impl IntoResponse {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct ArrivalFilter {
     query: String,
 }
 
@@ -102,6 +102,9 @@ struct Asked {
 /// where no grant is needed.
 #[get("/arrivals")]
 #[auth(public)]
-async fn arrivals(State(site): State<Site>, Query(asked): Query<Asked>) -> Json<Vec<Arrival>> {
+async fn arrivals(
+    State(site): State<Site>,
+    Query(asked): Query<ArrivalFilter>,
+) -> Json<Vec<Arrival>> {
     Json(site.seen.with_query(&asked.query))
 }

@@ -54,7 +54,7 @@ pub enum Output {
         /// The load that it belongs to.
         id: LoadId,
         /// The request.
-        request: Sent,
+        request: SentRequest,
     },
     /// A load has ended.
     Done {
@@ -69,7 +69,7 @@ pub enum Output {
 /// `Accept-Encoding`, ..) are left out.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Sent {
+pub struct SentRequest {
     /// Its method, byte for byte.
     pub method: Method,
     /// Where it goes, without fragment.
@@ -84,7 +84,7 @@ pub struct Sent {
     pub withheld: Vec<WithheldCookie>,
 }
 
-impl Sent {
+impl SentRequest {
     /// A request without fields and without content.
     pub fn new(method: Method, url: Url) -> Self {
         let headers = HeaderMap::new();

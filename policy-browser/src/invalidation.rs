@@ -3,13 +3,13 @@
 use http::header::{CONTENT_LOCATION, LOCATION};
 use url::Url;
 
-use crate::{CacheMode, Profile, Sent, ServerResponse};
+use crate::{CacheMode, Profile, SentRequest, ServerResponse};
 
 /// The URLs whose stored responses are dropped, because this request may have changed them.
 pub(crate) fn invalidated(
     profile: &Profile,
     mode: CacheMode,
-    request: &Sent,
+    request: &SentRequest,
     response: &ServerResponse,
 ) -> Vec<Url> {
     let is_left_out = mode == CacheMode::NoStore && !profile.no_store_invalidates;
@@ -34,7 +34,7 @@ mod tests {
 
     fn dropped(profile: &Profile, mode: CacheMode, fields: &[(&str, &str)]) -> Vec<String> {
         let url = Url::parse("https://api.test/orders").unwrap();
-        let request = Sent::new(Method::POST, url);
+        let request = SentRequest::new(Method::POST, url);
         let urls = invalidated(profile, mode, &request, &response(201, fields));
         urls.into_iter().map(Url::into).collect()
     }

@@ -7,10 +7,10 @@
 //! use std::time::Duration;
 //!
 //! use http::{Response, header};
-//! use policy_browser::{Fetch, Page, Profile, Sent, ServerResponse, State, Url, run};
+//! use policy_browser::{Fetch, Page, Profile, SentRequest, ServerResponse, State, Url, run};
 //!
 //! /// A handler of `api.shop.example`, for the pages of the shop.
-//! fn account(request: &Sent) -> Response<&'static str> {
+//! fn account(request: &SentRequest) -> Response<&'static str> {
 //!     let mut response = Response::new("ada");
 //!     response.headers_mut().insert(header::VARY, header::HeaderValue::from_static("origin"));
 //!     match request.headers.get(header::ORIGIN) {
@@ -131,7 +131,7 @@ mod withheld;
 
 pub use address_space::{AddressSpace, LocalNetwork};
 pub use cookie::Cookie;
-pub use event::{Event, LoadId, Output, Sent, ServerResponse};
+pub use event::{Event, LoadId, Output, SentRequest, ServerResponse};
 pub use fetch::{CacheMode, Credentials, Destination, Fetch, Mode, Redirect};
 pub use jar::Jar;
 pub use outcome::{Blocked, Outcome, Reason, Response, ResponseType};

@@ -2,10 +2,10 @@
 
 use crate::{
     CacheMode, Destination, Fetch, Mode, Outcome, Page, PageOrigin, Profile, Reason, Redirect,
-    ResponseType, Sent, ServerResponse, State, ThirdParty, address_space,
+    ResponseType, SentRequest, ServerResponse, State, ThirdParty, address_space,
     cors_check::cors_check,
     document, filter, initiator, mixed_content,
-    network::{self, Asked, Network},
+    network::{self, Network, PendingRequest},
     preflight,
     profile::SandboxedReferrer,
     redirect, referrer,
@@ -28,22 +28,22 @@ enum Waiting {
     /// The response to a preflight that asked for these names.
     Preflight(Vec<String>),
     /// The response to the request itself.
-    Response(Asked),
+    Response(PendingRequest),
     /// The response for the cache of a request that no page waits for.
-    Refresh(Asked),
+    Refresh(PendingRequest),
 }
 
 /// The next action of a load.
 #[derive(Debug)]
 pub(crate) enum Next {
-    Send(Box<Load>, Sent),
+    Send(Box<Load>, SentRequest),
     Done(Outcome),
     /// It was for the cache only, and no page waits for it.
     Kept,
 }
 
 enum Step {
-    Send(Waiting, Sent),
+    Send(Waiting, SentRequest),
     Done(Outcome),
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn start(state: &mut State, page: Option<Page>, fetch: Fetch) -> Next
 
 impl Load {
     /// Starts a request of the browser itself, which revalidates a stored response.
-    pub(crate) fn refresh(request: Request, asked: Asked) -> Self {
+    pub(crate) fn refresh(request: Request, asked: PendingRequest) -> Self {
         Self { request, waits_for: Waiting::Refresh(asked) }
     }
 

@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderValue, Method, header};
 use url::Url;
 
 use crate::{
-    CacheMode, Credentials, Destination, Mode, Profile, Sent, ServerResponse, State,
+    CacheMode, Credentials, Destination, Mode, Profile, SentRequest, ServerResponse, State,
     cache_partition::{LoadKind, Partition},
     cookie_context::CookieContext,
     grammar::trim,
@@ -20,16 +20,16 @@ use crate::{
 #[expect(clippy::large_enum_variant, reason = "taken apart at once")]
 pub(crate) enum Network {
     /// From a server.
-    Send(Sent, Asked),
+    Send(SentRequest, PendingRequest),
     /// From the cache.
     Cached(ServerResponse),
 }
 
 /// A request on its way to a server, with the facts about it that the HTTP cache needs.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct PendingRequest {
     /// The request without content and without the conditions of the cache.
-    request: Sent,
+    request: SentRequest,
     key: Partition,
     /// Whether the cache revalidates a stored response.
     is_conditional: bool,
@@ -39,8 +39,8 @@ pub(crate) struct Asked {
 #[derive(Clone, Debug)]
 pub(crate) struct Refresh {
     pub(crate) request: Request,
-    pub(crate) sent: Sent,
-    pub(crate) asked: Asked,
+    pub(crate) sent: SentRequest,
+    pub(crate) asked: PendingRequest,
 }
 
 /// Prepares a request for the network.
@@ -80,7 +80,8 @@ pub(crate) fn send(state: &mut State, request: &Request) -> Network {
         Lookup::Stale(conditions) => (None, conditions),
         Lookup::Miss => (None, HeaderMap::new()),
     };
-    let asked = Asked { request: sent.clone(), key, is_conditional: !conditions.is_empty() };
+    let asked =
+        PendingRequest { request: sent.clone(), key, is_conditional: !conditions.is_empty() };
     sent.headers.extend(conditions);
     sent.body.clone_from(&request.body);
     let Some(response) = cached else { return Network::Send(sent, asked) };
@@ -89,14 +90,18 @@ pub(crate) fn send(state: &mut State, request: &Request) -> Network {
 }
 
 /// Prepares a preflight: without credentials, and without caches.
-pub(crate) fn preflight(profile: &Profile, request: &Request, unsafe_names: &[String]) -> Sent {
+pub(crate) fn preflight(
+    profile: &Profile,
+    request: &Request,
+    unsafe_names: &[String],
+) -> SentRequest {
     let mut headers = preflight::ask(request, unsafe_names);
     describe(profile, &mut headers, request, true);
     if profile.preflights_have_cache_mode {
         ask_caches(&mut headers, cache_mode(profile, request));
     }
     storage_access::tell(profile, &mut headers, request, true);
-    Sent { is_preflight: true, ..to_sent(request, preflight::METHOD, headers) }
+    SentRequest { is_preflight: true, ..to_sent(request, preflight::METHOD, headers) }
 }
 
 /// Stores what the browser keeps of a response before any check. Returns the response to use, which
@@ -104,7 +109,7 @@ pub(crate) fn preflight(profile: &Profile, request: &Request, unsafe_names: &[St
 pub(crate) fn received(
     state: &mut State,
     request: &Request,
-    asked: &Asked,
+    asked: &PendingRequest,
     response: ServerResponse,
 ) -> (ServerResponse, bool) {
     let sets_cookies = request.fetch.mode != Mode::WebSocket
@@ -121,7 +126,7 @@ pub(crate) fn received(
         }
     }
     let State { profile, now, store, .. } = state;
-    let Asked { request: sent, key, is_conditional } = asked;
+    let PendingRequest { request: sent, key, is_conditional } = asked;
     match request.fetch.mode {
         Mode::WebSocket => (response, false),
         _ if *is_conditional && response.status == 304 => {
@@ -136,7 +141,7 @@ pub(crate) fn received(
 }
 
 /// Removes a response that has just been stored.
-pub(crate) fn forget(state: &mut State, asked: &Asked) {
+pub(crate) fn forget(state: &mut State, asked: &PendingRequest) {
     state.store.forget(&state.profile, &asked.key, &asked.request);
 }
 
@@ -154,11 +159,11 @@ pub(crate) fn drop_empty_lines(headers: &mut HeaderMap) {
     }
 }
 
-fn to_sent(request: &Request, method: Method, headers: HeaderMap) -> Sent {
+fn to_sent(request: &Request, method: Method, headers: HeaderMap) -> SentRequest {
     let mut url = request.url.clone();
     url.set_fragment(None);
     hide_credentials(&mut url);
-    Sent { headers, ..Sent::new(method, url) }
+    SentRequest { headers, ..SentRequest::new(method, url) }
 }
 
 /// The user and the password of a URL are not sent.

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, mem, time::Duration};
 
 use crate::{
-    AddressSpace, Event, Fetch, Jar, LoadId, Outcome, Output, Page, Profile, Sent, ServerResponse,
+    AddressSpace, Event, Fetch, Jar, LoadId, Outcome, Output, Page, Profile, SentRequest,
+    ServerResponse,
     address_space::Names,
     main_fetch::{self, Load, Next},
     network::Refresh,
@@ -166,7 +167,7 @@ pub fn run(
     state: State,
     page: Option<&Page>,
     fetch: Fetch,
-    mut server: impl FnMut(&Sent) -> ServerResponse,
+    mut server: impl FnMut(&SentRequest) -> ServerResponse,
 ) -> (State, Outcome) {
     // An id that no other load has.
     let id = LoadId((0..).find(|id| !state.loads.contains_key(&LoadId(*id))).unwrap_or_default());

@@ -8,7 +8,7 @@ use http::{
 };
 
 use crate::{
-    CacheMode, Profile, Sent, ServerResponse,
+    CacheMode, Profile, SentRequest, ServerResponse,
     cache_partition::Partition,
     freshness::{CacheControl, has_pragma},
     headers::CONDITIONS,
@@ -49,7 +49,7 @@ impl Store {
         now: Duration,
         key: &Partition,
         mode: CacheMode,
-        request: &Sent,
+        request: &SentRequest,
     ) -> Lookup {
         let is_head = request.method == Method::HEAD;
         if !is_head && request.method != Method::GET || goes_past(profile, mode, request) {
@@ -88,7 +88,7 @@ impl Store {
         now: Duration,
         key: &Partition,
         mode: CacheMode,
-        request: &Sent,
+        request: &SentRequest,
         response: &ServerResponse,
     ) -> bool {
         if !request.method.is_safe() {
@@ -123,7 +123,7 @@ impl Store {
     }
 
     /// Drops the response that has just been stored for a request.
-    pub(crate) fn forget(&mut self, profile: &Profile, key: &Partition, request: &Sent) {
+    pub(crate) fn forget(&mut self, profile: &Profile, key: &Partition, request: &SentRequest) {
         self.entries.retain(|entry| !entry.is_for(profile, key, request));
     }
 
@@ -134,7 +134,7 @@ impl Store {
         profile: &Profile,
         now: Duration,
         key: &Partition,
-        request: &Sent,
+        request: &SentRequest,
         response: &ServerResponse,
     ) -> Option<ServerResponse> {
         let (index, _) = self.find(profile, key, request)?;
@@ -165,7 +165,12 @@ impl Store {
 
     /// The index of the selected response, of several the newest, and whether its `Vary` allows its
     /// use (RFC 9111, 4.1).
-    fn find(&self, profile: &Profile, key: &Partition, request: &Sent) -> Option<(usize, bool)> {
+    fn find(
+        &self,
+        profile: &Profile,
+        key: &Partition,
+        request: &SentRequest,
+    ) -> Option<(usize, bool)> {
         self.entries
             .iter()
             .enumerate()
@@ -178,7 +183,7 @@ impl Store {
 }
 
 /// Whether a request does not read the cache.
-fn goes_past(profile: &Profile, mode: CacheMode, request: &Sent) -> bool {
+fn goes_past(profile: &Profile, mode: CacheMode, request: &SentRequest) -> bool {
     let is_told = || {
         let asked = CacheControl::parse(profile, &request.headers);
         asked.no_cache || has_pragma(&request.headers)
@@ -188,14 +193,14 @@ fn goes_past(profile: &Profile, mode: CacheMode, request: &Sent) -> bool {
 }
 
 /// A request with a range bypasses the cache, and in some engines one with its own conditions.
-fn effective(profile: &Profile, mode: CacheMode, request: &Sent) -> CacheMode {
+fn effective(profile: &Profile, mode: CacheMode, request: &SentRequest) -> CacheMode {
     let goes_past = request.headers.contains_key(RANGE)
         || profile.own_conditions_go_past && has_conditions(request);
     if goes_past { CacheMode::NoStore } else { mode }
 }
 
 /// Whether a script has written the conditions of a request.
-fn has_conditions(request: &Sent) -> bool {
+fn has_conditions(request: &SentRequest) -> bool {
     CONDITIONS.iter().any(|name| request.headers.contains_key(name))
 }
 

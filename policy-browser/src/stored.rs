@@ -11,7 +11,7 @@ use http::{
 use url::Url;
 
 use crate::{
-    CacheMode, Profile, Sent, ServerResponse,
+    CacheMode, Profile, SentRequest, ServerResponse,
     cache_partition::Partition,
     freshness::{CacheControl, Freshness, elements, is_explicit},
 };
@@ -47,7 +47,7 @@ impl Entry {
         profile: &Profile,
         now: Duration,
         partition: &Partition,
-        request: &Sent,
+        request: &SentRequest,
         response: ServerResponse,
     ) -> Self {
         let value = |name| {
@@ -69,7 +69,7 @@ impl Entry {
         }
     }
 
-    fn is_of(&self, key: &Partition, request: &Sent) -> bool {
+    fn is_of(&self, key: &Partition, request: &SentRequest) -> bool {
         self.partition == *key && self.url == request.url
     }
 
@@ -82,12 +82,12 @@ impl Entry {
     }
 
     /// Whether it can be the response to this request, apart from `Vary`.
-    pub(crate) fn is_for(&self, profile: &Profile, key: &Partition, request: &Sent) -> bool {
+    pub(crate) fn is_for(&self, profile: &Profile, key: &Partition, request: &SentRequest) -> bool {
         let is_of_method = self.method == request.method || profile.head_uses_get;
         is_of_method && self.is_of(key, request)
     }
 
-    pub(crate) fn is_chosen_by(&self, request: &Sent) -> bool {
+    pub(crate) fn is_chosen_by(&self, request: &SentRequest) -> bool {
         let is_same = |(name, values): &(HeaderName, Vec<HeaderValue>)| {
             request.headers.get_all(name).iter().eq(values)
         };
@@ -146,7 +146,11 @@ impl Entry {
 }
 
 /// Whether a response may be stored (RFC 9111, 3).
-pub(crate) fn is_storable(profile: &Profile, request: &Sent, response: &ServerResponse) -> bool {
+pub(crate) fn is_storable(
+    profile: &Profile,
+    request: &SentRequest,
+    response: &ServerResponse,
+) -> bool {
     let control = CacheControl::parse(profile, &response.headers);
     let is_final = (200..600).contains(&response.status) && !matches!(response.status, 206 | 304);
     let is_allowed = profile.stores_all

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::{Fetch, Outcome, Page, Profile, Reason, Sent, ServerResponse, State, Url, run};
+use crate::{Fetch, Outcome, Page, Profile, Reason, SentRequest, ServerResponse, State, Url, run};
 
 /// A page of `https://app.test`.
 pub(crate) fn app() -> Page {
@@ -34,7 +34,7 @@ pub(crate) fn browser() -> State {
 pub(crate) struct Trial {
     pub(crate) state: State,
     pub(crate) outcome: Outcome,
-    pub(crate) sent: Vec<Sent>,
+    pub(crate) sent: Vec<SentRequest>,
 }
 
 /// A load in a new browser, which must request exactly these responses.

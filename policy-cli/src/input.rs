@@ -144,7 +144,7 @@ pub(crate) const OPENAPI: Kind =
     Kind { words: "document", file: Package::openapi_name, usual: "openapi.json" };
 
 /// The text of a document, and what it was named.
-pub(crate) struct Named {
+pub(crate) struct NamedText {
     pub(crate) name: String,
     pub(crate) text: String,
 }
@@ -155,12 +155,12 @@ impl Kind {
         &self,
         named: &str,
         package: &PackageArguments,
-    ) -> Result<Named, Failure> {
-        Ok(Named { name: named.to_owned(), text: self.text_of(named, package)? })
+    ) -> Result<NamedText, Failure> {
+        Ok(NamedText { name: named.to_owned(), text: self.text_of(named, package)? })
     }
 
     /// Reads the file of the package.
-    pub(crate) fn read_package(&self, arguments: &PackageArguments) -> Result<Named, Failure> {
+    pub(crate) fn read_package(&self, arguments: &PackageArguments) -> Result<NamedText, Failure> {
         let package = Package::find(arguments)?;
         let path = package.folder.join((self.file)(&package));
         if !path.is_file() {
@@ -168,7 +168,7 @@ impl Kind {
             let help = format!("run `cargo test -p {}`, or name one with `--from`", package.name);
             return Err(Failure::new(message).help(help));
         }
-        Ok(Named { name: (self.file)(&package), text: read(&path)? })
+        Ok(NamedText { name: (self.file)(&package), text: read(&path)? })
     }
 
     fn text_of(&self, named: &str, package: &PackageArguments) -> Result<String, Failure> {

@@ -59,7 +59,7 @@ pub fn played(question: &str) -> Result<String, serde_json::Error> {
 /// The parsers of pasted input, for fuzzing.
 #[doc(hidden)]
 pub mod fuzzed {
-    pub use crate::commands::explain::Written;
+    pub use crate::commands::explain::ParsedRequest;
     use crate::{
         commands::explain::{curl, har},
         failure::Failure,
@@ -70,7 +70,7 @@ pub mod fuzzed {
     /// # Errors
     ///
     /// The message.
-    pub fn curl(line: &str) -> Result<Written, String> {
+    pub fn curl(line: &str) -> Result<ParsedRequest, String> {
         curl::parse(line).map_err(message)
     }
 
@@ -79,7 +79,7 @@ pub mod fuzzed {
     /// # Errors
     ///
     /// The message.
-    pub fn har(text: &str, number: usize) -> Result<Written, String> {
+    pub fn har(text: &str, number: usize) -> Result<ParsedRequest, String> {
         har::parse(text, number).map_err(message)
     }
 

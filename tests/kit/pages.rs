@@ -46,7 +46,7 @@ async fn a_page_of_a_client_is_one_in_a_browser() {
     assert!(wrong.console().is_some_and(|it| it.contains("csrf.token")), "{wrong:?}");
 
     let sent = page.network().requests();
-    let origin = |sent: &policy_server::testing::Sent| sent.headers["origin"].clone();
+    let origin = |sent: &policy_server::testing::SentRequest| sent.headers["origin"].clone();
     assert!(sent.iter().all(|sent| origin(sent) == "https://app.shop.example"));
     assert!(sent.iter().any(|sent| sent.is_preflight));
 }

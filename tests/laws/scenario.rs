@@ -12,7 +12,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header::HOST};
 use http_body_util::BodyExt;
-use policy_browser::{Sent, ServerResponse};
+use policy_browser::{SentRequest, ServerResponse};
 use policy_server::{
     App, AppService, Body, CachePolicy, CorsPolicy, CsrfPolicy, Isolation, Limits, Mount, Policies,
     extract::PeerAddr,
@@ -119,7 +119,7 @@ impl Scenario {
     }
 
     /// Whether a script's page may read the response to its fetch.
-    pub(crate) fn grants(&self, path: &str, wanted: &oracle::Wanted<'_>) -> bool {
+    pub(crate) fn grants(&self, path: &str, wanted: &oracle::CorsRequest<'_>) -> bool {
         const STANDARD: [&str; 8] =
             ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "QUERY", "OPTIONS"];
         let Some(policy) = self.policy(path, wanted.method) else { return false };
@@ -131,7 +131,7 @@ impl Scenario {
             };
             let others = wanted.unsafe_names.iter().filter(|name| !is_of_credentials(name));
             let others: Vec<_> = others.cloned().collect();
-            let wanted = oracle::Wanted { unsafe_names: &others, ..wanted.clone() };
+            let wanted = oracle::CorsRequest { unsafe_names: &others, ..wanted.clone() };
             return oracle::grants(policy, &[wanted.method], &wanted);
         }
         // Any other preflight for a path without a route gets 404, which no browser accepts.
@@ -251,7 +251,7 @@ impl Site {
     }
 
     /// Responds to a browser.
-    pub(crate) fn serve(&self, request: &Sent) -> ServerResponse {
+    pub(crate) fn serve(&self, request: &SentRequest) -> ServerResponse {
         if request.url.origin().ascii_serialization() != OWN {
             return stranger(request);
         }
@@ -285,7 +285,7 @@ fn build_request(
 }
 
 /// Another server, to which a handler redirects: it shares with everyone and redirects back.
-fn stranger(request: &Sent) -> ServerResponse {
+fn stranger(request: &SentRequest) -> ServerResponse {
     let mut response = ServerResponse::new(307, HeaderMap::new(), Vec::new());
     let origin = request.headers.get("origin").cloned();
     let mut write = |name: &'static str, value| response.headers.insert(name, value);

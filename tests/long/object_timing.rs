@@ -16,7 +16,7 @@ use std::{
 };
 
 use policy_server::{prelude::*, testing::TestClient};
-use policy_tests::named::Named;
+use policy_tests::caller_scheme::CallerScheme;
 
 use super::alone;
 
@@ -58,13 +58,13 @@ impl Load for Order {
 }
 
 #[get("/orders/{id}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn show(order: Allowed<Order>) -> String {
     order.id.to_string()
 }
 
 #[put("/orders/{id}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn change(order: Allowed<Order, Edit>) -> String {
     order.id.to_string()
 }
@@ -113,7 +113,7 @@ async fn the_time_of_a_404_does_not_tell() {
     let orders = Arc::new((100..200).map(|id| (id, order(id))).collect());
     let leak = Arc::new(AtomicUsize::new(0));
     let state = Orders { orders, leak: Arc::clone(&leak) };
-    let client = App::new(state).scheme(Named).routes(routes![show, change]).test();
+    let client = App::new(state).scheme(CallerScheme).routes(routes![show, change]).test();
     for method in ["GET", "PUT"] {
         leak.store(0, Ordering::Relaxed);
         let found = measured(&client, method, rounds).await;

@@ -97,7 +97,7 @@ pub struct Frame {
 
 /// How a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ConnectionEnd {
     /// With a GOAWAY frame of this code.
     Goaway(u32),
     /// Without a GOAWAY frame.
@@ -175,20 +175,21 @@ impl Raw {
     }
 
     /// Reads until the connection ends, and returns how.
-    pub async fn end(&mut self) -> End {
+    pub async fn end(&mut self) -> ConnectionEnd {
         self.end_and(0).await.0
     }
 
     /// How the connection ends, and whether a response began on a stream before that.
-    pub async fn end_and(&mut self, stream: u32) -> (End, bool) {
-        let (mut end, mut is_answered) = (End::Closed, false);
+    pub async fn end_and(&mut self, stream: u32) -> (ConnectionEnd, bool) {
+        let (mut end, mut is_answered) = (ConnectionEnd::Closed, false);
         while let Some(frame) = self.frame().await {
             is_answered |= frame.kind == HEADERS && frame.stream == stream;
             // The first GOAWAY has the reason.
             if let (GOAWAY, [_, _, _, _, code @ ..]) = (frame.kind, &frame.payload[..])
-                && matches!(end, End::Closed | End::Goaway(NO_ERROR))
+                && matches!(end, ConnectionEnd::Closed | ConnectionEnd::Goaway(NO_ERROR))
             {
-                end = End::Goaway(u32::from_be_bytes(*code.first_chunk().expect("a code")));
+                end =
+                    ConnectionEnd::Goaway(u32::from_be_bytes(*code.first_chunk().expect("a code")));
             }
         }
         (end, is_answered)

@@ -12,6 +12,7 @@
 pub mod authority;
 pub mod axe;
 pub mod bidi;
+pub mod caller_scheme;
 pub mod corpus;
 pub mod disk;
 pub mod every_policy;
@@ -24,7 +25,6 @@ pub mod handlers;
 pub mod http;
 pub mod image;
 pub mod log;
-pub mod named;
 pub mod openapi;
 pub mod oracle;
 pub mod output;

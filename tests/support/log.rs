@@ -30,7 +30,7 @@ thread_local! {
 /// as `span name=value ..` with the fields that were recorded later.
 #[derive(Clone)]
 pub struct Log {
-    said: Arc<Mutex<Said>>,
+    said: Arc<Mutex<LogState>>,
     /// Wakes waiting tests when something is recorded.
     changed: Arc<Notify>,
     /// The prefix of the targets that are kept.
@@ -38,7 +38,7 @@ pub struct Log {
 }
 
 #[derive(Default)]
-struct Said {
+struct LogState {
     lines: Vec<String>,
     /// The spans that are entered, outermost first.
     entered: Vec<Id>,
@@ -53,7 +53,7 @@ pub struct Guard(());
 /// call site is registered before.
 pub fn listen() {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| set_global_default(OfThread).expect("no other subscriber"));
+    ONCE.call_once(|| set_global_default(ThreadSubscriber).expect("no other subscriber"));
 }
 
 /// In a separate server process: prints the events whose code has this prefix to stderr, where its
@@ -72,7 +72,7 @@ impl Log {
         (log, Guard(()))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Said> {
+    fn lock(&self) -> MutexGuard<'_, LogState> {
         self.said.lock().expect("a log")
     }
 
@@ -149,10 +149,10 @@ impl Subscriber for Printing {
 }
 
 /// Forwards everything to the log of the thread, if there is one.
-struct OfThread;
+struct ThreadSubscriber;
 
-impl OfThread {
-    fn update<T>(tell: impl FnOnce(&mut Said) -> T) -> Option<T> {
+impl ThreadSubscriber {
+    fn update<T>(tell: impl FnOnce(&mut LogState) -> T) -> Option<T> {
         LISTENING.with_borrow(|log| {
             let log = log.as_ref()?;
             let told = tell(&mut log.lock());
@@ -162,7 +162,7 @@ impl OfThread {
     }
 }
 
-impl Subscriber for OfThread {
+impl Subscriber for ThreadSubscriber {
     fn register_callsite(&self, _metadata: &'static Metadata<'static>) -> Interest {
         // Whether there is interest depends on the thread.
         Interest::sometimes()

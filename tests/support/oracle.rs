@@ -92,7 +92,7 @@ pub fn declare_alike(one: &Policy, two: &Policy) -> bool {
 
 /// Whether a script's page may read the response to its fetch of a route that serves these methods
 /// under this declaration.
-pub fn grants(policy: &Policy, served: &[&str], wanted: &Wanted<'_>) -> bool {
+pub fn grants(policy: &Policy, served: &[&str], wanted: &CorsRequest<'_>) -> bool {
     let grants_page = grants_origin(policy, wanted.origin.as_bytes())
         && (!wanted.includes_credentials || policy.credentials);
     let may_ask = || {
@@ -133,9 +133,9 @@ pub fn allows_header(
         || (derived && name == "content-type")
 }
 
-/// What a page's fetch needs from a policy.
+/// The CORS request of a page's fetch, which a policy grants or refuses.
 #[derive(Clone, Debug)]
-pub struct Wanted<'a> {
+pub struct CorsRequest<'a> {
     pub origin: &'a str,
     pub includes_credentials: bool,
     /// As the browser sends it.

@@ -18,7 +18,7 @@ use crate::{
     Failure, Outcome,
     command::{self, cargo},
     folders,
-    run::Seconds,
+    steps::Seconds,
 };
 
 const HANDLERS: usize = 300;

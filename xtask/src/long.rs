@@ -6,11 +6,11 @@ use crate::{
     Failure, Outcome,
     command::{self, cargo, program},
     compile_time, docs, faults, folders, project,
-    run::with_env,
     setup::{
         self, CHROMEDRIVER, CHROMIUM, CURL, FIREFOX, GIT, IMG2WEBP, NGINX, NODE, NPM, POSTGRES,
         PYTHON, REDIS, SLOWHTTPTEST, WEBKIT, XVFB, cargo_tool,
     },
+    steps::with_env,
     test::clippy,
 };
 

@@ -10,8 +10,8 @@ mod faults;
 mod folders;
 mod long;
 mod project;
-mod run;
 mod setup;
+mod steps;
 mod test;
 mod totals;
 

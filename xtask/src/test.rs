@@ -6,11 +6,11 @@ use crate::{
     Failure, Outcome,
     command::cargo,
     faults, project,
-    run::{Run, with_env},
     setup::{
         self, CHROMEDRIVER, CHROMIUM, CURL, FIREFOX, GIT, H2LOAD, HAPROXY, NGINX, NODE, NPM,
         POSTGRES, PROMETHEUS, PYTHON, REDIS, SLOWHTTPTEST,
     },
+    steps::{StepRunner, with_env},
 };
 
 /// Features that are off by default are tested together with the rest: a feature only adds, and one
@@ -28,8 +28,8 @@ pub(crate) fn check() -> Outcome {
 }
 
 /// Runs every step up to the first that fails, and prints the totals last.
-fn run_steps(steps: impl FnOnce(&mut Run) -> Outcome) -> Outcome {
-    let mut run = Run::new();
+fn run_steps(steps: impl FnOnce(&mut StepRunner) -> Outcome) -> Outcome {
+    let mut run = StepRunner::new();
     let outcome = steps(&mut run).map_err(|failure| {
         // Before the totals, which are always the last line.
         failure.print();
@@ -39,7 +39,7 @@ fn run_steps(steps: impl FnOnce(&mut Run) -> Outcome) -> Outcome {
     outcome
 }
 
-fn check_steps(run: &mut Run) -> Outcome {
+fn check_steps(run: &mut StepRunner) -> Outcome {
     run.step("set-up", |_| setup::components())?;
     let format = ["fmt", "--all", "--check"];
     let of_peers = ["--manifest-path", "benches/peers/Cargo.toml"];
@@ -54,7 +54,7 @@ fn check_steps(run: &mut Run) -> Outcome {
     })
 }
 
-fn test_steps(run: &mut Run) -> Outcome {
+fn test_steps(run: &mut StepRunner) -> Outcome {
     run.step("set-up", |_| {
         setup::require(&[
             CHROMIUM,

@@ -80,7 +80,7 @@ async fn logout_everywhere(sessions: Sessions) -> Result<NoContent, Problem> {
 
 /// A session, as its user recognises it.
 #[derive(JsonSchema, Serialize)]
-struct Listed {
+struct SessionSummary {
     handle: String,
     device: String,
     address: String,
@@ -98,11 +98,11 @@ async fn list(
     me: Principal,
     session: Session,
     sessions: Sessions,
-) -> Result<Json<Vec<Listed>>, Problem> {
+) -> Result<Json<Vec<SessionSummary>>, Problem> {
     let since: Option<u64> = session.get("since")?.flatten();
     let list = sessions.list().await?.into_iter().map(|session| {
         let (begun, is_this) = (session.created.millis(), me.session() == Some(session.handle));
-        Ok(Listed {
+        Ok(SessionSummary {
             handle: session.handle.to_string(),
             device: session.get("device")?.unwrap_or_default(),
             address: session.get("address")?.unwrap_or_default(),

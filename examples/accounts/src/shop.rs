@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use example_logins::beside::{Known, serve_beside};
+use example_logins::beside::{ServiceOrigin, serve_beside};
 use example_look::{Example, STYLE, free, ports};
 use policy_server::prelude::*;
 
@@ -29,7 +29,7 @@ where
     S: Send + Sync + 'static,
 {
     let [service_port, shop_port, other_port] = ports("POLICY_ACCOUNTS_PORTS", [8080, 8081, 8082]);
-    let known = Known::default();
+    let known = ServiceOrigin::default();
     let other = other_site::page(Arc::clone(&known)).bind(free(other_port)?).await?;
     let other_origin = format!("http://{}", other.local_addr());
     let shop = |known| App::new(known).routes(routes![page, script, style]);
@@ -65,7 +65,7 @@ POLICY_ACCOUNTS_FOLDER says. Ctrl-C ends it; start again, and whoever was logged
 
 #[get("/")]
 #[auth(public)]
-async fn page(State(service): State<Known>) -> impl IntoResponse {
+async fn page(State(service): State<ServiceOrigin>) -> impl IntoResponse {
     let service = service.get().map_or("", String::as_str);
     // Only scripts and styles of this origin, and requests to the service.
     let csp = format!(

@@ -155,7 +155,7 @@ async fn page(nonce: CspNonce) -> impl IntoResponse {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct ArrivalFilter {
     target: String,
 }
 
@@ -165,7 +165,7 @@ struct Asked {
 #[auth(public)]
 async fn arrived(
     State(arrivals): State<Arrivals>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<ArrivalFilter>,
 ) -> Json<Vec<Arrival>> {
     Json(arrivals.for_target(&asked.target))
 }

@@ -37,7 +37,7 @@ const WHILE: Duration = Duration::from_secs(6);
 
 /// One request of a visitor.
 #[derive(Clone, Debug)]
-pub(crate) struct Sent {
+pub(crate) struct VisitorRequest {
     /// When it was sent, since the beginning.
     pub(crate) at: Duration,
     pub(crate) took: Duration,
@@ -153,7 +153,7 @@ async fn break_things(cluster: &Cluster, record: &Record) -> io::Result<Vec<Phas
 /// Requests of all visitors.
 struct Record {
     begun: Instant,
-    sent: Mutex<Vec<Sent>>,
+    sent: Mutex<Vec<VisitorRequest>>,
 }
 
 /// A visitor who is logged in.
@@ -226,7 +226,7 @@ impl Visitor {
                 self.unknown += i64::from(!done);
             }
             let visitor = self.number;
-            let sent = Sent { at, took, visitor, request, status, instance };
+            let sent = VisitorRequest { at, took, visitor, request, status, instance };
             record.sent.lock().unwrap_or_else(PoisonError::into_inner).push(sent);
             sleep(REST).await;
         }
@@ -260,12 +260,12 @@ async fn find_losses(visitors: Vec<Visitor>, gone: Vec<Visitor>) -> io::Result<V
 }
 
 /// What was noticed in each phase, in Markdown.
-fn table(phases: &[Phase], sent: &[Sent]) -> String {
+fn table(phases: &[Phase], sent: &[VisitorRequest]) -> String {
     let mut text = "| | requests | 200 | 503 | no response | longest without a 200 | slowest |\n\
                     |---|--:|--:|--:|--:|--:|--:|\n"
         .to_owned();
     for phase in phases {
-        let of_phase: Vec<&Sent> =
+        let of_phase: Vec<&VisitorRequest> =
             sent.iter().filter(|sent| (phase.from..phase.to).contains(&sent.at)).collect();
         let with = |status| of_phase.iter().filter(|sent| sent.status == status).count();
         let mut good: Vec<Duration> = of_phase
@@ -293,14 +293,14 @@ fn table(phases: &[Phase], sent: &[Sent]) -> String {
 
 /// Writes `chaos.csv` and `chaos.svg` to `target/cluster`, or to the folder that
 /// `POLICY_CLUSTER_RESULTS` names.
-fn write(phases: &[Phase], sent: &[Sent]) -> io::Result<[PathBuf; 2]> {
+fn write(phases: &[Phase], sent: &[VisitorRequest]) -> io::Result<[PathBuf; 2]> {
     let folder = env::var_os("POLICY_CLUSTER_RESULTS").unwrap_or("target/cluster".into());
     let folder = PathBuf::from(folder);
     fs::create_dir_all(&folder)?;
     let paths = ["chaos.csv", "chaos.svg"].map(|name| folder.join(name));
     let [csv, svg] = &paths;
     let mut lines = "milliseconds,visitor,request,instance,status,took_milliseconds\n".to_owned();
-    for Sent { at, took, visitor, request, status, instance } in sent {
+    for VisitorRequest { at, took, visitor, request, status, instance } in sent {
         let (at, took) = (at.as_millis(), took.as_millis());
         lines.push_str(&format!("{at},{visitor},{request},{instance},{status},{took}\n"));
     }

@@ -23,7 +23,7 @@ struct Operator {
 
 /// A part and its state.
 #[derive(Serialize)]
-struct Shown {
+struct PartStatus {
     name: &'static str,
     /// `ready`, `not ready`, `no response`, `paused`, `gone`, `running`, or `elsewhere`.
     state: &'static str,
@@ -31,7 +31,7 @@ struct Shown {
 
 #[get("/parts")]
 #[auth(public)]
-async fn parts(State(operator): State<Operator>) -> Json<Vec<Shown>> {
+async fn parts(State(operator): State<Operator>) -> Json<Vec<PartStatus>> {
     let mut shown = Vec::new();
     for (name, status) in NAMES.into_iter().zip(operator.backends.statuses()) {
         let state = match (operator.cluster.condition(name).await, status) {
@@ -40,10 +40,10 @@ async fn parts(State(operator): State<Operator>) -> Json<Vec<Shown>> {
             ("running", _) => "not ready",
             (condition, _) => condition,
         };
-        shown.push(Shown { name, state });
+        shown.push(PartStatus { name, state });
     }
     let state = operator.cluster.condition("store").await;
-    shown.push(Shown { name: "store", state });
+    shown.push(PartStatus { name: "store", state });
     Json(shown)
 }
 

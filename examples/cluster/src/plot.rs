@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, time::Duration};
 
-use crate::chaos::{Phase, Sent};
+use crate::chaos::{Phase, VisitorRequest};
 
 const STEP: Duration = Duration::from_millis(500);
 
@@ -21,7 +21,7 @@ const STYLE: &str = "\
   }";
 
 /// An SVG.
-pub(crate) fn draw(phases: &[Phase], sent: &[Sent]) -> String {
+pub(crate) fn draw(phases: &[Phase], sent: &[VisitorRequest]) -> String {
     let end = phases.last().map_or(STEP, |phase| phase.to);
     let x = |at: Duration| LEFT + WIDTH * at.as_secs_f64() / end.as_secs_f64();
     let bottom = TOP + HEIGHT;
@@ -74,7 +74,7 @@ pub(crate) fn draw(phases: &[Phase], sent: &[Sent]) -> String {
     let mut from = Duration::ZERO;
     while from < end {
         let to = from + STEP;
-        let of_step: Vec<&Sent> =
+        let of_step: Vec<&VisitorRequest> =
             sent.iter().filter(|sent| (from..to).contains(&sent.at)).collect();
         let share = |is: fn(u16) -> bool| {
             let count = of_step.iter().filter(|sent| is(sent.status)).count();

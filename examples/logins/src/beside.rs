@@ -9,7 +9,7 @@ use example_look::free;
 use policy_server::{ServerSettings, prelude::*};
 
 /// The origin of the service, known once it listens.
-pub type Known = Arc<OnceLock<String>>;
+pub type ServiceOrigin = Arc<OnceLock<String>>;
 
 /// Serves both on `localhost` until ctrl-c. `introduce` gets their origins, the service's first.
 /// The page's origin is the one in this list of origins.
@@ -21,14 +21,14 @@ pub async fn serve_beside<S, P>(
     service: App<S>,
     list: &str,
     [service_port, page_port]: [u16; 2],
-    page: impl FnOnce(Known) -> App<P>,
+    page: impl FnOnce(ServiceOrigin) -> App<P>,
     introduce: impl FnOnce(&str, &str),
 ) -> Result<(), Error>
 where
     S: Send + Sync + 'static,
     P: Send + Sync + 'static,
 {
-    let known = Known::default();
+    let known = ServiceOrigin::default();
     let page = page(Arc::clone(&known)).bind(free(page_port)?).await?;
     let page_origin = format!("http://localhost:{}", page.local_addr().port());
     let service = service

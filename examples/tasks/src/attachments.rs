@@ -52,7 +52,7 @@ pub(crate) async fn list(
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Named {
+pub(crate) struct UploadQuery {
     name: String,
 }
 
@@ -65,7 +65,7 @@ pub(crate) async fn upload(
     me: Principal,
     State(store): State<Store>,
     State(live): State<Live>,
-    Query(Named { name }): Query<Named>,
+    Query(UploadQuery { name }): Query<UploadQuery>,
     content: Bytes,
 ) -> Result<Created<Json<Attachment>>, Problem> {
     let is_plain = !name.chars().any(|sign| sign.is_control() || "/\\".contains(sign));

@@ -1,7 +1,7 @@
 //! The page: a folder of files on its own origin, which calls the service on another one of the same
 //! site, so that the cookie is sent and the service has to grant access.
 
-use example_logins::beside::{Known, serve_beside};
+use example_logins::beside::{ServiceOrigin, serve_beside};
 use example_look::{Example, STYLE, ports};
 use policy_server::{Files, prelude::*};
 
@@ -52,7 +52,7 @@ set to postgres://user:password@host/database, there. Ctrl-C ends it.
 
 #[get("/")]
 #[auth(public)]
-async fn index(State(service): State<Known>) -> impl IntoResponse {
+async fn index(State(service): State<ServiceOrigin>) -> impl IntoResponse {
     let service = service.get().map_or("", String::as_str);
     // Only scripts and styles of this origin, and requests to the service; a WebSocket is one of them.
     let socket = service.replacen("http", "ws", 1);

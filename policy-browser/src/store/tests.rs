@@ -24,11 +24,11 @@ fn response(status: u16, headers: Fields<'_>) -> ServerResponse {
     ServerResponse { status, headers: fields(headers), body: b"content".to_vec() }
 }
 
-fn request(method: Method, url: &str, headers: Fields<'_>) -> Sent {
-    Sent { headers: fields(headers), ..Sent::new(method, Url::parse(url).unwrap()) }
+fn request(method: Method, url: &str, headers: Fields<'_>) -> SentRequest {
+    SentRequest { headers: fields(headers), ..SentRequest::new(method, Url::parse(url).unwrap()) }
 }
 
-fn get(headers: Fields<'_>) -> Sent {
+fn get(headers: Fields<'_>) -> SentRequest {
     request(Method::GET, ASSET, headers)
 }
 
@@ -52,7 +52,7 @@ impl Browser {
         Self { store: Store::default(), profile, now: Duration::from_secs(784_111_777), key }
     }
 
-    fn keeps(mut self, request: &Sent, response: &ServerResponse) -> Self {
+    fn keeps(mut self, request: &SentRequest, response: &ServerResponse) -> Self {
         let mode = CacheMode::Default;
         self.store.keep(&self.profile, self.now, &self.key, mode, request, response);
         self
@@ -63,11 +63,11 @@ impl Browser {
         self
     }
 
-    fn looks(&mut self, mode: CacheMode, request: &Sent) -> Lookup {
+    fn looks(&mut self, mode: CacheMode, request: &SentRequest) -> Lookup {
         self.store.lookup(&self.profile, self.now, &self.key, mode, request)
     }
 
-    fn finds(&mut self, request: &Sent) -> &'static str {
+    fn finds(&mut self, request: &SentRequest) -> &'static str {
         name(&self.looks(CacheMode::Default, request))
     }
 }
@@ -82,7 +82,7 @@ fn name(lookup: &Lookup) -> &'static str {
 }
 
 /// How a request uses the stored response of another one, in a browser by the standards.
-fn after(request: &Sent, response: &ServerResponse, then: &Sent) -> &'static str {
+fn after(request: &SentRequest, response: &ServerResponse, then: &SentRequest) -> &'static str {
     Browser::new(Profile::STANDARD).keeps(request, response).finds(then)
 }
 
@@ -386,7 +386,7 @@ fn requests_with_conditions_or_a_range_bypass_the_cache() {
 #[test]
 fn firefox_revalidates_for_an_authorization_that_the_first_request_lacked() {
     let with = get(&[("authorization", "Bearer x")]);
-    let finds = |profile, first: &Sent, mode| {
+    let finds = |profile, first: &SentRequest, mode| {
         let mut browser = Browser::new(profile).keeps(first, &response(200, &[MAX_AGE, TAG]));
         name(&browser.looks(mode, &with))
     };

@@ -5,7 +5,7 @@ use std::{time::Duration, vec};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use policy_browser::{
     Credentials, Fetch, Mode, Outcome, Page, PageOrigin, Profile, Reason, Redirect, ResponseType,
-    Sent, ServerResponse, State, Url, run,
+    SentRequest, ServerResponse, State, Url, run,
 };
 use policy_core_tests::exchange::Header;
 use serde::{
@@ -130,7 +130,7 @@ pub(crate) fn browser(cap: u64) -> State {
 /// Sends its responses in order, and then none.
 pub(crate) struct Server {
     responses: vec::IntoIter<ServerResponse>,
-    pub(crate) requests: Vec<Sent>,
+    pub(crate) requests: Vec<SentRequest>,
 }
 
 impl Server {
@@ -148,7 +148,7 @@ impl Server {
         Self { responses: responses.into_iter(), requests: Vec::new() }
     }
 
-    pub(crate) fn response(&mut self, request: &Sent) -> ServerResponse {
+    pub(crate) fn response(&mut self, request: &SentRequest) -> ServerResponse {
         self.requests.push(request.clone());
         self.responses.next().unwrap_or_else(|| response(599, &[]))
     }
@@ -202,8 +202,8 @@ impl Script {
 
 impl Expect {
     /// Panics with the name of the case if the browser behaved differently.
-    pub(crate) fn hold(&self, case: &str, outcome: &Outcome, requests: &[Sent]) {
-        let field = |sent: Option<&Sent>, name: &str| -> Option<String> {
+    pub(crate) fn hold(&self, case: &str, outcome: &Outcome, requests: &[SentRequest]) {
+        let field = |sent: Option<&SentRequest>, name: &str| -> Option<String> {
             let value = sent?.headers.get(name)?;
             Some(value.to_str().expect("text").to_owned())
         };

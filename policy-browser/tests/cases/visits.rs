@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use policy_browser::{
-    Credentials::Include, Event, Fetch, Outcome, Page, Profile, Reason, Sent, ServerResponse,
-    State, ThirdParty, Url, run, step,
+    Credentials::Include, Event, Fetch, Outcome, Page, Profile, Reason, SentRequest,
+    ServerResponse, State, ThirdParty, Url, run, step,
 };
 
 const APP: &str = "https://app.shop.example/";
@@ -17,7 +17,7 @@ const WIDGET: &str = "https://widget.test/";
 /// A browser and the requests that it sent.
 struct Visit {
     state: State,
-    sent: Vec<Sent>,
+    sent: Vec<SentRequest>,
 }
 
 impl Visit {
@@ -34,7 +34,7 @@ impl Visit {
         &mut self,
         page: Option<&Page>,
         fetch: Fetch,
-        mut server: impl FnMut(&Sent) -> ServerResponse,
+        mut server: impl FnMut(&SentRequest) -> ServerResponse,
     ) -> Outcome {
         let sent = &mut self.sent;
         let (state, outcome) = run(self.state.clone(), page, fetch, |request| {
@@ -218,7 +218,7 @@ fn a_sister_host_can_plant_a_cookie_unless_its_name_promises_a_host() {
 fn a_response_that_still_holds_is_not_sent_again() {
     let mut visit = Visit::new(Profile::CHROMIUM);
     let app = page(APP);
-    let versioned = |request: &Sent| {
+    let versioned = |request: &SentRequest| {
         let fields = [("etag", "\"1\""), ("cache-control", "no-cache")];
         let mut response = grant(APP, &fields);
         match request.headers.get("if-none-match") {

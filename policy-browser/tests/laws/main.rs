@@ -15,7 +15,7 @@ mod same_site;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use policy_browser::{Fetch, Page, Profile, Sent, ServerResponse, State, Url, run};
+use policy_browser::{Fetch, Page, Profile, SentRequest, ServerResponse, State, Url, run};
 
 /// 2026-01-01T00:00:00Z
 const NOW: u64 = 1_767_225_600;
@@ -43,7 +43,7 @@ fn load(
     page: Option<&Page>,
     fetch: Fetch,
     response: &ServerResponse,
-) -> (State, Option<Sent>) {
+) -> (State, Option<SentRequest>) {
     let mut last = None;
     let (state, _outcome) = run(state, page, fetch, |request| {
         last = Some(request.clone());

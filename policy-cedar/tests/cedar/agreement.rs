@@ -120,11 +120,11 @@ objects! {
 }
 
 #[get("/stated/{id}")]
-#[auth(scheme = Named, optional)]
+#[auth(scheme = CallerScheme, optional)]
 async fn stated(_it: Allowed<Stated>) {}
 
 #[get("/asked/{id}")]
-#[auth(scheme = Named, optional)]
+#[auth(scheme = CallerScheme, optional)]
 async fn asked(_it: Allowed<Asked>) {}
 
 /// The condition as an expression of Cedar.
@@ -223,12 +223,12 @@ fn statements_and_policies_agree() {
                 expression(&condition)
             );
             let rule: &'static Condition = Box::leak(Box::new(condition));
-            let app = App::new(()).scheme(Named).engine(Cedar::new(&*policies));
+            let app = App::new(()).scheme(CallerScheme).engine(Cedar::new(&*policies));
             // What can never be true is refused at the start.
             let routes = app.routes(routes![stated, asked]);
             let client = match routes.check() {
                 Ok(()) => App::new(())
-                    .scheme(Named)
+                    .scheme(CallerScheme)
                     .engine(Cedar::new(&*policies))
                     .routes(routes![stated, asked])
                     .test(),

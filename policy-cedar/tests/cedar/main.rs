@@ -8,7 +8,7 @@ mod service;
 
 use policy_cedar::Cedar;
 use policy_server::prelude::*;
-use policy_tests::named::Named;
+use policy_tests::caller_scheme::CallerScheme;
 
 #[derive(Clone, Debug, Object)]
 #[rule(View = engine)]
@@ -47,13 +47,13 @@ impl Load for Order {
 }
 
 #[get("/orders/{id}")]
-#[auth(scheme = Named, optional)]
+#[auth(scheme = CallerScheme, optional)]
 async fn show(order: Allowed<Order>) -> String {
     order.id.to_string()
 }
 
 #[put("/orders/{id}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn change(order: Allowed<Order, Edit>) -> String {
     order.id.to_string()
 }
@@ -77,5 +77,5 @@ forbid (principal, action == Action::"edit", resource is Order) when { resource.
 "#;
 
 fn app(policies: &str) -> App<()> {
-    App::new(()).scheme(Named).engine(Cedar::new(policies)).routes(routes![show, change])
+    App::new(()).scheme(CallerScheme).engine(Cedar::new(policies)).routes(routes![show, change])
 }

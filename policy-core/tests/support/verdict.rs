@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use policy_browser::{
-    Credentials, Fetch, Outcome, Page, PageOrigin, Profile, Reason, Redirect, Sent, ServerResponse,
-    State, Url, run,
+    Credentials, Fetch, Outcome, Page, PageOrigin, Profile, Reason, Redirect, SentRequest,
+    ServerResponse, State, Url, run,
 };
 
 use crate::exchange::{Request, TestResponse, combined, elements};
@@ -59,7 +59,7 @@ pub fn preflight(
 
 const SERVER: &str = "https://server.test/r";
 
-fn load(page: &Page, fetch: Fetch, server: impl FnMut(&Sent) -> ServerResponse) -> Outcome {
+fn load(page: &Page, fetch: Fetch, server: impl FnMut(&SentRequest) -> ServerResponse) -> Outcome {
     run(State::new(Profile::STANDARD, Duration::ZERO), Some(page), fetch, server).1
 }
 

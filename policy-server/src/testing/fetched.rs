@@ -1,7 +1,9 @@
 //! The result of a load.
 
 use http::{HeaderMap, StatusCode, header::SET_COOKIE};
-use policy_browser::{Blocked, Outcome, Response, Sent, ServerResponse, State, WithheldCookie};
+use policy_browser::{
+    Blocked, Outcome, Response, SentRequest, ServerResponse, State, WithheldCookie,
+};
 use serde::de::DeserializeOwned;
 
 use super::{Browser, Tab, console};
@@ -37,7 +39,7 @@ pub struct Fetched {
 /// The last request of a load, and its response.
 #[derive(Clone, Debug)]
 pub(super) struct Exchange {
-    pub(super) request: Sent,
+    pub(super) request: SentRequest,
     pub(super) response: Option<ServerResponse>,
     /// The route and attribute that decided it.
     pub(super) decider: Option<RouteFinding>,

@@ -32,7 +32,7 @@ pub use policy_browser::{
     AddressSpace, Blocked, CacheMode, Cookie, Credentials,
     Credentials::{Include, Omit},
     Destination, Fetch, LocalNetwork, Mode, Page, Profile, Reason, Redirect, ReferrerPolicy,
-    Response, ResponseType, Sent, ThirdParty, Url, Withheld, WithheldCookie,
+    Response, ResponseType, SentRequest, ThirdParty, Url, Withheld, WithheldCookie,
 };
 pub use prove::{Exchange, HandlerBehavior, every_exchange};
 pub use tab::Tab;

@@ -15,7 +15,7 @@ use http::{
     header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, UPGRADE},
 };
 use http_body_util::BodyExt;
-use policy_browser::{Sent, ServerResponse, Url};
+use policy_browser::{SentRequest, ServerResponse, Url};
 use tower_service::Service;
 
 use super::upgrade;
@@ -51,7 +51,7 @@ pub struct Network {
     /// The servers by their origins.
     hosts: BTreeMap<String, SharedService>,
     clock: Clock,
-    log: Arc<Mutex<Vec<Sent>>>,
+    log: Arc<Mutex<Vec<SentRequest>>>,
 }
 
 impl Network {
@@ -112,13 +112,17 @@ impl Network {
 
     /// All requests that browsers have sent so far, in order, including preflights and requests to
     /// hosts without a server.
-    pub fn requests(&self) -> Vec<Sent> {
+    pub fn requests(&self) -> Vec<SentRequest> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Delivers a request to its server. `None` if there is no server, or if its response breaks
     /// off.
-    pub(super) async fn deliver(&self, sent: &Sent, trace: &RouteTrace) -> Option<ServerResponse> {
+    pub(super) async fn deliver(
+        &self,
+        sent: &SentRequest,
+        trace: &RouteTrace,
+    ) -> Option<ServerResponse> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).push(sent.clone());
         let service = self.hosts.get(&origin_of(&sent.url))?.clone();
         let request = request_of(sent)?;
@@ -178,7 +182,7 @@ fn origin_of(url: &Url) -> String {
 }
 
 /// The request as HTTP/1.1 writes it.
-fn request_of(sent: &Sent) -> Option<Request> {
+fn request_of(sent: &SentRequest) -> Option<Request> {
     let url = &sent.url;
     let target = match url.query() {
         Some(query) => format!("{}?{query}", url.path()),

@@ -109,13 +109,13 @@ impl Load for Thing {
 }
 
 #[get("/things/{id}")]
-#[auth(scheme = Named, optional)]
+#[auth(scheme = CallerScheme, optional)]
 async fn thing(thing: Allowed<Thing, Edit>) -> String {
     thing.0.id.to_string()
 }
 
 #[get("/things")]
-#[auth(scheme = Named, optional)]
+#[auth(scheme = CallerScheme, optional)]
 async fn things(scope: Scope<Thing, Edit>, State(things): State<Things>) {
     let mut things = things.0.lock().expect("the things");
     let contained = things.0.iter().filter(|thing| scope.contains(thing));
@@ -228,7 +228,7 @@ impl Who {
         (name, company, rights).prop_map(|(name, company, rights)| Self { name, company, rights })
     }
 
-    /// As [`Named`] reads it.
+    /// As [`CallerScheme`] reads it.
     fn field(&self) -> Option<String> {
         let company = self.company.map(|company| format!(";company={company}"));
         let rights = self.rights.iter().map(|right| {
@@ -435,8 +435,9 @@ impl Case {
 
 fn compare(runtime: &Runtime, database: &Database, cases: u32) -> Counts {
     let things = Things::default();
-    let app =
-        App::new(things.clone()).scheme(Named).routes(routes![thing, super::agreement::things]);
+    let app = App::new(things.clone())
+        .scheme(CallerScheme)
+        .routes(routes![thing, super::agreement::things]);
     let client = app.test();
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);

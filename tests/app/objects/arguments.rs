@@ -80,19 +80,19 @@ impl LoadLocked for Task {
 }
 
 #[get("/teams/{team}/tasks/{task}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn by_name(task: Allowed<Task>, team: Allowed<Team>) -> String {
     format!("{}: {} of {}", task.user, task.number, team.name)
 }
 
 #[get("/in-order/{a}/{b}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn by_order(one: Allowed<Team>, other: Allowed<Task>) -> String {
     format!("{}: {} of {}", other.user, other.number, one.name)
 }
 
 #[put("/teams/{team}/tasks/{task}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn edit(_team: Allowed<Team>, mut task: Locked<Task, Edit>) -> String {
     let locks = task.lock().0.load(Ordering::Relaxed);
     let (task, _transaction) = task.into_parts();
@@ -100,14 +100,14 @@ async fn edit(_team: Allowed<Team>, mut task: Locked<Task, Edit>) -> String {
 }
 
 #[put("/led/{team}/{task}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn led(team: Allowed<Team, Edit>, task: Allowed<Task, Edit>) -> String {
     format!("{} {}", team.lead, task.number)
 }
 
 /// Plain parameters before, between and after objects, with a reason.
 #[get("/{region}/teams/{team}/{year}/tasks/{task}/{*rest}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 #[object(none = "regions, years and files are the same for everyone")]
 async fn mixed(
     rest: String,
@@ -124,7 +124,7 @@ async fn mixed(
 
 /// Each argument takes the parameter of its name, whatever the order.
 #[get("/swapped/{from}/{to}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn swapped(to: Allowed<Team>, from: Allowed<Team>) -> String {
     format!("{} to {}", from.name, to.name)
 }
@@ -132,7 +132,7 @@ async fn swapped(to: Allowed<Team>, from: Allowed<Team>) -> String {
 async fn serving() -> (Running, Orders) {
     let orders = Orders::sample();
     let routes = routes![by_name, by_order, edit, led, mixed, swapped];
-    let app = App::new(orders.clone()).scheme(Named).routes(routes);
+    let app = App::new(orders.clone()).scheme(CallerScheme).routes(routes);
     (Running::start(app).await, orders)
 }
 

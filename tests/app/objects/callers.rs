@@ -121,7 +121,7 @@ impl Load for Account {
 }
 
 #[get("/accounts/{id}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn account(account: Allowed<Account>) -> String {
     account.id.to_string()
 }
@@ -129,7 +129,7 @@ async fn account(account: Allowed<Account>) -> String {
 /// A number equals its canonical text and no other text.
 #[tokio::test]
 async fn numbers_are_compared_as_texts() {
-    let app = App::new(Orders::sample()).scheme(Named).routes(routes![account]);
+    let app = App::new(Orders::sample()).scheme(CallerScheme).routes(routes![account]);
     let server = Running::start(app).await;
     for (caller, status) in
         [("7", 200), ("07", 404), ("+7", 404), ("7.0", 404), ("70", 404), ("0x7", 404), ("", 404)]

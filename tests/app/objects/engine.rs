@@ -105,31 +105,31 @@ impl LoadLocked for Ticket {
 }
 
 #[get("/tickets/{number}")]
-#[auth(scheme = Named, optional)]
+#[auth(scheme = CallerScheme, optional)]
 async fn see(ticket: Allowed<Ticket>) -> String {
     ticket.number.to_string()
 }
 
 #[put("/tickets/{number}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn edit(ticket: Allowed<Ticket, Edit>) -> String {
     ticket.number.to_string()
 }
 
 #[delete("/tickets/{number}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn close(ticket: Locked<Ticket, Delete>) -> String {
     ticket.number.to_string()
 }
 
 #[post("/tickets")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn merge(tickets: Lookup<Ticket, Edit>) -> Result<String, Problem> {
     Ok(tickets.get(&7).await?.number.to_string())
 }
 
 fn desk_app() -> App<()> {
-    App::new(()).scheme(Named).routes(routes![see, edit, close, merge])
+    App::new(()).scheme(CallerScheme).routes(routes![see, edit, close, merge])
 }
 
 async fn serving_desk() -> (Running, Desk) {
@@ -216,7 +216,7 @@ impl Load for Unknown {
 }
 
 #[get("/unknown/{id}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn unknown(it: Allowed<Unknown>) -> String {
     it.id.to_string()
 }

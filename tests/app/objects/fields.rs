@@ -21,39 +21,39 @@ impl Copy {
 }
 
 #[post("/unchecked")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn unchecked(Json(copy): Json<Copy>) -> String {
     copy.text()
 }
 
 #[get("/searched")]
-#[auth(scheme = Named, optional)]
+#[auth(scheme = CallerScheme, optional)]
 async fn searched(Query(copy): Query<Copy>) -> String {
     copy.text()
 }
 
 /// The object of the path is checked, and not the one of the body.
 #[put("/orders/{id}/copies")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn beside_an_object(_order: Allowed<Order>, Json(copy): Json<Copy>) -> String {
     copy.text()
 }
 
 #[post("/looked-up")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn looked_up(orders: Lookup<Order>, Json(copy): Json<Copy>) -> Result<String, Problem> {
     Ok(orders.get(&copy.order_id).await?.note.clone())
 }
 
 #[post("/exempt/{id}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 #[object(none = "ids are only stored")]
 async fn exempt(id: u64, Json(copy): Json<Copy>) -> String {
     format!("{id} {}", copy.text())
 }
 
 #[post("/exempt")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 #[object(none = "ids are only stored")]
 async fn exempt_body(Json(copy): Json<Copy>) -> String {
     copy.text()
@@ -61,7 +61,7 @@ async fn exempt_body(Json(copy): Json<Copy>) -> String {
 
 /// A list whose rejection the handler answers itself.
 #[post("/answered")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn answered(
     orders: Result<Scope<Order>, policy_server::extract::ContextRejection>,
     Json(copy): Json<Copy>,
@@ -81,14 +81,14 @@ struct Note {
 }
 
 #[post("/notes")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn without_ids(Json(note): Json<Note>) -> String {
     note.title
 }
 
 #[test]
 fn a_field_like_an_id_that_nothing_checks_is_found_in_the_manifest() {
-    let app = App::new(Orders::sample()).scheme(Named).routes(routes![
+    let app = App::new(Orders::sample()).scheme(CallerScheme).routes(routes![
         unchecked,
         searched,
         beside_an_object,

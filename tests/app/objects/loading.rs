@@ -34,20 +34,20 @@ impl Load for Fickle {
 }
 
 #[get("/fickle/{word}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn fickle(word: Allowed<Fickle>) -> String {
     word.word.clone()
 }
 
 #[get("/timed/{word}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 #[limit(timeout = "2s")]
 async fn timed(word: Allowed<Fickle>) -> String {
     word.word.clone()
 }
 
 fn app() -> App<Orders> {
-    App::new(Orders::sample()).scheme(Named).routes(routes![fickle, timed])
+    App::new(Orders::sample()).scheme(CallerScheme).routes(routes![fickle, timed])
 }
 
 #[tokio::test]
@@ -94,7 +94,8 @@ async fn layers_see_the_request_before() {
         request
     });
     let group = Group::new().layer(layer).routes(routes![fickle]);
-    let server = Running::start(App::new(orders.clone()).scheme(Named).group("/a", group)).await;
+    let server =
+        Running::start(App::new(orders.clone()).scheme(CallerScheme).group("/a", group)).await;
     for word in ["there", "gone"] {
         orders.loaded.store(0, Ordering::Relaxed);
         seen.store(usize::MAX, Ordering::Relaxed);

@@ -26,8 +26,8 @@ use policy_server::{
     response::ByteRanges,
 };
 use policy_tests::{
+    caller_scheme::{CallerScheme, identity},
     http::RawResponse,
-    named::{Named, identity},
 };
 
 use super::*;
@@ -109,38 +109,38 @@ impl Load for Order {
 }
 
 #[get("/orders/{id}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn show(order: Allowed<Order>) -> (Option<ETag>, ByteRanges, String) {
     (order.etag(), ByteRanges, order.note.clone())
 }
 
 /// The tag of the response differs from the order's.
 #[get("/summaries/{id}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn summary(order: Allowed<Order>) -> (ETag, String) {
     (ETag::version(order.version + 6), order.note.clone())
 }
 
 #[put("/orders/{id}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn change(order: Allowed<Order, Edit>, Json(note): Json<String>) -> String {
     format!("{} becomes {note}", order.into_inner().note)
 }
 
 #[delete("/orders/{id}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn delete(order: Allowed<Order, Delete>) -> String {
     format!("{} is gone", order.id)
 }
 
 #[post("/orders/{id}/refund")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn refund(order: Allowed<Order, Refund>) -> String {
     format!("{} is paid back", order.id)
 }
 
 #[get("/maybe/{id}")]
-#[auth(scheme = Named, optional)]
+#[auth(scheme = CallerScheme, optional)]
 async fn maybe(order: Allowed<Order>, me: Option<Principal>) -> String {
     format!("{} for {}", order.id, me.map_or("nobody".to_owned(), |me| me.subject().to_owned()))
 }
@@ -158,19 +158,19 @@ async fn open_delete(order: Allowed<Order, Delete>) -> String {
 }
 
 #[get("/orders")]
-#[auth(scheme = Named, optional)]
+#[auth(scheme = CallerScheme, optional)]
 async fn list(orders: Scope<Order>, State(stored): State<Orders>) -> String {
     ids(stored.orders.values().filter(|order| orders.contains(order)))
 }
 
 #[get("/editable")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn editable(orders: Scope<Order, Edit>, State(stored): State<Orders>) -> String {
     ids(stored.orders.values().filter(|order| orders.contains(order)))
 }
 
 #[post("/copies")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn copy(orders: Lookup<Order, Edit>, Json(id): Json<u64>) -> Result<String, Problem> {
     Ok(orders.get(&id).await?.note.clone())
 }
@@ -193,7 +193,7 @@ pub(super) fn app(orders: &Orders) -> App<Orders> {
         editable,
         copy
     ];
-    App::new(orders.clone()).scheme(Named).routes(routes)
+    App::new(orders.clone()).scheme(CallerScheme).routes(routes)
 }
 
 /// A server, and the orders that it serves.

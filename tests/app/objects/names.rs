@@ -22,13 +22,13 @@ mod elsewhere {
 }
 
 #[get("/others/{id}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn other(order: Allowed<elsewhere::Order>) -> String {
     order.id.to_string()
 }
 
 #[put("/others/{id}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn change_other(order: Allowed<elsewhere::Order>) -> String {
     order.id.to_string()
 }
@@ -37,7 +37,7 @@ async fn change_other(order: Allowed<elsewhere::Order>) -> String {
 #[test]
 fn two_types_of_one_name_do_not_start() {
     let orders = Orders::sample();
-    let apart = App::new(orders.clone()).scheme(Named).routes(routes![other, change_other]);
+    let apart = App::new(orders.clone()).scheme(CallerScheme).routes(routes![other, change_other]);
     assert!(apart.check().is_ok());
     let error = app(&orders)
         .group("/group", Group::new().routes(routes![other, change_other]))

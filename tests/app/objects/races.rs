@@ -146,7 +146,7 @@ impl LoadLocked for Page {
 }
 
 #[put("/locked/{id}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn edit_locked(page: Locked<Page, Edit>, _body: Bytes) -> Result<(), Problem> {
     let (page, mut change) = page.into_parts();
     let edited = sqlx::query("UPDATE raced_pages SET history = history || 'e' WHERE id = $1");
@@ -155,7 +155,7 @@ async fn edit_locked(page: Locked<Page, Edit>, _body: Bytes) -> Result<(), Probl
 }
 
 #[put("/versioned/{id}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn edit_version(
     page: Allowed<Page, Edit>,
     State(pages): State<Pages>,
@@ -172,7 +172,7 @@ async fn edit_version(
 
 /// Takes a right away, in a transaction that is open until the body has arrived.
 #[post("/withdrawals/{right}/{id}")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 #[object(none = "every caller of the test may do this")]
 async fn withdraw(
     right: String,
@@ -296,8 +296,11 @@ async fn a_version_shows_what_changed_it(server: &Running, pages: &Pages) {
 }
 
 async fn no_edit_follows_its_withdrawal(pages: Pages) {
-    let app =
-        App::new(pages.clone()).scheme(Named).routes(routes![edit_locked, edit_version, withdraw]);
+    let app = App::new(pages.clone()).scheme(CallerScheme).routes(routes![
+        edit_locked,
+        edit_version,
+        withdraw
+    ]);
     let server = Running::start(app).await;
     an_edit_that_waits_for_the_lock_is_refused(&server, &pages).await;
     a_withdrawal_waits_for_an_edit_with_the_lock(&server, &pages).await;

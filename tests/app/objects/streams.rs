@@ -19,21 +19,21 @@ use policy_tests::{
 use super::*;
 
 #[get("/orders/{id}/events")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn events(order: Allowed<Order>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let note = order.note.clone();
     Sse::new(stream::once(async move { Ok(Event::default().data(note)) }))
 }
 
 #[get("/orders/{id}/socket")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn socket(_order: Allowed<Order, Edit>, upgrade: WebSocketUpgrade) -> Response {
     echo(upgrade)
 }
 
 #[tokio::test]
 async fn streams_are_for_those_who_may_have_the_object() {
-    let app = App::new(Orders::sample()).scheme(Named).routes(routes![events, socket]);
+    let app = App::new(Orders::sample()).scheme(CallerScheme).routes(routes![events, socket]);
     let server = Running::start(app).await;
     let stream = send(&server, "GET /orders/1/events", Some("ada"), &[]).await;
     assert_eq!(stream.text(), "data: lamp\n\n");
@@ -105,14 +105,14 @@ impl Load for Room {
 }
 
 #[get("/rooms/{id}/events")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn room_events(room: Allowed<Room>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     let first = Event::default().data(room.id.to_string());
     Sse::new(stream::once(async { Ok(first) }).chain(stream::pending()))
 }
 
 #[get("/rooms/{id}/socket")]
-#[auth(scheme = Named)]
+#[auth(scheme = CallerScheme)]
 async fn room_socket(_room: Allowed<Room>, upgrade: WebSocketUpgrade) -> Response {
     echo(upgrade)
 }
@@ -130,7 +130,7 @@ impl Streams {
     async fn open() -> Self {
         let (duty, clock) = (Duty::default(), Clock::at(1_800_000_000));
         duty.answer(Some(true));
-        let app = App::new(()).scheme(Named).engine(duty.clone()).clock(clock.clone());
+        let app = App::new(()).scheme(CallerScheme).engine(duty.clone()).clock(clock.clone());
         let server = Running::start(app.routes(routes![room_events, room_socket])).await;
         let [mut events, mut socket] = [server.connect().await, server.connect().await];
         events.send(request("GET /rooms/7/events", &["x-caller: ada"])).await;

@@ -4,7 +4,7 @@
 use http::HeaderMap;
 use policy_browser::{
     AddressSpace, CacheMode, Destination, Event, Fetch, LoadId, Mode, Outcome, Output, Profile,
-    Response, ResponseType, Sent, State, step,
+    Response, ResponseType, SentRequest, State, step,
 };
 use serde_json::{Value, json};
 
@@ -93,7 +93,7 @@ fn load(
     mut state: State,
     start: Event,
     servers: &mut Servers,
-    log: &mut Vec<Sent>,
+    log: &mut Vec<SentRequest>,
 ) -> (State, Outcome) {
     let mut event = start;
     loop {
@@ -116,7 +116,7 @@ pub(crate) fn by_engine(
     case: &Case,
     filling: &Filling<'_>,
     gave: &Value,
-    arrivals: &[Sent],
+    arrivals: &[SentRequest],
 ) -> Vec<String> {
     let gave = gave.as_array().expect("a list");
     let mut lines: Vec<String> = gave
@@ -284,7 +284,7 @@ fn text_of(value: &Value) -> String {
 }
 
 /// A request that a server received, or would receive.
-fn request(sent: &Sent, case: &Case, id: &str) -> String {
+fn request(sent: &SentRequest, case: &Case, id: &str) -> String {
     let mut line = format!("sent {} {}", sent.method, sent.url);
     let written: Vec<&(String, String)> = case.loads().flat_map(|fetch| &fetch.headers).collect();
     // The values of these fields differ between engines, without meaning.

@@ -17,7 +17,7 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::TokioIo;
-use policy_browser::{Sent, ServerResponse, Url};
+use policy_browser::{SentRequest, ServerResponse, Url};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -47,7 +47,7 @@ type Cases = Arc<Mutex<HashMap<String, Noted>>>;
 /// A case that runs.
 struct Noted {
     servers: Servers,
-    arrivals: Vec<Sent>,
+    arrivals: Vec<SentRequest>,
 }
 
 impl Server {
@@ -78,7 +78,7 @@ impl Server {
     }
 
     /// The requests of a case that has ended.
-    pub(crate) fn finish(&self, id: &str) -> Vec<Sent> {
+    pub(crate) fn finish(&self, id: &str) -> Vec<SentRequest> {
         let noted = self.cases.lock().expect("a lock").remove(id);
         noted.map(|noted| noted.arrivals).unwrap_or_default()
     }
@@ -171,7 +171,7 @@ async fn respond(
     let is_preflight = parts.headers.contains_key("access-control-request-method");
     let body = (!body.is_empty()).then_some(body);
     let key = parts.headers.get(header::SEC_WEBSOCKET_KEY).cloned();
-    let mut sent = Sent::new(parts.method, url);
+    let mut sent = SentRequest::new(parts.method, url);
     (sent.headers, sent.body, sent.is_preflight) = (parts.headers, body, is_preflight);
     noted.arrivals.push(sent);
     if canned.status == 101 {

@@ -4,8 +4,8 @@ use std::{cell::Cell, time::Duration};
 
 use http::{HeaderMap, HeaderValue};
 use policy_browser::{
-    Credentials, Fetch, Mode, Outcome, Page, PageOrigin, ReferrerPolicy, Sent, ServerResponse,
-    State, Url, run,
+    Credentials, Fetch, Mode, Outcome, Page, PageOrigin, ReferrerPolicy, SentRequest,
+    ServerResponse, State, Url, run,
 };
 use policy_server::{
     AuthError, Scheme, SchemeRequest, http, prelude::*, session, tokens::SecretKey,
@@ -227,7 +227,7 @@ fn serve(
     hops: &[&str],
     target: &str,
     is_modern: bool,
-    sent: &Sent,
+    sent: &SentRequest,
 ) -> ServerResponse {
     if let Some(place) = sent.url.query().and_then(|query| query.strip_prefix("hop=")) {
         return redirect(hops, place.parse().expect("a place"), target, sent);
@@ -245,7 +245,7 @@ fn serve(
     ServerResponse::new(reply.status, reply.headers, reply.body.into_bytes())
 }
 
-fn redirect(hops: &[&str], place: usize, target: &str, sent: &Sent) -> ServerResponse {
+fn redirect(hops: &[&str], place: usize, target: &str, sent: &SentRequest) -> ServerResponse {
     let status = if sent.is_preflight { 204 } else { 307 };
     let mut response = ServerResponse::new(status, HeaderMap::new(), Vec::new());
     let mut write = |name: &'static str, value: HeaderValue| response.headers.insert(name, value);

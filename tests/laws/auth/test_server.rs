@@ -14,7 +14,7 @@ use std::{
 use axum_core::extract::FromRequestParts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, request::Parts};
 use http_body_util::BodyExt;
-use policy_browser::Sent;
+use policy_browser::SentRequest;
 use policy_server::{
     AppService, Body, Clock, ResponseFuture, prelude::*, session, tokens, tokens::SecretKey,
 };
@@ -178,7 +178,7 @@ impl Request {
     }
 
     /// A request as a browser sends it.
-    pub(crate) fn from_sent(sent: &Sent) -> Self {
+    pub(crate) fn from_sent(sent: &SentRequest) -> Self {
         let mut request = Self::new(sent.method.clone(), sent.url.path());
         request.headers = sent.headers.clone();
         let body = sent.body.as_deref().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! What caches do with responses.
 
 use http::Method;
-use policy_browser::{Fetch, Outcome, Page, Sent, ServerResponse, State, run};
+use policy_browser::{Fetch, Outcome, Page, SentRequest, ServerResponse, State, run};
 use policy_server::CachePolicy;
 use proptest::{option, prelude::*, sample::select};
 
@@ -18,10 +18,10 @@ use crate::{
 /// A shared cache in front of the server that stores as much as it may, each response with its
 /// request.
 #[derive(Debug, Default)]
-struct SharedCache(Vec<(Sent, ServerResponse)>);
+struct SharedCache(Vec<(SentRequest, ServerResponse)>);
 
 impl SharedCache {
-    fn store(&mut self, sent: &Sent, response: &ServerResponse) {
+    fn store(&mut self, sent: &SentRequest, response: &ServerResponse) {
         let ServerResponse { status, headers, .. } = response;
         if may_store(&sent.method, &sent.headers, *status, headers, "cache-control") {
             self.0.push((sent.clone(), response.clone()));
@@ -29,8 +29,8 @@ impl SharedCache {
     }
 
     /// The response that it serves from its store (RFC 9111 4.1). It stores responses to GET only.
-    fn response(&self, sent: &Sent) -> Option<&ServerResponse> {
-        let matches = |(stored, response): &&(Sent, ServerResponse)| {
+    fn response(&self, sent: &SentRequest) -> Option<&ServerResponse> {
+        let matches = |(stored, response): &&(SentRequest, ServerResponse)| {
             stored.url == sent.url
                 && stored.method == Method::GET
                 && sent.method == Method::GET

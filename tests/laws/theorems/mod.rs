@@ -10,14 +10,14 @@ mod transports;
 
 use http::HeaderMap;
 use policy_browser::{
-    Credentials, Fetch, Mode, Outcome, Page, Profile, Sent, ServerResponse, State, run,
+    Credentials, Fetch, Mode, Outcome, Page, Profile, SentRequest, ServerResponse, State, run,
 };
 
 use crate::{
     exchange::{Request, elements},
     fetch::SAFELISTED_METHODS,
     law::{Judged, Precondition},
-    oracle::{self, Wanted},
+    oracle::{self, CorsRequest},
     scenario::{OWN, Scenario, Site},
 };
 
@@ -61,7 +61,7 @@ pub(crate) fn decided_by(request: &Request) -> String {
 /// One request of a load, its response, and the number of handler calls it caused.
 #[derive(Clone, Debug)]
 pub(crate) struct Hop {
-    pub(crate) sent: Sent,
+    pub(crate) sent: SentRequest,
     pub(crate) response: ServerResponse,
     pub(crate) calls: usize,
     /// Whether a preflight preceded it.
@@ -92,7 +92,7 @@ pub(crate) fn load(site: &Site, state: State, page: &Page, fetch: Fetch) -> (Sta
     (state, Visit { hops, outcome })
 }
 
-pub(crate) fn is_ours(sent: &Sent) -> bool {
+pub(crate) fn is_ours(sent: &SentRequest) -> bool {
     sent.url.origin().ascii_serialization() == OWN
 }
 
@@ -137,7 +137,7 @@ impl Hop {
         page: &Page,
         fetch: &Fetch,
     ) -> bool {
-        let wanted = Wanted {
+        let wanted = CorsRequest {
             origin: &self.origin(page),
             includes_credentials: fetch.credentials == Credentials::Include,
             method: self.sent.method.as_str(),

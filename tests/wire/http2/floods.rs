@@ -4,8 +4,9 @@
 use std::net::SocketAddr;
 
 use policy_tests::frames::{
-    CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, End, HEADERS, PING, PRIORITY,
-    RST_STREAM, Raw, SETTINGS, WINDOW_UPDATE, block, frame, get, literal, post, pseudo, setting,
+    CONTINUATION, ConnectionEnd, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, HEADERS, PING,
+    PRIORITY, RST_STREAM, Raw, SETTINGS, WINDOW_UPDATE, block, frame, get, literal, post, pseudo,
+    setting,
 };
 
 use super::*;
@@ -13,17 +14,17 @@ use super::*;
 /// The highest stream id, for a request after the flood.
 const LAST: u32 = 0x7fff_ffff;
 
-const CALM: End = End::Goaway(ENHANCE_YOUR_CALM);
+const CALM: ConnectionEnd = ConnectionEnd::Goaway(ENHANCE_YOUR_CALM);
 
 pub(crate) struct Flood {
     pub(crate) name: &'static str,
     bytes: Vec<u8>,
     /// How its connection ends.
-    end: End,
+    end: ConnectionEnd,
 }
 
 impl Flood {
-    fn new(name: &'static str, end: End, bytes: Vec<u8>) -> Self {
+    fn new(name: &'static str, end: ConnectionEnd, bytes: Vec<u8>) -> Self {
         Self { name, bytes: [bytes, get(LAST, "/hello")].concat(), end }
     }
 
@@ -98,30 +99,34 @@ pub(crate) fn all() -> Vec<Flood> {
         ),
         Flood::new(
             "fields without name",
-            End::Goaway(frames::PROTOCOL_ERROR),
+            ConnectionEnd::Goaway(frames::PROTOCOL_ERROR),
             frame(HEADERS, END_STREAM | END_HEADERS, 1, &nameless),
         ),
-        Flood::new("SETTINGS", End::Closed, frame(SETTINGS, 0, 0, &[]).repeat(100_000)),
+        Flood::new("SETTINGS", ConnectionEnd::Closed, frame(SETTINGS, 0, 0, &[]).repeat(100_000)),
         Flood::new(
             "SETTINGS that change windows",
-            End::Closed,
+            ConnectionEnd::Closed,
             frame(SETTINGS, 0, 0, &setting(4, 1_000)).repeat(60_000),
         ),
-        Flood::new("PING", End::Closed, frame(PING, 0, 0, &[1; 8]).repeat(60_000)),
-        Flood::new("PRIORITY", End::Closed, frame(PRIORITY, 0, 1, &[0, 0, 0, 3, 1]).repeat(60_000)),
+        Flood::new("PING", ConnectionEnd::Closed, frame(PING, 0, 0, &[1; 8]).repeat(60_000)),
+        Flood::new(
+            "PRIORITY",
+            ConnectionEnd::Closed,
+            frame(PRIORITY, 0, 1, &[0, 0, 0, 3, 1]).repeat(60_000),
+        ),
         Flood::new(
             "WINDOW_UPDATE",
-            End::Closed,
+            ConnectionEnd::Closed,
             frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1]).repeat(60_000),
         ),
         Flood::new(
             "frames that nobody knows",
-            End::Closed,
+            ConnectionEnd::Closed,
             frame(0x77, 0, 0, &[0; 8]).repeat(60_000),
         ),
         Flood::new(
             "resets of what is over",
-            End::Closed,
+            ConnectionEnd::Closed,
             [get(1, "/hello"), frame(RST_STREAM, 0, 1, &cancel).repeat(60_000)].concat(),
         ),
     ]

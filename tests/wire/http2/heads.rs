@@ -1,8 +1,8 @@
 //! Requests whose heads break a rule of HTTP/2, or are ambiguous.
 
 use policy_tests::frames::{
-    DATA, END_HEADERS, END_STREAM, End, GOAWAY, HEADERS, PROTOCOL_ERROR, Raw, block, frame, get,
-    pseudo,
+    ConnectionEnd, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PROTOCOL_ERROR, Raw, block,
+    frame, get, pseudo,
 };
 
 use super::*;
@@ -141,7 +141,12 @@ async fn heads_on_streams_that_are_none_end_the_connection() {
     ] {
         let mut raw = Raw::open(server.address).await;
         raw.send(&bytes).await;
-        assert_eq!(raw.end().await, End::Goaway(PROTOCOL_ERROR), "{}", bytes.escape_ascii());
+        assert_eq!(
+            raw.end().await,
+            ConnectionEnd::Goaway(PROTOCOL_ERROR),
+            "{}",
+            bytes.escape_ascii()
+        );
     }
     // The last possible stream may be used.
     let mut raw = Raw::open(server.address).await;

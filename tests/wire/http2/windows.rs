@@ -1,8 +1,8 @@
 //! Flow control: the server's settings, and clients that never read their responses.
 
 use policy_tests::frames::{
-    DATA, End, FLOW_CONTROL_ERROR, HEADERS, PING, PROTOCOL_ERROR, Raw, SETTINGS, WINDOW_UPDATE,
-    frame, get, setting,
+    ConnectionEnd, DATA, FLOW_CONTROL_ERROR, HEADERS, PING, PROTOCOL_ERROR, Raw, SETTINGS,
+    WINDOW_UPDATE, frame, get, setting,
 };
 
 use super::*;
@@ -109,7 +109,7 @@ async fn windows_have_an_end() {
     for bytes in [most, frame(SETTINGS, 0, 0, &setting(4, 1 << 31))] {
         let mut raw = Raw::open(server.address).await;
         raw.send(&bytes).await;
-        let errors = [PROTOCOL_ERROR, FLOW_CONTROL_ERROR].map(End::Goaway);
+        let errors = [PROTOCOL_ERROR, FLOW_CONTROL_ERROR].map(ConnectionEnd::Goaway);
         assert!(errors.contains(&raw.end().await), "{bytes:?}");
     }
     assert_serving(&server).await;

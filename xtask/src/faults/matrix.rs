@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, time::Duration};
 
 use super::results::Trial;
-use crate::run::Seconds;
+use crate::steps::Seconds;
 
 /// The faults that each test killed.
 #[derive(Debug, Default)]

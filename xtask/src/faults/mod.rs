@@ -26,7 +26,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Failure, Outcome, run::Seconds};
+use crate::{Failure, Outcome, steps::Seconds};
 use build::Binaries;
 use check::{Crates, check};
 use entry::Fault;

@@ -32,7 +32,7 @@ pub(super) struct Finding {
 }
 
 /// One exchange with what was expected of it.
-struct Judged<'a> {
+struct JudgedExchange<'a> {
     index: usize,
     probe: &'a Probe,
     request: &'a Request<()>,
@@ -48,12 +48,18 @@ struct Findings<'a> {
 
 impl Findings<'_> {
     /// Adds a finding about one response.
-    fn add(&mut self, code: Code, judged: &Judged<'_>, expected: String, found: String) {
+    fn add(&mut self, code: Code, judged: &JudgedExchange<'_>, expected: String, found: String) {
         self.add_for_all(code, &[judged], expected, found);
     }
 
     /// Adds a finding about several responses in a row, the last of which is wrong.
-    fn add_for_all(&mut self, code: Code, judged: &[&Judged<'_>], expected: String, found: String) {
+    fn add_for_all(
+        &mut self,
+        code: Code,
+        judged: &[&JudgedExchange<'_>],
+        expected: String,
+        found: String,
+    ) {
         let traces = judged.last().and_then(|judged| judged.response.traces());
         let shown_by = judged.iter().map(|judged| judged.index).collect();
         let route = self.trial.route.clone();
@@ -75,7 +81,7 @@ pub(super) fn judge(
         .enumerate()
         .map(|(index, (probe, Exchange { request, response }))| {
             let expected = Expected::new(manifest, engine, request, &probe.caller);
-            Judged { index, probe, request, response, expected }
+            JudgedExchange { index, probe, request, response, expected }
         })
         .collect();
     let mut findings = Findings { trial, all: Vec::new() };

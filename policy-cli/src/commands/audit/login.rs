@@ -12,7 +12,7 @@ use super::{
     target::Target,
 };
 use crate::{
-    commands::explain::{Written, curl, har},
+    commands::explain::{ParsedRequest, curl, har},
     failure::Failure,
 };
 
@@ -54,7 +54,7 @@ impl Login {
         let is_har = text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
         let written = if is_har { har::parse(&text, entry)? } else { curl::parse(text.trim())? };
         let mut request = written.request(manifest)?;
-        let Written { headers, body, .. } = written;
+        let ParsedRequest { headers, body, .. } = written;
         let declares_body = headers.iter().any(|(name, value)| {
             let is_length = name.eq_ignore_ascii_case("content-length") && value != "0";
             is_length || name.eq_ignore_ascii_case("content-type")

@@ -16,7 +16,7 @@ pub(super) struct Report {
     pub(super) origin: String,
     /// How many requests were sent.
     pub(super) sent: u64,
-    pub(super) findings: Vec<Shown>,
+    pub(super) findings: Vec<ReportEntry>,
     /// What could not be judged.
     pub(super) notes: Vec<String>,
     /// The routes about which no response shows anything.
@@ -27,7 +27,7 @@ pub(super) struct Report {
 
 /// A finding with the requests that show it.
 #[derive(Debug)]
-pub(super) struct Shown {
+pub(super) struct ReportEntry {
     pub(super) finding: Finding,
     pub(super) curl: Vec<String>,
 }
@@ -53,7 +53,7 @@ impl Report {
     }
 
     /// The findings by their codes, in alphabetical order.
-    fn by_code(&self) -> impl Iterator<Item = (Code, Vec<&Shown>)> {
+    fn by_code(&self) -> impl Iterator<Item = (Code, Vec<&ReportEntry>)> {
         Code::ALL.iter().filter_map(|code| {
             let of: Vec<_> =
                 self.findings.iter().filter(|shown| shown.finding.code == *code).collect();
@@ -65,7 +65,7 @@ impl Report {
         let mut text = String::new();
         for (code, of) in self.by_code() {
             let _ = writeln!(text, "{BOLD}{}{BOLD:#}: {}", code.code(), code.meaning());
-            let Some(Shown { finding, curl }) = of.first() else { continue };
+            let Some(ReportEntry { finding, curl }) = of.first() else { continue };
             let routes = routes(&of);
             let mut line = |name: &str, value: &str| {
                 let _ = writeln!(text, "  {DIM}{name:<9}{DIM:#} {}", printable(value));
@@ -110,7 +110,7 @@ impl Report {
             .map(|(code, of)| {
                 let cases: Vec<_> = of
                     .iter()
-                    .map(|Shown { finding, curl }| {
+                    .map(|ReportEntry { finding, curl }| {
                         json!({
                             "route": finding.route,
                             "expected": finding.expected,
@@ -152,7 +152,7 @@ pub(super) fn join_routes<'r>(routes: impl ExactSizeIterator<Item = &'r String>)
     if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
-fn routes(of: &[&Shown]) -> Vec<String> {
+fn routes(of: &[&ReportEntry]) -> Vec<String> {
     let mut routes: Vec<_> = of.iter().map(|shown| shown.finding.route.clone()).collect();
     routes.dedup();
     routes

@@ -11,7 +11,7 @@ use super::{
     judge::{Finding, is_inconclusive, judge},
     login::Login,
     plan::{Plan, Purpose, Trial, name_of},
-    report::{Report, Shown, curl},
+    report::{Report, ReportEntry, curl},
     send::Sender,
     target::Target,
 };
@@ -31,7 +31,7 @@ pub(super) struct Audit<'a> {
 /// What a trial shows.
 #[derive(Default)]
 struct Outcome {
-    findings: Vec<Shown>,
+    findings: Vec<ReportEntry>,
     inconclusive: usize,
     /// Whether any response shows something about the policy.
     is_conclusive: bool,
@@ -111,7 +111,7 @@ impl Audit<'_> {
         }
         report.inconclusive.remove(&trial.route);
         report.findings.extend(outcome.findings);
-        let stops = |shown: &Shown| {
+        let stops = |shown: &ReportEntry| {
             matches!(
                 shown.finding.code,
                 Code::HostRewritten | Code::SchemeLost | Code::Redirected | Code::ForwardedPassed
@@ -125,7 +125,7 @@ impl Audit<'_> {
     }
 
     /// Logs in, uses the session from now on, and judges the response. The login is sent once.
-    fn log_in(&mut self, login: &Login) -> Result<Vec<Shown>, Failure> {
+    fn log_in(&mut self, login: &Login) -> Result<Vec<ReportEntry>, Failure> {
         let (request, body) = (login.request.clone(), login.body.clone());
         let sent = self.sender.send_with(request, body.into());
         let exchange = sent.map_err(|error| self.away(&*error))?;
@@ -136,7 +136,7 @@ impl Audit<'_> {
         let route = route.map_or_else(|| format!("{method} {path}"), name_of);
         let findings = judge(self.manifest, self.engine, &login.trial(route), &[exchange]);
         let curl = vec![curl(self.target, &login.anonymous_request(), true)];
-        let shown = |finding| Shown { finding, curl: curl.clone() };
+        let shown = |finding| ReportEntry { finding, curl: curl.clone() };
         Ok(findings.into_iter().map(shown).collect())
     }
 
@@ -163,7 +163,7 @@ impl Audit<'_> {
                 shown_by: vec![0],
             };
             let curl = vec![curl(self.target, request, false)];
-            report.findings.push(Shown { finding, curl });
+            report.findings.push(ReportEntry { finding, curl });
         }
         Ok(())
     }
@@ -200,7 +200,7 @@ impl Audit<'_> {
         let found = std::mem::take(&mut first.findings);
         let (findings, once): (Vec<_>, Vec<_>) =
             found.into_iter().partition(|shown| codes.contains(&shown.finding.code));
-        for Shown { finding, .. } in once {
+        for ReportEntry { finding, .. } in once {
             let code = finding.code.code();
             notes.push(format!("{code} was found once, but not again, at {}", finding.route));
         }
@@ -216,7 +216,7 @@ impl Audit<'_> {
                 Some(curl(self.target, &exchange.request, probe.credential.is_some()))
             };
             let curl = finding.shown_by.iter().filter_map(of).collect();
-            Shown { finding, curl }
+            ReportEntry { finding, curl }
         };
         let inconclusive =
             exchanges.iter().filter(|exchange| is_inconclusive(&exchange.response)).count();

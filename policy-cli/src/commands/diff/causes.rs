@@ -28,10 +28,10 @@ pub(super) struct Alike<'a> {
 
 /// What tells changes apart, except for their route: facet, direction, words, and the line that
 /// decided.
-type Why<'a> = (&'a str, Direction, &'a str, Option<(&'a str, u32)>);
+type CauseKey<'a> = (&'a str, Direction, &'a str, Option<(&'a str, u32)>);
 
 impl Compared {
-    fn why<'a>(&'a self, change: &'a Change) -> Why<'a> {
+    fn why<'a>(&'a self, change: &'a Change) -> CauseKey<'a> {
         let line = self.source(change).map(|source| (source.file.as_str(), source.line));
         (change.facet, change.direction, &change.words, line)
     }
@@ -39,7 +39,7 @@ impl Compared {
     /// The findings on an axis by their causes, those with the worst finding first.
     pub(super) fn causes(&self, axis: Axis) -> Vec<Cause<'_>> {
         let mut causes: Vec<Cause<'_>> = Vec::new();
-        let mut known: BTreeMap<BTreeSet<Why<'_>>, usize> = BTreeMap::new();
+        let mut known: BTreeMap<BTreeSet<CauseKey<'_>>, usize> = BTreeMap::new();
         // They are in order of severity.
         for finding in self.findings_on(axis) {
             let why: BTreeSet<_> = finding.changes.iter().map(|change| self.why(change)).collect();
@@ -61,7 +61,7 @@ impl Compared {
     /// Changes without those that are like an earlier one.
     pub(super) fn alike<'a>(&'a self, changes: &'a [Change]) -> Vec<Alike<'a>> {
         let mut found: Vec<Alike<'a>> = Vec::new();
-        let mut known: BTreeMap<Why<'_>, usize> = BTreeMap::new();
+        let mut known: BTreeMap<CauseKey<'_>, usize> = BTreeMap::new();
         for change in changes {
             match known.get(&self.why(change)).and_then(|index| found.get_mut(*index)) {
                 Some(alike) => alike.others += 1,

@@ -1,18 +1,18 @@
 //! A curl line as browsers copy it.
 
 use super::{
-    request::{Written, header_of},
+    request::{ParsedRequest, header_of},
     shell::words,
 };
 use crate::failure::Failure;
 
 /// Reads a curl line.
-pub(crate) fn parse(line: &str) -> Result<Written, Failure> {
+pub(crate) fn parse(line: &str) -> Result<ParsedRequest, Failure> {
     let mut words = words(line)?.into_iter();
     if words.next().as_deref() != Some("curl") {
         return Err(Failure::new("this is not a curl line").help("begin it with `curl`"));
     }
-    let mut written = Written::default();
+    let mut written = ParsedRequest::default();
     let (mut method, mut body, mut is_get) = (None, None::<String>, false);
     // A file, or text that curl encodes, is not in the line.
     let mut is_elsewhere = false;
@@ -103,7 +103,7 @@ pub(crate) fn parse(line: &str) -> Result<Written, Failure> {
         return Err(Failure::new("the curl line has no URL").help("copy the whole line"));
     }
     let has_body = body.is_some() && !is_get;
-    let has = |written: &Written, name: &str| {
+    let has = |written: &ParsedRequest, name: &str| {
         written.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
     };
     if has_body && let Some(media_type) = media_type.filter(|_| !has(&written, "content-type")) {
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     fn fields(line: &str) -> (String, String, Vec<(String, String)>) {
-        let Written { method, url, headers, .. } = parse(line).unwrap();
+        let ParsedRequest { method, url, headers, .. } = parse(line).unwrap();
         (method, url, headers)
     }
 

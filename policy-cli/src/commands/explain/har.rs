@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::request::Written;
+use super::request::ParsedRequest;
 use crate::failure::Failure;
 
 #[derive(Deserialize)]
@@ -38,7 +38,7 @@ struct Field {
 }
 
 /// Reads an entry, counted from 1.
-pub(crate) fn parse(text: &str, number: usize) -> Result<Written, Failure> {
+pub(crate) fn parse(text: &str, number: usize) -> Result<ParsedRequest, Failure> {
     // Some browsers begin the file with a byte order mark.
     let text = text.trim_start_matches('\u{feff}');
     let har: Har = serde_json::from_str(text).map_err(|error| {
@@ -58,7 +58,7 @@ pub(crate) fn parse(text: &str, number: usize) -> Result<Written, Failure> {
     let headers = headers.into_iter().filter(|field| !field.name.starts_with(':'));
     let headers = headers.map(|field| (field.name, field.value)).collect();
     let body = post_data.get("text").and_then(Value::as_str).map(str::to_owned);
-    Ok(Written { method, url, headers, body, ignored: Vec::new() })
+    Ok(ParsedRequest { method, url, headers, body, ignored: Vec::new() })
 }
 
 #[cfg(test)]

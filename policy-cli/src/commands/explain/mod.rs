@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use policy_manifest::{Sources, explain};
 
-pub use self::request::Written;
+pub use self::request::ParsedRequest;
 use self::{caller::CallerArguments, request::RequestArguments};
 use crate::{failure::Failure, input::InputArguments, output::Output};
 

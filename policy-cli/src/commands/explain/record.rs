@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::request::Written;
+use super::request::ParsedRequest;
 use crate::failure::Failure;
 
 /// The headers that a record keeps, by the names of its fields.
@@ -18,7 +18,7 @@ const HEADERS: [(&str, &str); 5] = [
 
 #[derive(Debug)]
 pub(super) struct Record {
-    pub(super) request: Written,
+    pub(super) request: ParsedRequest,
     /// The digest of the policy that decided.
     pub(super) policy: Option<String>,
 }
@@ -34,10 +34,10 @@ pub(super) fn parse(line: &str) -> Result<Record, Failure> {
             .help("name a line of target `policy::decision`, see `App::decision_records`")
     };
     let field = |name: &str| fields.get(name).cloned();
-    let mut request = Written {
+    let mut request = ParsedRequest {
         method: field("method").ok_or_else(|| missing("method"))?,
         url: field("path").ok_or_else(|| missing("path"))?,
-        ..Written::default()
+        ..ParsedRequest::default()
     };
     for (name, header) in HEADERS {
         request.headers.extend(field(name).map(|value| (header.to_owned(), value)));

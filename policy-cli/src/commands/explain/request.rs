@@ -35,16 +35,16 @@ pub(crate) struct RequestArguments {
     entry: usize,
 }
 
-/// A request as it is written somewhere.
+/// A request as the arguments, a curl line, a HAR file or a log state it.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct ParsedRequest {
     /// The method.
     pub method: String,
     /// The URL, or a path.
     pub url: String,
     /// Names and values of headers.
     pub headers: Vec<(String, String)>,
-    /// The body, if all of it is written there.
+    /// The body, if the source has all of it.
     pub body: Option<String>,
     /// The parts that are not understood and are left out.
     pub ignored: Vec<String>,
@@ -89,7 +89,7 @@ impl RequestArguments {
 
     /// The request of a decision record. A policy other than the one that decided may decide
     /// differently.
-    fn record(&self, manifest: &Manifest, output: &Output) -> Result<Written, Failure> {
+    fn record(&self, manifest: &Manifest, output: &Output) -> Result<ParsedRequest, Failure> {
         let record = record::parse(self.log.as_deref().unwrap_or_default())?;
         if record.policy.is_some_and(|policy| policy != manifest.digest()) {
             output.note(
@@ -100,13 +100,17 @@ impl RequestArguments {
         Ok(record.request)
     }
 
-    fn target(&self) -> Result<Written, Failure> {
+    fn target(&self) -> Result<ParsedRequest, Failure> {
         let (method, url) = match self.target.as_slice() {
             [method, url] => (method.as_str(), url),
             [url] => ("GET", url),
             _ => return Err(Failure::new("no request is named").help("name a method and a URL")),
         };
-        Ok(Written { method: method.to_owned(), url: url.clone(), ..Written::default() })
+        Ok(ParsedRequest {
+            method: method.to_owned(),
+            url: url.clone(),
+            ..ParsedRequest::default()
+        })
     }
 }
 
@@ -140,7 +144,7 @@ pub(super) fn header_of(text: &str) -> Result<(String, String), Failure> {
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
-impl Written {
+impl ParsedRequest {
     /// The request. A URL without a host is one of the app itself.
     pub(crate) fn request(&self, manifest: &Manifest) -> Result<Request<()>, Failure> {
         let (host, target) = match self.url.split_once("://") {
@@ -191,8 +195,11 @@ mod tests {
     use super::*;
 
     fn request(method: &str, url: &str) -> Result<Request<()>, Failure> {
-        let written =
-            Written { method: method.to_owned(), url: url.to_owned(), ..Written::default() };
+        let written = ParsedRequest {
+            method: method.to_owned(),
+            url: url.to_owned(),
+            ..ParsedRequest::default()
+        };
         let mut manifest = Manifest::new();
         manifest.app.public_origin = Some("https://api.example".to_owned());
         written.request(&manifest)

@@ -81,14 +81,14 @@ impl Deny {
 }
 
 /// A policy, and what is odd about it.
-struct Checked {
+struct LintedPolicy {
     name: String,
     linted: Linted,
     sources: Option<Sources>,
     lock: Option<LockFile>,
 }
 
-impl Checked {
+impl LintedPolicy {
     fn new(input: Input, today: Date) -> Result<Self, Failure> {
         let Input { name, manifest, sources, signed, lock, .. } = input;
         // An invalid policy has no findings.
@@ -118,7 +118,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     };
     let count = match arguments.fleet.read()? {
         None => {
-            let checked = Checked::new(arguments.input.read(output)?, today)?;
+            let checked = LintedPolicy::new(arguments.input.read(output)?, today)?;
             let report = checked.report(fails);
             output.write(&match arguments.format {
                 Format::Text => report.text(),
@@ -130,7 +130,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         }
         Some(fleet) => {
             let mut problems = Vec::new();
-            let checked = fleet.into_iter().map(|input| Checked::new(input, today));
+            let checked = fleet.into_iter().map(|input| LintedPolicy::new(input, today));
             let checked = checked.filter_map(|it| it.map_err(|it| problems.push(it)).ok());
             let checked: Vec<_> = checked.collect();
             if let Some(problem) = Failure::combine(problems) {

@@ -15,7 +15,7 @@ use self::{
 };
 use crate::{
     failure::Failure,
-    input::{Named, OPENAPI},
+    input::{NamedText, OPENAPI},
     output::Output,
     package::PackageArguments,
 };
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "INPUT", default_value = "HEAD", requires = "check")]
     against: String,
     #[command(flatten)]
-    shown: Shown,
+    shown: CommonArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -85,11 +85,11 @@ struct DiffArguments {
     #[arg(long)]
     check: bool,
     #[command(flatten)]
-    shown: Shown,
+    shown: CommonArguments,
 }
 
 #[derive(Debug, Args)]
-struct Shown {
+struct CommonArguments {
     /// The format of the result.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
@@ -134,7 +134,7 @@ impl Compared {
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
-    let Shown { format, package } = &arguments.shown;
+    let CommonArguments { format, package } = &arguments.shown;
     if let Some(Subcommands::Diff(arguments)) = &arguments.command {
         let DiffArguments { old, new, check, shown } = arguments;
         if old == "-" && new == "-" {
@@ -159,13 +159,13 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
 }
 
 fn run_diff(
-    old: &Named,
-    new: &Named,
+    old: &NamedText,
+    new: &NamedText,
     is_checked: bool,
     format: Format,
     output: &mut Output,
 ) -> Result<ExitCode, Failure> {
-    let of = |named: &Named| Document::parse(&named.text, &named.name);
+    let of = |named: &NamedText| Document::parse(&named.text, &named.name);
     let changes = compare(&of(old)?, &of(new)?);
     let compared = Compared { old: old.name.clone(), new: new.name.clone(), changes };
     output.write(&report::render(&compared, format));

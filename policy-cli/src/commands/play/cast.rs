@@ -4,7 +4,9 @@ use http::{
     HeaderName, HeaderValue, Method,
     header::{ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, CACHE_CONTROL, COOKIE, VARY},
 };
-use policy_browser::{Credentials, Fetch, Outcome, Page, PageOrigin, Sent, ServerResponse, Url};
+use policy_browser::{
+    Credentials, Fetch, Outcome, Page, PageOrigin, SentRequest, ServerResponse, Url,
+};
 use policy_core::{auth::OWN_ISSUER, csrf, method::is_safe};
 use policy_manifest::{
     Auth, ManifestRoute, RouteOrigins, RouteRequirement,
@@ -263,7 +265,7 @@ impl<'a> Stage<'a> {
     }
 
     /// What the credentials of a request name.
-    fn credentials(&self, sent: &Sent, user: Login) -> RequestCredentials {
+    fn credentials(&self, sent: &SentRequest, user: Login) -> RequestCredentials {
         let csrf = match sent.headers.contains_key(csrf::HEADER) {
             true => CsrfTokenState::Valid,
             false => CsrfTokenState::Absent,

@@ -33,9 +33,9 @@ pub(crate) struct Question {
     pub(crate) route: usize,
 }
 
-/// What the page shows.
+/// The result of [`decide`], which the page shows.
 #[derive(Debug, Serialize)]
-pub(crate) struct Answer {
+pub(crate) struct PlayResult {
     /// What is wrong with the form or with the app as a whole.
     pub(crate) problems: Vec<Problem>,
     /// What the compiler would say.
@@ -113,8 +113,8 @@ pub(crate) struct Route {
 /// Decides what everybody gets.
 ///
 /// A parser recurses: call it on a thread with a stack of several megabytes.
-pub(crate) fn decide(question: &Question) -> Answer {
-    let mut answer = Answer {
+pub(crate) fn decide(question: &Question) -> PlayResult {
+    let mut answer = PlayResult {
         problems: Vec::new(),
         reports: Vec::new(),
         routes: Vec::new(),
@@ -127,7 +127,7 @@ pub(crate) fn decide(question: &Question) -> Answer {
     answer
 }
 
-fn try_to_decide(question: &Question, answer: &mut Answer) -> Result<(), Vec<Problem>> {
+fn try_to_decide(question: &Question, answer: &mut PlayResult) -> Result<(), Vec<Problem>> {
     let Question { source, origin, same_site, attacker, route } = question;
     let long = [
         ("source", source.len(), LONGEST_SOURCE),

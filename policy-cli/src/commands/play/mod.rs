@@ -18,7 +18,7 @@ use policy_server::{
 };
 use serde_json::{Value, json};
 
-use self::decide::{Answer, Question, decide};
+use self::decide::{PlayResult, Question, decide};
 use crate::{failure::Failure, output::Output};
 
 /// Show what a policy does, on a page of this machine.
@@ -144,7 +144,7 @@ pub(crate) fn played(question: &str) -> Result<String, serde_json::Error> {
 #[post("/decide")]
 #[auth(public)]
 #[limit(body = "64 KiB", timeout = "10s", concurrency = 4)]
-async fn answer(Json(question): Json<Question>) -> Result<Json<Answer>, Problem> {
+async fn answer(Json(question): Json<Question>) -> Result<Json<PlayResult>, Problem> {
     let decided = tokio::task::spawn_blocking(move || {
         let thread = thread::Builder::new().stack_size(STACK).spawn(move || decide(&question));
         thread.map(thread::JoinHandle::join)

@@ -285,7 +285,7 @@ mod tests {
                 scene.name,
                 after.reports
             );
-            let of = |answer: &crate::commands::play::decide::Answer| {
+            let of = |answer: &crate::commands::play::decide::PlayResult| {
                 let actor = answer.cast.iter().find(|actor| actor.who == scene.shows);
                 actor.map(|actor| (actor.gets, actor.says.clone()))
             };

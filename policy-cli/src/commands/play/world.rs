@@ -7,7 +7,7 @@ use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode,
     header::{ACCEPT, CONTENT_TYPE, COOKIE, HOST, ORIGIN, SET_COOKIE, VARY, WWW_AUTHENTICATE},
 };
-use policy_browser::{Fetch, Page, Profile, Sent, ServerResponse, State, ThirdParty, Url};
+use policy_browser::{Fetch, Page, Profile, SentRequest, ServerResponse, State, ThirdParty, Url};
 use policy_core::{
     Refusal, Rule,
     auth::Challenges,
@@ -240,7 +240,7 @@ impl World {
     }
 
     /// Serves a request. The credentials count where the request carries them.
-    pub(super) fn serve(&self, sent: &Sent, caller: &RequestCredentials) -> Exchange {
+    pub(super) fn serve(&self, sent: &SentRequest, caller: &RequestCredentials) -> Exchange {
         let mut headers = sent.headers.clone();
         let host = sent.url.host_str().unwrap_or_default();
         let host = sent.url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
@@ -420,8 +420,8 @@ fn fields(headers: &HeaderMap) -> Vec<Field> {
 }
 
 /// A request of a program: no browser adds anything.
-pub(super) fn program_request(method: &Method, url: Url, origin: &str) -> Sent {
-    let mut sent = Sent::new(method.clone(), url);
+pub(super) fn program_request(method: &Method, url: Url, origin: &str) -> SentRequest {
+    let mut sent = SentRequest::new(method.clone(), url);
     sent.headers.extend(HeaderValue::try_from(origin).ok().map(|origin| (ORIGIN, origin)));
     sent
 }

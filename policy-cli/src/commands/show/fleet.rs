@@ -13,7 +13,7 @@ use crate::{escape::printable_json, input::Input, shown::more};
 
 /// A service and those of its routes that are shown.
 #[derive(Debug)]
-pub(super) struct Shown<'a> {
+pub(super) struct ServiceRoutes<'a> {
     pub(super) input: &'a Input,
     pub(super) routes: Vec<Selected<'a>>,
 }
@@ -41,7 +41,7 @@ enum By<'a> {
 const SHOWN_CALLS: usize = 12;
 
 /// What is said above the table.
-pub(super) fn sections(fleet: &[Shown<'_>]) -> Vec<Section> {
+pub(super) fn sections(fleet: &[ServiceRoutes<'_>]) -> Vec<Section> {
     let services = fleet.iter().map(|shown| (shown.input.name.clone(), service(shown)));
     let mut calls: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for relation in relations(fleet) {
@@ -58,7 +58,7 @@ pub(super) fn sections(fleet: &[Shown<'_>]) -> Vec<Section> {
     [services, calls].into_iter().filter(|section| !section.facts.is_empty()).collect()
 }
 
-fn service(Shown { input, routes }: &Shown<'_>) -> Cell {
+fn service(ServiceRoutes { input, routes }: &ServiceRoutes<'_>) -> Cell {
     let facts = &input.manifest.app;
     let origin = facts.public_origin.as_deref().unwrap_or("no public origin").to_owned();
     let is_open = |route: &&ManifestRoute| match &route.auth {
@@ -112,16 +112,16 @@ impl Relation<'_> {
 }
 
 /// The pairs of services of which one may call the other. A grant to every origin names no service.
-fn relations<'a>(fleet: &[Shown<'a>]) -> Vec<Relation<'a>> {
+fn relations<'a>(fleet: &[ServiceRoutes<'a>]) -> Vec<Relation<'a>> {
     let origins = Origins::new(fleet);
     let mut known: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     let mut issuers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for Shown { input, .. } in fleet {
+    for ServiceRoutes { input, .. } in fleet {
         let issuer = input.manifest.app.tokens.as_ref().and_then(|tokens| tokens.issuer.as_ref());
         issuer.into_iter().for_each(|it| issuers.entry(it).or_default().push(&input.name));
     }
     let mut found = Vec::new();
-    for Shown { input, routes } in fleet {
+    for ServiceRoutes { input, routes } in fleet {
         let to = input.name.as_str();
         let mut add = |from: &[&'a str], by: By<'a>, routes: usize| {
             let others = from.iter().filter(|from| **from != to);
@@ -179,9 +179,9 @@ struct Origins<'a> {
 }
 
 impl<'a> Origins<'a> {
-    fn new(fleet: &[Shown<'a>]) -> Self {
+    fn new(fleet: &[ServiceRoutes<'a>]) -> Self {
         let mut services: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for Shown { input, .. } in fleet {
+        for ServiceRoutes { input, .. } in fleet {
             let own = input.manifest.app.public_origin.as_ref();
             own.into_iter().for_each(|own| services.entry(own).or_default().push(&input.name));
         }
@@ -230,9 +230,9 @@ fn backwards(host: &str) -> String {
 }
 
 /// The fleet for programs, as docs/schema/fleet-1.json describes it.
-pub(super) fn to_json(fleet: &[Shown<'_>]) -> String {
+pub(super) fn to_json(fleet: &[ServiceRoutes<'_>]) -> String {
     let mut text = "{\n\"version\": 1,\n\"services\": [\n".to_owned();
-    for (index, Shown { input, routes }) in fleet.iter().enumerate() {
+    for (index, ServiceRoutes { input, routes }) in fleet.iter().enumerate() {
         let before = if index == 0 { "" } else { ",\n" };
         let (name, policy) = (json!(input.name), render(&input.manifest, routes));
         text += &format!("{before}{{\"name\": {name}, \"policy\": {}}}", policy.trim_end());

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use self::{filter::Filter, fleet::Shown, view::View};
+use self::{filter::Filter, fleet::ServiceRoutes, view::View};
 use crate::{failure::Failure, fleet::FleetArguments, input::InputArguments, output::Output};
 
 /// Show what each route requires and allows.
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         Some(fleet) => fleet,
         None => vec![arguments.input.read(output)?],
     };
-    let select = |input| Ok(Shown { input, routes: filter.select(input)? });
+    let select = |input| Ok(ServiceRoutes { input, routes: filter.select(input)? });
     let fleet = inputs.iter().map(select).collect::<Result<Vec<_>, Failure>>()?;
     let is_empty = fleet.iter().all(|shown| shown.routes.is_empty());
     if is_empty && inputs.iter().any(|input| !input.manifest.routes.is_empty()) {

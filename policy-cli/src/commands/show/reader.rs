@@ -12,7 +12,7 @@ pub(super) struct Page(String);
 /// How pages of an origin may read the responses of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reading {
-    pub(super) how: How,
+    pub(super) how: ReadAccess,
     /// The list that decides at run time, if its entries are not known.
     pub(super) if_listed: Option<String>,
     /// The methods that they may use, if those are not all methods of the route.
@@ -21,7 +21,7 @@ pub(super) struct Reading {
 
 /// How the responses of a route can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum ReadAccess {
     /// The page has the origin of the app.
     SameOrigin,
     /// With `fetch`, cookies included.
@@ -59,9 +59,9 @@ impl Page {
     ) -> Result<Option<Reading>, Failure> {
         let plain = |how| Reading { how, if_listed: None, methods: None };
         if manifest.app.public_origin.as_ref() == Some(&self.0) {
-            return Ok(Some(plain(How::SameOrigin)));
+            return Ok(Some(plain(ReadAccess::SameOrigin)));
         }
-        let as_script = route.jsonp.as_ref().map(|_| plain(How::Script));
+        let as_script = route.jsonp.as_ref().map(|_| plain(ReadAccess::Script));
         let Some(cors) = &route.cors else { return Ok(as_script) };
         let mut if_listed = None;
         let is_granted = match &cors.origins {
@@ -87,8 +87,8 @@ impl Page {
             return Ok(as_script);
         }
         let how = match cors.credentials {
-            true => How::WithCredentials,
-            false => How::WithoutCredentials,
+            true => ReadAccess::WithCredentials,
+            false => ReadAccess::WithoutCredentials,
         };
         let may_use = |method: &&String| {
             // Methods that need no preflight are allowed by every list of methods.
@@ -138,7 +138,7 @@ mod tests {
         route
     }
 
-    fn how(origin: &str, route: &ManifestRoute) -> Option<How> {
+    fn how(origin: &str, route: &ManifestRoute) -> Option<ReadAccess> {
         let page = Page::parse(origin).unwrap();
         page.reads(route, &Manifest::new(), None).unwrap().map(|reading| reading.how)
     }
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn pages_read_what_lists_their_origin() {
         let get = |origins: &[&str]| route(&["GET"], Some(cors_for(origins)));
-        let without = Some(How::WithoutCredentials);
+        let without = Some(ReadAccess::WithoutCredentials);
         for (origin, origins, expected) in [
             ("https://a.example", &["https://a.example"][..], without),
             ("https://b.example", &["https://a.example"], None),
@@ -162,7 +162,7 @@ mod tests {
         let mut with = cors_for(&["https://a.example"]);
         with.credentials = true;
         let with = route(&["GET"], Some(with));
-        assert_eq!(how("https://a.example", &with), Some(How::WithCredentials));
+        assert_eq!(how("https://a.example", &with), Some(ReadAccess::WithCredentials));
     }
 
     #[test]
@@ -171,15 +171,15 @@ mod tests {
         manifest.app.public_origin = Some("https://api.example".to_owned());
         let page = Page::parse("https://api.example").unwrap();
         let reading = page.reads(&route(&["GET"], None), &manifest, None).unwrap().unwrap();
-        assert_eq!(reading.how, How::SameOrigin);
+        assert_eq!(reading.how, ReadAccess::SameOrigin);
     }
 
     #[test]
     fn a_script_is_read_by_pages_of_any_origin() {
         let mut script = route(&["GET"], Some(cors_for(&["https://a.example"])));
         script.jsonp = Some(Jsonp { callback: "cb".to_owned(), dotted: false });
-        assert_eq!(how("https://a.example", &script), Some(How::WithoutCredentials));
-        assert_eq!(how("https://b.example", &script), Some(How::Script));
+        assert_eq!(how("https://a.example", &script), Some(ReadAccess::WithoutCredentials));
+        assert_eq!(how("https://b.example", &script), Some(ReadAccess::Script));
     }
 
     #[test]

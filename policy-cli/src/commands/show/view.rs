@@ -9,7 +9,7 @@ use policy_manifest::{
 
 use super::{
     filter::{Filter, Selected},
-    fleet::{self, Shown},
+    fleet::{self, ServiceRoutes},
     json::select_routes,
     words,
 };
@@ -67,7 +67,7 @@ type Table = Vec<(Column, Vec<Cell>)>;
 
 impl View {
     /// The routes of one app.
-    pub(super) fn for_app(shown: &Shown<'_>, filter: &Filter) -> Self {
+    pub(super) fn for_app(shown: &ServiceRoutes<'_>, filter: &Filter) -> Self {
         let Input { name, manifest, .. } = shown.input;
         let app = words::app(&manifest.app);
         let count = count(shown.routes.len(), manifest.routes.len());
@@ -76,7 +76,7 @@ impl View {
     }
 
     /// The routes of many services, with a column that names the service.
-    pub(super) fn for_fleet(fleet: &[Shown<'_>], filter: &Filter) -> Self {
+    pub(super) fn for_fleet(fleet: &[ServiceRoutes<'_>], filter: &Filter) -> Self {
         let shown = fleet.iter().map(|shown| shown.routes.len()).sum();
         let all = fleet.iter().map(|shown| shown.input.manifest.routes.len()).sum();
         let services = if fleet.len() == 1 { "service" } else { "services" };
@@ -91,7 +91,7 @@ impl View {
         Self { title, ..view }
     }
 
-    fn new(fleet: &[Shown<'_>], filter: &Filter) -> Self {
+    fn new(fleet: &[ServiceRoutes<'_>], filter: &Filter) -> Self {
         let (names, headers) = header_names(fleet);
         let rows: Vec<_> = fleet
             .iter()
@@ -200,7 +200,7 @@ impl View {
 }
 
 /// The rules of the objects that the routes check.
-fn rules(fleet: &[Shown<'_>]) -> Option<Section> {
+fn rules(fleet: &[ServiceRoutes<'_>]) -> Option<Section> {
     let rules = fleet.iter().flat_map(|shown| {
         let rules = select_routes(&shown.input.manifest, &shown.routes).objects;
         rules.into_iter().map(|(name, condition)| match fleet {
@@ -253,10 +253,10 @@ type SetNames<'a> = BTreeMap<&'a str, String>;
 
 /// The sets of headers that routes refer to, in the order of their first use: for each service their
 /// names, and each set once.
-fn header_names<'a>(fleet: &'a [Shown<'_>]) -> (Vec<SetNames<'a>>, Vec<HeaderSet>) {
+fn header_names<'a>(fleet: &'a [ServiceRoutes<'_>]) -> (Vec<SetNames<'a>>, Vec<HeaderSet>) {
     let mut known: BTreeMap<&str, String> = BTreeMap::new();
     let mut sets = Vec::new();
-    let names_of = |shown: &'a Shown<'_>| {
+    let names_of = |shown: &'a ServiceRoutes<'_>| {
         let mut names = SetNames::new();
         for set in shown.routes.iter().filter_map(|row| row.route.headers.as_deref()) {
             let Some(fields) = shown.input.manifest.headers.get(set) else { continue };

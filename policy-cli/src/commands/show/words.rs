@@ -9,7 +9,7 @@ use policy_manifest::{
     facet::{Cell, Tone},
 };
 
-use super::reader::{How, Reading};
+use super::reader::{ReadAccess, Reading};
 
 pub(super) fn methods(route: &ManifestRoute) -> Cell {
     match (&*route.methods, route.kind) {
@@ -49,10 +49,10 @@ pub(super) fn refuses(manifest: &Manifest, route: &ManifestRoute) -> Cell {
 
 pub(super) fn reading(reading: &Reading) -> Cell {
     let how = match reading.how {
-        How::SameOrigin => "same origin",
-        How::WithCredentials => "with credentials",
-        How::WithoutCredentials => "without credentials",
-        How::Script => "as a script",
+        ReadAccess::SameOrigin => "same origin",
+        ReadAccess::WithCredentials => "with credentials",
+        ReadAccess::WithoutCredentials => "without credentials",
+        ReadAccess::Script => "as a script",
     };
     let mut words = vec![how.to_owned()];
     words.extend(reading.methods.iter().map(|methods| format!("by {}", methods.join(" or "))));

@@ -17,7 +17,7 @@ use std::{
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use policy_browser::{
     Blocked, Event, Fetch, LoadId, Outcome, Output, Page, PageOrigin, Profile, ReferrerPolicy,
-    ResponseType, Sent, ServerResponse, State, ThirdParty, Url, step,
+    ResponseType, SentRequest, ServerResponse, State, ThirdParty, Url, step,
 };
 
 use super::{
@@ -56,7 +56,7 @@ pub(super) struct Node {
 
 #[derive(Debug)]
 enum Kind {
-    Sends(Box<(State, Sent)>),
+    Sends(Box<(State, SentRequest)>),
     Ended(End),
 }
 
@@ -71,7 +71,7 @@ impl Node {
     }
 
     /// The request that is sent here.
-    pub(super) fn request(&self) -> Option<&Sent> {
+    pub(super) fn request(&self) -> Option<&SentRequest> {
         match &self.kind {
             Kind::Sends(sends) => Some(&sends.1),
             Kind::Ended(_) => None,
@@ -113,7 +113,7 @@ impl Node {
 }
 
 /// A hash of what a browser sees of a response. For `fetch()`, this is also what it may show.
-fn looks(sent: &Sent, reply: &Reply, named: Option<&HeaderValue>) -> u64 {
+fn looks(sent: &SentRequest, reply: &Reply, named: Option<&HeaderValue>) -> u64 {
     let mut hasher = DefaultHasher::new();
     let is_fetched = sent.headers.get("sec-fetch-mode").is_some_and(|mode| mode == "cors");
     let is_redirect = (300..400).contains(&reply.status);

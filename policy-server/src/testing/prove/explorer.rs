@@ -9,7 +9,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use policy_browser::Sent;
+use policy_browser::SentRequest;
 
 use super::{
     browsing::{Browsing, Cookies, StandIn, swapped},
@@ -376,7 +376,7 @@ impl PathExplorer<'_, '_> {
     /// The response to a browser's request. Each different request is sent once.
     fn respond(
         &mut self,
-        sent: &Sent,
+        sent: &SentRequest,
         caller: &Caller,
         page: (&PageCase, &StandIn),
         behavior: HandlerBehavior,
@@ -409,7 +409,7 @@ impl PathExplorer<'_, '_> {
 /// The request of a browser with the path, the credentials and the page's origin filled in; `page`
 /// is the page and its stand-in.
 pub(super) fn probe_request(
-    sent: &Sent,
+    sent: &SentRequest,
     caller: &Caller,
     (page_case, stand_in): (&PageCase, &StandIn),
     target: &str,

@@ -3,7 +3,7 @@
 use http::header;
 use policy_manifest::{Manifest, SessionFacts};
 
-use super::{Findings, Judged};
+use super::{Findings, JudgedExchange};
 use crate::commands::audit::codes::Code;
 
 /// The name and the attributes of a line of `Set-Cookie`, without its value.
@@ -15,7 +15,7 @@ struct Cookie<'a> {
 /// What a cookie must have, and whether it does.
 type Check = (bool, String);
 
-pub(super) fn judge(manifest: &Manifest, judged: &Judged<'_>, findings: &mut Findings<'_>) {
+pub(super) fn judge(manifest: &Manifest, judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
     let is_https = manifest.app.public_origin.as_ref().is_some_and(|own| own.starts_with("https:"));
     for line in judged.response.lines(&header::SET_COOKIE) {
         let cookie = Cookie::parse(&line);

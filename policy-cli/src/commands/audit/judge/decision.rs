@@ -4,7 +4,7 @@ use http::{Method, header};
 use policy_core::Refusal;
 use policy_manifest::engine::Outcome;
 
-use super::{Findings, Judged, is_refusal, may_be_refused_early, outcome};
+use super::{Findings, JudgedExchange, is_refusal, may_be_refused_early, outcome};
 use crate::commands::audit::{
     codes::Code,
     plan::{PathForm, Purpose},
@@ -12,7 +12,7 @@ use crate::commands::audit::{
 
 /// Judges the decision, and returns whether the response is the app's own, so that its headers
 /// count.
-pub(super) fn judge(judged: &Judged<'_>, findings: &mut Findings<'_>) -> bool {
+pub(super) fn judge(judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) -> bool {
     let purpose = findings.trial.purpose;
     let code = judged.response.code();
     // HEAD is compared with GET, and a proxy may serve static files itself.
@@ -51,12 +51,12 @@ pub(super) fn judge(judged: &Judged<'_>, findings: &mut Findings<'_>) -> bool {
     is_app && !may_be_refused_early(purpose)
 }
 
-fn has_status(judged: &Judged<'_>) -> bool {
+fn has_status(judged: &JudgedExchange<'_>) -> bool {
     judged.expected.decision.status == Some(judged.response.status)
 }
 
 /// Whether the app does not refuse a request that only Fetch Metadata shows to be cross-site.
-fn is_let_pass(judged: &Judged<'_>, code: Option<&str>) -> bool {
+fn is_let_pass(judged: &JudgedExchange<'_>, code: Option<&str>) -> bool {
     let origin = [Refusal::PlainHttp, Refusal::HostUnknown, Refusal::ForwardedMalformed];
     match code {
         Some(code) => {
@@ -68,14 +68,14 @@ fn is_let_pass(judged: &Judged<'_>, code: Option<&str>) -> bool {
 }
 
 /// A request for another host. A proxy may refuse it, and redirect to the right one.
-fn host(judged: &Judged<'_>, code: Option<&str>) -> Option<Code> {
+fn host(judged: &JudgedExchange<'_>, code: Option<&str>) -> Option<Code> {
     let expected = judged.expected.refusal().map(Refusal::code);
     let is_served = judged.response.status < 300 || (code.is_some() && code != expected);
     (expected == Some(Refusal::HostUnknown.code()) && is_served).then_some(Code::HostRewritten)
 }
 
 /// A path in another form. A proxy may refuse it, too.
-fn path(judged: &Judged<'_>, form: PathForm, code: Option<&str>) -> Option<Code> {
+fn path(judged: &JudgedExchange<'_>, form: PathForm, code: Option<&str>) -> Option<Code> {
     let expected = judged.expected.refusal().map(Refusal::code);
     let is_as_expected = match (expected, code) {
         (Some(expected), Some(code)) => expected == code,
@@ -90,7 +90,7 @@ fn path(judged: &Judged<'_>, form: PathForm, code: Option<&str>) -> Option<Code>
     })
 }
 
-fn usual(judged: &Judged<'_>, purpose: Purpose, code: Option<&str>) -> Option<Code> {
+fn usual(judged: &JudgedExchange<'_>, purpose: Purpose, code: Option<&str>) -> Option<Code> {
     let (expected, response) = (&judged.expected, judged.response);
     let is_preflight = purpose == Purpose::Preflight;
     // The response of the app to OPTIONS without `Origin` or without the method that is asked for.
@@ -116,7 +116,7 @@ fn usual(judged: &Judged<'_>, purpose: Purpose, code: Option<&str>) -> Option<Co
 
 /// A granted preflight response has the expected status and lists methods, unless something removed
 /// all CORS headers of the deployment.
-fn is_answered_elsewhere(judged: &Judged<'_>) -> bool {
+fn is_answered_elsewhere(judged: &JudgedExchange<'_>) -> bool {
     let wanted = judged.expected.cors(&header::ACCESS_CONTROL_ALLOW_ORIGIN);
     let found = judged.response.text(&header::ACCESS_CONTROL_ALLOW_ORIGIN);
     let lists = |name| judged.response.words(&name);
@@ -130,11 +130,11 @@ fn is_answered_elsewhere(judged: &Judged<'_>) -> bool {
     !has_status(judged) || (found != wanted && is_other_list)
 }
 
-fn is_without_allow(judged: &Judged<'_>) -> bool {
+fn is_without_allow(judged: &JudgedExchange<'_>) -> bool {
     !judged.response.headers.contains_key(header::ALLOW)
 }
 
-fn check_reached(judged: &Judged<'_>, code: Option<&str>) -> Option<Code> {
+fn check_reached(judged: &JudgedExchange<'_>, code: Option<&str>) -> Option<Code> {
     let code = code.filter(|code| is_refusal(code))?;
     // Rights, age and session of a credential are not in the manifest.
     let is_open = [Refusal::RightsMissing, Refusal::LoginTooOld].map(Refusal::code);
@@ -153,7 +153,7 @@ fn check_reached(judged: &Judged<'_>, code: Option<&str>) -> Option<Code> {
 }
 
 fn check_refused(
-    judged: &Judged<'_>,
+    judged: &JudgedExchange<'_>,
     purpose: Purpose,
     refusal: Refusal,
     code: Option<&str>,
@@ -176,6 +176,6 @@ fn check_refused(
     }
 }
 
-fn shares(judged: &Judged<'_>) -> bool {
+fn shares(judged: &JudgedExchange<'_>) -> bool {
     judged.response.headers.contains_key(header::ACCESS_CONTROL_ALLOW_ORIGIN)
 }

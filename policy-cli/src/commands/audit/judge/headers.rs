@@ -3,13 +3,17 @@
 use http::{HeaderName, header};
 use policy_manifest::{Headers, engine::Outcome};
 
-use super::{Findings, Judged};
+use super::{Findings, JudgedExchange};
 use crate::commands::audit::{
     codes::Code,
     expected::{Caching, excess},
 };
 
-pub(super) fn judge(judged: &Judged<'_>, all: &[Judged<'_>], findings: &mut Findings<'_>) {
+pub(super) fn judge(
+    judged: &JudgedExchange<'_>,
+    all: &[JudgedExchange<'_>],
+    findings: &mut Findings<'_>,
+) {
     cors(judged, all, findings);
     vary(judged, findings);
     cache_control(judged, findings);
@@ -22,7 +26,7 @@ fn quote(value: Option<&str>) -> String {
     value.map_or_else(|| "none".to_owned(), |value| format!("`{value}`"))
 }
 
-fn cors(judged: &Judged<'_>, all: &[Judged<'_>], findings: &mut Findings<'_>) {
+fn cors(judged: &JudgedExchange<'_>, all: &[JudgedExchange<'_>], findings: &mut Findings<'_>) {
     let name = header::ACCESS_CONTROL_ALLOW_ORIGIN;
     let lines: Vec<_> = judged.response.lines(&name).collect();
     let wanted = judged.expected.cors(&name);
@@ -54,7 +58,7 @@ fn cors(judged: &Judged<'_>, all: &[Judged<'_>], findings: &mut Findings<'_>) {
 }
 
 /// Whether an earlier request of the trial came from this origin.
-fn is_of_earlier(origin: &str, judged: &Judged<'_>, all: &[Judged<'_>]) -> bool {
+fn is_of_earlier(origin: &str, judged: &JudgedExchange<'_>, all: &[JudgedExchange<'_>]) -> bool {
     let earlier = all.iter().take(judged.index);
     earlier
         .filter_map(|other| other.request.headers().get(header::ORIGIN))
@@ -62,7 +66,7 @@ fn is_of_earlier(origin: &str, judged: &Judged<'_>, all: &[Judged<'_>]) -> bool 
 }
 
 /// The CORS headers beside the origin.
-fn cors_details(judged: &Judged<'_>, findings: &mut Findings<'_>) {
+fn cors_details(judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
     for name in [
         header::ACCESS_CONTROL_ALLOW_CREDENTIALS,
         header::ACCESS_CONTROL_ALLOW_METHODS,
@@ -84,7 +88,7 @@ fn cors_details(judged: &Judged<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn vary(judged: &Judged<'_>, findings: &mut Findings<'_>) {
+fn vary(judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
     let names = judged.response.words(&header::VARY);
     let is_named = |name: &String| names.contains(name) || names.iter().any(|word| word == "*");
     let wanted = judged.expected.vary(judged.response);
@@ -97,7 +101,7 @@ fn vary(judged: &Judged<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn cache_control(judged: &Judged<'_>, findings: &mut Findings<'_>) {
+fn cache_control(judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
     let words = judged.response.words(&header::CACHE_CONTROL);
     let has = |word: &str| words.iter().any(|known| known == word);
     let caching = judged.expected.caching(judged.response.status);
@@ -124,7 +128,7 @@ fn cache_control(judged: &Judged<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn security(judged: &Judged<'_>, findings: &mut Findings<'_>) {
+fn security(judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
     for (name, value, may_be_own) in judged.expected.security(judged.response) {
         let Ok(header_name) = HeaderName::from_bytes(name.as_bytes()) else { continue };
         let lines: Vec<_> = judged.response.lines(&header_name).collect();
@@ -162,7 +166,7 @@ pub(super) fn nonce(line: &str) -> Option<&str> {
     line.split("'nonce-").nth(1)?.split('\'').next()
 }
 
-fn allow(judged: &Judged<'_>, findings: &mut Findings<'_>) {
+fn allow(judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
     let Some(allow) = &judged.expected.allow else { return };
     let found = judged.response.words(&header::ALLOW);
     if found != *allow {
@@ -171,7 +175,7 @@ fn allow(judged: &Judged<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn encoding(judged: &Judged<'_>, findings: &mut Findings<'_>) {
+fn encoding(judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
     let is_coded = judged.response.headers.contains_key(header::CONTENT_ENCODING);
     let names = judged.response.words(&header::VARY);
     let is_named = names.iter().any(|word| word == "accept-encoding" || word == "*");

@@ -4,7 +4,7 @@ use http::{HeaderName, Method, header};
 use policy_core::cache::Audience;
 use policy_manifest::Manifest;
 
-use super::{Findings, Judged, headers::nonce, is_inconclusive, outcome};
+use super::{Findings, JudgedExchange, headers::nonce, is_inconclusive, outcome};
 use crate::commands::audit::{
     codes::Code,
     expected::Caching,
@@ -15,7 +15,7 @@ use crate::commands::audit::{
 /// which are not judged alone.
 pub(super) fn judge(
     manifest: &Manifest,
-    all: &[Judged<'_>],
+    all: &[JudgedExchange<'_>],
     findings: &mut Findings<'_>,
 ) -> Vec<usize> {
     let mut mixed = Vec::new();
@@ -53,14 +53,15 @@ pub(super) fn judge(
 }
 
 /// Two encodings of a response are two representations (RFC 9110 8.8.3.3).
-fn encodings(all: &[Judged<'_>], findings: &mut Findings<'_>) {
-    let coded =
-        |judged: &&Judged<'_>| judged.response.headers.contains_key(header::CONTENT_ENCODING);
-    let is_get = |judged: &&Judged<'_>| judged.request.method() == Method::GET;
+fn encodings(all: &[JudgedExchange<'_>], findings: &mut Findings<'_>) {
+    let coded = |judged: &&JudgedExchange<'_>| {
+        judged.response.headers.contains_key(header::CONTENT_ENCODING)
+    };
+    let is_get = |judged: &&JudgedExchange<'_>| judged.request.method() == Method::GET;
     let (plain, coded) =
         (all.iter().find(|judged| is_get(judged) && !coded(judged)), all.iter().find(coded));
     let (Some(plain), Some(coded)) = (plain, coded) else { return };
-    let tag = |judged: &Judged<'_>| judged.response.text(&header::ETAG);
+    let tag = |judged: &JudgedExchange<'_>| judged.response.text(&header::ETAG);
     let Some(shared) = tag(coded).filter(|shared| tag(plain).as_ref() == Some(shared)) else {
         return;
     };
@@ -83,7 +84,7 @@ const COMPARED: [HeaderName; 8] = [
     header::X_FRAME_OPTIONS,
 ];
 
-fn plain(first: &Judged<'_>, second: &Judged<'_>, findings: &mut Findings<'_>) {
+fn plain(first: &JudgedExchange<'_>, second: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
     if second.request.method() == Method::HEAD {
         let (get, head) = (first.response, second.response);
         // A compressed GET has more in `Vary`; the request that was sent asks for none.
@@ -105,7 +106,11 @@ fn plain(first: &Judged<'_>, second: &Judged<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Whether the second of two callers got the response that was meant for the first.
-fn is_of_other_caller(manifest: &Manifest, first: &Judged<'_>, second: &Judged<'_>) -> bool {
+fn is_of_other_caller(
+    manifest: &Manifest,
+    first: &JudgedExchange<'_>,
+    second: &JudgedExchange<'_>,
+) -> bool {
     let (refusal, code) = (second.expected.refusal(), second.response.code());
     let of_first = first.expected.refusal();
     let is_refused_alike = of_first != refusal
@@ -121,7 +126,7 @@ fn is_of_other_caller(manifest: &Manifest, first: &Judged<'_>, second: &Judged<'
         && second.response.is_from_cache()
         && !first.response.body.is_empty()
         && first.response.body == second.response.body;
-    let cookie = |judged: &Judged<'_>| {
+    let cookie = |judged: &JudgedExchange<'_>| {
         let name = manifest.app.sessions.as_ref()?.cookie.clone();
         let mut lines = judged.response.lines(&header::SET_COOKIE);
         lines.find(|line| line.split('=').next() == Some(&*name) && !line.contains("Max-Age=0"))
@@ -131,7 +136,11 @@ fn is_of_other_caller(manifest: &Manifest, first: &Judged<'_>, second: &Judged<'
 }
 
 /// Whether a client without a credential got the response for a user, or a cache had it.
-fn is_kept_for_all(nobody: Option<&Judged<'_>>, first: &Judged<'_>, second: &Judged<'_>) -> bool {
+fn is_kept_for_all(
+    nobody: Option<&JudgedExchange<'_>>,
+    first: &JudgedExchange<'_>,
+    second: &JudgedExchange<'_>,
+) -> bool {
     let is_served = first.response.status < 300 && second.response.status < 300;
     let is_personal = match nobody {
         Some(nobody) => first.probe.credential.is_some() && is_personal(nobody, first),
@@ -148,16 +157,21 @@ fn is_kept_for_all(nobody: Option<&Judged<'_>>, first: &Judged<'_>, second: &Jud
 
 /// Whether a public service responds differently to its user than to an anonymous client, apart
 /// from the file name, and does not allow caches to give the response to all.
-fn is_personal(nobody: &Judged<'_>, user: &Judged<'_>) -> bool {
-    let body =
-        |judged: &Judged<'_>| String::from_utf8_lossy(&judged.response.body).replace(OF_NOBODY, "");
+fn is_personal(nobody: &JudgedExchange<'_>, user: &JudgedExchange<'_>) -> bool {
+    let body = |judged: &JudgedExchange<'_>| {
+        String::from_utf8_lossy(&judged.response.body).replace(OF_NOBODY, "")
+    };
     let is_for_all = user.response.words(&header::CACHE_CONTROL).iter().any(|it| it == "public");
     !is_inconclusive(nobody.response)
         && !is_for_all
         && (nobody.response.status != user.response.status || body(nobody) != body(user))
 }
 
-fn same_nonce(first: &Judged<'_>, second: &Judged<'_>, findings: &mut Findings<'_>) {
+fn same_nonce(
+    first: &JudgedExchange<'_>,
+    second: &JudgedExchange<'_>,
+    findings: &mut Findings<'_>,
+) {
     let name = header::CONTENT_SECURITY_POLICY;
     let lines = (first.response.text(&name), second.response.text(&name));
     let (Some(one), Some(two)) = (&lines.0, &lines.1) else { return };

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     Change, Impact,
-    schema::{Found, Gap, Side, Steps, Subset},
+    schema::{Gap, LocatedGap, Side, Steps, Subset},
     security::{Alternative, alternatives},
 };
 use crate::commands::openapi::document::{Document, Operation, conjuncts, identity, object};
@@ -268,9 +268,9 @@ impl<'a> Comparison<'a> {
             Direction::Request => (forward(Side::Left), backward(Side::Left)),
             Direction::Response => (backward(Side::Right), forward(Side::Right)),
         };
-        let is_code = |found: &&Found| is_problem && found.at == "/code";
-        let is_new = |found: &&Found| !breaks.iter().any(|broken| broken.at == found.at);
-        let said = |found: &Found, impact| {
+        let is_code = |found: &&LocatedGap| is_problem && found.at == "/code";
+        let is_new = |found: &&LocatedGap| !breaks.iter().any(|broken| broken.at == found.at);
+        let said = |found: &LocatedGap, impact| {
             let part = if found.at.is_empty() {
                 part.to_owned()
             } else {

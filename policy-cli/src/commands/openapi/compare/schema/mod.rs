@@ -24,7 +24,7 @@ use self::{
         weight,
     },
     limits::{DEPTH, PARTS, address},
-    parts::{Declared, Part, is_disjoint, property},
+    parts::{DeclaredProperties, Part, is_disjoint, property},
     types::{
         ANY, ARRAY, BOOLEAN, EVERYTHING, INTEGER, NOTHING, NULL, NUMBER, OBJECT, OF_TYPE, TYPES,
         own_types, type_names, type_of,
@@ -60,7 +60,7 @@ pub(super) enum Gap {
 
 /// A gap and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct LocatedGap {
     /// A path of names, `*` for items.
     pub(super) at: String,
     pub(super) gap: Gap,
@@ -90,7 +90,7 @@ pub(super) struct Subset<'a, 'b> {
     types: HashMap<usize, u8>,
     /// What is still to be compared, so that a gap is named by its shortest path.
     open: VecDeque<Open<'a>>,
-    found: Vec<Found>,
+    found: Vec<LocatedGap>,
     /// The gaps of each schema that were reported: several paths can lead to it.
     said: HashSet<(usize, Gap)>,
 }
@@ -117,7 +117,7 @@ impl<'a, 'b> Subset<'a, 'b> {
     }
 
     /// Where values of the left schema may be none of the right one.
-    pub(super) fn gaps(mut self, left: &'a Value, right: &'a Value) -> Vec<Found> {
+    pub(super) fn gaps(mut self, left: &'a Value, right: &'a Value) -> Vec<LocatedGap> {
         self.defer(vec![Part::new(left)], right, String::new(), 0);
         while let Some(Open { left, right, at, depth }) = self.open.pop_front() {
             self.check(&left, right, &at, depth);
@@ -132,7 +132,7 @@ impl<'a, 'b> Subset<'a, 'b> {
     /// Adds a gap of a schema, once.
     fn report(&mut self, at: &str, about: &Value, gap: Gap) {
         if self.said.insert((address(about), gap.clone())) {
-            self.found.push(Found { at: at.to_owned(), gap });
+            self.found.push(LocatedGap { at: at.to_owned(), gap });
         }
     }
 
@@ -248,8 +248,12 @@ impl<'a, 'b> Subset<'a, 'b> {
 
     /// Finds the properties that one side declares and the other does not.
     fn declared(&mut self, parts: &[Part<'a>], right: &'a Value, at: &str) {
-        let left = Declared::collect(self.left, parts.iter().map(|part| part.schema), self.steps);
-        let right = Declared::collect(self.right, [right], self.steps);
+        let left = DeclaredProperties::collect(
+            self.left,
+            parts.iter().map(|part| part.schema),
+            self.steps,
+        );
+        let right = DeclaredProperties::collect(self.right, [right], self.steps);
         let (one, other) = match self.declared_by {
             Side::Left => (left, right),
             Side::Right => (right, left),

@@ -28,13 +28,13 @@ impl<'a> Part<'a> {
 
 /// The properties that schemas declare, with all alternatives.
 #[derive(Default)]
-pub(super) struct Declared<'a> {
+pub(super) struct DeclaredProperties<'a> {
     pub(super) names: BTreeMap<&'a str, &'a Value>,
     /// Whether the schemas state other properties, or describe no object.
     pub(super) has_others: bool,
 }
 
-impl<'a> Declared<'a> {
+impl<'a> DeclaredProperties<'a> {
     pub(super) fn collect(
         document: &'a Document,
         schemas: impl IntoIterator<Item = &'a Value>,

@@ -2,10 +2,11 @@
 
 use policy_server::{AuthError, Identity, Scheme, SchemeRequest};
 
-/// Callers as the tests name them: `x-caller: ada;company=acme;role=lead;scope=refund`.
-pub struct Named;
+/// Authenticates the caller that a request names:
+/// `x-caller: ada;company=acme;role=lead;scope=refund`.
+pub struct CallerScheme;
 
-impl Scheme for Named {
+impl Scheme for CallerScheme {
     const AMBIENT: bool = false;
 
     async fn authenticate(

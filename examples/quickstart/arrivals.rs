@@ -15,7 +15,7 @@ const CAPACITY: usize = 1000;
 
 /// The last requests.
 #[derive(Clone, Default)]
-pub(crate) struct Seen(Arc<Mutex<VecDeque<Arrival>>>);
+pub(crate) struct Arrivals(Arc<Mutex<VecDeque<Arrival>>>);
 
 /// The parts of a request that the pages show.
 #[derive(Clone, Serialize)]
@@ -27,7 +27,7 @@ pub(crate) struct Arrival {
     query: String,
 }
 
-impl Seen {
+impl Arrivals {
     /// A layer that records every request and passes it on.
     pub(crate) fn layer(
         &self,

@@ -10,14 +10,14 @@ use std::{
 
 use crate::{Failure, Outcome, command, totals::Totals};
 
-/// The steps so far.
-pub(crate) struct Run {
+/// Runs steps, and keeps the time of each and the counts of their tests.
+pub(crate) struct StepRunner {
     began: Instant,
     times: Vec<(String, Duration)>,
     totals: Totals,
 }
 
-impl Run {
+impl StepRunner {
     pub(crate) fn new() -> Self {
         Self { began: Instant::now(), times: Vec::new(), totals: Totals::default() }
     }
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_failed_step_is_timed_and_its_tests_are_counted() {
-        let mut run = Run::new();
+        let mut run = StepRunner::new();
         let script = "echo 'test result: FAILED. 1 passed; 2 failed; 0 ignored'; exit 3";
         assert!(run.commands("tests", [program("sh", &["-c", script])]).is_err());
         assert_eq!(run.totals.to_string(), "1 passed, 2 failed");
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_step_fails_with_the_work_beside_its_commands() {
-        let mut run = Run::new();
+        let mut run = StepRunner::new();
         let work = || Err(Failure::new("no network"));
         let failure = run.commands_beside("build", [program("true", &[])], work).unwrap_err();
         assert!(failure.to_string().contains("no network"), "{failure}");
@@ -159,7 +159,7 @@ mod tests {
             program("sh", &["-c", &script])
         };
         let counted = || program("echo", &["test result: ok. 5 passed; 0 failed"]);
-        let mut run = Run::new();
+        let mut run = StepRunner::new();
         let rows = [vec![begins("a", "b", 3), counted()], vec![begins("b", "a", 0), counted()]];
         let outcome = run.side_by_side("tests", rows);
         std::fs::remove_dir_all(folder).unwrap();
