@@ -84,7 +84,7 @@ impl<'a> CorsSpec<'a> {
             CorsPart::Origins | CorsPart::Within => self.entries(part),
             _ => &[],
         };
-        let all = Listed::new(list);
+        let all = OriginIndex::new(list);
         let risks_names = self.credentials && !self.dangerous_public_suffix;
         move |index| {
             let text = entry(list, index);
@@ -157,13 +157,13 @@ impl<'a> CorsSpec<'a> {
 }
 
 /// The entries of a list, to find those that another entry makes redundant.
-struct Listed<'a> {
+struct OriginIndex<'a> {
     set: OriginSet,
     /// The first position of each text.
     first: HashMap<&'a str, usize>,
 }
 
-impl<'a> Listed<'a> {
+impl<'a> OriginIndex<'a> {
     fn new(list: &[&'a str]) -> Self {
         let mut this =
             Self { set: OriginSet::default(), first: HashMap::with_capacity(list.len()) };

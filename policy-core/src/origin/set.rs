@@ -111,10 +111,10 @@ impl OriginSet {
     /// matches.
     pub fn covers_by_another(&self, pattern: &OriginPattern<'_>) -> bool {
         let hosts = match pattern.hosts() {
-            HostPattern::One => Wanted::One,
-            HostPattern::Below => Wanted::Below,
+            HostPattern::One => HostQuery::One,
+            HostPattern::Below => HostQuery::Below,
             HostPattern::Label { prefix, suffix } => {
-                Wanted::Label(prefix.as_bytes(), suffix.as_bytes())
+                HostQuery::Label(prefix.as_bytes(), suffix.as_bytes())
             }
         };
         let (scheme, host) = (pattern.scheme().as_bytes(), pattern.host().as_bytes());
@@ -166,7 +166,7 @@ impl OriginSet {
         !self.families.is_empty()
             && Origin::parse(value).is_some_and(|origin| {
                 let parts = (origin.scheme(), origin.host(), origin.port());
-                self.covers(parts, Wanted::One, None)
+                self.covers(parts, HostQuery::One, None)
             })
     }
 
@@ -176,14 +176,14 @@ impl OriginSet {
     fn covers(
         &self,
         (scheme, host, port): (&[u8], &[u8], Port),
-        hosts: Wanted<'_>,
+        hosts: HostQuery<'_>,
         except: Option<&OriginPattern<'_>>,
     ) -> bool {
         let salt = hash_from_end(0, scheme);
         let ports = [Some(port), self.has_any_port.then_some(Port::Any)];
         let ports = ports.into_iter().flatten();
         let families = ports.map(|port| Family { set: self, scheme, salt, port, except });
-        let is_covered = |state: u64, name: &[u8], hosts: Wanted<'_>| {
+        let is_covered = |state: u64, name: &[u8], hosts: HostQuery<'_>| {
             families.clone().any(|family| family.matches(state, name, hosts))
         };
         let has_labels = hosts.is_one() && !self.label_ends.is_empty();
@@ -194,8 +194,8 @@ impl OriginSet {
                 if *byte == b'.'
                     && at > 0
                     && let Some((front, [_, name @ ..])) = host.split_at_checked(at)
-                    && (is_covered(state, name, Wanted::Below)
-                        || (has_labels && is_covered(state, name, Wanted::Word(front))))
+                    && (is_covered(state, name, HostQuery::Below)
+                        || (has_labels && is_covered(state, name, HostQuery::Word(front))))
                 {
                     return true;
                 }
@@ -205,7 +205,7 @@ impl OriginSet {
             state = hash_from_end(0, host);
         }
         is_covered(state, host, hosts)
-            || (hosts.is_label() && is_covered(state, host, Wanted::Below))
+            || (hosts.is_label() && is_covered(state, host, HostQuery::Below))
     }
 
     /// The patterns under a key, including those that have it due to a collision.
@@ -233,7 +233,7 @@ impl fmt::Debug for OriginSet {
 
 /// The hosts that are looked up in a set.
 #[derive(Clone, Copy)]
-enum Wanted<'a> {
+enum HostQuery<'a> {
     /// The host itself.
     One,
     /// Every name below it.
@@ -244,7 +244,7 @@ enum Wanted<'a> {
     Word(&'a [u8]),
 }
 
-impl Wanted<'_> {
+impl HostQuery<'_> {
     const fn is_one(self) -> bool {
         matches!(self, Self::One)
     }
@@ -266,17 +266,17 @@ struct Family<'a> {
 
 impl Family<'_> {
     /// Whether a family with this name, whose hash is `state`, matches all of these hosts.
-    fn matches(&self, state: u64, name: &[u8], hosts: Wanted<'_>) -> bool {
+    fn matches(&self, state: u64, name: &[u8], hosts: HostQuery<'_>) -> bool {
         let (front, end, room) = match hosts {
-            Wanted::One => {
+            HostQuery::One => {
                 return self.has(key(state ^ self.salt, self.port, 0), name, HostPattern::One);
             }
-            Wanted::Below => {
+            HostQuery::Below => {
                 return self.has(key(state ^ self.salt, self.port, 1), name, HostPattern::Below);
             }
-            Wanted::Label(prefix, suffix) => (prefix, suffix, usize::MAX),
+            HostQuery::Label(prefix, suffix) => (prefix, suffix, usize::MAX),
             // At least one character has to be between prefix and suffix.
-            Wanted::Word(label) => (label, label, label.len().saturating_sub(1)),
+            HostQuery::Word(label) => (label, label, label.len().saturating_sub(1)),
         };
         if front.contains(&b'.') {
             return false;

@@ -45,8 +45,8 @@ use crate::time::Timestamp;
 /// ```
 #[derive(Debug)]
 pub struct RevocationSet {
-    tokens: HashMap<Arc<str>, Named<Timestamp>>,
-    users: HashMap<Arc<str>, Named<Cut>>,
+    tokens: HashMap<Arc<str>, NameEntry<Timestamp>>,
+    users: HashMap<Arc<str>, NameEntry<Cut>>,
     /// The names of revoked tokens and of users with a cut-off.
     filter: NameFilter,
     /// The cut-off of all users.
@@ -84,7 +84,7 @@ impl Cut {
 
 /// The entry of a name, with the hash of the name for the filter.
 #[derive(Clone, Copy, Debug)]
-struct Named<T> {
+struct NameEntry<T> {
     hash: NameHash,
     known: T,
 }
@@ -203,7 +203,7 @@ impl RevocationSet {
         let hash = known.map_or_else(|| self.add_to_filter(id), |token| token.hash);
         let id: Arc<str> = id.into();
         self.ends.push(Reverse((until, Entry::Token(Arc::clone(&id)))));
-        self.tokens.insert(id, Named { hash, known: until });
+        self.tokens.insert(id, NameEntry { hash, known: until });
         known.is_none()
     }
 
@@ -219,7 +219,7 @@ impl RevocationSet {
         let hash = known.map_or_else(|| self.add_to_filter(user), |user| user.hash);
         let user: Arc<str> = user.into();
         self.ends.push(Reverse((self.end_of_cut(cut), Entry::User(Arc::clone(&user)))));
-        self.users.insert(user, Named { hash, known: cut });
+        self.users.insert(user, NameEntry { hash, known: cut });
         true
     }
 

@@ -28,14 +28,14 @@ pub struct Policy {
 fn methods<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Vec<String>>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Written {
+    enum MethodsField {
         Listed(Vec<String>),
         Word(String),
     }
-    match Written::deserialize(input)? {
-        Written::Listed(list) => Ok(Some(list)),
-        Written::Word(word) if word == "route" => Ok(None),
-        Written::Word(word) => Err(D::Error::custom(format!("methods: `{word}`"))),
+    match MethodsField::deserialize(input)? {
+        MethodsField::Listed(list) => Ok(Some(list)),
+        MethodsField::Word(word) if word == "route" => Ok(None),
+        MethodsField::Word(word) => Err(D::Error::custom(format!("methods: `{word}`"))),
     }
 }
 

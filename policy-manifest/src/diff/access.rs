@@ -13,12 +13,12 @@ pub(super) struct Access {
     is_reached: bool,
     read: Option<Read>,
     exposed: BTreeSet<String>,
-    asked: Option<Asked>,
+    asked: Option<GrantedRequest>,
 }
 
 /// The requests that a page may send after its preflight.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Asked {
+struct GrantedRequest {
     headers: BTreeSet<String>,
     has_credentials: bool,
 }
@@ -87,7 +87,7 @@ impl Access {
             || (methods.contains("*") && !has_credentials);
         let is_granted = decision.outcome == Outcome::PreflightGranted && is_listed;
         let headers = names(cors, &header::ACCESS_CONTROL_ALLOW_HEADERS);
-        let asked = is_granted.then_some(Asked { headers, has_credentials });
+        let asked = is_granted.then_some(GrantedRequest { headers, has_credentials });
         Self { asked, ..Self::default() }
     }
 

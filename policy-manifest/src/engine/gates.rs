@@ -204,7 +204,7 @@ impl Steps for Recorded {
 }
 
 /// A caller that was identified.
-struct Known<'a> {
+struct IdentifiedCaller<'a> {
     login: &'a Login,
     is_ambient: bool,
     /// The credential, unless browsers may send it automatically.
@@ -213,7 +213,7 @@ struct Known<'a> {
     is_scheme: bool,
 }
 
-impl gates::GatedCaller for Known<'_> {
+impl gates::GatedCaller for IdentifiedCaller<'_> {
     fn is_ambient(&self) -> bool {
         self.is_ambient
     }
@@ -301,11 +301,11 @@ impl<'a> CallerGates<'a> {
         }
     }
 
-    fn authenticate(&self) -> Result<Option<Known<'a>>, (Gate, Refusal)> {
+    fn authenticate(&self) -> Result<Option<IdentifiedCaller<'a>>, (Gate, Refusal)> {
         self.requirement().map_or(Ok(None), |requirement| self.identify(requirement))
     }
 
-    fn check_rights(&self, known: Option<&Known<'_>>) -> Result<(), (Gate, Refusal)> {
+    fn check_rights(&self, known: Option<&IdentifiedCaller<'_>>) -> Result<(), (Gate, Refusal)> {
         let rights = self.requirement().map(RouteRequirement::rights);
         let token = || csrf_token(self.caller, known.is_some_and(|known| known.is_session));
         gates::check_caller(rights.as_ref(), known, &self.sender, self.request.headers, token)
@@ -315,7 +315,7 @@ impl<'a> CallerGates<'a> {
     fn identify(
         &self,
         requirement: &RouteRequirement,
-    ) -> Result<Option<Known<'a>>, (Gate, Refusal)> {
+    ) -> Result<Option<IdentifiedCaller<'a>>, (Gate, Refusal)> {
         let RequestView { head, headers, .. } = *self.request;
         let taken = requirement.accepted_credentials();
         let counts = credential(taken, head.method, head.uri.query(), headers, &self.sender)?;
@@ -338,7 +338,7 @@ impl<'a> CallerGates<'a> {
             CredentialState::Valid(login)
                 if scheme.is_some() || self.takes(login, &requirement.issuers) =>
             {
-                return Ok(Some(Known {
+                return Ok(Some(IdentifiedCaller {
                     login,
                     is_ambient: scheme.is_some_and(|scheme| scheme.ambient),
                     explicit,
@@ -367,7 +367,7 @@ impl<'a> CallerGates<'a> {
     }
 
     /// The caller of the session that the cookie names.
-    fn session(&self) -> Result<Option<Known<'a>>, Refusal> {
+    fn session(&self) -> Result<Option<IdentifiedCaller<'a>>, Refusal> {
         let presented = presented(self.request.headers, &self.engine.cookie);
         let presented = presented.map_err(|_limit| Refusal::CookiesTooLarge)?;
         // If there are several, another host of the site planted one, and none is used.
@@ -375,7 +375,7 @@ impl<'a> CallerGates<'a> {
             return Ok(None);
         }
         match &self.caller.session {
-            CredentialState::Valid(login) => Ok(Some(Known {
+            CredentialState::Valid(login) => Ok(Some(IdentifiedCaller {
                 login,
                 is_ambient: true,
                 explicit: None,
@@ -388,7 +388,7 @@ impl<'a> CallerGates<'a> {
     }
 
     /// A handler that takes the session itself gets it only if the request may use it.
-    fn admit_session(&self, known: Option<&Known<'_>>) -> Result<(), (Gate, Refusal)> {
+    fn admit_session(&self, known: Option<&IdentifiedCaller<'_>>) -> Result<(), (Gate, Refusal)> {
         if !self.compiled.route.takes_session {
             return Ok(());
         }

@@ -395,9 +395,9 @@ const HONEST: &[&str] = &[
 ];
 
 /// A lint, an app, and the routes in which the lint finds something.
-type Found = (Lint, &'static str, &'static [&'static str]);
+type LintCase = (Lint, &'static str, &'static [&'static str]);
 
-const FOUND: &[Found] = &[
+const FOUND: &[LintCase] = &[
     (
         Lint::Outlier,
         "origin=https://a.example sessions=lax

@@ -47,7 +47,7 @@ pub fn check(
     let (problems, units) = (Vec::new(), Vec::new());
     let (rules_of, names) = (rules.rules(), required_names(&subjects));
     let budget = Budget::new();
-    let mut run = Run { rules: rules_of, subjects, names, budget, problems, units };
+    let mut run = Checker { rules: rules_of, subjects, names, budget, problems, units };
     run.public()?;
     for (number, rule) in rules.rules().iter().enumerate() {
         run.rule(number, rule)?;
@@ -56,7 +56,7 @@ pub fn check(
 }
 
 /// A check in progress.
-struct Run<'r> {
+struct Checker<'r> {
     rules: &'r [PolicyRule],
     subjects: Vec<Subject>,
     /// The roles and the scopes that some route requires.
@@ -87,7 +87,7 @@ struct At {
 /// Methods of a route, with the path that found it, if one did.
 type Selected = BTreeMap<usize, (Option<String>, BTreeSet<String>)>;
 
-impl Run<'_> {
+impl Checker<'_> {
     /// Which routes are public, and whether they should be.
     fn public(&mut self) -> Result<(), CheckError> {
         let rules = self.rules;

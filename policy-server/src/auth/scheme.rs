@@ -184,13 +184,14 @@ impl SharedScheme {
     }
 }
 
-type Found<'a> = Pin<Box<dyn Future<Output = Result<Option<Identity>, AuthError>> + Send + 'a>>;
+type IdentityFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<Option<Identity>, AuthError>> + Send + 'a>>;
 
 /// [`Scheme`] as a trait object.
 trait AnyScheme: Send + Sync {
     fn challenge(&self) -> Option<HeaderValue>;
 
-    fn authenticate<'a>(&'a self, request: SchemeRequest<'a>) -> Found<'a>;
+    fn authenticate<'a>(&'a self, request: SchemeRequest<'a>) -> IdentityFuture<'a>;
 }
 
 impl<T: Scheme> AnyScheme for T {
@@ -198,7 +199,7 @@ impl<T: Scheme> AnyScheme for T {
         Scheme::challenge(self)
     }
 
-    fn authenticate<'a>(&'a self, mut request: SchemeRequest<'a>) -> Found<'a> {
+    fn authenticate<'a>(&'a self, mut request: SchemeRequest<'a>) -> IdentityFuture<'a> {
         Box::pin(async move { Scheme::authenticate(self, &mut request).await })
     }
 }

@@ -52,11 +52,11 @@ const SENT_AT_ONCE: u64 = 1024 * 1024;
 struct Credential {
     subject: Box<str>,
     session: Option<Handle>,
-    token: Option<OfToken>,
+    token: Option<TokenCredential>,
 }
 
 /// A token, or the token from which a ticket was issued.
-struct OfToken {
+struct TokenCredential {
     id: Box<str>,
     /// The refresh token family of its login.
     family: Option<Box<str>>,
@@ -69,10 +69,10 @@ struct OfToken {
 /// Completes when the credential of an upgraded connection, or a right of its caller, ends. The
 /// connection takes it from the extensions of the response.
 #[derive(Clone)]
-pub(crate) struct RevocationSignal(Arc<Mutex<Option<End>>>);
+pub(crate) struct RevocationSignal(Arc<Mutex<Option<EndFuture>>>);
 
 /// Completes when a credential ends, or the server stops.
-type End = Pin<Box<dyn Future<Output = StreamEnd> + Send>>;
+type EndFuture = Pin<Box<dyn Future<Output = StreamEnd> + Send>>;
 
 /// Ties a response to the credential of its caller; on a route without authentication, to the
 /// session that the handler took.
@@ -111,7 +111,7 @@ pub(crate) fn end_when(
     is_connect: bool,
     mut response: Response,
 ) -> Response {
-    let mut ended: End = Box::pin(ended);
+    let mut ended: EndFuture = Box::pin(ended);
     if !is_upgrade(is_connect, &response) {
         return UntilEnd::wrap(ended, response);
     }
@@ -159,32 +159,32 @@ pub(super) fn until_ended(
 
 impl Credential {
     fn from_principal(principal: &Principal) -> Option<Self> {
-        let on_token = |issuer, token| {
+        let on_token = |issuer, credential| {
             let subject = scoped(issuer, principal.subject()).into();
-            Some(Self { subject, session: None, token: Some(token) })
+            Some(Self { subject, session: None, token: Some(credential) })
         };
         if let Some(token) = principal.verified() {
             let claims = token.claims();
-            let of_token = OfToken {
+            let credential = TokenCredential {
                 id: token.scoped(claims.id()).into(),
                 family: claims.session().map(|session| token.scoped(session).into()),
                 issued: claims.issued(),
                 cut_offs: claims.cut_offs().filter(|_| token.foreign_issuer().is_none()),
                 expires: claims.expires(),
             };
-            return on_token(token.foreign_issuer(), of_token);
+            return on_token(token.foreign_issuer(), credential);
         }
         if let Some((ticket, (id, expires))) =
             principal.ticket().and_then(|ticket| Some((ticket, ticket.token.as_ref()?)))
         {
-            let of_token = OfToken {
+            let credential = TokenCredential {
                 id: id.clone(),
                 family: ticket.session.map(|family| family.to_string().into()),
                 issued: ticket.issued_at(),
                 cut_offs: Some(ticket.cut_offs),
                 expires: *expires,
             };
-            return on_token(foreign_issuer_of(id), of_token);
+            return on_token(foreign_issuer_of(id), credential);
         }
         // A scheme of the application checks a credential once; it reports no revocations.
         let session = Some(principal.session()?);
@@ -271,7 +271,7 @@ impl Credential {
     async fn holds(&self, guard: &AuthService) -> Option<bool> {
         let now = guard.clock.now();
         let mut is_known = true;
-        if let Some(OfToken { id, family, issued, cut_offs, expires }) = &self.token {
+        if let Some(TokenCredential { id, family, issued, cut_offs, expires }) = &self.token {
             let tokens = guard.tokens.as_ref();
             let (session, cut_offs) = (family.as_deref(), *cut_offs);
             let names = TokenNames { id, session, user: &self.subject, cut_offs };
@@ -303,12 +303,12 @@ fn within_a_second() -> Duration {
 /// Ends a body before its source does. An event stream gets a last event; any other body fails, so
 /// that no client considers it complete.
 struct UntilEnd {
-    end: Option<End>,
+    end: Option<EndFuture>,
     events: Option<EventTail>,
 }
 
 impl UntilEnd {
-    fn wrap(end: End, response: Response) -> Response {
+    fn wrap(end: EndFuture, response: Response) -> Response {
         let events = is_events(&response).then(EventTail::default);
         response.map(|body| Body::new(ObservedBody::new(body, Self { end: Some(end), events })))
     }
@@ -379,12 +379,12 @@ impl EventTail {
 }
 
 impl RevocationSignal {
-    fn new(ended: End) -> Self {
+    fn new(ended: EndFuture) -> Self {
         Self(Arc::new(Mutex::new(Some(ended))))
     }
 
     /// Takes the signal out: an extension must be `Clone`, and a future is not.
-    pub(crate) fn take(&self) -> Option<End> {
+    pub(crate) fn take(&self) -> Option<EndFuture> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }

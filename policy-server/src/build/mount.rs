@@ -51,11 +51,11 @@ struct MountSpec {
     methods: Vec<Method>,
     paths: MountedPaths,
     target: Target,
-    stated: Stated,
+    stated: TargetPolicies,
 }
 
 /// The policies that a mount, a proxy or the fallback states.
-struct Stated {
+struct TargetPolicies {
     policies: Policies,
     access: Access,
     /// Whether the target may extract the caller: code of this process may, an upstream may not.
@@ -85,7 +85,7 @@ impl Builder<'_> {
             methods,
             paths,
             target: Target::Service(service),
-            stated: Stated { policies, access, extracts: true },
+            stated: TargetPolicies { policies, access, extracts: true },
         };
         #[cfg(feature = "metrics")]
         let location = format!("mount {}", mounted.prefix);
@@ -103,7 +103,7 @@ impl Builder<'_> {
             Ok(gateway) => {
                 let ReverseProxy { prefix, methods, paths, access, policies, .. } = proxy;
                 let target = Target::Proxy(Arc::new(gateway));
-                let stated = Stated { policies, access, extracts: false };
+                let stated = TargetPolicies { policies, access, extracts: false };
                 let kind = "proxy";
                 self.mount(MountSpec { kind, prefix, methods, paths, target, stated }, outer);
             }
@@ -146,7 +146,7 @@ impl Builder<'_> {
 
     pub(super) fn fallback(&mut self, fallback: Fallback) -> Arc<CompiledRoute> {
         let Fallback { service, access, policies, layers, .. } = fallback;
-        let stated = Stated { policies, access, extracts: true };
+        let stated = TargetPolicies { policies, access, extracts: true };
         let resolved = self.resolve("fallback", "", stated, &Outer::default(), &["GET"]);
         let Resolved { rules, guard, asks_caller, .. } = resolved;
         let route = self.unlisted(&rules, guard, asks_caller, Target::Service(service));
@@ -159,11 +159,11 @@ impl Builder<'_> {
         &mut self,
         location: &str,
         prefix: &str,
-        stated: Stated,
+        stated: TargetPolicies,
         outer: &Outer<'_>,
         methods: &[&str],
     ) -> Resolved {
-        let Stated { policies, access, extracts } = stated;
+        let TargetPolicies { policies, access, extracts } = stated;
         let (csrf, csrf_level) = self.csrf(access.csrf, outer.access.csrf);
         let Access { callers, .. } = access.or(outer.access).or(self.access);
         let callers = callers.unwrap_or_else(|| {

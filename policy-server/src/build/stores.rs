@@ -39,7 +39,7 @@ pub(crate) struct Plan {
 }
 
 /// An app whose stores are open.
-struct Opened {
+struct OpenApp {
     assembled: CompiledApp,
     layers: Vec<Wrap>,
     guard: AuthService,
@@ -62,10 +62,10 @@ impl Plan {
     /// before the first request.
     #[cfg(feature = "testing")]
     pub(crate) fn in_memory(self) -> Result<AppService, Error> {
-        self.opened_in_memory().map(Opened::begin)
+        self.opened_in_memory().map(OpenApp::begin)
     }
 
-    fn opened_in_memory(mut self) -> Result<Opened, Error> {
+    fn opened_in_memory(mut self) -> Result<OpenApp, Error> {
         self.sessions = self.sessions.map(SessionSettings::in_memory);
         self.values = match self.origins.is_empty() {
             true => None,
@@ -90,11 +90,11 @@ impl Plan {
     }
 
     /// Boxed here, so that it is compiled once: with this crate, and not with every service.
-    fn open_stores(self) -> Pin<Box<dyn Future<Output = Result<Opened, Error>> + Send>> {
+    fn open_stores(self) -> Pin<Box<dyn Future<Output = Result<OpenApp, Error>> + Send>> {
         Box::pin(self.open_all())
     }
 
-    async fn open_all(self) -> Result<Opened, Error> {
+    async fn open_all(self) -> Result<OpenApp, Error> {
         let Self { mut assembled, layers, sessions, tokens, limits, origins, values, random } =
             self;
         let mut problems = Vec::new();
@@ -160,11 +160,11 @@ impl Plan {
         }
         let limits = limits.map(|(_, book)| book);
         let origins = origins.into_iter().map(|(_, list)| list).collect();
-        Ok(Opened { assembled, layers, guard, limits, origins })
+        Ok(OpenApp { assembled, layers, guard, limits, origins })
     }
 }
 
-impl Opened {
+impl OpenApp {
     /// Starts the background tasks.
     fn begin(mut self) -> AppService {
         self.guard.start_background_tasks();

@@ -290,7 +290,7 @@ impl RequestTarget<'_> {
     ) -> Begun {
         if gates::address_rate::shared(&self.route.rules).is_some() {
             let auth = auth.map(|auth| Arc::clone(auth));
-            return self.begin_later(auth, call, Taken::default(), Passed::Head);
+            return self.begin_later(auth, call, Taken::default(), PassedGates::Head);
         }
         match auth {
             Some(auth) => self.ask_caller(auth, call, last),
@@ -305,7 +305,7 @@ impl RequestTarget<'_> {
         auth: Option<Arc<RequestAuth>>,
         call: &mut Call,
         taken: Taken,
-        passed: Passed,
+        passed: PassedGates,
     ) -> Begun {
         let (app, route) = (Arc::clone(self.app), Arc::clone(self.route));
         Begun::Gates(Box::pin(pass_later(app, route, auth, call.take(), taken, passed)))
@@ -324,7 +324,9 @@ impl RequestTarget<'_> {
         match passed {
             Some(Ok(())) => self.enter(call, Some(auth)),
             Some(Err(denied)) => Begun::Started(self.denied(auth, call, denied, Taken::default())),
-            None => self.begin_later(Some(Arc::clone(auth)), call, Taken::default(), Passed::Rate),
+            None => {
+                self.begin_later(Some(Arc::clone(auth)), call, Taken::default(), PassedGates::Rate)
+            }
         }
     }
 
@@ -343,7 +345,7 @@ impl RequestTarget<'_> {
         let mut taken = Taken::default();
         match gates::limits::check(&self.route.rules, principal, &call.client, &mut taken) {
             Some(passed) => Begun::Started(self.start_if_passed(call, auth, passed, taken)),
-            None => self.begin_later(auth.map(Arc::clone), call, taken, Passed::Caller),
+            None => self.begin_later(auth.map(Arc::clone), call, taken, PassedGates::Caller),
         }
     }
 
@@ -366,7 +368,7 @@ impl RequestTarget<'_> {
 
 /// The last gates that a request passed before it had to wait.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
-enum Passed {
+enum PassedGates {
     /// Gates 1 to 5.
     Head,
     /// Gate 6.
@@ -382,18 +384,18 @@ async fn pass_later(
     auth: Option<Arc<RequestAuth>>,
     mut call: Call,
     mut taken: Taken,
-    passed: Passed,
+    passed: PassedGates,
 ) -> Started {
     let target = RequestTarget { app: &app, route: &route };
     if let Some(limit) = gates::address_rate::shared(&route.rules)
-        && passed < Passed::Rate
+        && passed < PassedGates::Rate
         && let Err(refusal) =
             gates::address_rate::check_later(limit, &call.client, &mut taken).await
     {
         return Started::with_refusal(app.auth.refuse(refusal, &call.request), taken);
     }
     if let Some(auth) = &auth
-        && passed < Passed::Caller
+        && passed < PassedGates::Caller
     {
         let (parts, mut body) = mem::take(&mut call.request).into_parts();
         let checked = gates::check_caller_later(auth, &route.auth, &parts, &mut body).await;

@@ -244,9 +244,9 @@ impl<A: MessageBody> Service<http::Request<A>> for PolicyService {
         let passed = layer.pass_gates(&view, extensions, &mut taken);
         policy.note_taken(taken);
         match passed {
-            Ok(Passed::ToService) => self.pass(request, policy),
-            Ok(Passed::ToAsk) => self.ask_for_methods(request, policy),
-            Ok(Passed::Granted((status, headers))) => {
+            Ok(NextStep::ToService) => self.pass(request, policy),
+            Ok(NextStep::ToAsk) => self.ask_for_methods(request, policy),
+            Ok(NextStep::Granted((status, headers))) => {
                 ResponseFuture::ready(without_content(status, headers))
             }
             Err(refused) => ResponseFuture::ready(refused.response(head.version, policy)),
@@ -321,7 +321,7 @@ impl PolicyService {
 }
 
 /// Where a request goes if the gates of a layer do not refuse it.
-enum Passed {
+enum NextStep {
     ToService,
     /// A granted preflight: the service is asked for its methods.
     ToAsk,
@@ -403,7 +403,7 @@ impl CompiledLayer {
         view: &RequestView<'_>,
         extensions: &Extensions,
         taken: &mut Taken,
-    ) -> Result<Passed, Refused> {
+    ) -> Result<NextStep, Refused> {
         let (head, headers) = (view.head, view.headers);
         let cors = self.rules.cors.as_deref();
         let is_preflight = cors.is_some() && head.is_preflight();
@@ -416,19 +416,19 @@ impl CompiledLayer {
                         .admit_anonymous(headers)?;
                 }
                 self.take_permit(taken)?;
-                Ok(Passed::ToService)
+                Ok(NextStep::ToService)
             }
             ControlFlow::Break(end) => match end.response {
                 EndResponse::PreflightGranted(status, headers) => {
                     if cors.is_some_and(Cors::names_methods) {
-                        return Ok(Passed::Granted((status, headers)));
+                        return Ok(NextStep::Granted((status, headers)));
                     }
                     // A preflight for which the service is asked counts like any request.
                     if let Some(limit) = &self.rules.rate {
                         taken.take(limit.take_address(self.address(extensions)))?;
                     }
                     self.take_permit(taken)?;
-                    Ok(Passed::ToAsk)
+                    Ok(NextStep::ToAsk)
                 }
                 EndResponse::RateExceeded(rate) => {
                     taken.rate = rate;

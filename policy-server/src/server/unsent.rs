@@ -178,7 +178,7 @@ impl Unsent {
                 self.budget.holding().insert(address, Arc::downgrade(self));
             }
             let in_all = self.budget.held.fetch_add(len, Relaxed) + len;
-            let counted = Counted { bytes, unsent: Arc::clone(self) };
+            let counted = CountedFrame { bytes, unsent: Arc::clone(self) };
             if in_all > self.budget.in_all {
                 self.budget.make_room();
             }
@@ -188,18 +188,18 @@ impl Unsent {
 }
 
 /// A frame in memory.
-struct Counted {
+struct CountedFrame {
     bytes: Bytes,
     unsent: Arc<Unsent>,
 }
 
-impl AsRef<[u8]> for Counted {
+impl AsRef<[u8]> for CountedFrame {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountedFrame {
     fn drop(&mut self) {
         let Self { bytes, unsent } = self;
         let len = bytes.len();

@@ -87,7 +87,7 @@ struct Inner {
 
 #[derive(Default)]
 struct State {
-    opened: Option<Opened>,
+    opened: Option<OpenList>,
     /// The version of the stored value that is in use, or that was refused.
     version: u64,
     seen: Box<[u8]>,
@@ -95,7 +95,7 @@ struct State {
 
 impl State {
     /// Loads the stored value. If it is gone, the caller stores the known list again.
-    async fn load(&self, Opened { store, name }: &Opened) -> Result<StoredValue, StoreError> {
+    async fn load(&self, OpenList { store, name }: &OpenList) -> Result<StoredValue, StoreError> {
         let stored = store.value(name).await?;
         Ok(stored.unwrap_or_else(|| StoredValue::new(0, self.seen.clone())))
     }
@@ -107,7 +107,7 @@ impl State {
 }
 
 #[derive(Clone)]
-struct Opened {
+struct OpenList {
     store: Arc<dyn ValueStore>,
     name: Arc<str>,
 }
@@ -218,7 +218,7 @@ impl StoredOrigins {
     async fn store(
         &self,
         state: &mut State,
-        Opened { store, name }: &Opened,
+        OpenList { store, name }: &OpenList,
         version: u64,
         origins: &[String],
     ) -> Result<Option<Result<(), PolicyErrors>>, StoreError> {
@@ -234,7 +234,7 @@ impl StoredOrigins {
     async fn narrow(
         &self,
         state: &mut State,
-        opened: &Opened,
+        opened: &OpenList,
         stored: StoredValue,
     ) -> Result<(), StoreError> {
         let name = &*opened.name;
@@ -317,7 +317,7 @@ impl StoredOrigins {
         let origins = read(name, &stored.value).map_err(failed)?;
         let applied = self.apply(&mut state, stored, &origins);
         applied.map_err(|errors| broken(errors, &format!("{location} in the store")))?;
-        state.opened = Some(Opened { store, name: name.into() });
+        state.opened = Some(OpenList { store, name: name.into() });
         Ok(())
     }
 
@@ -335,7 +335,7 @@ impl StoredOrigins {
         }
     }
 
-    async fn refresh(&self, opened: &Opened) -> Result<(), StoreError> {
+    async fn refresh(&self, opened: &OpenList) -> Result<(), StoreError> {
         let mut state = self.0.state.lock().await;
         let stored = state.load(opened).await?;
         if state.is_lost(&stored) {

@@ -16,7 +16,8 @@ use policy_core::{
 };
 
 use super::{
-    CallerGates, CsrfTokenState, Engine, GatedEngine, Known, RequestCredentials, with_view,
+    CallerGates, CsrfTokenState, Engine, GatedEngine, IdentifiedCaller, RequestCredentials,
+    with_view,
 };
 use crate::RouteKind;
 
@@ -166,10 +167,14 @@ impl<'a> CallerGates<'a> {
                 let has_cookie = self.request.headers.contains_key(COOKIE);
                 CallerFacts::Nobody { has_cookie, handler: handler()? }
             }
-            Some(Known { explicit: Some(ExplicitCredential::Ticket), .. }) => CallerFacts::Ticket,
-            Some(Known { explicit: Some(ExplicitCredential::Token), .. }) => CallerFacts::Token,
-            Some(Known { is_session: true, .. }) => CallerFacts::Session { has_token },
-            Some(Known { is_ambient, .. }) => {
+            Some(IdentifiedCaller { explicit: Some(ExplicitCredential::Ticket), .. }) => {
+                CallerFacts::Ticket
+            }
+            Some(IdentifiedCaller { explicit: Some(ExplicitCredential::Token), .. }) => {
+                CallerFacts::Token
+            }
+            Some(IdentifiedCaller { is_session: true, .. }) => CallerFacts::Session { has_token },
+            Some(IdentifiedCaller { is_ambient, .. }) => {
                 CallerFacts::Scheme { is_ambient, handler: handler()? }
             }
         })

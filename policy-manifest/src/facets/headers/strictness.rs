@@ -90,10 +90,10 @@ fn ranked(values: &[&str], old: &str, new: &str) -> Option<Comparison> {
 
 /// How much of the address of a page `Referer` has (Referrer Policy 3): to its own origin, to other
 /// origins, and from HTTPS to HTTP. Nothing, the origin, or everything.
-type Sent = [u8; 3];
+type ReferrerLevels = [u8; 3];
 
 /// Parses a `Referrer-Policy`. The last value that browsers know counts.
-fn parse_referrer_policy(value: &str) -> Option<Sent> {
+fn parse_referrer_policy(value: &str) -> Option<ReferrerLevels> {
     value.rsplit(',').find_map(|word| {
         Some(match word.trim().to_ascii_lowercase().as_str() {
             "no-referrer" => [0, 0, 0],
@@ -109,7 +109,7 @@ fn parse_referrer_policy(value: &str) -> Option<Sent> {
     })
 }
 
-fn referrers(old: Sent, new: Sent) -> Comparison {
+fn referrers(old: ReferrerLevels, new: ReferrerLevels) -> Comparison {
     let pairs = old.into_iter().zip(new);
     pairs
         .map(|(old, new)| Comparison::from_amounts(old, new))

@@ -146,7 +146,7 @@ const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 /// The problem that a response shows, kept in its extensions so that it can be sent in another
 /// format.
 #[derive(Clone, Debug)]
-struct Shown(Problem);
+struct OriginalProblem(Problem);
 
 /// The code of the problem, kept in the extensions of a response whose format is chosen.
 #[derive(Clone, Debug)]
@@ -451,7 +451,7 @@ impl IntoResponse for Problem {
             forbid_storing(headers);
         }
         let refused = self.refused.take();
-        response.extensions_mut().insert(Shown(self));
+        response.extensions_mut().insert(OriginalProblem(self));
         Refused::note(refused.map(|refused| *refused), response)
     }
 }
@@ -463,8 +463,8 @@ pub(crate) fn refusal_of(response: &Response) -> Option<Refusal> {
         return None;
     }
     match response.extensions().get()? {
-        Shown(Problem { kind: Kind::Listed(refusal), .. }) => Some(*refusal),
-        Shown(_) => None,
+        OriginalProblem(Problem { kind: Kind::Listed(refusal), .. }) => Some(*refusal),
+        OriginalProblem(_) => None,
     }
 }
 

@@ -10,7 +10,7 @@ use policy_core::{
     vary::{self, VaryToken},
 };
 
-use super::{MEDIA_TYPE, Problem, Shown, own::Own, render};
+use super::{MEDIA_TYPE, OriginalProblem, Problem, own::Own, render};
 
 /// The preferred format of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub(crate) fn negotiate(formats: &[u8], types: Option<&str>, response: &mut Resp
     if response.extensions().is_empty() {
         return;
     }
-    let Some(Shown(problem)) = response.extensions_mut().remove() else { return };
+    let Some(OriginalProblem(problem)) = response.extensions_mut().remove() else { return };
     let status = response.status();
     if let Some(code) = problem.own_code() {
         response.extensions_mut().insert(code);

@@ -64,7 +64,7 @@ pub(crate) fn read(app: &AppParts) -> (Manifest, Sources) {
 }
 
 /// The target of a route, and its own policies.
-struct Declared<'a> {
+struct DeclaredTarget<'a> {
     kind: RouteKind,
     path: String,
     methods: Vec<String>,
@@ -80,13 +80,13 @@ struct Declared<'a> {
     handler: HandlerFacts,
     layers: Vec<String>,
     /// The source of the level itself: a handler, or the calls of a mount.
-    written: Written<'a>,
+    written: PolicySource<'a>,
     group: Option<&'a Policies>,
 }
 
 /// The source of the policies of a route.
 #[derive(Clone, Copy)]
-enum Written<'a> {
+enum PolicySource<'a> {
     Handler(&'a Description),
     Calls(&'a Policies),
     Nowhere,
@@ -147,9 +147,9 @@ impl<'a> Reader<'a> {
                 },
                 None,
             ),
-            None => self.add(&Declared {
+            None => self.add(&DeclaredTarget {
                 facts: RouteFacts { methods: &["GET"], ..RouteFacts::PUBLIC },
-                ..Declared::public(RouteKind::NotFound, "*".to_owned())
+                ..DeclaredTarget::public(RouteKind::NotFound, "*".to_owned())
             }),
         }
     }
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
             let place = SourceLine { file: description.file.to_owned(), line: description.line };
             self.sources.handlers.insert(key.clone(), description.handler.to_owned());
             self.sources.places.insert(key, place);
-            self.add(&Declared {
+            self.add(&DeclaredTarget {
                 methods: vec![(*method).to_owned()],
                 auth,
                 auth_level,
@@ -191,9 +191,9 @@ impl<'a> Reader<'a> {
                 takes_session: description.takes_session,
                 handler: signature.clone(),
                 layers: layers.clone(),
-                written: Written::Handler(description),
+                written: PolicySource::Handler(description),
                 group: group.map(|group| &group.policies),
-                ..Declared::public(RouteKind::Handler, path)
+                ..DeclaredTarget::public(RouteKind::Handler, path)
             });
             if let Some(route) = self.manifest.routes.last_mut() {
                 add_objects(route, &types);
@@ -259,17 +259,17 @@ impl<'a> Reader<'a> {
             _ => methods.iter().map(String::as_str).collect(),
         };
         let spec = AuthSpec::from_policies(&auth, access.csrf.as_ref());
-        self.add(&Declared {
+        self.add(&DeclaredTarget {
             methods: methods.clone(),
             auth,
             csrf: (csrf, level),
             policies: defaults.level.clone(),
             facts: RouteFacts::new(&spec, &names, false),
-            written: Written::Calls(defaults),
+            written: PolicySource::Calls(defaults),
             group: group.map(|group| &group.policies),
             target: mounted.target,
             layers: mounted.layers,
-            ..Declared::public(kind, path)
+            ..DeclaredTarget::public(kind, path)
         });
         if let Some(route) = self.manifest.routes.last_mut() {
             route.takes_slashes = mounted.takes_slashes;
@@ -322,14 +322,14 @@ impl<'a> Reader<'a> {
             AuthPolicy::Public => CsrfPolicy::default(),
             _ => CsrfPolicy::Exempt("no page can send CONNECT"),
         };
-        self.add(&Declared {
+        self.add(&DeclaredTarget {
             methods: vec!["CONNECT".to_owned()],
             auth,
             csrf: (csrf, None),
             policies: no_cors,
             facts: RouteFacts { methods: &["GET"], ..RouteFacts::PUBLIC },
             target: facts::describe_tunnel(tunnel),
-            ..Declared::public(RouteKind::Tunnel, String::new())
+            ..DeclaredTarget::public(RouteKind::Tunnel, String::new())
         });
         if let Some(route) = self.manifest.routes.last_mut() {
             route.targets.clone_from(&tunnel.targets);
@@ -337,7 +337,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Resolves the facets of a route.
-    fn add(&mut self, declared: &Declared<'_>) {
+    fn add(&mut self, declared: &DeclaredTarget<'_>) {
         let group = declared.group.map(|group| &group.level);
         let levels = [
             (Level::Route, Some(&declared.policies)),
@@ -379,19 +379,19 @@ impl<'a> Reader<'a> {
     }
 
     /// Notes where the facets of a route are written.
-    fn note(&mut self, declared: &Declared<'_>, decided: Vec<(&str, Option<Level>)>) {
+    fn note(&mut self, declared: &DeclaredTarget<'_>, decided: Vec<(&str, Option<Level>)>) {
         let mut of_route = std::collections::BTreeMap::new();
         for (facet, level) in decided {
             let Some(level) = level else { continue };
             let location = match (level, declared.written) {
-                (Level::Route, Written::Handler(description)) => {
+                (Level::Route, PolicySource::Handler(description)) => {
                     let name = if facet == "limits" { "limit" } else { facet };
                     let line =
                         description.attributes.iter().find(|(attribute, _)| *attribute == name);
                     let line = line.map_or(description.line, |(_, line)| *line);
                     Some((level, description.file, line))
                 }
-                (Level::Route, Written::Calls(defaults)) => {
+                (Level::Route, PolicySource::Calls(defaults)) => {
                     let levels = [
                         (Level::Route, Some(defaults)),
                         (Level::Group, declared.group),
@@ -403,7 +403,7 @@ impl<'a> Reader<'a> {
                         Some((level, location.file(), location.line()))
                     })
                 }
-                (Level::Route, Written::Nowhere) => None,
+                (Level::Route, PolicySource::Nowhere) => None,
                 (Level::Group, _) => {
                     place(level, declared.group.and_then(|group| group.location(facet)))
                 }
@@ -503,12 +503,12 @@ fn layers_of(group: Option<&GroupParts>) -> impl Iterator<Item = String> {
     group.into_iter().flat_map(|group| facts::layers("group", &group.layers))
 }
 
-impl<'a> Declared<'a> {
+impl<'a> DeclaredTarget<'a> {
     /// The policy of the attributes of a handler.
     fn own(&self) -> Option<&'a RoutePolicy> {
         match self.written {
-            Written::Handler(description) => Some(&description.policy),
-            Written::Calls(_) | Written::Nowhere => None,
+            PolicySource::Handler(description) => Some(&description.policy),
+            PolicySource::Calls(_) | PolicySource::Nowhere => None,
         }
     }
 
@@ -527,7 +527,7 @@ impl<'a> Declared<'a> {
             target: TargetFacts::default(),
             handler: HandlerFacts::default(),
             layers: Vec::new(),
-            written: Written::Nowhere,
+            written: PolicySource::Nowhere,
             group: None,
         }
     }

@@ -86,7 +86,7 @@ pub(crate) fn write(app: &AppParts, problems: &mut Vec<StartProblem>) {
 }
 
 /// An operation under its path and method.
-struct Found {
+struct OperationEntry {
     path: String,
     method: &'static str,
     handler: &'static str,
@@ -100,7 +100,7 @@ struct Reader<'a> {
     is_shown: &'a dyn Fn(&ManifestRoute) -> bool,
     schemas: Schemas,
     schemes: Schemes,
-    found: Vec<Found>,
+    found: Vec<OperationEntry>,
     gaps: Vec<StartProblem>,
 }
 
@@ -157,7 +157,7 @@ impl Reader<'_> {
                 schemas: &self.schemas,
             };
             let operation = operation(&described, &mut self.schemes);
-            self.found.push(Found {
+            self.found.push(OperationEntry {
                 path,
                 method,
                 handler: description.handler,
@@ -183,7 +183,7 @@ impl Reader<'_> {
         let mut paths = Map::new();
         let mut shapes = BTreeMap::new();
         for (found, id) in self.found.into_iter().zip(ids) {
-            let Found { path, method, mut operation, .. } = found;
+            let OperationEntry { path, method, mut operation, .. } = found;
             operation.insert("operationId".to_owned(), Value::from(id));
             if let Some(tag) = tag_of(&path) {
                 operation.insert("tags".to_owned(), json!([tag]));
@@ -235,8 +235,8 @@ impl Reader<'_> {
 
 /// The id of each operation: the one that its route states, or the name of its handler. Only if
 /// names would be equal, module, method and path are added, one after the other.
-fn operation_ids(found: &[Found]) -> (Vec<String>, Vec<StartProblem>) {
-    let of = |found: &Found, depth: usize| match found.id {
+fn operation_ids(found: &[OperationEntry]) -> (Vec<String>, Vec<StartProblem>) {
+    let of = |found: &OperationEntry, depth: usize| match found.id {
         Some(id) => id.to_owned(),
         None => {
             let names: Vec<_> = found.handler.split("::").collect();

@@ -31,11 +31,11 @@ pub(super) fn connection(
 #[derive(Clone, Debug)]
 pub(super) struct Usage {
     is_http2: bool,
-    seen: Arc<Seen>,
+    seen: Arc<UsageFlags>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct UsageFlags {
     /// Whether the upstream has responded on this connection before.
     is_reused: AtomicBool,
     /// Whether a byte was received since the last one was sent; used before HTTP/2 only.

@@ -58,7 +58,7 @@ pub(super) struct Pool {
     address: Address,
     /// Whether a connection is kept after its first response.
     keeps: bool,
-    kept: Mutex<Kept>,
+    kept: Mutex<PooledConnections>,
     /// Held while a connection is opened that will be shared.
     opening: tokio::sync::Mutex<()>,
     /// The number of attempts to open such a connection that failed.
@@ -74,7 +74,7 @@ struct Address {
 
 /// The connections that wait for a request.
 #[derive(Default)]
-struct Kept {
+struct PooledConnections {
     /// HTTP/1.1 connections, each for one request at a time. The most recently used is last.
     idle: Vec<(Lease, Instant)>,
     /// The HTTP/2 connection, which all requests share.
@@ -99,7 +99,7 @@ pub(super) enum Sender {
 }
 
 /// The response to a request, or the request with its error.
-type Sent = Result<Response<Incoming>, TrySendError<Request<RequestBody>>>;
+type SendResult = Result<Response<Incoming>, TrySendError<Request<RequestBody>>>;
 
 /// Why a request got no response.
 pub(super) struct SendError {
@@ -258,7 +258,7 @@ impl Pool {
     }
 
     /// Starts to close idle connections periodically.
-    fn sweep(self: &Arc<Self>, kept: &mut Kept) {
+    fn sweep(self: &Arc<Self>, kept: &mut PooledConnections) {
         if kept.sweeper.as_ref().is_some_and(|sweeper| !sweeper.is_finished()) {
             return;
         }
@@ -278,7 +278,7 @@ impl Pool {
         self.lock().shared.take_if(|(sender, ..)| sender.is_closed());
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, PooledConnections> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -321,7 +321,7 @@ impl Address {
     }
 }
 
-impl Kept {
+impl PooledConnections {
     fn close_unused(&mut self) {
         let is_used = |since: Instant| since.elapsed() < IDLE_TIME;
         self.idle.retain(|(lease, since)| lease.sender.is_ready() && is_used(*since));
@@ -344,7 +344,7 @@ impl Sender {
     pub(super) fn send(
         self,
         request: Request<RequestBody>,
-    ) -> (impl Future<Output = Sent>, Option<Self>) {
+    ) -> (impl Future<Output = SendResult>, Option<Self>) {
         match self {
             Self::Http1(mut sender) => {
                 let response = sender.try_send_request(request);

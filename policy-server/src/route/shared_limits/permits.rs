@@ -31,11 +31,11 @@ pub(crate) struct SharedPermits {
     /// The requests that wait for a permit.
     waiting: AtomicU32,
     /// Locked by the request that calls the store.
-    asking: Mutex<Asked>,
+    asking: Mutex<StoreCalls>,
 }
 
 #[derive(Debug, Default)]
-struct Asked {
+struct StoreCalls {
     /// When the last call of the store began.
     begun: Duration,
     /// Until then the store is not called.

@@ -85,7 +85,7 @@ impl Common {
         let open = self.activity.begin_request();
         let (counted, inbound) = stream.split();
         let Some(stream) = state.take_response() else { return };
-        let mut sender = Answer {
+        let mut sender = ResponseSender {
             stream,
             _counted: counted,
             open: Some(open),
@@ -166,7 +166,7 @@ const CONNECTION_FIELDS: [HeaderName; 6] = [
 const PART: usize = 64 * 1024;
 
 /// Sends the response to the client.
-struct Answer {
+struct ResponseSender {
     stream: ResponseStream,
     /// The library counts the request until it is dropped.
     _counted: RequestStream<Outbound, Bytes>,
@@ -177,7 +177,7 @@ struct Answer {
     limit: u64,
 }
 
-impl Answer {
+impl ResponseSender {
     /// Sends a whole response. `false` if it was cut off.
     async fn send(
         &mut self,

@@ -88,7 +88,7 @@ struct Inner {
     /// The page of the table of sessions at which the next purge begins.
     purge_from: AtomicU64,
     opening: OnceCell<()>,
-    opened: OnceLock<Opened>,
+    opened: OnceLock<OpenStore>,
     listener: OnceLock<BackgroundTask>,
     news: NewsFeed,
     cut_offs: Arc<Numbers>,
@@ -96,7 +96,7 @@ struct Inner {
     endings: EndingCount,
 }
 
-struct Opened {
+struct OpenStore {
     database: Arc<Database>,
     loads: BatchLoader<Loader>,
 }
@@ -142,7 +142,8 @@ impl PostgresStore {
             opening::prepare(&database).await?;
             let loader = Loader::new(Arc::clone(&database), Arc::clone(&self.0.cut_offs));
             let loads = BatchLoader::new(loader);
-            let Opened { database, .. } = self.0.opened.get_or_init(|| Opened { database, loads });
+            let OpenStore { database, .. } =
+                self.0.opened.get_or_init(|| OpenStore { database, loads });
             let news = &self.0.news;
             let first = listener::subscribe(database, news).await.map_err(StoreError::new)?;
             let listener = listener::spawn(Arc::clone(database), first, news.clone());
@@ -170,7 +171,7 @@ impl PostgresStore {
         database.row(&database.statement(statement), parameters).await
     }
 
-    fn require_open(&self) -> Result<&Opened, StoreError> {
+    fn require_open(&self) -> Result<&OpenStore, StoreError> {
         self.0.opened.get().ok_or_else(|| StoreError::new("the store is not open"))
     }
 

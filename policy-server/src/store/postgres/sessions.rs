@@ -13,7 +13,7 @@ use policy_core::{
 use tokio_postgres::types::ToSql;
 
 use super::{
-    DEADLINE, Opened, PostgresStore,
+    DEADLINE, OpenStore, PostgresStore,
     connection::{Database, Failure},
     rows::{Columns, number, time},
 };
@@ -313,7 +313,7 @@ impl LoadMany for Loader {
 
 impl PostgresStore {
     async fn look_up(&self, key: SessionKey) -> Result<Stored, StoreError> {
-        let Opened { database, loads } = self.require_open()?;
+        let OpenStore { database, loads } = self.require_open()?;
         let found = loads.load(&key, DEADLINE).map(|found| found.unwrap_or(Err(Failure::NoAnswer)));
         database.call(found).await?
     }

@@ -106,7 +106,7 @@ struct Inner {
     anonymous: AnonymousLimit,
     may_forget: bool,
     opening: OnceCell<()>,
-    opened: OnceLock<Opened>,
+    opened: OnceLock<OpenStore>,
     listener: OnceLock<BackgroundTask>,
     news: NewsFeed,
     cut_offs: Arc<Numbers>,
@@ -114,7 +114,7 @@ struct Inner {
     endings: EndingCount,
 }
 
-struct Opened {
+struct OpenStore {
     database: Arc<Database>,
     loads: BatchLoader<Loader>,
 }
@@ -165,7 +165,8 @@ impl RedisStore {
             let first = opening::prepare(&database).await?;
             let loader = Loader::new(Arc::clone(&database), Arc::clone(&self.0.cut_offs));
             let loads = BatchLoader::new(loader);
-            let Opened { database, .. } = self.0.opened.get_or_init(|| Opened { database, loads });
+            let OpenStore { database, .. } =
+                self.0.opened.get_or_init(|| OpenStore { database, loads });
             let listener = listener::spawn(Arc::clone(database), first, self.0.news.clone());
             self.0.listener.get_or_init(|| listener);
             Ok(())
@@ -177,7 +178,7 @@ impl RedisStore {
         self.require_open()?.database.call(call).await
     }
 
-    fn require_open(&self) -> Result<&Opened, StoreError> {
+    fn require_open(&self) -> Result<&OpenStore, StoreError> {
         self.0.opened.get().ok_or_else(|| StoreError::new("the store is not open"))
     }
 

@@ -9,7 +9,7 @@ use super::reply::{time, time_of};
 use crate::store::{StoreError, Ticket};
 
 #[derive(Serialize, Deserialize)]
-struct Stored<'a> {
+struct TicketRecord<'a> {
     user: Cow<'a, str>,
     roles: Cow<'a, [Box<str>]>,
     scopes: Cow<'a, [Box<str>]>,
@@ -24,7 +24,7 @@ struct Stored<'a> {
 
 pub(super) fn write(ticket: &Ticket) -> Result<Vec<u8>, StoreError> {
     let Ticket { identity, authenticated, session, token, cut_offs, expires } = ticket;
-    let stored = Stored {
+    let stored = TicketRecord {
         user: Cow::Borrowed(&identity.subject),
         roles: Cow::Borrowed(&identity.roles),
         scopes: Cow::Borrowed(&identity.scopes),
@@ -39,9 +39,18 @@ pub(super) fn write(ticket: &Ticket) -> Result<Vec<u8>, StoreError> {
 }
 
 pub(super) fn read(value: &[u8]) -> Result<Ticket, StoreError> {
-    let stored: Stored<'_> = serde_json::from_slice(value).map_err(StoreError::new)?;
-    let Stored { user, roles, scopes, tenant, authenticated, session, token, cut_offs, expires } =
-        stored;
+    let stored: TicketRecord<'_> = serde_json::from_slice(value).map_err(StoreError::new)?;
+    let TicketRecord {
+        user,
+        roles,
+        scopes,
+        tenant,
+        authenticated,
+        session,
+        token,
+        cut_offs,
+        expires,
+    } = stored;
     let mut identity = Identity::new(user).roles(roles.into_owned()).scopes(scopes.into_owned());
     identity.tenant = tenant.map(|tenant| tenant.into_owned().into());
     let mut ticket = Ticket::new(identity, time_of(expires));

@@ -119,7 +119,7 @@ struct Seen {
     calls: Vec<&'static str>,
 }
 
-struct Run {
+struct ScenarioRun {
     /// Two instances of the app on one store.
     worlds: [World; 2],
     now: u64,
@@ -142,7 +142,7 @@ fn every_session_scenario_comes_out_as_the_shared_cases_say() {
 fn run(scenarios: &[Scenario]) -> (usize, usize) {
     let (mut steps, mut expectations) = (0, 0);
     for scenario in scenarios {
-        let mut run = Run::new(&scenario.config);
+        let mut run = ScenarioRun::new(&scenario.config);
         for (number, step) in scenario.steps.iter().enumerate() {
             let place = format!("{} ({}), step {number}", scenario.id, scenario.name);
             let seen = run.step(step);
@@ -156,7 +156,7 @@ fn run(scenarios: &[Scenario]) -> (usize, usize) {
     (steps, expectations)
 }
 
-impl Run {
+impl ScenarioRun {
     fn new(config: &Config) -> Self {
         let (store, clock, random) = (FaultyStore::default(), Clock::at(START), random());
         let policy = match config.limit_policy.as_deref() {

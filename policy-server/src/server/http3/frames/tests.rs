@@ -11,15 +11,15 @@ const HEAD: &[u8] = b"\x01\x09\x00\x00\xd1\xd7\xc1\x50\x02a.";
 
 /// Everything that is passed on, in order, and separately the content of DATA frames.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Given {
+struct Output {
     pieces: Vec<Bytes>,
     content: Vec<u8>,
     fault: Option<Fault>,
 }
 
-fn read(purpose: Purpose, limit: usize, input: &[u8], cuts: &[usize]) -> Given {
+fn read(purpose: Purpose, limit: usize, input: &[u8], cuts: &[usize]) -> Output {
     let mut frames = Frames::new(purpose, limit);
-    let mut given = Given::default();
+    let mut given = Output::default();
     let mut at = 0;
     for cut in cuts.iter().copied().chain([input.len()]) {
         let cut = cut.clamp(at, input.len());
@@ -77,7 +77,7 @@ fn pieces_do_not_depend_on_packets() {
         }
         cuts.sort_unstable();
         let given = read(Purpose::Request, 4096, &input, &cuts);
-        prop_assert_eq!(given, Given { pieces: vec![Bytes::from_static(HEAD)], content, fault: None });
+        prop_assert_eq!(given, Output { pieces: vec![Bytes::from_static(HEAD)], content, fault: None });
     });
 }
 

@@ -13,13 +13,13 @@ use crate::store::{Limit, LimitPolicy, embedded::crash::open_with};
 
 /// A database in memory that counts what is read of it.
 #[derive(Clone, Debug, Default)]
-struct Counted {
+struct CountingBackend {
     inside: Arc<redb::backends::InMemoryBackend>,
     reads: Arc<AtomicU64>,
     bytes: Arc<AtomicU64>,
 }
 
-impl redb::StorageBackend for Counted {
+impl redb::StorageBackend for CountingBackend {
     fn len(&self) -> io::Result<u64> {
         self.inside.len()
     }
@@ -45,7 +45,7 @@ impl redb::StorageBackend for Counted {
 
 /// How often a query reads the file, and how many bytes.
 async fn reads_among(sessions: u32) -> [(u64, u64); 2] {
-    let backend = Counted::default();
+    let backend = CountingBackend::default();
     let (reads, bytes) = (Arc::clone(&backend.reads), Arc::clone(&backend.bytes));
     // Without a page cache, every access is a read.
     let store = open_with(backend, 0).unwrap();

@@ -235,9 +235,9 @@ mod tests {
     use super::*;
 
     /// Counts the system calls that a socket would take.
-    struct Counted(DuplexStream, Arc<AtomicUsize>);
+    struct CountingStream(DuplexStream, Arc<AtomicUsize>);
 
-    impl AsyncRead for Counted {
+    impl AsyncRead for CountingStream {
         fn poll_read(
             mut self: Pin<&mut Self>,
             context: &mut Context<'_>,
@@ -247,7 +247,7 @@ mod tests {
         }
     }
 
-    impl AsyncWrite for Counted {
+    impl AsyncWrite for CountingStream {
         fn poll_write(
             mut self: Pin<&mut Self>,
             context: &mut Context<'_>,
@@ -312,7 +312,7 @@ mod tests {
     async fn concurrent_commands_share_a_system_call() {
         let (near, far) = duplex(100_000);
         let writes = Arc::new(AtomicUsize::new(0));
-        let (pipe, task) = Pipe::new(Counted(near, Arc::clone(&writes)));
+        let (pipe, task) = Pipe::new(CountingStream(near, Arc::clone(&writes)));
         tokio::spawn(task);
         let all = async move {
             let requests = (0..50).map(|number| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use self::row::ReadRows;
 use super::{
-    DEADLINE, Opened, RedisStore,
+    DEADLINE, OpenStore, RedisStore,
     connection::{Call, Database},
     failure::Failure,
     reply::{Items, as_array, as_bool, as_number, list, number, time},
@@ -186,7 +186,7 @@ impl LoadMany for Loader {
 
 impl RedisStore {
     async fn look_up(&self, key: SessionKey) -> Result<Stored, StoreError> {
-        let Opened { database, loads } = self.require_open()?;
+        let OpenStore { database, loads } = self.require_open()?;
         let found = loads.load(&key, DEADLINE).map(|found| found.unwrap_or(Err(Failure::NoAnswer)));
         database.guard(found).await?
     }
