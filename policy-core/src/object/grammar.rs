@@ -225,7 +225,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Returns the name if it is that of a field of this kind, and an error if it is not.
+    /// Returns the name of a field of this kind. It is an error if no such field has the name.
     fn expect_field(
         &self,
         at: usize,
