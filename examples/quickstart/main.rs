@@ -41,19 +41,19 @@ async fn report() -> &'static str {
     "12 orders today"
 }
 
-fn api(seen: &arrivals::Arrivals) -> App<Notes> {
+fn api(arrivals: &arrivals::Arrivals) -> App<Notes> {
     App::new(Notes::default())
         .policies(Policies::new().cors(DEFAULT))
         .routes(routes![note, write, report])
-        .layer(seen.layer())
+        .layer(arrivals.layer())
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Report> {
-    let seen = arrivals::Arrivals::default();
-    let api = api(&seen);
+    let arrivals = arrivals::Arrivals::default();
+    let api = api(&arrivals);
     // Without the pages: `api.serve("127.0.0.1:8080").await`.
-    pages::serve_beside(api, seen).await?;
+    pages::serve_beside(api, arrivals).await?;
     Ok(())
 }
 

@@ -26,17 +26,17 @@ struct Addresses {
 /// The state of the handlers below.
 #[derive(Clone)]
 struct Site {
-    seen: Arrivals,
+    arrivals: Arrivals,
     /// Set once all three listen.
     addresses: Arc<OnceLock<Addresses>>,
 }
 
 /// Serves the API and its two pages until ctrl-c.
-pub(crate) async fn serve_beside<S>(api: App<S>, seen: Arrivals) -> Result<(), Error>
+pub(crate) async fn serve_beside<S>(api: App<S>, arrivals: Arrivals) -> Result<(), Error>
 where
     S: Send + Sync + 'static,
 {
-    let site = Site { seen, addresses: Arc::default() };
+    let site = Site { arrivals, addresses: Arc::default() };
     let page = || App::new(site.clone()).routes(routes![page, script, arrivals]);
     let [api_port, granted_port, refused_port] =
         ports("POLICY_QUICKSTART_PORTS", [8080, 8081, 8082]);
@@ -106,5 +106,5 @@ async fn arrivals(
     State(site): State<Site>,
     Query(asked): Query<ArrivalFilter>,
 ) -> Json<Vec<Arrival>> {
-    Json(site.seen.with_query(&asked.query))
+    Json(site.arrivals.with_query(&asked.query))
 }

@@ -1,21 +1,14 @@
 //! The requests that arrived at the catalogue, and their responses, which the page compares with
 //! what the browser reports.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
-};
-
 use axum::{extract::State, middleware::Next};
+use example_look::Recent;
 use policy_server::{Request, Response};
 use serde::Serialize;
 
-/// How many requests are remembered.
-const CAPACITY: usize = 1000;
-
 /// The last requests.
 #[derive(Clone, Default)]
-pub(crate) struct Arrivals(Arc<Mutex<VecDeque<Arrival>>>);
+pub(crate) struct Arrivals(Recent<Arrival>);
 
 #[derive(Clone, Serialize)]
 pub(crate) struct Arrival {
@@ -29,16 +22,7 @@ pub(crate) struct Arrival {
 impl Arrivals {
     /// The requests for a path and query, in the order of their responses.
     pub(crate) fn for_target(&self, target: &str) -> Vec<Arrival> {
-        let arrivals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        arrivals.iter().filter(|arrival| arrival.target == target).cloned().collect()
-    }
-
-    fn note(&self, arrival: Arrival) {
-        let mut arrivals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if arrivals.len() == CAPACITY {
-            arrivals.pop_front();
-        }
-        arrivals.push_back(arrival);
+        self.0.filter(|arrival| arrival.target == target)
     }
 }
 
@@ -50,6 +34,6 @@ pub(crate) async fn note(
 ) -> Response {
     let (method, target) = (request.method().to_string(), request.uri().to_string());
     let response = next.run(request).await;
-    arrivals.note(Arrival { method, status: response.status().as_u16(), target });
+    arrivals.0.push(Arrival { method, status: response.status().as_u16(), target });
     response
 }

@@ -1,12 +1,15 @@
 //! What the pages of the examples share: their style, a bar with the mark, their own code with its
-//! attributes, and the ports. Nothing of it is Policy.
+//! attributes, the last items of a list, and the ports. Nothing of it is Policy.
 
 mod code;
+mod recent;
 
 use std::{
     env, io,
     net::{Ipv4Addr, SocketAddr, TcpListener},
 };
+
+pub use recent::Recent;
 
 /// The style of all pages.
 pub const STYLE: &str = include_str!("look.css");
