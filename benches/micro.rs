@@ -31,7 +31,9 @@ use policy_core::{
     origin::OriginSet,
     secret::SecretKey,
     time::Timestamp,
-    token::{Cut, Key, KeyRing, NewClaims, Profile, RevocationSet, RingKey, TokenNames, Verifier},
+    token::{
+        Key, KeyRing, NewClaims, Profile, RevocationSet, RingKey, TokenCutOff, TokenNames, Verifier,
+    },
 };
 use policy_server::{AppService, AuthError, Body, Scheme, SchemeRequest, prelude::*};
 use tower::Service;
@@ -264,7 +266,7 @@ fn revocations(count: Option<u64>) -> Operation {
         let id = random_id(number);
         let id = str::from_utf8(&id).unwrap_or_default();
         if number % 10 == 0 {
-            set.revoke_user(id, Cut { before: now.seconds() + 1, number });
+            set.revoke_user(id, TokenCutOff { before: now.seconds() + 1, number });
         } else {
             set.revoke_token(id, now.after(Duration::from_secs(number % 3600)));
         }

@@ -7,7 +7,7 @@ use syn::{GenericArgument, Ident, PathArguments, PathSegment, ReturnType, Type, 
 
 use crate::{
     signature::{Arguments, Extractor},
-    type_names::{Known, first_two_arguments, last_segment, words},
+    type_names::{KnownExtractor, first_two_arguments, last_segment, words},
 };
 
 /// The type of an extractor in the one call. An extractor that does not depend on the state of an app
@@ -18,9 +18,9 @@ impl ToTokens for ExtractorType<'_> {
     fn to_tokens(&self, out: &mut TokenStream) {
         let Self(Extractor { ty, known }) = self;
         let of = match known {
-            None | Some(Known::State(_)) => return ty.to_tokens(out),
-            Some(Known::Body) => "OfBody",
-            Some(Known::Head) => "OfHead",
+            None | Some(KnownExtractor::State(_)) => return ty.to_tokens(out),
+            Some(KnownExtractor::Body) => "OfBody",
+            Some(KnownExtractor::Head) => "OfHead",
         };
         let of = Ident::new(of, ty.span());
         quote_spanned!(ty.span()=> <#ty as __policy::#of<__PolicyState>>::Argument).to_tokens(out);
@@ -41,7 +41,7 @@ pub(crate) fn statements(arguments: &Arguments<'_>, output: &ReturnType) -> Toke
         }
     }
     for extractor in &arguments.extractors {
-        if let Some(Known::State(part)) = extractor.known {
+        if let Some(KnownExtractor::State(part)) = extractor.known {
             state("OfState", part);
         }
     }

@@ -12,11 +12,11 @@ use syn::{Attribute, Ident, LitStr, Meta, Path, spanned::Spanned};
 use crate::{
     diagnostics::Diagnostics,
     directive::{Directive, ParsedAttribute},
-    item::Annotated,
+    item::AnnotatedItem,
     parse::string_of,
 };
 
-/// The one argument of an attribute that has been taken, see [`Collected::use_markers`].
+/// The one argument of an attribute that has been taken, see [`CollectedAttributes::use_markers`].
 const CONSUMED: &str = "__policy_consumed";
 
 /// The default crate of the attributes.
@@ -24,7 +24,7 @@ const CRATE: &str = "policy_server";
 
 /// The attributes of a function.
 #[derive(Default)]
-pub(crate) struct Collected {
+pub(crate) struct CollectedAttributes {
     pub(crate) routes: Vec<ParsedAttribute>,
     /// At most one attribute of each kind.
     policies: Vec<ParsedAttribute>,
@@ -38,7 +38,7 @@ pub(crate) struct Collected {
     pub(crate) broken_auth: bool,
 }
 
-impl Collected {
+impl CollectedAttributes {
     /// Takes the attributes; `first` is the one that is being expanded.
     pub(crate) fn take(
         first: ParsedAttribute,
@@ -159,7 +159,7 @@ fn is_requeued(path: &Path) -> bool {
 pub(crate) fn requeue(policy: Directive, args: &TokenStream, item: TokenStream) -> TokenStream {
     let name = policy.name();
     let mut diagnostics = Diagnostics::default();
-    let Ok(mut annotated) = syn::parse2::<Annotated>(item.clone()) else { return item };
+    let Ok(mut annotated) = syn::parse2::<AnnotatedItem>(item.clone()) else { return item };
     let route = annotated
         .attrs
         .iter()

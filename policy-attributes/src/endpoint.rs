@@ -11,15 +11,15 @@ use crate::{
     attributes::context::Context,
     attributes::{
         Attributes,
-        route::{self, Served},
+        route::{self, HandlerRoute},
     },
     checks,
-    collect::Collected,
+    collect::CollectedAttributes,
     diagnostics::Diagnostics,
     emit::{CratePath, Expansion, description, some},
     item::Function,
     signature::{Arguments, Extractor, Parameter, Source},
-    type_names::Known,
+    type_names::KnownExtractor,
 };
 
 /// A handler with its parsed attributes.
@@ -28,7 +28,7 @@ pub(crate) struct Endpoint<'a> {
     sig: &'a Signature,
     /// The spans of its attributes.
     spans: Vec<(&'static str, Span)>,
-    routes: Vec<Served>,
+    routes: Vec<HandlerRoute>,
     /// The lines of its documentation.
     docs: Vec<LitStr>,
     arguments: Arguments<'a>,
@@ -37,7 +37,7 @@ pub(crate) struct Endpoint<'a> {
 
 impl<'a> Endpoint<'a> {
     pub(crate) fn read(
-        collected: &mut Collected,
+        collected: &mut CollectedAttributes,
         function: &'a Function,
         diagnostics: &mut Diagnostics,
     ) -> Self {
@@ -94,7 +94,7 @@ impl<'a> Endpoint<'a> {
             (facet.to_owned(), FacetSource { level, file, line: line_of(*span) })
         });
         let decided: std::collections::BTreeMap<_, _> = decided.collect();
-        for Served { method, path, .. } in &self.routes {
+        for HandlerRoute { method, path, .. } in &self.routes {
             let key = format!("{method} {}", path.value());
             let place = SourceLine { file: String::new(), line: line_of(self.sig.ident.span()) };
             sources.handlers.insert(key.clone(), self.sig.ident.unraw().to_string());
@@ -120,7 +120,7 @@ impl<'a> Endpoint<'a> {
 
     fn context(&self) -> Context<'_> {
         let mut methods = Vec::new();
-        for Served { method, .. } in &self.routes {
+        for HandlerRoute { method, .. } in &self.routes {
             if !methods.contains(&method.as_str()) {
                 methods.push(method);
             }
@@ -168,8 +168,10 @@ impl<'a> Endpoint<'a> {
         let way = match last {
             None => quote!(()),
             Some(None) => quote!(__policy::Inferred<__PolicyVia>),
-            Some(Some(Known::Body)) => quote!(__policy::FromBody),
-            Some(Some(Known::Head | Known::State(_))) => quote!(__policy::Inferred<_>),
+            Some(Some(KnownExtractor::Body)) => quote!(__policy::FromBody),
+            Some(Some(KnownExtractor::Head | KnownExtractor::State(_))) => {
+                quote!(__policy::Inferred<_>)
+            }
         };
         let bounds = self.bounds();
         let expansion = self.attributes.emit(&self.context());
@@ -210,8 +212,8 @@ impl<'a> Endpoint<'a> {
         });
         let last = arguments.extractors.len().saturating_sub(1);
         let bound = |(position, Extractor { ty, known }): (usize, &Extractor<'_>)| match known {
-            Some(Known::Body | Known::Head) => TokenStream::new(),
-            Some(Known::State(part)) => {
+            Some(KnownExtractor::Body | KnownExtractor::Head) => TokenStream::new(),
+            Some(KnownExtractor::State(part)) => {
                 quote_spanned!(part.span()=> #part: __policy::StatePart<__PolicyState>,)
             }
             None if position == last => {

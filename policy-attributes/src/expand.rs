@@ -8,7 +8,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::Visibility;
 
 use crate::{
-    collect::{self, Collected},
+    collect::{self, CollectedAttributes},
     diagnostics::Diagnostics,
     directive::{Directive, ParsedAttribute},
     endpoint::Endpoint,
@@ -33,7 +33,7 @@ fn route(first: ParsedAttribute, item: TokenStream) -> TokenStream {
     let mut diagnostics = Diagnostics::default();
     let name = first.directive.name();
     let Ok(Handler { attrs, rest, function }) = Handler::read(item.clone()) else { return item };
-    let mut collected = Collected::take(first, attrs, &mut diagnostics);
+    let mut collected = CollectedAttributes::take(first, attrs, &mut diagnostics);
     let others = &collected.others;
     let item = quote!(#(#others)* #rest);
     let function = match function {

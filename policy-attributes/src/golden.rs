@@ -8,7 +8,7 @@ use quote::{ToTokens, quote};
 use syn::{Item, Meta, parse2};
 
 use crate::{
-    collect::is_use_marker, directive::Directive, expand, item::Annotated, objects, problems,
+    collect::is_use_marker, directive::Directive, expand, item::AnnotatedItem, objects, problems,
     routes,
 };
 
@@ -20,7 +20,7 @@ fn expand_all(source: TokenStream) -> Vec<Item> {
 }
 
 fn expand_item(item: &TokenStream) -> Vec<Item> {
-    let mut annotated: Annotated = parse2(item.clone()).unwrap();
+    let mut annotated: AnnotatedItem = parse2(item.clone()).unwrap();
     let rest = annotated.rest.clone();
     // Attributes after a derive belong to the derive.
     let is_derived = annotated.attrs.iter().any(|attr| attr.path().is_ident("derive"));

@@ -9,18 +9,18 @@ use syn::{
 
 /// Any item: its attributes, and its remaining tokens. The compiler has parsed the item before it
 /// calls a macro, so this much can always be read.
-pub(crate) struct Annotated {
+pub(crate) struct AnnotatedItem {
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) rest: TokenStream,
 }
 
-impl Parse for Annotated {
+impl Parse for AnnotatedItem {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         Ok(Self { attrs: input.call(Attribute::parse_outer)?, rest: input.parse()? })
     }
 }
 
-impl ToTokens for Annotated {
+impl ToTokens for AnnotatedItem {
     fn to_tokens(&self, out: &mut TokenStream) {
         let Self { attrs, rest } = self;
         quote!(#(#attrs)* #rest).to_tokens(out);

@@ -17,8 +17,8 @@ use crate::{
     attributes::route,
     diagnostics::Diagnostics,
     type_names::{
-        Known, is_object, known_extractor, last_segment, reads_body, type_text, useless_extractor,
-        word_inside, words,
+        KnownExtractor, is_object, known_extractor, last_segment, reads_body, type_text,
+        useless_extractor, word_inside, words,
     },
 };
 
@@ -44,7 +44,7 @@ pub(crate) struct Arguments<'a> {
 pub(crate) struct Extractor<'a> {
     pub(crate) ty: &'a Type,
     /// What its name reveals.
-    pub(crate) known: Option<Known<'a>>,
+    pub(crate) known: Option<KnownExtractor<'a>>,
 }
 
 /// A parameter of the path, with the type of the argument that takes it.
@@ -217,7 +217,9 @@ impl<'a> Arguments<'a> {
 
     /// Whether an argument is read from the fields of a body or a query.
     pub(crate) fn takes_fields(&self) -> bool {
-        let is_read = |it: &Extractor<'_>| matches!(it.known, Some(Known::Body | Known::Head));
+        let is_read = |it: &Extractor<'_>| {
+            matches!(it.known, Some(KnownExtractor::Body | KnownExtractor::Head))
+        };
         self.extractors.iter().any(is_read)
     }
 

@@ -10,7 +10,7 @@ use quote::ToTokens;
 use syn::{Attribute, Meta, spanned::Spanned};
 
 use crate::{
-    collect::Collected,
+    collect::CollectedAttributes,
     diagnostics::Diagnostics,
     directive::{Directive, ParsedAttribute},
     endpoint::Endpoint,
@@ -192,7 +192,7 @@ fn read_function(
         Meta::Path(_) | Meta::NameValue(_) => TokenStream::new(),
     };
     let first = ParsedAttribute { directive, tokens, args };
-    let mut collected = Collected::take(first, attrs, diagnostics);
+    let mut collected = CollectedAttributes::take(first, attrs, diagnostics);
     let endpoint = Endpoint::read(&mut collected, &function, diagnostics);
     found(&endpoint, diagnostics.error_count() == 0);
 }

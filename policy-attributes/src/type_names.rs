@@ -7,7 +7,7 @@ use syn::{GenericArgument, Ident, PathArguments, PathSegment, Type, ext::IdentEx
 
 /// An extractor of this crate or of axum, whose type says what it extracts.
 #[derive(Clone, Copy)]
-pub(crate) enum Known<'a> {
+pub(crate) enum KnownExtractor<'a> {
     /// From the body.
     Body,
     /// From the head.
@@ -17,13 +17,13 @@ pub(crate) enum Known<'a> {
 }
 
 /// The extractors that are recognised by name, so that the compiler says what exactly they lack.
-pub(crate) fn known_extractor(ty: &Type) -> Option<Known<'_>> {
+pub(crate) fn known_extractor(ty: &Type) -> Option<KnownExtractor<'_>> {
     if let Some(segment) = last_segment(ty).filter(|segment| segment.ident == "State") {
-        return first_argument(segment).map(Known::State);
+        return first_argument(segment).map(KnownExtractor::State);
     }
     match word_inside(ty)?.to_string().as_str() {
-        "Json" | "Form" => Some(Known::Body),
-        "Query" => Some(Known::Head),
+        "Json" | "Form" => Some(KnownExtractor::Body),
+        "Query" => Some(KnownExtractor::Head),
         _ => None,
     }
 }

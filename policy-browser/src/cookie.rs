@@ -7,7 +7,7 @@ use url::Url;
 use crate::{
     Profile, SameSite, ThirdParty, Withheld,
     cookie_context::{CookieContext, Partition, Relation},
-    set_cookie::{MaxAge, Parsed, Path},
+    set_cookie::{MaxAge, ParsedCookie, Path},
     site::{is_address, is_public_suffix},
 };
 
@@ -50,7 +50,7 @@ impl Cookie {
         now: Duration,
         request: &CookieContext<'_>,
         access: Access,
-        line: &Parsed<'_>,
+        line: &ParsedCookie<'_>,
         number: u64,
     ) -> Result<Self, Option<Withheld>> {
         let (domain, is_host_only) = domain(line, request.url).ok_or(None)?;
@@ -268,7 +268,7 @@ impl Cookie {
 
 /// The domain of a cookie, and whether it is host-only; `None` if the host may not set this domain
 /// (5.7, steps 8 to 11).
-fn domain(line: &Parsed<'_>, url: &Url) -> Option<(String, bool)> {
+fn domain(line: &ParsedCookie<'_>, url: &Url) -> Option<(String, bool)> {
     let host = url.host_str()?;
     let domain = str::from_utf8(&line.domain).ok().filter(|domain| domain.is_ascii())?;
     if domain.is_empty() || is_public_suffix(domain) && domain == host {
@@ -281,7 +281,7 @@ fn domain(line: &Parsed<'_>, url: &Url) -> Option<(String, bool)> {
 }
 
 /// The expiry time: 5.7, step 6, and 5.6.1 and 5.6.2 for the limit.
-fn expiry(now: Duration, line: &Parsed<'_>) -> Option<Duration> {
+fn expiry(now: Duration, line: &ParsedCookie<'_>) -> Option<Duration> {
     let expires = match line.max_age {
         Some(MaxAge::Over) => Some(Duration::ZERO),
         Some(MaxAge::Lasts(age)) => Some(now.saturating_add(age)),

@@ -12,7 +12,7 @@ const LONGEST_ATTRIBUTE: usize = 1024;
 
 /// A parsed line, before the browser decides whether to store the cookie.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Parsed<'a> {
+pub(crate) struct ParsedCookie<'a> {
     pub(crate) name: &'a [u8],
     pub(crate) value: &'a [u8],
     pub(crate) max_age: Option<MaxAge>,
@@ -57,7 +57,7 @@ pub enum SameSite {
 }
 
 /// Parses a line; `None` if a browser ignores the whole line.
-pub(crate) fn parse<'a>(profile: &Profile, line: &'a [u8]) -> Option<Parsed<'a>> {
+pub(crate) fn parse<'a>(profile: &Profile, line: &'a [u8]) -> Option<ParsedCookie<'a>> {
     let is_refused = |byte: &u8| match byte {
         b'\t' => profile.refuses_tabs,
         _ => byte.is_ascii_control(),
@@ -76,7 +76,7 @@ pub(crate) fn parse<'a>(profile: &Profile, line: &'a [u8]) -> Option<Parsed<'a>>
     if says_nothing || name.len() + value.len() > LONGEST_PAIR {
         return None;
     }
-    let mut parsed = Parsed { name, value, ..Parsed::default() };
+    let mut parsed = ParsedCookie { name, value, ..ParsedCookie::default() };
     for part in parts {
         let (name, value) = split(part).unwrap_or((trim(part), &[]));
         if value.len() <= LONGEST_ATTRIBUTE {
@@ -86,7 +86,7 @@ pub(crate) fn parse<'a>(profile: &Profile, line: &'a [u8]) -> Option<Parsed<'a>>
     Some(parsed)
 }
 
-impl<'a> Parsed<'a> {
+impl<'a> ParsedCookie<'a> {
     /// Parses an attribute; if a name is repeated, the last one counts.
     fn read(&mut self, profile: &Profile, name: &[u8], value: &'a [u8]) {
         let counts = profile.bad_expiry_counts;
@@ -149,7 +149,7 @@ fn trim(text: &[u8]) -> &[u8] {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Parsed<'_> {
+    fn read(line: &str) -> ParsedCookie<'_> {
         parse(&Profile::STANDARD, line.as_bytes()).unwrap()
     }
 

@@ -48,7 +48,7 @@ pub struct Path {
     index: usize,
     /// The first of its routes, which may have no methods.
     first: usize,
-    methods: Vec<Served>,
+    methods: Vec<PathMethod>,
     /// How many segments are before each of its parameters.
     parameters: Vec<usize>,
     /// Whether the last parameter is the rest of the path.
@@ -62,7 +62,7 @@ pub struct Path {
 
 /// One method of a path.
 #[derive(Debug)]
-pub struct Served {
+pub struct PathMethod {
     /// The method.
     pub method: Method,
     /// The index of the route in the app.
@@ -73,7 +73,7 @@ pub struct Served {
     takes_slashes: u8,
 }
 
-impl Served {
+impl PathMethod {
     /// Whether each of these values that has an encoded slash belongs to a parameter that takes
     /// them.
     pub fn takes_slashes<'v>(&self, values: impl Iterator<Item = &'v str>) -> bool {
@@ -142,7 +142,7 @@ impl Path {
     }
 
     /// Its methods, in alphabetical order.
-    pub fn methods(&self) -> &[Served] {
+    pub fn methods(&self) -> &[PathMethod] {
         &self.methods
     }
 
@@ -157,13 +157,13 @@ impl Path {
     }
 
     /// The route for a method; for HEAD the route of GET, unless HEAD has its own.
-    pub fn route_for(&self, method: &Method) -> Option<&Served> {
+    pub fn route_for(&self, method: &Method) -> Option<&PathMethod> {
         let of = |method: &Method| self.methods.iter().find(|served| served.method == *method);
         of(method).or_else(|| if *method == Method::HEAD { of(&Method::GET) } else { None })
     }
 
     /// The route for the method that a preflight names.
-    pub fn route_for_name(&self, name: &[u8]) -> Option<&Served> {
+    pub fn route_for_name(&self, name: &[u8]) -> Option<&PathMethod> {
         let of = |name: &[u8]| {
             self.methods.iter().find(|served| served.method.as_str().as_bytes() == name)
         };
@@ -174,9 +174,9 @@ impl Path {
     /// routes of a path usually have one policy; if they differ, the policy is that of a shared
     /// route, preferably with a safe method, and among several that of the first by name. The order
     /// in which routes are listed does not matter.
-    pub fn shared(&self) -> Option<&Served> {
+    pub fn shared(&self) -> Option<&PathMethod> {
         self.methods.iter().min_by(|one, other| {
-            let key = |served: &Served| {
+            let key = |served: &PathMethod| {
                 (served.preflight.is_none(), !method::is_safe(served.method.as_str()))
             };
             let by_key = key(one).cmp(&key(other));
@@ -233,7 +233,7 @@ impl Router {
 
     /// Whether a path matches another route once its encoded slashes are decoded: a service that
     /// decodes them would confuse the two routes.
-    pub fn hides_other(&self, path: &str, served: &Served) -> bool {
+    pub fn hides_other(&self, path: &str, served: &PathMethod) -> bool {
         let decoded = path.replace("%2F", "/").replace("%5C", "/");
         let segments = decoded.split('/').filter(|segment| !segment.is_empty());
         let mut seen: String = segments.flat_map(|segment| ["/", segment]).collect();
@@ -306,7 +306,7 @@ impl RouterBuilder {
         }
         for method in methods {
             let method = method.clone();
-            let served = Served { method, route, preflight: None, takes_slashes };
+            let served = PathMethod { method, route, preflight: None, takes_slashes };
             let at = path
                 .methods
                 .partition_point(|known| known.method.as_str() < served.method.as_str());
@@ -371,7 +371,7 @@ impl RouterBuilder {
 /// The response to preflights for one method of a path. It allows all methods of the path that
 /// share the same policy, with the headers that they need. It may be cached only if every other
 /// method of the path is safe, since a cached preflight would let a page send them.
-fn preflight(own: &Sharing, methods: &[Served], sharing: &[Sharing]) -> Option<Preflight> {
+fn preflight(own: &Sharing, methods: &[PathMethod], sharing: &[Sharing]) -> Option<Preflight> {
     let cors = own.cors.as_ref()?;
     let (mut shared, mut by_credentials, mut may_be_kept) = (Vec::new(), Vec::new(), true);
     for (served, other) in methods.iter().zip(sharing) {
@@ -412,7 +412,7 @@ fn with_head(mut methods: Vec<Method>) -> Vec<Method> {
 }
 
 /// The value of `Allow` (RFC 9110 10.2.1); OPTIONS is always served.
-fn allow(methods: &[Served]) -> Option<HeaderValue> {
+fn allow(methods: &[PathMethod]) -> Option<HeaderValue> {
     let mut methods = with_head(methods.iter().map(|served| served.method.clone()).collect());
     if !methods.contains(&Method::OPTIONS) {
         methods.push(Method::OPTIONS);

@@ -50,7 +50,7 @@ pub use facets::{
     ObjectUse, RouteCors, RouteKind, RouteLimits, RouteObjects, RouteOrigins, RouteRate,
     RouteRequirement, RuntimeOrigins,
 };
-pub use lints::{Finding, Linted, Suppression, lint};
+pub use lints::{Finding, LintReport, Suppression, lint};
 pub use lock::{Acceptance, Lock, Update};
 pub use outcomes::Outcomes;
 pub use read::ReadError;

@@ -11,7 +11,7 @@ use policy_core::{
 
 use crate::{
     Auth, Manifest, ManifestRoute, OwnProblem, RouteKind, RouteRequirement,
-    facets::{self, Asked},
+    facets::{self, MethodRequests},
 };
 
 /// What a route can respond with instead of serving a request of one method.
@@ -70,7 +70,7 @@ impl Outcomes {
 impl Manifest {
     /// What a route can respond with instead of serving a request of this method.
     pub fn outcomes(&self, route: &ManifestRoute, method: &str) -> Outcomes {
-        let asked = Asked { manifest: self, route, method };
+        let asked = MethodRequests { manifest: self, route, method };
         let mut refusals = Vec::new();
         add_kind_refusals(asked, &mut refusals);
         facets::ALL.iter().for_each(|facet| (facet.refusals)(asked, &mut refusals));
@@ -92,7 +92,7 @@ impl Manifest {
 }
 
 /// Adds the refusals of what serves the route.
-fn add_kind_refusals(asked: Asked<'_>, found: &mut Vec<Refusal>) {
+fn add_kind_refusals(asked: MethodRequests<'_>, found: &mut Vec<Refusal>) {
     let route = asked.route;
     match route.kind {
         RouteKind::Handler => add_handler_refusals(asked, found),
@@ -126,8 +126,8 @@ fn add_kind_refusals(asked: Asked<'_>, found: &mut Vec<Refusal>) {
     }
 }
 
-fn add_handler_refusals(asked: Asked<'_>, found: &mut Vec<Refusal>) {
-    let Asked { route, method, .. } = asked;
+fn add_handler_refusals(asked: MethodRequests<'_>, found: &mut Vec<Refusal>) {
+    let MethodRequests { route, method, .. } = asked;
     let is_read = matches!(method, "GET" | "HEAD");
     for taken in &route.handler.takes {
         match taken {
@@ -150,7 +150,7 @@ fn add_handler_refusals(asked: Asked<'_>, found: &mut Vec<Refusal>) {
 }
 
 /// Whether its callers may be users of another issuer.
-fn takes_foreign_tokens(Asked { manifest, route, .. }: Asked<'_>) -> bool {
+fn takes_foreign_tokens(MethodRequests { manifest, route, .. }: MethodRequests<'_>) -> bool {
     let Auth::Required(requirement) = &route.auth else { return false };
     let accepts = manifest.app.tokens.as_ref().is_some_and(|it| !it.accepts.is_empty());
     (requirement.token || requirement.ticket) && accepts

@@ -319,7 +319,7 @@ pub mod policy {
         cors::{CorsPolicyBuilder, OriginLists, PolicyError, PolicyErrors},
         headers::{Frame, HeadersPolicyBuilder},
         jsonp::{Grammar, JsonpPolicy, JsonpPolicyBuilder},
-        limits::{Granted, RateKey, Refused},
+        limits::{RateGrant, RateKey, RateRefusal},
     };
 
     /// Directives and sources of a Content-Security-Policy.
@@ -355,7 +355,7 @@ pub mod tokens {
     #[cfg(feature = "asym")]
     pub use crate::auth::tokens::{ForeignToken, ForeignUser, Issuer};
     pub use crate::auth::tokens::{
-        IntoKeys, Issued, KeyFileError, KeyFileReason, KeyLineError, OnStale, TokenKeys,
+        IntoKeys, IssuedTokens, KeyFileError, KeyFileReason, KeyLineError, OnStale, TokenKeys,
         TokenSettings,
     };
 }

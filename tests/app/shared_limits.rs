@@ -50,7 +50,7 @@ async fn many() {}
 async fn login(
     user: String,
     tokens: Tokens,
-) -> Result<policy_server::tokens::Issued, CredentialError> {
+) -> Result<policy_server::tokens::IssuedTokens, CredentialError> {
     tokens.login(user.as_str()).await
 }
 

@@ -1,7 +1,7 @@
 //! A user is cut off while requests of that user are in flight: these requests grant nothing.
 
 use axum::{extract::FromRequestParts, http::request::Parts};
-use policy_server::tokens::Issued;
+use policy_server::tokens::IssuedTokens;
 use policy_tests::handlers::{by_ticket, by_token};
 
 use super::*;
@@ -12,7 +12,7 @@ async fn slow_tokens(
     user: String,
     tokens: Tokens,
     State(shared): State<All>,
-) -> Result<Issued, CredentialError> {
+) -> Result<IssuedTokens, CredentialError> {
     shared.wait().await;
     tokens.login(user).await
 }
@@ -23,7 +23,7 @@ async fn slow_access(
     user: String,
     tokens: Tokens,
     State(shared): State<All>,
-) -> Result<Issued, CredentialError> {
+) -> Result<IssuedTokens, CredentialError> {
     shared.wait().await;
     tokens.issue(&Identity::new(user))
 }
@@ -43,7 +43,7 @@ async fn slow_password(
     sessions: Sessions,
     tokens: Tokens,
     State(shared): State<All>,
-) -> Result<Issued, CredentialError> {
+) -> Result<IssuedTokens, CredentialError> {
     shared.wait().await;
     sessions.login(me.subject()).await?;
     sessions.revoke_others().await?;
@@ -70,7 +70,10 @@ async fn verified_login(_verified: Verified, sessions: Sessions) -> Result<(), P
 
 #[post("/slow/extractor/tokens")]
 #[auth(public)]
-async fn verified_tokens(_verified: Verified, tokens: Tokens) -> Result<Issued, CredentialError> {
+async fn verified_tokens(
+    _verified: Verified,
+    tokens: Tokens,
+) -> Result<IssuedTokens, CredentialError> {
     tokens.login("ada").await
 }
 
@@ -86,7 +89,7 @@ async fn issue(me: Principal, tokens: Tokens) -> Result<Json<[String; 4]>, Probl
 
 #[post("/refresh")]
 #[auth(public)]
-async fn refresh(tokens: Tokens, body: String) -> Result<Issued, CredentialError> {
+async fn refresh(tokens: Tokens, body: String) -> Result<IssuedTokens, CredentialError> {
     tokens.refresh(&body).await
 }
 

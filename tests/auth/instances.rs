@@ -13,7 +13,7 @@ use super::*;
 
 #[post("/issue")]
 #[auth(public)]
-async fn issue(tokens: Tokens) -> Result<policy_server::tokens::Issued, CredentialError> {
+async fn issue(tokens: Tokens) -> Result<policy_server::tokens::IssuedTokens, CredentialError> {
     tokens.login(Identity::new("ada")).await
 }
 

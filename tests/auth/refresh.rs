@@ -4,7 +4,7 @@ use super::*;
 
 #[post("/token")]
 #[auth(public)]
-async fn begin(tokens: Tokens) -> Result<policy_server::tokens::Issued, CredentialError> {
+async fn begin(tokens: Tokens) -> Result<policy_server::tokens::IssuedTokens, CredentialError> {
     tokens.login(Identity::new("ada").scopes(["orders:read"])).await
 }
 
@@ -14,7 +14,7 @@ async fn begin(tokens: Tokens) -> Result<policy_server::tokens::Issued, Credenti
 async fn refresh(
     tokens: Tokens,
     body: String,
-) -> Result<policy_server::tokens::Issued, CredentialError> {
+) -> Result<policy_server::tokens::IssuedTokens, CredentialError> {
     tokens.refresh(&body).await
 }
 

@@ -1,7 +1,7 @@
 //! The tenant of a caller: with every credential, with credentials issued from another one, and
 //! after a change.
 
-use policy_server::{AuthError, Scheme, SchemeRequest, tokens::Issued};
+use policy_server::{AuthError, Scheme, SchemeRequest, tokens::IssuedTokens};
 
 use super::*;
 
@@ -52,19 +52,19 @@ async fn issue(session: Session, tokens: Tokens) -> Result<Json<[String; 3]>, Pr
 
 #[post("/token/{tenant}")]
 #[auth(public)]
-async fn token(tenant: String, tokens: Tokens) -> Result<Issued, CredentialError> {
+async fn token(tenant: String, tokens: Tokens) -> Result<IssuedTokens, CredentialError> {
     tokens.issue(&user(&tenant))
 }
 
 #[post("/token-login/{tenant}")]
 #[auth(public)]
-async fn token_login(tenant: String, tokens: Tokens) -> Result<Issued, CredentialError> {
+async fn token_login(tenant: String, tokens: Tokens) -> Result<IssuedTokens, CredentialError> {
     tokens.login(user(&tenant)).await
 }
 
 #[post("/refresh")]
 #[auth(public)]
-async fn refresh(tokens: Tokens, body: String) -> Result<Issued, CredentialError> {
+async fn refresh(tokens: Tokens, body: String) -> Result<IssuedTokens, CredentialError> {
     tokens.refresh(&body).await
 }
 

@@ -61,7 +61,7 @@ async fn everyone(sessions: Sessions) -> Result<(), Problem> {
 
 #[post("/token")]
 #[auth(public)]
-async fn token(tokens: Tokens) -> Result<policy_server::tokens::Issued, CredentialError> {
+async fn token(tokens: Tokens) -> Result<policy_server::tokens::IssuedTokens, CredentialError> {
     tokens.login(Identity::new("ada")).await
 }
 
@@ -70,7 +70,7 @@ async fn token(tokens: Tokens) -> Result<policy_server::tokens::Issued, Credenti
 async fn refresh(
     tokens: Tokens,
     body: String,
-) -> Result<policy_server::tokens::Issued, CredentialError> {
+) -> Result<policy_server::tokens::IssuedTokens, CredentialError> {
     tokens.refresh(&body).await
 }
 

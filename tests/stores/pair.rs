@@ -8,7 +8,7 @@ use policy_core::{
 };
 use policy_server::store::{
     Cas, CreateFamily, CreateSession, CutOff, Family, LeasePermits, LimitStore, ListSessions,
-    Loaded, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser, Revoked,
+    Loaded, NewsReader, Refresh, RefreshOutcome, Revocation, RevocationBatch, RevokeUser, Revoked,
     RotateSession, SessionCreated, SessionStore, StoreFuture, Summary, TakeRate, TakenRate, Ticket,
     TokenHash, TokenStore, TouchSession, UpdateSession,
 };
@@ -120,7 +120,7 @@ impl<S: TokenStore> TokenStore for Pair<S> {
         self.next().create_family(request)
     }
 
-    fn refresh(&self, request: Refresh) -> StoreFuture<'_, Refreshed> {
+    fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome> {
         self.next().refresh(request)
     }
 

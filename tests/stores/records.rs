@@ -7,7 +7,7 @@ use policy_core::{
     time::Timestamp,
 };
 use policy_server::store::{
-    Cas, CreateFamily, CreateSession, Family, Refresh, Refreshed, RevokeUser, SessionCreated,
+    Cas, CreateFamily, CreateSession, Family, Refresh, RefreshOutcome, RevokeUser, SessionCreated,
     SessionStore, Ticket, TokenHash, TokenStore, UpdateSession,
 };
 
@@ -57,7 +57,10 @@ pub(crate) async fn read_without_tenant(store: &(impl SessionStore + TokenStore)
     };
     assert_eq!(identity().await, Identity::new("ada"));
     let refresh = Refresh::new(TokenHash([1; 32]), TokenHash([3; 32]), Duration::ZERO, NOW);
-    assert_eq!(store.refresh(refresh).await.unwrap(), Refreshed::Done(family_without_tenant()));
+    assert_eq!(
+        store.refresh(refresh).await.unwrap(),
+        RefreshOutcome::Done(family_without_tenant())
+    );
     let ticket = store.take_ticket(TokenHash([2; 32]), NOW).await.unwrap();
     assert_eq!(ticket, Some(ticket_without_tenant()));
     for rights in [Identity::new("ada").tenant("acme"), Identity::new("ada")] {

@@ -87,7 +87,7 @@ async fn held_login(user: String, sessions: Sessions) -> Result<(), Problem> {
 async fn held_issue(
     user: String,
     tokens: Tokens,
-) -> Result<policy_server::tokens::Issued, CredentialError> {
+) -> Result<policy_server::tokens::IssuedTokens, CredentialError> {
     hold(&user).await;
     tokens.login(user.as_str()).await
 }
@@ -130,7 +130,7 @@ async fn events() -> policy_server::Body {
 async fn issue(
     user: String,
     tokens: Tokens,
-) -> Result<policy_server::tokens::Issued, CredentialError> {
+) -> Result<policy_server::tokens::IssuedTokens, CredentialError> {
     tokens.login(user.as_str()).await
 }
 

@@ -41,13 +41,13 @@ impl Authority {
         BASE64.encode(&Sha256::digest(self.0.key().subject_public_key_info()))
     }
 
-    pub fn issue(&self, names: &[&str]) -> Issued {
+    pub fn issue(&self, names: &[&str]) -> IssuedTokens {
         self.issue_with(names, |_params| ())
     }
 
     /// Issues a certificate that is valid between two days, counted from today; they may be in the
     /// past.
-    pub fn issue_for(&self, names: &[&str], from: i32, to: i32) -> Issued {
+    pub fn issue_for(&self, names: &[&str], from: i32, to: i32) -> IssuedTokens {
         let day = |days: i32| {
             let (now, distance) = (SystemTime::now(), DAY * days.unsigned_abs());
             if days < 0 { now - distance } else { now + distance }
@@ -61,7 +61,7 @@ impl Authority {
         &self,
         names: &[&str],
         change: impl FnOnce(&mut CertificateParams),
-    ) -> Issued {
+    ) -> IssuedTokens {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let mut params = CertificateParams::new(names).expect("names");
         // Nodes of a cluster are both to each other.
@@ -70,18 +70,18 @@ impl Authority {
         change(&mut params);
         let key = KeyPair::generate().expect("a key");
         let leaf = params.signed_by(&key, &self.0).expect("a certificate");
-        Issued { der: leaf.der().clone(), certificate: leaf.pem(), key: key.serialize_pem() }
+        IssuedTokens { der: leaf.der().clone(), certificate: leaf.pem(), key: key.serialize_pem() }
     }
 }
 
 /// A certificate with its key.
-pub struct Issued {
+pub struct IssuedTokens {
     pub der: CertificateDer<'static>,
     pub certificate: String,
     pub key: String,
 }
 
-impl Issued {
+impl IssuedTokens {
     /// Writes the certificate and its key over the existing files, one file after the other as
     /// renewal programs do, so that for a moment the two do not match.
     pub fn write(&self, folder: &Path) -> (PathBuf, PathBuf) {

@@ -191,7 +191,7 @@ async fn login(sessions: Sessions) -> Result<(), Problem> {
 
 #[post("/tokens")]
 #[auth(public)]
-async fn token(tokens: Tokens) -> Result<policy_server::tokens::Issued, CredentialError> {
+async fn token(tokens: Tokens) -> Result<policy_server::tokens::IssuedTokens, CredentialError> {
     tokens.issue(&Identity::new("ada").scopes(["read"]))
 }
 

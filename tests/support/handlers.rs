@@ -3,7 +3,7 @@
 use std::future::pending;
 
 use bytes::Bytes;
-use policy_server::{prelude::*, tokens::Issued};
+use policy_server::{prelude::*, tokens::IssuedTokens};
 
 #[get("/hello")]
 #[auth(public)]
@@ -67,7 +67,7 @@ pub async fn revoke_others(sessions: Sessions) -> Result<String, Problem> {
 
 #[post("/refresh")]
 #[auth(public)]
-pub async fn refresh(tokens: Tokens, body: String) -> Result<Issued, CredentialError> {
+pub async fn refresh(tokens: Tokens, body: String) -> Result<IssuedTokens, CredentialError> {
     tokens.refresh(&body).await
 }
 

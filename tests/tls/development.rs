@@ -58,7 +58,7 @@ async fn unsuitable_development_certificates_are_replaced() {
     let tester = Authority::new();
     let soon_over = tester.issue_for(&["localhost", "127.0.0.1", "::1"], -300, 20);
     let others = tester.issue(&["localhost", "127.0.0.1", "::1"]);
-    let files = |issued: &authority::Issued| issued.certificate.clone() + &issued.key;
+    let files = |issued: &authority::IssuedTokens| issued.certificate.clone() + &issued.key;
     for (pair, authority) in [
         (files(&soon_over), Some(tester.pem())),
         // Not issued by the authority next to it.

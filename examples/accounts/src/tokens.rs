@@ -10,7 +10,7 @@ use policy_server::{
     prelude::*,
     response::NoContent,
     schemars::{self, JsonSchema},
-    tokens::Issued,
+    tokens::IssuedTokens,
 };
 use serde::Deserialize;
 
@@ -31,7 +31,7 @@ pub(crate) async fn token(
     State(users): State<Users>,
     State(events): State<Events>,
     Json(credentials): Json<Credentials>,
-) -> Result<Issued, Problem> {
+) -> Result<IssuedTokens, Problem> {
     let name = users.verify(credentials, Guesser::Device(&device)).await?;
     let issued = tokens.login(&name).await?;
     events.record(&name, "Tokens were given out", &device).await?;
@@ -51,7 +51,7 @@ pub(crate) struct Refresh {
 pub(crate) async fn token_refresh(
     tokens: Tokens,
     Json(Refresh { refresh_token }): Json<Refresh>,
-) -> Result<Issued, CredentialError> {
+) -> Result<IssuedTokens, CredentialError> {
     tokens.refresh(&refresh_token).await
 }
 

@@ -19,7 +19,7 @@ use std::{io, net::IpAddr};
 
 use policy_server::{
     RateLimiter,
-    policy::{Granted, Refused},
+    policy::{RateGrant, RateRefusal},
     prelude::*,
 };
 
@@ -89,7 +89,11 @@ impl Attempts {
         })
     }
 
-    fn take_stranger(&self, account: &str, address: Option<IpAddr>) -> Result<Granted, Refused> {
+    fn take_stranger(
+        &self,
+        account: &str,
+        address: Option<IpAddr>,
+    ) -> Result<RateGrant, RateRefusal> {
         self.strangers.take(account).or_else(|_| {
             // No network contains a space, so no two pairs make the same key.
             let network = address.map(network_of).map(|network| network.to_string());

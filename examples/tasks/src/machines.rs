@@ -8,7 +8,7 @@ use policy_server::{
     prelude::*,
     response::{Created, NoContent},
     schemars::{self, JsonSchema},
-    tokens::Issued,
+    tokens::IssuedTokens,
 };
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +69,7 @@ pub(crate) async fn add(
     tokens: Tokens,
     State(store): State<Store>,
     Valid(Json(NewMachine { name, scopes })): Valid<Json<NewMachine>>,
-) -> Result<Created<Issued>, Problem> {
+) -> Result<Created<IssuedTokens>, Problem> {
     let id = secret()?;
     sqlx::query(
         "INSERT INTO members (id, team, name, role, scopes, author, created)
@@ -100,7 +100,7 @@ pub(crate) struct Refresh {
 pub(crate) async fn refresh(
     tokens: Tokens,
     Json(Refresh { refresh_token }): Json<Refresh>,
-) -> Result<Issued, CredentialError> {
+) -> Result<IssuedTokens, CredentialError> {
     tokens.refresh(&refresh_token).await
 }
 

@@ -487,7 +487,7 @@ impl super::Declare for Args {
         _: &Context<'_>,
         route: &mut policy_manifest::ManifestRoute,
         _: &mut policy_manifest::Manifest,
-    ) -> super::Declared {
+    ) -> super::DeclareResult {
         let list = self.unseen_lists().next().map(|(_, list)| list.expr.to_token_stream());
         let scheme = || self.scheme.as_ref().map(|scheme| scheme.ty.to_token_stream());
         let group = || self.callers.iter().find(|word| *word == "group");

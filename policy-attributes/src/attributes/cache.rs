@@ -195,7 +195,7 @@ impl super::Declare for Args {
         context: &Context<'_>,
         route: &mut policy_manifest::ManifestRoute,
         _: &mut policy_manifest::Manifest,
-    ) -> super::Declared {
+    ) -> super::DeclareResult {
         match self {
             Self::Inline(inline) => {
                 route.cache = Some(inline.with_spec(context, |spec| (&spec).into()));

@@ -429,7 +429,7 @@ impl super::Declare for Args {
         _: &Context<'_>,
         route: &mut policy_manifest::ManifestRoute,
         _: &mut policy_manifest::Manifest,
-    ) -> super::Declared {
+    ) -> super::DeclareResult {
         let inline = match self {
             Self::Inline(inline) => inline,
             Self::Shared(expr) => return Err(expr.to_token_stream()),

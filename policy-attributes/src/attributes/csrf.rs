@@ -122,7 +122,7 @@ impl super::Declare for Args {
         _: &Context<'_>,
         route: &mut policy_manifest::ManifestRoute,
         _: &mut policy_manifest::Manifest,
-    ) -> super::Declared {
+    ) -> super::DeclareResult {
         route.csrf = match &self.protection {
             Protection::Token => policy_manifest::Csrf::Token,
             Protection::OriginElseToken => policy_manifest::Csrf::OriginElseToken,

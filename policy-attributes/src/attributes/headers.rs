@@ -303,7 +303,7 @@ impl super::Declare for Args {
         context: &Context<'_>,
         route: &mut policy_manifest::ManifestRoute,
         manifest: &mut policy_manifest::Manifest,
-    ) -> super::Declared {
+    ) -> super::DeclareResult {
         match self {
             Self::Inline(inline) => {
                 let csp = inline.text("csp").map(LitStr::value);

@@ -69,7 +69,7 @@ impl super::Declare for Args {
         _: &Context<'_>,
         route: &mut policy_manifest::ManifestRoute,
         _: &mut policy_manifest::Manifest,
-    ) -> super::Declared {
+    ) -> super::DeclareResult {
         route.isolation = match self {
             Self::SameOrigin => Some(policy_core::isolation::Isolation::SameOrigin),
             Self::SameSite => Some(policy_core::isolation::Isolation::SameSite),

@@ -125,7 +125,7 @@ impl super::Declare for Args {
         _: &Context<'_>,
         route: &mut policy_manifest::ManifestRoute,
         _: &mut policy_manifest::Manifest,
-    ) -> super::Declared {
+    ) -> super::DeclareResult {
         match &self.policy {
             PolicyArgs::Inline(InlineJsonp { callback: Some(callback), dotted, .. }) => {
                 let (callback, dotted) = (callback.value(), *dotted);

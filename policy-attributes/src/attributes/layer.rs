@@ -74,7 +74,7 @@ impl super::Declare for Args {
         _: &Context<'_>,
         route: &mut policy_manifest::ManifestRoute,
         _: &mut policy_manifest::Manifest,
-    ) -> super::Declared {
+    ) -> super::DeclareResult {
         route.layers =
             self.layers.iter().map(|layer| format!("route {}", name_of(layer))).collect();
         Ok(())

@@ -231,7 +231,7 @@ impl super::Declare for Args {
         _: &Context<'_>,
         route: &mut policy_manifest::ManifestRoute,
         _: &mut policy_manifest::Manifest,
-    ) -> super::Declared {
+    ) -> super::DeclareResult {
         match self {
             Self::Inline(inline) => route.limits = (&inline.limits(|_, _| ())).into(),
             Self::Shared(expr) => return Err(expr.to_token_stream()),

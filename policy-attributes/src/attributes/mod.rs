@@ -17,7 +17,7 @@ pub(crate) mod route;
 
 use self::context::Context;
 use crate::{
-    collect::Collected,
+    collect::CollectedAttributes,
     diagnostics::Diagnostics,
     directive::{Directive, ParsedAttribute},
     emit::Expansion,
@@ -35,7 +35,7 @@ macro_rules! define {
         }
 
         impl Attributes {
-            pub(crate) fn read(collected: &mut Collected, diagnostics: &mut Diagnostics) -> Self {
+            pub(crate) fn read(collected: &mut CollectedAttributes, diagnostics: &mut Diagnostics) -> Self {
                 $(
                     let $name = collected.policy(Directive::$Policy);
                     let $name = $name.and_then(|parsed| $name::Args::read(parsed, diagnostics));
@@ -92,12 +92,12 @@ pub(crate) trait Declare {
         context: &Context<'_>,
         route: &mut policy_manifest::ManifestRoute,
         manifest: &mut policy_manifest::Manifest,
-    ) -> Declared;
+    ) -> DeclareResult;
 }
 
 /// Fails with the tokens of a value that is no literal.
 #[cfg(feature = "manifest")]
-pub(crate) type Declared = Result<(), proc_macro2::TokenStream>;
+pub(crate) type DeclareResult = Result<(), proc_macro2::TokenStream>;
 
 /// The arguments of a policy attribute.
 pub(crate) trait Attribute: Sized {

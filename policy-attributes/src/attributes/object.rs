@@ -98,7 +98,7 @@ impl super::Declare for Args {
         _: &Context<'_>,
         route: &mut policy_manifest::ManifestRoute,
         _: &mut policy_manifest::Manifest,
-    ) -> super::Declared {
+    ) -> super::DeclareResult {
         let none = self.none.as_ref().map(LitStr::value);
         route.object = Some(policy_manifest::RouteObjects::from_attribute(
             none,

@@ -25,7 +25,7 @@ pub(crate) struct Args {
 }
 
 /// One route of a handler.
-pub(crate) struct Served {
+pub(crate) struct HandlerRoute {
     pub(crate) method: String,
     pub(crate) path: LitStr,
     /// The id of its operation in documents.
@@ -141,8 +141,8 @@ fn usage(directive: Directive) -> String {
 }
 
 /// Every route of one handler: its method and its path, once each.
-pub(crate) fn routes(all: &[Args], diagnostics: &mut Diagnostics) -> Vec<Served> {
-    let mut routes = Vec::<Served>::new();
+pub(crate) fn routes(all: &[Args], diagnostics: &mut Diagnostics) -> Vec<HandlerRoute> {
+    let mut routes = Vec::<HandlerRoute>::new();
     for Args { methods, path, id, .. } in all {
         for Method { name, tokens } in methods {
             if let Err(rule) = check_method(name) {
@@ -153,7 +153,7 @@ pub(crate) fn routes(all: &[Args], diagnostics: &mut Diagnostics) -> Vec<Served>
             if routes.iter().any(|other| other.method == *name && other.path.value() == value) {
                 diagnostics.rule(tokens, Rule::RouteConflict, &format!("{name} {value}"));
             }
-            routes.push(Served { method: name.clone(), path: path.clone(), id: id.clone() });
+            routes.push(HandlerRoute { method: name.clone(), path: path.clone(), id: id.clone() });
         }
     }
     routes

@@ -8,35 +8,35 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{Field, ItemStruct, LitStr, Type, ext::IdentExt, spanned::Spanned};
 
 use super::{
-    field::{Mark, Marked},
+    field::{Mark, MarkedField},
     options::Options,
     rules::ObjectRule,
 };
 use crate::type_names::last_segment;
 
-pub(super) struct Derived<'a> {
+pub(super) struct DerivedObject<'a> {
     pub(super) item: &'a ItemStruct,
     pub(super) options: Options,
-    pub(super) fields: &'a [Marked<'a>],
-    pub(super) key: &'a Marked<'a>,
+    pub(super) fields: &'a [MarkedField<'a>],
+    pub(super) key: &'a MarkedField<'a>,
     pub(super) rules: Vec<ObjectRule>,
 }
 
-impl Derived<'_> {
+impl DerivedObject<'_> {
     pub(super) fn emit(&self) -> TokenStream {
         let Self { item, options, fields, key, rules } = self;
         let ty = &item.ident;
         let name = options.name.as_ref().map_or_else(|| ty.unraw().to_string(), LitStr::value);
         let parent = options.parent.as_ref().map_or_else(|| quote!(()), ToTokens::to_token_stream);
         let (key_type, key_column) = (key.ty, key.column());
-        let listed = fields.iter().filter_map(Marked::field);
+        let listed = fields.iter().filter_map(MarkedField::field);
         let texts: Vec<_> = rules.iter().map(|rule| rule.condition.to_string()).collect();
         let actions: Vec<_> = rules.iter().map(|rule| &rule.action).collect();
         let places = actions
             .iter()
             .map(|action| quote_spanned!(action.span()=> (::core::file!(), ::core::line!())));
-        let names = fields.iter().filter_map(Marked::names_arm);
-        let flags = fields.iter().filter_map(Marked::flag_arm);
+        let names = fields.iter().filter_map(MarkedField::names_arm);
+        let flags = fields.iter().filter_map(MarkedField::flag_arm);
         let functions = self.functions();
         let version = fields.iter().find(|field| field.mark == Mark::Version).map(|field| {
             let (name, ty) = (field.name, field.ty);
@@ -94,7 +94,7 @@ impl Derived<'_> {
 
     /// What an engine is told of the object, if a rule asks one.
     fn facts(&self) -> Option<TokenStream> {
-        let (key, fields) = (self.key.name, self.fields.iter().filter_map(Marked::fact));
+        let (key, fields) = (self.key.name, self.fields.iter().filter_map(MarkedField::fact));
         self.rules.iter().any(|rule| rule.condition.asks_engine()).then(|| {
             quote_spanned! {self.key.ty.span()=>
                 fn facts(&self) -> __policy::ObjectFacts {
@@ -110,14 +110,14 @@ impl Derived<'_> {
     /// The body that makes a sample: other fields have their default values, or those of the stated
     /// function.
     fn sample(&self) -> TokenStream {
-        let stated: Vec<_> = self.fields.iter().filter_map(Marked::sample).collect();
+        let stated: Vec<_> = self.fields.iter().filter_map(MarkedField::sample).collect();
         if let Some(function) = &self.options.sample {
             return quote! {
                 let _ = &__policy_sample;
                 ::core::option::Option::Some(Self { #(#stated)* ..#function() })
             };
         }
-        if !self.fields.iter().all(Marked::has_sample) {
+        if !self.fields.iter().all(MarkedField::has_sample) {
             return quote!(let _ = __policy_sample; ::core::option::Option::None);
         }
         let of_rules = |field: &&Field| {

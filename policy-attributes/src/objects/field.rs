@@ -19,7 +19,7 @@ pub(super) enum Mark {
     Rule(FieldKind),
 }
 
-pub(super) struct Marked<'a> {
+pub(super) struct MarkedField<'a> {
     pub(super) name: &'a Ident,
     pub(super) ty: &'a Type,
     pub(super) mark: Mark,
@@ -30,7 +30,7 @@ pub(super) struct Marked<'a> {
     pub(super) relation: [Option<LitStr>; 3],
 }
 
-impl<'a> Marked<'a> {
+impl<'a> MarkedField<'a> {
     pub(super) fn read(field: &'a Field, diagnostics: &mut Diagnostics) -> Option<Self> {
         let name = field.ident.as_ref()?;
         let mut marks: Vec<(Ident, Mark)> = Vec::new();

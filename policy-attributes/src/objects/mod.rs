@@ -14,8 +14,8 @@ use quote::{ToTokens, quote};
 use syn::{Fields, ItemStruct, spanned::Spanned};
 
 use self::{
-    derived::Derived,
-    field::{Mark, Marked},
+    derived::DerivedObject,
+    field::{Mark, MarkedField},
     options::Options,
     rules::read_rules,
 };
@@ -38,7 +38,7 @@ pub fn expand(item: TokenStream) -> TokenStream {
     };
     let options = Options::read(&item.attrs, &mut diagnostics);
     let fields: Vec<_> =
-        item.fields.iter().filter_map(|field| Marked::read(field, &mut diagnostics)).collect();
+        item.fields.iter().filter_map(|field| MarkedField::read(field, &mut diagnostics)).collect();
     let keys: Vec<_> = fields.iter().filter(|it| it.mark == Mark::Key).collect();
     let (Some(key), true) = (keys.first(), keys.len() == 1) else {
         match keys.get(1) {
@@ -52,7 +52,7 @@ pub fn expand(item: TokenStream) -> TokenStream {
         return diagnostics.errors();
     }
     let krate = CratePath::new(options.krate.clone());
-    let implementation = Derived { item: &item, options, fields: &fields, key, rules }.emit();
+    let implementation = DerivedObject { item: &item, options, fields: &fields, key, rules }.emit();
     quote! {
         const _: () = {
             use #krate::codegen as __policy;

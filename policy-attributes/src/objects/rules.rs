@@ -8,7 +8,7 @@ use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::{ItemStruct, LitStr, Path, Token, ext::IdentExt, parse::Parser, spanned::Spanned};
 
-use super::field::Marked;
+use super::field::MarkedField;
 use crate::{diagnostics::Diagnostics, parse::arguments_of};
 
 /// A rule, with the tokens of its action.
@@ -21,7 +21,7 @@ pub(super) struct ObjectRule {
 
 pub(super) fn read_rules(
     item: &ItemStruct,
-    fields: &[Marked<'_>],
+    fields: &[MarkedField<'_>],
     diagnostics: &mut Diagnostics,
 ) -> Vec<ObjectRule> {
     let kinds: Vec<_> =

@@ -16,7 +16,7 @@ mod write;
 
 pub use error::CookieError;
 pub use read::Cookies;
-pub use session::{Presented, presented};
+pub use session::{PresentedCookie, presented};
 pub use signed::SignedCookies;
 pub use spec::{CookieSpec, SameSite};
 pub use write::write;

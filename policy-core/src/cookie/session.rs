@@ -10,7 +10,7 @@ use crate::{head::Single, session::SessionId};
 
 /// The session cookie of a request.
 #[derive(Clone, Debug)]
-pub enum Presented {
+pub enum PresentedCookie {
     /// There is no such cookie.
     Absent,
     /// There are several with different values: another host of the same site planted one of them.
@@ -26,7 +26,7 @@ pub enum Presented {
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, header::COOKIE};
-/// use policy_core::cookie::{Presented, presented};
+/// use policy_core::cookie::{PresentedCookie, presented};
 ///
 /// let mut headers = HeaderMap::new();
 /// assert!(matches!(presented(&headers, "__Host-sid"), Ok(Presented::Absent)));
@@ -37,7 +37,7 @@ pub enum Presented {
 /// # Errors
 ///
 /// [`CookieError::RequestTooLarge`], by the limits of [`Cookies`](super::Cookies).
-pub fn presented(headers: &HeaderMap, name: &str) -> Result<Presented, CookieError> {
+pub fn presented(headers: &HeaderMap, name: &str) -> Result<PresentedCookie, CookieError> {
     let (mut found, mut is_ambiguous) = (None, false);
     let look = |piece| {
         if let Some(value) = value_of(piece, name) {
@@ -46,19 +46,21 @@ pub fn presented(headers: &HeaderMap, name: &str) -> Result<Presented, CookieErr
         }
     };
     match Single::read(headers, &COOKIE) {
-        Single::Absent => return Ok(Presented::Absent),
+        Single::Absent => return Ok(PresentedCookie::Absent),
         Single::One(line) => {
             // Fast path: a service on its own host usually has no other cookie.
             if let Some(id) = value_of(line.as_bytes(), name).and_then(SessionId::parse) {
-                return Ok(Presented::Candidate(id));
+                return Ok(PresentedCookie::Candidate(id));
             }
             scan([line], look)?;
         }
         Single::Repeated => scan(headers.get_all(COOKIE), look)?,
     }
     Ok(match found {
-        _ if is_ambiguous => Presented::Ambiguous,
-        None => Presented::Absent,
-        Some(value) => SessionId::parse(value).map_or(Presented::Malformed, Presented::Candidate),
+        _ if is_ambiguous => PresentedCookie::Ambiguous,
+        None => PresentedCookie::Absent,
+        Some(value) => {
+            SessionId::parse(value).map_or(PresentedCookie::Malformed, PresentedCookie::Candidate)
+        }
     })
 }

@@ -20,7 +20,7 @@ const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host")
 pub struct Statement<'a> {
     /// The client: the first address from the right outside the trusted networks, or the last one
     /// inside.
-    pub client: Reported,
+    pub client: ProxyReport,
     /// The scheme of the client's request.
     pub scheme: Option<UriScheme>,
     /// The host of the client's request, not validated yet.
@@ -29,7 +29,7 @@ pub struct Statement<'a> {
 
 /// The report of proxies about a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reported {
+pub enum ProxyReport {
     /// They report none: the peer may be the client.
     #[default]
     Nothing,
@@ -76,7 +76,7 @@ pub fn is_forwarding(name: &HeaderName) -> bool {
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, header::FORWARDED};
-/// use policy_core::forwarded::{IpNetwork, Reported, UriScheme, forwarded};
+/// use policy_core::forwarded::{IpNetwork, ProxyReport, UriScheme, forwarded};
 ///
 /// let mut headers = HeaderMap::new();
 /// let line = "for=203.0.113.7, for=192.0.2.1;proto=https;host=a.example, for=10.0.0.1;proto=http";
@@ -101,8 +101,8 @@ pub fn forwarded<'a>(
         statement.scheme = element.proto.map(UriScheme::parse);
         statement.host = element.host;
         statement.client = match element.r#for {
-            None => Reported::Hidden,
-            Some(text) => Reported::parse(text, Node::parse_forwarded)?,
+            None => ProxyReport::Hidden,
+            Some(text) => ProxyReport::parse(text, Node::parse_forwarded)?,
         };
         if !statement.client.is_in(trusted) {
             break;
@@ -124,7 +124,7 @@ pub fn forwarded<'a>(
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue};
-/// use policy_core::forwarded::{Hosts, IpNetwork, Reported, UriScheme, x_forwarded};
+/// use policy_core::forwarded::{Hosts, IpNetwork, ProxyReport, UriScheme, x_forwarded};
 ///
 /// let mut headers = HeaderMap::new();
 /// headers.insert("x-forwarded-for", HeaderValue::from_static("203.0.113.7, 192.0.2.1, 10.0.0.1"));
@@ -149,9 +149,9 @@ pub fn x_forwarded<'a>(
     let scheme = from_right(headers, &X_FORWARDED_PROTO).next();
     // A value that is not text is not `https`.
     let scheme = scheme.map(|scheme| text_of(scheme).map_or(UriScheme::Other, UriScheme::parse));
-    let mut statement = Statement { client: Reported::Nothing, scheme, host };
+    let mut statement = Statement { client: ProxyReport::Nothing, scheme, host };
     for entry in from_right(headers, &X_FORWARDED_FOR) {
-        statement.client = Reported::parse(text_of(entry)?, Node::parse_x_forwarded)?;
+        statement.client = ProxyReport::parse(text_of(entry)?, Node::parse_x_forwarded)?;
         if !statement.client.is_in(trusted) {
             break;
         }
@@ -183,7 +183,7 @@ fn text_of(entry: &[u8]) -> Result<&str, Refusal> {
     text.ok_or(Refusal::ForwardedMalformed)
 }
 
-impl Reported {
+impl ProxyReport {
     fn parse(text: &str, read: impl Fn(&str) -> Option<Node>) -> Result<Self, Refusal> {
         let name = text.split(':').next().unwrap_or_default();
         if name.eq_ignore_ascii_case("unknown") || name.starts_with('_') {
@@ -258,12 +258,12 @@ mod tests {
         headers
     }
 
-    fn describe(client: Reported) -> String {
+    fn describe(client: ProxyReport) -> String {
         match client {
-            Reported::Nothing => "nothing".to_owned(),
-            Reported::Hidden => "hidden".to_owned(),
-            Reported::Node(Node { address, port: None }) => address.to_string(),
-            Reported::Node(Node { address, port: Some(port) }) => {
+            ProxyReport::Nothing => "nothing".to_owned(),
+            ProxyReport::Hidden => "hidden".to_owned(),
+            ProxyReport::Node(Node { address, port: None }) => address.to_string(),
+            ProxyReport::Node(Node { address, port: Some(port) }) => {
                 SocketAddr::new(address, port).to_string()
             }
         }

@@ -11,6 +11,6 @@ mod network;
 pub mod proxy_protocol;
 
 pub use fields::{
-    Hosts, Node, Reported, Statement, UriScheme, forwarded, is_forwarding, x_forwarded,
+    Hosts, Node, ProxyReport, Statement, UriScheme, forwarded, is_forwarding, x_forwarded,
 };
 pub use network::{IpNetwork, any_contains};

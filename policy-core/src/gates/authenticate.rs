@@ -12,7 +12,7 @@ use crate::{
 
 /// The kinds of credentials that a route takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct CredentialKinds {
     /// The cookie of a session.
     pub session: bool,
     /// A bearer token.
@@ -60,7 +60,7 @@ impl fmt::Debug for Credential<'_> {
 /// The gate that refuses, and why.
 #[inline(always)]
 pub fn credential<'a>(
-    taken: Taken,
+    taken: CredentialKinds,
     method: &Method,
     query: Option<&'a str>,
     headers: &'a HeaderMap,
@@ -84,8 +84,8 @@ pub fn credential<'a>(
         return Ok(Credential::Ticket(ticket));
     }
     Ok(match taken {
-        Taken { scheme: true, .. } => Credential::Scheme,
-        Taken { session: true, .. } => Credential::Session,
+        CredentialKinds { scheme: true, .. } => Credential::Scheme,
+        CredentialKinds { session: true, .. } => Credential::Session,
         _ => Credential::None,
     })
 }

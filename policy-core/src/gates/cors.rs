@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::{
-    End, EndOf, EndResponse, Gate, GatedApp, GatedRoute, PolicyOf, RequestView,
-    route::{Found, Matched},
+    EndOf, EndResponse, Gate, GatedApp, GatedRoute, PolicyOf, RequestEnd, RequestView,
+    route::{RouteLookup, RouteMatch},
     tunnel,
 };
 use crate::{
@@ -19,12 +19,12 @@ use crate::{
 pub(super) fn end_preflight<'a, A: GatedApp<'a>>(
     app: &A,
     request: &RequestView<'a>,
-    matched: Matched<'a, A::Route>,
-) -> ControlFlow<EndOf<'a, A>, Found<A::Route>> {
+    matched: RouteLookup<'a, A::Route>,
+) -> ControlFlow<EndOf<'a, A>, RouteMatch<A::Route>> {
     match matched {
-        Matched::Route(found) => ControlFlow::Continue(found),
-        Matched::Preflight(path) => ControlFlow::Break(preflight(app, request, path)),
-        Matched::SolePreflight(route, preflight) => {
+        RouteLookup::Route(found) => ControlFlow::Continue(found),
+        RouteLookup::Preflight(path) => ControlFlow::Break(preflight(app, request, path)),
+        RouteLookup::SolePreflight(route, preflight) => {
             ControlFlow::Break(route_preflight(request, route, preflight, false))
         }
     }
@@ -41,7 +41,7 @@ pub(super) fn admit_page<'a, A: GatedApp<'a>>(
     let is_tunnel = tunnel(app, head).is_some();
     // Pages cannot send CONNECT (Fetch 2.2.1), so one with an `Origin` is forged.
     if is_tunnel && head.origin != Single::Absent {
-        return ControlFlow::Break(End::malformed(Gate::Cors, Refusal::TunnelOrigin));
+        return ControlFlow::Break(RequestEnd::malformed(Gate::Cors, Refusal::TunnelOrigin));
     }
     let grant = request.grant(&route);
     if head.is_upgrade()
@@ -49,7 +49,7 @@ pub(super) fn admit_page<'a, A: GatedApp<'a>>(
         && route.judges_upgrades()
         && !may_upgrade(head, app.own_origin(), &route, &grant)
     {
-        return ControlFlow::Break(End::from_refusal(
+        return ControlFlow::Break(RequestEnd::from_refusal(
             Gate::Cors,
             Refusal::WebSocketOrigin,
             route,
@@ -73,7 +73,7 @@ fn preflight<'a, A: GatedApp<'a>>(app: &A, request: &RequestView<'a>, path: &Pat
         Some((route, preflight)) => route_preflight(request, route, preflight, asked.is_none()),
         None => {
             let refused = EndResponse::Refused(Refusal::PreflightOrigin);
-            End::without_route(Gate::Cors, refused)
+            RequestEnd::without_route(Gate::Cors, refused)
         }
     }
 }
@@ -86,11 +86,11 @@ fn route_preflight<'a, R: GatedRoute + Copy, Rate>(
     route: R,
     preflight: &Preflight,
     is_unserved: bool,
-) -> End<'a, R, Rate> {
+) -> RequestEnd<'a, R, Rate> {
     let policy = PolicyOf::Route(route);
     let Some(cors) = route.cors() else {
         let refused = EndResponse::Refused(Refusal::PreflightOrigin);
-        return End::without_route(Gate::Cors, refused);
+        return RequestEnd::without_route(Gate::Cors, refused);
     };
     let (head, key) = (request.head, request.key(cors, &route));
     if is_unserved && let Some(unserved) = cors.unserved_preflight(head.request_method) {
@@ -106,14 +106,14 @@ pub(super) fn answer<'a, R, Rate>(
     cors: &Cors,
     preflight: &Preflight,
     policy: PolicyOf<R>,
-) -> End<'a, R, Rate> {
+) -> RequestEnd<'a, R, Rate> {
     let (response, grant) = match preflight.answer_of(cors, key, head.origin, head.request_method) {
         Ok((status, headers)) => {
             (EndResponse::PreflightGranted(status, headers), OriginDecision::Unasked)
         }
         Err(refusal) => (EndResponse::Refused(refusal), OriginDecision::Refused),
     };
-    End { gate: Gate::Cors, response, policy, grant }
+    RequestEnd { gate: Gate::Cors, response, policy, grant }
 }
 
 /// Browsers let every page open a WebSocket, so the server checks the origin (RFC 6455 10.2): it

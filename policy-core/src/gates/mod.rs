@@ -36,7 +36,7 @@ use std::ops::ControlFlow;
 
 use http::{HeaderMap, StatusCode};
 
-use self::route::Found;
+use self::route::RouteMatch;
 pub use self::{
     authorize::{GatedCaller, Rights},
     csrf::{ExplicitCredential, Sender},
@@ -257,7 +257,7 @@ impl RequestView<'_> {
 
 /// A request that passed the gates that need only its head.
 #[derive(Debug)]
-pub struct Admitted<R, Rate> {
+pub struct AdmittedHead<R, Rate> {
     /// The target that serves it.
     pub route: R,
     /// The values of its path parameters.
@@ -270,7 +270,7 @@ pub struct Admitted<R, Rate> {
 
 /// The end of a request at a gate that needs only its head.
 #[derive(Debug)]
-pub struct End<'a, R, Rate> {
+pub struct RequestEnd<'a, R, Rate> {
     /// The gate.
     pub gate: Gate,
     /// The response.
@@ -316,7 +316,7 @@ pub enum PolicyOf<R> {
     Route(R),
 }
 
-impl<'a, R, Rate> End<'a, R, Rate> {
+impl<'a, R, Rate> RequestEnd<'a, R, Rate> {
     /// A response that no page may read, and that carries no policy of a route.
     fn without_route(gate: Gate, response: EndResponse<'a, Rate>) -> Self {
         Self { gate, response, policy: PolicyOf::NoRoute, grant: OriginDecision::Unasked }
@@ -337,7 +337,7 @@ impl<'a, R, Rate> End<'a, R, Rate> {
 }
 
 /// The end of a request of this app.
-pub type EndOf<'a, A> = End<'a, <A as GatedApp<'a>>::Route, <A as GatedApp<'a>>::Rate>;
+pub type EndOf<'a, A> = RequestEnd<'a, <A as GatedApp<'a>>::Route, <A as GatedApp<'a>>::Rate>;
 
 /// Follows a request through the gates of its head.
 pub trait Steps {
@@ -345,14 +345,17 @@ pub trait Steps {
     fn on_pass(&mut self, gate: Gate, is_asked: bool);
 
     /// A gate refuses the request, which ends there by default. To compare two policies, continue:
-    /// then the next gate is asked, too, and [`Admitted`] no longer means that all gates admit the
+    /// then the next gate is asked, too, and [`AdmittedHead`] no longer means that all gates admit the
     /// request. Gates 1, 3 and 6 always end a request, and so does a preflight.
     ///
     /// # Errors
     ///
     /// The end of the request.
     #[inline(always)]
-    fn on_refusal<'a, R, Rate>(&mut self, end: End<'a, R, Rate>) -> ControlFlow<End<'a, R, Rate>> {
+    fn on_refusal<'a, R, Rate>(
+        &mut self,
+        end: RequestEnd<'a, R, Rate>,
+    ) -> ControlFlow<RequestEnd<'a, R, Rate>> {
         ControlFlow::Break(end)
     }
 }
@@ -376,7 +379,7 @@ pub fn check_head<'a, A: GatedApp<'a>>(
     app: &A,
     request: &RequestView<'a>,
     steps: &mut impl Steps,
-) -> ControlFlow<EndOf<'a, A>, Admitted<A::Route, A::Rate>> {
+) -> ControlFlow<EndOf<'a, A>, AdmittedHead<A::Route, A::Rate>> {
     wire::check(app, request)?;
     steps.on_pass(Gate::Wire, true);
     match own_origin::check(app, request) {
@@ -385,7 +388,7 @@ pub fn check_head<'a, A: GatedApp<'a>>(
     }
     let matched = route::find(app, request)?;
     steps.on_pass(Gate::Route, true);
-    let Found { route, values } = cors::end_preflight(app, request, matched)?;
+    let RouteMatch { route, values } = cors::end_preflight(app, request, matched)?;
     let grant = match cors::admit_page(app, request, route) {
         ControlFlow::Continue(grant) => {
             steps.on_pass(Gate::Cors, route.cors().is_some());
@@ -400,7 +403,7 @@ pub fn check_head<'a, A: GatedApp<'a>>(
     match fetch_metadata::check(app, request, &route, &grant) {
         Ok(()) => steps.on_pass(Gate::FetchMetadata, route.facets().isolation.is_some()),
         Err(refusal) => {
-            steps.on_refusal(End::from_refusal(
+            steps.on_refusal(RequestEnd::from_refusal(
                 Gate::FetchMetadata,
                 refusal,
                 route,
@@ -413,17 +416,22 @@ pub fn check_head<'a, A: GatedApp<'a>>(
         Err(rate) => {
             let (gate, response) = (Gate::AddressRate, EndResponse::RateExceeded(rate));
             let policy = PolicyOf::Route(route);
-            return ControlFlow::Break(End { gate, response, policy, grant });
+            return ControlFlow::Break(RequestEnd { gate, response, policy, grant });
         }
     };
     steps.on_pass(Gate::AddressRate, route.has_rate());
     match body::check(request, &route) {
         Ok(()) => steps.on_pass(Gate::Body, route.body_limit().is_some()),
         Err(refusal) => {
-            steps.on_refusal(End::from_refusal(Gate::Body, refusal, route, grant.clone()))?;
+            steps.on_refusal(RequestEnd::from_refusal(
+                Gate::Body,
+                refusal,
+                route,
+                grant.clone(),
+            ))?;
         }
     }
-    ControlFlow::Continue(Admitted { route, values, grant, rate })
+    ControlFlow::Continue(AdmittedHead { route, values, grant, rate })
 }
 
 /// Runs gates 8 and 9 for the caller that gate 7 has identified, if any. `rights` are the

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{End, EndOf, Gate, GatedApp, GatedRoute, RequestView, tunnel};
+use super::{EndOf, Gate, GatedApp, GatedRoute, RequestEnd, RequestView, tunnel};
 
 #[inline(always)]
 pub(super) fn check<'a, A: GatedApp<'a>>(
@@ -16,7 +16,7 @@ pub(super) fn check<'a, A: GatedApp<'a>>(
     };
     match named.and_then(|()| app.admit_client()) {
         Err(refusal) if !(head.admits_probe(refusal) && is_probe(app, request)) => {
-            ControlFlow::Break(End::malformed(Gate::OwnOrigin, refusal))
+            ControlFlow::Break(RequestEnd::malformed(Gate::OwnOrigin, refusal))
         }
         _ => ControlFlow::Continue(()),
     }

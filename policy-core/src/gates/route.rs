@@ -5,25 +5,25 @@ use std::ops::ControlFlow;
 use http::Method;
 
 use super::{
-    End, EndOf, EndResponse, Gate, GatedApp, GatedRoute, PolicyOf, RequestView, cors, tunnel,
+    EndOf, EndResponse, Gate, GatedApp, GatedRoute, PolicyOf, RequestEnd, RequestView, cors, tunnel,
 };
 use crate::{
     catalogue::Refusal,
     cors::{OriginDecision, Preflight},
     method,
     reverse_proxy::is_last_hop,
-    router::{Path, Router, Served, Values},
+    router::{Path, PathMethod, Router, Values},
 };
 
 /// The route of a request and the values of its path parameters.
-pub(super) struct Found<R> {
+pub(super) struct RouteMatch<R> {
     pub(super) route: R,
     pub(super) values: Values,
 }
 
 /// The result of matching a path and a method.
-pub(super) enum Matched<'a, R> {
-    Route(Found<R>),
+pub(super) enum RouteLookup<'a, R> {
+    Route(RouteMatch<R>),
     /// A preflight for one of the methods of this path.
     Preflight(&'a Path),
     /// A preflight for a route without a path.
@@ -40,27 +40,27 @@ pub fn lookup_method<'a>(head: &crate::head::Head<'a>) -> &'a Method {
 pub(super) fn find<'a, A: GatedApp<'a>>(
     app: &A,
     request: &RequestView<'a>,
-) -> ControlFlow<EndOf<'a, A>, Matched<'a, A::Route>> {
+) -> ControlFlow<EndOf<'a, A>, RouteLookup<'a, A::Route>> {
     let head = request.head;
     if let Some(route) = tunnel(app, head) {
         return ControlFlow::Continue(target(route, Values::default()));
     }
     let Some(router) = app.router() else { return sole(app, request) };
     if head.is_asterisk() {
-        return ControlFlow::Break(End::without_route(Gate::Route, EndResponse::Asterisk));
+        return ControlFlow::Break(RequestEnd::without_route(Gate::Route, EndResponse::Asterisk));
     }
     if app.serves_trace() && *head.method == Method::TRACE {
-        return ControlFlow::Break(End::without_route(Gate::Route, EndResponse::Trace));
+        return ControlFlow::Break(RequestEnd::without_route(Gate::Route, EndResponse::Trace));
     }
     if head.protocol.is_some() && !head.is_extended_websocket() {
         let refused = EndResponse::Refused(Refusal::ProtocolUnknown);
-        return ControlFlow::Break(End::without_route(Gate::Route, refused));
+        return ControlFlow::Break(RequestEnd::without_route(Gate::Route, refused));
     }
     let Some((path, values)) = router.find(head.path) else {
         return not_found(app, request, router);
     };
     if head.is_preflight() {
-        return ControlFlow::Continue(Matched::Preflight(path));
+        return ControlFlow::Continue(RouteLookup::Preflight(path));
     }
     let served = path.route_for(lookup_method(head));
     if path.redirects(head.path) {
@@ -77,7 +77,7 @@ pub(super) fn find<'a, A: GatedApp<'a>>(
             };
             if request.path == Ok(true) && !takes_slashes() {
                 let grant = request.grant(&route);
-                return ControlFlow::Break(End::from_refusal(
+                return ControlFlow::Break(RequestEnd::from_refusal(
                     Gate::Route,
                     Refusal::PathEncodedSlash,
                     route,
@@ -91,23 +91,23 @@ pub(super) fn find<'a, A: GatedApp<'a>>(
 }
 
 #[inline(always)]
-fn target<'a, R>(route: R, values: Values) -> Matched<'a, R> {
-    Matched::Route(Found { route, values })
+fn target<'a, R>(route: R, values: Values) -> RouteLookup<'a, R> {
+    RouteLookup::Route(RouteMatch { route, values })
 }
 
 /// The route of an app without paths.
 fn sole<'a, A: GatedApp<'a>>(
     app: &A,
     request: &RequestView<'a>,
-) -> ControlFlow<EndOf<'a, A>, Matched<'a, A::Route>> {
+) -> ControlFlow<EndOf<'a, A>, RouteLookup<'a, A::Route>> {
     match app.sole_route() {
         Some((route, Some(preflight))) if request.head.is_preflight() => {
-            ControlFlow::Continue(Matched::SolePreflight(route, preflight))
+            ControlFlow::Continue(RouteLookup::SolePreflight(route, preflight))
         }
         Some((route, _)) => ControlFlow::Continue(target(route, Values::default())),
         None => {
             let refused = EndResponse::Refused(Refusal::RouteNotFound);
-            ControlFlow::Break(End::without_route(Gate::Route, refused))
+            ControlFlow::Break(RequestEnd::without_route(Gate::Route, refused))
         }
     }
 }
@@ -118,11 +118,12 @@ fn not_found<'a, A: GatedApp<'a>>(
     app: &A,
     request: &RequestView<'a>,
     router: &Router,
-) -> ControlFlow<EndOf<'a, A>, Matched<'a, A::Route>> {
+) -> ControlFlow<EndOf<'a, A>, RouteLookup<'a, A::Route>> {
     let head = request.head;
     let cors = app.not_found_cors();
     let grant = cors.map_or(OriginDecision::Unasked, |cors| cors.decide_origin(head.origin));
-    let end = |gate, response, grant| End { gate, response, policy: PolicyOf::NotFound, grant };
+    let end =
+        |gate, response, grant| RequestEnd { gate, response, policy: PolicyOf::NotFound, grant };
     let refused =
         |gate, refusal, grant| ControlFlow::Break(end(gate, EndResponse::Refused(refusal), grant));
     if !head.is_preflight() {
@@ -152,7 +153,7 @@ fn not_found<'a, A: GatedApp<'a>>(
 fn redirect<'a, A: GatedApp<'a>>(
     app: &A,
     request: &RequestView<'a>,
-    served: Option<&Served>,
+    served: Option<&PathMethod>,
 ) -> EndOf<'a, A> {
     let response = match method::is_safe(request.head.method.as_str()) {
         true => EndResponse::Redirect,
@@ -184,14 +185,14 @@ fn not_served<'a, A: GatedApp<'a>>(
 fn carried<'a, A: GatedApp<'a>>(
     app: &A,
     request: &RequestView<'a>,
-    served: Option<&Served>,
+    served: Option<&PathMethod>,
     response: EndResponse<'a, A::Rate>,
 ) -> EndOf<'a, A> {
     match served.and_then(|served| app.route(served.route)) {
-        None => End::without_route(Gate::Route, response),
+        None => RequestEnd::without_route(Gate::Route, response),
         Some(route) => {
             let (policy, grant) = (PolicyOf::Route(route), request.grant(&route));
-            End { gate: Gate::Route, response, policy, grant }
+            RequestEnd { gate: Gate::Route, response, policy, grant }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{End, EndOf, Gate, GatedApp, RequestView, tunnel};
+use super::{EndOf, Gate, GatedApp, RequestEnd, RequestView, tunnel};
 
 #[inline(always)]
 pub(super) fn check<'a, A: GatedApp<'a>>(
@@ -17,6 +17,6 @@ pub(super) fn check<'a, A: GatedApp<'a>>(
     });
     match checked {
         Ok(()) => ControlFlow::Continue(()),
-        Err(refusal) => ControlFlow::Break(End::malformed(Gate::Wire, refusal)),
+        Err(refusal) => ControlFlow::Break(RequestEnd::malformed(Gate::Wire, refusal)),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::{
-    Granted, Rate, Refused,
+    Rate, RateGrant, RateRefusal,
     gcra::{Account, Pace},
 };
 
@@ -97,8 +97,8 @@ impl Accounts {
         &self,
         hash: u64,
         now: u64,
-        admit: impl FnOnce(AccountKind) -> Result<(), Refused>,
-    ) -> Result<Granted, Refused> {
+        admit: impl FnOnce(AccountKind) -> Result<(), RateRefusal>,
+    ) -> Result<RateGrant, RateRefusal> {
         self.decide::<true>(hash, now, admit)
     }
 
@@ -107,8 +107,8 @@ impl Accounts {
         &self,
         hash: u64,
         now: u64,
-        admit: impl FnOnce(AccountKind) -> Result<(), Refused>,
-    ) -> Result<(), Refused> {
+        admit: impl FnOnce(AccountKind) -> Result<(), RateRefusal>,
+    ) -> Result<(), RateRefusal> {
         self.decide::<false>(hash, now, admit).map(drop)
     }
 
@@ -117,11 +117,11 @@ impl Accounts {
         &self,
         hash: u64,
         now: u64,
-        admit: impl FnOnce(AccountKind) -> Result<(), Refused>,
-    ) -> Result<Granted, Refused> {
+        admit: impl FnOnce(AccountKind) -> Result<(), RateRefusal>,
+    ) -> Result<RateGrant, RateRefusal> {
         let shard = self.shards.get(scaled(hash, self.shards.len()));
         let (Some(pace), Some(shard)) = (&self.pace, shard) else {
-            return Err(Refused { retry_after: self.rate.per });
+            return Err(RateRefusal { retry_after: self.rate.per });
         };
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
         for bits in CHOICES {
@@ -181,8 +181,8 @@ impl Shard {
         hash: u64,
         pace: &Pace,
         now: u64,
-        admit: impl FnOnce(AccountKind) -> Result<(), Refused>,
-    ) -> Result<Granted, Refused> {
+        admit: impl FnOnce(AccountKind) -> Result<(), RateRefusal>,
+    ) -> Result<RateGrant, RateRefusal> {
         if self.sets.is_empty() {
             self.sets = vec![[[0; WAYS]; 6]; self.size];
         }
@@ -241,7 +241,7 @@ impl Shard {
 }
 
 /// Whether the first decision grants more, or refuses for a shorter time.
-fn is_better(one: &Result<Granted, Refused>, other: &Result<Granted, Refused>) -> bool {
+fn is_better(one: &Result<RateGrant, RateRefusal>, other: &Result<RateGrant, RateRefusal>) -> bool {
     match (one, other) {
         (Ok(one), Ok(other)) => one.remaining >= other.remaining,
         (Err(one), Err(other)) => one.retry_after <= other.retry_after,
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn rejected_clients_are_not_counted() {
         let accounts = Accounts::new(RATE, 8);
-        let no = Refused { retry_after: Duration::from_secs(7) };
+        let no = RateRefusal { retry_after: Duration::from_secs(7) };
         for client in 0..20 {
             assert_eq!(accounts.take(hash(client), 1, |_| Err(no)), Err(no));
         }

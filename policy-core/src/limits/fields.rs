@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue, header::RETRY_AFTER};
 
-use super::{Granted, Rate, Refused};
+use super::{Rate, RateGrant, RateRefusal};
 
 /// The rate headers of the responses of one route, prepared once
 /// (draft-ietf-httpapi-ratelimit-headers, RFC 9110 10.2.3).
@@ -42,12 +42,12 @@ impl RateFields {
     }
 
     /// Writes the headers of a response to a granted request.
-    pub fn write_granted(&self, granted: Granted, headers: &mut HeaderMap) {
+    pub fn write_granted(&self, granted: RateGrant, headers: &mut HeaderMap) {
         self.write(u64::from(granted.remaining), seconds(granted.reset), headers);
     }
 
     /// Writes the headers of a response to a refused request.
-    pub fn write_refused(&self, refused: Refused, headers: &mut HeaderMap) {
+    pub fn write_refused(&self, refused: RateRefusal, headers: &mut HeaderMap) {
         let seconds = seconds(refused.retry_after);
         self.write(0, seconds, headers);
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
@@ -108,14 +108,14 @@ mod tests {
         for (millis, seconds) in [(0, 0), (1, 1), (1_000, 1), (1_001, 2), (59_999, 60)] {
             let retry_after = Duration::from_millis(millis);
             let fields = rate_headers(&Rate::per_hour(7), |fields, headers| {
-                fields.write_refused(Refused { retry_after }, headers);
+                fields.write_refused(RateRefusal { retry_after }, headers);
             });
             let limit = format!("\"default\";r=0;t={seconds}");
             assert_eq!(fields, ["\"default\";q=7;w=3600", &limit, &seconds.to_string()]);
         }
         let most = Rate { per: Duration::MAX, ..Rate::per_second(u32::MAX) };
         let fields = rate_headers(&most, |fields, headers| {
-            fields.write_granted(Granted { remaining: u32::MAX, reset: Duration::MAX }, headers);
+            fields.write_granted(RateGrant { remaining: u32::MAX, reset: Duration::MAX }, headers);
         });
         let all = "999999999999999";
         let policy = format!("\"default\";q=4294967295;w={all}");
@@ -127,7 +127,7 @@ mod tests {
         let fields = rate_headers(&Rate::per_second(1), |fields, headers| {
             headers.append(RATE_LIMIT, HeaderValue::from_static("\"own\";r=9"));
             headers.append(RATE_LIMIT, HeaderValue::from_static("\"own\";r=8"));
-            let granted = Granted { remaining: 0, reset: Duration::from_secs(1) };
+            let granted = RateGrant { remaining: 0, reset: Duration::from_secs(1) };
             fields.write_granted(granted, headers);
             assert_eq!(headers.get_all(RATE_LIMIT).iter().count(), 1);
         });

@@ -12,14 +12,14 @@ use super::Rate;
 /// A granted request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct Granted {
+pub struct RateGrant {
     /// How many more requests would be granted at once.
     pub remaining: u32,
     /// The time to wait after these for the next one.
     pub reset: Duration,
 }
 
-impl Granted {
+impl RateGrant {
     /// A granted request after which this many are left.
     pub const fn new(remaining: u32, reset: Duration) -> Self {
         Self { remaining, reset }
@@ -29,12 +29,12 @@ impl Granted {
 /// A request that comes too early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub struct Refused {
+pub struct RateRefusal {
     /// The time to wait.
     pub retry_after: Duration,
 }
 
-impl Refused {
+impl RateRefusal {
     /// A refused request, which would be granted after this time.
     pub const fn new(retry_after: Duration) -> Self {
         Self { retry_after }
@@ -103,8 +103,8 @@ impl Account {
     ///
     /// # Errors
     ///
-    /// [`Refused`], with the time after which the same call would succeed.
-    pub fn take(&mut self, rate: &Rate, now: Duration) -> Result<Granted, Refused> {
+    /// [`RateRefusal`], with the time after which the same call would succeed.
+    pub fn take(&mut self, rate: &Rate, now: Duration) -> Result<RateGrant, RateRefusal> {
         self.take_up_to(rate, now, 1).map(|(_, granted)| granted)
     }
 
@@ -119,8 +119,8 @@ impl Account {
         rate: &Rate,
         now: Duration,
         wanted: u32,
-    ) -> Result<(u32, Granted), Refused> {
-        let Some(pace) = Pace::new(rate) else { return Err(Refused { retry_after: rate.per }) };
+    ) -> Result<(u32, RateGrant), RateRefusal> {
+        let Some(pace) = Pace::new(rate) else { return Err(RateRefusal { retry_after: rate.per }) };
         let now = nanos(now);
         self.advance(&pace, now);
         self.decide_up_to(&pace, now, wanted)
@@ -133,14 +133,14 @@ impl Account {
 
     // Inlined: the call would take a tenth of the time of a decision.
     #[inline(always)]
-    pub(super) fn take_at(&mut self, pace: &Pace, now: u64) -> Result<Granted, Refused> {
+    pub(super) fn take_at(&mut self, pace: &Pace, now: u64) -> Result<RateGrant, RateRefusal> {
         self.advance(pace, now);
         self.decide(pace, now)
     }
 
     /// Decides about a request, when the account has [advanced](Self::advance) to `now`.
     #[inline(always)]
-    pub(super) fn decide(&mut self, pace: &Pace, now: u64) -> Result<Granted, Refused> {
+    pub(super) fn decide(&mut self, pace: &Pace, now: u64) -> Result<RateGrant, RateRefusal> {
         self.decide_up_to(pace, now, 1).map(|(_, granted)| granted)
     }
 
@@ -150,10 +150,10 @@ impl Account {
         pace: &Pace,
         now: u64,
         wanted: u32,
-    ) -> Result<(u32, Granted), Refused> {
+    ) -> Result<(u32, RateGrant), RateRefusal> {
         let used = self.taken.saturating_add(self.still_counted(pace, now));
         if used >= pace.count && self.due > now {
-            return Err(Refused { retry_after: self.wait(pace, now) });
+            return Err(RateRefusal { retry_after: self.wait(pace, now) });
         }
         // A request that is due is granted even if the count is used up.
         let free = pace.count.saturating_sub(used);
@@ -162,7 +162,7 @@ impl Account {
         let remaining = free.saturating_sub(taken);
         let mut emptied = *self;
         emptied.add(pace, now, remaining);
-        Ok((taken, Granted { remaining, reset: emptied.wait(pace, now) }))
+        Ok((taken, RateGrant { remaining, reset: emptied.wait(pace, now) }))
     }
 
     /// Counts a request that another account has granted.

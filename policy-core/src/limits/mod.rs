@@ -28,7 +28,7 @@ pub use capacity::RateCapacity;
 #[cfg(feature = "engine")]
 pub use fields::RateFields;
 #[cfg(feature = "engine")]
-pub use gcra::{Account, Granted, Refused};
+pub use gcra::{Account, RateGrant, RateRefusal};
 pub use policy::Limits;
 pub use rate::{Rate, RateKey};
 pub(crate) use spec::is_out_of_bounds;

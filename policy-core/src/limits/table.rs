@@ -5,7 +5,7 @@ use std::{fmt, net::IpAddr, time::Duration};
 use siphasher::sip::SipHasher13;
 
 use super::{
-    AddressKey, Granted, Rate, RateCapacity, Refused,
+    AddressKey, Rate, RateCapacity, RateGrant, RateRefusal,
     accounts::{AccountKind, Accounts},
     address_key,
     gcra::nanos,
@@ -61,8 +61,8 @@ impl RateTable {
     ///
     /// # Errors
     ///
-    /// [`Refused`], with the time to wait.
-    pub fn take(&self, key: &[u8], now: Duration) -> Result<Granted, Refused> {
+    /// [`RateRefusal`], with the time to wait.
+    pub fn take(&self, key: &[u8], now: Duration) -> Result<RateGrant, RateRefusal> {
         self.clients.take(self.hasher.hash(key), nanos(now), |_| Ok(()))
     }
 
@@ -70,7 +70,7 @@ impl RateTable {
     ///
     /// # Errors
     ///
-    /// [`Refused`], with the time to wait.
+    /// [`RateRefusal`], with the time to wait.
     ///
     /// ```
     /// use std::time::Duration;
@@ -82,7 +82,7 @@ impl RateTable {
     /// assert!(table.take(b"ada", now).is_ok());
     /// assert!(table.peek(b"ada", now).is_err());
     /// ```
-    pub fn peek(&self, key: &[u8], now: Duration) -> Result<(), Refused> {
+    pub fn peek(&self, key: &[u8], now: Duration) -> Result<(), RateRefusal> {
         self.clients.peek(self.hasher.hash(key), nanos(now), |_| Ok(()))
     }
 
@@ -92,8 +92,12 @@ impl RateTable {
     ///
     /// # Errors
     ///
-    /// [`Refused`], with the time to wait.
-    pub fn take_address(&self, address: Option<IpAddr>, now: Duration) -> Result<Granted, Refused> {
+    /// [`RateRefusal`], with the time to wait.
+    pub fn take_address(
+        &self,
+        address: Option<IpAddr>,
+        now: Duration,
+    ) -> Result<RateGrant, RateRefusal> {
         let key = address.map_or([0; 9], address_key);
         let now = nanos(now);
         self.clients.take(self.hasher.hash(&key), now, |kind| {
@@ -105,8 +109,8 @@ impl RateTable {
     ///
     /// # Errors
     ///
-    /// [`Refused`], with the time to wait.
-    pub fn peek_address(&self, address: Option<IpAddr>, now: Duration) -> Result<(), Refused> {
+    /// [`RateRefusal`], with the time to wait.
+    pub fn peek_address(&self, address: Option<IpAddr>, now: Duration) -> Result<(), RateRefusal> {
         let key = address.map_or([0; 9], address_key);
         let now = nanos(now);
         self.clients.peek(self.hasher.hash(&key), now, |kind| {
@@ -139,15 +143,15 @@ impl RateTable {
     ///
     /// # Errors
     ///
-    /// [`Refused`] if the network has reached its number of clients.
-    pub fn admit_of_network(&self, address: IpAddr, now: Duration) -> Result<(), Refused> {
+    /// [`RateRefusal`] if the network has reached its number of clients.
+    pub fn admit_of_network(&self, address: IpAddr, now: Duration) -> Result<(), RateRefusal> {
         let (key, now) = (address_key(address), nanos(now));
         admit(&key, AccountKind::Own, |network| self.take_network(network, now))
     }
 
     /// Counts a stretch of a client in one of its networks.
     #[cold]
-    fn take_network(&self, network: &[u8], now: u64) -> Result<(), Refused> {
+    fn take_network(&self, network: &[u8], now: u64) -> Result<(), RateRefusal> {
         self.networks.take(self.hasher.hash(network), now, |_| Ok(())).map(drop)
     }
 }
@@ -156,8 +160,8 @@ impl RateTable {
 fn admit(
     key: &AddressKey,
     kind: AccountKind,
-    ask: impl Fn(&[u8]) -> Result<(), Refused>,
-) -> Result<(), Refused> {
+    ask: impl Fn(&[u8]) -> Result<(), RateRefusal>,
+) -> Result<(), RateRefusal> {
     let [of_48_bits @ .., _, _] = key;
     let [of_32_bits @ .., _, _] = of_48_bits;
     if !matches!(key, [6, ..]) {
@@ -240,7 +244,7 @@ mod tests {
     fn a_rate_of_nothing_grants_nothing() {
         let nothing = Rate::per_second(0);
         let refused = table(nothing, 1, [0; 2]).take(b"ada", Duration::from_secs(1));
-        assert_eq!(refused, Err(Refused { retry_after: nothing.per }));
+        assert_eq!(refused, Err(RateRefusal { retry_after: nothing.per }));
     }
 
     #[test]

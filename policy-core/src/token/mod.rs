@@ -60,6 +60,6 @@ pub use key::{Algorithm, Key};
 pub use opaque::{OpaqueKind, OpaqueToken};
 pub use profile::Profile;
 pub use refresh::RefreshKey;
-pub use revocation::{Cut, RevocationSet, RevocationStatus, TokenNames};
+pub use revocation::{RevocationSet, RevocationStatus, TokenCutOff, TokenNames};
 pub use ring::{KeyRing, RingKey};
 pub use verifier::{SignedToken, Verifier};

@@ -27,7 +27,7 @@ use crate::time::Timestamp;
 ///
 /// ```
 /// use std::time::Duration;
-/// use policy_core::{time::Timestamp, token::{Cut, TokenNames, RevocationSet, RevocationStatus}};
+/// use policy_core::{time::Timestamp, token::{TokenCutOff, TokenNames, RevocationSet, RevocationStatus}};
 ///
 /// let (now, since_start) = (Timestamp::from_seconds(1_800_000_000), Duration::from_secs(60));
 /// let mut set = RevocationSet::new(Duration::from_secs(3630), Duration::from_secs(5));
@@ -46,11 +46,11 @@ use crate::time::Timestamp;
 #[derive(Debug)]
 pub struct RevocationSet {
     tokens: HashMap<Arc<str>, NameEntry<Timestamp>>,
-    users: HashMap<Arc<str>, NameEntry<Cut>>,
+    users: HashMap<Arc<str>, NameEntry<TokenCutOff>>,
     /// The names of revoked tokens and of users with a cut-off.
     filter: NameFilter,
     /// The cut-off of all users.
-    all: Cut,
+    all: TokenCutOff,
     /// The highest number of a cut-off that was dropped.
     dropped: u64,
     /// When each entry can be dropped.
@@ -64,14 +64,14 @@ pub struct RevocationSet {
 
 /// A cut-off: tokens that were issued before it are revoked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cut {
+pub struct TokenCutOff {
     /// Tokens whose `iat` is before this second are revoked.
     pub before: u64,
     /// Its number in the store. Tokens that state a lower one are revoked.
     pub number: u64,
 }
 
-impl Cut {
+impl TokenCutOff {
     /// Whether it covers a token with this `iat` that states the number `known`.
     pub fn covers(self, issued: u64, known: Option<u64>) -> bool {
         issued < self.before || known.is_some_and(|known| known < self.number)
@@ -127,7 +127,7 @@ impl RevocationSet {
             tokens: HashMap::new(),
             users: HashMap::new(),
             filter: NameFilter::default(),
-            all: Cut::default(),
+            all: TokenCutOff::default(),
             dropped: 0,
             ends: BinaryHeap::new(),
             longest,
@@ -146,8 +146,8 @@ impl RevocationSet {
         now: Duration,
         names: impl FnOnce() -> TokenNames<'a>,
     ) -> RevocationStatus {
-        let has_revoked =
-            (!self.is_empty() || self.all != Cut::default()) && self.has_revoked(names(), issued);
+        let has_revoked = (!self.is_empty() || self.all != TokenCutOff::default())
+            && self.has_revoked(names(), issued);
         if has_revoked {
             RevocationStatus::Revoked
         } else if self.is_stale(now) {
@@ -159,7 +159,7 @@ impl RevocationSet {
 
     fn has_revoked(&self, names: TokenNames<'_>, issued: Timestamp) -> bool {
         let issued = issued.seconds();
-        let is_covered = |cut: &Cut| cut.covers(issued, names.cut_offs);
+        let is_covered = |cut: &TokenCutOff| cut.covers(issued, names.cut_offs);
         is_covered(&self.all) || (self.may_have(names) && self.has(names, is_covered))
     }
 
@@ -170,7 +170,7 @@ impl RevocationSet {
         may_have(names.id) | names.session.is_some_and(may_have) | may_have(names.user)
     }
 
-    fn has(&self, names: TokenNames<'_>, is_covered: impl Fn(&Cut) -> bool) -> bool {
+    fn has(&self, names: TokenNames<'_>, is_covered: impl Fn(&TokenCutOff) -> bool) -> bool {
         self.tokens.contains_key(names.id)
             || names.session.is_some_and(|session| self.tokens.contains_key(session))
             || self.users.get(names.user).is_some_and(|user| is_covered(&user.known))
@@ -209,9 +209,9 @@ impl RevocationSet {
 
     /// Revokes the tokens of a user that this cut-off covers; it never moves back. Returns whether
     /// this changed the set.
-    pub fn revoke_user(&mut self, user: &str, cut: Cut) -> bool {
+    pub fn revoke_user(&mut self, user: &str, cut: TokenCutOff) -> bool {
         let known = self.users.get(user).copied();
-        let before = known.map_or_else(Cut::default, |user| user.known);
+        let before = known.map_or_else(TokenCutOff::default, |user| user.known);
         let cut = before.max(cut);
         if before == cut {
             return false;
@@ -225,7 +225,7 @@ impl RevocationSet {
 
     /// Revokes all tokens that this cut-off covers; it never moves back. Returns whether this
     /// changed the set.
-    pub fn revoke_all(&mut self, cut: Cut) -> bool {
+    pub fn revoke_all(&mut self, cut: TokenCutOff) -> bool {
         let known = self.all;
         self.all = known.max(cut);
         self.all != known
@@ -296,12 +296,12 @@ impl RevocationSet {
     }
 
     /// The users with a cut-off, each with the last one.
-    pub fn users(&self) -> impl Iterator<Item = (&str, Cut)> {
+    pub fn users(&self) -> impl Iterator<Item = (&str, TokenCutOff)> {
         self.users.iter().map(|(user, known)| (&**user, known.known))
     }
 
     /// The last cut-off of all users.
-    pub fn all(&self) -> Cut {
+    pub fn all(&self) -> TokenCutOff {
         self.all
     }
 
@@ -316,7 +316,7 @@ impl RevocationSet {
     }
 
     /// When every token that a cut-off covers has expired.
-    fn end_of_cut(&self, cut: Cut) -> Timestamp {
+    fn end_of_cut(&self, cut: TokenCutOff) -> Timestamp {
         Timestamp::from_seconds(cut.before).after(self.longest)
     }
 }
@@ -352,8 +352,8 @@ mod tests {
         Duration::from_secs(seconds)
     }
 
-    fn cut(before: u64) -> Cut {
-        Cut { before, number: 0 }
+    fn cut(before: u64) -> TokenCutOff {
+        TokenCutOff { before, number: 0 }
     }
 
     /// The status of the token `j` of user `u`, issued at 0.
@@ -440,7 +440,7 @@ mod tests {
     #[test]
     fn a_cut_off_covers_credentials_issued_before_it_by_number_or_time() {
         let mut set = fresh();
-        assert!(set.revoke_user("u", Cut { before: 100, number: 7 }));
+        assert!(set.revoke_user("u", TokenCutOff { before: 100, number: 7 }));
         let status = |set: &RevocationSet, issued, cut_offs| {
             let names = TokenNames { id: "j", session: None, user: "u", cut_offs };
             set.status(at(issued), since(0), || names)
@@ -454,11 +454,14 @@ mod tests {
         ] {
             assert_eq!(status(&set, issued, number), expected, "{issued} {number:?}");
         }
-        assert!(!set.revoke_user("u", Cut { before: 50, number: 6 }), "it moves back");
-        assert!(set.revoke_all(Cut { before: 0, number: 9 }));
+        assert!(!set.revoke_user("u", TokenCutOff { before: 50, number: 6 }), "it moves back");
+        assert!(set.revoke_all(TokenCutOff { before: 0, number: 9 }));
         assert_eq!(status(&set, 5000, Some(8)), RevocationStatus::Revoked);
         assert_eq!(status(&set, 5000, Some(9)), RevocationStatus::Good);
-        assert!(set.revoke_user("u", Cut { before: 50, number: 10 }), "a second one in its second");
+        assert!(
+            set.revoke_user("u", TokenCutOff { before: 50, number: 10 }),
+            "a second one in its second"
+        );
         assert_eq!(status(&set, 5000, Some(9)), RevocationStatus::Revoked);
     }
 
@@ -466,13 +469,13 @@ mod tests {
     #[test]
     fn a_dropped_cut_off_is_remembered_by_its_number() {
         let mut set = fresh();
-        set.revoke_user("u", Cut { before: 1, number: 7 });
+        set.revoke_user("u", TokenCutOff { before: 1, number: 7 });
         assert_eq!([6, 7].map(|known| set.is_cut_off("u", known)), [true, false]);
         assert!(!set.is_cut_off("other", 6));
         set.expire(at(1000), 10);
         assert!(set.is_empty());
         assert_eq!([6, 7].map(|known| set.is_cut_off("u", known)), [true, false]);
-        set.revoke_all(Cut { before: 1, number: 9 });
+        set.revoke_all(TokenCutOff { before: 1, number: 9 });
         assert!(set.is_cut_off("other", 8));
     }
 

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderValue};
 use policy_core::forwarded::{
-    Hosts, IpNetwork, Reported, Statement, UriScheme, forwarded,
+    Hosts, IpNetwork, ProxyReport, Statement, UriScheme, forwarded,
     proxy_protocol::{self, Progress},
     x_forwarded,
 };
@@ -70,8 +70,8 @@ fn added(mut lines: Vec<String>, said: &str, is_joined: bool) -> Vec<String> {
 
 fn address(said: &Statement<'_>) -> Option<String> {
     match said.client {
-        Reported::Node(node) => Some(node.address.to_string()),
-        Reported::Nothing | Reported::Hidden => None,
+        ProxyReport::Node(node) => Some(node.address.to_string()),
+        ProxyReport::Nothing | ProxyReport::Hidden => None,
     }
 }
 

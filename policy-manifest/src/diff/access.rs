@@ -11,7 +11,7 @@ use crate::engine::{Decision, Outcome};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Access {
     is_reached: bool,
-    read: Option<Read>,
+    read: Option<PageRead>,
     exposed: BTreeSet<String>,
     asked: Option<GrantedRequest>,
 }
@@ -26,7 +26,7 @@ struct GrantedRequest {
 /// How a page of another origin reads a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Read {
+pub enum PageRead {
     /// The response to a request without credentials.
     WithoutCredentials,
     /// Also the response to a request with cookies.
@@ -42,7 +42,7 @@ pub struct Gains {
     pub reaches: bool,
     /// A page of another origin reads the response.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reads: Option<Read>,
+    pub reads: Option<PageRead>,
     /// It reads these headers of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reads_headers: Vec<String>,
@@ -66,8 +66,8 @@ impl Access {
         let read =
             shared.filter(|_| is_reached && is_other_page).map(|_| {
                 match allows_credentials(&decision.cors) {
-                    true => Read::WithCredentials,
-                    false => Read::WithoutCredentials,
+                    true => PageRead::WithCredentials,
+                    false => PageRead::WithoutCredentials,
                 }
             });
         let exposed = match read {
@@ -138,8 +138,8 @@ impl Gains {
         }
         match self.reads {
             None => (),
-            Some(Read::WithoutCredentials) => words.push("read the response".to_owned()),
-            Some(Read::WithCredentials) => {
+            Some(PageRead::WithoutCredentials) => words.push("read the response".to_owned()),
+            Some(PageRead::WithCredentials) => {
                 words.push("read the response to a request with cookies".to_owned());
             }
         }

@@ -11,7 +11,7 @@ use super::{
     access::{Access, Gains},
     callers,
     finding::Axis,
-    probe::{self, Cookie, Credentials, Sender, Stated},
+    probe::{self, Cookie, Credentials, HeaderOrigin, Sender},
     senders::{Atoms, Senders},
     side::Side,
 };
@@ -337,7 +337,7 @@ pub(super) fn preflights(
     let (old, new) = sides;
     let mut groups: BTreeMap<(Axis, Gains), Vec<Sender>> = BTreeMap::new();
     for origin in atoms.origin_values() {
-        if matches!(origin, Stated::Absent | Stated::Own) {
+        if matches!(origin, HeaderOrigin::Absent | HeaderOrigin::Own) {
             continue;
         }
         let (before, after) = answers(sides, place, &origin);
@@ -389,7 +389,7 @@ pub(super) fn preflights(
             is_preflight: true,
             keys: Rc::default(),
             gains,
-            has_malformed: senders.iter().any(|sender| sender.origin == Stated::Malformed),
+            has_malformed: senders.iter().any(|sender| sender.origin == HeaderOrigin::Malformed),
         })
     });
     groups.collect()
@@ -404,7 +404,7 @@ pub(super) fn is_same_answer(before: &Decision, after: &Decision) -> bool {
 pub(super) fn answers(
     (old, new): (&Side, &Side),
     place: PathMethods<'_>,
-    origin: &Stated,
+    origin: &HeaderOrigin,
 ) -> (Decision, Decision) {
     let [before, after] = [old, new].map(|side| {
         let request = probe::preflight((place.method, place.path), origin, &side.identity);
@@ -442,7 +442,7 @@ fn severity(
         }
         // A page that embeds a response without reading it learns little.
         (true, true) if !reads => FindingSeverity::for_gain(who, Effect::Read, Authority::Nobody),
-        _ if gains.reads == Some(super::access::Read::WithoutCredentials)
+        _ if gains.reads == Some(super::access::PageRead::WithoutCredentials)
             && authority == Authority::Ambient =>
         {
             FindingSeverity::for_gain(who, Effect::Read, Authority::Nobody)

@@ -11,7 +11,7 @@ use super::{
     finding::Axis,
     group::{Group, Unit},
     located::{self, Indices},
-    places::{self, Asked, Region, class_of},
+    places::{self, Region, RequestedMethod, class_of},
     probe::{self, Credentials},
     senders::Atoms,
     side::Side,
@@ -81,7 +81,7 @@ impl<'a> Comparison<'a> {
             template: String::new(),
             has_slash: false,
         };
-        self.compare(&tunnel, &Asked::Method("CONNECT".to_owned()), None);
+        self.compare(&tunnel, &RequestedMethod::Method("CONNECT".to_owned()), None);
         Ok(self.groups.into_values().collect())
     }
 
@@ -95,7 +95,12 @@ impl<'a> Comparison<'a> {
         old == new && (self.is_same_app || old.is_none())
     }
 
-    fn compare(&mut self, region: &Region, asked: &Asked, preflights: Option<&Preflights>) {
+    fn compare(
+        &mut self,
+        region: &Region,
+        asked: &RequestedMethod,
+        preflights: Option<&Preflights>,
+    ) {
         let method = asked.name().to_owned();
         let class = class_of(&method).to_owned();
         let routes = self.serving_routes(region, &method);

@@ -9,7 +9,7 @@ use super::{cells::Key, group::Group, located::Indices};
 
 /// The cases of all findings, by the place of the requests that they cover.
 #[derive(Debug, Default)]
-pub(super) struct Covered {
+pub(super) struct CoveredCases {
     pub(super) requests: HashMap<PlaceKey, Vec<CaseOf>>,
     pub(super) preflights: HashMap<(Indices, String), Vec<CaseOf>>,
 }
@@ -27,7 +27,7 @@ pub(super) struct CaseOf {
 /// the path has an encoded slash, the routes that accept it.
 pub(super) type PlaceKey = (Indices, String, Indices, Option<Indices>);
 
-impl Covered {
+impl CoveredCases {
     pub(super) fn add(&mut self, group: &Group, finding: usize) {
         for unit in &group.units {
             for (case, sketch) in unit.sketches.iter().enumerate() {

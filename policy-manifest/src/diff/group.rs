@@ -13,7 +13,7 @@ use super::{
     error::DiffError,
     finding::{Axis, Case, DiffFinding, PathMethods, Witness},
     located::Indices,
-    places::Asked,
+    places::RequestedMethod,
     probe,
     side::Side,
 };
@@ -26,7 +26,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Unit {
     pub(super) found: Indices,
-    pub(super) asked: Asked,
+    pub(super) asked: RequestedMethod,
     pub(super) path: String,
     pub(super) template: String,
     pub(super) has_slash: bool,
@@ -79,11 +79,11 @@ impl Group {
                 after: path(sides.1, unit.routes.1),
             });
             match &unit.asked {
-                Asked::Other => place.every_other_method = true,
-                Asked::Method(name) if !place.methods.contains(name) => {
+                RequestedMethod::Other => place.every_other_method = true,
+                RequestedMethod::Method(name) if !place.methods.contains(name) => {
                     place.methods.push(name.clone());
                 }
-                Asked::Method(_) => (),
+                RequestedMethod::Method(_) => (),
             }
         }
         let mut cases = Vec::new();

@@ -22,7 +22,7 @@ pub(crate) mod side;
 
 use http::{Request, header};
 
-pub use access::{Gains, Read};
+pub use access::{Gains, PageRead};
 pub(crate) use comparison::policy_text;
 pub use error::DiffError;
 pub use finding::{Axis, Case, DiffFinding, PathMethods, Witness};
@@ -33,7 +33,7 @@ use self::{
     access::Access,
     causes::Causes,
     comparison::Comparison,
-    covered::{CaseOf, Covered},
+    covered::{CaseOf, CoveredCases},
     group::Group,
     located::{is_of_own_page, method_name, preflight_method, requested_method, route_of, routes},
     side::Side,
@@ -55,7 +55,7 @@ pub struct Diff {
     /// The changes that are in no finding: no tested request gains or loses access by them.
     pub changes: Vec<Change>,
     sides: (Side, Side),
-    covered: Covered,
+    covered: CoveredCases,
 }
 
 /// Compares two apps by the requests that they allow.
@@ -98,7 +98,7 @@ pub fn diff(old: &Manifest, new: &Manifest) -> Result<Diff, DiffError> {
     let changes = between([&of_old.manifest, &of_new.manifest], engines);
     let mut found = Comparison::new((&sides.0, &sides.1)).run()?;
     let mut findings = Vec::new();
-    let mut covered = Covered::default();
+    let mut covered = CoveredCases::default();
     // Widened access first, then the worst, then by path.
     found.sort_by_cached_key(Group::order);
     let mut causes = Causes::new(&changes);

@@ -25,7 +25,7 @@ pub(super) struct Region {
 
 /// One method of a region.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Asked {
+pub(super) enum RequestedMethod {
     Method(String),
     /// Every method that neither app names.
     Other,
@@ -34,7 +34,7 @@ pub(super) enum Asked {
 /// The name of a method that no app serves.
 pub(super) const OTHER: &str = "X-OTHER";
 
-impl Asked {
+impl RequestedMethod {
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Method(name) => name,
@@ -57,7 +57,7 @@ pub(super) const USUAL: [&str; 9] =
     ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "QUERY", "OPTIONS", "TRACE"];
 
 /// The methods that either app may serve in a region.
-pub(super) fn methods(region: &Region, sides: (&Side, &Side)) -> BTreeSet<Asked> {
+pub(super) fn methods(region: &Region, sides: (&Side, &Side)) -> BTreeSet<RequestedMethod> {
     let (old, new) = sides;
     let mut found = BTreeSet::new();
     let mut serves_all = false;
@@ -69,16 +69,16 @@ pub(super) fn methods(region: &Region, sides: (&Side, &Side)) -> BTreeSet<Asked>
         }
     }
     if serves_all {
-        let mut methods: BTreeSet<Asked> =
-            USUAL.iter().map(|name| Asked::Method((*name).to_owned())).collect();
-        methods.extend(found.iter().map(|name| Asked::Method((*name).to_owned())));
-        methods.insert(Asked::Other);
+        let mut methods: BTreeSet<RequestedMethod> =
+            USUAL.iter().map(|name| RequestedMethod::Method((*name).to_owned())).collect();
+        methods.extend(found.iter().map(|name| RequestedMethod::Method((*name).to_owned())));
+        methods.insert(RequestedMethod::Other);
         return methods;
     }
-    let mut methods: BTreeSet<Asked> =
-        found.iter().map(|name| Asked::Method((*name).to_owned())).collect();
+    let mut methods: BTreeSet<RequestedMethod> =
+        found.iter().map(|name| RequestedMethod::Method((*name).to_owned())).collect();
     if found.iter().any(|name| *name == "GET") {
-        methods.insert(Asked::Method("HEAD".to_owned()));
+        methods.insert(RequestedMethod::Method("HEAD".to_owned()));
     }
     methods
 }

@@ -13,7 +13,7 @@ use crate::engine::{CredentialState, CsrfTokenState, Login, RequestCredentials};
 /// Which page sends a request, as its headers state it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sender {
-    pub(crate) origin: Stated,
+    pub(crate) origin: HeaderOrigin,
     /// `Sec-Fetch-Site`, which may be there twice
     pub(crate) site: Option<&'static str>,
     /// The mode and the destination of a link.
@@ -21,7 +21,7 @@ pub(crate) struct Sender {
     /// The mode `cors`.
     pub(crate) is_cors: bool,
     /// `Referer`, only if no other header states a page.
-    pub(crate) referer: Stated,
+    pub(crate) referer: HeaderOrigin,
     pub(crate) is_upgrade: bool,
     pub(crate) is_early: bool,
     /// Whether the request names a host other than the app's.
@@ -30,7 +30,7 @@ pub(crate) struct Sender {
 
 /// An origin that a header states.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Stated {
+pub(crate) enum HeaderOrigin {
     #[default]
     Absent,
     /// The origin of the app.
@@ -120,11 +120,11 @@ pub(crate) fn request(
     };
     fields.push((header::HOST, host.to_owned()));
     match &sender.origin {
-        Stated::Absent => (),
-        Stated::Own => fields.push((header::ORIGIN, own.clone())),
-        Stated::Other(origin, _) => fields.push((header::ORIGIN, origin.clone())),
-        Stated::Malformed => fields.push((header::ORIGIN, "malformed".to_owned())),
-        Stated::Repeated => {
+        HeaderOrigin::Absent => (),
+        HeaderOrigin::Own => fields.push((header::ORIGIN, own.clone())),
+        HeaderOrigin::Other(origin, _) => fields.push((header::ORIGIN, origin.clone())),
+        HeaderOrigin::Malformed => fields.push((header::ORIGIN, "malformed".to_owned())),
+        HeaderOrigin::Repeated => {
             fields.extend([(header::ORIGIN, "null"), (header::ORIGIN, "null")].map(owned));
         }
     }
@@ -142,8 +142,8 @@ pub(crate) fn request(
         fields.push(owned((SEC_FETCH_MODE, "cors")));
     }
     match &sender.referer {
-        Stated::Absent => (),
-        Stated::Own => fields.push((header::REFERER, format!("{own}/"))),
+        HeaderOrigin::Absent => (),
+        HeaderOrigin::Own => fields.push((header::REFERER, format!("{own}/"))),
         _ => fields.push(owned((header::REFERER, "https://evil.example/"))),
     }
     if sender.is_upgrade {
@@ -190,7 +190,7 @@ pub(crate) fn request(
 /// A preflight of a page for a method.
 pub(crate) fn preflight(
     (method, path): (&str, &str),
-    origin: &Stated,
+    origin: &HeaderOrigin,
     identity: &Identity,
 ) -> Request<()> {
     let sender = Sender { origin: origin.clone(), ..Sender::default() };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::probe::{REPEATED, Sender, Stated};
+use super::probe::{HeaderOrigin, REPEATED, Sender};
 use crate::{
     RouteCors,
     algebra::{OriginRegion, WitnessKind},
@@ -74,11 +74,11 @@ impl Atoms {
     }
 
     /// The values of the `Origin` header: one for each set, and those of no set.
-    pub(super) fn origin_values(&self) -> Vec<Stated> {
+    pub(super) fn origin_values(&self) -> Vec<HeaderOrigin> {
         let atoms = self.0.iter().enumerate();
-        let others = atoms.map(|(number, atom)| Stated::Other(atom.origin.clone(), number));
-        let first = [Stated::Absent, Stated::Own].into_iter();
-        first.chain(others).chain([Stated::Malformed, Stated::Repeated]).collect()
+        let others = atoms.map(|(number, atom)| HeaderOrigin::Other(atom.origin.clone(), number));
+        let first = [HeaderOrigin::Absent, HeaderOrigin::Own].into_iter();
+        first.chain(others).chain([HeaderOrigin::Malformed, HeaderOrigin::Repeated]).collect()
     }
 
     /// One sender of each class that a policy can treat differently.
@@ -87,12 +87,12 @@ impl Atoms {
         for origin in self.origin_values() {
             for (site, is_link) in SITES {
                 let plain = Sender { origin: origin.clone(), site, is_link, ..Sender::default() };
-                let is_null = matches!(&origin, Stated::Other(text, _) if text == "null");
+                let is_null = matches!(&origin, HeaderOrigin::Other(text, _) if text == "null");
                 if is_null && !is_link {
                     senders.push(Sender { is_cors: true, ..plain.clone() });
                 }
-                if origin == Stated::Absent && site.is_none() {
-                    for referer in [Stated::Own, Stated::Malformed] {
+                if origin == HeaderOrigin::Absent && site.is_none() {
+                    for referer in [HeaderOrigin::Own, HeaderOrigin::Malformed] {
                         senders.push(Sender { referer, ..plain.clone() });
                     }
                 }
@@ -114,16 +114,18 @@ impl Atoms {
     pub(super) fn gainer(&self, sender: &Sender) -> Gainer {
         let is_odd = sender.contradicts();
         match &sender.origin {
-            Stated::Own => Gainer::OwnPages,
-            Stated::Other(..) if sender.is_own_form() => Gainer::OwnPages,
-            Stated::Other(_, number) => match self.0.get(*number) {
+            HeaderOrigin::Own => Gainer::OwnPages,
+            HeaderOrigin::Other(..) if sender.is_own_form() => Gainer::OwnPages,
+            HeaderOrigin::Other(_, number) => match self.0.get(*number) {
                 Some(atom) if !atom.is_of_anybody => Gainer::NamedSites,
                 _ => Gainer::AnySite,
             },
-            Stated::Absent if !is_odd && sender.site.is_some_and(|site| site == "same-origin") => {
+            HeaderOrigin::Absent
+                if !is_odd && sender.site.is_some_and(|site| site == "same-origin") =>
+            {
                 Gainer::OwnPages
             }
-            Stated::Absent if !is_odd && sender.site.is_some() => Gainer::AnySite,
+            HeaderOrigin::Absent if !is_odd && sender.site.is_some() => Gainer::AnySite,
             _ => Gainer::Anybody,
         }
     }
@@ -157,16 +159,22 @@ impl Atoms {
         let mut numbers = BTreeSet::new();
         for sender in senders {
             match (&sender.origin, sender.site) {
-                (Stated::Other(..), _) if sender.is_own_form() => found.own_pages = true,
-                (Stated::Other(_, number), _) => {
+                (HeaderOrigin::Other(..), _) if sender.is_own_form() => found.own_pages = true,
+                (HeaderOrigin::Other(_, number), _) => {
                     numbers.insert(*number);
                 }
-                (Stated::Own, _) | (Stated::Absent, Some("same-origin")) => found.own_pages = true,
-                (Stated::Absent, None) if sender.referer == Stated::Absent => found.programs = true,
-                (Stated::Absent, None) if sender.referer == Stated::Own => found.own_pages = true,
-                (Stated::Absent, Some(_)) if sender.is_link => found.links = true,
-                (Stated::Absent, _) => found.embeds = true,
-                (Stated::Malformed | Stated::Repeated, _) => (),
+                (HeaderOrigin::Own, _) | (HeaderOrigin::Absent, Some("same-origin")) => {
+                    found.own_pages = true;
+                }
+                (HeaderOrigin::Absent, None) if sender.referer == HeaderOrigin::Absent => {
+                    found.programs = true;
+                }
+                (HeaderOrigin::Absent, None) if sender.referer == HeaderOrigin::Own => {
+                    found.own_pages = true;
+                }
+                (HeaderOrigin::Absent, Some(_)) if sender.is_link => found.links = true,
+                (HeaderOrigin::Absent, _) => found.embeds = true,
+                (HeaderOrigin::Malformed | HeaderOrigin::Repeated, _) => (),
             }
         }
         let regions = numbers.iter().filter_map(|number| self.0.get(*number));
@@ -203,7 +211,7 @@ impl Sender {
 
     /// Whether it is a form of an own page without a referrer, which has the origin `null`.
     fn is_own_form(&self) -> bool {
-        let is_null = matches!(&self.origin, Stated::Other(text, _) if text == "null");
+        let is_null = matches!(&self.origin, HeaderOrigin::Other(text, _) if text == "null");
         is_null && self.site == Some("same-origin") && !self.is_cors
     }
 
@@ -214,9 +222,10 @@ impl Sender {
 
     fn contradicts(&self) -> bool {
         match (&self.origin, self.site) {
-            (Stated::Malformed | Stated::Repeated, _) | (_, Some("malformed" | REPEATED)) => true,
-            (Stated::Own, Some("same-site" | "cross-site")) => true,
-            (Stated::Other(text, _), Some("same-origin")) => text != "null",
+            (HeaderOrigin::Malformed | HeaderOrigin::Repeated, _)
+            | (_, Some("malformed" | REPEATED)) => true,
+            (HeaderOrigin::Own, Some("same-site" | "cross-site")) => true,
+            (HeaderOrigin::Other(text, _), Some("same-origin")) => text != "null",
             _ => false,
         }
     }
@@ -224,12 +233,12 @@ impl Sender {
     /// Whether a browser sends this for a link, an image, a frame or a form of another site, to which no
     /// page can add a header.
     pub(super) fn is_without_script(&self) -> bool {
-        self.origin == Stated::Absent && matches!(self.site, Some("same-site" | "cross-site"))
+        self.origin == HeaderOrigin::Absent && matches!(self.site, Some("same-site" | "cross-site"))
     }
 
     /// Whether a page of another origin sends this: CORS decides whether it can read the response.
     pub(super) fn is_other_page(&self) -> bool {
-        matches!(self.origin, Stated::Other(..) | Stated::Malformed)
+        matches!(self.origin, HeaderOrigin::Other(..) | HeaderOrigin::Malformed)
     }
 }
 

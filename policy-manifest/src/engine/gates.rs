@@ -11,13 +11,13 @@ use http::{
 use policy_core::{
     Refusal,
     auth::{OWN_ISSUER, is_page_load},
-    cookie::{Presented, presented},
+    cookie::{PresentedCookie, presented},
     cors::{Cors, OriginDecision},
     csrf::TokenVerdict,
     gates::{
-        self, End, EndResponse, ExplicitCredential, Gate, GatedApp, GatedRoute, PolicyOf,
+        self, EndResponse, ExplicitCredential, Gate, GatedApp, GatedRoute, PolicyOf, RequestEnd,
         RequestView, Rights, Sender, Steps,
-        authenticate::{Credential, Taken, credential},
+        authenticate::{Credential, CredentialKinds, credential},
     },
     head::{Head, NormalPath, OwnOrigin},
     jsonp::{Callback, Grammar},
@@ -127,7 +127,7 @@ pub(super) fn decide<'c>(
 ) -> Decision {
     let loads_page = is_page_load(head.method, headers);
     with_view(engine, head, headers, |request| {
-        let mut steps = Recorded(Vec::with_capacity(Gate::ALL.len()));
+        let mut steps = RecordedSteps(Vec::with_capacity(Gate::ALL.len()));
         match gates::check_head(&GatedEngine(engine), &request, &mut steps) {
             ControlFlow::Continue(admitted) => {
                 let compiled = admitted.route;
@@ -153,7 +153,8 @@ pub(super) fn login(
     caller: &RequestCredentials,
 ) -> Option<Login> {
     with_view(engine, head, headers, |request| {
-        let admitted = gates::check_head(&GatedEngine(engine), &request, &mut Recorded(Vec::new()));
+        let admitted =
+            gates::check_head(&GatedEngine(engine), &request, &mut RecordedSteps(Vec::new()));
         let admitted = admitted.continue_value()?;
         let run = CallerGates::new(engine, admitted.route, &request, &admitted.grant, caller);
         Some(run.authenticate().ok()??.login.clone())
@@ -194,9 +195,9 @@ fn to_proxy(headers: &HeaderMap) -> HeaderMap {
 }
 
 /// The steps of a decision.
-struct Recorded(Vec<Step>);
+struct RecordedSteps(Vec<Step>);
 
-impl Steps for Recorded {
+impl Steps for RecordedSteps {
     fn on_pass(&mut self, gate: Gate, is_asked: bool) {
         let verdict = if is_asked { Verdict::Passed } else { Verdict::NotAsked };
         self.0.push(Step { gate, verdict });
@@ -232,9 +233,9 @@ impl gates::GatedCaller for IdentifiedCaller<'_> {
 }
 
 impl RouteRequirement {
-    fn accepted_credentials(&self) -> Taken {
+    fn accepted_credentials(&self) -> CredentialKinds {
         let Self { session, token, ticket, .. } = *self;
-        Taken { session, token, ticket, scheme: self.scheme.is_some() }
+        CredentialKinds { session, token, ticket, scheme: self.scheme.is_some() }
     }
 
     fn rights(&self) -> Rights<'_, String> {
@@ -268,7 +269,7 @@ impl<'a> CallerGates<'a> {
     }
 
     /// Whether a caller is known, and the gate at which the request ends.
-    fn check(&self, steps: &mut Recorded) -> (bool, Result<(), (Gate, Refusal)>) {
+    fn check(&self, steps: &mut RecordedSteps) -> (bool, Result<(), (Gate, Refusal)>) {
         let known = match self.authenticate() {
             Ok(known) => known,
             Err(refused) => return (false, Err(refused)),
@@ -371,7 +372,7 @@ impl<'a> CallerGates<'a> {
         let presented = presented(self.request.headers, &self.engine.cookie);
         let presented = presented.map_err(|_limit| Refusal::CookiesTooLarge)?;
         // If there are several, another host of the site planted one, and none is used.
-        if matches!(presented, Presented::Absent | Presented::Ambiguous) {
+        if matches!(presented, PresentedCookie::Absent | PresentedCookie::Ambiguous) {
             return Ok(None);
         }
         match &self.caller.session {
@@ -423,8 +424,12 @@ impl<'a> CallerGates<'a> {
 }
 
 /// The decision about a request that ends at a gate of its head.
-fn ended_early(engine: &Engine, end: End<'_, &CompiledRoute, ()>, mut steps: Recorded) -> Decision {
-    let End { gate, response, policy, grant } = end;
+fn ended_early(
+    engine: &Engine,
+    end: RequestEnd<'_, &CompiledRoute, ()>,
+    mut steps: RecordedSteps,
+) -> Decision {
+    let RequestEnd { gate, response, policy, grant } = end;
     let compiled = match policy {
         PolicyOf::NoRoute => None,
         PolicyOf::NotFound => engine.elsewhere_route(),
@@ -462,7 +467,7 @@ fn decision(
     engine: &Engine,
     compiled: &CompiledRoute,
     grant: OriginDecision,
-    mut steps: Recorded,
+    mut steps: RecordedSteps,
     is_authenticated: bool,
     ended: Result<(), (Gate, Refusal)>,
 ) -> Decision {

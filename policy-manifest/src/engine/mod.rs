@@ -26,7 +26,7 @@ use policy_core::{
     head::{Head, OwnOrigin, PublicOrigin},
     method,
     path::{PathTemplate, TrailingSlash},
-    router::{AddError, Router, RouterBuilder, Served, Sharing},
+    router::{AddError, PathMethod, Router, RouterBuilder, Sharing},
 };
 
 use super::{
@@ -295,7 +295,7 @@ impl Engine {
     }
 
     /// The methods of a path, by its number.
-    pub(super) fn methods_of(&self, path: usize) -> &[Served] {
+    pub(super) fn methods_of(&self, path: usize) -> &[PathMethod] {
         self.router.paths().get(path).map_or(&[], |path| path.methods())
     }
 

@@ -7,7 +7,7 @@ use crate::{
     Change, FacetSource, Manifest, ManifestRoute, RouteKind, Sources,
     changes::changes,
     engine::{Engine, RequestCredentials},
-    facets::{self, Refused},
+    facets::{self, RefusedRequest},
 };
 
 /// An edit of the attributes of a route.
@@ -51,7 +51,7 @@ pub(super) fn find(
         };
         let mut route = engine.serving(&method, &path)?.clone();
         // The facet whose edit is the smallest that lets the request through.
-        let refused = Refused { refusal, request, caller };
+        let refused = RefusedRequest { refusal, request, caller };
         let (facet, step) = facets::ALL
             .iter()
             .find_map(|facet| Some((facet.name, (facet.relax)(&mut route, refused)?)))?;

@@ -10,8 +10,8 @@ use policy_core::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked, Cell, Column, Direction, FacetEntry, ManifestRoute, Refused, RouteKind, ShownRoute,
-    Side, Tone, is_false, sort, texts, words::seconds_in_words,
+    Cell, Column, Direction, FacetEntry, ManifestRoute, MethodRequests, RefusedRequest, RouteKind,
+    ShownRoute, Side, Tone, is_false, sort, texts, words::seconds_in_words,
 };
 use crate::credentials::{CredentialState, Login, RequestCredentials};
 
@@ -170,7 +170,7 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     ..FacetEntry::NONE
 };
 
-fn refusals(Asked { route, method, .. }: Asked<'_>, found: &mut Vec<Refusal>) {
+fn refusals(MethodRequests { route, method, .. }: MethodRequests<'_>, found: &mut Vec<Refusal>) {
     let takes_session = route.takes_session
         || matches!(&route.auth, Auth::Required(requirement) if requirement.session);
     if takes_session {
@@ -213,7 +213,7 @@ fn add_credential_refusals(requirement: &RouteRequirement, method: &str, found: 
     }
 }
 
-fn relax(route: &mut ManifestRoute, refused: Refused<'_>) -> Option<String> {
+fn relax(route: &mut ManifestRoute, refused: RefusedRequest<'_>) -> Option<String> {
     let Auth::Required(requirement) = &mut route.auth else { return None };
     match refused.refusal {
         Refusal::CredentialsMissing => {

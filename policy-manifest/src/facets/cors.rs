@@ -12,7 +12,7 @@ use policy_core::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Cell, Column, Direction, FacetEntry, ManifestRoute, Refused, ShownRoute, Side, Tone,
+    Cell, Column, Direction, FacetEntry, ManifestRoute, RefusedRequest, ShownRoute, Side, Tone,
     comparison::{set, sets},
     is_default, is_false, lower, sort, texts,
 };
@@ -209,7 +209,7 @@ pub(super) const FACET: FacetEntry = FacetEntry {
 };
 
 /// The gates 5 and 8 admit the pages of a shared origin as well.
-fn relax(route: &mut ManifestRoute, refused: Refused<'_>) -> Option<String> {
+fn relax(route: &mut ManifestRoute, refused: RefusedRequest<'_>) -> Option<String> {
     let needs_credentials = match refused.refusal {
         Refusal::PreflightOrigin | Refusal::WebSocketOrigin | Refusal::CrossSite => {
             refused.request.headers().contains_key(header::COOKIE)

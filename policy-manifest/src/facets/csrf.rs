@@ -4,8 +4,8 @@ use policy_core::{Refusal, csrf::CsrfPolicy, gates::Gate, method::is_safe, outco
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked, Auth, Cell, Column, Direction, FacetEntry, ManifestRoute, RouteKind, ShownRoute, Side,
-    Tone,
+    Auth, Cell, Column, Direction, FacetEntry, ManifestRoute, MethodRequests, RouteKind,
+    ShownRoute, Side, Tone,
 };
 
 /// The CSRF protection of requests with an ambient credential.
@@ -61,7 +61,7 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     ..FacetEntry::NONE
 };
 
-fn refusals(Asked { route, method, .. }: Asked<'_>, found: &mut Vec<Refusal>) {
+fn refusals(MethodRequests { route, method, .. }: MethodRequests<'_>, found: &mut Vec<Refusal>) {
     if matches!(route.csrf, Csrf::Exempt(_)) || route.kind == RouteKind::Tunnel {
         return;
     }

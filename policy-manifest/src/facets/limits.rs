@@ -9,8 +9,8 @@ use policy_core::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked, Cell, Column, Direction, FacetEntry, ObjectKey, ObjectUse, Refused, RouteKind,
-    ShownRoute, Side, is_default,
+    Cell, Column, Direction, FacetEntry, MethodRequests, ObjectKey, ObjectUse, RefusedRequest,
+    RouteKind, ShownRoute, Side, is_default,
     words::{bytes_in_words, millis, millis_in_words, rate_in_words},
 };
 
@@ -94,7 +94,7 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     columns: &[(COLUMN, cell)],
     decides_access: false,
     refusals,
-    relax: |route, Refused { refusal, request, .. }| {
+    relax: |route, RefusedRequest { refusal, request, .. }| {
         let length = request.headers().get(header::CONTENT_LENGTH)?.to_str().ok()?;
         (refusal == Refusal::BodyTooLarge).then(|| {
             route.limits.body = length.parse().ok();
@@ -105,7 +105,7 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     ..FacetEntry::NONE
 };
 
-fn refusals(Asked { route, .. }: Asked<'_>, found: &mut Vec<Refusal>) {
+fn refusals(MethodRequests { route, .. }: MethodRequests<'_>, found: &mut Vec<Refusal>) {
     // Nothing runs for a path without a route.
     if route.kind == RouteKind::NotFound {
         return;

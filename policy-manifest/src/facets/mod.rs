@@ -62,7 +62,7 @@ macro_rules! facets {
             /// Whether the handler takes the session of its caller itself, independent of `auth`.
             takes_session: bool,
             /// Which pages of other origins may read responses; none by default.
-            cors: Option<RouteCors> as Shared<RouteCors> => cors::FACET,
+            cors: Option<RouteCors> as SetReference<RouteCors> => cors::FACET,
             /// The isolation of responses from pages, by Fetch Metadata.
             isolation: Option<Isolation> => isolation::FACET,
             /// Which caches may keep responses; `None` leaves it to the handler.
@@ -72,10 +72,10 @@ macro_rules! facets {
             /// The objects that it checks, or why it checks none.
             object: Option<RouteObjects> => object::FACET,
             /// The limits on sizes, times, rates and concurrency.
-            limits: RouteLimits as Shared<RouteLimits> => limits::FACET,
+            limits: RouteLimits as SetReference<RouteLimits> => limits::FACET,
             /// The security headers of responses, by their name in
             /// [`Manifest::headers`](crate::Manifest); `None` adds none.
-            headers: Option<String> as Shared<Headers> => headers::FACET,
+            headers: Option<String> as SetReference<Headers> => headers::FACET,
         }
     };
 }
@@ -108,9 +108,9 @@ pub struct FacetEntry {
     /// Tells the gates the policy of a route.
     enforce: for<'a> fn(&'a ManifestRoute, &mut CompiledFacets<'a>),
     /// Adds the refusals of requests of a method to a route.
-    pub(crate) refusals: fn(Asked<'_>, &mut Vec<Refusal>),
+    pub(crate) refusals: fn(MethodRequests<'_>, &mut Vec<Refusal>),
     /// Edits a route so that it lets a refused request through, and says how; `None` if it cannot.
-    pub(crate) relax: fn(&mut ManifestRoute, Refused<'_>) -> Option<String>,
+    pub(crate) relax: fn(&mut ManifestRoute, RefusedRequest<'_>) -> Option<String>,
     /// Whether a new route opens access by it.
     pub(crate) is_open: fn(&ManifestRoute) -> bool,
     /// What a change does to access, and the change in words; `None` if nothing changes.
@@ -139,7 +139,7 @@ impl FacetEntry {
 
 /// Requests of one method to a route.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct MethodRequests<'a> {
     pub(crate) manifest: &'a Manifest,
     pub(crate) route: &'a ManifestRoute,
     pub(crate) method: &'a str,
@@ -147,7 +147,7 @@ pub(crate) struct Asked<'a> {
 
 /// A refused request, and its reason.
 #[derive(Clone, Copy)]
-pub(crate) struct Refused<'a> {
+pub(crate) struct RefusedRequest<'a> {
     pub(crate) refusal: Refusal,
     pub(crate) request: &'a Request<()>,
     pub(crate) caller: &'a RequestCredentials,

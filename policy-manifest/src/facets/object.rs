@@ -13,8 +13,8 @@ use policy_core::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asked, Cell, Column, Direction, FacetEntry, FromPolicy, ManifestRoute, ShownRoute, Side, Tone,
-    is_default, millis, millis_in_words,
+    Cell, Column, Direction, FacetEntry, FromPolicy, ManifestRoute, MethodRequests, ShownRoute,
+    Side, Tone, is_default, millis, millis_in_words,
 };
 use crate::{
     Manifest,
@@ -184,7 +184,7 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     ..FacetEntry::NONE
 };
 
-fn refusals(Asked { manifest, route, .. }: Asked<'_>, found: &mut Vec<Refusal>) {
+fn refusals(MethodRequests { manifest, route, .. }: MethodRequests<'_>, found: &mut Vec<Refusal>) {
     let uses = route.object.iter().flat_map(|objects| &objects.uses);
     for it in uses.filter(|it| it.key != ObjectKey::List) {
         found.push(Refusal::ObjectNotFound);

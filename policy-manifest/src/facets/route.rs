@@ -4,7 +4,7 @@ use policy_core::path::{PathTemplate, Segment};
 use serde::{Deserialize, Serialize};
 
 // The types of all facets, among others.
-use super::shared_sets::{Sets, Shared, Written as _};
+use super::shared_sets::{Resolve as _, SetReference, Sets};
 use super::*;
 use crate::ReadError;
 
@@ -142,8 +142,8 @@ macro_rules! define_route {
             /// The name of its CORS policy, if it has one that other routes share.
             pub(crate) fn cors_set(&self) -> Option<&str> {
                 match &self.cors {
-                    Shared::Name(name) => Some(name),
-                    Shared::Absent | Shared::Set(_) => None,
+                    SetReference::Name(name) => Some(name),
+                    SetReference::Absent | SetReference::Set(_) => None,
                 }
             }
 

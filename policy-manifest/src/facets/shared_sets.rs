@@ -99,30 +99,30 @@ pub(crate) struct Sets {
 
 /// A field of a route in a text: a set, or the name of one.
 #[derive(Default)]
-pub(crate) enum Shared<T> {
+pub(crate) enum SetReference<T> {
     #[default]
     Absent,
     Name(String),
     Set(T),
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for SetReference<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct NameOrSet<T>(PhantomData<T>);
 
         impl<'de, T: Deserialize<'de>> Visitor<'de> for NameOrSet<T> {
-            type Value = Shared<T>;
+            type Value = SetReference<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a set, or the name of one")
             }
 
             fn visit_str<E: de::Error>(self, name: &str) -> Result<Self::Value, E> {
-                Ok(Shared::Name(name.to_owned()))
+                Ok(SetReference::Name(name.to_owned()))
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map)).map(Shared::Set)
+                T::deserialize(MapAccessDeserializer::new(map)).map(SetReference::Set)
             }
         }
 
@@ -131,45 +131,45 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
 }
 
 /// A field of a route as it was written.
-pub(crate) trait Written<T> {
+pub(crate) trait Resolve<T> {
     /// Its value.
     fn resolve(self, sets: &Sets, path: &str) -> Result<T, ReadError>;
 }
 
-impl<T> Written<T> for T {
+impl<T> Resolve<T> for T {
     fn resolve(self, _sets: &Sets, _path: &str) -> Result<T, ReadError> {
         Ok(self)
     }
 }
 
-impl Written<Option<RouteCors>> for Shared<RouteCors> {
+impl Resolve<Option<RouteCors>> for SetReference<RouteCors> {
     fn resolve(self, sets: &Sets, path: &str) -> Result<Option<RouteCors>, ReadError> {
         resolve_set(self, "cors", &sets.cors, path)
     }
 }
 
-impl Written<RouteLimits> for Shared<RouteLimits> {
+impl Resolve<RouteLimits> for SetReference<RouteLimits> {
     fn resolve(self, sets: &Sets, path: &str) -> Result<RouteLimits, ReadError> {
         Ok(resolve_set(self, "limits", &sets.limits, path)?.unwrap_or_default())
     }
 }
 
-impl Written<Option<String>> for Shared<Headers> {
+impl Resolve<Option<String>> for SetReference<Headers> {
     fn resolve(self, sets: &Sets, path: &str) -> Result<Option<String>, ReadError> {
         Ok(resolve_set(self, "headers", &sets.headers, path)?.map(|set| set.name()))
     }
 }
 
 fn resolve_set<T: Clone>(
-    shared: Shared<T>,
+    shared: SetReference<T>,
     field: &'static str,
     sets: &BTreeMap<String, T>,
     path: &str,
 ) -> Result<Option<T>, ReadError> {
     match shared {
-        Shared::Absent => Ok(None),
-        Shared::Set(set) => Ok(Some(set)),
-        Shared::Name(name) => match sets.get(&name) {
+        SetReference::Absent => Ok(None),
+        SetReference::Set(set) => Ok(Some(set)),
+        SetReference::Name(name) => match sets.get(&name) {
             Some(set) => Ok(Some(set.clone())),
             None => Err(ReadError::SetMissing { path: path.to_owned(), field, name }),
         },

@@ -37,7 +37,7 @@ use super::{
 /// The result of [`lint`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Linted {
+pub struct LintReport {
     /// The findings, the worst first.
     pub findings: Vec<Finding>,
     /// The suppressed findings, each with its suppression.
@@ -69,7 +69,7 @@ pub struct Linted {
 /// assert_eq!(lint(&manifest, &[suppression], today).findings, []);
 /// # Ok::<_, policy_manifest::ParseDateError>(())
 /// ```
-pub fn lint(manifest: &Manifest, suppressions: &[Suppression], today: Date) -> Linted {
+pub fn lint(manifest: &Manifest, suppressions: &[Suppression], today: Date) -> LintReport {
     let manifest = manifest.clone().normal();
     let mut found = Vec::new();
     origins::look(&manifest, &mut found);
@@ -81,7 +81,7 @@ pub fn lint(manifest: &Manifest, suppressions: &[Suppression], today: Date) -> L
     objects::look(&manifest, &mut found);
     let (mut findings, suppressed) = suppressions::apply(suppressions, found, today);
     findings.sort_by_cached_key(Finding::order);
-    Linted { findings: merge(findings), suppressed }
+    LintReport { findings: merge(findings), suppressed }
 }
 
 /// Merges equal findings at several routes.

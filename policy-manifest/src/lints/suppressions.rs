@@ -95,7 +95,7 @@ pub(super) fn apply(
 
 /// Findings of any kind, divided by suppressions.
 #[derive(Debug)]
-pub(crate) struct Sorted<'s, F> {
+pub(crate) struct SortedFindings<'s, F> {
     /// The findings that nothing suppresses.
     pub(crate) left: Vec<F>,
     /// The others, each with its suppression.
@@ -111,13 +111,14 @@ pub(crate) fn sort<'s, F, Covering: Fn(&F) -> Option<usize>>(
     found: Vec<F>,
     today: Date,
     index: impl FnOnce(Vec<&'s Suppression>) -> Covering,
-) -> Sorted<'s, F> {
+) -> SortedFindings<'s, F> {
     let in_force: Vec<&Suppression> = suppressions
         .iter()
         .filter(|suppression| suppression.is_signed() && !suppression.is_expired(today))
         .collect();
     let covering = index(in_force.clone());
-    let mut sorted = Sorted { left: Vec::new(), suppressed: Vec::new(), reports: Vec::new() };
+    let mut sorted =
+        SortedFindings { left: Vec::new(), suppressed: Vec::new(), reports: Vec::new() };
     let mut uses = vec![0_usize; in_force.len()];
     for finding in found {
         let covering = covering(&finding);

@@ -9,14 +9,14 @@ use std::{
 use policy_core::{Lint, method};
 
 use super::{
-    CallerKind, CheckError, Checked, CheckedPolicy, Exception, PolicyRule, RuleProblem,
+    CallerKind, CheckError, CheckReport, CheckedPolicy, Exception, PolicyRule, RuleProblem,
     RuleViolation, RuleWitness, Rules,
     budget::Budget,
     error::plain,
     protections::{faults, too_long},
     rule::{Lifetime, Never, Require, Statement},
     selector::{Selector, methods_of},
-    subject::{Asked, From, Question, Subject},
+    subject::{From, Question, RequestProbe, Subject},
 };
 use crate::{
     Auth, Date, ManifestRoute, RouteKind, Suppression,
@@ -38,7 +38,7 @@ pub fn check(
     rules: &Rules,
     policies: &[CheckedPolicy<'_>],
     today: Date,
-) -> Result<Checked, CheckError> {
+) -> Result<CheckReport, CheckError> {
     let subjects = policies.iter().map(|policy| {
         Subject::new(policy.manifest)
             .map_err(|error| CheckError::Policy { name: policy.name.to_owned(), error })
@@ -71,21 +71,21 @@ struct Unit {
     policy: usize,
     rule: usize,
     /// None for a fact of the app.
-    at: Option<At>,
+    at: Option<MethodProbe>,
     facet: &'static str,
     about: Rc<str>,
 }
 
 /// A method of a route, and a request to it.
-struct At {
+struct MethodProbe {
     route: usize,
     method: String,
     path: Rc<str>,
-    asked: Asked,
+    asked: RequestProbe,
 }
 
 /// Methods of a route, with the path that found it, if one did.
-type Selected = BTreeMap<usize, (Option<String>, BTreeSet<String>)>;
+type SelectedMethods = BTreeMap<usize, (Option<String>, BTreeSet<String>)>;
 
 impl Checker<'_> {
     /// Which routes are public, and whether they should be.
@@ -131,7 +131,7 @@ impl Checker<'_> {
                     _ => continue,
                 };
                 let about = Rc::clone(about);
-                let at = Some(At { route, method, path: path.into(), asked });
+                let at = Some(MethodProbe { route, method, path: path.into(), asked });
                 self.add(Unit { policy, rule, at, facet: "auth", about })?;
             }
         }
@@ -213,7 +213,8 @@ impl Checker<'_> {
                         // Refused responses have the same policy.
                         let found = self.answer(policy, route, (method, &path), everybody)?;
                         let asked = found.unwrap_or_default();
-                        let at = At { route, method: method.clone(), path: path.into(), asked };
+                        let at =
+                            MethodProbe { route, method: method.clone(), path: path.into(), asked };
                         let (rule, at, about) = (number, Some(at), Rc::clone(&about));
                         self.add(Unit { policy, rule, at, facet, about })?;
                     }
@@ -246,7 +247,7 @@ impl Checker<'_> {
             let route = self.routes(policy).get(route).map(name).unwrap_or_default();
             return Err(CheckError::Mismatch { rule, route });
         }
-        let at = Some(At { route, method, path: path.into(), asked });
+        let at = Some(MethodProbe { route, method, path: path.into(), asked });
         self.add(Unit { policy, rule, at, facet, about })
     }
 
@@ -262,7 +263,7 @@ impl Checker<'_> {
         route: usize,
         target: (&str, &str),
         question: Question<'_>,
-    ) -> Result<Option<Asked>, CheckError> {
+    ) -> Result<Option<RequestProbe>, CheckError> {
         match self.subjects.get_mut(policy) {
             Some(subject) => subject.answer(route, target, question, &mut self.budget),
             None => Ok(None),
@@ -285,8 +286,12 @@ impl Checker<'_> {
     }
 
     /// The routes that a rule is about.
-    fn selected(&mut self, policy: usize, rule: &PolicyRule) -> Result<Selected, CheckError> {
-        let mut selected = Selected::new();
+    fn selected(
+        &mut self,
+        policy: usize,
+        rule: &PolicyRule,
+    ) -> Result<SelectedMethods, CheckError> {
+        let mut selected = SelectedMethods::new();
         for selector in &rule.routes {
             self.select(policy, rule, selector, &mut selected)?;
         }
@@ -298,7 +303,7 @@ impl Checker<'_> {
         policy: usize,
         rule: &PolicyRule,
         selector: &Selector,
-        selected: &mut Selected,
+        selected: &mut SelectedMethods,
     ) -> Result<(), CheckError> {
         let Some(subject) = self.subjects.get_mut(policy) else { return Ok(()) };
         let found = subject.select(&selector.glob, &mut self.budget)?;
@@ -327,7 +332,7 @@ impl Checker<'_> {
             return Ok(());
         }
         for selector in &rule.routes {
-            let mut selected = Selected::new();
+            let mut selected = SelectedMethods::new();
             for policy in 0..self.subjects.len() {
                 if selected.is_empty() {
                     self.select(policy, rule, selector, &mut selected)?;
@@ -381,7 +386,7 @@ impl Checker<'_> {
         self.problems.push(RuleProblem { rule, place, message, help, is_error: true });
     }
 
-    fn finish(mut self, exceptions: &[Exception], today: Date) -> Result<Checked, CheckError> {
+    fn finish(mut self, exceptions: &[Exception], today: Date) -> Result<CheckReport, CheckError> {
         let lines: Vec<Suppression> =
             exceptions.iter().map(|exception| exception.line.clone()).collect();
         let units = std::mem::take(&mut self.units);
@@ -407,7 +412,7 @@ impl Checker<'_> {
             .collect();
         self.problems.extend(reports);
         self.problems.sort_by(|one, other| one.place.cmp(&other.place));
-        Ok(Checked { violations, problems: self.problems, excepted })
+        Ok(CheckReport { violations, problems: self.problems, excepted })
     }
 
     /// Whether an exception is about a violation: it names the route as reports do, or its path and
@@ -418,7 +423,7 @@ impl Checker<'_> {
         };
         let is_named = match &unit.at {
             None => text == "app",
-            Some(At { route, method, .. }) => {
+            Some(MethodProbe { route, method, .. }) => {
                 self.routes(unit.policy).get(*route).is_some_and(|route| {
                     let (methods, path) = text.split_once(' ').unwrap_or(("", text));
                     let is_method =
@@ -511,7 +516,7 @@ impl Checker<'_> {
 
     fn witness(&self, unit: &Unit) -> Option<RuleWitness> {
         let side = &self.subjects.get(unit.policy)?.side;
-        let At { method, path, asked: (sender, credentials), .. } = unit.at.as_ref()?;
+        let MethodProbe { method, path, asked: (sender, credentials), .. } = unit.at.as_ref()?;
         let target = (method.as_str(), &**path);
         let request = probe::request(target, sender, credentials, &side.identity);
         let caller = credentials.caller();

@@ -68,7 +68,8 @@ impl Document {
         if let Some(fields) = table.table("lifetimes")? {
             document.rules.push(lifetimes(&fields, is_shared)?);
         }
-        for (kind, read) in [("never", never as fn(&Fields<'_, '_>) -> Read), ("require", require)]
+        for (kind, read) in
+            [("never", never as fn(&Fields<'_, '_>) -> StatementResult), ("require", require)]
         {
             let Some(named) = table.table(kind)? else { continue };
             for (name, fields) in named.tables()? {
@@ -93,7 +94,7 @@ impl Document {
     }
 }
 
-type Read = Result<Statement, RulesError>;
+type StatementResult = Result<Statement, RulesError>;
 
 /// The longest lifetimes of what the app issues.
 fn lifetimes(fields: &Fields<'_, '_>, is_shared: bool) -> Result<PolicyRule, RulesError> {
@@ -162,7 +163,7 @@ fn kinds(fields: &Fields<'_, '_>) -> Result<Option<BTreeSet<RouteKind>>, RulesEr
     fields.choices("kinds", KINDS)
 }
 
-fn never(fields: &Fields<'_, '_>) -> Read {
+fn never(fields: &Fields<'_, '_>) -> StatementResult {
     let callers = fields.choices("callers", CallerKind::ALL)?;
     let (roles, of_roles) = rights(fields, "roles", "without-roles")?;
     let (scopes, of_scopes) = rights(fields, "scopes", "without-scopes")?;
@@ -242,7 +243,7 @@ fn quoted<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-fn require(fields: &Fields<'_, '_>) -> Read {
+fn require(fields: &Fields<'_, '_>) -> StatementResult {
     let mut require = Require::default();
     for (key, is_required) in [("csrf", &mut require.csrf), ("objects", &mut require.objects)] {
         if let Some((value, at)) = fields.value(key) {

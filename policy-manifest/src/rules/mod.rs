@@ -24,6 +24,6 @@ pub use check::check;
 pub use error::{CheckError, Place, RulesError};
 pub use files::Rules;
 pub use glob::glob_matches;
-pub use report::{Checked, CheckedPolicy, RuleProblem, RuleViolation, RuleWitness};
+pub use report::{CheckReport, CheckedPolicy, RuleProblem, RuleViolation, RuleWitness};
 use rule::CallerKind;
 pub use rule::{Exception, PolicyRule};

@@ -21,7 +21,7 @@ pub struct CheckedPolicy<'a> {
 /// The result of [`check`](super::check).
 #[derive(Debug, Default)]
 #[non_exhaustive]
-pub struct Checked {
+pub struct CheckReport {
     /// The violations, the worst first.
     pub violations: Vec<RuleViolation>,
     /// What is wrong with the rules themselves.
@@ -79,7 +79,7 @@ pub struct RuleProblem {
     pub is_error: bool,
 }
 
-impl Checked {
+impl CheckReport {
     /// Whether nothing fails: violations of the severity `info` are for information.
     ///
     /// ```

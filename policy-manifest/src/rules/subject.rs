@@ -19,7 +19,7 @@ use crate::{
     algebra::{NameSet, OriginRegion},
     diff::{
         class_of, policy_text,
-        probe::{self, Cookie, Credentials, Sender, Slot, Stated},
+        probe::{self, Cookie, Credentials, HeaderOrigin, Sender, Slot},
         side::Side,
     },
     engine::{CallerFacts, Decision, EngineError, Login, Outcome},
@@ -37,12 +37,12 @@ pub(super) struct Subject {
     fresh: String,
     /// More such segments than the longest path has.
     deep: String,
-    answers: HashMap<Key, Option<Asked>>,
+    answers: HashMap<Key, Option<RequestProbe>>,
     selections: HashMap<String, Rc<BTreeMap<usize, Option<String>>>>,
 }
 
 /// A request: its sender and credentials, without its path and method.
-pub(super) type Asked = (Sender, Credentials);
+pub(super) type RequestProbe = (Sender, Credentials);
 
 /// Which callers and senders a question is about.
 #[derive(Clone, Copy, Debug)]
@@ -210,7 +210,7 @@ impl Subject {
         (method, path): (&str, &str),
         question: Question<'_>,
         budget: &mut Budget,
-    ) -> Result<Option<Asked>, CheckError> {
+    ) -> Result<Option<RequestProbe>, CheckError> {
         budget.spend(1)?;
         let Some(route) = self.route(index) else { return Ok(None) };
         let requirement = requirement(route);
@@ -297,7 +297,7 @@ impl Subject {
         let of_pages = |regions: &[OriginRegion]| {
             let own = self.side.identity.origin.parse::<OriginRegion>().unwrap_or_default();
             let witnesses = regions.iter().filter_map(|region| region.difference(&own).witness());
-            let stated = witnesses.map(|page| Stated::Other(page.origin().to_owned(), 0));
+            let stated = witnesses.map(|page| HeaderOrigin::Other(page.origin().to_owned(), 0));
             let sites = [Some("cross-site"), Some("same-site"), None];
             let pages = stated.flat_map(|origin| {
                 sites.map(|site| Sender { origin: origin.clone(), site, ..Sender::default() })
@@ -307,7 +307,7 @@ impl Subject {
         match from {
             From::Anywhere => {
                 let site = Some("same-origin");
-                let own = Sender { origin: Stated::Own, site, ..Sender::default() };
+                let own = Sender { origin: HeaderOrigin::Own, site, ..Sender::default() };
                 vec![Sender::default(), own]
             }
             From::Pages(region, _) => {

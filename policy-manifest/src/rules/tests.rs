@@ -42,7 +42,7 @@ fn today() -> Date {
     Date::from_timestamp(Timestamp::from_seconds(1_800_000_000))
 }
 
-fn check_and_replay(rules: &str, manifest: &Manifest) -> Checked {
+fn check_and_replay(rules: &str, manifest: &Manifest) -> CheckReport {
     let rules = Rules::parse("policy.rules", rules).unwrap();
     let checked = check(&rules, &[CheckedPolicy { name: "shop", manifest }], today()).unwrap();
     for violation in &checked.violations {
@@ -470,7 +470,7 @@ fn rules_that_cannot_match_are_problems() {
 }
 
 /// Checks 500 routes, each of which requires a role of its own, by 1,000 rules.
-fn many(rule: impl Fn(usize) -> String) -> Result<Checked, CheckError> {
+fn many(rule: impl Fn(usize) -> String) -> Result<CheckReport, CheckError> {
     let routes = (0..500).map(|index| {
         let auth = session(&[format!("role{index}").as_str()]);
         route(&["GET", "POST"], &format!("/area{}/{{id}}/{index}", index % 50), auth)

@@ -7,7 +7,7 @@ use policy_core::{cache::Audience, limits::RateKey, time::Timestamp};
 use policy_manifest::{
     Auth, Cache, Csrf, Date, Headers, Manifest, ManifestRoute, RouteCors, RouteKind, RouteOrigins,
     RouteRate, RouteRequirement, SessionFacts,
-    rules::{Checked, CheckedPolicy, Rules, check},
+    rules::{CheckReport, CheckedPolicy, Rules, check},
 };
 
 /// The recipes, without their headings.
@@ -72,7 +72,7 @@ fn route<'m>(manifest: &'m mut Manifest, path: &str) -> &'m mut ManifestRoute {
     manifest.routes.iter_mut().find(|route| route.path == path).unwrap()
 }
 
-fn check_recipe(recipe: &str, manifest: &Manifest) -> Checked {
+fn check_recipe(recipe: &str, manifest: &Manifest) -> CheckReport {
     let rules = Rules::parse("policy.rules", recipe).unwrap();
     let policy = CheckedPolicy { name: "shop", manifest };
     check(&rules, &[policy], Date::from_timestamp(Timestamp::from_seconds(0))).unwrap()

@@ -16,14 +16,14 @@ use crate::{
         body::BodyRejection,
         escape::printable,
         event::log,
-        log::{Refused, Why},
+        log::{RefusalEntry, RefusalReason},
         problem::Problem,
     },
 };
 
 /// Why a request is refused, and what the response states.
 #[derive(Debug)]
-pub(crate) struct Denied {
+pub(crate) struct Denial {
     refusal: Refusal,
     /// Why a token is refused: for the log, and in development also for the response.
     cause: Option<TokenError>,
@@ -35,14 +35,14 @@ pub(crate) struct Denied {
     problem: Option<Box<Problem>>,
 }
 
-impl From<Refusal> for Denied {
+impl From<Refusal> for Denial {
     fn from(refusal: Refusal) -> Self {
         let explanation = None;
         Self { refusal, cause: None, explanation, challenge: None, login: None, problem: None }
     }
 }
 
-impl From<CommitError> for Denied {
+impl From<CommitError> for Denial {
     fn from(error: CommitError) -> Self {
         let refusal = error.refusal();
         if refusal.status() >= 500 {
@@ -53,7 +53,7 @@ impl From<CommitError> for Denied {
     }
 }
 
-impl Denied {
+impl Denial {
     /// A store failed. The failure is logged where it happened, and logs no user out.
     pub(crate) fn unchecked() -> Self {
         Refusal::CredentialsUnchecked.into()
@@ -102,10 +102,10 @@ impl AuthService {
         method: &Method,
         path: &str,
         headers: &HeaderMap,
-        mut denied: Denied,
+        mut denied: Denial,
     ) -> Response {
         let refused = self.note_denied(method, path, headers, &mut denied);
-        Refused::note(refused, denied.into_response())
+        RefusalEntry::note(refused, denied.into_response())
     }
 
     /// Logs the refusal and builds the problem, for a gate that redirects and challenges no client.
@@ -114,7 +114,7 @@ impl AuthService {
         method: &Method,
         path: &str,
         headers: &HeaderMap,
-        mut denied: Denied,
+        mut denied: Denial,
     ) -> Problem {
         let refused = self.note_denied(method, path, headers, &mut denied);
         denied.into_problem().with_refused(refused)
@@ -125,12 +125,17 @@ impl AuthService {
         method: &Method,
         path: &str,
         headers: &HeaderMap,
-        denied: &mut Denied,
-    ) -> Option<Refused> {
+        denied: &mut Denial,
+    ) -> Option<RefusalEntry> {
         let origin = Single::read(headers, &ORIGIN);
         let why = match denied.cause {
-            Some(cause) => Why { cause: Some(cause.event()), detail: Some(cause.detail()) },
-            None => Why { cause: None, detail: denied.explanation.as_deref().map(AsRef::as_ref) },
+            Some(cause) => {
+                RefusalReason { cause: Some(cause.event()), detail: Some(cause.detail()) }
+            }
+            None => RefusalReason {
+                cause: None,
+                detail: denied.explanation.as_deref().map(AsRef::as_ref),
+            },
         };
         let refused = self.refusals.log(denied.refusal, why, method, path, origin);
         if self.is_development && denied.problem.is_none() {
@@ -143,7 +148,7 @@ impl AuthService {
     }
 }
 
-impl IntoResponse for Denied {
+impl IntoResponse for Denial {
     fn into_response(mut self) -> Response {
         let challenge = self.challenge.take();
         let mut response = match self.login.take() {
@@ -161,7 +166,7 @@ impl IntoResponse for Denied {
     }
 }
 
-impl From<BodyRejection> for Denied {
+impl From<BodyRejection> for Denial {
     fn from(rejection: BodyRejection) -> Self {
         Self::problem(Refusal::BodyIncomplete, Problem::from(rejection))
     }

@@ -22,7 +22,7 @@ use crate::{
 /// It converts into a [`Problem`], so that a handler can use `?`:
 ///
 /// ```
-/// use policy_server::{CredentialError, Session, Tokens, tokens::Issued};
+/// use policy_server::{CredentialError, Session, Tokens, tokens::IssuedTokens};
 ///
 /// async fn for_reports(session: Session, tokens: Tokens) -> Result<Issued, CredentialError> {
 ///     let user = session.identity().ok_or(CredentialError::Anonymous)?;

@@ -23,7 +23,7 @@ use crate::{
 
 /// The number of the newest cut-off of each store that this process had read when a request began.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownCutOffs {
     pub(crate) sessions: u64,
     pub(crate) tokens: u64,
 }
@@ -57,7 +57,7 @@ impl CutOffs {
     pub(crate) fn new(
         sessions: Option<Arc<SessionService>>,
         tokens: Option<Arc<TokenService>>,
-        known: Known,
+        known: KnownCutOffs,
     ) -> Self {
         Self {
             sessions,

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use http::HeaderMap;
 use policy_core::{Refusal, csrf::TokenVerdict, session::Record};
 
-use super::{Denied, RequestAuth, form_token::Form, principal::Principal};
+use super::{Denial, RequestAuth, form_token::Form, principal::Principal};
 use crate::auth::session::RequestSession;
 
 /// Findings that are otherwise dropped once a gate has refused, or the handler has begun.
@@ -44,8 +44,8 @@ impl RequestAuth {
         }
     }
 
-    pub(super) fn note_session_check(&self, checked: &Result<&Arc<RequestSession>, Denied>) {
-        let checked = checked.as_ref().map(drop).map_err(Denied::refusal);
+    pub(super) fn note_session_check(&self, checked: &Result<&Arc<RequestSession>, Denial>) {
+        let checked = checked.as_ref().map(drop).map_err(Denial::refusal);
         let _ = self.findings.session_check.set(checked);
     }
 

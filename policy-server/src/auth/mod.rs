@@ -32,13 +32,13 @@ use policy_core::{
     head::OwnOrigin,
 };
 
-pub(crate) use challenge::Denied;
+pub(crate) use challenge::Denial;
 pub use credential_error::CredentialError;
-pub(crate) use cut_offs::{CutOffs, Ending, Known};
+pub(crate) use cut_offs::{CutOffs, Ending, KnownCutOffs};
 #[cfg(feature = "manifest")]
 pub(crate) use findings::SessionFinding;
 pub(crate) use last_credential::LastCredential;
-pub(crate) use request_auth::{Commit, RequestAuth, Settled};
+pub(crate) use request_auth::{Commit, RequestAuth, SettledResponse};
 pub(crate) use stream_revocation::{RevocationSignal, end_when, end_with_service, lasts};
 
 use crate::{
@@ -90,8 +90,8 @@ impl AuthService {
     }
 
     /// The newest cut-offs that this process knows.
-    pub(crate) fn known_cut_offs(&self) -> Known {
-        Known {
+    pub(crate) fn known_cut_offs(&self) -> KnownCutOffs {
+        KnownCutOffs {
             sessions: self.sessions.as_ref().map_or(0, |sessions| sessions.newest_cut_off()),
             tokens: self.tokens.as_ref().map_or(0, |tokens| tokens.newest_cut_off()),
         }
@@ -99,7 +99,7 @@ impl AuthService {
 
     /// Logs a refusal and builds the response.
     pub(crate) fn refuse<B>(&self, refusal: Refusal, request: &Request<B>) -> Response {
-        let denied = Denied::from(refusal);
+        let denied = Denial::from(refusal);
         self.deny(request.method(), request.uri().path(), request.headers(), denied)
     }
 }

@@ -12,7 +12,7 @@ use policy_core::{
 use crate::{
     auth::{
         caller::Subject,
-        tokens::{Caller, Verified, foreign_issuer_of},
+        tokens::{Caller, VerifiedToken, foreign_issuer_of},
     },
     base::problem::Problem,
     store::Ticket,
@@ -47,7 +47,7 @@ pub struct Principal(Kind);
 #[derive(Clone)]
 enum Kind {
     Session(Arc<Record>),
-    Token(Verified),
+    Token(VerifiedToken),
     Ticket(Arc<Ticket>),
     Own(Arc<Own>),
 }
@@ -81,7 +81,7 @@ impl Principal {
         record.identity.is_some().then(|| Self(Kind::Session(Arc::clone(record))))
     }
 
-    pub(crate) fn from_token(token: Verified) -> Self {
+    pub(crate) fn from_token(token: VerifiedToken) -> Self {
         Self(Kind::Token(token))
     }
 
@@ -224,7 +224,7 @@ impl Principal {
     }
 
     /// The verified token.
-    pub(crate) fn verified(&self) -> Option<&Verified> {
+    pub(crate) fn verified(&self) -> Option<&VerifiedToken> {
         match &self.0 {
             Kind::Token(token) => Some(token),
             _ => None,
@@ -250,7 +250,7 @@ impl Principal {
         // A session id in the token of an external issuer is unknown to this app.
         let own = token.filter(|token| token.foreign_issuer().is_none());
         let of_token = own.and_then(|token| Handle::parse(token.claims().session()?));
-        let name = |token: &Verified| {
+        let name = |token: &VerifiedToken| {
             let claims = token.claims();
             (token.scoped(claims.id()).into(), claims.expires())
         };

@@ -16,7 +16,7 @@ use http::{
 use policy_core::{
     Refusal,
     cache::ResponseFacts,
-    cookie::{Presented, presented},
+    cookie::{PresentedCookie, presented},
     csrf::{HEADER, TokenVerdict},
     gates::{ExplicitCredential, Sender},
     head::Single,
@@ -26,14 +26,14 @@ use policy_core::{
 #[cfg(feature = "manifest")]
 use super::findings::Findings;
 use super::{
-    AuthService, CutOffs, Denied, Known, LastCredential, RouteAuth, form_token::Form,
+    AuthService, CutOffs, Denial, KnownCutOffs, LastCredential, RouteAuth, form_token::Form,
     stream_revocation,
 };
 use crate::{
     auth::{
         principal::{AuthScheme, Principal},
         session::{
-            CommitError, Committed, HandlerOutcome, Load, LoadedSession, PresentedSession,
+            CommitError, CommitFacts, HandlerOutcome, Load, LoadedSession, PresentedSession,
             RequestSession, SessionService,
         },
     },
@@ -134,7 +134,7 @@ impl RequestAuth {
     pub(crate) fn cut_offs(&self) -> &Arc<CutOffs> {
         self.cut_offs.get_or_init(|| {
             let sessions = self.known_of_sessions.load(Ordering::Relaxed);
-            let known = Known { sessions, tokens: self.known_of_tokens };
+            let known = KnownCutOffs { sessions, tokens: self.known_of_tokens };
             let (sessions, tokens) = (self.guard.sessions.clone(), self.guard.tokens.clone());
             Arc::new(CutOffs::new(sessions, tokens, known))
         })
@@ -172,7 +172,7 @@ impl RequestAuth {
     }
 
     /// The session that the cookie names, loaded or not.
-    pub(crate) fn session(&self, headers: &HeaderMap) -> Result<&Arc<RequestSession>, Denied> {
+    pub(crate) fn session(&self, headers: &HeaderMap) -> Result<&Arc<RequestSession>, Denial> {
         if let Some(session) = self.used_session() {
             return Ok(session);
         }
@@ -219,10 +219,10 @@ impl RequestAuth {
         &self,
         headers: &HeaderMap,
         last: Option<&LastCredential>,
-    ) -> Result<(&Arc<SessionService>, PresentedSession), Denied> {
+    ) -> Result<(&Arc<SessionService>, PresentedSession), Denial> {
         let service = self.guard.sessions.as_ref().ok_or(Refusal::Internal)?;
         let presented = if self.is_explicit() {
-            Presented::Absent
+            PresentedCookie::Absent
         } else {
             presented(headers, service.cookie_name()).map_err(|_limit| Refusal::CookiesTooLarge)?
         };
@@ -234,22 +234,22 @@ impl RequestAuth {
     pub(crate) async fn checked_session(
         &self,
         headers: &HeaderMap,
-    ) -> Result<&Arc<RequestSession>, Denied> {
+    ) -> Result<&Arc<RequestSession>, Denial> {
         let checked = self.check_session(headers).await;
         #[cfg(feature = "manifest")]
         self.note_session_check(&checked);
         checked
     }
 
-    async fn check_session(&self, headers: &HeaderMap) -> Result<&Arc<RequestSession>, Denied> {
+    async fn check_session(&self, headers: &HeaderMap) -> Result<&Arc<RequestSession>, Denial> {
         let session = self.session(headers)?;
-        let loaded = session.load().await.map_err(|_logged| Denied::unchecked())?;
+        let loaded = session.load().await.map_err(|_logged| Denial::unchecked())?;
         self.check_forgery(headers, loaded.map(Arc::as_ref))?;
         Ok(session)
     }
 
     /// Gate 8 for handlers that take the session as an argument.
-    fn check_forgery(&self, headers: &HeaderMap, session: Option<&Record>) -> Result<(), Denied> {
+    fn check_forgery(&self, headers: &HeaderMap, session: Option<&Record>) -> Result<(), Denial> {
         let used = match self.principal() {
             Some(who) if who.token().is_some() => Some(ExplicitCredential::Token),
             Some(who) if who.ticket().is_some() => Some(ExplicitCredential::Ticket),
@@ -257,7 +257,7 @@ impl RequestAuth {
         };
         let admitted = self.sender.admit_session(used, || self.csrf_token(headers, session?));
         admitted.map_err(|refusal| match used {
-            Some(_) => Denied::from(refusal),
+            Some(_) => Denial::from(refusal),
             None => self.forged(refusal),
         })
     }
@@ -274,16 +274,16 @@ impl RequestAuth {
     }
 
     /// A refusal of gate 8, with advice on what to send.
-    pub(crate) fn forged(&self, refusal: Refusal) -> Denied {
+    pub(crate) fn forged(&self, refusal: Refusal) -> Denial {
         match self.sender.advice(refusal) {
-            Some(advice) => Denied::problem(refusal, Problem::from(refusal).detail(advice)),
-            None => Denied::from(refusal),
+            Some(advice) => Denial::problem(refusal, Problem::from(refusal).detail(advice)),
+            None => Denial::from(refusal),
         }
     }
 
     /// Gate 8 for a request without a caller to a service without attributes, which may use its own
     /// cookies.
-    pub(crate) fn check_anonymous(&self, headers: &HeaderMap) -> Result<(), Denied> {
+    pub(crate) fn check_anonymous(&self, headers: &HeaderMap) -> Result<(), Denial> {
         let admitted = self.sender.admit_anonymous(headers);
         admitted.map_err(|refusal| self.forged(refusal))
     }
@@ -314,13 +314,17 @@ impl RequestAuth {
     }
 
     /// Commits the session once, and completes the response.
-    pub(crate) fn settle(self: Arc<Self>, response: Response, outcome: HandlerOutcome) -> Settled {
+    pub(crate) fn settle(
+        self: Arc<Self>,
+        response: Response,
+        outcome: HandlerOutcome,
+    ) -> SettledResponse {
         let committed = if self.is_ending() { None } else { self.commit_now(outcome) };
         if let Some(committed) = committed {
             let (response, happened) = self.finish(response, committed);
-            return Settled::Ready(response, happened);
+            return SettledResponse::Ready(response, happened);
         }
-        Settled::Later(Box::pin(async move {
+        SettledResponse::Later(Box::pin(async move {
             let committed = match self.used_session() {
                 Some(session) => {
                     session.share(self.cut_offs());
@@ -328,34 +332,36 @@ impl RequestAuth {
                 }
                 None => match self.cut_offs().finish().await {
                     // The handler has already responded with a server error.
-                    Err(_) if response.status().is_server_error() => Ok(Committed::default()),
-                    finished => finished.map(|()| Committed::default()).map_err(CommitError::from),
+                    Err(_) if response.status().is_server_error() => Ok(CommitFacts::default()),
+                    finished => {
+                        finished.map(|()| CommitFacts::default()).map_err(CommitError::from)
+                    }
                 },
             };
             match committed {
                 Ok(committed) => self.finish(response, committed),
-                Err(error) => (Denied::from(error).into_response(), ResponseFacts::default()),
+                Err(error) => (Denial::from(error).into_response(), ResponseFacts::default()),
             }
         }))
     }
 
     /// Commits the session, if nothing has to be stored.
-    fn commit_now(&self, outcome: HandlerOutcome) -> Option<Committed> {
+    fn commit_now(&self, outcome: HandlerOutcome) -> Option<CommitFacts> {
         if let (None, Some(service), Some(loaded)) =
             (self.session.get(), &self.guard.sessions, &self.loaded)
             && !loaded.needs_commit(service)
         {
-            return Some(Committed { was_read: true, ..Committed::default() });
+            return Some(CommitFacts { was_read: true, ..CommitFacts::default() });
         }
         match self.used_session() {
             Some(session) => session.commit_now(outcome),
-            None => Some(Committed::default()),
+            None => Some(CommitFacts::default()),
         }
     }
 
     /// Writes the cookie and ties a streaming response to its credential. Also returns the facts for
     /// caching.
-    fn finish(&self, mut response: Response, committed: Committed) -> (Response, ResponseFacts) {
+    fn finish(&self, mut response: Response, committed: CommitFacts) -> (Response, ResponseFacts) {
         let bearer = self.principal().is_some_and(|who| who.scheme() != AuthScheme::Session);
         let happened = ResponseFacts {
             cookie_set: committed.set_cookie.is_some(),
@@ -396,7 +402,7 @@ impl RequestAuth {
 }
 
 /// A response whose session is stored or being stored, and the facts for caching.
-pub(crate) enum Settled {
+pub(crate) enum SettledResponse {
     Ready(Response, ResponseFacts),
     /// Ready once the store has committed.
     Later(Commit),

@@ -1,6 +1,6 @@
 //! Revocation events, for streams and connections that outlive their request.
 
-use policy_core::{session::Handle, token::Cut};
+use policy_core::{session::Handle, token::TokenCutOff};
 use tokio::sync::broadcast;
 
 /// A credential, or a group of them, that is no longer valid.
@@ -15,9 +15,9 @@ pub(crate) enum RevocationEvent {
     /// The token of this `jti`.
     Token(Box<str>),
     /// Tokens of a user that this cut-off covers.
-    TokensOf { user: Box<str>, cut: Cut },
+    TokensOf { user: Box<str>, cut: TokenCutOff },
     /// Tokens that this cut-off covers.
-    AllTokens { cut: Cut },
+    AllTokens { cut: TokenCutOff },
     /// A notification of a store. Any client of the store's channel can forge one, so the store is
     /// queried.
     Hint(Box<RevocationEvent>),

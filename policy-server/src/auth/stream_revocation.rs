@@ -18,7 +18,7 @@ use http_body::Body as HttpBody;
 use policy_core::{
     session::{Handle, Record},
     time::Timestamp,
-    token::{Cut, TokenNames},
+    token::{TokenCutOff, TokenNames},
 };
 use tokio::{select, sync::broadcast::error::RecvError};
 
@@ -30,7 +30,7 @@ use crate::{
         tokens::{foreign_issuer_of, scoped},
     },
     base::{
-        body::{BodyObserver, ObservedBody, Polled},
+        body::{BodyObserver, ObservedBody, PolledFrame},
         stream_end::StreamEnd,
     },
 };
@@ -249,7 +249,7 @@ impl Credential {
     fn is_ended_by(&self, ended: &RevocationEvent) -> bool {
         let is_mine = |user: &str| *self.subject == *user;
         let token = self.token.as_ref();
-        let is_covered = |cut: &Cut| {
+        let is_covered = |cut: &TokenCutOff| {
             token.is_some_and(|token| cut.covers(token.issued.seconds(), token.cut_offs))
         };
         match ended {
@@ -331,7 +331,7 @@ impl BodyObserver<Body> for UntilEnd {
         Err(axum_core::Error::new("the credential or a right behind this response ended"))
     }
 
-    fn after(&mut self, polled: &mut Polled<Body>, _body: &Body, _context: &mut Context<'_>) {
+    fn after(&mut self, polled: &mut PolledFrame<Body>, _body: &Body, _context: &mut Context<'_>) {
         if let (Some(events), Poll::Ready(Some(Ok(frame)))) = (&mut self.events, polled)
             && let Some(data) = frame.data_ref()
         {

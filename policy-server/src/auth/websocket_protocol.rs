@@ -13,14 +13,14 @@ const BEARER: &str = "bearer";
 
 /// Marks a request whose token was in `Sec-WebSocket-Protocol`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct OfProtocol;
+pub(crate) struct ProtocolBearer;
 
 /// Moves the token of an upgrade to `Authorization`, where the gates read it. It is removed from
 /// the list of protocols, from which a handler or an upstream selects one.
 pub(crate) fn present<B>(request: &mut Request<B>) {
     let is_upgrade = request.extensions().get::<OnUpgrade>().is_some();
     if is_upgrade && take(request.headers_mut()).is_some() {
-        request.extensions_mut().insert(OfProtocol);
+        request.extensions_mut().insert(ProtocolBearer);
     }
 }
 

@@ -59,17 +59,17 @@ impl RefusalLog {
     pub(crate) fn log(
         &self,
         refusal: Refusal,
-        why: Why<'_>,
+        why: RefusalReason<'_>,
         method: &Method,
         path: &str,
         origin: Single<'_>,
-    ) -> Option<Refused> {
+    ) -> Option<RefusalEntry> {
         if LevelFilter::current() < LevelFilter::INFO {
             return None;
         }
         Span::current().record("policy.code", refusal.code());
         if self.access_log.is_wanted() {
-            return Some(Refused {
+            return Some(RefusalEntry {
                 refusal,
                 cause: why.cause,
                 detail: why.detail.map(Into::into),
@@ -96,14 +96,14 @@ impl RefusalLog {
 
 /// A refusal in the extensions of its response, for the access log.
 #[derive(Clone, Debug)]
-pub(crate) struct Refused {
+pub(crate) struct RefusalEntry {
     pub(crate) refusal: Refusal,
     pub(crate) cause: Option<Event>,
     pub(crate) detail: Option<Box<str>>,
     pub(crate) origin: Box<str>,
 }
 
-impl Refused {
+impl RefusalEntry {
     /// The response with the refusal, if there is one.
     pub(crate) fn note(refused: Option<Self>, mut response: Response) -> Response {
         if let Some(refused) = refused {
@@ -115,7 +115,7 @@ impl Refused {
 
 /// The exact reason for a refusal, which responses of a deployed app do not contain.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Why<'a> {
+pub(crate) struct RefusalReason<'a> {
     /// Its entry in the catalogue, if the refusal has several possible causes.
     pub(crate) cause: Option<Event>,
     pub(crate) detail: Option<&'a str>,

@@ -27,7 +27,7 @@ pub(super) struct Available<'a> {
 
 /// The policy about callers of a route, with the type of its scheme.
 #[derive(Clone, Copy)]
-pub(super) struct Guarded {
+pub(super) struct GuardedRoute {
     pub(super) auth: AuthPolicy,
     pub(super) csrf: CsrfPolicy,
     pub(super) scheme: Option<TypeId>,
@@ -77,8 +77,13 @@ impl Builder<'_> {
     }
 
     /// Resolves the schemes, sessions and tokens of a policy. `value` names the target of the policy.
-    pub(super) fn guard(&mut self, location: &str, guarded: Guarded, value: &str) -> RouteAuth {
-        let Guarded { auth, csrf, scheme, takes_session } = guarded;
+    pub(super) fn guard(
+        &mut self,
+        location: &str,
+        guarded: GuardedRoute,
+        value: &str,
+    ) -> RouteAuth {
+        let GuardedRoute { auth, csrf, scheme, takes_session } = guarded;
         let scheme = scheme.and_then(|id| self.available.schemes.get(id)).cloned();
         let policy = match &auth {
             AuthPolicy::Required(policy) => *policy,

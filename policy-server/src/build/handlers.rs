@@ -12,7 +12,7 @@ use policy_core::{
 
 use super::{
     builder::Builder,
-    callers::{Guarded, violations_of_callers},
+    callers::{GuardedRoute, violations_of_callers},
     mount::Outer,
 };
 use crate::{
@@ -98,7 +98,7 @@ impl Builder<'_> {
             self.errors(&location, limits.violations().map(Violation::into_named));
         }
         let (rules, level) = self.rules(&location, [&own, group], facts, &description.policy);
-        let guarded = Guarded { auth, csrf, scheme, takes_session: description.takes_session };
+        let guarded = GuardedRoute { auth, csrf, scheme, takes_session: description.takes_session };
         let guard = self.guard(&location, guarded, &routes);
         if description.takes_user && self.takes_only_issuer(&auth) {
             self.rule(&location, Rule::PrincipalOfOthers, &routes);

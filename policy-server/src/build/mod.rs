@@ -27,7 +27,7 @@ use policy_core::{Rule, head::OwnOrigin, headers::HeadersPolicy, route::Facet};
 #[cfg(feature = "metrics")]
 use crate::observe::metrics::{Meter, MetricsTarget, Target};
 #[cfg(feature = "manifest")]
-use crate::observe::{candidate::Observed, decision_record::Decisions};
+use crate::observe::{candidate::RunningCandidate, decision_record::Decisions};
 use crate::{
     app::AppParts,
     auth::{AuthService, revocation_events::RevocationBus, tokens::TokenSettings},
@@ -195,7 +195,7 @@ fn compiled_candidate(
     named: &NamedLists,
     own_origin: &OwnOrigin,
     problems: &mut Vec<StartProblem>,
-) -> Option<Arc<Observed>> {
+) -> Option<Arc<RunningCandidate>> {
     let candidate = app.candidate.take()?;
     let cookie = app.sessions.as_ref().and_then(|settings| settings.cookie_names(own_origin));
     let compiled = candidate.compile(&named.lists, cookie).map_err(|error| {

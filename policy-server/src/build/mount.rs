@@ -13,7 +13,7 @@ use policy_core::{
 
 use super::{
     builder::Builder,
-    callers::{Guarded, violations_of_callers},
+    callers::{GuardedRoute, violations_of_callers},
     handlers::wrapped,
     route_policy::CompiledLevel,
 };
@@ -63,7 +63,7 @@ struct TargetPolicies {
 }
 
 /// The resolved policy of a mount, a proxy or the fallback.
-struct Resolved {
+struct ResolvedPolicy {
     rules: Arc<CompiledRoutePolicy>,
     level: Option<Level>,
     guard: RouteAuth,
@@ -116,7 +116,7 @@ impl Builder<'_> {
         let location = format!("{kind} {prefix}");
         let names: Vec<_> = methods.iter().map(Method::as_str).collect();
         let resolved = self.resolve(&location, &prefix, stated, outer, &names);
-        let Resolved { rules, level, guard, csrf_level, asks_caller } = resolved;
+        let ResolvedPolicy { rules, level, guard, csrf_level, asks_caller } = resolved;
         for method in &methods {
             if let Err(rule) = check_method(method.as_str()) {
                 self.rule(&location, rule, method.as_str());
@@ -148,7 +148,7 @@ impl Builder<'_> {
         let Fallback { service, access, policies, layers, .. } = fallback;
         let stated = TargetPolicies { policies, access, extracts: true };
         let resolved = self.resolve("fallback", "", stated, &Outer::default(), &["GET"]);
-        let Resolved { rules, guard, asks_caller, .. } = resolved;
+        let ResolvedPolicy { rules, guard, asks_caller, .. } = resolved;
         let route = self.unlisted(&rules, guard, asks_caller, Target::Service(service));
         let layers = wrapped(layers);
         Arc::new(CompiledRoute { layers: layers.into_iter().collect(), ..route })
@@ -162,7 +162,7 @@ impl Builder<'_> {
         stated: TargetPolicies,
         outer: &Outer<'_>,
         methods: &[&str],
-    ) -> Resolved {
+    ) -> ResolvedPolicy {
         let TargetPolicies { policies, access, extracts } = stated;
         let (csrf, csrf_level) = self.csrf(access.csrf, outer.access.csrf);
         let Access { callers, .. } = access.or(outer.access).or(self.access);
@@ -189,9 +189,9 @@ impl Builder<'_> {
         self.errors(location, violations.map(Violation::into_named));
         self.check_list_key(location, rules.cors.as_deref(), prefix);
         self.check_site(location, &auth, rules.cors.as_ref(), level);
-        let guarded = Guarded { auth, csrf, scheme: callers.scheme(), takes_session: false };
+        let guarded = GuardedRoute { auth, csrf, scheme: callers.scheme(), takes_session: false };
         let guard = self.guard(location, guarded, prefix).for_service();
         let asks_caller = self.asks_caller(&facts, extracts);
-        Resolved { rules, level, guard, csrf_level, asks_caller }
+        ResolvedPolicy { rules, level, guard, csrf_level, asks_caller }
     }
 }

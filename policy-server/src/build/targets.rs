@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// What serves requests that match no route.
-pub(super) struct Unrouted {
+pub(super) struct UnroutedTargets {
     /// What the readiness probes of the app report.
     pub(super) readiness: Readiness,
     /// The policy of responses to paths without a route, and of preflights for them.
@@ -22,7 +22,7 @@ pub(super) struct Unrouted {
 
 impl Builder<'_> {
     /// Compiles the handlers, mounts, proxies and probes of an app, which it takes out of its parts.
-    pub(super) fn targets(&mut self, app: &mut AppParts) -> Unrouted {
+    pub(super) fn targets(&mut self, app: &mut AppParts) -> UnroutedTargets {
         let outer = Outer::default();
         for route in mem::take(&mut app.routes) {
             self.handler(route, &outer);
@@ -51,6 +51,6 @@ impl Builder<'_> {
         let not_found_policy =
             fallback.as_ref().map_or(not_found_policy, |fallback| Arc::clone(&fallback.rules));
         self.check_engine();
-        Unrouted { readiness, not_found_policy, no_route_policy, tunnel, fallback }
+        UnroutedTargets { readiness, not_found_policy, no_route_policy, tunnel, fallback }
     }
 }

@@ -6,7 +6,7 @@ use policy_core::{Rule, Violation, auth::AuthPolicy, csrf::CsrfPolicy};
 
 use super::{
     builder::Builder,
-    callers::{Guarded, violations_of_callers},
+    callers::{GuardedRoute, violations_of_callers},
 };
 use crate::{
     app::tunnel::Tunnel,
@@ -33,7 +33,7 @@ impl Builder<'_> {
             }
             self.errors(location, violations_of_callers(spec, None).map(Violation::into_named));
             let scheme = requirement.scheme;
-            let guarded = Guarded { auth, csrf, scheme, takes_session: false };
+            let guarded = GuardedRoute { auth, csrf, scheme, takes_session: false };
             guard = self.guard(location, guarded, "CONNECT");
         }
         match tunnel.check() {

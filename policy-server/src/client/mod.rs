@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use http::HeaderMap;
 use policy_core::{
     Refusal,
-    forwarded::{Reported, UriScheme, is_forwarding},
+    forwarded::{ProxyReport, UriScheme, is_forwarding},
     head::{Head, OwnOrigin},
     headers::groups::is_about_sender,
 };
@@ -34,7 +34,7 @@ pub(crate) struct Client {
 
 #[derive(Clone, Debug)]
 struct ForwardedInfo {
-    client: Reported,
+    client: ProxyReport,
     scheme: Option<UriScheme>,
     host: Option<Box<str>>,
 }
@@ -116,14 +116,14 @@ impl Client {
     pub(crate) fn address(&self) -> Option<IpAddr> {
         let of_peer = |peer: Peer| Some(peer.client.or(peer.address)?.ip().to_canonical());
         let reported = match &self.forwarded {
-            None => Reported::Nothing,
+            None => ProxyReport::Nothing,
             Some(Ok(info)) => info.client,
-            Some(Err(_)) => Reported::Hidden,
+            Some(Err(_)) => ProxyReport::Hidden,
         };
         match reported {
-            Reported::Node(node) => Some(node.address),
-            Reported::Hidden => None,
-            Reported::Nothing => self.peer.and_then(of_peer),
+            ProxyReport::Node(node) => Some(node.address),
+            ProxyReport::Hidden => None,
+            ProxyReport::Nothing => self.peer.and_then(of_peer),
         }
     }
 

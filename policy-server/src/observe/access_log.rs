@@ -16,9 +16,9 @@ use tracing::Level;
 
 use crate::{
     base::{
-        body::{BodyObserver, ObservedBody, Polled},
+        body::{BodyObserver, ObservedBody, PolledFrame},
         event::conventions::{error_type, method, protocol},
-        log::{ACCESS, AccessLog, Refused, cut},
+        log::{ACCESS, AccessLog, RefusalEntry, cut},
         problem,
     },
     observe::request_id::RequestId,
@@ -39,7 +39,7 @@ pub(crate) struct Line {
     status: Option<StatusCode>,
     error: Option<Cow<'static, str>>,
     code: Option<Cow<'static, str>>,
-    refused: Option<Refused>,
+    refused: Option<RefusalEntry>,
     bytes: u64,
     is_complete: bool,
 }
@@ -124,7 +124,7 @@ impl Drop for Line {
 }
 
 impl BodyObserver<Body> for Line {
-    fn after(&mut self, polled: &mut Polled<Body>, _body: &Body, _context: &mut Context<'_>) {
+    fn after(&mut self, polled: &mut PolledFrame<Body>, _body: &Body, _context: &mut Context<'_>) {
         match polled {
             Poll::Ready(Some(Ok(frame))) => {
                 self.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);

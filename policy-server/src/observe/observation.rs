@@ -18,7 +18,7 @@ use crate::{
     base::clock::Clock,
     handler::Description,
     observe::{
-        candidate::{Comparison, Observed},
+        candidate::{Comparison, RunningCandidate},
         decision_record::{Decisions, Record},
     },
 };
@@ -38,7 +38,7 @@ pub(crate) struct Observing {
     #[cfg(feature = "manifest")]
     decisions: Option<Arc<Decisions>>,
     #[cfg(feature = "manifest")]
-    candidate: Option<Arc<Observed>>,
+    candidate: Option<Arc<RunningCandidate>>,
     is_wanted: bool,
 }
 
@@ -60,7 +60,7 @@ impl Observing {
     pub(crate) fn with_policies(
         self,
         decisions: Option<Arc<Decisions>>,
-        candidate: Option<Arc<Observed>>,
+        candidate: Option<Arc<RunningCandidate>>,
     ) -> Self {
         let is_wanted = self.is_wanted || decisions.is_some() || candidate.is_some();
         Self { decisions, candidate, is_wanted, ..self }

@@ -26,8 +26,8 @@ use super::compiled_app::Target;
 use super::{
     compiled_app::{CompiledApp, CompiledRoute},
     gates::{
-        self, Admitted, body,
-        limits::Taken,
+        self, AdmittedRequest, body,
+        limits::TakenLimits,
         target::{RequestTarget, ready_response},
     },
     normal_form::normalize,
@@ -40,7 +40,7 @@ use crate::gateway::tunnel;
 #[cfg(feature = "metrics")]
 use crate::observe::metrics::ReceivedRequest;
 use crate::{
-    auth::{Denied, LastCredential, RequestAuth, websocket_protocol},
+    auth::{Denial, LastCredential, RequestAuth, websocket_protocol},
     base::{message_body::MessageBody, problem::Problem},
     client::{Client, peer::Peer},
     handler::{BoxFuture, Call},
@@ -179,7 +179,7 @@ where
     future
 }
 
-impl Admitted {
+impl AdmittedRequest {
     /// Starts the target of a request whose head passed the gates.
     fn start<B>(
         self,
@@ -249,19 +249,19 @@ fn traced_route<'a>(app: &'a CompiledApp, head: &Head<'_>) -> Option<&'a str> {
 }
 
 /// The response future of a target, or the response of a gate that refused.
-pub(crate) struct Started {
+pub(crate) struct StartedResponse {
     response: BoxFuture,
     /// The rate and the permit that the request took.
-    taken: Taken,
+    taken: TakenLimits,
     is_refused: bool,
 }
 
-impl Started {
-    fn with(response: BoxFuture, taken: Taken) -> Self {
+impl StartedResponse {
+    fn with(response: BoxFuture, taken: TakenLimits) -> Self {
         Self { response, taken, is_refused: false }
     }
 
-    fn with_refusal(response: Response, taken: Taken) -> Self {
+    fn with_refusal(response: Response, taken: TakenLimits) -> Self {
         Self { response: ready_response(response), taken, is_refused: true }
     }
 
@@ -290,7 +290,7 @@ impl RequestTarget<'_> {
     ) -> Begun {
         if gates::address_rate::shared(&self.route.rules).is_some() {
             let auth = auth.map(|auth| Arc::clone(auth));
-            return self.begin_later(auth, call, Taken::default(), PassedGates::Head);
+            return self.begin_later(auth, call, TakenLimits::default(), PassedGates::Head);
         }
         match auth {
             Some(auth) => self.ask_caller(auth, call, last),
@@ -304,7 +304,7 @@ impl RequestTarget<'_> {
         self,
         auth: Option<Arc<RequestAuth>>,
         call: &mut Call,
-        taken: Taken,
+        taken: TakenLimits,
         passed: PassedGates,
     ) -> Begun {
         let (app, route) = (Arc::clone(self.app), Arc::clone(self.route));
@@ -323,26 +323,37 @@ impl RequestTarget<'_> {
             .and_then(|auth| gates::check_caller(auth, &self.route.auth, &call.request, last));
         match passed {
             Some(Ok(())) => self.enter(call, Some(auth)),
-            Some(Err(denied)) => Begun::Started(self.denied(auth, call, denied, Taken::default())),
-            None => {
-                self.begin_later(Some(Arc::clone(auth)), call, Taken::default(), PassedGates::Rate)
+            Some(Err(denied)) => {
+                Begun::Started(self.denied(auth, call, denied, TakenLimits::default()))
             }
+            None => self.begin_later(
+                Some(Arc::clone(auth)),
+                call,
+                TakenLimits::default(),
+                PassedGates::Rate,
+            ),
         }
     }
 
-    fn denied(self, auth: &RequestAuth, call: &Call, denied: Denied, taken: Taken) -> Started {
+    fn denied(
+        self,
+        auth: &RequestAuth,
+        call: &Call,
+        denied: Denial,
+        taken: TakenLimits,
+    ) -> StartedResponse {
         #[cfg(feature = "manifest")]
         auth.note_refused(denied.refusal());
         let (method, path) = (call.request.method(), call.request.uri().path());
         let response = auth.guard().deny(method, path, call.request.headers(), denied);
-        Started::with_refusal(response, taken)
+        StartedResponse::with_refusal(response, taken)
     }
 
     /// Runs gates 10 and 12.
     #[inline(always)]
     fn enter(self, call: &mut Call, auth: Option<&Arc<RequestAuth>>) -> Begun {
         let principal = auth.and_then(|auth| auth.principal());
-        let mut taken = Taken::default();
+        let mut taken = TakenLimits::default();
         match gates::limits::check(&self.route.rules, principal, &call.client, &mut taken) {
             Some(passed) => Begun::Started(self.start_if_passed(call, auth, passed, taken)),
             None => self.begin_later(auth.map(Arc::clone), call, taken, PassedGates::Caller),
@@ -356,13 +367,16 @@ impl RequestTarget<'_> {
         call: &mut Call,
         auth: Option<&Arc<RequestAuth>>,
         passed: Result<(), Refusal>,
-        taken: Taken,
-    ) -> Started {
+        taken: TakenLimits,
+    ) -> StartedResponse {
         if let Err(refusal) = passed {
-            return Started::with_refusal(self.app.auth.refuse(refusal, &call.request), taken);
+            return StartedResponse::with_refusal(
+                self.app.auth.refuse(refusal, &call.request),
+                taken,
+            );
         }
         call.auth = auth.map(Arc::clone);
-        Started::with(self.start(call), taken)
+        StartedResponse::with(self.start(call), taken)
     }
 }
 
@@ -383,16 +397,16 @@ async fn pass_later(
     route: Arc<CompiledRoute>,
     auth: Option<Arc<RequestAuth>>,
     mut call: Call,
-    mut taken: Taken,
+    mut taken: TakenLimits,
     passed: PassedGates,
-) -> Started {
+) -> StartedResponse {
     let target = RequestTarget { app: &app, route: &route };
     if let Some(limit) = gates::address_rate::shared(&route.rules)
         && passed < PassedGates::Rate
         && let Err(refusal) =
             gates::address_rate::check_later(limit, &call.client, &mut taken).await
     {
-        return Started::with_refusal(app.auth.refuse(refusal, &call.request), taken);
+        return StartedResponse::with_refusal(app.auth.refuse(refusal, &call.request), taken);
     }
     if let Some(auth) = &auth
         && passed < PassedGates::Caller

@@ -27,7 +27,7 @@ use policy_core::{
     csrf::CsrfPolicy,
     gates::{self, EndResponse, GatedApp, GatedRoute, RequestView, Sender},
     head::{Head, OwnOrigin, Single},
-    limits::{self, Granted},
+    limits::{self, RateGrant},
     route::CompiledFacets,
     router::Router,
 };
@@ -44,7 +44,7 @@ use crate::{
     pipeline::{
         gates::{
             body::{self, BodyProgress},
-            limits::Taken,
+            limits::TakenLimits,
         },
         respond::{ResponsePolicy, head::without_content},
         response_future::{ResponseFuture, Work},
@@ -240,7 +240,7 @@ impl<A: MessageBody> Service<http::Request<A>> for PolicyService {
         // The service interprets the path itself.
         let view = RequestView { head: &head, headers, path: Ok(false) };
         let mut policy = layer.response_policy(&head, headers, view.grant(&layer));
-        let mut taken = Taken::default();
+        let mut taken = TakenLimits::default();
         let passed = layer.pass_gates(&view, extensions, &mut taken);
         policy.note_taken(taken);
         match passed {
@@ -278,7 +278,9 @@ impl PolicyService {
             Ok(None) => self.inner.run(request),
             Ok(Some(socket)) => socket.with(self.inner.run(request)),
             Err(refusal) => {
-                return ResponseFuture::ready(Refused::from(refusal).response(version, policy));
+                return ResponseFuture::ready(
+                    LayerRefusal::from(refusal).response(version, policy),
+                );
             }
         };
         self.begin(Work::Target(target), policy, progress)
@@ -330,7 +332,7 @@ enum NextStep {
 }
 
 /// A gate refused a request.
-enum Refused {
+enum LayerRefusal {
     /// Other parsers may read it differently, or it is for another host: nothing after it is read
     /// from its connection (RFC 9112 9.6, 11.2).
     Malformed(Refusal),
@@ -338,13 +340,13 @@ enum Refused {
     Request(Refusal),
 }
 
-impl From<Refusal> for Refused {
+impl From<Refusal> for LayerRefusal {
     fn from(refusal: Refusal) -> Self {
         Self::Request(refusal)
     }
 }
 
-impl Refused {
+impl LayerRefusal {
     /// The response to a request that does not reach the service.
     fn response(self, version: Version, mut policy: ResponsePolicy) -> Response {
         let (Self::Malformed(refusal) | Self::Preflight(refusal) | Self::Request(refusal)) = self;
@@ -402,8 +404,8 @@ impl CompiledLayer {
         &self,
         view: &RequestView<'_>,
         extensions: &Extensions,
-        taken: &mut Taken,
-    ) -> Result<NextStep, Refused> {
+        taken: &mut TakenLimits,
+    ) -> Result<NextStep, LayerRefusal> {
         let (head, headers) = (view.head, view.headers);
         let cors = self.rules.cors.as_deref();
         let is_preflight = cors.is_some() && head.is_preflight();
@@ -434,8 +436,10 @@ impl CompiledLayer {
                     taken.rate = rate;
                     Err(Refusal::RateExceeded.into())
                 }
-                EndResponse::Malformed(refusal) => Err(Refused::Malformed(refusal)),
-                EndResponse::Refused(refusal) if is_preflight => Err(Refused::Preflight(refusal)),
+                EndResponse::Malformed(refusal) => Err(LayerRefusal::Malformed(refusal)),
+                EndResponse::Refused(refusal) if is_preflight => {
+                    Err(LayerRefusal::Preflight(refusal))
+                }
                 EndResponse::Refused(refusal) => Err(refusal.into()),
                 // A layer has no paths.
                 EndResponse::Asterisk
@@ -472,7 +476,7 @@ impl CompiledLayer {
         sockets::intercept(watching, request, principal, client)
     }
 
-    fn take_permit(&self, taken: &mut Taken) -> Result<(), Refusal> {
+    fn take_permit(&self, taken: &mut TakenLimits) -> Result<(), Refusal> {
         let Some(concurrency) = &self.rules.concurrency else { return Ok(()) };
         taken.permit = concurrency.enter();
         if taken.permit.is_some() { Ok(()) } else { Err(Refusal::ConcurrencyExceeded) }
@@ -487,7 +491,7 @@ struct LayerRequest<'a> {
 
 impl<'a> GatedApp<'a> for LayerRequest<'a> {
     type Route = &'a CompiledLayer;
-    type Rate = Option<Result<Granted, limits::Refused>>;
+    type Rate = Option<Result<RateGrant, limits::RateRefusal>>;
 
     fn own_origin(&self) -> &'a OwnOrigin {
         &self.layer.own_origin

@@ -9,7 +9,7 @@ use policy_core::{Refusal, cache::ResponseFacts, cors::OriginDecision, head::Hea
 use super::{compiled_app::CompiledApp, respond::ResponsePolicy};
 use crate::{
     base::{
-        log::{Refused, Why},
+        log::{RefusalEntry, RefusalReason},
         problem::Problem,
     },
     client::Client,
@@ -46,8 +46,9 @@ impl RequestHead<'_> {
     pub(crate) fn problem(&self, refusal: Refusal) -> Response {
         let Self { app, head, .. } = *self;
         let refusals = &app.auth.refusals;
-        let refused = refusals.log(refusal, Why::default(), head.method, head.path, head.origin);
-        Refused::note(refused, Problem::from(refusal).into_response())
+        let refused =
+            refusals.log(refusal, RefusalReason::default(), head.method, head.path, head.origin);
+        RefusalEntry::note(refused, Problem::from(refusal).into_response())
     }
 
     pub(crate) fn response_policy(

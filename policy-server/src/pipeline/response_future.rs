@@ -18,11 +18,11 @@ use policy_core::{Refusal, cache::ResponseFacts};
 use tokio::runtime::Handle;
 use tracing::Span;
 
-use super::{dispatch::Started, gates::body::BodyProgress, respond::ResponsePolicy};
+use super::{dispatch::StartedResponse, gates::body::BodyProgress, respond::ResponsePolicy};
 #[cfg(feature = "metrics")]
-use crate::observe::metrics::{Measured, Meter, ReceivedRequest};
+use crate::observe::metrics::{MeasuredRequest, Meter, ReceivedRequest};
 use crate::{
-    auth::{Commit, RequestAuth, Settled, session::HandlerOutcome},
+    auth::{Commit, RequestAuth, SettledResponse, session::HandlerOutcome},
     base::{
         event::{log, terminal::emit},
         kept_timer::KeptTimer,
@@ -81,10 +81,10 @@ impl ResponseFuture {
             }
         };
         match settled {
-            Settled::Ready(response, facts) => {
+            SettledResponse::Ready(response, facts) => {
                 Self::ready(finished(Some(policy), response, facts, span))
             }
-            Settled::Later(commit) => {
+            SettledResponse::Later(commit) => {
                 let work = Work::Committing(commit);
                 Self::running(Running::new(work, policy, None, body, timeout, span))
             }
@@ -122,7 +122,7 @@ impl ResponseFuture {
             match &mut self.0 {
                 Stage::Ready(Some(response)) => meter.on_response(request, route, response),
                 Stage::Running(running) => {
-                    running.measured = Some(Measured::waiting(meter, *request, route));
+                    running.measured = Some(MeasuredRequest::waiting(meter, *request, route));
                 }
                 Stage::Ready(None) | Stage::Layered(_) | Stage::Observed(_) => (),
             }
@@ -175,7 +175,7 @@ struct Running {
     has_deadline: bool,
     span: Span,
     #[cfg(feature = "metrics")]
-    measured: Option<Measured>,
+    measured: Option<MeasuredRequest>,
 }
 
 /// How far a request got without waiting.
@@ -183,7 +183,7 @@ pub(crate) enum Begun {
     /// A gate is waiting for a store, a scheme or a body.
     Gates(BoxedGates),
     /// All gates are passed, or one refused.
-    Started(Started),
+    Started(StartedResponse),
 }
 
 impl Begun {
@@ -208,7 +208,7 @@ impl Begun {
 }
 
 /// The gates as a future.
-pub(crate) type BoxedGates = Pin<Box<dyn Future<Output = Started> + Send>>;
+pub(crate) type BoxedGates = Pin<Box<dyn Future<Output = StartedResponse> + Send>>;
 
 /// A preflight that asks a service for its methods. The response to a granted one is complete.
 pub(crate) type BoxedPreflight = Pin<Box<dyn Future<Output = Result<Response, Refusal>> + Send>>;
@@ -225,7 +225,7 @@ pub(crate) enum Work {
 
 /// Commits the session of a request whose target is done. An `Err` is the response if the target
 /// did not complete.
-fn settle(auth: Option<Arc<RequestAuth>>, done: Result<Response, Response>) -> Settled {
+fn settle(auth: Option<Arc<RequestAuth>>, done: Result<Response, Response>) -> SettledResponse {
     let (response, outcome) = match done {
         Ok(response) => {
             let status = response.status();
@@ -235,7 +235,7 @@ fn settle(auth: Option<Arc<RequestAuth>>, done: Result<Response, Response>) -> S
     };
     match auth {
         Some(auth) => auth.settle(response, outcome),
-        None => Settled::Ready(response, ResponseFacts::default()),
+        None => SettledResponse::Ready(response, ResponseFacts::default()),
     }
 }
 
@@ -285,10 +285,10 @@ impl Running {
             let done = ready!(self.poll_target(context));
             self.stage = Work::Done;
             match settle(self.auth.take(), done) {
-                Settled::Ready(response, facts) => {
+                SettledResponse::Ready(response, facts) => {
                     return Poll::Ready(self.finish(response, facts));
                 }
-                Settled::Later(commit) => self.stage = Work::Committing(commit),
+                SettledResponse::Later(commit) => self.stage = Work::Committing(commit),
             }
         }
         let Work::Committing(commit) = &mut self.stage else { return Poll::Pending };
@@ -386,8 +386,8 @@ impl Drop for Running {
                     return;
                 };
                 match auth.settle(Response::default(), HandlerOutcome::Aborted) {
-                    Settled::Ready(..) => return,
-                    Settled::Later(commit) => commit,
+                    SettledResponse::Ready(..) => return,
+                    SettledResponse::Later(commit) => commit,
                 }
             }
             Work::Done => return,

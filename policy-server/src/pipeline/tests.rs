@@ -145,7 +145,7 @@ impl World {
     }
 
     /// The status and the body of the response to this credential.
-    async fn ask(&self, sent: &Sent, last: Option<&LastCredential>) -> (u16, String) {
+    async fn ask(&self, sent: &SentRequest, last: Option<&LastCredential>) -> (u16, String) {
         let mut request = Request::get(sent.path).header(HOST, "api.example");
         if let Some(cookie) = &sent.cookie {
             request = request.header(COOKIE, &**cookie);
@@ -193,13 +193,13 @@ enum Step {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Sent {
+struct SentRequest {
     path: &'static str,
     token: Option<Vec<u8>>,
     cookie: Option<String>,
 }
 
-impl Sent {
+impl SentRequest {
     fn new(path: &'static str, credential: &Credential, world: &World, tokens: &[String]) -> Self {
         let mut sent = Self { path, token: None, cookie: None };
         match credential {
@@ -297,14 +297,16 @@ async fn run(steps: &[Step], tokens: &[String]) -> Result<[bool; KINDS.len()], T
     let last = LastCredential::default();
     let mut seen = [false; KINDS.len()];
     // The last request, the last accepted one, and what happened since.
-    let mut sent = Sent::new("/any", &Credential::None, &world, tokens);
-    let mut accepted: Option<Sent> = None;
+    let mut sent = SentRequest::new("/any", &Credential::None, &world, tokens);
+    let mut accepted: Option<SentRequest> = None;
     let mut since = None;
     for step in steps {
         let is_forged =
             matches!(step, Step::Send(_, Credential::Forged(..) | Credential::ForgedCookie(..)));
         match step {
-            Step::Send(path, credential) => sent = Sent::new(path, credential, &world, tokens),
+            Step::Send(path, credential) => {
+                sent = SentRequest::new(path, credential, &world, tokens);
+            }
             Step::Again(path) => sent.path = path,
             Step::Wait(seconds) => {
                 world.clock.advance(Duration::from_secs(*seconds));

@@ -13,7 +13,7 @@ use axum_core::{body::Body, response::Response};
 use http::HeaderMap;
 use http_body::Body as HttpBody;
 use policy_core::limits::{
-    Granted, Rate, RateCapacity, RateFields, RateKey, RateTable, Refused, address_key,
+    Rate, RateCapacity, RateFields, RateGrant, RateKey, RateRefusal, RateTable, address_key,
 };
 
 use super::shared_limits::{SharedPermits, SharedRate};
@@ -68,7 +68,7 @@ impl RateLimit {
     }
 
     /// Counts a request of this client. All clients without an address count as one.
-    pub(crate) fn take_address(&self, client: Option<IpAddr>) -> Result<Granted, Refused> {
+    pub(crate) fn take_address(&self, client: Option<IpAddr>) -> Result<RateGrant, RateRefusal> {
         self.table.take_address(client, self.clock.monotonic())
     }
 
@@ -77,7 +77,7 @@ impl RateLimit {
         &self,
         principal: Option<&Principal>,
         client: Option<IpAddr>,
-    ) -> Result<Granted, Refused> {
+    ) -> Result<RateGrant, RateRefusal> {
         let Some(principal) = principal else { return self.take_address(client) };
         self.table.take(&key_of(principal), self.clock.monotonic())
     }
@@ -87,7 +87,7 @@ impl RateLimit {
         &self,
         principal: Option<&Principal>,
         client: Option<IpAddr>,
-    ) -> Result<Granted, Refused> {
+    ) -> Result<RateGrant, RateRefusal> {
         let alone = || self.take_principal(principal, client);
         let Some(shared) = &self.shared else { return alone() };
         let now = self.clock.monotonic();
@@ -106,7 +106,7 @@ impl RateLimit {
     }
 
     /// Writes the remaining quota.
-    pub(crate) fn write(&self, taken: &Result<Granted, Refused>, headers: &mut HeaderMap) {
+    pub(crate) fn write(&self, taken: &Result<RateGrant, RateRefusal>, headers: &mut HeaderMap) {
         match taken {
             Ok(granted) => self.fields.write_granted(*granted, headers),
             Err(refused) => self.fields.write_refused(*refused, headers),
@@ -115,7 +115,7 @@ impl RateLimit {
 }
 
 impl MissRate for RateLimit {
-    fn peek(&self, caller: Option<&Principal>, client: Option<IpAddr>) -> Result<(), Refused> {
+    fn peek(&self, caller: Option<&Principal>, client: Option<IpAddr>) -> Result<(), RateRefusal> {
         let now = self.clock.monotonic();
         match caller {
             Some(caller) => self.table.peek(&key_of(caller), now),
@@ -123,7 +123,7 @@ impl MissRate for RateLimit {
         }
     }
 
-    fn take(&self, caller: Option<&Principal>, client: Option<IpAddr>) -> Result<(), Refused> {
+    fn take(&self, caller: Option<&Principal>, client: Option<IpAddr>) -> Result<(), RateRefusal> {
         self.take_principal(caller, client).map(drop)
     }
 }

@@ -7,7 +7,7 @@ use std::{
 
 use policy_core::{
     Refusal,
-    limits::{Granted, Rate, RateCapacity, RateTable, Refused},
+    limits::{Rate, RateCapacity, RateGrant, RateRefusal, RateTable},
 };
 
 use super::{
@@ -99,9 +99,9 @@ impl RateLimiter {
     ///
     /// # Errors
     ///
-    /// [`Refused`], with the time to wait. `?` converts it into a [`Problem`]: 429, `limit.rate`, with
+    /// [`RateRefusal`], with the time to wait. `?` converts it into a [`Problem`]: 429, `limit.rate`, with
     /// `Retry-After`.
-    pub fn take(&self, key: impl AsRef<[u8]>) -> Result<Granted, Refused> {
+    pub fn take(&self, key: impl AsRef<[u8]>) -> Result<RateGrant, RateRefusal> {
         self.table.take(key.as_ref(), self.clock.monotonic())
     }
 
@@ -112,7 +112,7 @@ impl RateLimiter {
     /// # Errors
     ///
     /// Like [`take`](Self::take). An unavailable store is not an error.
-    pub async fn take_shared(&self, key: impl AsRef<[u8]>) -> Result<Granted, Refused> {
+    pub async fn take_shared(&self, key: impl AsRef<[u8]>) -> Result<RateGrant, RateRefusal> {
         let key = key.as_ref();
         let Some(shared) = self.shared.get() else { return self.take(key) };
         let count = || {
@@ -134,8 +134,8 @@ impl fmt::Debug for RateLimiter {
     }
 }
 
-impl From<Refused> for Problem {
-    fn from(refused: Refused) -> Self {
+impl From<RateRefusal> for Problem {
+    fn from(refused: RateRefusal) -> Self {
         Self::from(Refusal::RateExceeded).retry_after(refused.retry_after)
     }
 }

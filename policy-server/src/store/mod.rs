@@ -49,7 +49,7 @@ pub use session_store::{
     AnonymousLimit, Cas, CutOff, Limit, LimitPolicy, Loaded, SessionCreated, SessionStore, Summary,
 };
 pub use token_store::{
-    Family, Refreshed, Revocation, RevocationBatch, Revoked, Ticket, TokenHash, TokenStore,
+    Family, RefreshOutcome, Revocation, RevocationBatch, Revoked, Ticket, TokenHash, TokenStore,
 };
 pub use value_store::{StoredValue, ValueStore};
 

@@ -31,7 +31,7 @@ const NONCE: usize = 24;
 ///
 /// A copy of the store does not show the values. Write access to the store only allows restoring earlier
 /// values of the same session, or deleting them.
-pub(crate) struct Sealed {
+pub(crate) struct SealedStore {
     store: Arc<dyn SessionStore>,
     /// The first encrypts; all decrypt.
     keys: Vec<Key>,
@@ -58,7 +58,7 @@ impl Key {
     }
 }
 
-impl Sealed {
+impl SealedStore {
     /// Encrypts with the first of the keys.
     pub(crate) fn new(
         store: Arc<dyn SessionStore>,
@@ -146,7 +146,7 @@ impl Owner {
     }
 }
 
-impl SessionStore for Sealed {
+impl SessionStore for SealedStore {
     fn open(&self) -> StoreFuture<'_, ()> {
         self.store.open()
     }
@@ -253,7 +253,7 @@ impl SessionStore for Sealed {
 }
 
 /// Without the keys.
-impl fmt::Debug for Sealed {
+impl fmt::Debug for SealedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sealed").field("store", &self.store).finish_non_exhaustive()
     }
@@ -268,12 +268,12 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
-    fn sealed_in(store: &MemoryStore, keys: &[u8], until: Timestamp) -> Sealed {
+    fn sealed_in(store: &MemoryStore, keys: &[u8], until: Timestamp) -> SealedStore {
         let keys: Vec<_> = keys.iter().map(|first| SecretKey::from_bytes([*first; 32])).collect();
-        Sealed::new(Arc::new(store.clone()), &keys, until, Random::system()).unwrap()
+        SealedStore::new(Arc::new(store.clone()), &keys, until, Random::system()).unwrap()
     }
 
-    fn sealed(keys: &[u8]) -> Sealed {
+    fn sealed(keys: &[u8]) -> SealedStore {
         sealed_in(&MemoryStore::new(), keys, Timestamp::default())
     }
 
@@ -281,7 +281,7 @@ mod tests {
         Owner::new(Handle([1; 16]), Some(user))
     }
 
-    fn open(store: &Sealed, row: &[u8]) -> Result<Option<Box<[u8]>>, StoreError> {
+    fn open(store: &SealedStore, row: &[u8]) -> Result<Option<Box<[u8]>>, StoreError> {
         store.open(row, &owner("ada"), NOW)
     }
 

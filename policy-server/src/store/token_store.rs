@@ -37,17 +37,17 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// Exchanges `token` for `successor`, atomically with the check of its family:
     ///
     /// - an unused token of a live family is marked as used, and `successor` inserted;
-    /// - a token used less than `grace` ago gives [`Refreshed::Again`] with the number of tokens
-    ///   from it to the unused one, or [`Refreshed::Overtaken`] if that is above
-    ///   [`Refreshed::MAX_STEPS`]: no order of requests within the grace ends a family;
+    /// - a token used less than `grace` ago gives [`RefreshOutcome::Again`] with the number of tokens
+    ///   from it to the unused one, or [`RefreshOutcome::Overtaken`] if that is above
+    ///   [`RefreshOutcome::MAX_STEPS`]: no order of requests within the grace ends a family;
     /// - any other used token ends its family;
-    /// - every token of a family that ended or expired gives [`Refreshed::Dead`], at least until the
+    /// - every token of a family that ended or expired gives [`RefreshOutcome::Dead`], at least until the
     ///   next purge, after which it may be unknown;
     /// - a family that was refreshed as often as `limit` allows ends, in place of a further token: the
     ///   store keeps every used token, and must not be filled by one user.
     ///
     /// Callers must derive the same successor each time the same token is presented.
-    fn refresh(&self, request: Refresh) -> StoreFuture<'_, Refreshed>;
+    fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome>;
 
     /// Ends the family of a token, used or not. Returns the family if it was live.
     fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>>;
@@ -122,7 +122,7 @@ impl Family {
 /// The result of a refresh.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Refreshed {
+pub enum RefreshOutcome {
     /// The successor is now the valid token.
     Done(Family),
     /// The token was used within the grace period: the client gets the token that is valid now.
@@ -133,7 +133,7 @@ pub enum Refreshed {
         /// that was used, too.
         steps: u32,
     },
-    /// The token was used within the grace period, and more than [`Refreshed::MAX_STEPS`] tokens
+    /// The token was used within the grace period, and more than [`RefreshOutcome::MAX_STEPS`] tokens
     /// followed. It is refused, and the family stays live.
     Overtaken,
     /// The token was used before, so it was copied. This call ended the family.
@@ -144,7 +144,7 @@ pub enum Refreshed {
     Unknown,
 }
 
-impl Refreshed {
+impl RefreshOutcome {
     /// The highest number of steps in [`Again`](Self::Again), which bounds what one call reads and
     /// what is derived from it.
     pub const MAX_STEPS: u32 = 32;

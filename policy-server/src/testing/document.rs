@@ -9,7 +9,7 @@ use policy_manifest::Manifest;
 use serde_json::Value;
 
 use super::lock::{Subject, UNNAMED, write};
-use crate::{base::problem::escaped, build::openapi::Documented};
+use crate::{base::problem::escaped, build::openapi::DocumentSource};
 
 /// With the value `update`, this variable makes the test write the file.
 const UPDATE: &str = "POLICY_OPENAPI";
@@ -19,7 +19,7 @@ const MOST: usize = 20;
 
 /// Compares the document of an app with its file. Without a file, the document is not read.
 pub(crate) fn check(
-    documented: &Documented,
+    documented: &DocumentSource,
     manifest: &Manifest,
     subject: Subject,
 ) -> Result<(), String> {

@@ -13,9 +13,9 @@ use tokio::sync::Semaphore;
 
 use crate::store::{
     Cas, CreateFamily, CreateSession, CutOff, Family, LeasePermits, LimitStore, ListSessions,
-    Loaded, MemoryStore, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser,
-    Revoked, RotateSession, SessionCreated, SessionStore, StoreError, StoreFuture, Summary,
-    TakeRate, TakenRate, Ticket, TokenHash, TokenStore, TouchSession, UpdateSession,
+    Loaded, MemoryStore, NewsReader, Refresh, RefreshOutcome, Revocation, RevocationBatch,
+    RevokeUser, Revoked, RotateSession, SessionCreated, SessionStore, StoreError, StoreFuture,
+    Summary, TakeRate, TakenRate, Ticket, TokenHash, TokenStore, TouchSession, UpdateSession,
 };
 
 /// A store that a test can make fail or block, and that records the names of its calls.
@@ -292,7 +292,7 @@ impl<S: TokenStore> TokenStore for FaultyStore<S> {
         self.call(Kind::Write, "create_family", move |store| store.create_family(request))
     }
 
-    fn refresh(&self, request: Refresh) -> StoreFuture<'_, Refreshed> {
+    fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome> {
         self.call(Kind::Write, "refresh", move |store| store.refresh(request))
     }
 

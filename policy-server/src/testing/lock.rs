@@ -14,7 +14,7 @@ use super::{
     rules::{self, RulesTestError},
 };
 #[cfg(feature = "openapi")]
-use crate::build::openapi::Documented;
+use crate::build::openapi::DocumentSource;
 use crate::{app::AppParts, build};
 
 /// The package of a test, and the app that it tests.
@@ -109,7 +109,7 @@ pub(crate) struct LockTest {
     pub(super) manifest: Manifest,
     pub(super) sources: Sources,
     #[cfg(feature = "openapi")]
-    documented: Documented,
+    documented: DocumentSource,
 }
 
 /// How to treat a lock file, according to the environment.
@@ -130,7 +130,7 @@ impl LockTest {
             manifest,
             sources,
             #[cfg(feature = "openapi")]
-            documented: Documented::new(app),
+            documented: DocumentSource::new(app),
         }
     }
 

@@ -189,9 +189,9 @@ async fn parts_of_the_request_are_there() {
 }
 
 /// An extractor of an application, which is refused with a status alone, or with JSON.
-struct Refused;
+struct RateRefusal;
 
-impl<S: Send + Sync> FromRequestParts<S> for Refused {
+impl<S: Send + Sync> FromRequestParts<S> for RateRefusal {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Response> {
@@ -204,7 +204,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Refused {
 
 #[get("/refused")]
 #[auth(public)]
-async fn refused(_refused: Refused) {}
+async fn refused(_refused: RateRefusal) {}
 
 #[tokio::test]
 async fn rejections_without_a_form_of_their_own_are_problems() {

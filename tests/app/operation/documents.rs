@@ -7,7 +7,7 @@ use futures_util::stream::{Stream, empty};
 use policy_server::{
     AuthError, Caller, Group, OpenApi, OpenApiSettings, RequestId, Scheme, SchemeRequest,
     extract::{
-        Accept, Chosen, ClientAddr, CspNonce, CsrfToken, Decoded, MatchedRoute, PageQuery,
+        Accept, ChosenMediaType, ClientAddr, CspNonce, CsrfToken, Decoded, MatchedRoute, PageQuery,
         PeerAddr, SentTarget, cookie::CookieJar, multipart::Multipart, ws::WebSocketUpgrade,
     },
     http::{HeaderMap, Method, Uri},
@@ -17,7 +17,7 @@ use policy_server::{
         sse::{Event, Sse},
     },
     schemars::{self, JsonSchema},
-    tokens::{Issued, Issuer, SecretKey},
+    tokens::{IssuedTokens, Issuer, SecretKey},
 };
 use policy_tests::{folder::Folder, openapi};
 use serde::{Deserialize, Serialize};
@@ -199,7 +199,7 @@ async fn socket(upgrade: WebSocketUpgrade) -> impl IntoResponse {
 
 #[post("/tokens")]
 #[auth(public)]
-async fn tokens(tokens: Tokens) -> Result<Issued, CredentialError> {
+async fn tokens(tokens: Tokens) -> Result<IssuedTokens, CredentialError> {
     tokens.login("nobody").await
 }
 
@@ -211,7 +211,7 @@ async fn session(_session: Session, token: CsrfToken) -> CsrfToken {
 
 #[get("/negotiated")]
 #[auth(public)]
-async fn negotiated(accept: Accept) -> Result<(Chosen, Json<u8>), Problem> {
+async fn negotiated(accept: Accept) -> Result<(ChosenMediaType, Json<u8>), Problem> {
     Ok((accept.best(["application/json"])?, Json(1)))
 }
 

@@ -125,7 +125,7 @@ async fn issue(tokens: Tokens) -> Result<String, Problem> {
 
 #[post("/family")]
 #[auth(public)]
-async fn family(tokens: Tokens) -> Result<policy_server::tokens::Issued, CredentialError> {
+async fn family(tokens: Tokens) -> Result<policy_server::tokens::IssuedTokens, CredentialError> {
     tokens.login(Identity::new("ada")).await
 }
 

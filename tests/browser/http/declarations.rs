@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use axum::response::Redirect;
 use policy_core::secret::SecretKey;
-use policy_server::tokens::Issued;
+use policy_server::tokens::IssuedTokens;
 
 use super::*;
 
@@ -302,7 +302,7 @@ async fn put_answered(Query(aged): Query<Aged>) -> impl IntoResponse {
 /// Logs in with a session, and issues a token.
 #[post("/login")]
 #[auth(public)]
-async fn login(sessions: Sessions, tokens: Tokens) -> Result<Issued, CredentialError> {
+async fn login(sessions: Sessions, tokens: Tokens) -> Result<IssuedTokens, CredentialError> {
     sessions.login("ada").await?;
     tokens.login("ada").await
 }

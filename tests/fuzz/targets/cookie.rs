@@ -1,7 +1,7 @@
 //! The `Cookie` fields of a request, one per line.
 
 use data_encoding::BASE64URL_NOPAD;
-use policy_core::cookie::{CookieError, Cookies, Presented, presented};
+use policy_core::cookie::{CookieError, Cookies, PresentedCookie, presented};
 use policy_server::http::{HeaderMap, HeaderValue, header::COOKIE};
 
 use crate::engine::{Seen, Target, bounded};
@@ -82,7 +82,7 @@ fn check(input: &[u8]) -> Seen {
     let found = bounded(input.len(), || presented(&headers, NAME));
     let session = expected.as_ref().map(|pairs| value(pairs, NAME.as_bytes()));
     let kind = match (&session, &found) {
-        (_, Ok(Presented::Candidate(id))) => {
+        (_, Ok(PresentedCookie::Candidate(id))) => {
             // A single line that begins with the cookie is not parsed to its end.
             let text = id.text();
             let is_first = lines[0].as_bytes() == format!("{NAME}={text}").as_bytes();
@@ -90,9 +90,9 @@ fn check(input: &[u8]) -> Seen {
             3
         }
         (None, Err(CookieError::RequestTooLarge)) => 4,
-        (Some(Ok(None)), Ok(Presented::Absent)) => 0,
-        (Some(Err(_)), Ok(Presented::Ambiguous)) => 1,
-        (Some(Ok(Some(value))), Ok(Presented::Malformed)) if !is_id(value) => 2,
+        (Some(Ok(None)), Ok(PresentedCookie::Absent)) => 0,
+        (Some(Err(_)), Ok(PresentedCookie::Ambiguous)) => 1,
+        (Some(Ok(Some(value))), Ok(PresentedCookie::Malformed)) if !is_id(value) => 2,
         _ => panic!("{session:?} and {found:?}"),
     };
     let count = expected.map_or(99, |pairs| pairs.len().min(70));

@@ -28,7 +28,7 @@ enum Way {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Cut {
+struct TokenCutOff {
     way: Way,
     user: &'static str,
     instance: usize,
@@ -40,9 +40,9 @@ struct Case {
     instance: usize,
     /// What the request cuts off itself, before it grants.
     own: Option<Way>,
-    before: Vec<Cut>,
-    between: Vec<Cut>,
-    after: Vec<Cut>,
+    before: Vec<TokenCutOff>,
+    between: Vec<TokenCutOff>,
+    after: Vec<TokenCutOff>,
     /// Whether each instance is notified of the other's cut-offs before the request continues.
     hears: bool,
     /// How many seconds the clock of the second instance is ahead.
@@ -53,9 +53,9 @@ fn ways() -> impl Strategy<Value = Way> {
     select(vec![Way::Sessions, Way::Tokens, Way::Others, Way::Everyone, Way::Rights])
 }
 
-fn cuts() -> impl Strategy<Value = Vec<Cut>> {
+fn cuts() -> impl Strategy<Value = Vec<TokenCutOff>> {
     let cut = (ways(), select(vec!["ada", "ada", "bob"]), 0..2_usize)
-        .prop_map(|(way, user, instance)| Cut { way, user, instance });
+        .prop_map(|(way, user, instance)| TokenCutOff { way, user, instance });
     vec(cut, 0..3)
 }
 
@@ -170,8 +170,8 @@ impl Instances {
     }
 
     /// Cuts off. Returns whether it concerns ada.
-    fn cut(&mut self, cut: Cut) -> bool {
-        let Cut { way, user, instance } = cut;
+    fn cut(&mut self, cut: TokenCutOff) -> bool {
+        let TokenCutOff { way, user, instance } = cut;
         if way == Way::Everyone || user == "ada" {
             if way == Way::Others && (self.own.is_none() || self.is_own_ended) {
                 return false;
@@ -186,7 +186,7 @@ impl Instances {
         false
     }
 
-    fn all(&mut self, cuts: &[Cut]) -> bool {
+    fn all(&mut self, cuts: &[TokenCutOff]) -> bool {
         cuts.iter().fold(false, |concerned, one| self.cut(*one) | concerned)
     }
 
@@ -255,7 +255,7 @@ fn rights_requested_before_a_cut_off_are_not_granted_after_it() {
         instances.is_own_ended = own_ended;
         instances.hear();
         if reply.status == 200 && is_cut_off_later {
-            let keeps_sessions = |cut: &Cut| match cut.way {
+            let keeps_sessions = |cut: &TokenCutOff| match cut.way {
                 Way::Rights | Way::Others => true,
                 Way::Sessions | Way::Tokens => cut.user != "ada",
                 Way::Everyone => false,

@@ -24,7 +24,7 @@ async fn read(me: Principal) -> String {
 
 #[post("/refresh")]
 #[auth(public)]
-async fn refresh(tokens: Tokens, body: String) -> Result<tokens::Issued, CredentialError> {
+async fn refresh(tokens: Tokens, body: String) -> Result<tokens::IssuedTokens, CredentialError> {
     tokens.refresh(&body).await
 }
 

@@ -419,14 +419,17 @@ pub(crate) async fn revoke_user(user: String, tokens: Tokens) -> Result<(), Cred
 pub(crate) async fn login_by_token(
     tokens: Tokens,
     body: String,
-) -> Result<tokens::Issued, CredentialError> {
+) -> Result<tokens::IssuedTokens, CredentialError> {
     tokens.login(identity(&body)).await
 }
 
 /// Issues a token without the time of its user's login.
 #[post("/tokens/issue")]
 #[auth(public)]
-pub(crate) async fn issue(tokens: Tokens, body: String) -> Result<tokens::Issued, CredentialError> {
+pub(crate) async fn issue(
+    tokens: Tokens,
+    body: String,
+) -> Result<tokens::IssuedTokens, CredentialError> {
     tokens.issue(&identity(&body))
 }
 

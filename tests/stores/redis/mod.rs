@@ -20,8 +20,8 @@ use std::sync::Arc;
 use policy_core::session::Identity;
 use policy_server::store::{
     AnonymousLimit, Cas, CreateFamily, CreateSession, Family, Limit, LimitPolicy, RedisStore,
-    Refresh, Refreshed, Revocation, RevokeUser, RotateSession, SessionStore, Ticket, TokenHash,
-    TokenStore, UpdateSession, conformance,
+    Refresh, RefreshOutcome, Revocation, RevokeUser, RotateSession, SessionStore, Ticket,
+    TokenHash, TokenStore, UpdateSession, conformance,
 };
 use policy_tests::redis::Redis;
 
@@ -215,7 +215,7 @@ async fn ended_sessions_leave_no_keys() {
             for step in 0..3 {
                 let grace = std::time::Duration::from_secs(10);
                 let refresh = Refresh::new(hash(step), hash(step + 1), grace, NOW);
-                assert!(matches!(store.refresh(refresh).await.unwrap(), Refreshed::Done(_)));
+                assert!(matches!(store.refresh(refresh).await.unwrap(), RefreshOutcome::Done(_)));
             }
             store.put_ticket(hash(9), Ticket::new(Identity::new(user), at(30))).await.unwrap();
         }

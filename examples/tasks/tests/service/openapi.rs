@@ -14,7 +14,7 @@ use policy_server::{
     prelude::*,
     response::Created,
     schemars::{self, JsonSchema},
-    tokens::{Issued, SecretKey},
+    tokens::{IssuedTokens, SecretKey},
 };
 use policy_tests::{
     folder::Folder,
@@ -122,7 +122,7 @@ struct NewNote {
 
 #[post("/tokens/{user}")]
 #[auth(public)]
-async fn log_in(user: String, tokens: Tokens) -> Result<Issued, Problem> {
+async fn log_in(user: String, tokens: Tokens) -> Result<IssuedTokens, Problem> {
     Ok(tokens.login(Identity::new(user)).await?)
 }
 

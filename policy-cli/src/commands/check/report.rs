@@ -4,7 +4,7 @@ use std::{fmt::Write as _, path::Path};
 
 use policy_manifest::{
     FindingSeverity,
-    rules::{Checked, RuleProblem, RuleViolation, Rules},
+    rules::{CheckReport, RuleProblem, RuleViolation, Rules},
 };
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ use crate::{
 pub(super) struct Group {
     pub(super) rules: Rules,
     pub(super) inputs: Vec<Input>,
-    pub(super) checked: Checked,
+    pub(super) checked: CheckReport,
 }
 
 impl Group {

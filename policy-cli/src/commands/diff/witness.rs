@@ -73,7 +73,7 @@ pub(super) fn fetch(case: &Case, own: Option<&str>) -> String {
     }
     let has_cookie = headers.contains_key(header::COOKIE)
         || case.gains.sends_credentials
-        || case.gains.reads == Some(policy_manifest::diff::Read::WithCredentials);
+        || case.gains.reads == Some(policy_manifest::diff::PageRead::WithCredentials);
     if has_cookie {
         options.push("credentials: \"include\"".to_owned());
     }

@@ -6,7 +6,7 @@ mod report;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use policy_manifest::{Date, Finding, FindingSeverity, Linted, Sources, engine::Engine, lint};
+use policy_manifest::{Date, Finding, FindingSeverity, LintReport, Sources, engine::Engine, lint};
 
 use self::{fleet::FleetReport, report::Report};
 use crate::{
@@ -83,7 +83,7 @@ impl Deny {
 /// A policy, and what is odd about it.
 struct LintedPolicy {
     name: String,
-    linted: Linted,
+    linted: LintReport,
     sources: Option<Sources>,
     lock: Option<LockFile>,
 }

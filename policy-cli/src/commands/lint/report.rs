@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use policy_core::Confidence;
-use policy_manifest::{Finding, FindingSeverity, Linted, Suppression};
+use policy_manifest::{Finding, FindingSeverity, LintReport, Suppression};
 use serde_json::{Value, json};
 
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Report<'a> {
     pub(super) name: &'a str,
-    pub(super) linted: &'a Linted,
+    pub(super) linted: &'a LintReport,
     /// How many findings fail.
     pub(super) fails: usize,
     pub(super) lines: Lines<'a>,
@@ -85,7 +85,7 @@ impl Report<'_> {
     }
 
     pub(super) fn summary(&self) -> String {
-        let Linted { findings, suppressed, .. } = self.linted;
+        let LintReport { findings, suppressed, .. } = self.linted;
         let mut summary = match findings.len() {
             0 => "this policy has no oddities".to_owned(),
             all => format!("{}, of which {} fail", count(all, "finding"), self.fails),
@@ -101,7 +101,7 @@ impl Report<'_> {
     }
 
     pub(super) fn value(&self) -> Value {
-        let Linted { findings, suppressed, .. } = self.linted;
+        let LintReport { findings, suppressed, .. } = self.linted;
         let findings: Vec<_> = findings.iter().map(|finding| self.finding(finding)).collect();
         let suppressed = suppressed.iter().map(|(finding, suppression)| {
             let mut value = self.finding(finding);

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use http::{HeaderValue, header::COOKIE};
 use policy_core::{
-    cookie::{CookieError, CookieSpec, Cookies, Presented, SameSite, presented},
+    cookie::{CookieError, CookieSpec, Cookies, PresentedCookie, SameSite, presented},
     head::{OwnOrigin, PublicOrigin},
 };
 use serde_json::{Value, json};
@@ -28,10 +28,10 @@ fn every_session_cookie_is_taken_or_not() {
         let headers = lines(&COOKIE, &case["headers"]);
         let found = presented(&headers, text(&case, "cookie_name")).expect("within the limits");
         let found = match found {
-            Presented::Absent => "absent",
-            Presented::Ambiguous => "ambiguous",
-            Presented::Malformed => "malformed",
-            Presented::Candidate(_) => "candidate",
+            PresentedCookie::Absent => "absent",
+            PresentedCookie::Ambiguous => "ambiguous",
+            PresentedCookie::Malformed => "malformed",
+            PresentedCookie::Candidate(_) => "candidate",
         };
         assert_eq!(found, text(&case, "expect"), "{case}");
     }

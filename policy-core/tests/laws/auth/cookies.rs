@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderValue, header::COOKIE};
 use policy_core::{
-    cookie::{CookieError, CookieSpec, Cookies, Presented, SameSite, SignedCookies, presented},
+    cookie::{
+        CookieError, CookieSpec, Cookies, PresentedCookie, SameSite, SignedCookies, presented,
+    },
     secret::SecretKey,
     session::SessionId,
     time::Timestamp,
@@ -106,12 +108,12 @@ fn a_session_is_found_as_any_cookie_is() {
         }
         let plain = Cookies::read(&headers).expect("within the limits").get("sid");
         let found = presented(&headers, "sid").expect("within the limits");
-        let is_candidate = matches!(found, Presented::Candidate(_));
+        let is_candidate = matches!(found, PresentedCookie::Candidate(_));
         let agrees = match (&found, plain) {
-            (Presented::Absent, value) => value == Ok(None),
-            (Presented::Ambiguous, value) => value == Err(CookieError::Ambiguous),
-            (Presented::Malformed, Ok(Some(value))) => SessionId::parse(value).is_none(),
-            (Presented::Candidate(id), Ok(Some(value))) => id.text().as_bytes() == value,
+            (PresentedCookie::Absent, value) => value == Ok(None),
+            (PresentedCookie::Ambiguous, value) => value == Err(CookieError::Ambiguous),
+            (PresentedCookie::Malformed, Ok(Some(value))) => SessionId::parse(value).is_none(),
+            (PresentedCookie::Candidate(id), Ok(Some(value))) => id.text().as_bytes() == value,
             _ => false,
         };
         prop_assert!(agrees, "{:?} of {:?}", found, plain);

@@ -10,7 +10,7 @@ use http::{
 use policy_core::{
     Refusal,
     csrf::Provenance,
-    gates::{self, Admitted, End, EndResponse, ExplicitCredential, Gate, Steps},
+    gates::{self, AdmittedHead, EndResponse, ExplicitCredential, Gate, RequestEnd, Steps},
     head::{Head, Single},
     reverse_proxy::is_last_hop,
 };
@@ -87,7 +87,10 @@ struct Refusals {
 impl Steps for Refusals {
     fn on_pass(&mut self, _gate: Gate, _is_asked: bool) {}
 
-    fn on_refusal<'a, R, Rate>(&mut self, end: End<'a, R, Rate>) -> ControlFlow<End<'a, R, Rate>> {
+    fn on_refusal<'a, R, Rate>(
+        &mut self,
+        end: RequestEnd<'a, R, Rate>,
+    ) -> ControlFlow<RequestEnd<'a, R, Rate>> {
         match (end.gate, end.response) {
             (Gate::OwnOrigin | Gate::Cors | Gate::FetchMetadata, _) => self.sender = true,
             (_, EndResponse::Refused(Refusal::BodyTooLarge)) => self.length = true,
@@ -126,7 +129,7 @@ pub(in super::super) fn inspect(
             is_taken: false,
             is_too_long: refusals.length,
         };
-        let ControlFlow::Continue(Admitted { route: compiled, grant, .. }) = admitted else {
+        let ControlFlow::Continue(AdmittedHead { route: compiled, grant, .. }) = admitted else {
             return inspection;
         };
         let gates = CallerGates::new(engine, compiled, &request, &grant, caller);

@@ -16,7 +16,7 @@ use policy_core::{
 
 use super::{
     CommitError, RequestSession,
-    loaded::{Found, Live},
+    loaded::{Live, LookupResult},
 };
 use crate::{
     auth::{revocation_events::RevocationEvent, store_era::EndedSessions},
@@ -34,7 +34,7 @@ const TRIES: usize = 3;
 
 /// The facts about the session that the response must state.
 #[derive(Debug, Default)]
-pub(crate) struct Committed {
+pub(crate) struct CommitFacts {
     /// The value of `Set-Cookie`, which sets or removes the cookie.
     pub(crate) set_cookie: Option<HeaderValue>,
     /// Whether the browser should delete its stored data of the app.
@@ -59,13 +59,13 @@ enum Cookie {
 impl RequestSession {
     /// Commits without waiting if nothing has to be stored; otherwise call
     /// [`commit`](Self::commit).
-    pub(crate) fn commit_now(&self, outcome: HandlerOutcome) -> Option<Committed> {
+    pub(crate) fn commit_now(&self, outcome: HandlerOutcome) -> Option<CommitFacts> {
         let is_changing =
             || self.work_so_far().is_some_and(|work| !work.effects.is_empty()) || self.is_ending();
         if !self.is_committed.load(Ordering::Acquire) && is_changing() {
             return None;
         }
-        if let Some(Found::Live(live)) = self.found.get()
+        if let Some(LookupResult::Live(live)) = self.found.get()
             && outcome != HandlerOutcome::Aborted
             && !self.is_committed.load(Ordering::Acquire)
             && live.is_due(&self.service.timings)
@@ -82,7 +82,7 @@ impl RequestSession {
     /// # Errors
     ///
     /// The response to send in place of the handler's. Cookies are left unchanged.
-    pub(crate) async fn commit(&self, outcome: HandlerOutcome) -> Result<Committed, CommitError> {
+    pub(crate) async fn commit(&self, outcome: HandlerOutcome) -> Result<CommitFacts, CommitError> {
         if let Some(committed) = self.commit_now(outcome) {
             return Ok(committed);
         }
@@ -114,7 +114,7 @@ impl RequestSession {
         let service = &self.service;
         let mut live = self.live().cloned();
         // After a failed load, as for a dead session, nothing may be inserted.
-        let mut is_dead = matches!(self.found.get(), Some(Found::Unavailable(_)));
+        let mut is_dead = matches!(self.found.get(), Some(LookupResult::Unavailable(_)));
         for _ in 0..TRIES {
             let now = service.clock.steady();
             let row = match &live {
@@ -305,7 +305,7 @@ impl RequestSession {
         Ok(())
     }
 
-    fn committed(&self, cookie: Cookie) -> Committed {
+    fn committed(&self, cookie: Cookie) -> CommitFacts {
         let spec = &self.service.cookie;
         // The cookie specification was checked at start, and an id is always a valid cookie value.
         let set = |id: &SessionId, record: &Record| {
@@ -322,12 +322,12 @@ impl RequestSession {
             (Cookie::Remove, _) => spec.remove().ok(),
             (
                 Cookie::AsLoaded,
-                Some(Found::Live(Live { record, successor: Some(successor), .. })),
+                Some(LookupResult::Live(Live { record, successor: Some(successor), .. })),
             ) => set(successor, record),
             (Cookie::AsLoaded | Cookie::Untouched, _) => None,
         };
         let ends = || self.work_so_far().is_some_and(|work| work.effects.ends());
-        Committed {
+        CommitFacts {
             set_cookie,
             clears_site_data: self.service.clears_site_data && ends(),
             was_read: self.found.get().is_some(),

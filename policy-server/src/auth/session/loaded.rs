@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use policy_core::{
-    cookie::Presented,
+    cookie::PresentedCookie,
     session::{Record, SessionId, SessionKey, Timings},
     time::Timestamp,
 };
@@ -21,7 +21,7 @@ pub(crate) type Load<'a> = Result<Option<&'a Arc<Record>>, &'a StoreError>;
 /// The session cookie of a request.
 #[derive(Clone)]
 pub(crate) struct PresentedSession {
-    cookie: Presented,
+    cookie: PresentedCookie,
     /// The key under which the presented id is stored.
     key: Option<SessionKey>,
 }
@@ -31,12 +31,12 @@ pub(crate) struct PresentedSession {
 #[derive(Clone)]
 pub(crate) struct LoadedSession {
     pub(super) presented: PresentedSession,
-    pub(super) found: Found,
+    pub(super) found: LookupResult,
 }
 
 /// The store's result for the presented id.
 #[derive(Clone, Debug)]
-pub(super) enum Found {
+pub(super) enum LookupResult {
     /// No valid session. The cookie stays in the browser: this response may arrive after the
     /// response to a login, whose newer cookie has the same name.
     Nobody,
@@ -55,9 +55,9 @@ pub(super) struct Live {
 }
 
 impl PresentedSession {
-    pub(crate) fn new(cookie: Presented, last: Option<&LastCredential>) -> Self {
+    pub(crate) fn new(cookie: PresentedCookie, last: Option<&LastCredential>) -> Self {
         let key = match &cookie {
-            Presented::Candidate(id) => Some(LastCredential::session_key(last, id)),
+            PresentedCookie::Candidate(id) => Some(LastCredential::session_key(last, id)),
             _ => None,
         };
         Self { cookie, key }
@@ -65,7 +65,7 @@ impl PresentedSession {
 
     /// Whether the browser sent a cookie of the session's name.
     pub(super) fn has_cookie(&self) -> bool {
-        !matches!(self.cookie, Presented::Absent)
+        !matches!(self.cookie, PresentedCookie::Absent)
     }
 
     pub(super) fn key(&self) -> Option<&SessionKey> {
@@ -74,7 +74,7 @@ impl PresentedSession {
 
     pub(super) fn id(&self) -> Option<&SessionId> {
         match &self.cookie {
-            Presented::Candidate(id) => Some(id),
+            PresentedCookie::Candidate(id) => Some(id),
             _ => None,
         }
     }
@@ -91,9 +91,9 @@ impl PresentedSession {
     pub(super) fn ask<'a>(
         &'a self,
         service: &'a SessionService,
-    ) -> Result<Found, (StoreFuture<'a, Option<Loaded>>, Timestamp)> {
+    ) -> Result<LookupResult, (StoreFuture<'a, Option<Loaded>>, Timestamp)> {
         let Some(key) = &self.key else {
-            return Ok(Found::Nobody);
+            return Ok(LookupResult::Nobody);
         };
         let at = service.clock.steady();
         match service.load(key, at).into_ready() {
@@ -107,15 +107,15 @@ impl PresentedSession {
         service: &SessionService,
         result: Result<Option<Loaded>, StoreError>,
         at: Timestamp,
-    ) -> Found {
+    ) -> LookupResult {
         match result {
             Ok(Some(loaded)) => {
-                self.live_of(service, loaded, at).map_or(Found::Nobody, Found::Live)
+                self.live_of(service, loaded, at).map_or(LookupResult::Nobody, LookupResult::Live)
             }
-            Ok(None) => Found::Nobody,
+            Ok(None) => LookupResult::Nobody,
             Err(error) => {
                 log!(SessionNotLoaded, %error);
-                Found::Unavailable(Arc::new(error))
+                LookupResult::Unavailable(Arc::new(error))
             }
         }
     }
@@ -149,13 +149,13 @@ impl LoadedSession {
     /// to set.
     pub(crate) fn needs_commit(&self, service: &SessionService) -> bool {
         match &self.found {
-            Found::Live(live) => live.successor.is_some() || live.is_due(&service.timings),
-            Found::Nobody | Found::Unavailable(_) => false,
+            LookupResult::Live(live) => live.successor.is_some() || live.is_due(&service.timings),
+            LookupResult::Nobody | LookupResult::Unavailable(_) => false,
         }
     }
 }
 
-impl Found {
+impl LookupResult {
     pub(super) fn load(&self) -> Load<'_> {
         match self {
             Self::Nobody => Ok(None),

@@ -15,7 +15,7 @@ mod tests;
 
 use std::time::Duration;
 
-pub(crate) use commit::Committed;
+pub(crate) use commit::CommitFacts;
 pub use current::Session;
 pub(crate) use error::CommitError;
 pub(crate) use loaded::{Load, LoadedSession, PresentedSession};

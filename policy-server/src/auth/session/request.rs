@@ -17,10 +17,10 @@ use policy_core::{
 
 use super::{
     Load, LoadedSession, PresentedSession, SessionService,
-    loaded::{Found, Live},
+    loaded::{Live, LookupResult},
 };
 use crate::{
-    auth::{CredentialError, CutOffs, Known},
+    auth::{CredentialError, CutOffs, KnownCutOffs},
     base::{clock::RandomError, slot::Slot},
     store::Loaded,
 };
@@ -29,7 +29,7 @@ use crate::{
 pub(crate) struct RequestSession {
     pub(super) service: Arc<SessionService>,
     presented: PresentedSession,
-    pub(super) found: Slot<Found>,
+    pub(super) found: Slot<LookupResult>,
     /// Created when a handler first reads a value or changes something.
     work: OnceLock<Mutex<Work>>,
     is_token_rendered: AtomicBool,
@@ -62,7 +62,7 @@ impl RequestSession {
     fn with_slot(
         service: Arc<SessionService>,
         presented: PresentedSession,
-        found: Slot<Found>,
+        found: Slot<LookupResult>,
     ) -> Self {
         Self {
             service,
@@ -98,7 +98,7 @@ impl RequestSession {
     /// The session, if it was loaded.
     #[cfg(feature = "manifest")]
     pub(crate) fn loaded_already(&self) -> Option<Load<'_>> {
-        self.found.get().map(Found::load)
+        self.found.get().map(LookupResult::load)
     }
 
     /// Shares the cut-offs that the request knows. This must happen before the handler or the commit
@@ -109,7 +109,7 @@ impl RequestSession {
 
     /// The cut-offs of the request. A request that shared none counts as older than every cut-off.
     pub(super) fn cut_offs(&self) -> &Arc<CutOffs> {
-        let alone = || CutOffs::new(Some(Arc::clone(&self.service)), None, Known::default());
+        let alone = || CutOffs::new(Some(Arc::clone(&self.service)), None, KnownCutOffs::default());
         self.cut_offs.get_or_init(|| Arc::new(alone()))
     }
 

@@ -20,7 +20,7 @@ use policy_core::{
 
 use super::SessionSettings;
 #[cfg(feature = "encryption")]
-use crate::store::sealed::Sealed;
+use crate::store::sealed::SealedStore;
 use crate::{
     auth::{
         revocation_events::{RevocationBus, RevocationEvent},
@@ -83,7 +83,8 @@ impl SessionService {
         let store = match &settings.keys {
             Some(keys) => {
                 let until = settings.unencrypted_until;
-                let sealed = Sealed::new(store, keys, until, random.clone()).map_err(failed)?;
+                let sealed =
+                    SealedStore::new(store, keys, until, random.clone()).map_err(failed)?;
                 Arc::new(sealed) as Arc<dyn SessionStore>
             }
             None => store,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    Issued, TokenService, foreign_issuer_of, scoped,
+    IssuedTokens, TokenService, foreign_issuer_of, scoped,
     service::{Grant, SIGNS_NONE},
     verified::is_nameless,
 };
@@ -30,7 +30,7 @@ use crate::auth::{CredentialError, CutOffs, Ending};
 /// In a handler, `tokens: Tokens` issues, refreshes and revokes:
 ///
 /// ```
-/// use policy_server::{CredentialError, Identity, Tokens, tokens::Issued};
+/// use policy_server::{CredentialError, Identity, Tokens, tokens::IssuedTokens};
 ///
 /// async fn token(tokens: Tokens) -> Result<Issued, CredentialError> {
 ///     // After checking a password or the like:
@@ -112,13 +112,13 @@ impl Tokens {
     /// (`session.ended`) if the user was cut off after the request began.
     ///
     /// ```
-    /// use policy_server::{CredentialError, Identity, Tokens, tokens::Issued};
+    /// use policy_server::{CredentialError, Identity, Tokens, tokens::IssuedTokens};
     ///
     /// async fn token_for_reports(tokens: Tokens) -> Result<Issued, CredentialError> {
     ///     tokens.issue(&Identity::new("nightly").scopes(["reports:read"]))
     /// }
     /// ```
-    pub fn issue(&self, identity: &Identity) -> Result<Issued, CredentialError> {
+    pub fn issue(&self, identity: &Identity) -> Result<IssuedTokens, CredentialError> {
         self.sign(identity, Grant::default())
     }
 
@@ -133,7 +133,7 @@ impl Tokens {
         &self,
         identity: &Identity,
         claims: &impl Serialize,
-    ) -> Result<Issued, CredentialError> {
+    ) -> Result<IssuedTokens, CredentialError> {
         match serde_json::to_value(claims).map_err(CredentialError::invalid)? {
             Value::Object(custom) => {
                 self.sign(identity, Grant { custom: Some(&custom), ..Grant::default() })
@@ -148,7 +148,10 @@ impl Tokens {
     /// # Errors
     ///
     /// 500 and 409 as [`issue`](Self::issue); 503 while the store is unavailable.
-    pub async fn login(&self, identity: impl Into<Identity>) -> Result<Issued, CredentialError> {
+    pub async fn login(
+        &self,
+        identity: impl Into<Identity>,
+    ) -> Result<IssuedTokens, CredentialError> {
         let identity = identity.into();
         let session = self.caller_as(&identity).and_then(|caller| caller.session);
         let issued = self.service.login(identity, session, self.cut_offs.token_cut_off()).await?;
@@ -168,7 +171,7 @@ impl Tokens {
     ///
     /// 401 for an invalid token, whatever the reason; 409 as [`issue`](Self::issue); 503 while the
     /// store is unavailable, and the token stays valid.
-    pub async fn refresh(&self, refresh_token: &str) -> Result<Issued, CredentialError> {
+    pub async fn refresh(&self, refresh_token: &str) -> Result<IssuedTokens, CredentialError> {
         self.service.refresh(refresh_token, self.cut_offs.token_cut_off()).await
     }
 
@@ -305,7 +308,7 @@ impl Tokens {
         self.service.put_ticket(caller, self.cut_offs.token_cut_off()).await
     }
 
-    fn sign(&self, identity: &Identity, grant: Grant<'_>) -> Result<Issued, CredentialError> {
+    fn sign(&self, identity: &Identity, grant: Grant<'_>) -> Result<IssuedTokens, CredentialError> {
         let cut_offs = self.cut_offs.token_cut_off();
         self.service.check_cut_offs(&scoped(None, &identity.subject), cut_offs)?;
         let caller = self.caller_as(identity);

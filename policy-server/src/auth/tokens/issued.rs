@@ -14,7 +14,7 @@ use crate::base::problem::Problem;
 /// As a response it is JSON that is never cached. `Debug` does not show the tokens.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct Issued {
+pub struct IssuedTokens {
     /// The token that the client sends in `Authorization: Bearer`.
     pub access_token: String,
     /// The token that the client exchanges for the next access token; present after a login and a
@@ -28,7 +28,7 @@ pub struct Issued {
     pub expires: Timestamp,
 }
 
-impl Serialize for Issued {
+impl Serialize for IssuedTokens {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let fields = 3 + usize::from(self.refresh_token.is_some());
         let mut object = serializer.serialize_struct("Issued", fields)?;
@@ -43,7 +43,7 @@ impl Serialize for Issued {
     }
 }
 
-impl IntoResponse for Issued {
+impl IntoResponse for IssuedTokens {
     fn into_response(self) -> Response {
         match serde_json::to_vec(&self) {
             Ok(body) => {
@@ -58,7 +58,7 @@ impl IntoResponse for Issued {
     }
 }
 
-impl fmt::Debug for Issued {
+impl fmt::Debug for IssuedTokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Issued")
             .field("id", &self.id)

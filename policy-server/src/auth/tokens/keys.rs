@@ -58,7 +58,7 @@ struct Inner {
     changing: Mutex<()>,
     /// The files of the keys that every user of the machine may read.
     readable: Vec<PathBuf>,
-    file: Option<Followed>,
+    file: Option<FollowedFile>,
     /// Whether the keys are drawn at each start.
     is_of_development: bool,
     /// The clock and the token lifetime of the app, once it is built.
@@ -67,7 +67,7 @@ struct Inner {
 
 /// The file that the keys are read from.
 #[derive(Debug)]
-struct Followed {
+struct FollowedFile {
     path: PathBuf,
     /// The digest at the latest check; `None` if the file cannot be used.
     seen: Mutex<Option<FileDigest>>,
@@ -77,7 +77,7 @@ impl Inner {
     fn new(
         keys: Vec<Key>,
         readable: Vec<PathBuf>,
-        file: Option<Followed>,
+        file: Option<FollowedFile>,
     ) -> Result<Self, KeyError> {
         let mut signs_from = Timestamp::default();
         let ring = keys.into_iter().map(|key| {
@@ -120,7 +120,7 @@ impl TokenKeys {
     fn from_files(
         keys: impl IntoKeys,
         readable: Vec<PathBuf>,
-        file: Option<Followed>,
+        file: Option<FollowedFile>,
     ) -> Result<Self, KeyError> {
         Inner::new(keys.into_keys()?, readable, file).map(|inner| Self(Arc::new(inner)))
     }
@@ -159,7 +159,7 @@ impl TokenKeys {
     pub fn read(path: impl AsRef<Path>) -> Result<Self, KeyFileError> {
         let path = path.as_ref();
         let file = key_file::read(path)?;
-        let followed = Followed { path: path.to_owned(), seen: Mutex::new(Some(file.digest)) };
+        let followed = FollowedFile { path: path.to_owned(), seen: Mutex::new(Some(file.digest)) };
         Self::from_files(file.keys, file.readable, Some(followed))
             .map_err(|error| KeyFileError::new(path, KeyFileReason::Keys(error)))
     }
@@ -212,7 +212,7 @@ impl TokenKeys {
 
     /// Checks the file, and uses its keys if its lines have changed.
     async fn look(&self) {
-        let Some(Followed { path, seen }) = &self.0.file else { return };
+        let Some(FollowedFile { path, seen }) = &self.0.file else { return };
         let of_path = path.clone();
         // A file system that does not respond blocks nothing else.
         let Ok(file) = spawn_blocking(move || key_file::read(&of_path)).await else { return };

@@ -20,9 +20,9 @@ pub(crate) use in_request::Caller;
 pub use in_request::Tokens;
 #[cfg(feature = "asym")]
 pub use in_request::{ForeignToken, ForeignUser};
-pub use issued::Issued;
+pub use issued::IssuedTokens;
 pub use key_file::{KeyFileError, KeyFileReason, KeyLineError};
 pub use keys::{IntoKeys, TokenKeys};
 pub(crate) use service::TokenService;
 pub use settings::{OnStale, TokenSettings};
-pub(crate) use verified::{Verified, foreign_issuer_of, scoped};
+pub(crate) use verified::{VerifiedToken, foreign_issuer_of, scoped};

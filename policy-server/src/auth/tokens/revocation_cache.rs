@@ -11,7 +11,7 @@ use std::{
 
 use policy_core::{
     time::Timestamp,
-    token::{Cut, RevocationSet, RevocationStatus, TokenNames},
+    token::{RevocationSet, RevocationStatus, TokenCutOff, TokenNames},
 };
 
 use crate::{
@@ -182,14 +182,14 @@ impl State {
                 self.set.revoke_token(&id, until).then_some(RevocationEvent::Token(id))
             }
             Revocation::User { user, before } => {
-                let cut = Cut { before, number };
+                let cut = TokenCutOff { before, number };
                 self.set.revoke_user(&user, cut).then_some(RevocationEvent::TokensOf { user, cut })
             }
             Revocation::Everyone { before } | Revocation::All { before } => {
                 if matches!(revocation, Revocation::Everyone { .. }) {
                     self.everyone = self.everyone.max(before);
                 }
-                let cut = Cut { before, number };
+                let cut = TokenCutOff { before, number };
                 self.set.revoke_all(cut).then_some(RevocationEvent::AllTokens { cut })
             }
         }

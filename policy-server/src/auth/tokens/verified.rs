@@ -15,13 +15,13 @@ const BORDER: char = '\u{1f}';
 
 /// A verified token, and whether another issuer issued it.
 #[derive(Clone, Debug)]
-pub(crate) struct Verified {
+pub(crate) struct VerifiedToken {
     token: Token,
     /// The identity that is accepted from the token of an external issuer.
     foreign: Option<Arc<Identity>>,
 }
 
-impl Verified {
+impl VerifiedToken {
     /// A token of this app.
     pub(super) fn own(token: Token) -> Self {
         Self { token, foreign: None }

@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderValue, header::CONTENT_TYPE};
 use http_body::{Body as HttpBody, Frame};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::MapErr};
 
-use super::{BodyObserver, ObservedBody, Polled};
+use super::{BodyObserver, ObservedBody, PolledFrame};
 
 /// How a reader is informed that a body is over its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -110,7 +110,7 @@ where
         if self.is_over { Err(too_long()) } else { Ok(()) }
     }
 
-    fn after(&mut self, polled: &mut Polled<B>, _body: &B, _context: &mut Context<'_>) {
+    fn after(&mut self, polled: &mut PolledFrame<B>, _body: &B, _context: &mut Context<'_>) {
         if let Poll::Ready(Some(frame)) = polled {
             let counted = match mem::replace(frame, Ok(Frame::data(Bytes::new()))) {
                 Ok(frame) => self.count(frame),

@@ -9,6 +9,6 @@ pub use collect::BodyRejection;
 pub(crate) use {
     collect::collect,
     limited::{Excess, limit_again, limited},
-    observed::{BodyObserver, ObservedBody, Polled},
+    observed::{BodyObserver, ObservedBody, PolledFrame},
     size::longer,
 };

@@ -8,7 +8,7 @@ use std::{
 use http_body::{Body, Frame, SizeHint};
 
 /// The result of polling a body for a frame.
-pub(crate) type Polled<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
+pub(crate) type PolledFrame<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
 
 /// Hooks that run while a body is read. By default, each does nothing.
 pub(crate) trait BodyObserver<B: Body> {
@@ -18,7 +18,7 @@ pub(crate) trait BodyObserver<B: Body> {
     }
 
     /// Called with the result of the body, which may be changed.
-    fn after(&mut self, _polled: &mut Polled<B>, _body: &B, _context: &mut Context<'_>) {}
+    fn after(&mut self, _polled: &mut PolledFrame<B>, _body: &B, _context: &mut Context<'_>) {}
 
     /// Called when the body is dropped, whether it is complete or not.
     fn dropped(&mut self, _body: &B) {}
@@ -46,7 +46,7 @@ impl<B: Body + Unpin, O: BodyObserver<B> + Unpin> Body for ObservedBody<B, O> {
     type Data = B::Data;
     type Error = B::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Polled<B> {
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> PolledFrame<B> {
         let Self { body, observer } = &mut *self;
         if let Err(error) = observer.before(body, context) {
             return Poll::Ready(Some(Err(error)));

@@ -29,7 +29,7 @@ use serde::Serialize;
 
 pub(crate) use rejection::{convert_text, is_text, rejection, unsupported};
 
-use crate::base::{escape::printable, event::log, log::Refused};
+use crate::base::{escape::printable, event::log, log::RefusalEntry};
 
 pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application/problem+json");
 
@@ -130,7 +130,7 @@ pub(crate) const MEDIA_TYPE: HeaderValue = HeaderValue::from_static("application
 pub struct Problem {
     kind: Kind,
     /// For the access log, if a gate found the problem.
-    refused: Option<Box<Refused>>,
+    refused: Option<Box<RefusalEntry>>,
 }
 
 /// Most problems are refusals of the catalogue without additions: they allocate nothing, and their
@@ -349,7 +349,7 @@ impl Problem {
     }
 
     /// Adds the refusal for the entry in the access log.
-    pub(crate) fn with_refused(self, refused: Option<Refused>) -> Self {
+    pub(crate) fn with_refused(self, refused: Option<RefusalEntry>) -> Self {
         Self { refused: refused.map(Box::new), ..self }
     }
 
@@ -452,7 +452,7 @@ impl IntoResponse for Problem {
         }
         let refused = self.refused.take();
         response.extensions_mut().insert(OriginalProblem(self));
-        Refused::note(refused.map(|refused| *refused), response)
+        RefusalEntry::note(refused.map(|refused| *refused), response)
     }
 }
 
@@ -583,10 +583,10 @@ mod tests {
     #[test]
     fn a_problem_for_the_access_log_stays_a_refusal() {
         let refusal = Refusal::CsrfOrigin;
-        let refused = Refused { refusal, cause: None, detail: None, origin: "none".into() };
+        let refused = RefusalEntry { refusal, cause: None, detail: None, origin: "none".into() };
         let response = Problem::from(refusal).with_refused(Some(refused)).into_response();
         assert_eq!(refusal_of(&response), Some(refusal));
-        assert!(response.extensions().get::<Refused>().is_some());
+        assert!(response.extensions().get::<RefusalEntry>().is_some());
     }
 
     #[tokio::test]

@@ -14,7 +14,7 @@ use super::{MEDIA_TYPE, OriginalProblem, Problem, own::Own, render};
 
 /// The preferred format of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Preferred {
+enum PreferredFormat {
     /// `application/problem+json`; also the default, and the format for clients that accept none of
     /// these.
     Json,
@@ -25,14 +25,14 @@ enum Preferred {
 }
 
 /// The offered formats; among equally preferred ones the first is used.
-const OFFERS: [(&str, Preferred); 4] = [
-    ("application/problem+json", Preferred::Json),
-    ("application/json", Preferred::Json),
-    ("text/html;charset=utf-8", Preferred::Html),
-    ("text/plain;charset=utf-8", Preferred::Text),
+const OFFERS: [(&str, PreferredFormat); 4] = [
+    ("application/problem+json", PreferredFormat::Json),
+    ("application/json", PreferredFormat::Json),
+    ("text/html;charset=utf-8", PreferredFormat::Html),
+    ("text/plain;charset=utf-8", PreferredFormat::Text),
 ];
 
-impl Preferred {
+impl PreferredFormat {
     /// The format that `Accept` prefers.
     fn negotiate(headers: &HeaderMap) -> Self {
         accept(headers, &OFFERS.map(|(media_type, _)| media_type))
@@ -81,15 +81,17 @@ pub(crate) fn negotiate(formats: &[u8], types: Option<&str>, response: &mut Resp
     vary::add(headers, VaryToken::Accept);
     let lines = formats.split(|byte| *byte == b'\n');
     let lines = lines.filter_map(|line| Some((ACCEPT, HeaderValue::from_bytes(line).ok()?)));
-    let (media_type, body) = match Preferred::negotiate(&lines.collect()) {
-        Preferred::Json if is_typed => ("application/problem+json", members(problem).body()),
-        Preferred::Json => return,
-        Preferred::Html => {
+    let (media_type, body) = match PreferredFormat::negotiate(&lines.collect()) {
+        PreferredFormat::Json if is_typed => ("application/problem+json", members(problem).body()),
+        PreferredFormat::Json => return,
+        PreferredFormat::Html => {
             let page_policy = HeaderValue::from_static(render::PAGE_POLICY);
             headers.entry(CONTENT_SECURITY_POLICY).or_insert(page_policy);
             ("text/html; charset=utf-8", render::html(&members(problem)).into())
         }
-        Preferred::Text => ("text/plain; charset=utf-8", render::text(&members(problem)).into()),
+        PreferredFormat::Text => {
+            ("text/plain; charset=utf-8", render::text(&members(problem)).into())
+        }
     };
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
     headers.remove(CONTENT_LENGTH);
@@ -106,9 +108,9 @@ mod tests {
     use super::*;
     use crate::handler::extract::Json;
 
-    fn preferred(lines: &[&'static str]) -> Preferred {
+    fn preferred(lines: &[&'static str]) -> PreferredFormat {
         let value = |line: &&'static str| (ACCEPT, HeaderValue::from_static(line));
-        Preferred::negotiate(&lines.iter().map(value).collect())
+        PreferredFormat::negotiate(&lines.iter().map(value).collect())
     }
 
     #[test]
@@ -136,7 +138,7 @@ mod tests {
             &["TEXT/HTML;charset=utf-8"],
             &["application/json;q=0.5", "text/html;q=0.6"],
         ] {
-            assert_eq!(preferred(lines), Preferred::Html, "{lines:?}");
+            assert_eq!(preferred(lines), PreferredFormat::Html, "{lines:?}");
         }
     }
 
@@ -156,7 +158,7 @@ mod tests {
             &[""],
             &[";;,=/"],
         ] {
-            assert_eq!(preferred(lines), Preferred::Json, "{lines:?}");
+            assert_eq!(preferred(lines), PreferredFormat::Json, "{lines:?}");
         }
     }
 
@@ -165,7 +167,7 @@ mod tests {
         for lines in
             [&["text/plain"][..], &["text/plain, */*;q=0.1"], &["text/html;q=0.5", "text/plain"]]
         {
-            assert_eq!(preferred(lines), Preferred::Text, "{lines:?}");
+            assert_eq!(preferred(lines), PreferredFormat::Text, "{lines:?}");
         }
     }
 

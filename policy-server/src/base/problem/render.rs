@@ -24,7 +24,7 @@ code{font-family:ui-monospace,monospace;font-size:.9em}";
 /// A complete page, without scripts or external resources.
 pub(super) fn html(problem: &Own) -> String {
     let status = problem.status.as_u16();
-    let title = Escaped(problem.title());
+    let title = EscapedText(problem.title());
     let mut page = format!(
         "<!doctype html>\n\
          <html lang=\"en\">\n\
@@ -40,28 +40,28 @@ pub(super) fn html(problem: &Own) -> String {
          <h1>{title}</h1>\n"
     );
     if let Some(detail) = &problem.detail {
-        append(&mut page, format_args!("<p class=\"detail\">{}</p>\n", Escaped(detail)));
+        append(&mut page, format_args!("<p class=\"detail\">{}</p>\n", EscapedText(detail)));
     }
     if faults(problem).next().is_some() {
         page.push_str("<ul>\n");
         for (place, detail) in faults(problem) {
             page.push_str("<li>");
             if !place.is_empty() {
-                append(&mut page, format_args!("<code>{}</code> ", Escaped(place)));
+                append(&mut page, format_args!("<code>{}</code> ", EscapedText(place)));
             }
-            append(&mut page, format_args!("{}</li>\n", Escaped(detail)));
+            append(&mut page, format_args!("{}</li>\n", EscapedText(detail)));
         }
         page.push_str("</ul>\n");
     }
     if let Some(code) = &problem.code {
-        let code = Escaped(code);
+        let code = EscapedText(code);
         match &*problem.type_uri {
             // The link can only lead to a page.
             address if address.starts_with("https://") || address.starts_with('/') => append(
                 &mut page,
                 format_args!(
                     "<p>Code: <a href=\"{}\"><code>{code}</code></a></p>\n",
-                    Escaped(address)
+                    EscapedText(address)
                 ),
             ),
             _ => append(&mut page, format_args!("<p>Code: <code>{code}</code></p>\n")),
@@ -106,9 +106,9 @@ pub(super) fn faults(problem: &Own) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// HTML-escaped text, for content and quoted attributes.
-struct Escaped<'a>(&'a str);
+struct EscapedText<'a>(&'a str);
 
-impl fmt::Display for Escaped<'_> {
+impl fmt::Display for EscapedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for character in self.0.chars().map(visible) {
             match character {

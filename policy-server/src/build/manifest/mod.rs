@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
         }
         match &app.fallback {
             Some(fallback) => self.mounted(
-                Mounted {
+                MountedTarget {
                     kind: RouteKind::Fallback,
                     path: "*".to_owned(),
                     methods: Vec::new(),
@@ -224,7 +224,7 @@ impl<'a> Reader<'a> {
     }
 
     fn mount(&mut self, path: String, mount: &'a Mount, group: Option<&'a GroupParts>) {
-        let mounted = Mounted {
+        let mounted = MountedTarget {
             kind: RouteKind::Mount,
             path,
             methods: mount.methods.iter().map(ToString::to_string).collect(),
@@ -238,8 +238,8 @@ impl<'a> Reader<'a> {
         self.mounted(mounted, group);
     }
 
-    fn mounted(&mut self, mounted: Mounted<'a>, group: Option<&'a GroupParts>) {
-        let Mounted { kind, path, methods, access, defaults, extracts, .. } = mounted;
+    fn mounted(&mut self, mounted: MountedTarget<'a>, group: Option<&'a GroupParts>) {
+        let MountedTarget { kind, path, methods, access, defaults, extracts, .. } = mounted;
         let outer = access_of(group);
         // An app in which no level states the callers does not start.
         let callers = access.or(outer).or(self.app.access).callers;
@@ -283,7 +283,7 @@ impl<'a> Reader<'a> {
         prefix: &str,
         group: Option<&'a GroupParts>,
     ) {
-        let mounted = Mounted {
+        let mounted = MountedTarget {
             kind: RouteKind::Proxy,
             path: format!("{prefix}{}", proxy.prefix),
             methods: proxy.methods.iter().map(ToString::to_string).collect(),
@@ -481,7 +481,7 @@ fn place(
 }
 
 /// A mount, a proxy or the fallback.
-struct Mounted<'a> {
+struct MountedTarget<'a> {
     kind: RouteKind,
     path: String,
     methods: Vec<String>,

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     OpenApi, component,
-    operation::{Described, operation, share},
+    operation::{DescribedRoute, operation, share},
     security::Schemes,
     set,
 };
@@ -31,13 +31,13 @@ const QUERY: &str = "QUERY";
 
 /// The source of an app's document, besides its manifest.
 #[derive(Debug)]
-pub(crate) struct Documented {
+pub(crate) struct DocumentSource {
     /// The handlers, with the prefixes of their groups.
     handlers: Vec<(String, Entry)>,
     settings: OpenApiSettings,
 }
 
-impl Documented {
+impl DocumentSource {
     pub(crate) fn new(app: &AppParts) -> Self {
         let handlers = app.handlers().map(|(prefix, entry)| (prefix.to_owned(), *entry));
         Self { handlers: handlers.collect(), settings: app.openapi.clone() }
@@ -69,7 +69,7 @@ pub(crate) fn read(
     app: &AppParts,
     is_shown: &dyn Fn(&ManifestRoute) -> bool,
 ) -> Result<OpenApi, Error> {
-    Documented::new(app).read(&manifest::read(app).0, is_shown)
+    DocumentSource::new(app).read(&manifest::read(app).0, is_shown)
 }
 
 /// Reads the documents that mounts of the app serve.
@@ -148,7 +148,7 @@ impl Reader<'_> {
                 ));
                 continue;
             };
-            let described = Described {
+            let described = DescribedRoute {
                 manifest: self.manifest,
                 route,
                 method,

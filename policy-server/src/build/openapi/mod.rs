@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::base::error::{Error, StartProblem};
 
 #[cfg(feature = "testing")]
-pub(crate) use document::Documented;
+pub(crate) use document::DocumentSource;
 pub(crate) use document::{read, write};
 
 /// The OpenAPI document of an app, as [`App::openapi`](crate::App::openapi) reads it.

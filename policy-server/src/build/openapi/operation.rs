@@ -14,7 +14,7 @@ use super::{component, describe, document::words, object, policy, security::Sche
 use crate::handler::describe::{Input, Reply, Schemas, Signature, Types};
 
 /// A route with what its types say.
-pub(super) struct Described<'a> {
+pub(super) struct DescribedRoute<'a> {
     pub(super) manifest: &'a Manifest,
     pub(super) route: &'a ManifestRoute,
     pub(super) method: &'static str,
@@ -56,8 +56,11 @@ pub(super) fn share<'a>(responses: impl Iterator<Item = &'a mut Value>) -> BTree
     shared
 }
 
-pub(super) fn operation(described: &Described<'_>, schemes: &mut Schemes) -> Map<String, Value> {
-    let Described { manifest, route, method, types, .. } = *described;
+pub(super) fn operation(
+    described: &DescribedRoute<'_>,
+    schemes: &mut Schemes,
+) -> Map<String, Value> {
+    let DescribedRoute { manifest, route, method, types, .. } = *described;
     let mut operation = Map::new();
     let (summary, description) = texts(types.docs);
     set(&mut operation, "summary", Value::from(summary));
@@ -119,7 +122,7 @@ fn field(description: &str) -> Value {
     json!({ "description": description, "schema": { "type": "string" } })
 }
 
-impl Described<'_> {
+impl DescribedRoute<'_> {
     fn takes(&self, taken: ArgumentKind) -> bool {
         self.signature.takes.contains(&taken)
     }

@@ -19,7 +19,7 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::begun::Begun;
 use crate::base::{
-    body::{BodyObserver, ObservedBody, Polled},
+    body::{BodyObserver, ObservedBody, PolledFrame},
     event::log,
 };
 
@@ -51,7 +51,7 @@ impl Progress {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn note(&self, polled: &Polled<Body>) {
+    fn note(&self, polled: &PolledFrame<Body>) {
         let mut state = self.lock();
         match polled {
             Poll::Pending if state.waits_for_client => (),
@@ -95,7 +95,7 @@ pub(super) fn no_request_body() -> RequestBody {
 }
 
 impl BodyObserver<Body> for RequestObserver {
-    fn after(&mut self, polled: &mut Polled<Body>, _body: &Body, _context: &mut Context<'_>) {
+    fn after(&mut self, polled: &mut PolledFrame<Body>, _body: &Body, _context: &mut Context<'_>) {
         if let Some(progress) = &self.0 {
             progress.note(polled);
         }
@@ -137,7 +137,7 @@ impl ResponseObserver {
 }
 
 impl<B: HttpBody<Data = Bytes, Error = BrokenOff>> BodyObserver<B> for ResponseObserver {
-    fn after(&mut self, polled: &mut Polled<B>, _body: &B, context: &mut Context<'_>) {
+    fn after(&mut self, polled: &mut PolledFrame<B>, _body: &B, context: &mut Context<'_>) {
         if polled.is_ready() {
             self.is_waiting = false;
             filter_trailers::<B>(polled);
@@ -155,7 +155,7 @@ impl<B: HttpBody<Data = Bytes, Error = BrokenOff>> BodyObserver<B> for ResponseO
 }
 
 /// Removes the trailers that are not forwarded.
-fn filter_trailers<B: HttpBody>(polled: &mut Polled<B>) {
+fn filter_trailers<B: HttpBody>(polled: &mut PolledFrame<B>) {
     if let Poll::Ready(Some(Ok(frame))) = polled
         && let Some(trailers) = frame.trailers_mut()
     {

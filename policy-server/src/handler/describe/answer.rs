@@ -9,10 +9,10 @@ use policy_core::outcome::ArgumentKind;
 
 use super::{Of, Signature};
 use crate::{
-    auth::tokens::Issued,
+    auth::tokens::IssuedTokens,
     base::problem::Problems,
     handler::{
-        extract::{Chosen, CsrfToken, Form, Json},
+        extract::{ChosenMediaType, CsrfToken, Form, Json},
         response::{ByteRanges, Created, ETag, LastModified, NoContent, Page, TaggedJson},
     },
 };
@@ -145,7 +145,7 @@ answers! {
     [T] TaggedJson<T> => "application/json" ETAG;
     [T] Page<T> => "application/json" LINK;
     [T] Form<T> => "application/x-www-form-urlencoded";
-    [] Issued => "application/json";
+    [] IssuedTokens => "application/json";
     [] CsrfToken => "application/json";
     [] String => "text/plain";
     [] &'static str => "text/plain";
@@ -234,7 +234,7 @@ parts! {
     [] ETag => ETAG;
     [] LastModified => LAST_MODIFIED;
     [] ByteRanges => ACCEPT_RANGES;
-    [] Chosen => ;
+    [] ChosenMediaType => ;
     [] HeaderMap => ;
     [I] AppendHeaders<I> => ;
 }

@@ -284,7 +284,7 @@ contents! {
     [T: JsonSchema] TaggedJson<T> => T;
     [T: JsonSchema] Form<T> => T;
     [T: JsonSchema] Page<T> => PageBody<T>;
-    [] crate::auth::tokens::Issued => IssuedBody;
+    [] crate::auth::tokens::IssuedTokens => IssuedBody;
     [] crate::handler::extract::CsrfToken => CsrfBody;
     [] String => String;
     [] &'static str => String;

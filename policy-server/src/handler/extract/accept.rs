@@ -55,9 +55,12 @@ impl Accept {
     /// # Errors
     ///
     /// 406 `request.not-acceptable`: the client accepts none of them.
-    pub fn best<const N: usize>(&self, offers: [&'static str; N]) -> Result<Chosen, Problem> {
+    pub fn best<const N: usize>(
+        &self,
+        offers: [&'static str; N],
+    ) -> Result<ChosenMediaType, Problem> {
         let best = accept(&self.0, &offers).and_then(|best| offers.get(best));
-        best.map(|media_type| Chosen { media_type }).ok_or_else(|| {
+        best.map(|media_type| ChosenMediaType { media_type }).ok_or_else(|| {
             let offers = offers.map(|offer| format!("`{offer}`")).join(", ");
             Problem::from(Refusal::NotAcceptable).detail(format!("there is {offers}"))
         })
@@ -78,18 +81,18 @@ impl<S: Send + Sync> FromRequestParts<S> for Accept {
 ///
 /// Text without a `charset` is marked as UTF-8, which Rust strings always are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Chosen {
+pub struct ChosenMediaType {
     media_type: &'static str,
 }
 
-impl Chosen {
+impl ChosenMediaType {
     /// The offer, as it was written.
     pub fn media_type(self) -> &'static str {
         self.media_type
     }
 }
 
-impl IntoResponseParts for Chosen {
+impl IntoResponseParts for ChosenMediaType {
     type Error = Problem;
 
     fn into_response_parts(self, mut parts: ResponseParts) -> Result<ResponseParts, Problem> {
@@ -116,7 +119,7 @@ mod tests {
     fn chosen(accept: &[&'static str]) -> Result<&'static str, String> {
         let lines = accept.iter().map(|line| (ACCEPT, HeaderValue::from_static(line)));
         let best = Accept(lines.collect()).best(["application/json", "text/csv"]);
-        best.map(Chosen::media_type).map_err(|problem| problem.to_string())
+        best.map(ChosenMediaType::media_type).map_err(|problem| problem.to_string())
     }
 
     #[test]
@@ -142,14 +145,14 @@ mod tests {
             ("text/csv;charset=latin1", "text/csv;charset=latin1"),
             ("application/vnd.shop+json", "application/vnd.shop+json"),
         ] {
-            let parts = (Chosen { media_type }, [(VARY, "origin")], "body");
+            let parts = (ChosenMediaType { media_type }, [(VARY, "origin")], "body");
             let response = parts.into_response();
             assert_eq!(response.headers()[CONTENT_TYPE], sent);
         }
-        let parts = ([(VARY, "origin")], Chosen { media_type: "text/csv" }, "body");
+        let parts = ([(VARY, "origin")], ChosenMediaType { media_type: "text/csv" }, "body");
         let response = parts.into_response();
         assert!(response.headers().get_all(VARY).iter().eq(["origin, accept"]));
-        let broken = (Chosen { media_type: "text/\n" }, "body").into_response();
+        let broken = (ChosenMediaType { media_type: "text/\n" }, "body").into_response();
         assert_eq!(broken.status(), 500);
     }
 }

@@ -48,7 +48,7 @@ mod wrapper;
 
 pub use crate::base::{body::BodyRejection, sent_target::SentTarget};
 pub use crate::handler::describe::Rejects;
-pub use accept::{Accept, Chosen};
+pub use accept::{Accept, ChosenMediaType};
 pub use client_addr::ClientAddr;
 #[cfg(feature = "decompression")]
 pub use content::{Decoded, DecodedRejection};

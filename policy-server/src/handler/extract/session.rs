@@ -14,7 +14,7 @@ use policy_core::csrf::admit_login;
 
 use super::context::{Context, ContextRejection};
 use crate::auth::{
-    CredentialError, Denied, RequestAuth,
+    CredentialError, Denial, RequestAuth,
     session::{RequestSession, Session, Sessions},
 };
 
@@ -100,7 +100,7 @@ impl<S: Send + Sync> FromRequestParts<S> for CsrfToken {
     type Rejection = ContextRejection;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ContextRejection> {
-        let refused = |denied: Denied| ContextRejection::from_problem(denied.into_problem());
+        let refused = |denied: Denial| ContextRejection::from_problem(denied.into_problem());
         let session = auth(parts)?.checked_session(&parts.headers).await.map_err(refused)?;
         session.csrf_token().map(Self).map_err(ContextRejection::from_problem)
     }

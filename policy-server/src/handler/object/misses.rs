@@ -2,7 +2,7 @@
 
 use std::{fmt::Debug, net::IpAddr, sync::Arc};
 
-use policy_core::{Refusal, limits::Refused};
+use policy_core::{Refusal, limits::RateRefusal};
 
 use crate::{
     auth::principal::Principal, base::problem::Problem, client::Client, handler::RouteInfo,
@@ -11,10 +11,10 @@ use crate::{
 /// The rate of misses of a route, counted per principal, or else per client address.
 pub(crate) trait MissRate: Debug + Send + Sync {
     /// Whether another miss of this caller would be within the rate.
-    fn peek(&self, caller: Option<&Principal>, client: Option<IpAddr>) -> Result<(), Refused>;
+    fn peek(&self, caller: Option<&Principal>, client: Option<IpAddr>) -> Result<(), RateRefusal>;
 
     /// Counts a miss of this caller.
-    fn take(&self, caller: Option<&Principal>, client: Option<IpAddr>) -> Result<(), Refused>;
+    fn take(&self, caller: Option<&Principal>, client: Option<IpAddr>) -> Result<(), RateRefusal>;
 }
 
 /// The misses of a client on a route that limits them.
@@ -48,6 +48,6 @@ impl Misses {
     }
 }
 
-fn exceeded(refused: Refused) -> Problem {
+fn exceeded(refused: RateRefusal) -> Problem {
     Problem::from(Refusal::ObjectMissesExceeded).retry_after(refused.retry_after)
 }

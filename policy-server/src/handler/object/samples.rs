@@ -41,11 +41,11 @@ pub(crate) struct ListTrial {
 }
 
 /// Takes a list from a request as its handler does, and asks it about samples.
-pub(crate) type ListProbe = fn(&Parts, ListTrial) -> Result<Listed, ContextRejection>;
+pub(crate) type ListProbe = fn(&Parts, ListTrial) -> Result<ListAnswers, ContextRejection>;
 
 /// The answers of a list about samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Listed {
+pub(crate) struct ListAnswers {
     /// Whether it contains each sample, by its filter in memory.
     pub(crate) contained: Vec<bool>,
     /// Its predicate.

@@ -7,7 +7,7 @@ use http::request::Parts;
 use policy_core::object::{Atom, Condition, Field, Relation};
 
 #[cfg(feature = "testing")]
-use super::samples::{ALIAS, FIRST, ListTrial, Listed, sample};
+use super::samples::{ALIAS, FIRST, ListAnswers, ListTrial, sample};
 use super::{
     Action, Permits, PermitsByData, View,
     rule::{KeyOrigin, ObjectDescription, decide_by_caller, required_name, undecided},
@@ -150,10 +150,10 @@ where
 
     /// Returns the samples that the list contains, and its predicates.
     #[cfg(feature = "testing")]
-    fn list_samples(parts: &Parts, trial: ListTrial) -> Result<Listed, ContextRejection> {
+    fn list_samples(parts: &Parts, trial: ListTrial) -> Result<ListAnswers, ContextRejection> {
         let list = Self::from_parts(parts)?;
         let samples = (0..trial.samples).map_while(|values| sample::<T>(values, trial.caller));
-        Ok(Listed {
+        Ok(ListAnswers {
             contained: samples.map(|sample| list.admits(&sample)).collect(),
             predicate: list.predicate("", 1),
             of_alias: list.predicate(ALIAS, FIRST),

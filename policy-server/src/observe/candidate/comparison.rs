@@ -17,7 +17,7 @@ use policy_core::{
 use policy_manifest::engine::{Decision, Outcome};
 use tracing::level_filters::LevelFilter;
 
-use super::{Observed, counts::Kind, sender::Sender};
+use super::{RunningCandidate, counts::Kind, sender::Sender};
 use crate::{
     auth::{RequestAuth, RouteAuth},
     base::{
@@ -41,15 +41,15 @@ const FIELDS: [HeaderName; 6] = [
 /// A request in flight, in an app that observes a candidate.
 #[derive(Debug)]
 pub(crate) struct Comparison {
-    observed: Arc<Observed>,
-    received: Option<Received>,
+    observed: Arc<RunningCandidate>,
+    received: Option<ReceivedHead>,
     route: Option<Arc<str>>,
-    admitted: Option<Admitted>,
+    admitted: Option<AdmittedRoute>,
 }
 
 /// The head of the request, as the gates read it.
 #[derive(Debug)]
-struct Received {
+struct ReceivedHead {
     request: Request<()>,
     is_secure: bool,
     is_connection_secure: Option<bool>,
@@ -62,7 +62,7 @@ struct Received {
 
 /// The route to which the gates of the head let the request through.
 #[derive(Debug)]
-struct Admitted {
+struct AdmittedRoute {
     auth: AuthPolicy,
     is_handler: bool,
     takes_session: bool,
@@ -80,7 +80,7 @@ enum Real {
 }
 
 impl Comparison {
-    pub(crate) fn new(observed: &Arc<Observed>) -> Self {
+    pub(crate) fn new(observed: &Arc<RunningCandidate>) -> Self {
         Self { observed: Arc::clone(observed), received: None, route: None, admitted: None }
     }
 
@@ -90,7 +90,7 @@ impl Comparison {
         *request.uri_mut() = head.uri.clone();
         *request.version_mut() = head.version;
         *request.headers_mut() = headers.clone();
-        self.received = Some(Received {
+        self.received = Some(ReceivedHead {
             request,
             is_secure: head.is_secure,
             is_connection_secure: head.is_connection_secure,
@@ -113,7 +113,7 @@ impl Comparison {
         has_callback: bool,
         request: Option<&Arc<RequestAuth>>,
     ) {
-        self.admitted = Some(Admitted {
+        self.admitted = Some(AdmittedRoute {
             auth: route.auth,
             is_handler: handler.is_some(),
             takes_session: handler.is_some_and(|handler| handler.takes_session),
@@ -211,7 +211,12 @@ impl Comparison {
     }
 
     /// Whether the decision of the candidate depends on facts that the gates did not determine.
-    fn is_unknown(&self, received: &Received, sender: &Sender<'_>, decision: &Decision) -> bool {
+    fn is_unknown(
+        &self,
+        received: &ReceivedHead,
+        sender: &Sender<'_>,
+        decision: &Decision,
+    ) -> bool {
         match decision.refusal() {
             Some(Refusal::CredentialsUnchecked) => true,
             Some(Refusal::CsrfToken) => {
@@ -228,13 +233,13 @@ impl Comparison {
 
     fn differed(
         &self,
-        received: &Received,
+        received: &ReceivedHead,
         decision: &Decision,
         decided: &'static str,
         candidate: &'static str,
         fields: String,
     ) {
-        let Observed { candidate: of, engine, .. } = &*self.observed;
+        let RunningCandidate { candidate: of, engine, .. } = &*self.observed;
         let by_candidate = || engine.route(decision).map(|route| Arc::from(route.path.as_str()));
         let route = self.route.clone().or_else(by_candidate);
         let request = &received.request;
@@ -261,7 +266,7 @@ impl Comparison {
     }
 }
 
-impl Received {
+impl ReceivedHead {
     fn head(&self) -> Head<'_> {
         let mut head = Head::read(&self.request);
         head.is_secure = self.is_secure;

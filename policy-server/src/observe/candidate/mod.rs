@@ -80,7 +80,7 @@ impl Candidate {
         &self,
         lists: &OriginLists,
         cookie: Option<[String; 2]>,
-    ) -> Result<Observed, EngineError> {
+    ) -> Result<RunningCandidate, EngineError> {
         let mut manifest = self.0.manifest.clone();
         if let (Some([stated, own]), Some(facts)) = (cookie, &mut manifest.app.sessions)
             && facts.cookie == stated
@@ -95,7 +95,7 @@ impl Candidate {
             });
         let named: std::collections::BTreeSet<_> = named.collect();
         let lists = named.into_iter().filter_map(|name| lists.get(name).cloned()).collect();
-        Ok(Observed { candidate: self.clone(), engine, lists })
+        Ok(RunningCandidate { candidate: self.clone(), engine, lists })
     }
 }
 
@@ -120,14 +120,14 @@ impl fmt::Debug for Candidate {
 
 /// A candidate in a running app.
 #[derive(Debug)]
-pub(crate) struct Observed {
+pub(crate) struct RunningCandidate {
     candidate: Candidate,
     engine: Engine,
     /// The run-time lists of origins that it names.
     lists: Vec<SharedOrigins>,
 }
 
-impl Observed {
+impl RunningCandidate {
     /// The current lists, to detect whether one was replaced while a request was decided.
     fn lists_now(&self) -> Vec<OriginsAt> {
         self.lists.iter().map(SharedOrigins::now).collect()

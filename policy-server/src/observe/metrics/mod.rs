@@ -19,7 +19,7 @@ use metrics::{
 
 pub(crate) use self::{
     endpoint::{response, service},
-    requests::{Measured, Meter, ReceivedRequest},
+    requests::{MeasuredRequest, Meter, ReceivedRequest},
 };
 use self::{
     process::Process,

@@ -7,9 +7,9 @@ use super::names::{self, OTHER};
 use crate::base::event::count::{Count, Counts};
 
 /// One handle for each of the few values of an attribute.
-struct By<T>(Vec<(&'static str, T)>);
+struct HandlesByValue<T>(Vec<(&'static str, T)>);
 
-impl<T> By<T> {
+impl<T> HandlesByValue<T> {
     fn new(values: &[&'static str], handle: impl Fn(&'static str) -> T) -> Self {
         Self(values.iter().map(|value| (*value, handle(value))).collect())
     }
@@ -23,22 +23,22 @@ impl<T> By<T> {
 }
 
 /// Handles for both outcomes of one thing.
-type Both<T> = By<[T; 2]>;
+type Both<T> = HandlesByValue<[T; 2]>;
 
 pub(crate) struct Process {
     events: Vec<Counter>,
-    logins: By<Counter>,
+    logins: HandlesByValue<Counter>,
     renewals: Counter,
     sessions: Gauge,
-    revocations: By<Counter>,
-    refreshes: By<Counter>,
-    rates: By<Counter>,
+    revocations: HandlesByValue<Counter>,
+    refreshes: HandlesByValue<Counter>,
+    rates: HandlesByValue<Counter>,
     /// How full the fullest rate table is.
     pub(super) rate_fill: Gauge,
     reloads: Both<Counter>,
     /// Calls that succeeded, and those that failed.
     store_calls: Both<Histogram>,
-    circuits: By<Gauge>,
+    circuits: HandlesByValue<Gauge>,
     handshakes: Counter,
     abandoned: Counter,
 }
@@ -68,12 +68,12 @@ impl Process {
                 .iter()
                 .map(|event| names::EVENTS.counter(to, &[(names::CODE, event.code())]))
                 .collect(),
-            logins: By::new(&["session", "token"], |credential| {
+            logins: HandlesByValue::new(&["session", "token"], |credential| {
                 names::LOGINS.counter(to, &[(names::CREDENTIAL, credential)])
             }),
             renewals: names::RENEWALS.counter(to, &[]),
             sessions: names::SESSIONS.gauge(to, &[]),
-            revocations: By::new(
+            revocations: HandlesByValue::new(
                 &[
                     "session",
                     "sessions_of_user",
@@ -85,26 +85,27 @@ impl Process {
                 ],
                 |object| names::REVOCATIONS.counter(to, &[(names::OBJECT, object)]),
             ),
-            refreshes: By::new(&["granted", "repeated", "reused", "refused"], |outcome| {
-                names::REFRESHES.counter(to, &[(names::OUTCOME, outcome)])
-            }),
-            rates: By::new(&DECISIONS, |outcome| {
+            refreshes: HandlesByValue::new(
+                &["granted", "repeated", "reused", "refused"],
+                |outcome| names::REFRESHES.counter(to, &[(names::OUTCOME, outcome)]),
+            ),
+            rates: HandlesByValue::new(&DECISIONS, |outcome| {
                 names::RATES.counter(to, &[(names::OUTCOME, outcome)])
             }),
             rate_fill: names::RATE_FILL.gauge(to, &[]),
-            reloads: By::new(&["certificate", "origins", "token_keys"], |object| {
+            reloads: HandlesByValue::new(&["certificate", "origins", "token_keys"], |object| {
                 ["applied", "kept"].map(|outcome| {
                     let attributes = [(names::OBJECT, object), (names::OUTCOME, outcome)];
                     names::RELOADS.counter(to, &attributes)
                 })
             }),
-            store_calls: By::new(STORES, |store| {
+            store_calls: HandlesByValue::new(STORES, |store| {
                 ["", OTHER].map(|error| {
                     let attributes = [(names::STORE, store), (names::ERROR, error)];
                     names::STORE_CALLS.histogram(to, &attributes)
                 })
             }),
-            circuits: By::new(DATABASES, |store| {
+            circuits: HandlesByValue::new(DATABASES, |store| {
                 names::CIRCUIT.gauge(to, &[(names::STORE, store)])
             }),
             handshakes: names::HANDSHAKES.counter(to, &[]),

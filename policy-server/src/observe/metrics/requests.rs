@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     base::{
-        body::{BodyObserver, ObservedBody, Polled},
+        body::{BodyObserver, ObservedBody, PolledFrame},
         clock::Clock,
         problem,
     },
@@ -177,7 +177,7 @@ impl Meter {
 
     #[cold]
     fn follow(self: &Arc<Self>, request: &ReceivedRequest, route: usize, response: &mut Response) {
-        Measured::waiting(self, *request, route).on_response(response);
+        MeasuredRequest::waiting(self, *request, route).on_response(response);
     }
 
     /// The outcome of a request with this response. Counts its problem.
@@ -306,7 +306,7 @@ fn names_of(kind: usize) -> (&'static str, &'static str, &'static str) {
 
 /// A request in flight. It is recorded on drop: its response is then complete, or never will be.
 #[derive(Debug)]
-pub(crate) struct Measured {
+pub(crate) struct MeasuredRequest {
     meter: Arc<Meter>,
     request: ReceivedRequest,
     /// The index of its route in the app.
@@ -315,7 +315,7 @@ pub(crate) struct Measured {
     response_size: u64,
 }
 
-impl Measured {
+impl MeasuredRequest {
     pub(crate) fn waiting(meter: &Arc<Meter>, request: ReceivedRequest, route: usize) -> Self {
         let meter = Arc::clone(meter);
         let measured = Self { meter, request, route, outcome: NO_RESPONSE, response_size: 0 };
@@ -342,15 +342,15 @@ impl Measured {
     }
 }
 
-impl Drop for Measured {
+impl Drop for MeasuredRequest {
     fn drop(&mut self) {
         self.active(|gauge| gauge.decrement(1.0));
         self.meter.record(&self.request, self.route, self.outcome, self.response_size);
     }
 }
 
-impl BodyObserver<Body> for Measured {
-    fn after(&mut self, polled: &mut Polled<Body>, _body: &Body, _context: &mut Context<'_>) {
+impl BodyObserver<Body> for MeasuredRequest {
+    fn after(&mut self, polled: &mut PolledFrame<Body>, _body: &Body, _context: &mut Context<'_>) {
         if let Poll::Ready(Some(Ok(frame))) = polled {
             self.response_size += frame.data_ref().map_or(0, |data| data.len() as u64);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use policy_core::Refusal;
 
-use super::limits::Taken;
+use super::limits::TakenLimits;
 use crate::{
     client::Client,
     route::{compiled_policy::CompiledRoutePolicy, limits::RateLimit},
@@ -20,7 +20,7 @@ pub(crate) fn shared(policy: &CompiledRoutePolicy) -> Option<&Arc<RateLimit>> {
 pub(crate) async fn check_later(
     limit: &RateLimit,
     client: &Client,
-    taken: &mut Taken,
+    taken: &mut TakenLimits,
 ) -> Result<(), Refusal> {
     taken.take(limit.take_shared(None, client.address()).await)
 }

@@ -7,14 +7,14 @@ use policy_core::{
     auth::{OwnScheme, Requirement},
     gates::{
         self,
-        authenticate::{Credential, Taken, credential},
+        authenticate::{Credential, CredentialKinds, credential},
     },
     token::TokenError,
 };
 
 use crate::{
     auth::{
-        Denied, LastCredential, RequestAuth, RouteAuth,
+        Denial, LastCredential, RequestAuth, RouteAuth,
         principal::Principal,
         scheme::{AuthError, SharedScheme},
         session::Load,
@@ -42,7 +42,7 @@ impl<'a> AuthView<'a> {
 }
 
 /// A recognised caller.
-pub(crate) struct Authenticated {
+pub(crate) struct AuthenticatedCaller {
     pub(crate) principal: Principal,
     /// Whether the browser attached the credential by itself, as it does with cookies.
     pub(crate) is_ambient: bool,
@@ -51,7 +51,7 @@ pub(crate) struct Authenticated {
 /// How far authentication gets without waiting.
 enum AuthStep<'a> {
     /// Authentication is complete; `None` is an anonymous caller.
-    Known(Option<Authenticated>),
+    Known(Option<AuthenticatedCaller>),
     /// A ticket has to be taken from its store.
     Ticket(&'a str),
     /// A scheme of the application has to run.
@@ -66,7 +66,7 @@ pub(crate) fn check_now(
     policy: &Requirement,
     view: AuthView<'_>,
     last: Option<&LastCredential>,
-) -> Option<Result<Option<Authenticated>, Denied>> {
+) -> Option<Result<Option<AuthenticatedCaller>, Denial>> {
     match auth.step(policy, view, last) {
         Ok(AuthStep::Known(caller)) => Some(Ok(caller)),
         Ok(AuthStep::Load) => {
@@ -84,7 +84,7 @@ pub(crate) async fn check_later(
     policy: &Requirement,
     parts: &Parts,
     body: &mut Body,
-) -> Result<Option<Authenticated>, Denied> {
+) -> Result<Option<AuthenticatedCaller>, Denial> {
     let view = AuthView::from_parts(parts);
     match auth.step(policy, view, None)? {
         AuthStep::Known(caller) => Ok(caller),
@@ -103,7 +103,7 @@ pub(crate) async fn check_later(
 
 /// A caller with the clock that says how long ago the login was.
 pub(super) struct KnownCaller<'a> {
-    pub(super) caller: &'a Authenticated,
+    pub(super) caller: &'a AuthenticatedCaller,
     pub(super) auth: &'a RequestAuth,
 }
 
@@ -131,16 +131,16 @@ impl RequestAuth {
         policy: &Requirement,
         view: AuthView<'a>,
         last: Option<&LastCredential>,
-    ) -> Result<AuthStep<'a>, Denied> {
+    ) -> Result<AuthStep<'a>, Denial> {
         let Requirement { session, token, ticket, scheme, .. } = *policy;
-        let taken = Taken { session, token, ticket, scheme: scheme.is_some() };
+        let taken = CredentialKinds { session, token, ticket, scheme: scheme.is_some() };
         let (query, headers) = (view.uri.query(), view.headers);
         let counts = credential(taken, view.method, query, headers, self.sender());
-        Ok(match counts.map_err(|(_gate, refusal)| Denied::from(refusal))? {
+        Ok(match counts.map_err(|(_gate, refusal)| Denial::from(refusal))? {
             Credential::None => AuthStep::Known(None),
             Credential::Bearer(token) => {
                 let principal = self.verify(token, policy, last)?;
-                AuthStep::Known(Some(Authenticated { principal, is_ambient: false }))
+                AuthStep::Known(Some(AuthenticatedCaller { principal, is_ambient: false }))
             }
             Credential::Ticket(text) => AuthStep::Ticket(text),
             Credential::Scheme => AuthStep::Own(scheme.ok_or(Refusal::Internal)?),
@@ -153,7 +153,7 @@ impl RequestAuth {
         token: &[u8],
         policy: &Requirement,
         last: Option<&LastCredential>,
-    ) -> Result<Principal, Denied> {
+    ) -> Result<Principal, Denial> {
         let service = self.guard().tokens.as_ref().ok_or(Refusal::Internal)?;
         let verified = service.verify(token, policy.issuers, self.guard().clock.now(), last);
         verified.map(Principal::from_token).map_err(|error| {
@@ -164,7 +164,7 @@ impl RequestAuth {
                 }
                 _ => Refusal::TokenInvalid,
             };
-            Denied::from(refusal).cause(error)
+            Denial::from(refusal).cause(error)
         })
     }
 
@@ -174,12 +174,12 @@ impl RequestAuth {
         &self,
         text: &str,
         policy: &Requirement,
-    ) -> Result<Option<Authenticated>, Denied> {
+    ) -> Result<Option<AuthenticatedCaller>, Denial> {
         let service = self.guard().tokens.as_ref().ok_or(Refusal::Internal)?;
         let unchecked = |error: StoreError| {
             let text = error.to_string();
             log!(TicketUnchecked, error = %printable(&text));
-            Denied::unchecked()
+            Denial::unchecked()
         };
         let ticket = service.take_ticket(text).await.map_err(unchecked)?;
         let ticket = ticket.ok_or(Refusal::TicketInvalid)?;
@@ -195,18 +195,18 @@ impl RequestAuth {
         if !service.takes(policy.issuers, principal.foreign_issuer()) {
             return Err(Refusal::TicketInvalid.into());
         }
-        Ok(Some(Authenticated { principal, is_ambient: false }))
+        Ok(Some(AuthenticatedCaller { principal, is_ambient: false }))
     }
 }
 
 /// The caller according to the session store.
-fn session_caller(loaded: Load<'_>) -> Result<Option<Authenticated>, Denied> {
-    let loaded = loaded.map_err(|_logged| Denied::unchecked())?;
+fn session_caller(loaded: Load<'_>) -> Result<Option<AuthenticatedCaller>, Denial> {
+    let loaded = loaded.map_err(|_logged| Denial::unchecked())?;
     let principal = loaded.and_then(Principal::from_session);
-    Ok(principal.map(|principal| Authenticated { principal, is_ambient: true }))
+    Ok(principal.map(|principal| AuthenticatedCaller { principal, is_ambient: true }))
 }
 
-fn note_epoch(auth: &RequestAuth, caller: Option<&Authenticated>) {
+fn note_epoch(auth: &RequestAuth, caller: Option<&AuthenticatedCaller>) {
     if let Some(record) = caller.and_then(|caller| caller.principal.record()) {
         auth.know_epoch(record.epoch);
     }
@@ -218,9 +218,9 @@ async fn ask(
     scheme: &SharedScheme,
     parts: &Parts,
     body: &mut Body,
-) -> Result<Option<Authenticated>, Denied> {
+) -> Result<Option<AuthenticatedCaller>, Denial> {
     match scheme.authenticate(parts, body).await {
-        Ok(identity) => Ok(identity.map(|identity| Authenticated {
+        Ok(identity) => Ok(identity.map(|identity| AuthenticatedCaller {
             principal: Principal::from_scheme(own.name, identity),
             is_ambient: own.ambient,
         })),
@@ -228,7 +228,7 @@ async fn ask(
         Err(AuthError::Unavailable(error)) => {
             let text = error.to_string();
             log!(SchemeFailed, error = %printable(&text));
-            Err(Denied::unchecked())
+            Err(Denial::unchecked())
         }
         Err(AuthError::Body(rejection)) => Err(rejection.into()),
     }

@@ -6,22 +6,22 @@ use http::HeaderValue;
 use policy_core::{
     Refusal,
     auth::{Requirement, is_page_load, local_path},
-    cookie::{Presented, SameSite, presented},
+    cookie::{PresentedCookie, SameSite, presented},
     method::is_safe,
 };
 
-use super::authenticate::{AuthView, Authenticated};
-use crate::auth::{Denied, RequestAuth};
+use super::authenticate::{AuthView, AuthenticatedCaller};
+use crate::auth::{Denial, RequestAuth};
 
 /// Explains why gate 9 refuses.
 pub(crate) fn denied(
     auth: &RequestAuth,
     policy: &Requirement,
     view: AuthView<'_>,
-    caller: Option<&Authenticated>,
+    caller: Option<&AuthenticatedCaller>,
     refusal: Refusal,
-) -> Denied {
-    let denied = Denied::from(refusal);
+) -> Denial {
+    let denied = Denial::from(refusal);
     match caller {
         Some(caller) => {
             let missing = caller.principal.missing_rights(policy);
@@ -39,11 +39,11 @@ pub(crate) fn denied(
 fn no_session(auth: &RequestAuth, view: AuthView<'_>) -> Option<Cow<'static, str>> {
     let sessions = auth.guard().sessions.as_ref()?;
     match presented(view.headers, sessions.cookie_name()) {
-        Ok(Presented::Absent) => withheld(sessions.withheld()?, view),
-        Ok(Presented::Malformed | Presented::Candidate(_)) => {
+        Ok(PresentedCookie::Absent) => withheld(sessions.withheld()?, view),
+        Ok(PresentedCookie::Malformed | PresentedCookie::Candidate(_)) => {
             sessions.explain_no_login().map(Cow::Owned)
         }
-        Ok(Presented::Ambiguous) | Err(_) => None,
+        Ok(PresentedCookie::Ambiguous) | Err(_) => None,
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use crate::{
-    base::body::{BodyObserver, Excess, ObservedBody, Polled, limited},
+    base::body::{BodyObserver, Excess, ObservedBody, PolledFrame, limited},
     pipeline::compiled_app::Target,
 };
 use axum_core::{BoxError, body::Body};
@@ -60,7 +60,7 @@ pub(crate) fn excess(target: &Target, headers: &HeaderMap) -> Excess {
 struct NoteEnd(Arc<AtomicBool>);
 
 impl<B: HttpBody> BodyObserver<B> for NoteEnd {
-    fn after(&mut self, polled: &mut Polled<B>, body: &B, _context: &mut Context<'_>) {
+    fn after(&mut self, polled: &mut PolledFrame<B>, body: &B, _context: &mut Context<'_>) {
         let is_end = match polled {
             Poll::Pending => false,
             Poll::Ready(Some(Ok(_))) => body.is_end_stream(),

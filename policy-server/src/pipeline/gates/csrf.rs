@@ -3,16 +3,16 @@
 use axum_core::body::Body;
 use http::request::Parts;
 
-use crate::auth::{Denied, RequestAuth};
+use crate::auth::{Denial, RequestAuth};
 
 /// Looks for the token in a form body; runs last, after all checks that need no body.
 pub(crate) async fn read_form(
     auth: &RequestAuth,
     parts: &Parts,
     body: &mut Body,
-) -> Result<(), Denied> {
+) -> Result<(), Denial> {
     if let Some(form) = auth.form(&parts.headers)
-        && let Some(token) = form.token(body).await.map_err(Denied::from)?
+        && let Some(token) = form.token(body).await.map_err(Denial::from)?
     {
         auth.set_form_token(token);
     }

@@ -14,7 +14,7 @@ use policy_core::{
     cors::{Cors, OriginDecision},
     gates::{EndOf, EndResponse, GatedApp, GatedRoute, PolicyOf},
     head::OwnOrigin,
-    limits::{Granted, Refused},
+    limits::{RateGrant, RateRefusal},
     path::TrailingSlash,
     route::CompiledFacets,
     router::{Path, Router},
@@ -34,7 +34,7 @@ pub(crate) struct SharedRoute<'a>(pub(super) &'a Arc<CompiledRoute>);
 
 impl<'a> GatedApp<'a> for RequestHead<'a> {
     type Route = SharedRoute<'a>;
-    type Rate = Option<Result<Granted, Refused>>;
+    type Rate = Option<Result<RateGrant, RateRefusal>>;
 
     #[inline(always)]
     fn own_origin(&self) -> &'a OwnOrigin {

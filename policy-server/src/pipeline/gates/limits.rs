@@ -2,7 +2,7 @@
 
 use policy_core::{
     Refusal,
-    limits::{Granted, Refused},
+    limits::{RateGrant, RateRefusal},
 };
 
 use crate::{
@@ -14,14 +14,14 @@ use crate::{
 /// The rate and permit that a request took: the response states the rate, and its end releases the
 /// permit.
 #[derive(Debug, Default)]
-pub(crate) struct Taken {
-    pub(crate) rate: Option<Result<Granted, Refused>>,
+pub(crate) struct TakenLimits {
+    pub(crate) rate: Option<Result<RateGrant, RateRefusal>>,
     pub(crate) permit: Option<Permit>,
 }
 
-impl Taken {
+impl TakenLimits {
     /// Notes the decision of a rate.
-    pub(crate) fn take(&mut self, rate: Result<Granted, Refused>) -> Result<(), Refusal> {
+    pub(crate) fn take(&mut self, rate: Result<RateGrant, RateRefusal>) -> Result<(), Refusal> {
         let is_refused = rate.is_err();
         self.rate = Some(rate);
         if is_refused { Err(Refusal::RateExceeded) } else { Ok(()) }
@@ -35,7 +35,7 @@ pub(crate) fn check(
     policy: &CompiledRoutePolicy,
     principal: Option<&Principal>,
     client: &Client,
-    taken: &mut Taken,
+    taken: &mut TakenLimits,
 ) -> Option<Result<(), Refusal>> {
     if let Some(limit) = policy.rate.as_ref().filter(|limit| !limit.is_by_address()) {
         if limit.is_shared() {
@@ -64,7 +64,7 @@ pub(crate) async fn check_later(
     policy: &CompiledRoutePolicy,
     principal: Option<&Principal>,
     client: &Client,
-    taken: &mut Taken,
+    taken: &mut TakenLimits,
 ) -> Result<(), Refusal> {
     if let Some(limit) = policy.rate.as_ref().filter(|limit| !limit.is_by_address()) {
         taken.take(limit.take_shared(principal, client.address()).await)?;

@@ -37,14 +37,14 @@ use policy_core::{
 };
 
 use self::{
-    authenticate::{AuthView, Authenticated, KnownCaller},
+    authenticate::{AuthView, AuthenticatedCaller, KnownCaller},
     head::SharedRoute,
 };
 use super::{compiled_app::CompiledRoute, request_head::RequestHead, respond::ResponsePolicy};
-use crate::auth::{Denied, LastCredential, RequestAuth, RouteAuth, principal::Principal};
+use crate::auth::{Denial, LastCredential, RequestAuth, RouteAuth, principal::Principal};
 
 /// A request that passed the gates that need only its head.
-pub(crate) struct Admitted {
+pub(crate) struct AdmittedRequest {
     pub(crate) route: Arc<CompiledRoute>,
     /// The values of its path parameters.
     pub(crate) values: Values,
@@ -55,7 +55,7 @@ pub(crate) struct Admitted {
 }
 
 /// The response to a request that ended at a gate of its head.
-pub(crate) struct Ended {
+pub(crate) struct GateResponse {
     pub(crate) response: Response,
     /// The index of its route, if that serves its method.
     #[cfg(feature = "metrics")]
@@ -63,7 +63,7 @@ pub(crate) struct Ended {
 }
 
 /// Runs gates 1 to 6, and gate 11 for a declared length.
-pub(crate) fn check_head(request: &RequestHead<'_>) -> ControlFlow<Ended, Admitted> {
+pub(crate) fn check_head(request: &RequestHead<'_>) -> ControlFlow<GateResponse, AdmittedRequest> {
     let RequestHead { app, head, headers, path, .. } = *request;
     let view = RequestView { head, headers, path };
     let admitted = match gates::check_head(request, &view, &mut ()) {
@@ -74,14 +74,14 @@ pub(crate) fn check_head(request: &RequestHead<'_>) -> ControlFlow<Ended, Admitt
                 PolicyOf::Route(SharedRoute(route)) if route.takes(head) => route.index,
                 _ => usize::MAX,
             };
-            return ControlFlow::Break(Ended {
+            return ControlFlow::Break(GateResponse {
                 response: head::respond(request, end),
                 #[cfg(feature = "metrics")]
                 route,
             });
         }
     };
-    let gates::Admitted { route: SharedRoute(route), values, grant, rate } = admitted;
+    let gates::AdmittedHead { route: SharedRoute(route), values, grant, rate } = admitted;
     let checks_anonymous = || route.auth.checks_anonymous && !is_safe(head.method.as_str());
     let auth = (route.asks_caller || checks_anonymous()).then(|| {
         let (cors, csrf) = (route.rules.cors.as_deref(), route.auth.csrf);
@@ -95,7 +95,7 @@ pub(crate) fn check_head(request: &RequestHead<'_>) -> ControlFlow<Ended, Admitt
         policy.keep_session_cookie(&app.auth);
     }
     let route = Arc::clone(route);
-    ControlFlow::Continue(Admitted { route, values, policy, auth })
+    ControlFlow::Continue(AdmittedRequest { route, values, policy, auth })
 }
 
 /// Runs gates 7 to 9; `None` if a store, a scheme or a body has to be awaited.
@@ -104,7 +104,7 @@ pub(crate) fn check_caller(
     route: &RouteAuth,
     request: &Request<Body>,
     last: Option<&LastCredential>,
-) -> Option<Result<(), Denied>> {
+) -> Option<Result<(), Denial>> {
     if auth.form(request.headers()).is_some() {
         return None;
     }
@@ -125,7 +125,7 @@ pub(crate) async fn check_caller_later(
     route: &RouteAuth,
     parts: &Parts,
     body: &mut Body,
-) -> Result<(), Denied> {
+) -> Result<(), Denial> {
     let AuthPolicy::Required(policy) = &route.auth else {
         auth.check_anonymous(&parts.headers)?;
         return csrf::read_form(auth, parts, body).await;
@@ -153,8 +153,8 @@ fn csrf_and_rights(
     route: &RouteAuth,
     policy: &Requirement,
     view: AuthView<'_>,
-    caller: Result<Option<Authenticated>, Denied>,
-) -> Result<Option<Principal>, Denied> {
+    caller: Result<Option<AuthenticatedCaller>, Denial>,
+) -> Result<Option<Principal>, Denial> {
     let admitted = caller.and_then(|caller| {
         let rights = Rights {
             optional: policy.optional,

@@ -12,7 +12,7 @@ use policy_core::{
     cors::{OriginDecision, remove_cors},
     head::Head,
     headers::{Nonce, SecurityHeaders},
-    limits::{Granted, Refused},
+    limits::{RateGrant, RateRefusal},
     vary,
 };
 
@@ -28,7 +28,7 @@ use crate::{
     },
     handler::{RouteInfo, extract::MatchedRoute},
     pipeline::{
-        gates::limits::Taken,
+        gates::limits::TakenLimits,
         sockets::{PendingSocket, upgrades},
     },
     route::{compiled_policy::CompiledRoutePolicy, conditional},
@@ -48,7 +48,7 @@ pub(crate) struct ResponsePolicy {
     /// Present where no session is committed for the request but a handler could set the session
     /// cookie.
     guard: Option<Arc<AuthService>>,
-    taken: Taken,
+    taken: TakenLimits,
     /// The preferred formats of a problem: the lines of `Accept`, one after another. It is a copy,
     /// since a clone would keep the connection from reading into its buffer again.
     accept: Vec<u8>,
@@ -98,7 +98,7 @@ impl ResponsePolicy {
             is_refused: false,
             is_of_layer: false,
             guard: None,
-            taken: Taken::default(),
+            taken: TakenLimits::default(),
             accept,
             optional,
         }
@@ -148,7 +148,7 @@ impl ResponsePolicy {
     }
 
     /// States the remaining quota of a rate.
-    pub(crate) fn note_rate(&mut self, rate: Option<Result<Granted, Refused>>) {
+    pub(crate) fn note_rate(&mut self, rate: Option<Result<RateGrant, RateRefusal>>) {
         if let Some(decision) = &rate {
             count(Count::Rate { is_granted: decision.is_ok() });
             self.taken.rate = rate;
@@ -156,7 +156,7 @@ impl ResponsePolicy {
     }
 
     /// States the remaining quota, and holds the permit until the response is sent.
-    pub(crate) fn note_taken(&mut self, taken: Taken) {
+    pub(crate) fn note_taken(&mut self, taken: TakenLimits) {
         self.note_rate(taken.rate);
         self.taken.permit = taken.permit;
     }

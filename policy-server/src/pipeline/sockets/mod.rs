@@ -35,7 +35,7 @@ use crate::{
         RevocationSignal,
         principal::Principal,
         revocation_events::RevocationBus,
-        websocket_protocol::{self, OfProtocol},
+        websocket_protocol::{self, ProtocolBearer},
     },
     base::{stream_end::StreamEnd, task, timers},
     handler::{BoxFuture, upgrade::OpenStream},
@@ -116,7 +116,7 @@ pub(crate) fn intercept<B>(
     let Some((handing_over, handler)) = HandingOver::new(&socket) else { return Ok(None) };
     let extensions = request.extensions_mut();
     let Some(stream) = extensions.insert(handler) else { return Ok(None) };
-    let is_of_protocol = extensions.remove::<OfProtocol>().is_some();
+    let is_of_protocol = extensions.remove::<ProtocolBearer>().is_some();
     // A client may reply to only one of two pings (RFC 6455 5.5.3), so only one of two sockets
     // pings.
     match extensions.get::<Outermost>().and_then(|Outermost(socket)| socket.upgrade()) {

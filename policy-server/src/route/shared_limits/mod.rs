@@ -1,6 +1,6 @@
 //! Rates and permits that all instances of an app count together.
 
-mod held;
+mod client_table;
 mod permits;
 mod rate;
 

@@ -2,11 +2,11 @@
 
 use std::{fmt, sync::Arc};
 
-use policy_core::limits::{Granted, Rate, RateCapacity, Refused};
+use policy_core::limits::{Rate, RateCapacity, RateGrant, RateRefusal};
 
 use super::{
     LimitBook,
-    held::{Held, Known},
+    client_table::{ClientTable, LocalDecision},
     key_of,
 };
 use crate::store::{StoreError, TakeRate, TakenRate};
@@ -16,7 +16,7 @@ pub(crate) struct SharedRate {
     book: Arc<LimitBook>,
     location: Box<str>,
     rate: Rate,
-    held: Held,
+    held: ClientTable,
 }
 
 impl SharedRate {
@@ -27,7 +27,7 @@ impl SharedRate {
         rate: Rate,
         capacity: RateCapacity,
     ) -> Self {
-        let held = Held::new(&rate, capacity.clients);
+        let held = ClientTable::new(&rate, capacity.clients);
         Self { book: Arc::clone(book), location: location.into(), rate, held }
     }
 
@@ -36,14 +36,14 @@ impl SharedRate {
     pub(crate) async fn take(
         &self,
         client: &[u8],
-        admit: impl FnOnce() -> Result<(), Refused>,
+        admit: impl FnOnce() -> Result<(), RateRefusal>,
         count: impl FnOnce(),
-        alone: impl FnOnce() -> Result<Granted, Refused>,
-    ) -> Result<Granted, Refused> {
+        alone: impl FnOnce() -> Result<RateGrant, RateRefusal>,
+    ) -> Result<RateGrant, RateRefusal> {
         let asked = self.book.clock.monotonic();
         let decided = match self.held.take(client, asked, admit) {
-            Known::Decided(decided) => decided,
-            Known::Ask { wanted } => match self.ask(client, wanted).await {
+            LocalDecision::Decided(decided) => decided,
+            LocalDecision::Ask { wanted } => match self.ask(client, wanted).await {
                 Ok(taken) => self.held.learn(client, wanted, asked, taken),
                 Err(_is_logged) => return alone(),
             },

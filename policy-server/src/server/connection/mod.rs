@@ -62,7 +62,7 @@ pub(super) async fn serve_connection(
         () = sleep(settings.header_timeout) => None,
         () = shutdown.ends_unused() => None,
     };
-    let Some(Established { client, socket, protocol }) = established else { return };
+    let Some(EstablishedConnection { client, socket, protocol }) = established else { return };
     #[cfg(feature = "metrics")]
     let _open = app.meter.as_ref().and_then(|meter| meter.connections.count(protocol.version()));
     let peer = Peer { address, client, is_tls: socket.is_tls() };
@@ -100,7 +100,7 @@ pub(super) async fn serve_connection(
 }
 
 /// A connection that is ready for HTTP.
-struct Established {
+struct EstablishedConnection {
     /// The client that a proxy reports.
     client: Option<SocketAddr>,
     socket: Socket,
@@ -114,7 +114,7 @@ async fn establish(
     address: Option<SocketAddr>,
     role: &Role,
     proxies: Option<&CompiledProxies>,
-) -> Option<Established> {
+) -> Option<EstablishedConnection> {
     let mut client = None;
     if proxies.is_some_and(|proxies| proxies.sends_header(address.map(|address| address.ip()))) {
         let taken = proxy_protocol::take(&mut stream).await;
@@ -130,7 +130,7 @@ async fn establish(
             (Socket::Plain(stream), protocol)
         }
     };
-    Some(Established { client, socket, protocol })
+    Some(EstablishedConnection { client, socket, protocol })
 }
 
 /// A connection that can be shut down after the requests in flight.

@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 use crate::observe::metrics;
 use crate::{
     auth::{LastCredential, end_with_service},
-    base::body::{BodyObserver, ObservedBody, Polled},
+    base::body::{BodyObserver, ObservedBody, PolledFrame},
     client::peer::Peer,
     handler::upgrade::OpenStream,
     pipeline::{
@@ -196,7 +196,7 @@ impl Future for OpenResponse {
                 activity.unsent().admit_next();
             }
             let open = open.filter(|_| !body.is_begun());
-            ObservedBody::new(body, OpenWhileAsked { open, activity })
+            ObservedBody::new(body, OpenWhileWaiting { open, activity })
         })))
     }
 }
@@ -211,19 +211,19 @@ fn announced(mut response: Response<Body>, alternative: Option<HeaderValue>) -> 
 }
 
 /// A body that keeps its request open.
-type OpenBody = ObservedBody<CountedBody, OpenWhileAsked>;
+type OpenBody = ObservedBody<CountedBody, OpenWhileWaiting>;
 
 /// Keeps a request open while its body waits for its source. While the client has data to read,
 /// the connection waits for the client instead.
-pub(super) struct OpenWhileAsked {
+pub(super) struct OpenWhileWaiting {
     open: Option<OpenRequest>,
     activity: Arc<Activity>,
 }
 
-impl BodyObserver<CountedBody> for OpenWhileAsked {
+impl BodyObserver<CountedBody> for OpenWhileWaiting {
     fn after(
         &mut self,
-        polled: &mut Polled<CountedBody>,
+        polled: &mut PolledFrame<CountedBody>,
         _body: &CountedBody,
         _context: &mut Context<'_>,
     ) {

@@ -28,9 +28,9 @@ use tokio::time::timeout;
 
 use super::{
     body::RequestBody,
-    fields::{self, Encoded},
+    fields::{self, EncodedSection},
     frames::{data_head, headers_head},
-    quic::{Accepted, Outbound, ResponseStream, Transport},
+    quic::{AcceptedStream, Outbound, ResponseStream, Transport},
 };
 use crate::{
     auth::{LastCredential, end_with_service},
@@ -58,9 +58,9 @@ impl Common {
     pub(super) async fn exchange(
         self: Arc<Self>,
         resolver: RequestResolver<Transport, Bytes>,
-        accepted: Accepted,
+        accepted: AcceptedStream,
     ) {
-        let Accepted { state, is_early, mut stopped } = accepted;
+        let AcceptedStream { state, is_early, mut stopped } = accepted;
         let settings = &self.serving.service.app().settings;
         let (request, stream) =
             match timeout(settings.header_timeout, resolver.resolve_request()).await {
@@ -235,7 +235,7 @@ impl ResponseSender {
         Ok(true)
     }
 
-    async fn send_fields(&mut self, section: Encoded) -> Result<(), BoxError> {
+    async fn send_fields(&mut self, section: EncodedSection) -> Result<(), BoxError> {
         if section.size > self.limit {
             return Err("a field section is over the limit of the client".into());
         }

@@ -4,13 +4,13 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 
 /// An encoded section, and its size as clients limit it (RFC 9114 4.2.2).
-pub(super) struct Encoded {
+pub(super) struct EncodedSection {
     pub(super) bytes: Bytes,
     pub(super) size: u64,
 }
 
 /// A head if there is a status, else trailers.
-pub(super) fn encode(status: Option<StatusCode>, headers: &HeaderMap) -> Encoded {
+pub(super) fn encode(status: Option<StatusCode>, headers: &HeaderMap) -> EncodedSection {
     // No dynamic table is referred to.
     let mut out = Vec::with_capacity(256);
     out.extend_from_slice(&[0, 0]);
@@ -23,7 +23,7 @@ pub(super) fn encode(status: Option<StatusCode>, headers: &HeaderMap) -> Encoded
         line(&mut out, name.as_str(), value.as_bytes(), value.is_sensitive());
         size += size_of(name.as_str(), value.as_bytes());
     }
-    Encoded { bytes: out.into(), size }
+    EncodedSection { bytes: out.into(), size }
 }
 
 fn size_of(name: &str, value: &[u8]) -> u64 {

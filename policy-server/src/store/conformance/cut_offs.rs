@@ -10,8 +10,8 @@ use super::{
     tokens::{family, hash},
 };
 use crate::store::{
-    Cas, CreateFamily, CreateSession, ListSessions, Refresh, Refreshed, Revocation, RevokeUser,
-    RotateSession, SessionCreated, TokenHash, TouchSession, UpdateSession,
+    Cas, CreateFamily, CreateSession, ListSessions, Refresh, RefreshOutcome, Revocation,
+    RevokeUser, RotateSession, SessionCreated, TokenHash, TouchSession, UpdateSession,
 };
 
 pub(super) async fn check_sessions<S: SessionStore>(make: &impl Fn() -> S) {
@@ -221,7 +221,7 @@ async fn begin<S: TokenStore>(store: &S, number: u8, token: TokenHash, began: u6
 async fn refreshes<S: TokenStore>(store: &S, token: u32) -> bool {
     let successor = hash(token + 1000);
     let request = Refresh::new(hash(token), successor, std::time::Duration::from_secs(10), NOW);
-    matches!(answer(store.refresh(request)).await, Refreshed::Done(_))
+    matches!(answer(store.refresh(request)).await, RefreshOutcome::Done(_))
 }
 
 fn ada_revocation() -> Revocation {

@@ -13,7 +13,8 @@ use super::{
 use crate::{
     base::timers,
     store::{
-        CreateFamily, ERA, Refresh, Refreshed, Revocation, RevokeUser, SessionCreated, StoreError,
+        CreateFamily, ERA, Refresh, RefreshOutcome, Revocation, RevokeUser, SessionCreated,
+        StoreError,
     },
 };
 
@@ -133,7 +134,7 @@ pub(super) async fn check_tokens<S: TokenStore>(
     let of_two = answer(two.revocations(newest)).await;
     rule(of_two.sequence == found.sequence, "a loss begins one era for all instances");
     rule(
-        answer(one.refresh(refresh)).await == Refreshed::Dead,
+        answer(one.refresh(refresh)).await == RefreshOutcome::Dead,
         "a family that ended in the previous era stays ended",
     );
     rule(!begin(two, 2, newest).await, "a position of the previous era begins no family");

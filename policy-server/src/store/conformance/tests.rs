@@ -12,9 +12,9 @@ use std::{
 use super::*;
 use crate::store::{
     Cas, CreateFamily, CreateSession, CutOff, Family, LeasePermits, LimitKey, ListSessions, Loaded,
-    MemoryStore, NewsFeed, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, RevokeUser,
-    Revoked, RotateSession, SessionCreated, Summary, TakeRate, TakenRate, Ticket, TokenHash,
-    TouchSession, UpdateSession,
+    MemoryStore, NewsFeed, NewsReader, Refresh, RefreshOutcome, Revocation, RevocationBatch,
+    RevokeUser, Revoked, RotateSession, SessionCreated, Summary, TakeRate, TakenRate, Ticket,
+    TokenHash, TouchSession, UpdateSession,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -350,7 +350,7 @@ impl TokenStore for Broken {
         self.store.create_family(request)
     }
 
-    fn refresh(&self, request: Refresh) -> StoreFuture<'_, Refreshed> {
+    fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome> {
         let Refresh { token, now, .. } = request;
         let request = match self.fault {
             Fault::RefreshesAreUnbounded => request.limit(None),
@@ -358,29 +358,35 @@ impl TokenStore for Broken {
         };
         StoreFuture::new(async move {
             let mut result = self.store.refresh(request).await?;
-            if result == Refreshed::Unknown {
+            if result == RefreshOutcome::Unknown {
                 result = self.rest.refresh(request).await?;
             }
             let family = self.families.lock().unwrap().get(&token).cloned();
             Ok(match (self.fault, result, family) {
-                (Fault::RefreshIsNotAtomic, Refreshed::Again { family, .. }, _) => {
-                    Refreshed::Done(family)
+                (Fault::RefreshIsNotAtomic, RefreshOutcome::Again { family, .. }, _) => {
+                    RefreshOutcome::Done(family)
                 }
-                (Fault::ReuseIsIgnored, Refreshed::Reused(family), _) => {
-                    Refreshed::Again { family, steps: 1 }
+                (Fault::ReuseIsIgnored, RefreshOutcome::Reused(family), _) => {
+                    RefreshOutcome::Again { family, steps: 1 }
                 }
-                (Fault::GraceEndsWithTheSuccessor, Refreshed::Again { family, steps: 2.. }, _) => {
+                (
+                    Fault::GraceEndsWithTheSuccessor,
+                    RefreshOutcome::Again { family, steps: 2.. },
+                    _,
+                ) => {
                     self.store.end_family(token).await?;
-                    Refreshed::Reused(family)
+                    RefreshOutcome::Reused(family)
                 }
-                (Fault::SuccessorIsGivenThoughUsed, Refreshed::Again { family, .. }, _) => {
-                    Refreshed::Again { family, steps: 1 }
+                (Fault::SuccessorIsGivenThoughUsed, RefreshOutcome::Again { family, .. }, _) => {
+                    RefreshOutcome::Again { family, steps: 1 }
                 }
-                (Fault::StepsAreUnbounded, Refreshed::Overtaken, Some(family)) => {
-                    Refreshed::Again { family, steps: Refreshed::MAX_STEPS + 1 }
+                (Fault::StepsAreUnbounded, RefreshOutcome::Overtaken, Some(family)) => {
+                    RefreshOutcome::Again { family, steps: RefreshOutcome::MAX_STEPS + 1 }
                 }
-                (Fault::LogoutIsUndone, Refreshed::Dead, Some(family)) if now < family.expires => {
-                    Refreshed::Done(family)
+                (Fault::LogoutIsUndone, RefreshOutcome::Dead, Some(family))
+                    if now < family.expires =>
+                {
+                    RefreshOutcome::Done(family)
                 }
                 (_, result, _) => result,
             })

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use policy_core::time::Timestamp;
 
 use super::{Call, NOW, RACERS, ROUNDS, TokenStore, answer, at, at_once, identity, key, rule};
-use crate::store::{CreateFamily, Family, Refresh, Refreshed, Revocation, TokenHash};
+use crate::store::{CreateFamily, Family, Refresh, RefreshOutcome, Revocation, TokenHash};
 
 /// How long a used token still yields its successor.
 const GRACE: Duration = Duration::from_secs(10);
@@ -51,7 +51,7 @@ async fn begin<S: TokenStore>(store: &S, family: Family, token: u32) {
 }
 
 /// Exchanges a token for the next number.
-async fn refresh<S: TokenStore>(store: &S, token: u32, now: Timestamp) -> Refreshed {
+async fn refresh<S: TokenStore>(store: &S, token: u32, now: Timestamp) -> RefreshOutcome {
     answer(store.refresh(Refresh::new(hash(token), hash(token + 1), GRACE, now))).await
 }
 
@@ -62,19 +62,22 @@ async fn secret<S: TokenStore>(store: &S) {
 
 async fn rotation<S: TokenStore>(store: &S) {
     let unknown = refresh(store, 1, NOW).await;
-    rule(unknown == Refreshed::Unknown, "a token that was never given is `Unknown`");
-    rule(refresh(store, 2, NOW).await == Refreshed::Unknown, "an unknown token gets no successor");
+    rule(unknown == RefreshOutcome::Unknown, "a token that was never given is `Unknown`");
+    rule(
+        refresh(store, 2, NOW).await == RefreshOutcome::Unknown,
+        "an unknown token gets no successor",
+    );
     answer(store.create_family(CreateFamily::new(family(1, "ada"), hash(1), 0))).await;
     for token in 1..4 {
         let done = refresh(store, token, at(100 * u64::from(token))).await;
         rule(
-            done == Refreshed::Done(family(1, "ada")),
+            done == RefreshOutcome::Done(family(1, "ada")),
             "an unused token of a living family is exchanged, and the family is returned",
         );
     }
-    rule(refresh(store, 4, at(999)).await != Refreshed::Dead, "a family lives to its end");
-    rule(refresh(store, 5, at(1000)).await == Refreshed::Dead, "at its end a family is dead");
-    rule(refresh(store, 1, at(1000)).await == Refreshed::Dead, "at its end a family is dead");
+    rule(refresh(store, 4, at(999)).await != RefreshOutcome::Dead, "a family lives to its end");
+    rule(refresh(store, 5, at(1000)).await == RefreshOutcome::Dead, "at its end a family is dead");
+    rule(refresh(store, 1, at(1000)).await == RefreshOutcome::Dead, "at its end a family is dead");
 }
 
 async fn grace<S: TokenStore>(store: &S) {
@@ -87,45 +90,45 @@ async fn grace<S: TokenStore>(store: &S) {
         );
     }
     let done = refresh(store, 2, at(109)).await;
-    rule(matches!(done, Refreshed::Done(_)), "the successor is the valid token");
+    rule(matches!(done, RefreshOutcome::Done(_)), "the successor is the valid token");
     for (token, steps) in [(1, 2), (2, 1)] {
         let overtaken = refresh(store, token, at(109)).await;
         rule(
-            matches!(overtaken, Refreshed::Again { .. }),
+            matches!(overtaken, RefreshOutcome::Again { .. }),
             "within its grace a used token ends no family, also once its successors were used",
         );
         rule(overtaken == again(1, steps), "the token that a repetition returns is the valid one");
     }
     let done = refresh(store, 3, at(109)).await;
     rule(
-        matches!(done, Refreshed::Done(_)),
+        matches!(done, RefreshOutcome::Done(_)),
         "the token that the last repetition returned is the valid one",
     );
 }
 
-fn again(number: u8, steps: u32) -> Refreshed {
-    Refreshed::Again { family: family(number, "ada"), steps }
+fn again(number: u8, steps: u32) -> RefreshOutcome {
+    RefreshOutcome::Again { family: family(number, "ada"), steps }
 }
 
 /// More tokens are used within the grace of the first one than a repetition follows.
 async fn overtaken<S: TokenStore>(store: &S) {
     begin(store, family(1, "ada"), 0).await;
-    for token in 0..=Refreshed::MAX_STEPS {
+    for token in 0..=RefreshOutcome::MAX_STEPS {
         refresh(store, token, at(100)).await;
     }
-    let last = Refreshed::MAX_STEPS + 1;
+    let last = RefreshOutcome::MAX_STEPS + 1;
     for _ in 0..2 {
         rule(
-            refresh(store, 0, at(101)).await == Refreshed::Overtaken,
+            refresh(store, 0, at(101)).await == RefreshOutcome::Overtaken,
             "a token that was used within the grace, more than `MAX_STEPS` tokens ago is `Overtaken`",
         );
     }
     rule(
-        refresh(store, 1, at(101)).await == again(1, Refreshed::MAX_STEPS),
+        refresh(store, 1, at(101)).await == again(1, RefreshOutcome::MAX_STEPS),
         "a repetition follows up to `MAX_STEPS` tokens",
     );
     let done = refresh(store, last, at(101)).await;
-    rule(matches!(done, Refreshed::Done(_)), "`Overtaken` leaves the family as it was");
+    rule(matches!(done, RefreshOutcome::Done(_)), "`Overtaken` leaves the family as it was");
 }
 
 /// Several tabs use tokens of different ages, at different times.
@@ -154,7 +157,7 @@ async fn tabs<S: TokenStore>(store: &S) {
             let result = refresh(store, first + place as u32, at(now)).await;
             let Some(used_at) = used.get(place) else {
                 used.push(now);
-                rule(matches!(result, Refreshed::Done(_)), "the valid token is exchanged");
+                rule(matches!(result, RefreshOutcome::Done(_)), "the valid token is exchanged");
                 continue;
             };
             if now - used_at < GRACE.as_secs() {
@@ -164,7 +167,7 @@ async fn tabs<S: TokenStore>(store: &S) {
                 );
             } else {
                 rule(
-                    matches!(result, Refreshed::Reused(_)),
+                    matches!(result, RefreshOutcome::Reused(_)),
                     "after its grace a used token ends its family, whatever was used since",
                 );
                 break;
@@ -182,13 +185,13 @@ async fn reuse<S: TokenStore>(store: &S) {
     // At the end of the grace; after it, while that of the successor goes on.
     for (number, token, now) in [(1, 1, at(110)), (2, 20, at(111))] {
         rule(
-            refresh(store, token, now).await == Refreshed::Reused(family(number, "ada")),
+            refresh(store, token, now).await == RefreshOutcome::Reused(family(number, "ada")),
             "a used token is `Reused` after its grace",
         );
         for token in token..token + 3 {
             let result = refresh(store, token, now).await;
             rule(
-                matches!(result, Refreshed::Dead | Refreshed::Unknown),
+                matches!(result, RefreshOutcome::Dead | RefreshOutcome::Unknown),
                 "a reuse ends its family, and is reported once",
             );
         }
@@ -210,7 +213,7 @@ async fn ends<S: TokenStore>(store: &S) {
     rule(answer(store.end_family(hash(11))).await.is_none(), "`end_family` ends a family once");
     for token in [10, 11] {
         let result = refresh(store, token, at(2)).await;
-        rule(result == Refreshed::Dead, "the tokens of an ended family are `Dead`");
+        rule(result == RefreshOutcome::Dead, "the tokens of an ended family are `Dead`");
     }
 
     let families = [(2, "ada", 20), (3, "ada", 30), (4, "bob", 40)];
@@ -221,16 +224,16 @@ async fn ends<S: TokenStore>(store: &S) {
     rule(cut.families.len() == 2, "a cut-off of a user returns the families that it ended");
     for token in [20, 30] {
         let result = refresh(store, token, at(2)).await;
-        rule(result == Refreshed::Dead, "a cut-off of a user ends all their families");
+        rule(result == RefreshOutcome::Dead, "a cut-off of a user ends all their families");
     }
     let bob = refresh(store, 40, at(2)).await;
-    rule(matches!(bob, Refreshed::Done(_)), "a cut-off of a user ends no family of another");
+    rule(matches!(bob, RefreshOutcome::Done(_)), "a cut-off of a user ends no family of another");
     let again = answer(store.revoke(ada_revocation())).await;
     rule(again.families.is_empty(), "a cut-off of a user ends a family once");
     let request = CreateFamily::new(family(5, "ada"), hash(50), again.position);
     answer(store.create_family(request)).await;
     let new = refresh(store, 50, at(2)).await;
-    rule(matches!(new, Refreshed::Done(_)), "a family that begins after a cut-off lives");
+    rule(matches!(new, RefreshOutcome::Done(_)), "a family that begins after a cut-off lives");
 }
 
 fn ada_revocation() -> Revocation {
@@ -252,12 +255,12 @@ async fn purge<S: TokenStore>(store: &S) {
     for token in [1, 2] {
         let result = refresh(store, token, at(1000)).await;
         rule(
-            matches!(result, Refreshed::Dead | Refreshed::Unknown),
+            matches!(result, RefreshOutcome::Dead | RefreshOutcome::Unknown),
             "the tokens of a family that was purged are not accepted",
         );
     }
     let result = refresh(store, 21, at(1000)).await;
-    rule(result == Refreshed::Done(longer), "`purge` removes nothing of a living family");
+    rule(result == RefreshOutcome::Done(longer), "`purge` removes nothing of a living family");
     let left = answer(store.revoke(ada_revocation())).await.families;
     rule(left == [[2; 16]], "`purge` removes a family from its user");
 }
@@ -273,13 +276,13 @@ async fn bounds<S: TokenStore>(store: &S) {
     }
     let oldest = refresh(store, 2500, NOW).await;
     rule(
-        matches!(oldest, Refreshed::Dead | Refreshed::Unknown),
+        matches!(oldest, RefreshOutcome::Dead | RefreshOutcome::Unknown),
         "if a user has too many families, the oldest ends",
     );
     for token in [1000, 2000, 2490, 2510, 2000 + 10 * most] {
         let result = refresh(store, token, NOW).await;
         rule(
-            matches!(result, Refreshed::Done(_)),
+            matches!(result, RefreshOutcome::Done(_)),
             "if a user has too many families, one family of this user ends",
         );
     }
@@ -291,22 +294,31 @@ async fn bounds<S: TokenStore>(store: &S) {
     };
     for token in [5000, 5001] {
         let result = limited(token, 2).await;
-        rule(matches!(result, Refreshed::Done(_)), "a family can be refreshed up to its limit");
+        rule(
+            matches!(result, RefreshOutcome::Done(_)),
+            "a family can be refreshed up to its limit",
+        );
     }
     let again = limited(5001, 2).await;
-    rule(matches!(again, Refreshed::Again { .. }), "a repetition is no further refresh");
-    rule(limited(5002, 2).await == Refreshed::Dead, "above its limit a refresh ends the family");
-    rule(limited(5002, 9).await == Refreshed::Dead, "above its limit a refresh ends the family");
+    rule(matches!(again, RefreshOutcome::Again { .. }), "a repetition is no further refresh");
+    rule(
+        limited(5002, 2).await == RefreshOutcome::Dead,
+        "above its limit a refresh ends the family",
+    );
+    rule(
+        limited(5002, 9).await == RefreshOutcome::Dead,
+        "above its limit a refresh ends the family",
+    );
     answer(store.purge(at(20), 1000)).await;
     for token in [2500, 5000, 5002] {
         let result = refresh(store, token, at(20)).await;
         rule(
-            matches!(result, Refreshed::Dead | Refreshed::Unknown),
+            matches!(result, RefreshOutcome::Dead | RefreshOutcome::Unknown),
             "the tokens of a family that ended are not accepted after a purge",
         );
     }
     let kept = refresh(store, 1001, at(20)).await;
-    rule(matches!(kept, Refreshed::Done(_)), "`purge` removes nothing of a living family");
+    rule(matches!(kept, RefreshOutcome::Done(_)), "`purge` removes nothing of a living family");
 }
 
 /// Several instances of the app get the same token.
@@ -315,13 +327,13 @@ async fn refreshes<S: TokenStore>(store: &Arc<S>) {
         let token = 10 * round;
         answer(store.create_family(CreateFamily::new(family(round as u8, "ada"), hash(token), 0)))
             .await;
-        let call = |_| -> Call<Refreshed> {
+        let call = |_| -> Call<RefreshOutcome> {
             let store = Arc::clone(store);
             Box::pin(async move { refresh(&*store, token, NOW).await })
         };
         let results = at_once((0..RACERS).map(call).collect()).await;
-        let is_done = |result: &&Refreshed| matches!(result, Refreshed::Done(_));
-        let is_again = |result: &&Refreshed| matches!(result, Refreshed::Again { .. });
+        let is_done = |result: &&RefreshOutcome| matches!(result, RefreshOutcome::Done(_));
+        let is_again = |result: &&RefreshOutcome| matches!(result, RefreshOutcome::Again { .. });
         let done = results.iter().filter(is_done).count();
         let again = results.iter().filter(is_again).count();
         rule(
@@ -339,12 +351,13 @@ async fn reuses<S: TokenStore>(store: &Arc<S>) {
         answer(store.create_family(CreateFamily::new(family(round as u8, "ada"), hash(token), 0)))
             .await;
         refresh(&**store, token, NOW).await;
-        let call = |_| -> Call<Refreshed> {
+        let call = |_| -> Call<RefreshOutcome> {
             let store = Arc::clone(store);
             Box::pin(async move { refresh(&*store, token, at(50)).await })
         };
         let results = at_once((0..RACERS).map(call).collect()).await;
-        let reused = results.iter().filter(|result| matches!(result, Refreshed::Reused(_))).count();
+        let reused =
+            results.iter().filter(|result| matches!(result, RefreshOutcome::Reused(_))).count();
         rule(reused == 1, "one call reports a reuse and ends the family");
     }
 }
@@ -368,7 +381,7 @@ async fn refresh_and_logout<S: TokenStore>(store: &Arc<S>) {
         for token in [token, token + 1] {
             let result = refresh(&**store, token, NOW).await;
             rule(
-                matches!(result, Refreshed::Dead | Refreshed::Unknown),
+                matches!(result, RefreshOutcome::Dead | RefreshOutcome::Unknown),
                 "no token outlives the end of its family, not even in a race",
             );
         }

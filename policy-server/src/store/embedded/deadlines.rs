@@ -21,7 +21,7 @@ pub(super) struct Entry {
 }
 
 /// The result of one step of a purge.
-pub(super) struct Purged {
+pub(super) struct PurgeStep {
     pub(super) removed: usize,
     /// Whether nothing is left to do, or the limit is reached.
     pub(super) is_done: bool,
@@ -44,12 +44,17 @@ pub(super) trait Purge<'t> {
     fn purge_entry(&mut self, entry: &Entry, now: Timestamp) -> Result<Fate, redb::Error>;
 
     /// Examines up to `step` due entries, and removes up to `limit` expired rows.
-    fn purge(&mut self, now: Timestamp, limit: usize, step: usize) -> Result<Purged, redb::Error> {
+    fn purge(
+        &mut self,
+        now: Timestamp,
+        limit: usize,
+        step: usize,
+    ) -> Result<PurgeStep, redb::Error> {
         let (due, mut is_done) = self.deadlines().0.due(now, step)?;
         let mut removed = 0;
         for entry in due {
             if removed == limit {
-                return Ok(Purged { removed, is_done: true });
+                return Ok(PurgeStep { removed, is_done: true });
             }
             let fate = self.purge_entry(&entry, now)?;
             // Some of its rows are left.
@@ -60,7 +65,7 @@ pub(super) trait Purge<'t> {
             *effect = Effect::Durable;
             removed += usize::from(matches!(fate, Fate::Removed));
         }
-        Ok(Purged { removed, is_done })
+        Ok(PurgeStep { removed, is_done })
     }
 }
 

@@ -6,7 +6,7 @@ pub(crate) mod codec;
 mod crash;
 mod current;
 mod deadlines;
-mod ended;
+mod endings;
 mod file;
 mod outage;
 mod owned_rows;
@@ -34,8 +34,8 @@ use redb::{ReadTransaction, ReadableDatabase};
 
 use self::{
     current::Opener,
-    deadlines::Purged,
-    ended::{EndedView, Ending},
+    deadlines::PurgeStep,
+    endings::{EndedView, Ending},
     writer::{Core, Kind, Tables, Writer},
 };
 use super::{AnonymousLimit, StoreError, StoreFuture};
@@ -210,7 +210,7 @@ impl EmbeddedStore {
         &self,
         now: Timestamp,
         limit: usize,
-        step: fn(&mut Tables<'_>, Timestamp, usize) -> Result<Purged, redb::Error>,
+        step: fn(&mut Tables<'_>, Timestamp, usize) -> Result<PurgeStep, redb::Error>,
     ) -> StoreFuture<'_, usize> {
         StoreFuture::new(async move {
             let mut removed = 0;

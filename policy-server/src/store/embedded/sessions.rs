@@ -11,7 +11,7 @@ use redb::ReadableTableMetadata;
 use super::{
     EmbeddedStore,
     deadlines::Purge,
-    ended::Ending,
+    endings::Ending,
     owned_rows::keys_of,
     session_cut_offs::{NEWEST, NUMBERS},
     session_rows::{

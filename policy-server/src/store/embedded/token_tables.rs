@@ -13,7 +13,7 @@ use super::{
     writer::Effect,
 };
 use crate::store::{
-    CreateFamily, Family, Refresh, Refreshed, Revocation, Revoked, Ticket, TokenHash,
+    CreateFamily, Family, Refresh, RefreshOutcome, Revocation, Revoked, Ticket, TokenHash,
 };
 
 const FAMILIES: TableDefinition<'_, &[u8; 16], &[u8]> = TableDefinition::new("families");
@@ -114,13 +114,16 @@ impl<'t> TokenTables<'t> {
     }
 
     /// `None` if the successor exists.
-    pub(super) fn refresh(&mut self, request: Refresh) -> Result<Option<Refreshed>, redb::Error> {
+    pub(super) fn refresh(
+        &mut self,
+        request: Refresh,
+    ) -> Result<Option<RefreshOutcome>, redb::Error> {
         let Refresh { token, successor, grace, limit, now } = request;
         let Some(row) = self.token(token)? else {
-            return Ok(Some(Refreshed::Unknown));
+            return Ok(Some(RefreshOutcome::Unknown));
         };
         let Some(family) = self.family(&row.family)?.filter(|family| now < family.expires) else {
-            return Ok(Some(Refreshed::Dead));
+            return Ok(Some(RefreshOutcome::Dead));
         };
         let count = self.family_tokens.get(&family.id)?.len();
         match row.used {
@@ -129,24 +132,24 @@ impl<'t> TokenTables<'t> {
             None if limit.is_some_and(|limit| count > u64::from(limit)) => {
                 self.remove_family(&family)?;
                 self.effect = Effect::Durable;
-                Ok(Some(Refreshed::Dead))
+                Ok(Some(RefreshOutcome::Dead))
             }
             None => {
                 let used = TokenRow { family: family.id, used: Some((now, successor)) };
                 self.tokens.insert(&token.0, used.encode().as_slice())?;
                 self.insert_token(successor, &family)?;
-                Ok(Some(Refreshed::Done(family)))
+                Ok(Some(RefreshOutcome::Done(family)))
             }
             Some((at, successor)) if now.since(at) < grace => {
                 Ok(Some(match self.steps_to_unused(successor)? {
-                    Some(steps) => Refreshed::Again { family, steps },
-                    None => Refreshed::Overtaken,
+                    Some(steps) => RefreshOutcome::Again { family, steps },
+                    None => RefreshOutcome::Overtaken,
                 }))
             }
             Some(_) => {
                 self.remove_family(&family)?;
                 self.effect = Effect::Durable;
-                Ok(Some(Refreshed::Reused(family)))
+                Ok(Some(RefreshOutcome::Reused(family)))
             }
         }
     }
@@ -154,7 +157,7 @@ impl<'t> TokenTables<'t> {
     /// How many steps the unused token is after a used one; `None` above the maximum. `token` is
     /// the successor of the used one.
     fn steps_to_unused(&self, mut token: TokenHash) -> Result<Option<u32>, redb::Error> {
-        for steps in 1..=Refreshed::MAX_STEPS {
+        for steps in 1..=RefreshOutcome::MAX_STEPS {
             let Some(row) = self.token(token)? else { return Ok(None) };
             let Some((_, successor)) = row.used else { return Ok(Some(steps)) };
             token = successor;

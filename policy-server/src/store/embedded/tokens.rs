@@ -4,12 +4,12 @@ use super::{
     EmbeddedStore,
     codec::Row,
     deadlines::Purge,
-    ended::Ending,
+    endings::Ending,
     token_tables::{REVOCATIONS, SEQUENCE},
 };
 use crate::store::{
-    CreateFamily, Family, Refresh, Refreshed, Revocation, RevocationBatch, Revoked, StoreError,
-    StoreFuture, Ticket, TokenHash, TokenStore,
+    CreateFamily, Family, Refresh, RefreshOutcome, Revocation, RevocationBatch, Revoked,
+    StoreError, StoreFuture, Ticket, TokenHash, TokenStore,
 };
 use policy_core::time::Timestamp;
 
@@ -26,7 +26,7 @@ impl TokenStore for EmbeddedStore {
         new_token(self.write(move |tables| tables.tokens()?.create_family(&request)))
     }
 
-    fn refresh(&self, request: Refresh) -> StoreFuture<'_, Refreshed> {
+    fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome> {
         new_token(self.write(move |tables| tables.tokens()?.refresh(request)))
     }
 

@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 use super::{
     NAME,
     current::{Current, Opener},
-    ended::{Ended, Ending},
+    endings::{Ending, KeptEndings},
     file::META,
     outage::Outage,
     pace::Pace,
@@ -60,7 +60,7 @@ pub(super) enum Effect {
 /// What the callers and the writer thread share.
 pub(super) struct Core {
     pub(super) current: Current,
-    pub(super) ended: Ended,
+    pub(super) ended: KeptEndings,
     anonymous: AnonymousLimit,
     /// Whether the last write succeeded.
     pub(super) is_writable: AtomicBool,
@@ -70,7 +70,7 @@ impl Core {
     pub(super) fn open(opener: Opener, anonymous: AnonymousLimit) -> Result<Self, StoreError> {
         let current = Current::open(opener)?;
         let is_writable = AtomicBool::new(true);
-        Ok(Self { current, ended: Ended::default(), anonymous, is_writable })
+        Ok(Self { current, ended: KeptEndings::default(), anonymous, is_writable })
     }
 }
 

@@ -12,12 +12,12 @@ pub(super) struct Revocations {
     sequence: u64,
     by_place: BTreeMap<u64, Revocation>,
     /// The position of each subject, so that a later revocation of the same one replaces it.
-    places: HashMap<Revoked, u64>,
+    places: HashMap<RevokedSubject, u64>,
 }
 
 /// The subject of a revocation.
 #[derive(PartialEq, Eq, Hash)]
-enum Revoked {
+enum RevokedSubject {
     Token(Box<str>),
     Session(Handle),
     User(Box<str>),
@@ -28,7 +28,7 @@ enum Revoked {
 impl Revocations {
     /// Adds a revocation in place of an existing one of the same subject, and returns its position.
     pub(super) fn add(&mut self, mut revocation: Revocation) -> u64 {
-        let revoked = Revoked::by(&revocation);
+        let revoked = RevokedSubject::by(&revocation);
         let existing = self.places.get(&revoked).and_then(|place| self.by_place.remove(place));
         if let Some(existing) = existing {
             revocation.cover(&existing);
@@ -41,15 +41,15 @@ impl Revocations {
 
     /// The position of the last cut-off of a user or of everyone.
     pub(super) fn cut_off(&self, user: &str) -> u64 {
-        self.place(&Revoked::User(user.into())).max(self.place(&Revoked::Everyone))
+        self.place(&RevokedSubject::User(user.into())).max(self.place(&RevokedSubject::Everyone))
     }
 
     /// The position at which a session ended.
     pub(super) fn end_of(&self, session: Handle) -> u64 {
-        self.place(&Revoked::Session(session))
+        self.place(&RevokedSubject::Session(session))
     }
 
-    fn place(&self, revoked: &Revoked) -> u64 {
+    fn place(&self, revoked: &RevokedSubject) -> u64 {
         self.places.get(revoked).copied().unwrap_or_default()
     }
 
@@ -80,14 +80,14 @@ impl Revocations {
         }
         for place in &dead {
             if let Some(revocation) = self.by_place.remove(place) {
-                self.places.remove(&Revoked::by(&revocation));
+                self.places.remove(&RevokedSubject::by(&revocation));
             }
         }
         (dead.len(), next)
     }
 }
 
-impl Revoked {
+impl RevokedSubject {
     fn by(revocation: &Revocation) -> Self {
         match revocation {
             Revocation::Token { id, .. } => Self::Token(id.clone()),

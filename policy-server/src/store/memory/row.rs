@@ -21,10 +21,10 @@ pub(super) enum Row {
         epoch: Option<Arc<AtomicU64>>,
     },
     /// A rotation replaced the key.
-    Moved(Box<Moved>),
+    Moved(Box<MovedSession>),
 }
 
-pub(super) struct Moved {
+pub(super) struct MovedSession {
     pub(super) to: SessionKey,
     pub(super) until: Timestamp,
 }

@@ -9,7 +9,7 @@ use policy_core::{
 
 use super::{
     Inner, MemoryStore, first,
-    row::{Moved, Row, Sessions, expect},
+    row::{MovedSession, Row, Sessions, expect},
     user,
 };
 use crate::store::{
@@ -224,7 +224,9 @@ impl Inner {
             return Cas::Conflict;
         }
         match grace.filter(|until| *until > now) {
-            Some(until) => sessions.a().insert(old, Row::Moved(Box::new(Moved { to: new, until }))),
+            Some(until) => {
+                sessions.a().insert(old, Row::Moved(Box::new(MovedSession { to: new, until })))
+            }
             None => sessions.a().remove(&old),
         };
         self.anonymous.remove(old, &before);

@@ -13,7 +13,7 @@ use super::{
     shards::{Shard, lock},
 };
 use crate::store::{
-    CreateFamily, Family, News, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch,
+    CreateFamily, Family, News, NewsReader, Refresh, RefreshOutcome, Revocation, RevocationBatch,
     Revoked, StoreError, StoreFuture, Ticket, TokenHash, TokenStore,
 };
 
@@ -29,7 +29,7 @@ impl TokenStore for MemoryStore {
         StoreFuture::ready(self.0.create_family(request))
     }
 
-    fn refresh(&self, request: Refresh) -> StoreFuture<'_, Refreshed> {
+    fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome> {
         StoreFuture::ready(self.0.refresh(request))
     }
 
@@ -122,31 +122,31 @@ impl Inner {
         }
     }
 
-    fn refresh(&self, request: Refresh) -> Result<Refreshed, StoreError> {
+    fn refresh(&self, request: Refresh) -> Result<RefreshOutcome, StoreError> {
         let Refresh { token, successor, grace, limit, now } = request;
-        let Some(row) = self.family(token) else { return Ok(Refreshed::Unknown) };
+        let Some(row) = self.family(token) else { return Ok(RefreshOutcome::Unknown) };
         let family = &row.family;
         let mut chain = lock(&row.chain);
         if chain.is_ended || now >= family.expires {
-            return Ok(Refreshed::Dead);
+            return Ok(RefreshOutcome::Dead);
         }
         if token == chain.unused {
             if limit.is_some_and(|limit| chain.refreshes >= limit) {
                 chain.is_ended = true;
-                return Ok(Refreshed::Dead);
+                return Ok(RefreshOutcome::Dead);
             }
             self.insert_token(successor, Arc::clone(&row))?;
             chain.step(successor, grace, now);
-            return Ok(Refreshed::Done(family.clone()));
+            return Ok(RefreshOutcome::Done(family.clone()));
         }
         Ok(match chain.steps(token, grace, now) {
-            Some(steps) if steps <= Refreshed::MAX_STEPS => {
-                Refreshed::Again { family: family.clone(), steps }
+            Some(steps) if steps <= RefreshOutcome::MAX_STEPS => {
+                RefreshOutcome::Again { family: family.clone(), steps }
             }
-            Some(_) => Refreshed::Overtaken,
+            Some(_) => RefreshOutcome::Overtaken,
             None => {
                 chain.is_ended = true;
-                Refreshed::Reused(family.clone())
+                RefreshOutcome::Reused(family.clone())
             }
         })
     }

@@ -9,8 +9,8 @@ use super::{
     sessions::texts,
 };
 use crate::store::{
-    CreateFamily, Family, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, Revoked,
-    StoreError, StoreFuture, Ticket, TokenHash, TokenStore, history::LOST,
+    CreateFamily, Family, NewsReader, Refresh, RefreshOutcome, Revocation, RevocationBatch,
+    Revoked, StoreError, StoreFuture, Ticket, TokenHash, TokenStore, history::LOST,
     shared::notification::hex, shared::outcome::unknown,
 };
 
@@ -70,7 +70,7 @@ impl TokenStore for PostgresStore {
         })
     }
 
-    fn refresh(&self, request: Refresh) -> StoreFuture<'_, Refreshed> {
+    fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome> {
         StoreFuture::new(async move {
             let Refresh { token, successor, grace, limit, now } = request;
             let grace = i64::try_from(grace.as_millis()).unwrap_or(i64::MAX);
@@ -87,15 +87,15 @@ impl TokenStore for PostgresStore {
             let row = self.row(REFRESH, &parameters).await?;
             let row = Columns(&row);
             Ok(match row.get::<&str>("outcome")? {
-                "done" => Refreshed::Done(row.family()?),
-                "again" => Refreshed::Again {
+                "done" => RefreshOutcome::Done(row.family()?),
+                "again" => RefreshOutcome::Again {
                     family: row.family()?,
                     steps: row.get::<i32>("steps")?.unsigned_abs(),
                 },
-                "overtaken" => Refreshed::Overtaken,
-                "reused" => Refreshed::Reused(row.family()?),
-                "dead" => Refreshed::Dead,
-                "unknown" => Refreshed::Unknown,
+                "overtaken" => RefreshOutcome::Overtaken,
+                "reused" => RefreshOutcome::Reused(row.family()?),
+                "dead" => RefreshOutcome::Dead,
+                "unknown" => RefreshOutcome::Unknown,
                 "lost" => return Err(StoreError::new(LOST)),
                 other => return Err(unknown(other)),
             })

@@ -80,7 +80,7 @@ trait Command: Sync {
 }
 
 /// A script whose change replicas confirm.
-struct Confirmed<'a>(&'a Call, Copies);
+struct ConfirmedScript<'a>(&'a Call, Copies);
 
 /// The number of commands, and a function that appends them.
 struct Commands<W>(usize, W);
@@ -223,7 +223,7 @@ impl Database {
     pub(super) async fn run(&self, mut call: Call) -> Result<Value, Failure> {
         call.script.key(self.address.prefix());
         match self.address.copies.filter(|_| call.is_confirmed) {
-            Some(copies) => self.send(&self.confirmed, Confirmed(&call, copies)).await,
+            Some(copies) => self.send(&self.confirmed, ConfirmedScript(&call, copies)).await,
             None => self.send(&self.connection, &call).await,
         }
     }
@@ -375,7 +375,7 @@ impl Command for &Call {
     }
 }
 
-impl Command for Confirmed<'_> {
+impl Command for ConfirmedScript<'_> {
     type Reply = Value;
 
     async fn send(&self, link: &Link) -> Result<Value, Failure> {

@@ -11,8 +11,8 @@ use super::{
     ticket,
 };
 use crate::store::{
-    CreateFamily, Family, NewsReader, Refresh, Refreshed, Revocation, RevocationBatch, Revoked,
-    StoreError, StoreFuture, Ticket, TokenHash, TokenStore,
+    CreateFamily, Family, NewsReader, Refresh, RefreshOutcome, Revocation, RevocationBatch,
+    Revoked, StoreError, StoreFuture, Ticket, TokenHash, TokenStore,
     history::{LOST, MarkedNumber},
     shared::{notification::hex, outcome::unknown},
 };
@@ -53,13 +53,13 @@ impl TokenStore for RedisStore {
         })
     }
 
-    fn refresh(&self, request: Refresh) -> StoreFuture<'_, Refreshed> {
+    fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome> {
         StoreFuture::new(async move {
             let Refresh { token, successor, grace, limit, now } = request;
             let grace = number(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
             let call = Call::tokens("refresh").confirmed().arg(&token.0[..]).arg(&successor.0[..]);
             let call = optional(call.arg(grace), limit);
-            let call = call.arg(u64::from(Refreshed::MAX_STEPS)).arg(time(now));
+            let call = call.arg(u64::from(RefreshOutcome::MAX_STEPS)).arg(time(now));
             let call = call.marked_number(self.0.revocations.newest());
             let mut reply = Items::new(self.call(call).await?)?;
             let outcome = reply.text()?;
@@ -68,16 +68,16 @@ impl TokenStore for RedisStore {
             }
             let mut family = || Items::new(reply.next()?)?.family();
             Ok(match &*outcome {
-                "done" => Refreshed::Done(family()?),
+                "done" => RefreshOutcome::Done(family()?),
                 "again" => {
                     let family = Items::new(reply.next()?)?.family()?;
                     let steps = u32::try_from(reply.number()?).map_err(StoreError::new)?;
-                    Refreshed::Again { family, steps }
+                    RefreshOutcome::Again { family, steps }
                 }
-                "overtaken" => Refreshed::Overtaken,
-                "reused" => Refreshed::Reused(family()?),
-                "dead" => Refreshed::Dead,
-                "unknown" => Refreshed::Unknown,
+                "overtaken" => RefreshOutcome::Overtaken,
+                "reused" => RefreshOutcome::Reused(family()?),
+                "dead" => RefreshOutcome::Dead,
+                "unknown" => RefreshOutcome::Unknown,
                 other => return Err(unknown(other)),
             })
         })

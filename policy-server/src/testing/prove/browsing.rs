@@ -34,7 +34,7 @@ const PROFILE: Profile = Profile::STANDARD.third_party(ThirdParty::Sent);
 
 /// How a load ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum LoadEnd {
     /// The page can read the response, with these headers.
     Readable(Vec<HeaderName>),
     /// There is a response, but the page sees nothing of it.
@@ -57,7 +57,7 @@ pub(super) struct Node {
 #[derive(Debug)]
 enum Kind {
     Sends(Box<(State, SentRequest)>),
-    Ended(End),
+    Ended(LoadEnd),
 }
 
 impl Node {
@@ -65,7 +65,7 @@ impl Node {
         let kind = match outputs.into_iter().next() {
             Some(Output::Request { request, .. }) => Kind::Sends(Box::new((state, request))),
             Some(Output::Done { outcome, .. }) => Kind::Ended(end(outcome)),
-            None => Kind::Ended(End::Lost),
+            None => Kind::Ended(LoadEnd::Lost),
         };
         Rc::new(Self { kind, next: RefCell::default() })
     }
@@ -79,7 +79,7 @@ impl Node {
     }
 
     /// How the load ended here.
-    pub(super) fn end(&self) -> Option<&End> {
+    pub(super) fn end(&self) -> Option<&LoadEnd> {
         match &self.kind {
             Kind::Ended(end) => Some(end),
             Kind::Sends(_) => None,
@@ -89,7 +89,7 @@ impl Node {
     /// The next node after a response to the page `real`, which `stand_in` represents.
     pub(super) fn after(&self, reply: &Reply, real: &str, stand_in: &StandIn) -> Rc<Self> {
         let Kind::Sends(sends) = &self.kind else {
-            return Rc::new(Self { kind: Kind::Ended(End::Lost), next: RefCell::default() });
+            return Rc::new(Self { kind: Kind::Ended(LoadEnd::Lost), next: RefCell::default() });
         };
         let (state, sent) = &**sends;
         let swap = |value: &HeaderValue| {
@@ -138,16 +138,16 @@ fn looks(sent: &SentRequest, reply: &Reply, named: Option<&HeaderValue>) -> u64 
     hasher.finish()
 }
 
-fn end(outcome: Outcome) -> End {
+fn end(outcome: Outcome) -> LoadEnd {
     match outcome {
         Outcome::Response(response) => match response.kind {
             ResponseType::Basic | ResponseType::Cors => {
-                End::Readable(response.headers.keys().cloned().collect())
+                LoadEnd::Readable(response.headers.keys().cloned().collect())
             }
-            ResponseType::Opaque | ResponseType::OpaqueRedirect => End::Opaque,
+            ResponseType::Opaque | ResponseType::OpaqueRedirect => LoadEnd::Opaque,
         },
-        Outcome::Script(_) | Outcome::Page(..) | Outcome::Open => End::Loaded,
-        Outcome::Blocked(blocked) => End::Blocked(blocked),
+        Outcome::Script(_) | Outcome::Page(..) | Outcome::Open => LoadEnd::Loaded,
+        Outcome::Blocked(blocked) => LoadEnd::Blocked(blocked),
     }
 }
 
@@ -327,7 +327,7 @@ mod tests {
     async fn prices() {}
 
     /// The end of the same load in a new browser, by the page itself.
-    fn replayed(browsing: &Browsing, exchange: &Exchange<'_>) -> End {
+    fn replayed(browsing: &Browsing, exchange: &Exchange<'_>) -> LoadEnd {
         let [none, session, _] = &browsing.browsers;
         let state = if exchange.caller.cookie.is_some() { session } else { none };
         let page = Some(exchange.page_case.page.clone());
@@ -362,7 +362,7 @@ mod tests {
         for (index, path) in paths.iter().enumerate() {
             explorer.path(index, path).exchanges(|exchange| {
                 let expected = match replayed(own.browsing(), exchange) {
-                    End::Blocked(mut blocked) => {
+                    LoadEnd::Blocked(mut blocked) => {
                         blocked.url = exchange.url();
                         Err(blocked)
                     }

@@ -112,16 +112,16 @@ impl Caller {
         requirement: &RouteRequirement,
         method: &str,
         is_carried: bool,
-    ) -> Admitted<'_> {
+    ) -> CallerAdmission<'_> {
         let is_taken = |kind: CredentialKind| kind.is_taken(requirement, method);
         let is_lost = self.has_ambient() && !is_carried;
         let is_admitted = match &self.state {
             CredentialState::Known(facts) if is_taken(facts.kind) && !is_lost => {
                 let subject = Some(&*facts.subject);
                 return if facts.satisfy(requirement) {
-                    Admitted::As(subject)
+                    CallerAdmission::As(subject)
                 } else {
-                    Admitted::No
+                    CallerAdmission::No
                 };
             }
             // A cookie without a session counts as no credential.
@@ -132,7 +132,7 @@ impl Caller {
             }
             _ => requirement.optional,
         };
-        if is_admitted { Admitted::As(None) } else { Admitted::No }
+        if is_admitted { CallerAdmission::As(None) } else { CallerAdmission::No }
     }
 
     pub(super) fn is_anonymous(&self) -> bool {
@@ -175,7 +175,7 @@ impl Caller {
 
 /// Whether a caller is admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Admitted<'a> {
+pub(super) enum CallerAdmission<'a> {
     No,
     /// Admitted as this user, or as anonymous.
     As(Option<&'a str>),

@@ -32,7 +32,7 @@ pub(super) const DEVELOPMENT: &str = "http://localhost";
 
 /// An app, as its manifest describes it.
 #[derive(Debug)]
-pub(super) struct Declared {
+pub(super) struct DeclaredApp {
     /// The origin under which browsers reach it.
     pub(super) own: String,
     pub(super) has_sessions: bool,
@@ -94,7 +94,7 @@ pub(super) struct Effective {
     extracts: bool,
 }
 
-impl Declared {
+impl DeclaredApp {
     /// Reads an app before it is built.
     pub(super) fn read(app: &AppParts) -> Self {
         let (manifest, sources) = build::manifest::read(app);

@@ -7,7 +7,7 @@ use policy_core::csrf;
 
 use super::{
     caller::Caller,
-    declared::{Declaration, Declared, Effective},
+    declared::{Declaration, DeclaredApp, Effective},
     sharing::{Sharing, parts},
 };
 
@@ -44,7 +44,7 @@ pub(super) struct Path<'a> {
 
 impl<'a> Path<'a> {
     /// The paths of an app, one of each kind, and one unknown path.
-    pub(super) fn all(declared: &'a Declared) -> Vec<Self> {
+    pub(super) fn all(declared: &'a DeclaredApp) -> Vec<Self> {
         let mut paths: Vec<(&str, Vec<&Declaration>)> = Vec::new();
         for route in &declared.routes {
             match paths.iter_mut().find(|(path, _)| is_same(path, route.path())) {
@@ -177,7 +177,7 @@ impl<'a> Path<'a> {
 
     /// The pages to try, the simplest first: one for each entry of each list, and pages with
     /// similar origins. The first of each kind represents the others.
-    pub(super) fn pages(&self, declared: &Declared) -> Vec<PageCase> {
+    pub(super) fn pages(&self, declared: &DeclaredApp) -> Vec<PageCase> {
         let sharings = self.sharings();
         let mut cases = vec![PageCase::new("a page of the app's own origin", &declared.own)];
         let mut add = |why, origin: &str| cases.push(PageCase::new(why, origin));
@@ -468,7 +468,7 @@ mod tests {
     async fn write() {}
 
     /// Ten paths with three policies of routes, all of different kinds.
-    fn declared() -> Declared {
+    fn declared() -> DeclaredApp {
         let app = (0..10).fold(App::new(()), |app: App<()>, number| {
             let cors = CorsConfig::new([format!("https://app{}.example", number.min(1))]);
             let policies = Policies::new().cors(cors);
@@ -478,7 +478,7 @@ mod tests {
             });
             app.group(format!("/area{number}"), group)
         });
-        Declared::read(&app.parts)
+        DeclaredApp::read(&app.parts)
     }
 
     #[test]

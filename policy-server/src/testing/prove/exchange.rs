@@ -7,7 +7,7 @@ use policy_browser::{Blocked, Fetch, Mode, Reason};
 use policy_manifest::engine::Engine;
 
 use super::{
-    browsing::{End, Node, StandIn, swapped},
+    browsing::{LoadEnd, Node, StandIn, swapped},
     caller::Caller,
     counterexample,
     declared::Declaration,
@@ -109,12 +109,12 @@ impl Exchange<'_> {
 
     /// Whether the page can read the response.
     pub fn is_readable(&self) -> bool {
-        matches!(self.end(), End::Readable(_))
+        matches!(self.end(), LoadEnd::Readable(_))
     }
 
     /// Why the browser blocked the response.
     pub fn blocked(&self) -> Option<Blocked> {
-        let End::Blocked(blocked) = self.end() else { return None };
+        let LoadEnd::Blocked(blocked) = self.end() else { return None };
         let mut blocked = blocked.clone();
         blocked.url = self.url();
         blocked.origin = self.page_case.page.origin.clone();
@@ -138,8 +138,8 @@ impl Exchange<'_> {
         self.sent.as_ref().map(|(_, reply)| &**reply)
     }
 
-    pub(super) fn end(&self) -> &End {
-        self.last.end().unwrap_or(&End::Lost)
+    pub(super) fn end(&self) -> &LoadEnd {
+        self.last.end().unwrap_or(&LoadEnd::Lost)
     }
 
     /// Whether the request carries ambient credentials.

@@ -15,7 +15,7 @@ use super::{
     browsing::{Browsing, Cookies, StandIn, swapped},
     caller::Caller,
     credentials::{CredentialFactory, identity},
-    declared::{Declaration, Declared},
+    declared::{Declaration, DeclaredApp},
     equivalence_classes::{self, MODES, PageCase, Path, RequestCase},
     exchange::Exchange,
     laws::{Verdict, responses},
@@ -38,7 +38,7 @@ const ENDS: [HandlerBehavior; 4] = [
 
 /// Explores one app.
 pub(super) struct AppExplorer<'a> {
-    pub(super) declared: &'a Declared,
+    pub(super) declared: &'a DeclaredApp,
     pub(super) server: Server,
     browsing: Browsing,
     /// The name of the session cookie.
@@ -62,7 +62,7 @@ pub(super) struct PathExplorer<'a, 's> {
 }
 
 impl<'a> AppExplorer<'a> {
-    pub(super) fn new(declared: &'a Declared, service: &AppService) -> Option<Self> {
+    pub(super) fn new(declared: &'a DeclaredApp, service: &AppService) -> Option<Self> {
         let server = Server::new(service, &declared.own)?;
         let sessions = server.guard().sessions.clone();
         let line = sessions.as_ref().and_then(|sessions| {

@@ -37,7 +37,7 @@ use crate::{
     pipeline::service::AppService,
     testing::lock::{LockTest, Subject},
 };
-use declared::Declared;
+use declared::DeclaredApp;
 use equivalence_classes::Path;
 use explorer::AppExplorer;
 use tally::Tallies;
@@ -50,7 +50,7 @@ const NOW: u64 = 1_800_000_000;
 #[derive(Debug)]
 pub struct Proof {
     lock: LockTest,
-    declared: Declared,
+    declared: DeclaredApp,
     tallies: Tallies,
     /// The results without the layers around the app, if there are layers and a law is broken.
     bare: Option<Tallies>,
@@ -272,9 +272,9 @@ pub fn every_exchange<S>(app: App<S>, mut law: impl FnMut(&Exchange<'_>)) {
 /// The declarations of an app, and the app with its own code replaced.
 #[track_caller]
 #[expect(clippy::panic, reason = "a test stops with the words of the errors")]
-fn prepared(app: AppParts) -> (Declared, AppService) {
+fn prepared(app: AppParts) -> (DeclaredApp, AppService) {
     let app = without_rates(app);
-    let declared = Declared::read(&app);
+    let declared = DeclaredApp::read(&app);
     match probed(app) {
         Ok(service) => (declared, service),
         Err(error) => panic!("{error}"),
@@ -310,7 +310,7 @@ fn without_rates(mut app: AppParts) -> AppParts {
 }
 
 /// Explores the paths of an app, at most this many kinds of them, some in parallel.
-fn explore(declared: &Declared, service: &AppService, most: usize) -> (Explored, Tallies) {
+fn explore(declared: &DeclaredApp, service: &AppService, most: usize) -> (Explored, Tallies) {
     let all = Path::all(declared);
     let (count, kinds) = (all.iter().map(|path| path.count).sum(), all.len());
     let paths = Path::sampled(all, most);

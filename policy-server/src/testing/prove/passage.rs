@@ -40,7 +40,7 @@ struct Head {
 
 /// The head of a response as the app wrote it, before any layer around the app.
 #[derive(Clone, Debug)]
-pub(super) struct Written {
+pub(super) struct WrittenHead {
     pub(super) status: u16,
     /// Whether a gate refused the request.
     pub(super) is_refusal: bool,
@@ -55,7 +55,7 @@ struct Passage {
     /// The requests that left the layers.
     arrived: Vec<Head>,
     /// The last response that entered the layers.
-    written: Option<Written>,
+    written: Option<WrittenHead>,
 }
 
 thread_local! {
@@ -92,7 +92,7 @@ fn innermost(inner: SharedService) -> SharedService {
         let response = inner.run(request);
         Box::pin(async move {
             let mut response = response.await;
-            let written = Written::from_response(&response);
+            let written = WrittenHead::from_response(&response);
             written.mark(response.headers_mut());
             PASSAGE.with_borrow_mut(|passage| passage.written = Some(written));
             response
@@ -112,7 +112,7 @@ pub(super) fn is_entered() -> bool {
 
 /// The most significant change of the request of this thread, and the response of the app to it;
 /// `None` if no layer let it through, or there are no layers.
-pub(super) fn take() -> (Option<Result<(), Alteration>>, Option<Written>) {
+pub(super) fn take() -> (Option<Result<(), Alteration>>, Option<WrittenHead>) {
     let Passage { entered, arrived, written } = PASSAGE.take();
     let entered = entered.filter(|_| !arrived.is_empty());
     let passed = entered.map(|entered| {
@@ -121,7 +121,7 @@ pub(super) fn take() -> (Option<Result<(), Alteration>>, Option<Written>) {
     (passed, written)
 }
 
-impl Written {
+impl WrittenHead {
     fn from_response(response: &Response) -> Self {
         let status = response.status().as_u16();
         let is_refusal = status >= 400 && !probe::is_reached();

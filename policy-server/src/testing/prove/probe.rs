@@ -18,7 +18,7 @@ use crate::{
     },
     handler::{
         BoxFuture, Call,
-        object::samples::{self, ListTrial, Listed, SampleObject, Trial},
+        object::samples::{self, ListAnswers, ListTrial, SampleObject, Trial},
         service::SharedService,
     },
 };
@@ -72,7 +72,7 @@ pub(super) struct ProbeReport {
     /// The principal that the handler received.
     pub(super) principal: Option<Box<str>>,
     /// The report of the list that it was to read.
-    pub(super) listed: Option<Listed>,
+    pub(super) listed: Option<ListAnswers>,
 }
 
 /// The instructions for the probes of a thread, and what they report.
@@ -166,7 +166,7 @@ pub(super) fn fallback() -> SharedService {
     })
 }
 
-fn note(principal: Option<Box<str>>, listed: Option<Listed>) {
+fn note(principal: Option<Box<str>>, listed: Option<ListAnswers>) {
     PROBE.with_borrow_mut(|probe| {
         probe.report = Some(ProbeReport { principal, listed });
         probe.is_reached = true;

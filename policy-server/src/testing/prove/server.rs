@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 use tokio::runtime::{Builder, Runtime};
 
 use super::{
-    passage::{self, Alteration, Written},
+    passage::{self, Alteration, WrittenHead},
     probe::{self, ProbeReport, ProbeScript},
 };
 use crate::{
@@ -45,10 +45,10 @@ pub(super) struct Reply {
     pub(super) passed: Option<Result<(), Alteration>>,
     /// The response of the app to this request, before the layers; `None` if none let it through, or
     /// there are none.
-    pub(super) inner: Option<Written>,
+    pub(super) inner: Option<WrittenHead>,
     /// This response before the layers, one of which may have cached it from an earlier request;
     /// `None` if a layer made it, or there are none.
-    pub(super) written: Option<Written>,
+    pub(super) written: Option<WrittenHead>,
 }
 
 impl Reply {
@@ -147,7 +147,7 @@ impl Server {
         request.headers_mut().insert(header::HOST, self.host.clone());
         let response = service.respond(request, Connection::default()).await;
         let (mut head, body) = response.unwrap_or_else(|never| match never {}).into_parts();
-        let written = Written::unmark(&mut head.headers);
+        let written = WrittenHead::unmark(&mut head.headers);
         let body = body.collect().await.map(http_body_util::Collected::to_bytes);
         let body = body.unwrap_or_default();
         let made_for = probe::made_for(&body);

@@ -9,7 +9,7 @@ use super::{
     texts,
 };
 
-type Checked<T = ()> = Result<T, &'static str>;
+type CheckReport<T = ()> = Result<T, &'static str>;
 
 struct Known<'a> {
     login: &'a Login,
@@ -39,7 +39,7 @@ pub(super) fn check(
     route: Route<'_>,
     asked: &Asked,
     sender: &RequestCredentials,
-) -> Checked {
+) -> CheckReport {
     let known = match route.required() {
         None => None,
         Some(required) => authenticate(app, route, required, asked, sender)?,
@@ -68,7 +68,7 @@ pub(super) fn session_of_handler(
     route: Route<'_>,
     asked: &Asked,
     sender: &RequestCredentials,
-) -> Checked {
+) -> CheckReport {
     if !route.says("takes_session") {
         return Ok(());
     }
@@ -94,7 +94,7 @@ fn authenticate<'a>(
     required: &Value,
     asked: &Asked,
     sender: &'a RequestCredentials,
-) -> Checked<Option<Known<'a>>> {
+) -> CheckReport<Option<Known<'a>>> {
     let issuers = texts(&required["issuers"]);
     if required["token"] == true && has_bearer(asked)? {
         return match &sender.token {
@@ -135,7 +135,7 @@ fn authenticate<'a>(
 }
 
 /// Whether the request has a bearer token (RFC 6750 2.1).
-fn has_bearer(asked: &Asked) -> Checked<bool> {
+fn has_bearer(asked: &Asked) -> CheckReport<bool> {
     let malformed = Err("auth.authorization-malformed");
     let value = match *asked.lines("authorization") {
         [] => return Ok(false),
@@ -173,7 +173,7 @@ fn session<'a>(
     app: &App<'_>,
     asked: &Asked,
     sender: &'a RequestCredentials,
-) -> Checked<Option<&'a Login>> {
+) -> CheckReport<Option<&'a Login>> {
     let name = app.fact("sessions").and_then(|sessions| sessions["cookie"].as_str());
     let lines = asked.lines("cookie");
     if lines.join(&b"; "[..]).len() > 16 * 1024 {
@@ -197,7 +197,7 @@ fn session<'a>(
     }
 }
 
-fn authorize(required: &Value, known: &Known<'_>) -> Checked {
+fn authorize(required: &Value, known: &Known<'_>) -> CheckReport {
     let (scopes, roles) = (texts(&required["scopes"]), texts(&required["roles"]));
     let Known { login, by } = known;
     let has_all = scopes.iter().all(|scope| login.scopes.contains(scope));
@@ -269,7 +269,7 @@ fn intended(
     route: Route<'_>,
     asked: &Asked,
     token: Option<CsrfTokenState>,
-) -> Checked {
+) -> CheckReport {
     let page = page(app, route, asked);
     if route.csrf() == "exempt" || changes_nothing(asked) {
         return Ok(());
@@ -289,7 +289,7 @@ fn intended(
 }
 
 /// Any page can put a ticket into a URL.
-fn check_ticket(app: &App<'_>, route: Route<'_>, asked: &Asked) -> Checked {
+fn check_ticket(app: &App<'_>, route: Route<'_>, asked: &Asked) -> CheckReport {
     match page(app, route, asked) {
         Page::Others if route.csrf() != "exempt" => Err("csrf.origin"),
         _ => Ok(()),
@@ -297,7 +297,7 @@ fn check_ticket(app: &App<'_>, route: Route<'_>, asked: &Asked) -> Checked {
 }
 
 /// A target without attributes may use cookies of its own.
-fn anonymous(app: &App<'_>, route: Route<'_>, asked: &Asked) -> Checked {
+fn anonymous(app: &App<'_>, route: Route<'_>, asked: &Asked) -> CheckReport {
     let may_know = route.is_prefix() || route.is("fallback");
     // Without GET, a request with `Upgrade` opens nothing.
     let is_harmless = is_safe(&asked.method) || only_upgrades(asked);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use http::StatusCode;
-use policy_core::{cookie::Presented, session::Record};
+use policy_core::{cookie::PresentedCookie, session::Record};
 
 use super::*;
 use crate::{
@@ -104,10 +104,10 @@ fn only_a_logout_removes_a_cookie_that_names_no_session() {
     let world = default();
     let unknown = SessionId::from_bytes([5; 32]);
     for (presented, loads) in [
-        (Presented::Absent, 0),
-        (Presented::Ambiguous, 0),
-        (Presented::Malformed, 0),
-        (Presented::Candidate(unknown.clone()), 1),
+        (PresentedCookie::Absent, 0),
+        (PresentedCookie::Ambiguous, 0),
+        (PresentedCookie::Malformed, 0),
+        (PresentedCookie::Candidate(unknown.clone()), 1),
     ] {
         let request = world.request_of(presented.clone());
         assert!(request.load().now_or_never().unwrap().unwrap().is_none());
@@ -117,7 +117,7 @@ fn only_a_logout_removes_a_cookie_that_names_no_session() {
         assert_eq!(calls(&world).len(), loads, "{presented:?}");
         let request = world.request_of(presented.clone());
         session(&request).logout();
-        let has_cookie = !matches!(presented, Presented::Absent);
+        let has_cookie = !matches!(presented, PresentedCookie::Absent);
         assert_eq!(is_removal(&commit(&request, 200).unwrap()), has_cookie, "{presented:?}");
         // A written value begins a session under a new id.
         let request = world.request_of(presented.clone());

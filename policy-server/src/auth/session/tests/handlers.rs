@@ -1,7 +1,9 @@
 //! Other operations of handlers, and the settings of apps.
 
 use http::StatusCode;
-use policy_core::{Rule, cookie::Presented, csrf::TokenVerdict, head::OwnOrigin, session::Record};
+use policy_core::{
+    Rule, cookie::PresentedCookie, csrf::TokenVerdict, head::OwnOrigin, session::Record,
+};
 
 use super::*;
 use crate::{
@@ -78,7 +80,7 @@ fn a_session_that_others_change_at_each_try_is_busy() {
         let id = SessionId::parse(shared.as_bytes()).unwrap();
         let other = RequestSession::new(
             Arc::clone(&service),
-            PresentedSession::new(Presented::Candidate(id), None),
+            PresentedSession::new(PresentedCookie::Candidate(id), None),
         );
         let other = Arc::new(other);
         session(&other).increment("others", 1).unwrap();

@@ -27,7 +27,7 @@ const ABSOLUTE: Duration = Duration::from_secs(400);
 #[derive(Clone, Copy, Debug)]
 enum Act {
     /// A request with one of the known ids begins.
-    Begin { id: usize, what: What },
+    Begin { id: usize, what: RequestAction },
     /// A request that began ends.
     End { request: usize, outcome: HandlerOutcome },
     /// Time passes.
@@ -35,7 +35,7 @@ enum Act {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum RequestAction {
     Read,
     Write { key: u8 },
     Login { user: u8, is_remembered: bool },
@@ -48,15 +48,15 @@ enum What {
 
 fn act() -> impl Strategy<Value = Act> {
     let what = prop_oneof![
-        2 => Just(What::Read),
-        4 => (0..3_u8).prop_map(|key| What::Write { key }),
+        2 => Just(RequestAction::Read),
+        4 => (0..3_u8).prop_map(|key| RequestAction::Write { key }),
         4 => (0..2_u8, prop::bool::weighted(0.2))
-            .prop_map(|(user, is_remembered)| What::Login { user, is_remembered }),
-        2 => Just(What::Elevate),
-        3 => Just(What::Logout),
-        1 => Just(What::LogoutKeep),
-        1 => Just(What::RevokeOthers),
-        1 => (0..2_u8).prop_map(|user| What::RevokeUser { user }),
+            .prop_map(|(user, is_remembered)| RequestAction::Login { user, is_remembered }),
+        2 => Just(RequestAction::Elevate),
+        3 => Just(RequestAction::Logout),
+        1 => Just(RequestAction::LogoutKeep),
+        1 => Just(RequestAction::RevokeOthers),
+        1 => (0..2_u8).prop_map(|user| RequestAction::RevokeUser { user }),
     ];
     let status = |status: u16| HandlerOutcome::Answered(status.try_into().unwrap());
     let outcome = prop_oneof![
@@ -78,7 +78,7 @@ struct History {
     world: World,
     /// Ids that clients have: issued or made up.
     ids: Vec<String>,
-    pending: Vec<(Arc<RequestSession>, What)>,
+    pending: Vec<(Arc<RequestSession>, RequestAction)>,
     presented: HashSet<String>,
     /// Sessions whose end was published, or that were found to have ended.
     dead_handles: HashSet<Handle>,
@@ -143,7 +143,7 @@ impl History {
                 self.presented.extend(id.clone());
                 let request = self.world.request(id.as_deref());
                 let is_done = self.handle(&request, what);
-                self.pending.push((request, if is_done { what } else { What::Read }));
+                self.pending.push((request, if is_done { what } else { RequestAction::Read }));
             }
             Act::End { .. } if self.pending.is_empty() => (),
             Act::End { request, outcome } => {
@@ -155,23 +155,23 @@ impl History {
     }
 
     /// Runs the handler, and whether it succeeded.
-    fn handle(&self, request: &Arc<RequestSession>, what: What) -> bool {
+    fn handle(&self, request: &Arc<RequestSession>, what: RequestAction) -> bool {
         let (current, sessions) = (session(request), Sessions::new(Arc::clone(request)));
         let user = |user: u8| ["ada", "bob"][usize::from(user)];
         match what {
-            What::Read => drop(current.get::<u8>("0")),
-            What::Write { key } => current.set(&key.to_string(), key).unwrap(),
-            What::Login { user: who, is_remembered: false } => {
+            RequestAction::Read => drop(current.get::<u8>("0")),
+            RequestAction::Write { key } => current.set(&key.to_string(), key).unwrap(),
+            RequestAction::Login { user: who, is_remembered: false } => {
                 wait(sessions.login(user(who))).unwrap();
             }
-            What::Login { user: who, is_remembered: true } => {
+            RequestAction::Login { user: who, is_remembered: true } => {
                 wait(sessions.login_remembered(user(who))).unwrap();
             }
-            What::Elevate => return current.elevate().is_ok(),
-            What::Logout => current.logout(),
-            What::LogoutKeep => current.logout_keep(["0"]),
-            What::RevokeOthers => drop(wait(sessions.revoke_others())),
-            What::RevokeUser { user: who } => drop(wait(sessions.revoke_user(user(who)))),
+            RequestAction::Elevate => return current.elevate().is_ok(),
+            RequestAction::Logout => current.logout(),
+            RequestAction::LogoutKeep => current.logout_keep(["0"]),
+            RequestAction::RevokeOthers => drop(wait(sessions.revoke_others())),
+            RequestAction::RevokeUser { user: who } => drop(wait(sessions.revoke_user(user(who)))),
         }
         true
     }
@@ -179,7 +179,7 @@ impl History {
     fn end(
         &mut self,
         request: &Arc<RequestSession>,
-        what: What,
+        what: RequestAction,
         outcome: HandlerOutcome,
     ) -> Result<(), TestCaseError> {
         let id = request.presented_id().map(SessionId::text);
@@ -191,12 +191,13 @@ impl History {
         let set = committed.as_ref().ok().and_then(set_id);
         let gives = matches!(outcome, HandlerOutcome::Answered(status) if status.as_u16() < 400);
         if let Some(new) = &set {
-            if matches!(what, What::Login { .. } | What::Elevate) && gives {
+            if matches!(what, RequestAction::Login { .. } | RequestAction::Elevate) && gives {
                 // Session fixation: the id was not known before.
                 prop_assert!(!self.presented.contains(new), "a known id got rights");
                 count(&self.counts.new_ids);
             }
-            if matches!(what, What::Read | What::Write { .. }) && before.is_some() {
+            if matches!(what, RequestAction::Read | RequestAction::Write { .. }) && before.is_some()
+            {
                 count(&self.counts.renewals);
             }
             if !self.ids.contains(new) {
@@ -206,19 +207,19 @@ impl History {
         let Some(before) = before else { return Ok(()) };
         match what {
             // Logouts take effect however the request ends.
-            What::Logout | What::LogoutKeep => {
+            RequestAction::Logout | RequestAction::LogoutKeep => {
                 prop_assert!(committed.is_ok());
                 if before.user().is_some() {
                     self.dead_handles.insert(before.handle);
                 }
                 self.dead_ids.extend(id);
             }
-            What::Login { .. } | What::Elevate if gives && set.is_some() => {
+            RequestAction::Login { .. } | RequestAction::Elevate if gives && set.is_some() => {
                 self.dead_ids.extend(id);
             }
             _ => (),
         }
-        if let (What::Login { .. }, true, Some(new)) = (what, gives, &set)
+        if let (RequestAction::Login { .. }, true, Some(new)) = (what, gives, &set)
             && let Some(record) = self.record(new)
         {
             self.deadlines.insert(record.handle, record.absolute_deadline);

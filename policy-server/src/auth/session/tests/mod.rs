@@ -12,19 +12,19 @@ use std::{
 };
 
 use policy_core::{
-    cookie::{Presented, presented},
+    cookie::{PresentedCookie, presented},
     head::{OwnOrigin, PublicOrigin},
     session::{HandlerOutcome, SessionId},
 };
 use tokio::sync::broadcast;
 
 use super::{
-    CommitError, Committed, PresentedSession, RequestSession, Session, SessionService,
+    CommitError, CommitFacts, PresentedSession, RequestSession, Session, SessionService,
     SessionSettings, Sessions, days,
 };
 use crate::{
     auth::{
-        CutOffs, Known,
+        CutOffs, KnownCutOffs,
         revocation_events::{RevocationBus, RevocationEvent},
     },
     base::clock::{Clock, Random},
@@ -98,12 +98,12 @@ impl World {
         self.request_of(presented(&headers, self.service.cookie_name()).unwrap())
     }
 
-    fn request_of(&self, presented: Presented) -> Arc<RequestSession> {
+    fn request_of(&self, presented: PresentedCookie) -> Arc<RequestSession> {
         let presented = PresentedSession::new(presented, None);
         let request = Arc::new(RequestSession::new(Arc::clone(&self.service), presented));
         // As the background task does every second.
         wait(self.service.learn_cut_offs()).unwrap_or_default();
-        let known = Known { sessions: self.service.newest_cut_off(), tokens: 0 };
+        let known = KnownCutOffs { sessions: self.service.newest_cut_off(), tokens: 0 };
         request.share(&Arc::new(CutOffs::new(Some(Arc::clone(&self.service)), None, known)));
         request
     }
@@ -133,18 +133,18 @@ fn session(request: &Arc<RequestSession>) -> Session {
     Session::new(Arc::clone(request))
 }
 
-fn commit(request: &RequestSession, status: u16) -> Result<Committed, CommitError> {
+fn commit(request: &RequestSession, status: u16) -> Result<CommitFacts, CommitError> {
     wait(request.commit(HandlerOutcome::Answered(status.try_into().unwrap())))
 }
 
 /// The id that a commit sets.
-fn set_id(committed: &Committed) -> Option<String> {
+fn set_id(committed: &CommitFacts) -> Option<String> {
     let text = committed.set_cookie.as_ref()?.to_str().unwrap();
     let (_, value) = text.split_once(';').unwrap().0.split_once('=').unwrap();
     (!value.is_empty()).then(|| value.to_owned())
 }
 
-fn is_removal(committed: &Committed) -> bool {
+fn is_removal(committed: &CommitFacts) -> bool {
     let Some(header) = &committed.set_cookie else { return false };
     set_id(committed).is_none() && header.to_str().unwrap().contains("Max-Age=0")
 }

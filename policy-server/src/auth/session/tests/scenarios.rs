@@ -18,7 +18,7 @@ use crate::{
     CredentialError,
     auth::{
         revocation_events::RevocationEvent,
-        session::{Committed, RequestSession, Sessions},
+        session::{CommitFacts, RequestSession, Sessions},
     },
     base::clock::Clock,
     store::{LimitPolicy, SessionStore},
@@ -109,11 +109,11 @@ fn one() -> usize {
 
 /// The observations of a step.
 #[derive(Default)]
-struct Seen {
+struct StepObservations {
     status: Option<u16>,
     principal: Option<String>,
     data: Option<Value>,
-    committed: Option<Committed>,
+    committed: Option<CommitFacts>,
     version: Option<u64>,
     count: Option<u64>,
     calls: Vec<&'static str>,
@@ -185,7 +185,7 @@ impl ScenarioRun {
         }
     }
 
-    fn step(&mut self, step: &Step) -> Seen {
+    fn step(&mut self, step: &Step) -> StepObservations {
         let world = &self.worlds[step.instance - 1];
         world.clock.advance(Duration::from_secs(step.at - self.now));
         self.now = step.at;
@@ -213,8 +213,8 @@ impl ScenarioRun {
         seen
     }
 
-    fn act(&mut self, step: &Step) -> Seen {
-        let mut seen = Seen::default();
+    fn act(&mut self, step: &Step) -> StepObservations {
+        let mut seen = StepObservations::default();
         let named = || step.req.clone().unwrap();
         let request = match step.action {
             Action::Commit | Action::Abort => self.pending.remove(&named()).unwrap(),
@@ -255,7 +255,7 @@ impl ScenarioRun {
         &self,
         step: &Step,
         request: &Arc<RequestSession>,
-        seen: &mut Seen,
+        seen: &mut StepObservations,
     ) -> Result<(), CredentialError> {
         let sessions = Sessions::new(Arc::clone(request));
         match step.action {
@@ -307,7 +307,14 @@ impl ScenarioRun {
         Some(self.ids.get(letter).cloned().unwrap_or_else(unknown))
     }
 
-    fn judge(&self, place: &str, step: &Step, name: &str, expected: &Value, seen: &Seen) {
+    fn judge(
+        &self,
+        place: &str,
+        step: &Step,
+        name: &str,
+        expected: &Value,
+        seen: &StepObservations,
+    ) {
         let committed = seen.committed.as_ref();
         let without_loads: Vec<_> =
             seen.calls.iter().filter(|call| **call != "load").copied().collect();

@@ -42,7 +42,7 @@ pub(super) struct Document {
 
 /// A fetched document.
 #[derive(Debug)]
-pub(super) struct Fetched {
+pub(super) struct FetchedDocument {
     pub(super) body: Bytes,
     /// How long it is fresh, according to its server.
     pub(super) max_age: Option<Duration>,
@@ -113,7 +113,7 @@ impl Document {
     }
 
     /// Fetches it once; the caller sets the time-out.
-    pub(super) async fn fetch(&self) -> Result<Fetched, FetchError> {
+    pub(super) async fn fetch(&self) -> Result<FetchedDocument, FetchError> {
         let Address { host, port, .. } = &self.address;
         let tcp = TcpStream::connect((&**host, *port)).await.map_err(FetchError::Connection)?;
         match &self.tls {
@@ -128,7 +128,7 @@ impl Document {
     async fn ask(
         &self,
         stream: impl AsyncRead + AsyncWrite + Unpin,
-    ) -> Result<Fetched, FetchError> {
+    ) -> Result<FetchedDocument, FetchError> {
         let client = http1::Builder::new().max_buf_size(MAX_HEAD).clone();
         let (mut sender, connection) =
             client.handshake(TokioIo::new(stream)).await.map_err(FetchError::Http)?;
@@ -157,13 +157,13 @@ impl Document {
     }
 }
 
-async fn read(response: Response<Incoming>) -> Result<Fetched, FetchError> {
+async fn read(response: Response<Incoming>) -> Result<FetchedDocument, FetchError> {
     let (head, body) = response.into_parts();
     if head.status != StatusCode::OK {
         return Err(FetchError::Status(head.status));
     }
     let body = Limited::new(body, Jwks::MAX_LEN).collect().await.map_err(FetchError::Body)?;
-    Ok(Fetched { body: body.to_bytes(), max_age: max_age(&head.headers) })
+    Ok(FetchedDocument { body: body.to_bytes(), max_age: max_age(&head.headers) })
 }
 
 /// `max-age` (RFC 9111 5.2.2.1), or the smallest if there are several.

@@ -12,7 +12,7 @@ use policy_core::{
 };
 use tokio::{select, sync::Notify};
 
-use super::fetch::{Document, FetchError, Fetched};
+use super::fetch::{Document, FetchError, FetchedDocument};
 use crate::base::{
     clock::{Clock, Random},
     escape::printable,
@@ -39,7 +39,7 @@ const LAST_RETRY: Duration = Duration::from_secs(10 * 60);
 #[derive(Debug)]
 pub(in super::super) struct JwkSet {
     document: Document,
-    held: ArcSwapOption<Held>,
+    held: ArcSwapOption<CachedKeys>,
     plan: Mutex<Plan>,
     /// Notified when a token names an unknown key.
     missed: Notify,
@@ -49,7 +49,7 @@ pub(in super::super) struct JwkSet {
 
 /// The keys of one document.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct CachedKeys {
     /// `None` if the issuer has withdrawn all keys.
     keys: Option<Arc<KeyRing>>,
     skipped: Vec<SkippedJwk>,
@@ -65,7 +65,7 @@ struct Plan {
     failures: u32,
 }
 
-impl Held {
+impl CachedKeys {
     pub(super) fn keys(&self) -> Option<&Arc<KeyRing>> {
         self.keys.as_ref()
     }
@@ -78,7 +78,7 @@ impl JwkSet {
     }
 
     /// The keys, if they are usable and one of them has this id.
-    pub(super) fn keys(&self, id: &str, now: Timestamp) -> Option<Arc<Held>> {
+    pub(super) fn keys(&self, id: &str, now: Timestamp) -> Option<Arc<CachedKeys>> {
         let held = self.held.load_full()?;
         let is_there = held.keys.as_ref().is_some_and(|keys| keys.has(id));
         (is_there && now < held.good_until).then_some(held)
@@ -140,7 +140,7 @@ impl JwkSet {
             fetched = self.document.fetch() => fetched,
             () = self.clock.wait_until(began.after(TIMEOUT)) => Err(FetchError::TimedOut),
         };
-        let parsed = fetched.and_then(|Fetched { body, max_age }| {
+        let parsed = fetched.and_then(|FetchedDocument { body, max_age }| {
             let jwks = Jwks::parse(&body).map_err(|_no_set| FetchError::NoKeySet)?;
             Ok((jwks, max_age.unwrap_or_default().clamp(SHORTEST_AGE, LONGEST_AGE)))
         });
@@ -161,7 +161,7 @@ impl JwkSet {
         }
         let due = began.after(age);
         let good_until = due.after(KEPT);
-        let held = Held { keys, skipped: jwks.skipped, fetched: began, good_until };
+        let held = CachedKeys { keys, skipped: jwks.skipped, fetched: began, good_until };
         self.held.store(Some(Arc::new(held)));
         if self.set_plan(Plan { due, failures: 0 }).failures > 0 {
             log!(IssuerKeysBack, address);

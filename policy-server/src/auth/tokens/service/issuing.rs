@@ -12,7 +12,7 @@ use super::{MAX_LEN, SIGNS_NONE, TokenService};
 use crate::{
     auth::{
         CredentialError,
-        tokens::{Issued, scoped},
+        tokens::{IssuedTokens, scoped},
     },
     base::{
         escape::printable,
@@ -21,16 +21,16 @@ use crate::{
             log,
         },
     },
-    store::{CreateFamily, Family, Refresh, Refreshed, Revocation, TokenHash},
+    store::{CreateFamily, Family, Refresh, RefreshOutcome, Revocation, TokenHash},
 };
 
 /// The outcome of a refresh, as a value of an attribute of metrics.
-fn name_of(outcome: &Refreshed) -> &'static str {
+fn name_of(outcome: &RefreshOutcome) -> &'static str {
     match outcome {
-        Refreshed::Done(_) => "granted",
-        Refreshed::Again { .. } => "repeated",
-        Refreshed::Reused(_) => "reused",
-        Refreshed::Overtaken | Refreshed::Dead | Refreshed::Unknown => "refused",
+        RefreshOutcome::Done(_) => "granted",
+        RefreshOutcome::Again { .. } => "repeated",
+        RefreshOutcome::Reused(_) => "reused",
+        RefreshOutcome::Overtaken | RefreshOutcome::Dead | RefreshOutcome::Unknown => "refused",
     }
 }
 
@@ -51,7 +51,7 @@ impl TokenService {
         identity: &Identity,
         issued: Timestamp,
         grant: Grant<'_>,
-    ) -> Result<Issued, CredentialError> {
+    ) -> Result<IssuedTokens, CredentialError> {
         if let Some(scope) = identity.scopes.iter().find(|scope| !is_scope(scope)) {
             return Err(CredentialError::invalid(format!(
                 "`{scope}` is not a valid scope (RFC 6749 3.3)"
@@ -78,7 +78,7 @@ impl TokenService {
         if access_token.len() > MAX_LEN {
             return Err(CredentialError::invalid(format!("a token has at most {MAX_LEN} bytes")));
         }
-        Ok(Issued { access_token, refresh_token: None, id: id.into(), issued, expires })
+        Ok(IssuedTokens { access_token, refresh_token: None, id: id.into(), issued, expires })
     }
 
     /// The names of the external issuers.
@@ -139,7 +139,7 @@ impl TokenService {
         identity: Identity,
         session: Option<Handle>,
         cut_offs: u64,
-    ) -> Result<Option<Issued>, CredentialError> {
+    ) -> Result<Option<IssuedTokens>, CredentialError> {
         self.refresh_key().await.map_err(CredentialError::token_store)?;
         let now = self.clock.now();
         let token = OpaqueToken::from_bytes(OpaqueKind::Refresh, self.draw()?);
@@ -166,7 +166,7 @@ impl TokenService {
         &self,
         text: &str,
         cut_offs: u64,
-    ) -> Result<Issued, CredentialError> {
+    ) -> Result<IssuedTokens, CredentialError> {
         let key = self.refresh_key().await.map_err(CredentialError::token_store)?;
         self.era.check().map_err(CredentialError::token_store)?;
         let token = OpaqueToken::parse(OpaqueKind::Refresh, text);
@@ -182,15 +182,15 @@ impl TokenService {
         let outcome = outcome.map_err(CredentialError::token_store)?;
         count(Count::Refresh(name_of(&outcome)));
         let family = match outcome {
-            Refreshed::Done(family) => family,
-            Refreshed::Again { family, steps } => {
+            RefreshOutcome::Done(family) => family,
+            RefreshOutcome::Again { family, steps } => {
                 // A faster tab may have used the successor already.
-                for _ in 1..steps.min(Refreshed::MAX_STEPS) {
+                for _ in 1..steps.min(RefreshOutcome::MAX_STEPS) {
                     valid = key.successor(&valid);
                 }
                 family
             }
-            Refreshed::Reused(family) => {
+            RefreshOutcome::Reused(family) => {
                 log!(
                     RefreshReuse,
                     user = %printable(&family.identity.subject),
@@ -199,7 +199,7 @@ impl TokenService {
                 self.end_access(&family).await?;
                 return Err(CredentialError::RefreshRefused);
             }
-            Refreshed::Overtaken | Refreshed::Dead | Refreshed::Unknown => {
+            RefreshOutcome::Overtaken | RefreshOutcome::Dead | RefreshOutcome::Unknown => {
                 return Err(CredentialError::RefreshRefused);
             }
         };
@@ -232,14 +232,14 @@ impl TokenService {
         issued: Timestamp,
         refresh: &OpaqueToken,
         cut_offs: u64,
-    ) -> Result<Issued, CredentialError> {
+    ) -> Result<IssuedTokens, CredentialError> {
         self.check_cut_offs(&scoped(None, &family.identity.subject), cut_offs)?;
         let session = Handle(family.id).to_string();
         let authenticated = Some(family.authenticated);
         let cut_offs = Some(cut_offs);
         let grant = Grant { session: Some(&session), authenticated, cut_offs, custom: None };
         let response = self.issue(&family.identity, issued, grant)?;
-        Ok(Issued { refresh_token: Some(refresh.text()), ..response })
+        Ok(IssuedTokens { refresh_token: Some(refresh.text()), ..response })
     }
 
     /// Revokes the access tokens of a family that ended.

@@ -11,7 +11,7 @@ use policy_core::{
 use super::TokenService;
 use crate::auth::{
     LastCredential,
-    tokens::{OnStale, Verified, scoped},
+    tokens::{OnStale, VerifiedToken, scoped},
 };
 
 impl TokenService {
@@ -36,7 +36,7 @@ impl TokenService {
         issuers: &[&str],
         now: Timestamp,
         last: Option<&LastCredential>,
-    ) -> Result<Verified, TokenError> {
+    ) -> Result<VerifiedToken, TokenError> {
         let signed = match &self.keys {
             Some(keys) => LastCredential::open(last, &self.verifier, &keys.load(), token),
             None => Err(TokenError::UnknownKey),
@@ -56,7 +56,7 @@ impl TokenService {
             user: user.get_or_init(|| scoped(None, claims.subject())),
             cut_offs: claims.cut_offs(),
         })?;
-        Ok(Verified::own(own))
+        Ok(VerifiedToken::own(own))
     }
 
     /// Verifies a token that this app's own keys refused with `fault`.
@@ -69,11 +69,11 @@ impl TokenService {
         now: Timestamp,
         last: Option<&LastCredential>,
         fault: TokenError,
-    ) -> Result<Verified, TokenError> {
+    ) -> Result<VerifiedToken, TokenError> {
         let is_taken = |issuer: &str| self.takes(issuers, Some(issuer));
         let is_own = || self.keys.is_some() && self.verifier.is_claimed_by(token);
         let (token, identity) = self.issuers.verify(token, now, last, fault, is_own, is_taken)?;
-        let token = Verified::foreign(token, identity);
+        let token = VerifiedToken::foreign(token, identity);
         let claims = token.claims();
         let (id, user) = (token.scoped(claims.id()), token.scoped(token.subject()));
         let session = claims.session().map(|session| token.scoped(session));
@@ -95,7 +95,7 @@ impl TokenService {
         _now: Timestamp,
         _last: Option<&LastCredential>,
         fault: TokenError,
-    ) -> Result<Verified, TokenError> {
+    ) -> Result<VerifiedToken, TokenError> {
         Err(fault)
     }
 

@@ -46,7 +46,7 @@ fn run(case: &Value) {
     ];
     instances.iter().for_each(|instance| wait(instance.service.open()).unwrap());
 
-    let mut issued: HashMap<String, Issued> = HashMap::new();
+    let mut issued: HashMap<String, IssuedTokens> = HashMap::new();
     let mut synced = clock.now();
     for step in case["steps"].as_array().unwrap() {
         move_to(&clock, time_of(step));

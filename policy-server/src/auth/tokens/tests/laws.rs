@@ -176,7 +176,7 @@ fn revoked_tokens_are_refused_for_good() {
         let clock = Clock::at(START);
         let store = MemoryStore::new();
         let [one, two] = [(); 2].map(|()| Instance::new(settings(), store.clone(), &clock));
-        let mut issued: Vec<(u8, Issued)> = Vec::new();
+        let mut issued: Vec<(u8, IssuedTokens)> = Vec::new();
         let mut revoked: HashSet<Box<str>> = HashSet::new();
         for step in steps {
             let tokens = one.tokens();
@@ -229,7 +229,7 @@ fn nothing_slips_through_while_a_family_ends() {
         let first = wait(instance.tokens().login(ada())).unwrap().refresh_token.unwrap();
         let (begin, has_begun) = mpsc::channel();
         let refresh_on = || {
-            let mut gained: Vec<Issued> = Vec::new();
+            let mut gained: Vec<IssuedTokens> = Vec::new();
             let mut text = first.clone();
             while let Ok(issued) = wait(instance.tokens().refresh(&text)) {
                 text = issued.refresh_token.clone().unwrap();

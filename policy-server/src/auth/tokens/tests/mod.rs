@@ -23,11 +23,11 @@ use policy_core::{
 use serde_json::Value;
 use tokio::sync::broadcast;
 
-use super::{Caller, Issued, TokenService, TokenSettings, Tokens};
+use super::{Caller, IssuedTokens, TokenService, TokenSettings, Tokens};
 use crate::{
     Clock, CredentialError, Problem, Random,
     auth::{
-        CutOffs, Known,
+        CutOffs, KnownCutOffs,
         revocation_events::{RevocationBus, RevocationEvent},
     },
     store::{MemoryStore, TokenStore},
@@ -84,7 +84,7 @@ impl Instance {
     }
 
     fn cut_offs(&self) -> Arc<CutOffs> {
-        let known = Known { sessions: 0, tokens: self.service.newest_cut_off() };
+        let known = KnownCutOffs { sessions: 0, tokens: self.service.newest_cut_off() };
         Arc::new(CutOffs::new(None, Some(Arc::clone(&self.service)), known))
     }
 

@@ -88,7 +88,7 @@ fn run(case: &Value) -> usize {
             }
             "refresh_parallel" => {
                 let (text, count) = (text(), step["n"].as_u64().unwrap());
-                let responses: Vec<Issued> = thread::scope(|scope| {
+                let responses: Vec<IssuedTokens> = thread::scope(|scope| {
                     let calls: Vec<_> = (0..count)
                         .map(|_| scope.spawn(|| wait(instance.tokens().refresh(&text))))
                         .collect();
@@ -143,7 +143,7 @@ fn run(case: &Value) -> usize {
 fn check(
     name: &str,
     expect: &Value,
-    outcome: Result<Issued, CredentialError>,
+    outcome: Result<IssuedTokens, CredentialError>,
     was_asked: bool,
     has_ended: bool,
     named: &mut HashMap<String, String>,

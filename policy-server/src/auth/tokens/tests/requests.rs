@@ -68,7 +68,7 @@ fn an_access_token_states_its_subject_and_login_time() {
 fn only_tokens_of_the_caller_contain_their_session() {
     let (instance, clock) = instance();
     let tokens = instance.tokens_of(caller());
-    let verify = |issued: Issued| {
+    let verify = |issued: IssuedTokens| {
         instance.service.verify(issued.access_token.as_bytes(), &[], clock.now(), None).unwrap()
     };
     let own = verify(tokens.issue(&ada()).unwrap());

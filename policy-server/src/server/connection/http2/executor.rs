@@ -27,17 +27,17 @@ const SHARE: Duration = Duration::from_micros(500);
 
 /// Collects the futures that hyper spawns.
 #[derive(Clone, Default)]
-pub(super) struct StreamExecutor(Arc<Mutex<Collected>>);
+pub(super) struct StreamExecutor(Arc<Mutex<CollectedWork>>);
 
 #[derive(Default)]
-struct Collected {
+struct CollectedWork {
     /// Whether the connection is being polled, so that collected futures run afterwards.
     is_open: bool,
     work: Vec<Work>,
 }
 
 impl StreamExecutor {
-    fn collected(&self) -> MutexGuard<'_, Collected> {
+    fn collected(&self) -> MutexGuard<'_, CollectedWork> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -47,21 +47,21 @@ pub(super) struct Transport {
     /// Whether GOAWAY was sent, so that no further requests are accepted.
     is_closing: bool,
     /// The properties of the latest accepted stream that the library does not pass on.
-    pub(super) accepted: Option<Accepted>,
+    pub(super) accepted: Option<AcceptedStream>,
 }
 
 /// A stream that a client opened.
-pub(super) struct Accepted {
+pub(super) struct AcceptedStream {
     pub(super) state: Arc<StreamState>,
     /// Whether it was opened before the handshake was complete (RFC 9001 4.6), so that it may be a
     /// replay.
     pub(super) is_early: bool,
     /// Completes when the client cancels the response or has received all of it.
-    pub(super) stopped: Stopped,
+    pub(super) stopped: StoppedFuture,
 }
 
 /// `None` when the client has received everything.
-type Stopped = Pin<Box<dyn Future<Output = Result<Option<VarInt>, StoppedError>> + Send>>;
+type StoppedFuture = Pin<Box<dyn Future<Output = Result<Option<VarInt>, StoppedError>> + Send>>;
 
 /// State that both directions of a stream share.
 #[derive(Debug, Default)]
@@ -155,7 +155,7 @@ impl quic::Connection<Bytes> for Transport {
                 continue;
             }
             let state = Arc::<StreamState>::default();
-            self.accepted = Some(Accepted {
+            self.accepted = Some(AcceptedStream {
                 state: Arc::clone(&state),
                 is_early: receive.is_0rtt(),
                 stopped: Box::pin(send.stopped()),

@@ -8,7 +8,7 @@ use policy_core::session::{Handle, Identity};
 
 use super::{
     Moving, NOW, Phase, at, begin, key, lives, moving, record,
-    stepped::{Stepped, poll, run},
+    stepped::{SteppedStore, poll, run},
 };
 use crate::store::{
     Cas, ListSessions, RevokeUser, RotateSession, SessionStore, StoreError, UpdateSession,
@@ -41,14 +41,14 @@ fn handle() -> Handle {
 }
 
 struct Stores {
-    old: Stepped,
-    new: Stepped,
+    old: SteppedStore,
+    new: SteppedStore,
     mover: Moving,
 }
 
 impl Stores {
     fn new() -> Self {
-        let (old, new) = (Stepped::default(), Stepped::default());
+        let (old, new) = (SteppedStore::default(), SteppedStore::default());
         run(begin(&old, OLD, Some("ada"), None));
         let mover = moving(&new, &old, Phase::From);
         Self { old, new, mover }

@@ -22,13 +22,13 @@ use crate::store::{
 
 /// A call is pending once, and is made when it is polled again.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Stepped {
+pub(super) struct SteppedStore {
     store: MemoryStore,
     /// The number of the next call that fails, with all after it; 0 for none.
     failing: Arc<AtomicUsize>,
 }
 
-impl Stepped {
+impl SteppedStore {
     /// Fails this call, counted from 1, and all after it; none for 0.
     pub(super) fn fail_from(&self, call: usize) {
         self.failing.store(call, Ordering::Relaxed);
@@ -74,7 +74,7 @@ pub(super) fn run<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-impl SessionStore for Stepped {
+impl SessionStore for SteppedStore {
     fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
         SessionStore::secret(&self.store, fresh)
     }

@@ -44,7 +44,7 @@ pub(super) struct Access {
     pub(super) tls: Option<Arc<ClientConfig>>,
 }
 
-enum Dialled {
+enum DialledStream {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
@@ -52,8 +52,8 @@ enum Dialled {
 impl Link {
     pub(super) async fn open(host: Host, access: &Access) -> Result<Self, Failure> {
         let (pipe, state) = match dial(&host, access).await? {
-            Dialled::Plain(stream) => begin(stream),
-            Dialled::Tls(stream) => begin(stream),
+            DialledStream::Plain(stream) => begin(stream),
+            DialledStream::Tls(stream) => begin(stream),
         };
         let link = Self { host, pipe, _task: BackgroundTask::new(state.clone()), state };
         link.log_in(&access.login).await?;
@@ -123,8 +123,8 @@ pub(super) async fn subscribe(
 ) -> Result<PubSub, Failure> {
     within_deadline(async {
         let mut connection = match dial(host, access).await? {
-            Dialled::Plain(stream) => PubSub::new(&access.login, stream).await,
-            Dialled::Tls(stream) => PubSub::new(&access.login, stream).await,
+            DialledStream::Plain(stream) => PubSub::new(&access.login, stream).await,
+            DialledStream::Tls(stream) => PubSub::new(&access.login, stream).await,
         }?;
         connection.subscribe(channel).await?;
         Ok(connection)
@@ -146,17 +146,17 @@ fn begin(stream: impl AsyncRead + AsyncWrite + Send + 'static) -> (Pipe, AbortHa
     (pipe, tokio::spawn(task).abort_handle())
 }
 
-async fn dial(host: &Host, access: &Access) -> Result<Dialled, Failure> {
+async fn dial(host: &Host, access: &Access) -> Result<DialledStream, Failure> {
     let dial = async {
         let stream = TcpStream::connect((&*host.name, host.port)).await?;
         stream.set_nodelay(true)?;
         let pulse = Duration::from_secs(10);
         let keepalive = TcpKeepalive::new().with_time(pulse).with_interval(pulse);
         SockRef::from(&stream).set_tcp_keepalive(&keepalive)?;
-        let Some(tls) = &access.tls else { return Ok(Dialled::Plain(stream)) };
+        let Some(tls) = &access.tls else { return Ok(DialledStream::Plain(stream)) };
         let name = ServerName::try_from(host.name.clone()).map_err(io::Error::other)?;
         let stream = TlsConnector::from(Arc::clone(tls)).connect(name, stream).await?;
-        Ok(Dialled::Tls(Box::new(stream)))
+        Ok(DialledStream::Tls(Box::new(stream)))
     };
     dial.await.map_err(|error: io::Error| Failure::Connect(host.clone(), error.to_string()))
 }

@@ -7,7 +7,7 @@ use super::{Fault, Law, LawSpec, Verdict};
 use crate::{
     observe::request_id,
     testing::prove::{
-        caller::{Admitted, CredentialState, Defect},
+        caller::{CallerAdmission, CredentialState, Defect},
         exchange::Exchange,
         explorer::PathExplorer,
         probe::HandlerBehavior,
@@ -46,16 +46,16 @@ fn before_handler(exchange: &Exchange<'_>) -> Verdict {
     }
     let (method, is_carried) = (exchange.method(), exchange.is_carried());
     let admitted = exchange.caller.admission(requirement, method, is_carried);
-    let is_right = admitted == Admitted::As(exchange.principal());
+    let is_right = admitted == CallerAdmission::As(exchange.principal());
     Verdict::unless(!is_right, || Fault {
         expected: match admitted {
-            Admitted::No => format!(
+            CallerAdmission::No => format!(
                 "the handler does not run for {}: `#[auth({})]`",
                 exchange.caller(),
                 Auth::Required(requirement.clone())
             ),
-            Admitted::As(None) => "the handler runs for nobody".to_owned(),
-            Admitted::As(Some(who)) => format!("the handler runs for {who}"),
+            CallerAdmission::As(None) => "the handler runs for nobody".to_owned(),
+            CallerAdmission::As(Some(who)) => format!("the handler runs for {who}"),
         },
         seen: match exchange.principal() {
             Some(who) => format!("it ran for {who}"),

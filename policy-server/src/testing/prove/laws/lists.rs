@@ -19,11 +19,11 @@ use super::{
 use crate::{
     handler::object::{
         ObjectDescription, Predicate,
-        samples::{ALIAS, FIRST, ListTrial, Listed},
+        samples::{ALIAS, FIRST, ListAnswers, ListTrial},
     },
     testing::prove::{
         caller::Facts,
-        declared::{Declaration, Declared},
+        declared::{Declaration, DeclaredApp},
         explorer::PathExplorer,
         probe::HandlerBehavior,
         server::Reply,
@@ -132,7 +132,7 @@ fn judge(
     list: &ObjectDescription,
     facts: Option<&Facts>,
     (caller, values): (u64, u32),
-    listed: &Listed,
+    listed: &ListAnswers,
 ) -> Verdict {
     let Some(admitted) = expected(slice::from_ref(list), facts, values) else {
         return Verdict::Silent;
@@ -187,7 +187,7 @@ fn described(list: &ObjectDescription, values: u32) -> String {
 }
 
 /// Lists that are not judged.
-fn caveats(_: &Declared, route: &Declaration) -> Vec<String> {
+fn caveats(_: &DeclaredApp, route: &Declaration) -> Vec<String> {
     let unjudged = route.lists.iter().filter(|list| !is_judged(list));
     unjudged
         .map(|list| match (list.has_sample)(0) {
@@ -232,7 +232,7 @@ mod tests {
         };
         let [predicate, of_alias] =
             [sql, of_alias].map(|sql| Predicate { sql: sql.to_owned(), values: Vec::new() });
-        let listed = Listed { contained: contained.to_vec(), predicate, of_alias };
+        let listed = ListAnswers { contained: contained.to_vec(), predicate, of_alias };
         let seen = [0, 1].map(|values| match judge(&list, None, (1, values), &listed) {
             Verdict::Broken(fault) => format!("{}: {}", fault.expected, fault.seen),
             verdict => format!("{verdict:?}"),

@@ -19,7 +19,7 @@ pub(super) mod responses;
 mod writing;
 
 use super::{
-    declared::{Declaration, Declared},
+    declared::{Declaration, DeclaredApp},
     exchange::Exchange,
     explorer::PathExplorer,
     tally::Tallies,
@@ -98,7 +98,7 @@ pub(super) struct LawSpec {
     /// Whether a violation may be the cause of those of later laws.
     pub(super) is_cause: bool,
     /// Why the law does not apply to an app, if so.
-    pub(super) silence: fn(&Declared) -> Option<&'static str>,
+    pub(super) silence: fn(&DeclaredApp) -> Option<&'static str>,
     /// Judges an exchange.
     judge_exchange: fn(&Exchange<'_>) -> Verdict,
     /// Judges the responses of one path.
@@ -107,7 +107,7 @@ pub(super) struct LawSpec {
     needs_empty_caches: bool,
     /// What a route states at its own risk, one per line: cases that the law leaves out, or checks only
     /// in part.
-    pub(super) caveats: fn(&Declared, &Declaration) -> Vec<String>,
+    pub(super) caveats: fn(&DeclaredApp, &Declaration) -> Vec<String>,
 }
 
 impl LawSpec {
@@ -124,7 +124,7 @@ impl LawSpec {
     };
 }
 
-fn no_sharing(app: &Declared) -> Option<&'static str> {
+fn no_sharing(app: &DeclaredApp) -> Option<&'static str> {
     app.without(|route| route.sharing.is_some(), "no route is shared with another origin")
 }
 

@@ -14,7 +14,7 @@ use crate::{
     handler::object::{ObjectDescription, samples::SampleObject},
     testing::prove::{
         caller::Facts,
-        declared::{Declaration, Declared},
+        declared::{Declaration, DeclaredApp},
         explorer::PathExplorer,
         probe::HandlerBehavior,
         server::Reply,
@@ -229,7 +229,7 @@ fn judge(expected: Result<(), Refusal>, reply: &Reply, missing: &Reply) -> Verdi
 }
 
 /// Exemptions, functions and engines that decide, and objects without samples.
-fn caveats(_: &Declared, route: &Declaration) -> Vec<String> {
+fn caveats(_: &DeclaredApp, route: &Declaration) -> Vec<String> {
     let none = route.route.object.as_ref().and_then(|object| object.none.as_ref());
     let none = none.map(|reason| format!("a path parameter without an object: {reason}"));
     let objects = route.objects.iter().flat_map(|object| {

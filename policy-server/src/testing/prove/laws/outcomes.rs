@@ -9,7 +9,7 @@ use policy_manifest::Csrf;
 
 use super::{Fault, Law, LawSpec, Verdict};
 use crate::testing::prove::{
-    caller::{Admitted, Caller, CredentialKind, CredentialState},
+    caller::{Caller, CallerAdmission, CredentialKind, CredentialState},
     declared::Declaration,
     exchange::Exchange,
     explorer::PathExplorer,
@@ -91,7 +91,7 @@ pub(in crate::testing::prove) fn occurred(explorer: &PathExplorer<'_, '_>, talli
         let lacks_rights = |caller: &Caller| {
             let requirement = route.requirement();
             let admitted = requirement.map(|it| caller.admission(it, method, true));
-            caller.facts().is_some() && admitted == Some(Admitted::No)
+            caller.facts().is_some() && admitted == Some(CallerAdmission::No)
         };
         let is_sent = |refusal: &&Refusal| match refusal {
             Refusal::CsrfToken => route.route.csrf == Csrf::Token,
@@ -114,7 +114,7 @@ pub(in crate::testing::prove) fn occurred(explorer: &PathExplorer<'_, '_>, talli
                 || explorer.callers.iter().any(|caller| {
                     let is_of_kind = caller.facts().map(|facts| facts.kind) == kind;
                     let of_route = route.requirement();
-                    let admits = |it| caller.admission(it, method, true) != Admitted::No;
+                    let admits = |it| caller.admission(it, method, true) != CallerAdmission::No;
                     is_of_kind && of_route.is_none_or(admits)
                 })
         };

@@ -4,8 +4,8 @@ use policy_browser::Reason;
 
 use super::{Fault, LawSpec, Verdict, no_sharing};
 use crate::testing::prove::{
-    browsing::{End, is_of_other_site},
-    declared::{Declaration, Declared},
+    browsing::{LoadEnd, is_of_other_site},
+    declared::{Declaration, DeclaredApp},
     equivalence_classes::example,
     exchange::Exchange,
     sharing::Sharing,
@@ -57,7 +57,7 @@ fn sound(exchange: &Exchange<'_>) -> Verdict {
     if !exchange.is_fetch() || exchange.is_own_page() {
         return Verdict::Silent;
     }
-    let End::Readable(fields) = exchange.end() else { return Verdict::Holds };
+    let LoadEnd::Readable(fields) = exchange.end() else { return Verdict::Holds };
     if !exchange.is_granted() {
         return Verdict::Broken(Fault {
             expected: format!("the page cannot read the response: {}", describe_grant(exchange)),
@@ -106,7 +106,7 @@ fn readable(exchange: &Exchange<'_>) -> Verdict {
     }
     let status = exchange.status().map(|status| format!(" (status {})", status.as_u16()));
     let status = status.unwrap_or_default();
-    let End::Readable(fields) = exchange.end() else {
+    let LoadEnd::Readable(fields) = exchange.end() else {
         return Verdict::Broken(Fault {
             expected: format!("the page reads the response{status}: {}", describe_grant(exchange)),
             seen: match exchange.blocked() {
@@ -154,7 +154,7 @@ pub(super) fn cors_fields(exchange: &Exchange<'_>) -> String {
     }
 }
 
-fn shared(declared: &Declared, route: &Declaration, sharing: &Sharing) -> Vec<String> {
+fn shared(declared: &DeclaredApp, route: &Declaration, sharing: &Sharing) -> Vec<String> {
     let mut lines: Vec<String> =
         sharing.dangers().map(|danger| format!("stated: {danger} on {}", route.at())).collect();
     if !sharing.has_credentials() || !route.is_ambient() {

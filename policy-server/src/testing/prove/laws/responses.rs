@@ -9,7 +9,7 @@ use super::{Fault, Law, LawSpec, Verdict, caching::Reuse, manifest};
 use crate::testing::prove::{
     exchange::Exchange,
     explorer::PathExplorer,
-    passage::Written,
+    passage::WrittenHead,
     probe::HandlerBehavior,
     server::{ProbeRequest, Reply},
     tally::Tallies,
@@ -117,7 +117,7 @@ fn judge_layer_responses(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tall
             let Some((_, bare)) = ask(true) else { continue };
             let is_refusal = bare.status >= 400 && !bare.is_reached;
             let headers = without_nonces(bare.headers);
-            let expected = Written { status: bare.status, is_refusal, headers };
+            let expected = WrittenHead { status: bare.status, is_refusal, headers };
             let reply = Reply { headers: without_nonces(reply.headers), ..reply };
             let verdict = compare(&expected, &reply, &explorer.app.cookie);
             note(explorer, &request, verdict, tallies);
@@ -137,7 +137,7 @@ fn note(
     tallies.requests(Law::ResponseIntegrity, explorer.path, method, &[request], verdict);
 }
 
-fn compare(written: &Written, reply: &Reply, cookie: &str) -> Verdict {
+fn compare(written: &WrittenHead, reply: &Reply, cookie: &str) -> Verdict {
     let undone = Some(written.status).filter(|_| written.is_refusal);
     let undone = undone.and_then(|status| self::undone(status, reply));
     let fault = undone.or_else(|| fields(written, reply, cookie));
@@ -154,7 +154,7 @@ fn undone(status: u16, reply: &Reply) -> Option<Fault> {
 }
 
 /// The first field that differs from what the app wrote.
-fn fields(written: &Written, reply: &Reply, cookie: &str) -> Option<Fault> {
+fn fields(written: &WrittenHead, reply: &Reply, cookie: &str) -> Option<Fault> {
     let all = written.headers.keys().chain(reply.headers.keys());
     let mut of_cors: Vec<_> = all.filter(|name| name.as_str().starts_with(CORS)).collect();
     of_cors.sort_unstable_by_key(|name| name.as_str());
@@ -187,7 +187,7 @@ fn fields(written: &Written, reply: &Reply, cookie: &str) -> Option<Fault> {
 pub(super) fn difference(one: &Reply, other: &Reply, cookie: &str) -> Option<Fault> {
     let status = one.status;
     let headers = without_nonces(one.headers.clone());
-    let expected = Written { status, is_refusal: false, headers };
+    let expected = WrittenHead { status, is_refusal: false, headers };
     let other = Reply { headers: without_nonces(other.headers.clone()), ..other.clone() };
     fields(&expected, &other, cookie)
 }

@@ -54,7 +54,7 @@ pub(super) enum Ending {
 }
 
 /// The kept endings.
-pub(super) struct Ended {
+pub(super) struct KeptEndings {
     /// Whether no ending is kept: nearly always.
     is_empty: AtomicBool,
     state: RwLock<State>,
@@ -85,7 +85,7 @@ struct State {
 /// The kept endings, which are fixed for one read.
 pub(super) struct EndedView<'a>(Option<RwLockReadGuard<'a, State>>);
 
-impl Ended {
+impl KeptEndings {
     pub(super) fn new(most: Bounds) -> Self {
         Self { is_empty: AtomicBool::new(true), state: RwLock::default(), most }
     }
@@ -148,7 +148,7 @@ impl Ended {
     }
 }
 
-impl Default for Ended {
+impl Default for KeptEndings {
     fn default() -> Self {
         Self::new(MOST)
     }

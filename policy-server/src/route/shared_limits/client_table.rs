@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use policy_core::limits::{Granted, Rate, Refused};
+use policy_core::limits::{Rate, RateGrant, RateRefusal};
 
 use crate::store::TakenRate;
 
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The reserved requests and the current refusals of clients, in bounded memory. A dropped entry
 /// costs a call of the store.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct ClientTable {
     per: Duration,
     /// The number of requests that one call reserves.
     block: u32,
@@ -56,12 +56,12 @@ impl Client {
 
 /// The decision without the store, or the number of requests to reserve there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Known {
-    Decided(Result<Granted, Refused>),
+pub(super) enum LocalDecision {
+    Decided(Result<RateGrant, RateRefusal>),
     Ask { wanted: u32 },
 }
 
-impl Held {
+impl ClientTable {
     pub(super) fn new(rate: &Rate, clients: usize) -> Self {
         Self {
             per: rate.per,
@@ -77,8 +77,8 @@ impl Held {
         &self,
         client: &[u8],
         now: Duration,
-        admit: impl FnOnce() -> Result<(), Refused>,
-    ) -> Known {
+        admit: impl FnOnce() -> Result<(), RateRefusal>,
+    ) -> LocalDecision {
         let hash = self.hasher.hash_one(client);
         let mut clients = self.shard(hash);
         if clients.len() >= self.most && !clients.contains_key(&hash) {
@@ -89,11 +89,11 @@ impl Held {
         }
         let client = clients.entry(hash).or_default();
         if client.refused_until > now {
-            return Known::Decided(Err(Refused::new(client.refused_until - now)));
+            return LocalDecision::Decided(Err(RateRefusal::new(client.refused_until - now)));
         }
         if client.admitted_until <= now {
             if let Err(refused) = admit() {
-                return Known::Decided(Err(refused));
+                return LocalDecision::Decided(Err(refused));
             }
             client.admitted_until = now.saturating_add(self.per);
         }
@@ -101,13 +101,13 @@ impl Held {
             client.left -= 1;
             let remaining = client.remaining.saturating_add(client.left);
             let reset = client.reset_at.saturating_sub(now);
-            return Known::Decided(Ok(Granted::new(remaining, reset)));
+            return LocalDecision::Decided(Ok(RateGrant::new(remaining, reset)));
         }
         let is_asked = client.asked_until > now;
         if !is_asked {
             client.asked_until = now + PATIENCE;
         }
-        Known::Ask { wanted: if is_asked { 1 } else { self.block } }
+        LocalDecision::Ask { wanted: if is_asked { 1 } else { self.block } }
     }
 
     /// Decides by the result of a call that began at `asked`, and keeps the rest of its block.
@@ -117,7 +117,7 @@ impl Held {
         wanted: u32,
         asked: Duration,
         taken: TakenRate,
-    ) -> Result<Granted, Refused> {
+    ) -> Result<RateGrant, RateRefusal> {
         let hash = self.hasher.hash_one(client);
         let mut clients = self.shard(hash);
         let client = clients.entry(hash).or_default();
@@ -128,7 +128,7 @@ impl Held {
         let then = asked.saturating_add(taken.wait);
         let Some(more) = taken.granted.checked_sub(1) else {
             client.refused_until = then;
-            return Err(Refused::new(taken.wait));
+            return Err(RateRefusal::new(taken.wait));
         };
         if more > 0 {
             let left = if client.left_until > asked { client.left } else { 0 };
@@ -136,7 +136,7 @@ impl Held {
             client.left_until = asked.saturating_add(self.per);
         }
         (client.remaining, client.reset_at) = (taken.remaining, then);
-        Ok(Granted::new(taken.remaining.saturating_add(client.left), taken.wait))
+        Ok(RateGrant::new(taken.remaining.saturating_add(client.left), taken.wait))
     }
 
     fn shard(&self, hash: u64) -> MutexGuard<'_, HashMap<u64, Client>> {
@@ -158,34 +158,34 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
     const NOW: Duration = Duration::from_secs(10_000);
 
-    fn new_held(rate: Rate, clients: usize) -> Held {
-        Held::new(&rate, clients)
+    fn new_held(rate: Rate, clients: usize) -> ClientTable {
+        ClientTable::new(&rate, clients)
     }
 
-    fn take(held: &Held, client: &[u8], now: Duration) -> Known {
+    fn take(held: &ClientTable, client: &[u8], now: Duration) -> LocalDecision {
         held.take(client, now, || Ok(()))
     }
 
-    fn remaining(known: Known) -> Option<u32> {
+    fn remaining(known: LocalDecision) -> Option<u32> {
         match known {
-            Known::Decided(decided) => decided.ok().map(|granted| granted.remaining),
-            Known::Ask { .. } => None,
+            LocalDecision::Decided(decided) => decided.ok().map(|granted| granted.remaining),
+            LocalDecision::Ask { .. } => None,
         }
     }
 
     #[test]
     fn a_block_is_used_up_before_the_next_call_of_the_store() {
         let held = new_held(Rate::per_hour(300), 100);
-        assert_eq!(take(&held, b"ada", NOW), Known::Ask { wanted: 3 });
+        assert_eq!(take(&held, b"ada", NOW), LocalDecision::Ask { wanted: 3 });
         // One call for a block is in flight.
-        assert_eq!(take(&held, b"ada", NOW), Known::Ask { wanted: 1 });
+        assert_eq!(take(&held, b"ada", NOW), LocalDecision::Ask { wanted: 1 });
         let taken = |granted, remaining| TakenRate::new(granted, remaining, SECOND, NOW);
         let first = held.learn(b"ada", 3, NOW, taken(3, 297));
-        assert_eq!(first, Ok(Granted::new(299, SECOND)));
+        assert_eq!(first, Ok(RateGrant::new(299, SECOND)));
         assert_eq!(remaining(take(&held, b"ada", NOW)), Some(298));
         assert_eq!(remaining(take(&held, b"ada", NOW)), Some(297));
-        assert_eq!(take(&held, b"ada", NOW), Known::Ask { wanted: 3 });
-        assert_eq!(take(&held, b"eve", NOW), Known::Ask { wanted: 3 });
+        assert_eq!(take(&held, b"ada", NOW), LocalDecision::Ask { wanted: 3 });
+        assert_eq!(take(&held, b"eve", NOW), LocalDecision::Ask { wanted: 3 });
     }
 
     /// Requests that were taken in advance expire with their period.
@@ -196,7 +196,7 @@ mod tests {
         let _first = held.learn(b"ada", 3, NOW, TakenRate::new(3, 297, SECOND, NOW));
         let later = NOW + 3600 * SECOND;
         assert!(remaining(take(&held, b"ada", later - SECOND)).is_some());
-        assert_eq!(take(&held, b"ada", later), Known::Ask { wanted: 3 });
+        assert_eq!(take(&held, b"ada", later), LocalDecision::Ask { wanted: 3 });
         // A single request does not keep the rest alive.
         let _single = held.learn(b"ada", 1, later, TakenRate::new(1, 200, SECOND, later));
         assert!(remaining(take(&held, b"ada", later)).is_none());
@@ -207,25 +207,25 @@ mod tests {
         let held = new_held(Rate::per_hour(3), 100);
         take(&held, b"ada", NOW);
         let refused = TakenRate::new(0, 0, 5 * SECOND, NOW);
-        assert_eq!(held.learn(b"ada", 1, NOW, refused), Err(Refused::new(5 * SECOND)));
+        assert_eq!(held.learn(b"ada", 1, NOW, refused), Err(RateRefusal::new(5 * SECOND)));
         let again = take(&held, b"ada", NOW + 2 * SECOND);
-        assert_eq!(again, Known::Decided(Err(Refused::new(3 * SECOND))));
-        assert_eq!(take(&held, b"ada", NOW + 5 * SECOND), Known::Ask { wanted: 1 });
-        assert_eq!(take(&held, b"eve", NOW), Known::Ask { wanted: 1 });
+        assert_eq!(again, LocalDecision::Decided(Err(RateRefusal::new(3 * SECOND))));
+        assert_eq!(take(&held, b"ada", NOW + 5 * SECOND), LocalDecision::Ask { wanted: 1 });
+        assert_eq!(take(&held, b"eve", NOW), LocalDecision::Ask { wanted: 1 });
     }
 
     #[test]
     fn a_client_is_admitted_once_in_a_period() {
         let held = new_held(Rate::per_hour(300), 100);
-        let no = Refused::new(SECOND);
+        let no = RateRefusal::new(SECOND);
         let refused = held.take(b"ada", NOW, || Err(no));
-        assert_eq!(refused, Known::Decided(Err(no)));
-        assert_eq!(held.take(b"ada", NOW, || Ok(())), Known::Ask { wanted: 3 });
-        assert_eq!(held.take(b"ada", NOW, || Err(no)), Known::Ask { wanted: 1 });
+        assert_eq!(refused, LocalDecision::Decided(Err(no)));
+        assert_eq!(held.take(b"ada", NOW, || Ok(())), LocalDecision::Ask { wanted: 3 });
+        assert_eq!(held.take(b"ada", NOW, || Err(no)), LocalDecision::Ask { wanted: 1 });
         let _first = held.learn(b"ada", 3, NOW, TakenRate::new(3, 297, SECOND, NOW));
         assert!(remaining(held.take(b"ada", NOW, || Err(no))).is_some());
         let later = NOW + 3600 * SECOND;
-        assert_eq!(held.take(b"ada", later, || Err(no)), Known::Decided(Err(no)));
+        assert_eq!(held.take(b"ada", later, || Err(no)), LocalDecision::Decided(Err(no)));
     }
 
     /// Requests at some instances, which share an account, each with its own memory.
@@ -246,8 +246,8 @@ mod tests {
                     now += Duration::from_millis(pause);
                     let instance = &instances[instance % many];
                     let decided = match take(instance, b"ada", now) {
-                        Known::Decided(decided) => decided,
-                        Known::Ask { wanted } => {
+                        LocalDecision::Decided(decided) => decided,
+                        LocalDecision::Ask { wanted } => {
                             let taken = match account.take_up_to(&rate, now, wanted) {
                                 Ok((granted, left)) => {
                                     TakenRate::new(granted, left.remaining, left.reset, now)
