@@ -1,7 +1,10 @@
 //! The changes between two manifests, facet by facet: access that is opened, and access that is
 //! removed.
 
-use std::{collections::BTreeMap, fmt, ptr};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt, ptr,
+};
 
 use policy_core::path::PathTemplate;
 
@@ -9,12 +12,14 @@ use crate::{
     Manifest,
     algebra::ConditionWitness,
     engine::{Engine, EngineError},
+    example_paths::ExamplePaths,
     facets::{
         self, Direction, ManifestRoute, RouteKind, Side,
         facts::{Facts as _, order},
-        rule_change, sample, set, sets,
+        rule_change, set, sets,
     },
     lints::{is_forgeable, name},
+    templates::{Template, crossings, most_crossings},
 };
 
 /// One change of one facet of a route.
@@ -104,23 +109,17 @@ pub(super) fn between([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> Vec<
         Some(Change { path: name.clone(), gained, ..change("object", direction, words) })
     });
     let mut found: Vec<_> = of_app.chain(of_rules).collect();
-    let mut subjects: BTreeMap<String, Subject> = BTreeMap::new();
-    for route in old.routes.iter().chain(&new.routes) {
-        for (template, form) in places(route) {
-            let subject = subjects.entry(form).or_insert_with(|| Subject::new(route, &template));
-            for method in &route.methods {
-                if !subject.methods.contains(method) {
-                    subject.methods.push(method.clone());
-                }
-            }
-        }
+    let (subjects, is_complete) = subjects([old, new], engines);
+    if !is_complete {
+        let words = "too many of its new or removed paths hide others";
+        found.push(Change { path: "app".to_owned(), ..change("route", Direction::Opens, words) });
     }
-    for subject in subjects.into_values() {
+    for subject in subjects {
         let mut of_path: Vec<Change> = Vec::new();
         // Methods that the same two routes serve are compared once.
         let mut compared: BTreeMap<_, Vec<Change>> = BTreeMap::new();
         for method in subject.methods() {
-            let routes = engines.map(|engine| engine.serving(&method, &subject.sample));
+            let routes = engines.map(|engine| engine.serving(method, &subject.example));
             let of_routes = compared.entry(routes.map(|it| it.map(ptr::from_ref)));
             let of_routes = of_routes.or_insert_with(|| {
                 let [before, after] = routes;
@@ -136,9 +135,9 @@ pub(super) fn between([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> Vec<
                         == (change.facet, change.direction, &change.words)
                 };
                 match of_path.iter_mut().find(same) {
-                    Some(known) => known.methods.push(method.clone()),
+                    Some(known) => known.methods.push(method.to_owned()),
                     None => {
-                        change.methods = vec![method.clone()];
+                        change.methods = vec![method.to_owned()];
                         of_path.push(change);
                     }
                 }
@@ -257,25 +256,80 @@ fn came_words(route: &ManifestRoute) -> String {
     words
 }
 
-/// A path that one of two manifests lists.
+/// The paths of two manifests, in their order, and whether these are all.
+fn subjects([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> (Vec<Subject>, bool) {
+    let example_paths = ExamplePaths::new(old.routes.iter().chain(&new.routes));
+    let mut subjects: BTreeMap<String, Subject> = BTreeMap::new();
+    for route in old.routes.iter().chain(&new.routes) {
+        let method = route.methods.first().map_or("", String::as_str);
+        let is_served = |path: &String| {
+            let routes = engines.map(|engine| engine.serving(method, path));
+            routes.into_iter().flatten().any(|served| served.path == route.path)
+        };
+        for (template, form) in places(route) {
+            let new_subject = || {
+                let short = example_paths.short_path_of(&template);
+                let long = example_paths.path_of(&template);
+                let example = if is_served(&long) || !is_served(&short) { long } else { short };
+                Subject::new(&route.path, example)
+            };
+            subjects.entry(form).or_insert_with(new_subject).methods.extend(route.methods.clone());
+        }
+    }
+    let hidden = hidden([old, new]);
+    let is_complete = hidden.is_some();
+    for (form, methods) in hidden.into_iter().flatten() {
+        let new_subject = || Subject::new(&form, example_paths.path_of(&form));
+        subjects.entry(form.clone()).or_insert_with(new_subject).methods.extend(methods);
+    }
+    (subjects.into_values().collect(), is_complete)
+}
+
+/// The paths that a template which only one manifest has shares with templates of the other: a new path
+/// hides them from an old one, and a removed path leaves them to one. Each has the methods of both.
+/// `None` if they are too many.
+fn hidden(manifests: [&Manifest; 2]) -> Option<Vec<(String, BTreeSet<String>)>> {
+    let [of_old, of_new] = manifests.map(|manifest| {
+        let mut forms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for route in &manifest.routes {
+            for (_, form) in places(route).into_iter().filter(|(_, form)| form.starts_with('/')) {
+                forms.entry(form).or_default().extend(route.methods.iter().cloned());
+            }
+        }
+        forms
+    });
+    let mut hidden = Vec::new();
+    for (ones, others) in [(&of_old, &of_new), (&of_new, &of_old)] {
+        let changed = ones.keys().filter(|form| !others.contains_key(*form));
+        let changed: Vec<Template> = changed.map(|form| Template::parse(form)).collect();
+        let templates: Vec<Template> = others.keys().map(|form| Template::parse(form)).collect();
+        let most = most_crossings(&changed, &templates);
+        for (one, other, both) in crossings(&changed, &templates, most)? {
+            let methods = [ones.get(&one.text()), others.get(&other.text())];
+            hidden.push((both.text(), methods.into_iter().flatten().flatten().cloned().collect()));
+        }
+    }
+    Some(hidden)
+}
+
+/// A path that one of two manifests lists, or that two of their templates share.
 struct Subject {
     /// The path as written.
     path: String,
     /// A path that it matches.
-    sample: String,
-    methods: Vec<String>,
+    example: String,
+    methods: BTreeSet<String>,
 }
 
 impl Subject {
-    fn new(route: &ManifestRoute, template: &str) -> Self {
-        Self { path: route.path.clone(), sample: sample(template), methods: Vec::new() }
+    fn new(path: &str, example: String) -> Self {
+        Self { path: path.to_owned(), example, methods: BTreeSet::new() }
     }
 
-    /// Its methods; none if every method is served alike.
-    fn methods(&self) -> Vec<String> {
-        let mut methods = self.methods.clone();
-        methods.sort_unstable();
-        if methods.is_empty() { vec![String::new()] } else { methods }
+    /// Its methods; an empty one if every method is served alike.
+    fn methods(&self) -> impl Iterator<Item = &str> {
+        let all = self.methods.is_empty().then_some("");
+        self.methods.iter().map(String::as_str).chain(all)
     }
 }
 

@@ -25,6 +25,7 @@ mod credentials;
 mod date;
 pub mod diff;
 pub mod engine;
+mod example_paths;
 mod explain;
 mod facets;
 mod lints;
@@ -35,9 +36,11 @@ mod read;
 pub mod rules;
 mod severity;
 mod sources;
+mod templates;
 
 pub use changes::{Change, changes};
 pub use date::{Date, ParseDateError};
+pub use example_paths::ExamplePaths;
 pub use explain::{
     Explanation, GateFinding, LeftCondition, Nearest, ObjectFinding, SuggestedEdit, Unsent, explain,
 };

@@ -2,17 +2,17 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
+    fmt, iter,
 };
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Change, Manifest, ReadError, Suppression, changes,
+    Change, Manifest, ManifestRoute, ReadError, RouteKind, Suppression, changes,
     changes::renamed,
     digest_of,
     engine::{Engine, EngineError},
-    facets::sample,
+    example_paths::ExamplePaths,
     read,
 };
 
@@ -154,21 +154,64 @@ fn section(name: &str, entries: &[impl Serialize]) -> String {
 struct Digests<'m> {
     manifest: &'m Manifest,
     engine: Engine,
+    example_paths: ExamplePaths,
     known: BTreeMap<String, Option<String>>,
 }
 
 impl<'m> Digests<'m> {
     fn new(manifest: &'m Manifest) -> Result<Self, EngineError> {
-        Ok(Self { manifest, engine: Engine::new(manifest)?, known: BTreeMap::new() })
+        let (engine, known) = (Engine::new(manifest)?, BTreeMap::new());
+        Ok(Self { manifest, engine, example_paths: ExamplePaths::new(&manifest.routes), known })
     }
 
     fn digest(&mut self, route: &str) -> Option<String> {
         if let Some(known) = self.known.get(route) {
             return known.clone();
         }
-        let digest = policy_digest(self.manifest, &self.engine, route);
+        let digest = self.policy_digest(route);
         self.known.insert(route.to_owned(), digest.clone());
         digest
+    }
+
+    /// The digest of the route that serves requests for a route, of the facts of the app for `app`, or of the
+    /// rule of an object: the first 12 hexadecimal digits of SHA-256. `None` if nothing serves it.
+    fn policy_digest(&self, route: &str) -> Option<String> {
+        let text = match (self.manifest.objects.get(route), route.split_once(' ')) {
+            (Some(rule), _) => rule.clone(),
+            (None, None) if route == "app" => serde_json::to_string(&self.manifest.app).ok()?,
+            (None, named) => {
+                let (methods, path) = named.unwrap_or(("", route));
+                let paths = self.paths_below(path);
+                let policies: Vec<String> = methods
+                    .split(',')
+                    .flat_map(|method| {
+                        let mut policies: Vec<_> =
+                            paths.iter().filter_map(|path| self.policy_of(method, path)).collect();
+                        policies.dedup();
+                        policies
+                    })
+                    .collect();
+                (!policies.is_empty()).then(|| policies.concat())?
+            }
+        };
+        Some(digest_of(&text).chars().take(12).collect())
+    }
+
+    fn policy_of(&self, method: &str, path: &str) -> Option<String> {
+        let mut route = self.engine.serving(method, path)?.clone();
+        route.methods.clear();
+        serde_json::to_string(&route).ok()
+    }
+
+    /// Example paths of the routes that a name means: a mount, and a handler at its prefix, have one name.
+    fn paths_below(&self, path: &str) -> Vec<String> {
+        let is_service = |route: &ManifestRoute| {
+            route.path == path && matches!(route.kind, RouteKind::Mount | RouteKind::Proxy)
+        };
+        let is_prefix = self.manifest.routes.iter().any(is_service);
+        let below = is_prefix.then(|| format!("{path}/{{*path}}"));
+        let templates = iter::once(path.to_owned()).chain(below);
+        templates.map(|template| self.example_paths.path_of(&template)).collect()
     }
 
     /// Whether a line is signed, and accepts the policy that its route has.
@@ -196,26 +239,6 @@ impl<'m> Digests<'m> {
     }
 }
 
-/// The digest of the route that serves requests for a route, of the facts of the app for `app`, or of the
-/// rule of an object: the first 12 hexadecimal digits of SHA-256. `None` if nothing serves it.
-fn policy_digest(manifest: &Manifest, engine: &Engine, route: &str) -> Option<String> {
-    let text = match (manifest.objects.get(route), route.split_once(' ')) {
-        (Some(rule), _) => rule.clone(),
-        (None, None) if route == "app" => serde_json::to_string(&manifest.app).ok()?,
-        (None, named) => {
-            let (methods, path) = named.unwrap_or(("", route));
-            let sample = sample(path);
-            let policies = methods.split(',').map(|method| {
-                let mut route = engine.serving(method, &sample)?.clone();
-                route.methods.clear();
-                serde_json::to_string(&route).ok()
-            });
-            policies.collect::<Option<Vec<_>>>()?.concat()
-        }
-    };
-    Some(digest_of(&text).chars().take(12).collect())
-}
-
 impl fmt::Display for Acceptance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&serde_json::to_string(self).unwrap_or_default())
@@ -225,7 +248,7 @@ impl fmt::Display for Acceptance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Auth, ManifestRoute, RouteRequirement};
+    use crate::{Auth, RouteRequirement};
 
     fn staff() -> Auth {
         let roles = vec!["staff".to_owned()];
@@ -253,6 +276,61 @@ mod tests {
         let closed = update.lock.update(&app(staff())).unwrap();
         assert_eq!((closed.to_accept.len(), closed.lock.accepted.len()), (0, 0));
         assert_eq!(closed.lock.update(&app(Auth::Public)).unwrap().to_accept.len(), 1);
+    }
+
+    fn handler(path: &str, auth: Auth) -> ManifestRoute {
+        ManifestRoute::handler(path, ["GET"], auth)
+    }
+
+    fn routes(routes: impl IntoIterator<Item = ManifestRoute>) -> Manifest {
+        Manifest { routes: routes.into_iter().collect(), ..Manifest::new() }
+    }
+
+    #[test]
+    fn a_route_is_opened_beside_one_that_names_the_value_of_its_example() {
+        for (path, beside) in [
+            ("/levels/{n}", "/levels/1"),
+            ("/{*path}", "/policy/{topic}"),
+            ("/{*path}", "/{a}/{*rest}"),
+            ("/docs/{*path}", "/docs/1"),
+        ] {
+            let app = |auth| routes([handler(path, auth), handler(beside, Auth::Public)]);
+            let update = Lock::new(app(staff())).update(&app(Auth::Public)).unwrap();
+            let opened: Vec<_> = update.to_accept.iter().map(|(it, _)| it.route()).collect();
+            assert_eq!(opened, [format!("GET {path}")], "beside {beside}");
+        }
+    }
+
+    #[test]
+    fn a_mount_is_opened_beside_handlers_below_it() {
+        for beside in ["/api", "/api/{kind}/{id}", "/api/policy/sample", "/api/1"] {
+            let app = |auth: Auth| {
+                let mount = ManifestRoute {
+                    kind: RouteKind::Mount,
+                    methods: Vec::new(),
+                    ..handler("/api", auth)
+                };
+                routes([mount, handler(beside, Auth::Public)])
+            };
+            let update = Lock::new(app(staff())).update(&app(Auth::Public)).unwrap();
+            let (change, line) = update.to_accept.first().unwrap();
+            assert_eq!((update.to_accept.len(), &*change.route()), (1, "/api"), "beside {beside}");
+            let line = Acceptance { who: "ada".into(), why: "launch".into(), ..line.clone() };
+            let lock = Lock { accepted: vec![line], ..Lock::new(app(staff())) };
+            let update = lock.update(&app(Auth::Public)).unwrap();
+            assert!(update.to_accept.is_empty(), "beside {beside}: it cannot be accepted");
+            assert_eq!(update.lock.stale().unwrap(), [] as [&Acceptance; 0]);
+        }
+    }
+
+    #[test]
+    fn a_removed_path_leaves_its_requests_to_an_open_one() {
+        let [hiding, open] = [handler("/a/{x}", staff()), handler("/{y}/b", Auth::Public)];
+        let [closed, open] = [routes([hiding, open.clone()]), routes([open])];
+        let update = Lock::new(closed.clone()).update(&open).unwrap();
+        let opened: Vec<_> = update.to_accept.iter().map(|(it, _)| it.route()).collect();
+        assert_eq!(opened, ["GET /a/b"]);
+        assert!(Lock::new(open).update(&closed).unwrap().to_accept.is_empty());
     }
 
     #[test]

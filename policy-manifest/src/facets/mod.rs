@@ -46,7 +46,7 @@ pub(crate) use limits::{exceeds, shown_rate};
 pub(crate) use object::rule_change;
 pub use object::{ObjectKey, ObjectUse, RouteObjects};
 pub use route::{ManifestRoute, RouteKind};
-pub(crate) use route::{WrittenRoute, filled, json, sample};
+pub(crate) use route::{WrittenRoute, json};
 
 use crate::{Manifest, credentials::RequestCredentials};
 

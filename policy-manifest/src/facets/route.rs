@@ -1,6 +1,5 @@
 //! The policy of one path.
 
-use policy_core::path::{PathTemplate, Segment};
 use serde::{Deserialize, Serialize};
 
 // The types of all facets, among others.
@@ -238,23 +237,6 @@ impl ManifestRoute {
         lists(method) || (method == "HEAD" && lists("GET"))
     }
 
-    /// A path that it serves: a handler's template with values for its parameters, or one below the
-    /// prefix of a mount or a proxy. `None` for a route without paths or for all other paths.
-    ///
-    /// ```
-    /// use policy_manifest::{Auth, ManifestRoute};
-    ///
-    /// let route = ManifestRoute::handler("/orders/{id}/lines", ["GET"], Auth::Public);
-    /// assert_eq!(route.example_path().as_deref(), Some("/orders/1/lines"));
-    /// ```
-    pub fn example_path(&self) -> Option<String> {
-        match self.kind {
-            RouteKind::Handler | RouteKind::Probe => Some(sample(&self.path)),
-            RouteKind::Mount | RouteKind::Proxy => Some(sample(&format!("{}/", self.path))),
-            RouteKind::Tunnel | RouteKind::Fallback | RouteKind::NotFound => None,
-        }
-    }
-
     /// Whether it takes a credential that browsers send automatically.
     pub fn is_ambient(&self) -> bool {
         self.takes_session
@@ -263,18 +245,4 @@ impl ManifestRoute {
                 Auth::Required(requirement) => requirement.is_ambient(),
             }
     }
-}
-
-/// A path that a template matches.
-pub(crate) fn sample(template: &str) -> String {
-    filled(template, "1", "policy/sample")
-}
-
-/// A path that a template matches, with these texts for its parameters and its rest.
-pub(crate) fn filled(template: &str, parameter: &str, rest: &str) -> String {
-    let Ok(parsed) = PathTemplate::parse(template) else { return template.to_owned() };
-    parsed.filled(|segment| match segment {
-        Segment::Rest(_) => rest.to_owned(),
-        Segment::Fixed(_) | Segment::Parameter(_) => parameter.to_owned(),
-    })
 }

@@ -8,22 +8,23 @@ use super::{
     Authority, Effect, Finding, Gain, Gainer, Manifest, effect, quoted,
     words::{is_query, says_reading, segments},
 };
+use crate::ExamplePaths;
 use crate::facets::{Auth, ManifestRoute, RouteKind, RouteRequirement};
 
-pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
+pub(super) fn look(manifest: &Manifest, paths: &ExamplePaths, found: &mut Vec<Finding>) {
     let is_read = |route: &&ManifestRoute| route.kind == RouteKind::Handler && route.serves("GET");
     let (open, closed): (Vec<_>, Vec<_>) =
         manifest.routes.iter().filter(is_read).partition(|route| is_open(route));
-    let paths = |routes: &[&ManifestRoute]| -> BTreeSet<String> {
+    let paths_of = |routes: &[&ManifestRoute]| -> BTreeSet<String> {
         routes.iter().map(|route| route.path.clone()).collect()
     };
-    let (open, closed) = (paths(&open), paths(&closed));
+    let (open, closed) = (paths_of(&open), paths_of(&closed));
     for route in &manifest.routes {
         found.extend(rights_of_optional(route));
-        found.extend(change_without_credential(route, closed.contains(&route.path)));
+        found.extend(change_without_credential(route, paths, closed.contains(&route.path)));
         found.extend(open_tunnel(route));
         let is_read = open.contains(&route.path) || closed.contains(&route.path);
-        found.extend(scopes_of_reading(route, is_read));
+        found.extend(scopes_of_reading(route, paths, is_read));
     }
     near_names(manifest, found);
     found.extend(forgeable_addresses(manifest));
@@ -57,7 +58,11 @@ fn rights_of_optional(route: &ManifestRoute) -> Option<Finding> {
 /// The effect of POST on a path, such as a login, may differ from that of the others.
 const CHANGES: [&str; 3] = ["DELETE", "PATCH", "PUT"];
 
-fn change_without_credential(route: &ManifestRoute, is_read_closed: bool) -> Option<Finding> {
+fn change_without_credential(
+    route: &ManifestRoute,
+    paths: &ExamplePaths,
+    is_read_closed: bool,
+) -> Option<Finding> {
     let is_handler = route.kind == RouteKind::Handler;
     let changes: Vec<_> =
         route.methods.iter().filter(|method| CHANGES.contains(&method.as_str())).collect();
@@ -65,14 +70,17 @@ fn change_without_credential(route: &ManifestRoute, is_read_closed: bool) -> Opt
     if !is_handler || !is_open(route) || route.takes_session || !is_read_closed {
         return None;
     }
-    let witness = route.example_path()?;
-    let witness = format!("{} {witness}", changes.first()?);
+    let witness = paths.request(changes.first()?, route)?;
     let gain = Gain { who: Gainer::Anybody, what: Effect::Write, authority: Authority::Nobody };
     let finding = Finding::for_route(Lint::ChangeWithoutCredential, route, "auth").gain(gain);
     Some(finding.about(quoted(changes)).witness(Some(witness)))
 }
 
-fn scopes_of_reading(route: &ManifestRoute, is_read: bool) -> Option<Finding> {
+fn scopes_of_reading(
+    route: &ManifestRoute,
+    paths: &ExamplePaths,
+    is_read: bool,
+) -> Option<Finding> {
     let requirement = required(route).filter(|requirement| !requirement.scopes.is_empty())?;
     let segments = segments(&route.path);
     let changes = route.methods.iter().find(|method| match method.as_str() {
@@ -86,7 +94,7 @@ fn scopes_of_reading(route: &ManifestRoute, is_read: bool) -> Option<Finding> {
     if !is_by_scopes || !says_reading || is_query(&segments) {
         return None;
     }
-    let witness = route.example_path().map(|path| format!("{changes} {path}"));
+    let witness = paths.request(changes, route);
     let gain = Gain { who: Gainer::Anybody, what: Effect::Write, authority: Authority::Held };
     let finding = Finding::for_route(Lint::ScopeOfReadingWrites, route, "auth").gain(gain);
     Some(finding.about(quoted(&requirement.scopes)).witness(witness))

@@ -7,15 +7,16 @@ use super::{
     is_https, quoted, same_site,
 };
 use crate::{
+    ExamplePaths,
     algebra::OriginRegion,
     facets::{Auth, Csrf, Headers, ManifestRoute, RouteCors, RouteKind},
 };
 
-pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
+pub(super) fn look(manifest: &Manifest, paths: &ExamplePaths, found: &mut Vec<Finding>) {
     let has_ambient = has_ambient(manifest);
     for route in &manifest.routes {
         found.extend(forgeable(manifest, route));
-        found.extend(change_by_get(manifest, route));
+        found.extend(change_by_get(manifest, paths, route));
         found.extend(open_framing(manifest, route).filter(|_| has_ambient));
     }
     found.extend(cookie_of_domain(manifest));
@@ -48,7 +49,11 @@ const CHANGES: [&str; 12] = [
     "reset", "sign-out", "signout",
 ];
 
-fn change_by_get(manifest: &Manifest, route: &ManifestRoute) -> Option<Finding> {
+fn change_by_get(
+    manifest: &Manifest,
+    paths: &ExamplePaths,
+    route: &ManifestRoute,
+) -> Option<Finding> {
     let is_required =
         matches!(&route.auth, Auth::Required(requirement) if requirement.is_ambient());
     // Browsers do not send a `Strict` cookie with a link from another site.
@@ -62,7 +67,7 @@ fn change_by_get(manifest: &Manifest, route: &ManifestRoute) -> Option<Finding> 
     let (who, what, authority) = (Gainer::AnySite, Effect::Write, Authority::Ambient);
     let finding = Finding::for_route(Lint::ChangeByGet, route, "auth");
     let finding = finding.gain(Gain { who, what, authority }).about(quoted([last]));
-    Some(finding.witness(route.example_path().map(|path| format!("GET {path}"))))
+    Some(finding.witness(paths.request("GET", route)))
 }
 
 fn cookie_of_domain(manifest: &Manifest) -> Option<Finding> {

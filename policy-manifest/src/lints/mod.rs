@@ -29,7 +29,7 @@ use policy_core::{
 };
 
 use super::{
-    Date, Manifest,
+    Date, ExamplePaths, Manifest,
     facets::{Auth, ManifestRoute, RouteCors, RouteKind},
     severity::{Authority, Effect, Gain, Gainer},
 };
@@ -71,13 +71,14 @@ pub struct LintReport {
 /// ```
 pub fn lint(manifest: &Manifest, suppressions: &[Suppression], today: Date) -> LintReport {
     let manifest = manifest.clone().normal();
+    let paths = ExamplePaths::new(&manifest.routes);
     let mut found = Vec::new();
     origins::look(&manifest, &mut found);
-    preflights::look(&manifest, &mut found);
-    callers::look(&manifest, &mut found);
-    forgery::look(&manifest, &mut found);
-    siblings::look(&manifest, &mut found);
-    operators::look(&manifest, &mut found);
+    preflights::look(&manifest, &paths, &mut found);
+    callers::look(&manifest, &paths, &mut found);
+    forgery::look(&manifest, &paths, &mut found);
+    siblings::look(&manifest, &paths, &mut found);
+    operators::look(&manifest, &paths, &mut found);
     objects::look(&manifest, &mut found);
     let (mut findings, suppressed) = suppressions::apply(suppressions, found, today);
     findings.sort_by_cached_key(Finding::order);

@@ -11,16 +11,17 @@ use super::{
     effect, is_https, quoted,
     words::{internal, is_entrance, is_health, is_login, is_one_time_link, segments},
 };
+use crate::ExamplePaths;
 use crate::facets::{Cache, ManifestRoute, RouteKind};
 
-pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
+pub(super) fn look(manifest: &Manifest, paths: &ExamplePaths, found: &mut Vec<Finding>) {
     let has_callers = manifest.routes.iter().any(|route| required(route).is_some());
     for route in &manifest.routes {
         let segments = segments(&route.path);
-        found.extend(login_without_rate(route, &segments));
-        found.extend(public_internals(route, &segments, has_callers));
+        found.extend(login_without_rate(route, paths, &segments));
+        found.extend(public_internals(route, paths, &segments, has_callers));
         found.extend(open_upload(route));
-        found.extend(cached_link(route, &segments));
+        found.extend(cached_link(route, paths, &segments));
         found.extend(cleartext_upstream(route));
     }
     found.extend(long_lifetimes(manifest));
@@ -34,20 +35,24 @@ const fn by_anybody(what: Effect) -> Gain {
     Gain { who: Gainer::Anybody, what, authority: Authority::Nobody }
 }
 
-fn login_without_rate(route: &ManifestRoute, segments: &[String]) -> Option<Finding> {
+fn login_without_rate(
+    route: &ManifestRoute,
+    paths: &ExamplePaths,
+    segments: &[String],
+) -> Option<Finding> {
     let is_session = matches!(segments, [.., last] if last == "session" || last == "sessions");
     let is_login = is_login(segments) || (is_session && route.takes_session);
     let is_handler = route.kind == RouteKind::Handler && route.serves("POST");
     if !is_handler || !is_open(route) || !is_login || route.limits.rate.is_some() {
         return None;
     }
-    let witness = route.example_path().map(|path| format!("POST {path}"));
     let finding = Finding::for_route(Lint::LoginWithoutRate, route, "limits");
-    Some(finding.gain(by_anybody(Effect::Read)).witness(witness))
+    Some(finding.gain(by_anybody(Effect::Read)).witness(paths.request("POST", route)))
 }
 
 fn public_internals(
     route: &ManifestRoute,
+    paths: &ExamplePaths,
     segments: &[String],
     has_callers: bool,
 ) -> Option<Finding> {
@@ -63,8 +68,7 @@ fn public_internals(
     }
     let finding =
         Finding::for_route(Lint::InternalsPublic, route, "auth").gain(by_anybody(effect(route)));
-    let witness = route.methods.first().zip(route.example_path());
-    let witness = witness.map(|(method, path)| format!("{method} {path}"));
+    let witness = route.methods.first().and_then(|method| paths.request(method, route));
     Some(finding.about(quoted([word])).witness(witness))
 }
 
@@ -89,7 +93,11 @@ fn open_upload(route: &ManifestRoute) -> Option<Finding> {
     Some(finding.gain(by_anybody(Effect::Write)).about(about))
 }
 
-fn cached_link(route: &ManifestRoute, segments: &[String]) -> Option<Finding> {
+fn cached_link(
+    route: &ManifestRoute,
+    paths: &ExamplePaths,
+    segments: &[String],
+) -> Option<Finding> {
     let cache = route.cache.as_ref()?;
     let Cache { no_store, audience, s_maxage, .. } = cache;
     let is_shared = !no_store && (*audience == Audience::Public || s_maxage.is_some());
@@ -97,7 +105,7 @@ fn cached_link(route: &ManifestRoute, segments: &[String]) -> Option<Finding> {
         return None;
     }
     let finding = Finding::for_route(Lint::OneTimeLinkCached, route, "cache");
-    let witness = route.example_path().map(|path| format!("GET {path}"));
+    let witness = paths.request("GET", route);
     Some(finding.gain(by_anybody(Effect::Read)).about(cache.control()).witness(witness))
 }
 

@@ -7,20 +7,21 @@ use super::{
     Finding, Gainer, Manifest, gain_by_cors, has_ambient, is_same_site, quoted, same_site, shared,
 };
 use crate::{
+    ExamplePaths,
     algebra::OriginRegion,
     facets::{Auth, ManifestRoute, RouteCors, RouteKind, RouteOrigins},
     severity::{Authority, Effect, Gain},
 };
 
-pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
+pub(super) fn look(manifest: &Manifest, paths: &ExamplePaths, found: &mut Vec<Finding>) {
     let has_ambient = has_ambient(manifest);
     for (route, cors) in shared(manifest) {
         found.extend(exposed_secrets(manifest, route, cors));
         if route.kind == RouteKind::Handler {
             found.extend(unneeded_credentials(has_ambient, route, cors));
             found.extend(withheld_cookie(manifest, route, cors));
-            found.extend(unserved_methods(manifest, route, cors));
-            found.extend(own_method(route, cors));
+            found.extend(unserved_methods(manifest, paths, route, cors));
+            found.extend(own_method(paths, route, cors));
         }
     }
 }
@@ -73,6 +74,7 @@ fn listed_methods(cors: &RouteCors) -> Option<&[String]> {
 
 fn unserved_methods(
     manifest: &Manifest,
+    paths: &ExamplePaths,
     route: &ManifestRoute,
     cors: &RouteCors,
 ) -> Option<Finding> {
@@ -86,19 +88,19 @@ fn unserved_methods(
     let unserved: Vec<_> =
         listed_methods(cors)?.iter().filter(|method| !is_served(method)).collect();
     let first = unserved.first()?;
-    let witness = route.example_path().map(|path| format!("{first} {path}"));
+    let witness = paths.request(first, route);
     let finding = Finding::for_route(Lint::MethodNotServed, route, "cors");
     Some(finding.about(quoted(unserved)).witness(witness))
 }
 
-fn own_method(route: &ManifestRoute, cors: &RouteCors) -> Option<Finding> {
+fn own_method(paths: &ExamplePaths, route: &ManifestRoute, cors: &RouteCors) -> Option<Finding> {
     let listed = listed_methods(cors)?;
     // The others need no preflight (Fetch, CORS-safelisted method).
     let needs = |method: &&String| !["GET", "HEAD", "POST"].contains(&method.as_str());
     let left_out: Vec<_> =
         route.methods.iter().filter(needs).filter(|method| !listed.contains(method)).collect();
     let first = left_out.first()?;
-    let witness = route.example_path().map(|path| format!("{first} {path}"));
+    let witness = paths.request(first, route);
     let finding = Finding::for_route(Lint::OwnMethodMissing, route, "cors");
     Some(finding.about(quoted(left_out)).witness(witness))
 }

@@ -10,11 +10,12 @@ use super::{
     effect,
     words::{area, internal, is_entrance, segments},
 };
+use crate::ExamplePaths;
 use crate::facets::{ManifestRoute, RouteKind};
 
-pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
+pub(super) fn look(manifest: &Manifest, paths: &ExamplePaths, found: &mut Vec<Finding>) {
     let mut areas: BTreeMap<String, Vec<Sibling<'_>>> = BTreeMap::new();
-    let mut paths: BTreeMap<&str, Vec<Sibling<'_>>> = BTreeMap::new();
+    let mut of_path: BTreeMap<&str, Vec<Sibling<'_>>> = BTreeMap::new();
     for route in manifest.routes.iter().filter(|route| is_served(route)) {
         let segments = segments(&route.path);
         let sibling = Sibling { route, guard: Guard::for_route(route) };
@@ -23,14 +24,14 @@ pub(super) fn look(manifest: &Manifest, found: &mut Vec<Finding>) {
                 areas.entry(format!("/{}", area.join("/"))).or_default().push(sibling);
             }
             Some(_) => {}
-            None => paths.entry(&route.path).or_default().push(sibling),
+            None => of_path.entry(&route.path).or_default().push(sibling),
         }
     }
     for (area, routes) in &areas {
-        found.extend(outliers(area, routes));
+        found.extend(outliers(area, routes, paths));
     }
-    for routes in paths.values() {
-        found.extend(open_deletion(routes));
+    for routes in of_path.values() {
+        found.extend(open_deletion(routes, paths));
     }
 }
 
@@ -92,7 +93,7 @@ fn is_exempt(route: &ManifestRoute, segments: &[String], area: &[String]) -> boo
 const USUAL: usize = 3;
 
 /// The routes of an area for staff that need less than most of its routes.
-fn outliers(area: &str, routes: &[Sibling<'_>]) -> Vec<Finding> {
+fn outliers(area: &str, routes: &[Sibling<'_>], paths: &ExamplePaths) -> Vec<Finding> {
     for usual in [Guard::Right, Guard::Caller] {
         let (guarded, less): (Vec<Sibling<'_>>, Vec<_>) =
             routes.iter().partition(|sibling| sibling.guard >= usual);
@@ -101,7 +102,7 @@ fn outliers(area: &str, routes: &[Sibling<'_>]) -> Vec<Finding> {
             continue;
         }
         let about = format!("the {count} others below `{area}` need {}", usual.words());
-        return less.into_iter().map(|sibling| finding(sibling).about(&*about)).collect();
+        return less.into_iter().map(|sibling| finding(sibling, paths).about(&*about)).collect();
     }
     Vec::new()
 }
@@ -113,7 +114,7 @@ fn endpoints(routes: &[Sibling<'_>]) -> usize {
 }
 
 /// A deletion that every user may request, although not every user may write or even read there.
-fn open_deletion(routes: &[Sibling<'_>]) -> Option<Finding> {
+fn open_deletion(routes: &[Sibling<'_>], paths: &ExamplePaths) -> Option<Finding> {
     let serves = |sibling: &&Sibling<'_>, methods: &[&str]| {
         methods.iter().any(|method| sibling.route.serves(method))
     };
@@ -131,16 +132,15 @@ fn open_deletion(routes: &[Sibling<'_>]) -> Option<Finding> {
         if writing.is_empty() { (reading, "to read") } else { (writing, "to write") };
     let is_odd = !others.is_empty() && others.iter().all(|other| other.guard == Guard::Right);
     let about = format!("{word} at this path needs {}", Guard::Right.words());
-    is_odd.then(|| finding(*deletion).about(about))
+    is_odd.then(|| finding(*deletion, paths).about(about))
 }
 
-fn finding(Sibling { route, guard }: Sibling<'_>) -> Finding {
+fn finding(Sibling { route, guard }: Sibling<'_>, paths: &ExamplePaths) -> Finding {
     let authority = match guard {
         Guard::Open => Authority::Nobody,
         Guard::Caller | Guard::Right => Authority::Held,
     };
     let gain = Gain { who: Gainer::Anybody, what: effect(route), authority };
-    let witness = route.methods.first().zip(route.example_path());
-    let witness = witness.map(|(method, path)| format!("{method} {path}"));
+    let witness = route.methods.first().and_then(|method| paths.request(method, route));
     Finding::for_route(Lint::Outlier, route, "auth").gain(gain).witness(witness)
 }

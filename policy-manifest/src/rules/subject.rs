@@ -1,7 +1,7 @@
 //! A policy that is checked: which of its routes a rule selects, and whom they let through.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     rc::Rc,
 };
 
@@ -15,7 +15,7 @@ use super::{
     rule::Never,
 };
 use crate::{
-    Auth, Manifest, ManifestRoute, RouteKind, RouteRequirement,
+    Auth, ExamplePaths, Manifest, ManifestRoute, RouteKind, RouteRequirement,
     algebra::{NameSet, OriginRegion},
     diff::{
         class_of, policy_text,
@@ -23,7 +23,6 @@ use crate::{
         side::Side,
     },
     engine::{CallerFacts, Decision, EngineError, Login, Outcome},
-    facets::filled,
 };
 
 /// A policy, prepared for questions about it.
@@ -33,10 +32,7 @@ pub(super) struct Subject {
     /// The number of the policy of each route: requests to routes with equal numbers are decided
     /// alike.
     policies: Vec<usize>,
-    /// A segment that is in no path.
-    fresh: String,
-    /// More such segments than the longest path has.
-    deep: String,
+    example_paths: ExamplePaths,
     answers: HashMap<Key, Option<RequestProbe>>,
     selections: HashMap<String, Rc<BTreeMap<usize, Option<String>>>>,
 }
@@ -106,11 +102,9 @@ impl Subject {
             *known.entry(policy_text(route)).or_insert(next)
         });
         let policies = policies.collect();
-        let fresh = number_in_no_path(routes);
-        let depth = routes.iter().map(|route| route.path.matches('/').count()).max();
-        let deep = vec![fresh.as_str(); depth.unwrap_or_default() + 1].join("/");
+        let example_paths = ExamplePaths::new(routes);
         let (answers, selections) = (HashMap::new(), HashMap::new());
-        Ok(Self { side, policies, fresh, deep, answers, selections })
+        Ok(Self { side, policies, example_paths, answers, selections })
     }
 
     pub(super) fn route(&self, index: usize) -> Option<&ManifestRoute> {
@@ -163,15 +157,16 @@ impl Subject {
         if !glob.starts_with('/') {
             return Vec::new();
         }
-        let fresh = self.fresh.as_str();
+        let value = self.example_paths.value();
         let plain = glob.split('/').map(|segment| {
             let is_parameter = segment.starts_with('{') && segment.ends_with('}');
-            if is_parameter { fresh } else { segment }
+            if is_parameter { value } else { segment }
         });
         let plain = plain.collect::<Vec<_>>().join("/").replace('?', "1");
         // A star also matches an empty text.
-        let rests = ["", fresh, self.deep.as_str()].map(|rest| plain.replace("**", rest));
-        let paths = rests.iter().flat_map(|path| ["", fresh].map(|text| path.replace('*', text)));
+        let rests =
+            ["", value, &self.example_paths.longest()].map(|rest| plain.replace("**", rest));
+        let paths = rests.iter().flat_map(|path| ["", value].map(|text| path.replace('*', text)));
         paths.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
@@ -186,10 +181,10 @@ impl Subject {
             RouteKind::Fallback | RouteKind::NotFound => vec!["/{*path}".to_owned()],
             RouteKind::Handler | RouteKind::Probe => vec![route.path.clone()],
         };
+        let examples = &self.example_paths;
         let paths = templates
             .iter()
-            .flat_map(|template| [&self.fresh, &self.deep].map(|rest| (template, rest)))
-            .map(|(template, rest)| filled(template, &self.fresh, rest));
+            .flat_map(|template| [examples.short_path_of(template), examples.path_of(template)]);
         let engine = &self.side.engine;
         let is_served = |path: &String| match engine.path_number(path) {
             None => engine.elsewhere() == Some(index),
@@ -363,21 +358,6 @@ impl Subject {
         };
         (is_asked && has_effect).then_some(decision)
     }
-}
-
-/// The first number of the fewest digits that is in no path, not even as a part of a segment.
-fn number_in_no_path(routes: &[ManifestRoute]) -> String {
-    let numbers = (1..=u32::MAX).map(|number| number.to_string());
-    let mut parts: HashSet<&[u8]> = HashSet::new();
-    let mut width = 0;
-    let mut is_new = |number: &String| {
-        if number.len() > width {
-            width = number.len();
-            parts = routes.iter().flat_map(|route| route.path.as_bytes().windows(width)).collect();
-        }
-        !parts.contains(number.as_bytes())
-    };
-    numbers.into_iter().find(|number| is_new(number)).unwrap_or_default()
 }
 
 /// How the app identifies a caller, and whether browsers add the credential themselves. A service

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use http::{HeaderName, HeaderValue, Method, Request, Uri};
 use policy_core::{Refusal, method};
 use policy_manifest::{
-    Manifest, ManifestRoute, RouteCors, RouteKind, RouteOrigins,
+    ExamplePaths, Manifest, ManifestRoute, RouteCors, RouteKind, RouteOrigins,
     engine::{Engine, Outcome, RequestCredentials},
 };
 
@@ -114,7 +114,8 @@ const LONGEST_BODY: u64 = 64 << 10;
 
 /// The probes for a manifest.
 pub(super) fn plan(manifest: &Manifest, engine: &Engine, options: &Options) -> Plan {
-    let planner = Planner { manifest, engine, options };
+    let example_paths = ExamplePaths::new(&manifest.routes);
+    let planner = Planner { manifest, engine, example_paths, options };
     let mut plan = Plan::default();
     let mut room = options.max_probes;
     let subjects = planner.subjects();
@@ -134,6 +135,7 @@ pub(super) fn plan(manifest: &Manifest, engine: &Engine, options: &Options) -> P
 struct Planner<'a> {
     manifest: &'a Manifest,
     engine: &'a Engine,
+    example_paths: ExamplePaths,
     options: &'a Options,
 }
 
@@ -194,7 +196,7 @@ impl Planner<'_> {
 
     /// A path that this route serves, and not a more specific one.
     fn served_path(&self, route: &ManifestRoute) -> Option<String> {
-        let path = route.example_path().filter(|_| route.kind != RouteKind::Probe)?;
+        let path = self.example_paths.path(route).filter(|_| route.kind != RouteKind::Probe)?;
         let method = route.methods.first().map_or("GET", String::as_str);
         let served = self.engine.serving(method, &path);
         served.is_some_and(|served| served.path == route.path).then_some(path)

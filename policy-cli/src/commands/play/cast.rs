@@ -123,7 +123,7 @@ impl<'a> Stage<'a> {
     fn new(world: &'a World, index: usize) -> Option<Self> {
         let route = world.route(index)?;
         let method = route.methods.first()?.parse().ok()?;
-        let path = route.example_path()?;
+        let path = world.example_path(route)?;
         let requirement = match &route.auth {
             Auth::Public => None,
             Auth::Required(requirement) => Some(requirement),

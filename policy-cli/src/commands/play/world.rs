@@ -22,8 +22,8 @@ use policy_core::{
     vary,
 };
 use policy_manifest::{
-    AppFacts, Auth, Cache, Date, Manifest, ManifestRoute, RouteOrigins, SessionFacts, Sources,
-    TokenFacts,
+    AppFacts, Auth, Cache, Date, ExamplePaths, Manifest, ManifestRoute, RouteOrigins, SessionFacts,
+    Sources, TokenFacts,
     engine::{Decision, Engine, EngineError, Gate, Outcome, RequestCredentials, Verdict},
     facet::{self, FromPolicy as _},
 };
@@ -98,6 +98,7 @@ pub(super) struct World {
     manifest: Manifest,
     sources: Sources,
     engine: Engine,
+    example_paths: ExamplePaths,
     /// The name of the security headers of responses that are of no route.
     default_headers: String,
 }
@@ -149,8 +150,9 @@ impl World {
         sources: Sources,
     ) -> Result<Self, EngineError> {
         let engine = Engine::new(&manifest)?;
+        let example_paths = ExamplePaths::new(&manifest.routes);
         let default_headers = String::from_policy(&HeadersPolicy::DEFAULT, &mut manifest);
-        Ok(Self { app, manifest, sources, engine, default_headers })
+        Ok(Self { app, manifest, sources, engine, example_paths, default_headers })
     }
 
     /// What keeps the app from starting: no page of another site can send the cookie that a route
@@ -218,6 +220,11 @@ impl World {
 
     pub(super) fn route(&self, index: usize) -> Option<&ManifestRoute> {
         self.manifest.routes.get(index)
+    }
+
+    /// A path that a route serves, if it has paths.
+    pub(super) fn example_path(&self, route: &ManifestRoute) -> Option<String> {
+        self.example_paths.path(route)
     }
 
     /// The address of a path.

@@ -13,8 +13,8 @@ use policy_core::{
     route::Level,
 };
 use policy_manifest::{
-    AppFacts, Auth, Csrf, Manifest, ManifestRoute, Outcomes, RouteKind, RouteRequirement,
-    SourceLine, Sources, engine::Engine,
+    AppFacts, Auth, Csrf, ExamplePaths, Manifest, ManifestRoute, Outcomes, RouteKind,
+    RouteRequirement, SourceLine, Sources, engine::Engine,
 };
 
 use super::sharing::Sharing;
@@ -42,6 +42,7 @@ pub(super) struct DeclaredApp {
     pub(super) has_layers: bool,
     /// Everything that has its own policies and runs code of the app: handlers and mounted services.
     pub(super) routes: Vec<Declaration>,
+    pub(super) example_paths: ExamplePaths,
     /// The origins that may read responses for unknown paths.
     pub(super) unknown: Option<Arc<Sharing>>,
     /// Whether a fallback serves unknown paths.
@@ -117,6 +118,7 @@ impl DeclaredApp {
             .flat_map(|it| declarations(&manifest, it, &sources, (&extracting, &objects)))
             .collect();
         Self {
+            example_paths: ExamplePaths::new(&manifest.routes),
             cookie_attributes: cookie_attributes(&manifest.app),
             own: manifest.app.public_origin.unwrap_or_else(|| DEVELOPMENT.to_owned()),
             has_sessions: app.sessions.is_some(),

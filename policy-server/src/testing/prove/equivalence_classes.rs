@@ -65,7 +65,7 @@ impl<'a> Path<'a> {
             sorted.sort_by_key(|route| (!route.is_safe(), route.method.as_str()));
             let shared = sorted.into_iter().find_map(|route| route.sharing.as_deref());
             let has_sessions = declared.has_sessions;
-            let sample = sample(template);
+            let sample = declared.example_paths.path_of(template);
             let path = Self {
                 template,
                 sample,
@@ -350,16 +350,6 @@ pub(super) fn loads(path: &Path<'_>, url: &str) -> Vec<RequestCase> {
         [Fetch::form(url, [("a", "b")]), plain.header("content-type", "text/plain").body("{}")];
     let of_post = of_post.into_iter().filter(|_| path.route_for("POST").is_some());
     of_post.chain(of_get).map(|fetch| RequestCase::new(fetch, Vec::new())).collect()
-}
-
-/// A path that a template matches.
-pub(super) fn sample(template: &str) -> String {
-    let of = |segment: &str| match segment.strip_prefix('{') {
-        // A number, which is valid for handlers that parse one.
-        Some(_) => "1".to_owned(),
-        None => segment.to_owned(),
-    };
-    template.split('/').map(of).collect::<Vec<_>>().join("/")
 }
 
 /// An origin that a pattern matches.

@@ -25,9 +25,20 @@ impl Planner<'_> {
         // Services and handlers of the rest of a path are few, and each parses it in its own way.
         let routes = routes.filter(|it| !is_parameter_last(it) || self.is_new(it, &mut known));
         let trials = routes.flat_map(|route| {
-            directories(route).into_iter().flat_map(|before| self.static_file(route, &before))
+            self.directories(route).into_iter().flat_map(|before| self.static_file(route, &before))
         });
         trials.collect()
+    }
+
+    /// The prefixes of a file name in targets of a route.
+    fn directories(&self, route: &ManifestRoute) -> Vec<String> {
+        // A fallback takes any path.
+        let path = self.example_paths.path(route).unwrap_or_else(|| "/policy-audit".to_owned());
+        let path = path.trim_end_matches('/');
+        let parent = is_parameter_last(route).then(|| path.rsplit_once('/')).flatten();
+        let whole = parent.map(|(parent, _)| format!("{parent}/"));
+        let below = DELIMITERS.iter().map(|delimiter| format!("{path}{delimiter}"));
+        whole.into_iter().chain(below).collect()
     }
 
     /// The trials of one file.
@@ -85,15 +96,4 @@ fn is_parameter_last(route: &ManifestRoute) -> bool {
 
 fn last_segment(route: &ManifestRoute) -> Option<Segment<'_>> {
     PathTemplate::parse(&route.path).ok()?.segments().last()
-}
-
-/// The prefixes of a file name in targets of a route.
-fn directories(route: &ManifestRoute) -> Vec<String> {
-    // A fallback takes any path.
-    let path = route.example_path().unwrap_or_else(|| "/policy-audit".to_owned());
-    let path = path.trim_end_matches('/');
-    let parent = is_parameter_last(route).then(|| path.rsplit_once('/')).flatten();
-    let whole = parent.map(|(parent, _)| format!("{parent}/"));
-    let below = DELIMITERS.iter().map(|delimiter| format!("{path}{delimiter}"));
-    whole.into_iter().chain(below).collect()
 }

@@ -6,7 +6,7 @@ use policy_core::headers::groups::may_be_credential;
 use super::{Fault, Law, LawSpec, Verdict, responses};
 use crate::testing::prove::{
     declared::DEVELOPMENT,
-    equivalence_classes::{STRANGER, sample},
+    equivalence_classes::STRANGER,
     exchange::Exchange,
     explorer::PathExplorer,
     passage::{Alteration, Part},
@@ -185,10 +185,12 @@ fn forwarded(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
 /// The path of another route, preferably a public one.
 fn another_path(explorer: &PathExplorer<'_, '_>) -> String {
     let here = explorer.path.template;
-    let others = || explorer.app.declared.routes.iter().filter(|route| route.path() != here);
+    let declared = &explorer.app.declared;
+    let others = || declared.routes.iter().filter(|route| route.path() != here);
     let open = others().find(|route| route.requirement().is_none());
     let other = open.or_else(|| others().next());
-    other.map_or_else(|| "/policy-probe".to_owned(), |route| sample(route.path()))
+    let path = other.map(|route| declared.example_paths.path_of(route.path()));
+    path.unwrap_or_else(|| "/policy-probe".to_owned())
 }
 
 fn value(name: &str, claim: Claim, host: &str, path: &str) -> String {
