@@ -254,8 +254,8 @@ mod tests {
         let allowed = Profile::CHROMIUM.local_network(LocalNetwork::Granted);
         assert!(outcome(allowed, printer()).is_readable());
         assert_eq!(reason(&outcome(allowed, name())), Some(&Reason::MixedContent));
-        let asked = Reason::LocalNetwork(AddressSpace::Local);
-        assert_eq!(reason(&outcome(Profile::CHROMIUM, printer())), Some(&asked));
+        let expected = Reason::LocalNetwork(AddressSpace::Local);
+        assert_eq!(reason(&outcome(Profile::CHROMIUM, printer())), Some(&expected));
         assert_eq!(reason(&outcome(Profile::FIREFOX, printer())), Some(&Reason::MixedContent));
     }
 

@@ -188,9 +188,10 @@ mod tests {
         let is_framed = |profile, sources: &str| {
             let page = page("https://app.shop.test/");
             let csp = format!("frame-ancestors {sources}");
-            let said = response(200, &[("content-security-policy", &csp)]);
+            let response = response(200, &[("content-security-policy", &csp)]);
             let state = State::new(profile, browser().now());
-            let trial = load_in(state, Some(&page), Fetch::frame("https://shop.test/"), &[said]);
+            let trial =
+                load_in(state, Some(&page), Fetch::frame("https://shop.test/"), &[response]);
             trial.outcome.page().is_some()
         };
         for (sources, expected) in [

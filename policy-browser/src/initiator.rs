@@ -268,12 +268,12 @@ mod tests {
                 .last("origin")
                 .map(str::to_owned)
         };
-        let told = Some("https://app.test");
+        let own_origin = Some("https://app.test");
         for (profile, plain, upgraded) in [
             (Profile::STANDARD, None, None),
-            (Profile::CHROMIUM, told, told),
-            (Profile::FIREFOX, None, told),
-            (Profile::WEBKIT, told, told),
+            (Profile::CHROMIUM, own_origin, own_origin),
+            (Profile::FIREFOX, None, own_origin),
+            (Profile::WEBKIT, own_origin, own_origin),
         ] {
             assert_eq!(origin(profile, "https://app.test/a").as_deref(), plain, "{}", profile.name);
             let by_upgrade = origin(profile, "http://app.test/a");
@@ -283,12 +283,12 @@ mod tests {
 
     #[test]
     fn an_image_that_firefox_has_upgraded_tells_its_origin_after_a_redirect_too() {
-        for (profile, told) in [(Profile::STANDARD, false), (Profile::FIREFOX, true)] {
+        for (profile, has_origin) in [(Profile::STANDARD, false), (Profile::FIREFOX, true)] {
             let state = State::new(profile, browser().now());
             let image = Fetch::image("http://app.test/a").mode(Mode::Cors);
             let responses = [response(302, &[("location", "/b")]), response(200, &[])];
             let trial = load_in(state, Some(&app()), image, &responses);
-            assert_eq!(trial.last("origin").is_some(), told, "{}", profile.name);
+            assert_eq!(trial.last("origin").is_some(), has_origin, "{}", profile.name);
         }
     }
 
@@ -296,12 +296,12 @@ mod tests {
     fn firefox_tells_other_sites_no_more_of_the_origin_than_of_the_referrer() {
         let page = Page { referrer_policy: ReferrerPolicy::UnsafeUrl, ..app() };
         let own = "https://app.test";
-        for (profile, told) in [(Profile::STANDARD, own), (Profile::FIREFOX, "null")] {
+        for (profile, expected) in [(Profile::STANDARD, own), (Profile::FIREFOX, "null")] {
             let profile = profile.local_network(LocalNetwork::Granted);
             let state = State::new(profile, browser().now());
             let beacon = Fetch::post("http://localhost/").mode(Mode::NoCors);
             let trial = load_in(state, Some(&page), beacon, &[response(200, &[])]);
-            assert_eq!(trial.last("origin"), Some(told), "{}", profile.name);
+            assert_eq!(trial.last("origin"), Some(expected), "{}", profile.name);
         }
     }
 
@@ -319,7 +319,7 @@ mod tests {
     fn after_another_domain_firefox_tells_the_page_its_whole_referrer_again() {
         let mut page = page("https://app.test/page");
         page.referrer_policy = ReferrerPolicy::OriginWhenCrossOrigin;
-        for (profile, told) in
+        for (profile, expected) in
             [(Profile::STANDARD, "https://app.test/"), (Profile::FIREFOX, "https://app.test/page")]
         {
             let star = ("access-control-allow-origin", "*");
@@ -327,7 +327,7 @@ mod tests {
             let way = [to("https://evil.test/"), to("https://app.test/b"), response(200, &[star])];
             let state = State::new(profile, browser().now());
             let trial = load_in(state, Some(&page), Fetch::get("https://api.app.test/"), &way);
-            assert_eq!(trial.last("referer"), Some(told), "{}", profile.name);
+            assert_eq!(trial.last("referer"), Some(expected), "{}", profile.name);
         }
     }
 
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn in_firefox_a_window_of_a_sandboxed_page_gets_the_cross_origin_referrer() {
-        for (policy, told) in [
+        for (policy, expected) in [
             (ReferrerPolicy::NoReferrerWhenDowngrade, Some("https://app.test/a")),
             (ReferrerPolicy::StrictOriginWhenCrossOrigin, Some("https://app.test/")),
             (ReferrerPolicy::OriginWhenCrossOrigin, Some("https://app.test/")),
@@ -365,7 +365,7 @@ mod tests {
             let state = State::new(Profile::FIREFOX, browser().now());
             let open = Fetch::navigate("https://app.test/b");
             let trial = load_in(state, Some(&page), open, &[response(200, &[])]);
-            assert_eq!(trial.last("referer"), told, "{policy:?}");
+            assert_eq!(trial.last("referer"), expected, "{policy:?}");
         }
     }
 

@@ -156,9 +156,9 @@ impl Jar {
             return String::new();
         }
         let request = CookieContext::for_page(page);
-        let seen =
+        let cookies =
             self.iter().filter(|cookie| cookie.is_for(profile, now, &request, Access::Script));
-        let text = cookie_string(seen.collect()).unwrap_or_default();
+        let text = cookie_string(cookies.collect()).unwrap_or_default();
         String::from_utf8_lossy(&text).into_owned()
     }
 

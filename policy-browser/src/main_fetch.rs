@@ -58,8 +58,8 @@ pub(crate) fn start(state: &mut State, page: Option<Page>, fetch: Fetch) -> Next
 
 impl Load {
     /// Starts a request of the browser itself, which revalidates a stored response.
-    pub(crate) fn refresh(request: Request, asked: PendingRequest) -> Self {
-        Self { request, waits_for: Waiting::Refresh(asked) }
+    pub(crate) fn refresh(request: Request, pending: PendingRequest) -> Self {
+        Self { request, waits_for: Waiting::Refresh(pending) }
     }
 
     /// Continues with the response of a server.
@@ -83,15 +83,15 @@ impl Load {
                     Err(reason) => fail(state, &request, true, reason),
                 }
             }
-            Waiting::Response(asked) => proceed(state, request, |state, request| {
-                let (response, is_stored) = network::received(state, request, &asked, response);
+            Waiting::Response(pending) => proceed(state, request, |state, request| {
+                let (response, is_stored) = network::received(state, request, &pending, response);
                 if is_stored && is_dropped(&state.profile, request, &response) {
-                    network::forget(state, &asked);
+                    network::forget(state, &pending);
                 }
                 respond(state, request, response, false)
             }),
-            Waiting::Refresh(asked) => {
-                network::received(state, &request, &asked, response);
+            Waiting::Refresh(pending) => {
+                network::received(state, &request, &pending, response);
                 Next::Kept
             }
         }
@@ -208,7 +208,7 @@ fn main_fetch(state: &mut State, request: &mut Request) -> Result<Step, Reason> 
 /// The names that a preflight asks for.
 fn asked_names(profile: &Profile, request: &Request) -> Vec<String> {
     let (_, written) = &request.written;
-    let others = request.asked.as_ref().unwrap_or(&request.fields);
+    let others = request.preflight_fields.as_ref().unwrap_or(&request.fields);
     let fields = if profile.preflights_name_removed_fields { written } else { others };
     fields.unsafe_names(profile)
 }
@@ -239,7 +239,7 @@ fn tell_referrer(state: &State, request: &mut Request) {
 
 fn send(state: &mut State, request: &mut Request) -> Result<Step, Reason> {
     match network::send(state, request) {
-        Network::Send(sent, asked) => Ok(Step::Send(Waiting::Response(asked), sent)),
+        Network::Send(sent, pending) => Ok(Step::Send(Waiting::Response(pending), sent)),
         Network::Cached(response) => respond(state, request, response, true),
     }
 }
@@ -290,11 +290,12 @@ fn respond(
                 if state.profile.manual_needs_address {
                     redirect::address(request, &response.headers)?;
                 }
-                let mut shown = filter::nothing(request, ResponseType::OpaqueRedirect, is_cached);
+                let mut filtered =
+                    filter::nothing(request, ResponseType::OpaqueRedirect, is_cached);
                 if is_idle && state.profile.manual_shows_content {
-                    shown.body = response.body;
+                    filtered.body = response.body;
                 }
-                return Ok(Step::Done(Outcome::Response(shown)));
+                return Ok(Step::Done(Outcome::Response(filtered)));
             }
             Redirect::Follow if is_idle => {}
             Redirect::Follow => {
@@ -340,10 +341,11 @@ mod tests {
 
     #[test]
     fn the_status_of_a_proxy_is_shown_by_firefox_only() {
-        let said = response(407, &[("access-control-allow-origin", "*"), ("set-cookie", "a=1")]);
+        let response =
+            response(407, &[("access-control-allow-origin", "*"), ("set-cookie", "a=1")]);
         let load = |profile| {
             let state = State::new(profile, browser().now());
-            load_in(state, Some(&app()), Fetch::get(URL), std::slice::from_ref(&said))
+            load_in(state, Some(&app()), Fetch::get(URL), std::slice::from_ref(&response))
         };
         for profile in [Profile::CHROMIUM, Profile::WEBKIT] {
             assert_eq!(*load(profile).reason(), Reason::ProxyStatus, "{}", profile.name);

@@ -40,7 +40,7 @@ pub(crate) struct PendingRequest {
 pub(crate) struct Refresh {
     pub(crate) request: Request,
     pub(crate) sent: SentRequest,
-    pub(crate) asked: PendingRequest,
+    pub(crate) pending: PendingRequest,
 }
 
 /// Prepares a request for the network.
@@ -80,12 +80,12 @@ pub(crate) fn send(state: &mut State, request: &Request) -> Network {
         Lookup::Stale(conditions) => (None, conditions),
         Lookup::Miss => (None, HeaderMap::new()),
     };
-    let asked =
+    let pending =
         PendingRequest { request: sent.clone(), key, is_conditional: !conditions.is_empty() };
     sent.headers.extend(conditions);
     sent.body.clone_from(&request.body);
-    let Some(response) = cached else { return Network::Send(sent, asked) };
-    state.refreshes.push(Refresh { request: request.clone(), sent, asked });
+    let Some(response) = cached else { return Network::Send(sent, pending) };
+    state.refreshes.push(Refresh { request: request.clone(), sent, pending });
     Network::Cached(response)
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn preflight(
 pub(crate) fn received(
     state: &mut State,
     request: &Request,
-    asked: &PendingRequest,
+    pending: &PendingRequest,
     response: ServerResponse,
 ) -> (ServerResponse, bool) {
     let sets_cookies = request.fetch.mode != Mode::WebSocket
@@ -126,7 +126,7 @@ pub(crate) fn received(
         }
     }
     let State { profile, now, store, .. } = state;
-    let PendingRequest { request: sent, key, is_conditional } = asked;
+    let PendingRequest { request: sent, key, is_conditional } = pending;
     match request.fetch.mode {
         Mode::WebSocket => (response, false),
         _ if *is_conditional && response.status == 304 => {
@@ -141,8 +141,8 @@ pub(crate) fn received(
 }
 
 /// Removes a response that has just been stored.
-pub(crate) fn forget(state: &mut State, asked: &PendingRequest) {
-    state.store.forget(&state.profile, &asked.key, &asked.request);
+pub(crate) fn forget(state: &mut State, pending: &PendingRequest) {
+    state.store.forget(&state.profile, &pending.key, &pending.request);
 }
 
 /// Drops lines with an empty value from a field that has other lines.
@@ -315,9 +315,9 @@ mod tests {
     fn a_websocket_that_is_refused_sets_no_cookies_in_chromium() {
         let kept = |profile, status| {
             let state = State::new(profile, browser().now());
-            let said = response(status, &[("set-cookie", "a=1; Secure")]);
+            let response = response(status, &[("set-cookie", "a=1; Secure")]);
             let fetch = Fetch::websocket("wss://app.test/live");
-            load_in(state, Some(&app()), fetch, &[said]).state.cookies().iter().count()
+            load_in(state, Some(&app()), fetch, &[response]).state.cookies().iter().count()
         };
         for (status, in_chromium) in [(101, 1), (401, 1), (200, 0), (301, 0), (403, 0)] {
             assert_eq!(kept(Profile::STANDARD, status), 1, "{status}");
@@ -335,8 +335,8 @@ mod tests {
         let fetch = |mode| Fetch::get("https://api.test/").cache(mode);
         let asks_again = |mode, second: &ServerResponse| {
             let mut state = State::new(Profile::CHROMIUM, browser().now());
-            for (mode, said) in [(CacheMode::Default, &seen), (mode, second)] {
-                let responses = std::slice::from_ref(said);
+            for (mode, response) in [(CacheMode::Default, &seen), (mode, second)] {
+                let responses = std::slice::from_ref(response);
                 state = load_in(state, Some(&app()), fetch(mode), responses).state;
             }
             let mut count = 0;
@@ -425,12 +425,12 @@ mod tests {
             ] {
                 let mut state = State::new(profile, browser().now());
                 let own = Fetch::get("/").header("if-none-match", "\"1\"").cache(mode);
-                let said = response(200, &[("cache-control", "max-age=60")]);
+                let response = response(200, &[("cache-control", "max-age=60")]);
                 let mut count = 0;
                 for fetch in [own, Fetch::get("/")] {
                     state = run(state, Some(&app()), fetch, |_| {
                         count += 1;
-                        said.clone()
+                        response.clone()
                     })
                     .0;
                 }

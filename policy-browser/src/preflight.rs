@@ -112,15 +112,15 @@ pub(crate) fn judge(
     unsafe_names: &[String],
     allowed: &Allowed,
 ) -> Result<(), Reason> {
-    let asked = request.method.as_str();
+    let requested_method = request.method.as_str();
     let with_star = |list: &[String]| {
         request.fetch.credentials != Credentials::Include && list.iter().any(|one| one == "*")
     };
-    if !allowed.methods.iter().any(|method| method == asked)
+    if !allowed.methods.iter().any(|method| method == requested_method)
         && !is_safelisted(&request.method)
         && !with_star(&allowed.methods)
     {
-        return Err(Reason::AllowMethods(asked.to_owned()));
+        return Err(Reason::AllowMethods(requested_method.to_owned()));
     }
     let with_star = with_star(&allowed.names);
     for name in unsafe_names {

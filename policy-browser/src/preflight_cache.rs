@@ -412,17 +412,17 @@ mod tests {
     fn firefox_repeats_a_preflight_for_an_unlisted_head() {
         for (profile, count) in [(Profile::STANDARD, 1), (Profile::FIREFOX, 2)] {
             let mut state = State::new(profile, browser().now());
-            let mut asked = 0;
+            let mut preflights = 0;
             for _ in 0..2 {
                 let fetch = Fetch::new("HEAD", URL).header("x-a", "1");
                 state = run(state, Some(&app()), fetch, |request| {
-                    asked += usize::from(request.is_preflight);
+                    preflights += usize::from(request.is_preflight);
                     let star = ("access-control-allow-origin", "*");
                     response(200, &[star, ("access-control-allow-headers", "x-a")])
                 })
                 .0;
             }
-            assert_eq!(asked, count, "{}", profile.name);
+            assert_eq!(preflights, count, "{}", profile.name);
         }
     }
 

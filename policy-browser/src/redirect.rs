@@ -124,14 +124,14 @@ pub(crate) fn follow(
         if changes_to_get(response.status, method) {
             request.fields.remove_content();
         }
-        let mut asked = fields.clone();
+        let mut preflight_fields = fields.clone();
         if becomes_get {
-            asked.remove_content();
+            preflight_fields.remove_content();
         }
         if is_elsewhere {
-            asked.remove(&header::AUTHORIZATION);
+            preflight_fields.remove(&header::AUTHORIZATION);
         }
-        request.asked = Some(asked);
+        request.preflight_fields = Some(preflight_fields);
     }
     if profile.client_hints_are_safelisted && !gets_hints(request, &target) {
         request.fields.remove_client_hints();

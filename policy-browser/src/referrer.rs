@@ -166,8 +166,9 @@ mod tests {
     #[test]
     fn each_referrer_policy_follows_its_table() {
         for (policy, expected) in TABLE {
-            let told = TARGETS.map(|target| standard_referrer(policy, &url(PAGE), &url(target)));
-            assert_eq!(told.each_ref().map(Option::as_deref), expected, "{policy:?}");
+            let referrers =
+                TARGETS.map(|target| standard_referrer(policy, &url(PAGE), &url(target)));
+            assert_eq!(referrers.each_ref().map(Option::as_deref), expected, "{policy:?}");
         }
     }
 
@@ -230,8 +231,8 @@ mod tests {
         for (profile, expected) in
             [(Profile::STANDARD, ORIGIN), (Profile::CHROMIUM, None), (Profile::FIREFOX, None)]
         {
-            let told = referrer(&profile, policy, &url(PAGE), &local);
-            assert_eq!(told.as_ref().map(Url::as_str), expected, "{}", profile.name);
+            let referrer = referrer(&profile, policy, &url(PAGE), &local);
+            assert_eq!(referrer.as_ref().map(Url::as_str), expected, "{}", profile.name);
         }
     }
 

@@ -32,7 +32,7 @@ pub(crate) struct Request {
     pub(crate) method: Method,
     pub(crate) fields: Fields,
     /// The fields that a preflight asks for, if they differ from `fields`.
-    pub(crate) asked: Option<Fields>,
+    pub(crate) preflight_fields: Option<Fields>,
     /// The method and the fields at the start.
     pub(crate) written: (Method, Fields),
     pub(crate) body: Option<Vec<u8>>,
@@ -110,7 +110,7 @@ impl Request {
             first_referrer: None,
             referrer_policy: page.as_ref().map(|page| page.referrer_policy).unwrap_or_default(),
             page,
-            asked: None,
+            preflight_fields: None,
             written: (method.clone(), fields.clone()),
             kept_origin: None,
             method,

@@ -72,12 +72,12 @@ impl State {
     /// The action for a load, after the requests that are sent besides it, such as revalidations.
     fn settle(&mut self, id: LoadId, next: Next) -> Vec<Output> {
         let mut outputs = Vec::with_capacity(1);
-        for Refresh { request, sent, asked } in mem::take(&mut self.refreshes) {
+        for Refresh { request, sent, pending } in mem::take(&mut self.refreshes) {
             let mut own = LoadId(u64::MAX);
             while own == id || self.loads.contains_key(&own) {
                 own.0 -= 1;
             }
-            self.loads.insert(own, Load::refresh(request, asked));
+            self.loads.insert(own, Load::refresh(request, pending));
             outputs.push(Output::Request { id: own, request: sent });
         }
         match next {

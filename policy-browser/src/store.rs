@@ -56,7 +56,7 @@ impl Store {
             return Lookup::Miss;
         }
         let has_own = has_conditions(request);
-        let asked = CacheControl::parse(profile, &request.headers);
+        let cache_control = CacheControl::parse(profile, &request.headers);
         let Some((index, is_match)) = self.find(profile, key, request) else {
             return Lookup::Miss;
         };
@@ -66,7 +66,7 @@ impl Store {
             || !profile.authorization_revalidates
             || !request.headers.contains_key(AUTHORIZATION);
         let is_usable = is_match && is_authorized && (!has_own || mode == CacheMode::ForceCache);
-        let use_of = entry.use_of(now, mode, asked).filter(|_| is_usable);
+        let use_of = entry.use_of(now, mode, cache_control).filter(|_| is_usable);
         let mut response = entry.response.clone();
         if is_head {
             response.body.clear();
@@ -185,8 +185,8 @@ impl Store {
 /// Whether a request does not read the cache.
 fn goes_past(profile: &Profile, mode: CacheMode, request: &SentRequest) -> bool {
     let is_told = || {
-        let asked = CacheControl::parse(profile, &request.headers);
-        asked.no_cache || has_pragma(&request.headers)
+        let cache_control = CacheControl::parse(profile, &request.headers);
+        cache_control.no_cache || has_pragma(&request.headers)
     };
     matches!(effective(profile, mode, request), CacheMode::NoStore | CacheMode::Reload)
         || profile.no_cache_goes_past && is_told()

@@ -98,15 +98,16 @@ impl Entry {
         &self,
         now: Duration,
         mode: CacheMode,
-        asked: CacheControl,
+        cache_control: CacheControl,
     ) -> Option<Use> {
         // A response received at this moment has an age of 0 seconds, and browsers still revalidate
         // it.
-        let is_young =
-            asked.max_age.is_none_or(|age| !age.is_zero() && self.freshness.age(now) <= age);
+        let is_young = cache_control
+            .max_age
+            .is_none_or(|age| !age.is_zero() && self.freshness.age(now) <= age);
         match mode {
             CacheMode::ForceCache => Some(Use::Fresh),
-            CacheMode::Default if asked.no_cache || !is_young => None,
+            CacheMode::Default if cache_control.no_cache || !is_young => None,
             CacheMode::Default if self.freshness.is_fresh(now) => Some(Use::Fresh),
             CacheMode::Default if self.freshness.is_in_grace(now) => Some(Use::InGrace),
             _ => None,

@@ -91,7 +91,8 @@ fn in_firefox_a_field_comes_back_with_the_redirect_after_the_one_that_removed_it
 
 #[test]
 fn firefox_asks_for_the_type_of_a_content_that_it_no_longer_sends() {
-    for (profile, asked) in [(Profile::STANDARD, None), (Profile::FIREFOX, Some("content-type"))] {
+    for (profile, expected) in [(Profile::STANDARD, None), (Profile::FIREFOX, Some("content-type"))]
+    {
         let mut names = None;
         let mut targets = [(302, "/b"), (302, "https://api.test/")].into_iter();
         let fetch = Fetch::post("/a").header("content-type", "application/json").body("x");
@@ -103,7 +104,7 @@ fn firefox_asks_for_the_type_of_a_content_that_it_no_longer_sends() {
             }
             targets.next().map_or_else(end, |(status, target)| to(status, target))
         });
-        assert_eq!(names.as_deref(), asked, "{}", profile.name);
+        assert_eq!(names.as_deref(), expected, "{}", profile.name);
     }
 }
 
@@ -138,7 +139,8 @@ fn webkit_sends_the_type_of_a_content_that_was_to_be_deleted_elsewhere() {
 
 #[test]
 fn webkit_asks_for_an_authorization_that_it_does_not_send() {
-    for (profile, asked) in [(Profile::STANDARD, None), (Profile::WEBKIT, Some("authorization"))] {
+    for (profile, expected) in [(Profile::STANDARD, None), (Profile::WEBKIT, Some("authorization"))]
+    {
         let fetch = Fetch::new("PUT", "/a").header("authorization", "Bearer x");
         let mut names = None;
         let _ = run(State::new(profile, browser().now()), Some(&app()), fetch, |request| {
@@ -149,7 +151,7 @@ fn webkit_asks_for_an_authorization_that_it_does_not_send() {
             }
             to(307, "https://api.test/a")
         });
-        assert_eq!(names.as_deref(), asked, "{}", profile.name);
+        assert_eq!(names.as_deref(), expected, "{}", profile.name);
     }
 }
 
@@ -221,14 +223,14 @@ fn in_webkit_preflights_after_a_redirect_are_for_a_new_request() {
 
 #[test]
 fn webkit_shows_the_content_of_a_redirect_to_nowhere() {
-    let shown = |profile, fields: &[_]| {
+    let has_content = |profile, fields: &[_]| {
         let fetch = Fetch::get("/a").redirect(Redirect::Manual);
         let state = State::new(profile, browser().now());
         let trial = load_in(state, Some(&app()), fetch, &[response(302, fields)]);
         !trial.outcome.response().unwrap().body.is_empty()
     };
-    assert!(shown(Profile::WEBKIT, &[]) && !shown(Profile::STANDARD, &[]));
-    assert!(!shown(Profile::WEBKIT, &[("location", "/b")]));
+    assert!(has_content(Profile::WEBKIT, &[]) && !has_content(Profile::STANDARD, &[]));
+    assert!(!has_content(Profile::WEBKIT, &[("location", "/b")]));
 }
 
 #[test]
@@ -242,14 +244,14 @@ fn webkit_forgets_the_origin_of_a_post_that_leads_to_another_origin_as_a_get() {
     }
     assert_eq!(origin(Profile::WEBKIT, Mode::NoCors, "https://api.test/b"), None);
     let away = "https://api.test/b";
-    for (targets, told) in [
+    for (targets, has_origin) in [
         (&[(307, away), (302, "/c")][..], true),
         (&[(302, "/b"), (302, away)], false),
         (&[(302, away), (302, "/c")], false),
     ] {
         let post = || Fetch::post("/a").mode(Mode::NoCors);
         let origin = |profile| last(profile, post(), targets, "origin");
-        assert_eq!(origin(Profile::WEBKIT).is_some(), told, "{targets:?}");
+        assert_eq!(origin(Profile::WEBKIT).is_some(), has_origin, "{targets:?}");
         assert_eq!(origin(Profile::STANDARD), None, "{targets:?}");
     }
 }

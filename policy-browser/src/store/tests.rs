@@ -116,8 +116,9 @@ fn only_final_responses_to_get_are_stored() {
 
 #[test]
 fn storability_depends_on_request_and_response() {
-    let stored = |status, asked: Fields<'_>, said: Fields<'_>| {
-        let browser = Browser::new(Profile::STANDARD).keeps(&get(asked), &response(status, said));
+    let stored = |status, request_fields: Fields<'_>, response_fields: Fields<'_>| {
+        let browser = Browser::new(Profile::STANDARD)
+            .keeps(&get(request_fields), &response(status, response_fields));
         !browser.store.entries.is_empty()
     };
     assert!(stored(200, &[], &[]));
@@ -185,8 +186,8 @@ fn cookies_are_not_stored() {
 #[test]
 fn a_stale_response_is_revalidated_with_its_validators() {
     let modified = ("last-modified", TEN_HOURS_AGO);
-    let said = response(200, &[("cache-control", "no-cache"), TAG, modified]);
-    let mut browser = Browser::new(Profile::STANDARD).keeps(&get(&[]), &said);
+    let response = response(200, &[("cache-control", "no-cache"), TAG, modified]);
+    let mut browser = Browser::new(Profile::STANDARD).keeps(&get(&[]), &response);
     let Lookup::Stale(conditions) = browser.looks(CacheMode::Default, &get(&[])) else { panic!() };
     assert_eq!(
         conditions,
@@ -196,9 +197,10 @@ fn a_stale_response_is_revalidated_with_its_validators() {
 
 #[test]
 fn the_status_304_makes_a_response_new_again() {
-    let said = [MAX_AGE, TAG, ("x-version", "1"), ("content-length", "7"), ("set-cookie", "a=1")];
+    let stored_fields =
+        [MAX_AGE, TAG, ("x-version", "1"), ("content-length", "7"), ("set-cookie", "a=1")];
     let mut browser =
-        Browser::new(Profile::STANDARD).keeps(&get(&[]), &response(200, &said)).waits(60);
+        Browser::new(Profile::STANDARD).keeps(&get(&[]), &response(200, &stored_fields)).waits(60);
     assert_eq!(browser.finds(&get(&[])), "stale");
     let again = ServerResponse {
         body: Vec::new(),
@@ -225,8 +227,8 @@ fn engines_keep_other_fields_in_spite_of_304() {
         (Profile::WEBKIT, [false, false, false]),
     ] {
         let names = ["content-type", "x-frame-options", "content-security-policy"];
-        let said = names.map(|name| (name, "old"));
-        let mut browser = Browser::new(profile).keeps(&get(&[]), &response(200, &said));
+        let stored_fields = names.map(|name| (name, "old"));
+        let mut browser = Browser::new(profile).keeps(&get(&[]), &response(200, &stored_fields));
         let again = response(304, &names.map(|name| (name, "new")));
         let updated = browser
             .store
@@ -323,23 +325,23 @@ fn in_chromium_head_invalidates_the_stored_response() {
 
 #[test]
 fn other_methods_and_addresses_find_nothing() {
-    let said = response(200, &[MAX_AGE]);
+    let response = response(200, &[MAX_AGE]);
     for then in [
         request(Method::POST, ASSET, &[]),
         request(Method::OPTIONS, ASSET, &[]),
         request(Method::GET, "https://api.shop.example/asset?", &[]),
         request(Method::GET, "https://api.shop.example/Asset", &[]),
     ] {
-        assert_eq!(after(&get(&[]), &said, &then), "miss", "{} {}", then.method, then.url);
+        assert_eq!(after(&get(&[]), &response, &then), "miss", "{} {}", then.method, then.url);
     }
 }
 
 #[test]
 fn a_page_chooses_how_the_cache_is_used() {
     use CacheMode::{Default, ForceCache, NoCache, NoStore, Reload};
-    let said = response(200, &[MAX_AGE, TAG]);
+    let response = response(200, &[MAX_AGE, TAG]);
     let look = |seconds, mode| {
-        let browser = Browser::new(Profile::STANDARD).keeps(&get(&[]), &said);
+        let browser = Browser::new(Profile::STANDARD).keeps(&get(&[]), &response);
         name(&browser.waits(seconds).looks(mode, &get(&[])))
     };
     assert_eq!(
@@ -356,8 +358,8 @@ fn a_page_chooses_how_the_cache_is_used() {
 fn the_cache_mode_decides_whether_a_response_is_stored() {
     let stored = |mode| {
         let mut browser = Browser::new(Profile::STANDARD);
-        let (store, now, said) = (&mut browser.store, browser.now, response(200, &[MAX_AGE]));
-        store.keep(&browser.profile, now, &browser.key, mode, &get(&[]), &said);
+        let (store, now, response) = (&mut browser.store, browser.now, response(200, &[MAX_AGE]));
+        store.keep(&browser.profile, now, &browser.key, mode, &get(&[]), &response);
         !store.entries.is_empty()
     };
     assert!(stored(CacheMode::Reload) && stored(CacheMode::NoCache));
@@ -366,7 +368,7 @@ fn the_cache_mode_decides_whether_a_response_is_stored() {
 
 #[test]
 fn requests_with_conditions_or_a_range_bypass_the_cache() {
-    let said = response(200, &[MAX_AGE, TAG]);
+    let response = response(200, &[MAX_AGE, TAG]);
     for (own, is_stored) in [
         ("if-match", true),
         ("if-none-match", true),
@@ -376,9 +378,9 @@ fn requests_with_conditions_or_a_range_bypass_the_cache() {
         ("range", false),
     ] {
         let own = get(&[(own, "x")]);
-        assert_eq!(after(&get(&[]), &said, &own), "miss", "{own:?}");
-        assert_eq!(after(&own, &said, &get(&[])) == "fresh", is_stored, "{own:?}");
-        let mut chromium = Browser::new(Profile::CHROMIUM).keeps(&own, &said);
+        assert_eq!(after(&get(&[]), &response, &own), "miss", "{own:?}");
+        assert_eq!(after(&own, &response, &get(&[])) == "fresh", is_stored, "{own:?}");
+        let mut chromium = Browser::new(Profile::CHROMIUM).keeps(&own, &response);
         assert_eq!(chromium.finds(&get(&[])), "miss", "{own:?}");
     }
 }
@@ -399,10 +401,10 @@ fn firefox_revalidates_for_an_authorization_that_the_first_request_lacked() {
 
 #[test]
 fn only_force_cache_serves_a_request_with_conditions() {
-    let said = response(200, &[MAX_AGE, TAG]);
+    let response = response(200, &[MAX_AGE, TAG]);
     let own = get(&[("if-none-match", "\"x\"")]);
     for (profile, expected) in [(Profile::STANDARD, "fresh"), (Profile::CHROMIUM, "miss")] {
-        let mut browser = Browser::new(profile).keeps(&get(&[]), &said);
+        let mut browser = Browser::new(profile).keeps(&get(&[]), &response);
         assert_eq!(name(&browser.looks(CacheMode::ForceCache, &own)), expected);
         assert_eq!(name(&browser.looks(CacheMode::NoCache, &own)), "miss");
     }
@@ -410,7 +412,7 @@ fn only_force_cache_serves_a_request_with_conditions() {
 
 #[test]
 fn a_request_may_want_a_younger_response() {
-    let said = response(200, &[MAX_AGE, TAG, ("age", "10")]);
+    let response = response(200, &[MAX_AGE, TAG, ("age", "10")]);
     for (wanted, expected) in [
         ("no-cache", "stale"),
         ("max-age=0", "stale"),
@@ -418,7 +420,7 @@ fn a_request_may_want_a_younger_response() {
         ("max-age=10", "fresh"),
     ] {
         assert_eq!(
-            after(&get(&[]), &said, &get(&[("cache-control", wanted)])),
+            after(&get(&[]), &response, &get(&[("cache-control", wanted)])),
             expected,
             "{wanted}"
         );
@@ -427,31 +429,32 @@ fn a_request_may_want_a_younger_response() {
 
 #[test]
 fn vary_keeps_responses_apart() {
-    let said = response(200, &[MAX_AGE, ("vary", "Accept-Language, Origin")]);
-    let asked = get(&[("origin", "https://app.shop.example")]);
-    assert_eq!(after(&asked, &said, &asked), "fresh");
+    let varied = response(200, &[MAX_AGE, ("vary", "Accept-Language, Origin")]);
+    let request = get(&[("origin", "https://app.shop.example")]);
+    assert_eq!(after(&request, &varied, &request), "fresh");
     let more = get(&[("origin", "https://app.shop.example"), ("cookie", "a=1")]);
-    assert_eq!(after(&asked, &said, &more), "fresh");
+    assert_eq!(after(&request, &varied, &more), "fresh");
     for other in [
         get(&[("origin", "https://admin.shop.example")]),
         get(&[]),
         get(&[("origin", "https://app.shop.example"), ("accept-language", "de")]),
     ] {
-        assert_eq!(after(&asked, &said, &other), "miss");
+        assert_eq!(after(&request, &varied, &other), "miss");
     }
     let star = response(200, &[MAX_AGE, ("vary", "*")]);
-    assert_eq!(after(&asked, &star, &asked), "miss");
+    assert_eq!(after(&request, &star, &request), "miss");
 }
 
 #[test]
 fn engines_do_differently_with_another_variant() {
     let (one, other) =
         (get(&[("origin", "https://a.example")]), get(&[("origin", "https://b.example")]));
-    let said = response(200, &[MAX_AGE, ("vary", "origin"), TAG, ("last-modified", TEN_HOURS_AGO)]);
+    let response =
+        response(200, &[MAX_AGE, ("vary", "origin"), TAG, ("last-modified", TEN_HOURS_AGO)]);
     let finds = |profile| {
-        let mut browser = Browser::new(profile).keeps(&one, &said);
+        let mut browser = Browser::new(profile).keeps(&one, &response);
         let first = browser.looks(CacheMode::Default, &other);
-        let mut browser = browser.keeps(&other, &said);
+        let mut browser = browser.keeps(&other, &response);
         (first, browser.finds(&one))
     };
     let (Lookup::Miss, "fresh") = finds(Profile::STANDARD) else { panic!("all are kept") };
@@ -464,9 +467,10 @@ fn engines_do_differently_with_another_variant() {
 
 #[test]
 fn stale_while_revalidate_uses_and_revalidates_the_response() {
-    let said = response(200, &[("cache-control", "max-age=10, stale-while-revalidate=20"), TAG]);
+    let response =
+        response(200, &[("cache-control", "max-age=10, stale-while-revalidate=20"), TAG]);
     let finds = |seconds| {
-        Browser::new(Profile::STANDARD).keeps(&get(&[]), &said).waits(seconds).finds(&get(&[]))
+        Browser::new(Profile::STANDARD).keeps(&get(&[]), &response).waits(seconds).finds(&get(&[]))
     };
     assert_eq!([0, 10, 29, 30].map(finds), ["fresh", "refresh", "refresh", "stale"]);
 }
@@ -479,16 +483,17 @@ fn engines_obey_pragma_and_no_standard_does() {
         (Profile::FIREFOX, "stale"),
         (Profile::WEBKIT, "stale"),
     ] {
-        let said = response(200, &[MAX_AGE, TAG, ("pragma", "no-cache")]);
-        let found = Browser::new(profile).keeps(&get(&[]), &said).finds(&get(&[]));
+        let response = response(200, &[MAX_AGE, TAG, ("pragma", "no-cache")]);
+        let found = Browser::new(profile).keeps(&get(&[]), &response).finds(&get(&[]));
         assert_eq!(found, expected, "{}", profile.name);
     }
 }
 
 #[test]
 fn of_two_ages_engines_take_the_first_or_the_last() {
-    let said = response(200, &[("cache-control", "max-age=0"), ("cache-control", "max-age=60")]);
-    let finds = |profile| Browser::new(profile).keeps(&get(&[]), &said).finds(&get(&[]));
+    let response =
+        response(200, &[("cache-control", "max-age=0"), ("cache-control", "max-age=60")]);
+    let finds = |profile| Browser::new(profile).keeps(&get(&[]), &response).finds(&get(&[]));
     assert_eq!(finds(Profile::STANDARD), "miss");
     assert_eq!(finds(Profile::CHROMIUM), "miss");
     assert_eq!(finds(Profile::FIREFOX), "fresh");
@@ -496,10 +501,10 @@ fn of_two_ages_engines_take_the_first_or_the_last() {
 
 #[test]
 fn in_chromium_no_cache_of_a_script_bypasses_the_cache() {
-    let said = response(200, &[MAX_AGE, TAG]);
+    let response = response(200, &[MAX_AGE, TAG]);
     let finds = |profile, mode, wanted| {
         let then = get(&[("cache-control", wanted)]);
-        name(&Browser::new(profile).keeps(&get(&[]), &said).looks(mode, &then))
+        name(&Browser::new(profile).keeps(&get(&[]), &response).looks(mode, &then))
     };
     for mode in [CacheMode::Default, CacheMode::NoCache, CacheMode::ForceCache] {
         assert_eq!(finds(Profile::CHROMIUM, mode, "no-cache"), "miss", "{mode:?}");
@@ -510,13 +515,13 @@ fn in_chromium_no_cache_of_a_script_bypasses_the_cache() {
 
 #[test]
 fn firefox_keeps_responses_to_head_by_themselves() {
-    let (head, said) = (request(Method::HEAD, ASSET, &[]), response(200, &[MAX_AGE]));
-    let mut browser = Browser::new(Profile::FIREFOX).keeps(&get(&[]), &said);
+    let (head, response) = (request(Method::HEAD, ASSET, &[]), response(200, &[MAX_AGE]));
+    let mut browser = Browser::new(Profile::FIREFOX).keeps(&get(&[]), &response);
     assert_eq!(browser.finds(&head), "miss");
-    let mut browser = browser.keeps(&head, &said);
+    let mut browser = browser.keeps(&head, &response);
     assert_eq!((browser.finds(&head), browser.finds(&get(&[]))), ("fresh", "fresh"));
     let deleted = request(Method::DELETE, ASSET, &[]);
-    let mut browser = browser.keeps(&deleted, &said);
+    let mut browser = browser.keeps(&deleted, &response);
     assert_eq!((browser.finds(&head), browser.finds(&get(&[]))), ("fresh", "miss"));
 }
 
@@ -526,9 +531,9 @@ fn in_firefox_a_change_keeps_cached_cross_site_fetches() {
         let mut browser = Browser::new(profile);
         let url = Url::parse(ASSET).unwrap();
         browser.key = Partition::for_load(&profile, Some(&page), LoadKind::Fetch, &url, true);
-        let said = response(200, &[MAX_AGE]);
+        let response = response(200, &[MAX_AGE]);
         let change = request(Method::DELETE, ASSET, &[]);
-        browser.keeps(&get(&[]), &said).keeps(&change, &said).finds(&get(&[]))
+        browser.keeps(&get(&[]), &response).keeps(&change, &response).finds(&get(&[]))
     };
     let (own, other) = ("https://app.shop.example/", "https://other.example/");
     for (profile, kept) in [(Profile::STANDARD, "miss"), (Profile::FIREFOX, "fresh")] {
@@ -539,8 +544,9 @@ fn in_firefox_a_change_keeps_cached_cross_site_fetches() {
 
 #[test]
 fn engines_use_other_statuses_without_asking() {
-    let finds = |profile, status, said: Fields<'_>| {
-        Browser::new(profile).keeps(&get(&[]), &response(status, said)).finds(&get(&[])) == "fresh"
+    let finds = |profile, status, fields: Fields<'_>| {
+        Browser::new(profile).keeps(&get(&[]), &response(status, fields)).finds(&get(&[]))
+            == "fresh"
     };
     let modified = [DATE, ("last-modified", TEN_HOURS_AGO)];
     for (profile, error, guess, moved, moved_for_now) in [

@@ -139,11 +139,11 @@ impl Server {
         let responses = if responses.is_empty() {
             vec![open(), open(), open()]
         } else {
-            let made = |one: &Respond| {
+            let to_response = |one: &Respond| {
                 let lines: Vec<_> = Header::lines(&one.headers).collect();
                 response(one.status, &lines)
             };
-            responses.iter().map(made).collect()
+            responses.iter().map(to_response).collect()
         };
         Self { responses: responses.into_iter(), requests: Vec::new() }
     }
@@ -209,8 +209,8 @@ impl Expect {
         };
         let (first, last) = (requests.first(), requests.last());
         let first_has = |name: &str| field(first, name);
-        let same = |what: &str, wanted: Option<&String>, seen: Option<String>| {
-            assert!(wanted.is_none() || wanted == seen.as_ref(), "{case}: {what}: {seen:?}");
+        let same = |what: &str, wanted: Option<&String>, actual: Option<String>| {
+            assert!(wanted.is_none() || wanted == actual.as_ref(), "{case}: {what}: {actual:?}");
         };
         let holds = |what: &str, held: Option<bool>| {
             assert!(held != Some(false), "{case}: {what}: {outcome:?} of {requests:?}");

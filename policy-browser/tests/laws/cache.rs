@@ -188,10 +188,10 @@ fn the_cache_follows_rfc_9111() {
     use CacheMode::{Default, ForceCache, NoCache, NoStore, Reload};
     let mode =
         prop_oneof![4 => Just(Default), 1 => select(vec![ForceCache, NoCache, NoStore, Reload])];
-    holds("RFC 9111", 58, (cache_fields(), mode, 0..200_u64), |(said, mode, seconds)| {
+    holds("RFC 9111", 58, (cache_fields(), mode, 0..200_u64), |(stored, mode, seconds)| {
         let page = Page::at(url("https://shop.example/"));
         let fetch = || Fetch::get(ASSET).redirect(Redirect::Manual);
-        let first = response(said.status, &said.fields());
+        let first = response(stored.status, &stored.fields());
         let (state, _) = load(browser(Profile::STANDARD), Some(&page), fetch(), &first);
         let then = fetch().cache(mode);
         let (_, sent) = load(wait(state, seconds), Some(&page), then, &response(200, &[]));
@@ -202,13 +202,13 @@ fn the_cache_follows_rfc_9111() {
                     .map(|name| sent.headers.contains_key(name));
                 prop_assert!(
                     conditions == [false; 2]
-                        || conditions == [said.has_tag, said.modified.is_some()]
+                        || conditions == [stored.has_tag, stored.modified.is_some()]
                 );
                 if conditions == [false; 2] { Use::Nothing } else { Use::Asked }
             }
         };
         let seconds = i64::try_from(seconds).expect("a time");
-        prop_assert_eq!(used, said.expected_use(mode, seconds));
+        prop_assert_eq!(used, stored.expected_use(mode, seconds));
         Ok(Precondition::met_if(used != Use::Nothing))
     });
 }
@@ -256,18 +256,18 @@ fn cached_content_equals_the_response() {
         let mut state = browser(profile);
         let mut last = [const { None }; 4];
         let mut was_cached = false;
-        for (place, said, content, seconds) in &loads {
+        for (place, stored, content, seconds) in &loads {
             let fetch = Fetch::get(format!("{ASSET}/{place}"));
             let fetch = fetch.redirect(Redirect::Error);
-            let mut given = response(said.status, &said.fields());
-            given.body = vec![*content];
+            let mut response = response(stored.status, &stored.fields());
+            response.body = vec![*content];
             let last = &mut last[usize::from(*place)];
             let (next, outcome) = run(wait(state, *seconds), Some(&page), fetch, |request| {
                 let mut names = request.headers.keys();
                 let is_conditional = names.any(|name| name.as_str().starts_with("if-"));
                 assert!(!is_conditional || last.is_some(), "{request:?}");
                 *last = Some(*content);
-                given.clone()
+                response.clone()
             });
             state = next;
             if let Some(response) = outcome.response()
