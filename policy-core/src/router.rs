@@ -236,11 +236,11 @@ impl Router {
     pub fn hides_other(&self, path: &str, served: &PathMethod) -> bool {
         let decoded = path.replace("%2F", "/").replace("%5C", "/");
         let segments = decoded.split('/').filter(|segment| !segment.is_empty());
-        let mut seen: String = segments.flat_map(|segment| ["/", segment]).collect();
+        let mut decoded_path: String = segments.flat_map(|segment| ["/", segment]).collect();
         if decoded.ends_with('/') {
-            seen.push('/');
+            decoded_path.push('/');
         }
-        self.find(&seen).is_some_and(|(path, _)| {
+        self.find(&decoded_path).is_some_and(|(path, _)| {
             path.route_for(&served.method).is_none_or(|other| other.route != served.route)
         })
     }

@@ -129,8 +129,12 @@ mod tests {
             assert_eq!(rule, Some(Rule::RealmInvalid), "{realm}");
         }
         for scope in ["", "a b", "a\"b", "a\\b", "a\tb", "é"] {
-            let made = Challenges::new("my api", &["ok", scope]);
-            assert_eq!(made.err().map(ChallengeError::rule), Some(Rule::ScopeInvalid), "{scope}");
+            let challenges = Challenges::new("my api", &["ok", scope]);
+            assert_eq!(
+                challenges.err().map(ChallengeError::rule),
+                Some(Rule::ScopeInvalid),
+                "{scope}"
+            );
         }
     }
 

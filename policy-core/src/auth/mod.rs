@@ -232,17 +232,17 @@ mod tests {
             ..Requirement::NONE
         };
         let keys = Some(OwnScheme { name: "ApiKeys", ambient: false });
-        let shown = |requirement| AuthPolicy::Required(requirement).to_string();
+        let display = |requirement| AuthPolicy::Required(requirement).to_string();
         assert_eq!(AuthPolicy::Public.to_string(), "public");
         assert_eq!(
-            shown(everything),
+            display(everything),
             "session | token | ticket, optional, issuers own https://id.example, scopes a b, \
              roles x y, fresh 90s"
         );
-        assert_eq!(shown(Requirement { scheme: keys, ..Requirement::NONE }), "scheme ApiKeys");
+        assert_eq!(display(Requirement { scheme: keys, ..Requirement::NONE }), "scheme ApiKeys");
         for (seconds, text) in [(7_200, "2h"), (86_400, "1d"), (5_400, "90m"), (61, "61s")] {
             let fresh = Requirement { token: true, fresh: Some(seconds), ..Requirement::NONE };
-            assert_eq!(shown(fresh), format!("token, fresh {text}"));
+            assert_eq!(display(fresh), format!("token, fresh {text}"));
         }
     }
 

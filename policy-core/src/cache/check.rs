@@ -209,8 +209,8 @@ mod tests {
         assert_eq!(rules(twofold), [(CachePart::Private, Rule::CacheTwofold)]);
         let shared = CacheSpec { s_maxage: Some(60), ..PRIVATE };
         assert_eq!(rules(shared), [(CachePart::SMaxage, Rule::CacheSharedAgeOfPrivate)]);
-        let asked = CacheSpec { immutable: true, no_cache: true, ..PUBLIC };
-        assert_eq!(rules(asked), [(CachePart::NoCache, Rule::CacheImmutableAsked)]);
+        let spec = CacheSpec { immutable: true, no_cache: true, ..PUBLIC };
+        assert_eq!(rules(spec), [(CachePart::NoCache, Rule::CacheImmutableAsked)]);
         for max_age in [None, Some(0)] {
             let found = rules(CacheSpec { immutable: true, max_age, ..PUBLIC });
             assert_eq!(found, [(CachePart::Immutable, Rule::CacheImmutableAge)]);

@@ -116,8 +116,8 @@ mod tests {
     use super::*;
 
     fn element<'a>(r#for: &'a str, host: &'a str, proto: &'a str) -> Element<'a> {
-        let said = |text: &'a str| (!text.is_empty()).then_some(text);
-        Element { r#for: said(r#for), host: said(host), proto: said(proto) }
+        let value = |text: &'a str| (!text.is_empty()).then_some(text);
+        Element { r#for: value(r#for), host: value(host), proto: value(proto) }
     }
 
     /// The elements of a line, the last first; `None` if one breaks the grammar.

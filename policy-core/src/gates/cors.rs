@@ -62,15 +62,15 @@ pub(super) fn admit_page<'a, A: GatedApp<'a>>(
 /// Responds to a preflight; no handler or extractor runs, and no body is read.
 #[inline(always)]
 fn preflight<'a, A: GatedApp<'a>>(app: &A, request: &RequestView<'a>, path: &Path) -> EndOf<'a, A> {
-    let asked = match request.head.request_method {
+    let own_route = match request.head.request_method {
         Single::One(method) => path.route_for_name(method.as_bytes()),
         Single::Absent | Single::Repeated => None,
     };
-    let shared = asked
+    let shared = own_route
         .or_else(|| path.shared())
         .and_then(|served| Some((app.route(served.route)?, served.preflight.as_ref()?)));
     match shared {
-        Some((route, preflight)) => route_preflight(request, route, preflight, asked.is_none()),
+        Some((route, preflight)) => route_preflight(request, route, preflight, own_route.is_none()),
         None => {
             let refused = EndResponse::Refused(Refusal::PreflightOrigin);
             RequestEnd::without_route(Gate::Cors, refused)

@@ -124,10 +124,11 @@ mod tests {
         let mut errors = 0;
         for flags in 0..1 << 5 {
             let has = |flag: u32| flags & (1 << flag) != 0;
-            let asked = if has(2) { Authentication::Asked } else { Authentication::Public };
+            let authentication =
+                if has(2) { Authentication::Asked } else { Authentication::Public };
             let route = RouteFacts {
                 methods: if has(1) { &["GET", "POST", "PUT"] } else { ROUTE.methods },
-                authentication: asked,
+                authentication,
                 takes_session: has(3),
                 ..ROUTE
             };

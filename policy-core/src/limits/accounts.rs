@@ -264,8 +264,8 @@ mod tests {
 
     fn take(accounts: &Accounts, hash: u64) -> Option<AccountKind> {
         let mut held = None;
-        let decision = accounts.take(hash, 1, |asked| {
-            held = Some(asked);
+        let decision = accounts.take(hash, 1, |kind| {
+            held = Some(kind);
             Ok(())
         });
         decision.ok().and(held)

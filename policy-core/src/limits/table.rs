@@ -189,15 +189,15 @@ mod tests {
 
     #[test]
     fn the_seed_decides_which_clients_share_a_cell() {
-        let met = |seed| {
+        let refusals = |seed| {
             let table = table(Rate::per_hour(1), 64, seed);
             (0..1_000_u32)
                 .filter(|client| table.take(&client.to_be_bytes(), Duration::from_secs(1)).is_err())
                 .collect::<Vec<_>>()
         };
-        assert_eq!(met([1, 2]), met([1, 2]));
-        assert_ne!(met([1, 2]), met([1, 3]));
-        assert_ne!(met([1, 2]), met([2, 2]));
+        assert_eq!(refusals([1, 2]), refusals([1, 2]));
+        assert_ne!(refusals([1, 2]), refusals([1, 3]));
+        assert_ne!(refusals([1, 2]), refusals([2, 2]));
     }
 
     #[test]

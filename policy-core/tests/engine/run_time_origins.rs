@@ -50,7 +50,7 @@ fn each_error_of_a_list_names_its_route_and_origin() {
     let (list, lists) = setup(&[]);
     Cors::new("GET /a", &PARTNERS, &lists).expect("a policy");
     let errors = list.replace(&["https://evil.example", "https://x", "*"]).expect_err("a bad list");
-    let told: Vec<_> = errors
+    let details: Vec<_> = errors
         .errors()
         .iter()
         .map(|error| (error.location(), error.value(), error.rule()))
@@ -60,7 +60,7 @@ fn each_error_of_a_list_names_its_route_and_origin() {
         ("GET /a, list `partners`", "https://x", Rule::OriginOutsideBound),
         ("list of origins", "*", Rule::AnyOriginAtRunTime),
     ];
-    assert_eq!(told, want);
+    assert_eq!(details, want);
 }
 
 /// A list that exists before the policy is checked when the policy is compiled.

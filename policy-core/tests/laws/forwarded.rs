@@ -60,16 +60,16 @@ fn headers(name: &'static str, lines: &[String]) -> HeaderMap {
 }
 
 /// How a proxy adds its report: as a separate line, or appended to the last one.
-fn added(mut lines: Vec<String>, said: &str, is_joined: bool) -> Vec<String> {
+fn added(mut lines: Vec<String>, entry: &str, is_joined: bool) -> Vec<String> {
     match lines.last_mut() {
-        Some(last) if is_joined => *last = format!("{last}, {said}"),
-        _ => lines.push(said.to_owned()),
+        Some(last) if is_joined => *last = format!("{last}, {entry}"),
+        _ => lines.push(entry.to_owned()),
     }
     lines
 }
 
-fn address(said: &Statement<'_>) -> Option<String> {
-    match said.client {
+fn address(statement: &Statement<'_>) -> Option<String> {
+    match statement.client {
         ProxyReport::Node(node) => Some(node.address.to_string()),
         ProxyReport::Nothing | ProxyReport::Hidden => None,
     }
@@ -83,9 +83,12 @@ fn clients_cannot_forge_forwarded() {
         let is_written = lines.iter().any(|line| !line.is_empty());
         let own = "for=192.0.2.1;proto=http;host=a.example";
         let headers = headers("forwarded", &added(lines, own, is_joined));
-        let said = forwarded(&headers, &trusted()).expect("a proxy's own element is read");
-        prop_assert_eq!(address(&said), Some("192.0.2.1".to_owned()));
-        prop_assert_eq!((said.scheme, said.host), (Some(UriScheme::Other), Some("a.example")));
+        let statement = forwarded(&headers, &trusted()).expect("a proxy's own element is read");
+        prop_assert_eq!(address(&statement), Some("192.0.2.1".to_owned()));
+        prop_assert_eq!(
+            (statement.scheme, statement.host),
+            (Some(UriScheme::Other), Some("a.example"))
+        );
         met_if(is_written)
     });
 }
@@ -100,9 +103,13 @@ fn clients_cannot_forge_x_forwarded() {
         let mut all = headers("x-forwarded-for", &added(clients, "192.0.2.1, 10.0.0.1", is_joined));
         all.extend(headers("x-forwarded-proto", &added(schemes, "http", is_joined)));
         all.extend(headers("x-forwarded-host", &added(hosts, "a.example", is_joined)));
-        let said = x_forwarded(&all, &trusted(), Hosts::Believed).expect("a proxy's own entries");
-        prop_assert_eq!(address(&said), Some("192.0.2.1".to_owned()));
-        prop_assert_eq!((said.scheme, said.host), (Some(UriScheme::Other), Some("a.example")));
+        let statement =
+            x_forwarded(&all, &trusted(), Hosts::Believed).expect("a proxy's own entries");
+        prop_assert_eq!(address(&statement), Some("192.0.2.1".to_owned()));
+        prop_assert_eq!(
+            (statement.scheme, statement.host),
+            (Some(UriScheme::Other), Some("a.example"))
+        );
         met_if(is_written)
     });
 }

@@ -91,9 +91,9 @@ fn methods_are_normalised_as_browsers_do() {
         config.methods = Some(vec![name.to_owned()]);
         let cors = Cors::from_config("the table", &config).expect("a policy");
         let origin = HeaderValue::from_static("https://a.example");
-        let asked = HeaderValue::from_static("PUT");
+        let method = HeaderValue::from_static("PUT");
         let one = policy_core::head::Single::One;
-        let preflight = cors.preflight(&[], &[]).answer(&cors, one(&origin), one(&asked));
+        let preflight = cors.preflight(&[], &[]).answer(&cors, one(&origin), one(&method));
         let (_, headers) = preflight.expect("a granted preflight");
         headers["access-control-allow-methods"].to_str().expect("text").to_owned()
     };
@@ -150,7 +150,7 @@ fn headers_that_need_no_permission_are_noticed() {
         config.expose = vec![name.to_owned()];
         notices(&config)
     };
-    let asked = |name: &str| {
+    let allowed = |name: &str| {
         let mut config = config();
         config.headers = vec![name.to_owned()];
         notices(&config)
@@ -161,10 +161,10 @@ fn headers_that_need_no_permission_are_noticed() {
         assert_eq!(exposed(&name), [Rule::ExposeSafelisted], "{name}");
     }
     for name in words("Accept Accept-Language Content-Language").flat_map(cases) {
-        assert_eq!(asked(&name), [Rule::HeaderSafelisted], "{name}");
+        assert_eq!(allowed(&name), [Rule::HeaderSafelisted], "{name}");
     }
     assert!(["ETag", "Date", "X-A"].iter().all(|name| exposed(name).is_empty()));
-    assert!(["Content-Type", "Range", "X-A"].iter().all(|name| asked(name).is_empty()));
+    assert!(["Content-Type", "Range", "X-A"].iter().all(|name| allowed(name).is_empty()));
 }
 
 #[test]
@@ -271,11 +271,11 @@ fn labels_and_names_have_their_longest_lengths() {
 fn no_preflight_names_a_forbidden_method() {
     let cors = Cors::from_config("the table", &config()).expect("a policy");
     let origin = HeaderValue::from_static("https://a.example");
-    let asked = HeaderValue::from_static("PUT");
+    let method = HeaderValue::from_static("PUT");
     let one = policy_core::head::Single::One;
     let served =
         [Method::PUT, Method::CONNECT, Method::TRACE, Method::from_bytes(b"TRACK").unwrap()];
-    let preflight = cors.preflight(&served, &[]).answer(&cors, one(&origin), one(&asked));
+    let preflight = cors.preflight(&served, &[]).answer(&cors, one(&origin), one(&method));
     let (_, headers) = preflight.expect("a granted preflight");
     assert_eq!(headers["access-control-allow-methods"], "PUT");
 }

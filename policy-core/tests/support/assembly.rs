@@ -12,18 +12,18 @@ use crate::exchange::{App, Header, Request, Scenario, TestResponse};
 
 /// Responds to a request, without state between calls.
 pub fn respond(scenario: &Scenario, request: &Request) -> TestResponse {
-    let mut asked = http::Request::new(());
-    *asked.method_mut() = request.method.clone();
-    *asked.uri_mut() = request.path.parse().expect("a path");
-    *asked.headers_mut() = request.headers.clone();
-    let head = Head::read(&asked);
+    let mut http_request = http::Request::new(());
+    *http_request.method_mut() = request.method.clone();
+    *http_request.uri_mut() = request.path.parse().expect("a path");
+    *http_request.headers_mut() = request.headers.clone();
+    let head = Head::read(&http_request);
     let policy = scenario.policy_at(&request.path).map(|policy| {
         Cors::from_config("the route", &policy.config()).expect("a policy without errors")
     });
     let is_there = request.path == scenario.app.path;
     let is_served = match head.request_method {
-        Single::One(asked) if is_there => {
-            Method::from_bytes(asked.as_bytes()).is_ok_and(|method| scenario.app.serves(&method))
+        Single::One(method) if is_there => {
+            Method::from_bytes(method.as_bytes()).is_ok_and(|method| scenario.app.serves(&method))
         }
         _ => false,
     };

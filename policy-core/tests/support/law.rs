@@ -26,8 +26,8 @@ pub enum Precondition {
 }
 
 impl Precondition {
-    pub fn met_if(met: bool) -> Self {
-        if met { Self::Met } else { Self::Unmet }
+    pub fn met_if(is_met: bool) -> Self {
+        if is_met { Self::Met } else { Self::Unmet }
     }
 }
 
@@ -72,27 +72,27 @@ pub fn holds_in_fewer<S>(
         rng_seed: RngSeed::Fixed(seed),
         ..config
     };
-    let (tried, met) = (Cell::new(0_u64), Cell::new(0_u64));
+    let (tried, hits) = (Cell::new(0_u64), Cell::new(0_u64));
     println!("{law}: PROPTEST_RNG_SEED={seed}");
     let outcome = TestRunner::new(config).run(&cases, |case| {
         tried.set(tried.get() + 1);
-        met.set(met.get() + u64::from(judge(case)? == Precondition::Met));
+        hits.set(hits.get() + u64::from(judge(case)? == Precondition::Met));
         Ok(())
     });
     if let Err(broken) = outcome {
         panic!("{law}, PROPTEST_RNG_SEED={seed}: {broken}");
     }
-    assert_usual(&format!("{law}: interesting"), met.get(), tried.get(), usual);
+    assert_usual(&format!("{law}: interesting"), hits.get(), tried.get(), usual);
 }
 
 /// Fails if far fewer of the cases than usual, in percent, are of a kind.
 #[track_caller]
-pub fn assert_usual(kind: &str, met: u64, tried: u64, usual: u32) {
-    let share = met as f64 / tried as f64 * 100.0;
-    println!("{kind}: {met} of {tried} cases, {share:.1} %, usually {usual} %");
+pub fn assert_usual(kind: &str, hits: u64, tried: u64, usual: u32) {
+    let share = hits as f64 / tried as f64 * 100.0;
+    println!("{kind}: {hits} of {tried} cases, {share:.1} %, usually {usual} %");
     let floor = floor(usual, tried);
     assert!(floor > 0 || tried < CASES.into(), "{kind}: {usual} % are too few to be tested");
-    assert!(met >= floor, "{kind}: only {met} of {tried} cases, not {floor} or more");
+    assert!(hits >= floor, "{kind}: only {hits} of {tried} cases, not {floor} or more");
 }
 
 /// The required number: half of the usual one, or less where random variation could fall below that

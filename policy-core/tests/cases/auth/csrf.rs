@@ -18,11 +18,11 @@ fn every_request_is_let_through_or_refused() {
     let config = member("csrf_config");
     let mut token_alone = 0;
     for case in section("csrf", 35) {
-        let asked = &case["request"];
+        let request = &case["request"];
         // There is no policy that checks the token alone, since a leaked token would then suffice.
         // What remains of the case is that the token is valid.
-        if asked["policy"] == "token" {
-            assert_eq!((text(asked, "csrf_token"), text(&case, "expect")), ("valid", "allow"));
+        if request["policy"] == "token" {
+            assert_eq!((text(request, "csrf_token"), text(&case, "expect")), ("valid", "allow"));
             token_alone += 1;
             continue;
         }
@@ -32,36 +32,36 @@ fn every_request_is_let_through_or_refused() {
             "deny:token" => Err(Refusal::CsrfToken),
             other => panic!("{other}"),
         };
-        assert_eq!(outcome(asked, &config), expected, "{case}");
+        assert_eq!(outcome(request, &config), expected, "{case}");
     }
     assert_eq!(token_alone, 1);
 }
 
-fn outcome(asked: &Value, config: &Value) -> Result<(), Refusal> {
-    let method: Method = text(asked, "method").parse().expect("a method");
+fn outcome(input: &Value, config: &Value) -> Result<(), Refusal> {
+    let method: Method = text(input, "method").parse().expect("a method");
     let mut request = Request::builder().method(method);
-    for (name, value) in asked["headers"].as_object().expect("headers") {
+    for (name, value) in input["headers"].as_object().expect("headers") {
         let name: HeaderName = name.parse().expect("a name");
         request = request.header(name, value.as_str().expect("a value"));
     }
     let request = request.body(()).expect("a request");
     let facts = OriginFacts::read(&Head::read(&request), request.headers());
-    let provenance = provenance(&facts, config, asked["route_cors_credentials"] == true);
+    let provenance = provenance(&facts, config, input["route_cors_credentials"] == true);
     // Authenticated by `Authorization` without starting a session: no ambient credential.
-    if asked["cookie_auth"] == false && asked["establishes_session"] != true {
+    if input["cookie_auth"] == false && input["establishes_session"] != true {
         return Ok(());
     }
-    let policy = match asked["policy"].as_str() {
+    let policy = match input["policy"].as_str() {
         Some("origin") => CsrfPolicy::Origin,
         Some(other) => panic!("{other}"),
         None => CsrfPolicy::Token,
     };
-    let token = match asked["csrf_token"].as_str() {
+    let token = match input["csrf_token"].as_str() {
         Some("valid") => TokenVerdict::Valid,
         Some(_) => TokenVerdict::Invalid,
         None => TokenVerdict::Malformed,
     };
-    provenance.admit(policy, || (asked["cookie_auth"] == true).then_some(token))
+    provenance.admit(policy, || (input["cookie_auth"] == true).then_some(token))
 }
 
 fn provenance(facts: &OriginFacts<'_>, config: &Value, of_route: bool) -> Provenance {

@@ -228,11 +228,11 @@ fn the_padding_of_rs256_follows_the_standard_byte_for_byte() {
     let output = output.expect("Python; `cargo xtask test` installs what is needed");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
-    let made: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let set = json!({ "keys": [made["key"]] }).to_string();
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let set = json!({ "keys": [document["key"]] }).to_string();
     let key = Jwks::parse(set.as_bytes()).expect("a set").keys.pop().expect("a key");
     let (mut valid, mut invalid) = (0, 0);
-    for vector in made["vectors"].as_array().expect("a list") {
+    for vector in document["vectors"].as_array().expect("a list") {
         let (name, token) = (&vector["name"], vector["token"].as_str().expect("a token"));
         let verified = verify(key.clone(), token);
         if vector["valid"] == true {

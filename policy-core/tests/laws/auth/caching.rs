@@ -110,7 +110,7 @@ fn a_handler_makes_it_stricter_only() {
 /// A choice of the handler that is strict enough is kept.
 #[test]
 fn strict_enough_choices_of_handlers_are_kept() {
-    for (said, kept) in [
+    for (choice, kept) in [
         ("no-store", "no-store"),
         ("private, max-age=60", "private, max-age=60"),
         ("max-age=60, Private, immutable", "private, max-age=60, immutable"),
@@ -124,13 +124,13 @@ fn strict_enough_choices_of_handlers_are_kept() {
         ("x=\"\\\", private, max-age=1, \"", "private, no-cache"),
     ] {
         let mut headers = HeaderMap::new();
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static(said));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static(choice));
         apply(
             None,
             exchange(ResponseFacts { bearer: true, ..ResponseFacts::default() }),
             &mut headers,
         );
-        assert_eq!(headers.get(CACHE_CONTROL).expect("one"), kept, "{said}");
+        assert_eq!(headers.get(CACHE_CONTROL).expect("one"), kept, "{choice}");
     }
 }
 

@@ -68,17 +68,17 @@ fn no_origin_outside_of_the_trusted_set_passes() {
             |origin| origin == TRUSTED.as_bytes(),
         );
         let once = |field: Option<(&'static str, bool)>| field.filter(|(_, twice)| !twice);
-        let said = |field: Option<(&'static str, bool)>| once(field).map(|(text, _)| text);
-        let is_listed = matches!(said(origin), Some(OWN | TRUSTED));
+        let text_of = |field: Option<(&'static str, bool)>| once(field).map(|(text, _)| text);
+        let is_listed = matches!(text_of(origin), Some(OWN | TRUSTED));
         let may_be_cors = matches!(mode, Some((_, true)) | Some(("cors", _)));
         let is_null = matches!(origin, Some(("null", false))) && !may_be_cors;
         let says_here =
-            matches!(said(site), Some("same-origin" | "none")) && (origin.is_none() || is_null);
+            matches!(text_of(site), Some("same-origin" | "none")) && (origin.is_none() || is_null);
         let came_from =
-            matches!(said(referer), Some("https://app.example/a?b" | "https://spa.example"))
+            matches!(text_of(referer), Some("https://app.example/a?b" | "https://spa.example"))
                 && origin.is_none()
                 && site.is_none();
-        let is_contradiction = said(origin) == Some(OWN) && said(site) == Some("cross-site");
+        let is_contradiction = text_of(origin) == Some(OWN) && text_of(site) == Some("cross-site");
         let is_repeated = [origin, site].into_iter().flatten().any(|(_, twice)| twice);
         let may_pass = (is_listed || says_here || came_from) && !is_contradiction && !is_repeated;
         let says_nothing = origin.is_none() && site.is_none() && referer.is_none();

@@ -80,10 +80,10 @@ fn a_local_path_stays_here() {
     holds("local path", 20, text, |text| {
         let accepted = local_path(&text);
         prop_assert!(accepted.is_none_or(|path| path == text));
-        let seen: String =
+        let path: String =
             text.chars().filter(|char| !matches!(char, '\t' | '\n' | '\r')).collect();
-        let seen = seen.trim_matches(|char: char| char <= ' ').replace('\\', "/");
-        let stays = seen.starts_with('/') && !seen.starts_with("//");
+        let path = path.trim_matches(|char: char| char <= ' ').replace('\\', "/");
+        let stays = path.starts_with('/') && !path.starts_with("//");
         prop_assert!(accepted.is_none() || stays, "{:?}", text);
         prop_assert!(accepted.is_none() || text.bytes().all(|byte| byte.is_ascii_graphic()));
         Ok(Precondition::met_if(accepted.is_some()))

@@ -60,8 +60,9 @@ impl Case {
     /// The declaration in the terms of RFC 9111; `None` without one.
     fn declared(&self) -> Option<Field> {
         let spec = *self.policy?.spec();
-        let mut said = Vec::new();
-        let mut word = |name: &str, is_said| said.extend(Some(name.to_owned()).filter(|_| is_said));
+        let mut directives = Vec::new();
+        let mut word =
+            |name: &str, is_said| directives.extend(Some(name.to_owned()).filter(|_| is_said));
         word("no-store", spec.no_store);
         word("no-cache", spec.no_cache);
         word("private", spec.audience == Audience::Private);
@@ -74,8 +75,9 @@ impl Case {
             ("stale-while-revalidate", spec.stale_while_revalidate),
             ("stale-if-error", spec.stale_if_error),
         ];
-        said.extend(ages.iter().filter_map(|(name, age)| Some(format!("{name}={}", (*age)?))));
-        (!said.is_empty()).then(|| Field::parse(said))
+        directives
+            .extend(ages.iter().filter_map(|(name, age)| Some(format!("{name}={}", (*age)?))));
+        (!directives.is_empty()).then(|| Field::parse(directives))
     }
 
     /// The fields that the handler wrote and that were declared, if there are any.
@@ -178,52 +180,52 @@ fn cases() -> impl Strategy<Value = Case> {
 #[test]
 fn the_result_is_never_weaker_than_handler_and_declaration() {
     holds("never weaker", 19, cases(), |case| {
-        let said: Vec<Field> = case.fields().collect();
+        let fields: Vec<Field> = case.fields().collect();
         let Some(result) = Field::read(&case.after()) else {
             // A result without directives is valid only if neither side states a restriction or an
             // age.
-            let is_free = |said: &Field| {
+            let is_free = |field: &Field| {
                 let bound = ["no-store", "no-cache", "private", "must-revalidate", "max-age"];
-                !bound.iter().any(|name| said.has(name))
+                !bound.iter().any(|name| field.has(name))
             };
-            prop_assert!(said.iter().all(is_free) && !case.is_secret() && !case.is_personal());
+            prop_assert!(fields.iter().all(is_free) && !case.is_secret() && !case.is_personal());
             return Ok(Precondition::Unmet);
         };
         let ours = ["private", "no-cache", "no-store"];
         if !result.has("no-store") {
-            for said in &said {
+            for field in &fields {
                 for name in ["no-store", "no-cache", "private"] {
-                    prop_assert!(!said.has(name) || result.has(name), "{name}: {result:?}");
+                    prop_assert!(!field.has(name) || result.has(name), "{name}: {result:?}");
                 }
                 // A cache that must revalidate before each use also revalidates when stale.
                 for name in ["must-revalidate", "proxy-revalidate"] {
                     let is_kept = result.has(name)
                         || result.has_plain("no-cache")
                         || (name == "proxy-revalidate" && result.has_plain("private"));
-                    prop_assert!(!said.has(name) || is_kept, "{name}: {result:?}");
+                    prop_assert!(!field.has(name) || is_kept, "{name}: {result:?}");
                 }
                 for cache in [Cache::OfOne, Cache::OfMany] {
                     let is_kept_out = result.has_plain("no-cache")
                         || (cache == Cache::OfMany && result.has_plain("private"));
-                    if let (Some(limit), false) = (said.lifetime(cache), is_kept_out) {
+                    if let (Some(limit), false) = (field.lifetime(cache), is_kept_out) {
                         let lifetime = result.lifetime(cache);
                         prop_assert!(lifetime.is_some_and(|age| age <= limit), "{result:?}");
                     }
                 }
                 for name in ["public", "immutable"] {
-                    prop_assert!(!result.has(name) || said.has(name), "{name}: {result:?}");
+                    prop_assert!(!result.has(name) || field.has(name), "{name}: {result:?}");
                 }
                 for name in ["stale-while-revalidate", "stale-if-error"] {
                     let is_less = result
                         .seconds(name)
-                        .is_none_or(|age| said.seconds(name).is_some_and(|limit| age <= limit));
+                        .is_none_or(|age| field.seconds(name).is_some_and(|limit| age <= limit));
                     prop_assert!(is_less, "{name}: {result:?}");
                 }
             }
         }
-        let is_said = |name: &str| said.iter().any(|said| said.has(name));
+        let is_said = |name: &str| fields.iter().any(|field| field.has(name));
         prop_assert!(result.names().all(|name| ours.contains(&name) || is_said(name)));
-        Ok(Precondition::met_if(said.len() == 2 && !result.has("no-store")))
+        Ok(Precondition::met_if(fields.len() == 2 && !result.has("no-store")))
     });
 }
 
@@ -247,9 +249,10 @@ fn caches_store_only_permitted_responses() {
             // An age makes POST cacheable, whichever side states it; a declaration applies to
             // successful responses.
             let handler = Field::read(&case.before()).map(|field| (field, status));
-            for (said, status) in handler.into_iter().chain(case.declared().map(|said| (said, 200)))
+            for (field, status) in
+                handler.into_iter().chain(case.declared().map(|field| (field, 200)))
             {
-                let alone = may_store(cache, (&Method::GET, false, false), status, &said);
+                let alone = may_store(cache, (&Method::GET, false, false), status, &field);
                 let is_used = stored(cache, &result, false) && !result.has_plain("no-cache");
                 prop_assert!(!is_used || alone, "{cache:?}: {result:?}");
             }
@@ -264,17 +267,17 @@ fn caches_store_only_permitted_responses() {
 fn methods_that_are_not_cacheable_never_say_so() {
     holds("methods", 23, cases(), |case| {
         let result = Field::read(&case.after());
-        let said: Vec<Field> = case.fields().collect();
+        let fields: Vec<Field> = case.fields().collect();
         let is_exempt = match case.method.as_str() {
             "GET" | "HEAD" => true,
             "POST" | "PATCH" => {
-                let states_age = |said: &Field| said.lifetime(Cache::OfOne).is_some();
-                case.has_location && said.iter().any(states_age)
+                let states_age = |field: &Field| field.lifetime(Cache::OfOne).is_some();
+                case.has_location && fields.iter().any(states_age)
             }
             _ => false,
         };
         // A query is never answered from a cache that knows only its address, whatever is said.
-        if is_exempt || said.is_empty() && case.method != Method::QUERY {
+        if is_exempt || fields.is_empty() && case.method != Method::QUERY {
             return Ok(Precondition::Unmet);
         }
         prop_assert!(result.is_some_and(|field| field.has("no-store")));
