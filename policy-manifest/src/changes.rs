@@ -162,16 +162,16 @@ fn forgeable_words(old: &Manifest, new: &Manifest) -> String {
         is_forgeable(new, route).is_some() && is_forgeable(&before, route).is_none()
     });
     let names: Vec<String> = routes.map(|route| format!("`{}`", name(route))).collect();
-    let (shown, rest) = names.split_at(names.len().min(SHOWN_FORGEABLE));
+    let (first, rest) = names.split_at(names.len().min(SHOWN_FORGEABLE));
     let more = match rest.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    match shown.is_empty() {
+    match first.is_empty() {
         true => String::new(),
         false => format!(
             "; pages of any site can then send requests of their visitors to {}{more}",
-            shown.join(", ")
+            first.join(", ")
         ),
     }
 }

@@ -97,10 +97,10 @@ pub fn explain(
     let engine = Engine::new(manifest)?;
     let own = manifest.app.public_origin.as_deref();
     let unsent = preflight_of(request, own).and_then(|preflight| {
-        let asked = engine.decide(&preflight, &RequestCredentials::default());
-        match asked.refusal() {
+        let decision = engine.decide(&preflight, &RequestCredentials::default());
+        match decision.refusal() {
             Some(refusal) => Some(Unsent::PreflightRefused(refusal)),
-            None => unlisted(request, &asked.cors),
+            None => unlisted(request, &decision.cors),
         }
     });
     let decision = engine.decide(request, caller);
@@ -201,9 +201,9 @@ fn is_let_through(
     request: &Request<()>,
     caller: &RequestCredentials,
 ) -> Result<(), Refusal> {
-    let asked = preflight_of(request, own)
-        .map(|asked| engine.decide(&asked, &RequestCredentials::default()));
-    let decisions = asked.into_iter().chain([engine.decide(request, caller)]);
+    let preflight = preflight_of(request, own)
+        .map(|preflight| engine.decide(&preflight, &RequestCredentials::default()));
+    let decisions = preflight.into_iter().chain([engine.decide(request, caller)]);
     decisions.filter_map(|decision| decision.refusal()).next().map_or(Ok(()), Err)
 }
 
@@ -231,8 +231,8 @@ fn preflight_of(request: &Request<()>, own: Option<&str>) -> Option<Request<()>>
     for host in request.headers().get_all(header::HOST) {
         headers.append(header::HOST, host.clone());
     }
-    let asked = HeaderValue::from_str(request.method().as_str()).ok()?;
-    headers.insert(header::ACCESS_CONTROL_REQUEST_METHOD, asked);
+    let method = HeaderValue::from_str(request.method().as_str()).ok()?;
+    headers.insert(header::ACCESS_CONTROL_REQUEST_METHOD, method);
     let mut preflight = Request::new(());
     *preflight.method_mut() = Method::OPTIONS;
     *preflight.uri_mut() = request.uri().clone();
@@ -259,9 +259,10 @@ fn unlisted(request: &Request<()>, granted: &HeaderMap) -> Option<Unsent> {
     if !is_simple && !is_listed(header::ACCESS_CONTROL_ALLOW_METHODS, method.as_str()) {
         return Some(Unsent::MethodNotListed);
     }
-    let mut asked = request.headers().iter().filter(|(name, value)| is_unsafe(name, value));
-    let is_refused =
-        asked.any(|(name, _)| !is_listed(header::ACCESS_CONTROL_ALLOW_HEADERS, name.as_str()));
+    let mut unsafe_headers =
+        request.headers().iter().filter(|(name, value)| is_unsafe(name, value));
+    let is_refused = unsafe_headers
+        .any(|(name, _)| !is_listed(header::ACCESS_CONTROL_ALLOW_HEADERS, name.as_str()));
     is_refused.then_some(Unsent::HeaderNotListed)
 }
 

@@ -70,10 +70,10 @@ impl Outcomes {
 impl Manifest {
     /// What a route can respond with instead of serving a request of this method.
     pub fn outcomes(&self, route: &ManifestRoute, method: &str) -> Outcomes {
-        let asked = MethodRequests { manifest: self, route, method };
+        let requests = MethodRequests { manifest: self, route, method };
         let mut refusals = Vec::new();
-        add_kind_refusals(asked, &mut refusals);
-        facets::ALL.iter().for_each(|facet| (facet.refusals)(asked, &mut refusals));
+        add_kind_refusals(requests, &mut refusals);
+        facets::ALL.iter().for_each(|facet| (facet.refusals)(requests, &mut refusals));
         refusals.sort_unstable_by_key(|refusal| (refusal.status(), refusal.code()));
         refusals.dedup();
         let requires_session = matches!(
@@ -92,10 +92,10 @@ impl Manifest {
 }
 
 /// Adds the refusals of what serves the route.
-fn add_kind_refusals(asked: MethodRequests<'_>, found: &mut Vec<Refusal>) {
-    let route = asked.route;
+fn add_kind_refusals(requests: MethodRequests<'_>, found: &mut Vec<Refusal>) {
+    let route = requests.route;
     match route.kind {
-        RouteKind::Handler => add_handler_refusals(asked, found),
+        RouteKind::Handler => add_handler_refusals(requests, found),
         RouteKind::Proxy => found.extend([
             Refusal::ProxyPath,
             Refusal::UpstreamUnreachable,
@@ -126,8 +126,8 @@ fn add_kind_refusals(asked: MethodRequests<'_>, found: &mut Vec<Refusal>) {
     }
 }
 
-fn add_handler_refusals(asked: MethodRequests<'_>, found: &mut Vec<Refusal>) {
-    let MethodRequests { route, method, .. } = asked;
+fn add_handler_refusals(requests: MethodRequests<'_>, found: &mut Vec<Refusal>) {
+    let MethodRequests { route, method, .. } = requests;
     let is_read = matches!(method, "GET" | "HEAD");
     for taken in &route.handler.takes {
         match taken {
@@ -137,7 +137,7 @@ fn add_handler_refusals(asked: MethodRequests<'_>, found: &mut Vec<Refusal>) {
                 found.extend(taken.refusals().iter().copied());
                 found.push(Refusal::LoginNavigation);
             }
-            ArgumentKind::User if !takes_foreign_tokens(asked) => (),
+            ArgumentKind::User if !takes_foreign_tokens(requests) => (),
             ArgumentKind::ReadConditions | ArgumentKind::Range if !is_read => (),
             taken => found.extend(taken.refusals().iter().copied()),
         }

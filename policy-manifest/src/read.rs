@@ -112,9 +112,9 @@ impl fmt::Display for ReadError {
 
 /// The beginning of a text, which may be endless.
 fn short(text: &str) -> String {
-    let shown: String = text.chars().take(SHOWN).collect();
-    let dots = if shown.len() < text.len() { ".." } else { "" };
-    shown + dots
+    let start: String = text.chars().take(SHOWN).collect();
+    let dots = if start.len() < text.len() { ".." } else { "" };
+    start + dots
 }
 
 impl Error for ReadError {

@@ -184,15 +184,15 @@ impl ConditionWitness {
         let mut statements: Vec<_> = self.statements().collect();
         statements.sort_by_key(|(atom, _)| order(atom));
         for (atom, is_true) in statements {
-            let said = |yes, no| if is_true { yes } else { no };
+            let word = |yes, no| if is_true { yes } else { no };
             words += &match atom {
-                Atom::SameTenant(field) => format!(" of {} `{field}`", said("the same", "another")),
-                Atom::Role(role) => format!(" {} the role `{role}`", said("with", "without")),
-                Atom::Scope(scope) => format!(" {} the scope `{scope}`", said("with", "without")),
-                Atom::Member(field) => format!(" who are {}among the `{field}`", said("", "not ")),
-                Atom::Owner(field) => format!(" who are {}the `{field}`", said("", "not ")),
-                Atom::Engine => format!(" whom the engine {}", said("admits", "refuses")),
-                Atom::With(path) => format!(" whom `{path}` {}", said("admits", "refuses")),
+                Atom::SameTenant(field) => format!(" of {} `{field}`", word("the same", "another")),
+                Atom::Role(role) => format!(" {} the role `{role}`", word("with", "without")),
+                Atom::Scope(scope) => format!(" {} the scope `{scope}`", word("with", "without")),
+                Atom::Member(field) => format!(" who are {}among the `{field}`", word("", "not ")),
+                Atom::Owner(field) => format!(" who are {}the `{field}`", word("", "not ")),
+                Atom::Engine => format!(" whom the engine {}", word("admits", "refuses")),
+                Atom::With(path) => format!(" whom `{path}` {}", word("admits", "refuses")),
                 _ => String::new(),
             };
         }

@@ -13,7 +13,7 @@ pub(super) struct Access {
     is_reached: bool,
     read: Option<PageRead>,
     exposed: BTreeSet<String>,
-    asked: Option<GrantedRequest>,
+    grant: Option<GrantedRequest>,
 }
 
 /// The requests that a page may send after its preflight.
@@ -74,7 +74,7 @@ impl Access {
             Some(_) => names(&decision.cors, &header::ACCESS_CONTROL_EXPOSE_HEADERS),
             None => BTreeSet::new(),
         };
-        Self { is_reached, read, exposed, asked: None }
+        Self { is_reached, read, exposed, grant: None }
     }
 
     /// The access that a preflight gives for a method that the app serves.
@@ -87,15 +87,15 @@ impl Access {
             || (methods.contains("*") && !has_credentials);
         let is_granted = decision.outcome == Outcome::PreflightGranted && is_listed;
         let headers = names(cors, &header::ACCESS_CONTROL_ALLOW_HEADERS);
-        let asked = is_granted.then_some(GrantedRequest { headers, has_credentials });
-        Self { asked, ..Self::default() }
+        let grant = is_granted.then_some(GrantedRequest { headers, has_credentials });
+        Self { grant, ..Self::default() }
     }
 
     /// The access that this allows and the other does not.
     pub(super) fn beyond(&self, other: &Self) -> Gains {
         let reads = self.read.filter(|_| self.read > other.read);
         let exposed = beyond(&self.exposed, &other.exposed);
-        let (sends, sends_headers, sends_credentials) = match (&self.asked, &other.asked) {
+        let (sends, sends_headers, sends_credentials) = match (&self.grant, &other.grant) {
             (None, _) => (false, Vec::new(), false),
             (Some(own), None) => (true, own.headers.iter().cloned().collect(), own.has_credentials),
             (Some(own), Some(other)) => (

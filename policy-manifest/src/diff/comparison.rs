@@ -71,8 +71,8 @@ impl<'a> Comparison<'a> {
     pub(super) fn run(mut self) -> Result<Vec<Group>, DiffError> {
         for region in places::regions(self.sides.0, self.sides.1)? {
             let preflights = self.preflights(&region);
-            for asked in places::methods(&region, self.sides) {
-                self.compare(&region, &asked, preflights.as_ref());
+            for method in places::methods(&region, self.sides) {
+                self.compare(&region, &method, preflights.as_ref());
             }
         }
         let tunnel = Region {
@@ -98,10 +98,10 @@ impl<'a> Comparison<'a> {
     fn compare(
         &mut self,
         region: &Region,
-        asked: &RequestedMethod,
+        requested: &RequestedMethod,
         preflights: Option<&Preflights>,
     ) {
-        let method = asked.name().to_owned();
+        let method = requested.name().to_owned();
         let class = class_of(&method).to_owned();
         let routes = self.serving_routes(region, &method);
         let place =
@@ -134,7 +134,7 @@ impl<'a> Comparison<'a> {
             let key = format!("{axis:?} {}", words.join("\n"));
             let unit = Unit {
                 found: region.found,
-                asked: asked.clone(),
+                method: requested.clone(),
                 path: region.path.clone(),
                 template: region.template.clone(),
                 has_slash: region.has_slash,

@@ -34,12 +34,12 @@ impl CoveredCases {
                 let (keys, has_malformed) = (Rc::clone(&sketch.keys), sketch.has_malformed);
                 let case = CaseOf { finding, case, keys, has_malformed };
                 if sketch.is_preflight {
-                    let key = (unit.found, unit.asked.name().to_owned());
+                    let key = (unit.found, unit.method.name().to_owned());
                     self.preflights.entry(key).or_default().push(case);
                     continue;
                 }
                 let taken = unit.has_slash.then_some(unit.taken);
-                let key = (unit.found, unit.asked.name().to_owned(), unit.routes, taken);
+                let key = (unit.found, unit.method.name().to_owned(), unit.routes, taken);
                 let known = self.requests.entry(key).or_default();
                 // A template with several encoded slashes has several paths, but one case.
                 if !known.iter().any(|other| (other.finding, other.case) == (finding, case.case)) {

@@ -26,7 +26,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Unit {
     pub(super) found: Indices,
-    pub(super) asked: RequestedMethod,
+    pub(super) method: RequestedMethod,
     pub(super) path: String,
     pub(super) template: String,
     pub(super) has_slash: bool,
@@ -57,7 +57,7 @@ impl Group {
 
     pub(super) fn order(&self) -> impl Ord + use<> {
         let places: Vec<_> =
-            self.units.iter().map(|unit| (unit.template.clone(), unit.asked.clone())).collect();
+            self.units.iter().map(|unit| (unit.template.clone(), unit.method.clone())).collect();
         (self.axis, Reverse(self.severity()), places)
     }
 
@@ -78,7 +78,7 @@ impl Group {
                 before: path(sides.0, unit.routes.0),
                 after: path(sides.1, unit.routes.1),
             });
-            match &unit.asked {
+            match &unit.method {
                 RequestedMethod::Other => place.every_other_method = true,
                 RequestedMethod::Method(name) if !place.methods.contains(name) => {
                     place.methods.push(name.clone());
@@ -118,17 +118,17 @@ impl Unit {
     /// Asks both engines about the witness of a sketch.
     fn replay(&self, sides: (&Side, &Side), sketch: &Sketch) -> Result<Witness, DiffError> {
         let (old, new) = sides;
-        let target = (self.asked.name(), self.path.as_str());
+        let target = (self.method.name(), self.path.as_str());
         let request = |side: &Side| match sketch.is_preflight {
             true => probe::preflight(target, &sketch.sender.origin, &side.identity),
             false => probe::request(target, &sketch.sender, &sketch.credentials, &side.identity),
         };
         let caller = sketch.credentials.caller();
-        let (asked, moved) = (request(old), request(new));
-        let before = old.engine.decide(&asked, &caller);
+        let (request, moved) = (request(old), request(new));
+        let before = old.engine.decide(&request, &caller);
         let after = new.engine.decide(&moved, &caller);
         let access = |decision: &Decision, is_served: bool| match sketch.is_preflight {
-            true if is_served => Access::for_preflight(decision, self.asked.name()),
+            true if is_served => Access::for_preflight(decision, self.method.name()),
             true => Access::default(),
             false => Access::for_request(decision, sketch.sender.is_other_page()),
         };
@@ -140,7 +140,7 @@ impl Unit {
         };
         if gains != sketch.gains {
             return Err(DiffError::Mismatch {
-                place: format!("{} {}", self.asked.name(), self.template),
+                place: format!("{} {}", self.method.name(), self.template),
                 words: format!(
                     "the finding says {:?}, and the engines say {:?}: {:?}",
                     sketch.gains.words(),
@@ -151,7 +151,7 @@ impl Unit {
         }
         let moved = (old.identity != new.identity).then_some(moved);
         let credentials = sketch.credentials.words();
-        Ok(Witness { request: asked, moved, caller, credentials, before, after })
+        Ok(Witness { request, moved, caller, credentials, before, after })
     }
 }
 

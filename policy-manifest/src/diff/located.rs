@@ -13,10 +13,10 @@ pub(super) type Indices = (Option<usize>, Option<usize>);
 pub(super) fn preflight_method(request: &Request<()>) -> Option<&str> {
     let headers: &HeaderMap = request.headers();
     let is_preflight = *request.method() == Method::OPTIONS && headers.contains_key(header::ORIGIN);
-    let asked = headers.get(header::ACCESS_CONTROL_REQUEST_METHOD).filter(|_| is_preflight)?;
+    let method = headers.get(header::ACCESS_CONTROL_REQUEST_METHOD).filter(|_| is_preflight)?;
     let is_one = |name: header::HeaderName| headers.get_all(name).iter().count() == 1;
     let is_valid = is_one(header::ORIGIN) && is_one(header::ACCESS_CONTROL_REQUEST_METHOD);
-    Some(asked.to_str().ok().filter(|_| is_valid).unwrap_or_default())
+    Some(method.to_str().ok().filter(|_| is_valid).unwrap_or_default())
 }
 
 /// Whether a preflight states the own origin of an app, whose pages send no preflights.

@@ -195,8 +195,8 @@ pub(crate) fn preflight(
 ) -> Request<()> {
     let sender = Sender { origin: origin.clone(), ..Sender::default() };
     let mut request = request(("OPTIONS", path), &sender, &Credentials::default(), identity);
-    if let Ok(asked) = HeaderValue::from_str(method) {
-        request.headers_mut().insert(header::ACCESS_CONTROL_REQUEST_METHOD, asked);
+    if let Ok(value) = HeaderValue::from_str(method) {
+        request.headers_mut().insert(header::ACCESS_CONTROL_REQUEST_METHOD, value);
     }
     request
 }

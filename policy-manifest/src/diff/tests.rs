@@ -340,11 +340,11 @@ fn a_route_that_replaces_a_probe_responds_only_under_the_name_of_the_app() {
     let witness = &found.findings[0].cases[0].witness;
     assert_eq!(witness.request.headers()[header::HOST], "other.invalid");
     assert!(matches!(witness.after.outcome, Outcome::Refused(refusal) if refusal.status() == 421));
-    let asked = |host: &str| {
+    let count = |host: &str| {
         let request = Request::get("/health").header("host", host).body(()).unwrap();
         found.at(&request, &RequestCredentials::default()).len()
     };
-    assert_eq!((asked("10.0.0.7:8080"), asked("api.shop.example")), (1, 0));
+    assert_eq!((count("10.0.0.7:8080"), count("api.shop.example")), (1, 0));
     // A new probe implies this.
     assert_eq!(
         described(&app(vec![]), &probe),

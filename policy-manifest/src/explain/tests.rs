@@ -128,9 +128,9 @@ fn missing_credentials_are_named_in_order() {
             "send the CSRF token of the session in `X-CSRF-Token`",
         ]
     );
-    let asked: Vec<_> =
+    let gates: Vec<_> =
         found.gates.iter().filter(|gate| gate.verdict.is_some()).map(|gate| gate.gate).collect();
-    assert!(asked.contains(&Gate::Authorize) && !asked.contains(&Gate::Limits), "{asked:?}");
+    assert!(gates.contains(&Gate::Authorize) && !gates.contains(&Gate::Limits), "{gates:?}");
 }
 
 /// No edit is offered: each would open the route to everybody, or to pages without the token.

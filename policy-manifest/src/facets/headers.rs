@@ -116,8 +116,8 @@ pub(super) const FACET: FacetEntry = FacetEntry {
     ],
     columns: &[(COLUMN, |subject| {
         let own = subject.route.headers.as_deref();
-        let shown = own.and_then(|own| subject.header_sets.get(own));
-        shown.map_or_else(Cell::nothing, Cell::plain)
+        let set = own.and_then(|own| subject.header_sets.get(own));
+        set.map_or_else(Cell::nothing, Cell::plain)
     })],
     decides_access: false,
     change,

@@ -29,7 +29,7 @@ pub(super) const FACET: FacetEntry = FacetEntry {
         name(subject.route.isolation).map_or_else(Cell::nothing, Cell::plain)
     })],
     enforce,
-    refusals: |asked, found| found.extend(asked.route.isolation.map(|_| Refusal::CrossSite)),
+    refusals: |requests, found| found.extend(requests.route.isolation.map(|_| Refusal::CrossSite)),
     change,
     ..FacetEntry::NONE
 };

@@ -41,8 +41,8 @@ pub(super) const FACET: FacetEntry = FacetEntry {
         Some(jsonp) => Cell::plain(format!("callback in {}", jsonp.callback)).with_tone(Tone::Open),
         None => Cell::nothing(),
     })],
-    refusals: |asked, found| {
-        found.extend(asked.route.jsonp.as_ref().map(|_| Refusal::CallbackInvalid));
+    refusals: |requests, found| {
+        found.extend(requests.route.jsonp.as_ref().map(|_| Refusal::CallbackInvalid));
     },
     is_open,
     change,

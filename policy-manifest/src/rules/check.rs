@@ -81,7 +81,7 @@ struct MethodProbe {
     route: usize,
     method: String,
     path: Rc<str>,
-    asked: RequestProbe,
+    probe: RequestProbe,
 }
 
 /// Methods of a route, with the path that found it, if one did.
@@ -123,15 +123,15 @@ impl Checker<'_> {
                 let Some(path) = self.path(policy, route, None, &method) else { continue };
                 let found = self.answer(policy, route, (&method, &path), question)?;
                 let rule = stated.get(&(route, method.clone())).copied();
-                let (rule, about, asked) = match (rule, found) {
-                    (None, Some(asked)) => (last, &unlisted, asked),
+                let (rule, about, probe) = match (rule, found) {
+                    (None, Some(probe)) => (last, &unlisted, probe),
                     (Some(rule), None) => {
                         (rule, &listed, (Sender::default(), Credentials::default()))
                     }
                     _ => continue,
                 };
                 let about = Rc::clone(about);
-                let at = Some(MethodProbe { route, method, path: path.into(), asked });
+                let at = Some(MethodProbe { route, method, path: path.into(), probe });
                 self.add(Unit { policy, rule, at, facet: "auth", about })?;
             }
         }
@@ -212,9 +212,9 @@ impl Checker<'_> {
                         };
                         // Refused responses have the same policy.
                         let found = self.answer(policy, route, (method, &path), everybody)?;
-                        let asked = found.unwrap_or_default();
+                        let probe = found.unwrap_or_default();
                         let at =
-                            MethodProbe { route, method: method.clone(), path: path.into(), asked };
+                            MethodProbe { route, method: method.clone(), path: path.into(), probe };
                         let (rule, at, about) = (number, Some(at), Rc::clone(&about));
                         self.add(Unit { policy, rule, at, facet, about })?;
                     }
@@ -233,21 +233,21 @@ impl Checker<'_> {
         (question, facet, about): (Question<'_>, &'static str, Rc<str>),
     ) -> Result<(), CheckError> {
         let Some(path) = self.path(policy, route, path, &method) else { return Ok(()) };
-        let Some(asked) = self.answer(policy, route, (&method, &path), question)? else {
+        let Some(probe) = self.answer(policy, route, (&method, &path), question)? else {
             return Ok(());
         };
         // The answer may be that of another route with the same policy.
         let target = (method.as_str(), path.as_str());
         let subject = self.subjects.get(policy);
         let again = subject.and_then(|subject| {
-            subject.gets_through(route, target, (&asked.0, &asked.1), question)
+            subject.gets_through(route, target, (&probe.0, &probe.1), question)
         });
         if again.is_none() {
             let rule = self.rules.get(rule).map(|rule| rule.id.clone()).unwrap_or_default();
             let route = self.routes(policy).get(route).map(name).unwrap_or_default();
             return Err(CheckError::Mismatch { rule, route });
         }
-        let at = Some(MethodProbe { route, method, path: path.into(), asked });
+        let at = Some(MethodProbe { route, method, path: path.into(), probe });
         self.add(Unit { policy, rule, at, facet, about })
     }
 
@@ -279,10 +279,10 @@ impl Checker<'_> {
         &self,
         policy: usize,
         route: usize,
-        given: Option<&String>,
+        chosen_path: Option<&String>,
         method: &str,
     ) -> Option<String> {
-        given.cloned().or_else(|| self.subjects.get(policy)?.path(route, method))
+        chosen_path.cloned().or_else(|| self.subjects.get(policy)?.path(route, method))
     }
 
     /// The routes that a rule is about.
@@ -516,7 +516,7 @@ impl Checker<'_> {
 
     fn witness(&self, unit: &Unit) -> Option<RuleWitness> {
         let side = &self.subjects.get(unit.policy)?.side;
-        let MethodProbe { method, path, asked: (sender, credentials), .. } = unit.at.as_ref()?;
+        let MethodProbe { method, path, probe: (sender, credentials), .. } = unit.at.as_ref()?;
         let target = (method.as_str(), &**path);
         let request = probe::request(target, sender, credentials, &side.identity);
         let caller = credentials.caller();

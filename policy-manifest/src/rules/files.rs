@@ -122,15 +122,15 @@ impl Reading {
             message,
             help: help.to_owned(),
         };
-        let shown = plain(&path.display().to_string());
+        let name = plain(&path.display().to_string());
         let unreadable = |error: io::Error| {
             let help = "name a file of rules in UTF-8 that may be read";
-            failed(format!("`{shown}` cannot be read: {error}"), help)
+            failed(format!("`{name}` cannot be read: {error}"), help)
         };
         let canonical = path.canonicalize().map_err(unreadable)?;
         if self.open.contains(&canonical) {
             let help = "leave out one of the files in `extends`";
-            return Err(failed(format!("`{shown}` extends itself"), help));
+            return Err(failed(format!("`{name}` extends itself"), help));
         }
         if !self.done.insert(canonical.clone()) {
             return Ok(());

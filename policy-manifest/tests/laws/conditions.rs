@@ -144,11 +144,11 @@ fn a_witness_gains_whatever_else_is_true() {
             return Ok(Precondition::met_if(false));
         };
         let statement = |atom: &Atom| STATEMENTS.iter().position(|text| *text == atom.to_string());
-        let said: BTreeMap<usize, bool> = witness
+        let statements: BTreeMap<usize, bool> = witness
             .statements()
             .map(|(atom, is_true)| (statement(atom).expect("a statement"), is_true))
             .collect();
-        let is_said = |of: &[bool; 10]| said.iter().all(|(number, is)| of[*number] == *is);
+        let is_said = |of: &[bool; 10]| statements.iter().all(|(number, is)| of[*number] == *is);
         let mut of_witness = everything().filter(is_said).peekable();
         prop_assert!(of_witness.peek().is_some(), "{witness:?}");
         for of in of_witness {
@@ -157,6 +157,6 @@ fn a_witness_gains_whatever_else_is_true() {
         // The words name each statement, and each change shows them.
         let changes = changes(&app(&old.text()), &app(&new.text())).expect("two policies");
         prop_assert_eq!(changes[0].gained.as_ref(), Some(&witness));
-        Ok(Precondition::met_if(!said.is_empty()))
+        Ok(Precondition::met_if(!statements.is_empty()))
     });
 }

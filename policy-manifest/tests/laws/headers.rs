@@ -171,14 +171,14 @@ fn questions() -> Vec<Question> {
 }
 
 /// Whether a policy allows it.
-fn allows(policy: &Policy, Question(names, asked): &Question) -> bool {
+fn allows(policy: &Policy, Question(names, request): &Question) -> bool {
     let of = |name: &&&str| policy.iter().find(|(directive, _)| *directive == **name);
     let Some((_, sources)) = names.iter().find_map(|name| of(&name)) else { return true };
     let has = |source: &str| sources.contains(&source);
     // Workers and scripts know nonces and `'strict-dynamic'`.
     let is_script = names.contains(&"script-src");
     let is_dynamic = is_script && has("'strict-dynamic'");
-    match *asked {
+    match *request {
         Asked::Unprotected => !has("'script'"),
         Asked::Flag(flag) => has(flag),
         Asked::Eval => has("'unsafe-eval'"),

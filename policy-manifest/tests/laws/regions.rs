@@ -346,9 +346,9 @@ fn a_text_has_no_more_patterns_than_any_other() {
         let text = region.to_string();
         let entries = text.matches("://").count()
             + text.split([' ', ',', '(', ')']).filter(|word| matches!(*word, "*" | "null")).count();
-        let given = levels.iter().map(Vec::len).sum();
-        prop_assert!(entries <= given, "`{}`", text);
-        precondition(entries < given && entries > 0)
+        let limit = levels.iter().map(Vec::len).sum();
+        prop_assert!(entries <= limit, "`{}`", text);
+        precondition(entries < limit && entries > 0)
     });
 }
 

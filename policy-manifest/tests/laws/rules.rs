@@ -348,14 +348,14 @@ fn is_against(
     caller: &Caller,
 ) -> bool {
     let is_page = sender.origin.is_some_and(|origin| origin != OWN);
-    let asked = match against {
+    let is_relevant = match against {
         Against::Public => caller.kind == "anonymous" && !is_page,
         Against::Csrf => !is_safe(method) && !caller.has_csrf && caller.kind != "anonymous",
         Against::Callers { roles, scopes, .. } => {
             may_have(roles, &caller.login.roles) && may_have(scopes, &caller.login.scopes)
         }
     };
-    if !asked {
+    if !is_relevant {
         return false;
     }
     let decision = engine.decide(&request(method, path, sender, caller), &credentials(caller));

@@ -105,11 +105,11 @@ impl OriginRegion {
     pub fn witnesses(&self, limit: usize) -> Vec<OriginWitness> {
         let mut found = self.candidates();
         found.sort();
-        let mut shown: BTreeSet<WitnessKind> = BTreeSet::new();
+        let mut kinds: BTreeSet<WitnessKind> = BTreeSet::new();
         let (first, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|candidate| {
-            let shown_before = shown.len();
-            shown.extend(&candidate.kinds);
-            shown.len() > shown_before
+            let before = kinds.len();
+            kinds.extend(&candidate.kinds);
+            kinds.len() > before
         });
         let mut chosen: Vec<_> = first.into_iter().chain(others).take(limit).collect();
         chosen.sort();

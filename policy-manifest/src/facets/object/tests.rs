@@ -202,13 +202,13 @@ fn a_table_shows_objects_and_the_reason_for_none() {
         object_use("Board", "view", "handler"),
         object_use("Board", "view", "list"),
     ];
-    let shown = ["Order: edit by id", "Board: view by the handler", "Board: view in lists"];
-    let shown = Cell::list(shown.map(str::to_owned));
-    assert_eq!(cell(&app("/", None, &uses)), shown);
+    let entries = ["Order: edit by id", "Board: view by the handler", "Board: view in lists"];
+    let expected = Cell::list(entries.map(str::to_owned));
+    assert_eq!(cell(&app("/", None, &uses)), expected);
     let mut often = app("/", None, &uses[..1]);
     often.routes[0].object.as_mut().unwrap().recheck_ms = Some(10_000);
-    let shown = ["Order: edit by id", "again every 10s"].map(str::to_owned);
-    assert_eq!(cell(&often), Cell::list(shown));
+    let entries = ["Order: edit by id", "again every 10s"].map(str::to_owned);
+    assert_eq!(cell(&often), Cell::list(entries));
     let exempt = Cell::plain("none: all may").with_tone(Tone::Risk);
     assert_eq!(cell(&app("/", Some("all may"), &[])), exempt);
 }
