@@ -190,8 +190,8 @@ impl<'a> Variant<'a> {
         let Args { status, code, title, flags } = &self.args;
         if let Some(decided) = self.args.decided() {
             let second = flags.iter().filter(|flag| *flag != decided && *flag != "from");
-            let shown = self.members.iter().map(|member| &member.word);
-            let words = second.chain(shown).map(ToTokens::to_token_stream);
+            let member_words = self.members.iter().map(|member| &member.word);
+            let words = second.chain(member_words).map(ToTokens::to_token_stream);
             let status = status.iter().map(|status| status.tokens.clone());
             let texts = [code, title].into_iter().flatten().map(ToTokens::to_token_stream);
             for tokens in status.chain(texts).chain(words) {
@@ -264,11 +264,11 @@ impl<'a> Variant<'a> {
         let source = source.map(|(member, _)| quote!(#member: __policy_error,));
         let bindings: Vec<_> =
             (0..members.len()).map(|index| format_ident!("__policy_{index}")).collect();
-        let shown = members.iter().zip(&bindings).map(|(ShownField { ty, name, .. }, binding)| {
+        let calls = members.iter().zip(&bindings).map(|(ShownField { ty, name, .. }, binding)| {
             quote_spanned!(ty.span()=> .with(#name, #binding))
         });
-        let shown = quote!(__policy::Problem::from(#declared) #(#shown)*);
-        quote!(#of::#name { #(#fields: #bindings,)* #source .. } => #shown,)
+        let problem = quote!(__policy::Problem::from(#declared) #(#problem)*);
+        quote!(#of::#name { #(#fields: #bindings,)* #source .. } => #problem,)
     }
 
     /// Whether `?` converts its one field to this variant.
@@ -300,7 +300,7 @@ fn shown_field<'a>(
     member: Member,
     diagnostics: &mut Diagnostics,
 ) -> Option<ShownField<'a>> {
-    let mut shown: Option<(Ident, Option<String>)> = None;
+    let mut entry: Option<(Ident, Option<String>)> = None;
     for tokens in arguments_of(&field.attrs, "problem", diagnostics) {
         read_entries(tokens.clone(), diagnostics, |input, diagnostics| {
             let word = input.call(Ident::parse_any)?;
@@ -319,14 +319,14 @@ fn shown_field<'a>(
                         .map_or_else(String::new, |it| it.value()),
                 );
             }
-            if shown.is_some() {
+            if entry.is_some() {
                 report_repeated(&word, diagnostics);
             }
-            shown = Some((word, name));
+            entry = Some((word, name));
             Ok(())
         });
     }
-    let (word, name) = shown?;
+    let (word, name) = entry?;
     if name.is_none() {
         diagnostics.rule(&word, Rule::ProblemMember, "");
     }
