@@ -34,9 +34,9 @@ impl Failure {
         helps.dedup();
         helps.truncate(SHOWN_HELPS);
         let exit_code = failures.iter().map(|failure| failure.exit_code).max().unwrap_or(2);
-        let shown = failures.into_iter().take(SHOWN_FAILURES).map(|failure| failure.message);
+        let messages = failures.into_iter().take(SHOWN_FAILURES).map(|failure| failure.message);
         let more = count.checked_sub(SHOWN_FAILURES).filter(|more| *more > 0);
-        let lines = [format!("{count} inputs cannot be used")].into_iter().chain(shown);
+        let lines = [format!("{count} inputs cannot be used")].into_iter().chain(messages);
         let lines = lines.chain(more.map(|more| format!("and {more} more")));
         let message = lines.collect::<Vec<_>>().join("\n");
         let help = (!helps.is_empty()).then(|| helps.join("\n"));

@@ -5,20 +5,20 @@ const ROUTES: usize = 8;
 
 /// The first entries of a list, and how many more there are.
 pub(crate) fn first<T>(list: &[T], most: usize) -> (&[T], usize) {
-    let (shown, rest) = list.split_at_checked(most).unwrap_or((list, &[]));
-    (shown, rest.len())
+    let (head, rest) = list.split_at_checked(most).unwrap_or((list, &[]));
+    (head, rest.len())
 }
 
 /// Says how many entries are not shown, if there are any.
-pub(crate) fn more(all: usize, shown: usize) -> Option<String> {
-    all.checked_sub(shown).filter(|more| *more > 0).map(|more| format!("and {more} more"))
+pub(crate) fn more(all: usize, most: usize) -> Option<String> {
+    all.checked_sub(most).filter(|more| *more > 0).map(|more| format!("and {more} more"))
 }
 
 /// The first routes in one line, and how many more there are.
 pub(crate) fn routes(routes: &[String]) -> String {
-    let (shown, _) = first(routes, ROUTES);
+    let (head, _) = first(routes, ROUTES);
     let more = more(routes.len(), ROUTES).map(|more| format!(" {more}"));
-    shown.join("; ") + &more.unwrap_or_default()
+    head.join("; ") + &more.unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -98,8 +98,8 @@ impl Repository {
             .env("ALLOW_NEW_ACCESS", allows)
             .output()
             .unwrap();
-        let said = [output.stdout, output.stderr].concat();
-        (output.status.code().unwrap(), String::from_utf8(said).unwrap())
+        let bytes = [output.stdout, output.stderr].concat();
+        (output.status.code().unwrap(), String::from_utf8(bytes).unwrap())
     }
 
     fn result(&self, name: &str) -> String {
@@ -127,11 +127,11 @@ fn the_recipe_fails_on_access_gains_that_are_not_accepted() {
         ("unreadable", shop(), "<<<<<<< HEAD\n".to_owned(), (2, 2)),
     ] {
         let repository = Repository::new(name, &old, &new);
-        let (code, said) = repository.recipe(&["main"], "false");
+        let (code, output) = repository.recipe(&["main"], "false");
         let (allowed, _) = repository.recipe(&["main"], "true");
-        assert_eq!((code, allowed), codes, "{name}: {said}");
+        assert_eq!((code, allowed), codes, "{name}: {output}");
         if name == "widened" {
-            assert!(repository.result("policy.md").contains("### Access is widened"), "{said}");
+            assert!(repository.result("policy.md").contains("### Access is widened"), "{output}");
             let sarif = repository.result("policy-diff.sarif");
             assert!(sarif.contains("\"uri\": \"policy.lock\""), "{sarif}");
         }
@@ -152,8 +152,8 @@ fn the_recipe_fails_on_a_base_that_is_none() {
         (&["no-such-branch"], "git does not have"),
         (&["main", "policy.other.lock"], "git does not have"),
     ] {
-        let (code, said) = repository.recipe(arguments, "true");
-        assert!(code == 2 && said.contains(words), "{arguments:?}: {code}: {said}");
+        let (code, output) = repository.recipe(arguments, "true");
+        assert!(code == 2 && output.contains(words), "{arguments:?}: {code}: {output}");
     }
     assert_eq!(repository.recipe(&["main"], "true").0, 0);
 }
@@ -168,16 +168,16 @@ fn the_recipe_fails_on_violated_rules() {
     repository.write("policy.rules", &rule("x-content-type-options"));
     assert_eq!(repository.recipe(&["main"], "false").0, 0);
     repository.write("policy.rules", &rule("x-own"));
-    let (code, said) = repository.recipe(&["main"], "false");
-    assert!(code == 1 && said.contains("it has no `x-own`"), "{code}: {said}");
-    assert!(repository.result("policy.md").contains("## Rules"), "{said}");
-    assert!(repository.result("policy-rules.sarif").contains("require.a"), "{said}");
+    let (code, output) = repository.recipe(&["main"], "false");
+    assert!(code == 1 && output.contains("it has no `x-own`"), "{code}: {output}");
+    assert!(repository.result("policy.md").contains("## Rules"), "{output}");
+    assert!(repository.result("policy-rules.sarif").contains("require.a"), "{output}");
     // The base has rules, and the checkout has none.
     repository.git(&["checkout", "-q", "main"]);
     repository.write("policy.rules", &rule("x-own"));
     repository.git(&["add", "policy.rules"]);
     repository.commit("rules");
     repository.git(&["rm", "-q", "policy.rules"]);
-    let (code, said) = repository.recipe(&["main"], "false");
-    assert!(code == 2 && said.contains("there is no policy.rules"), "{code}: {said}");
+    let (code, output) = repository.recipe(&["main"], "false");
+    assert!(code == 2 && output.contains("there is no policy.rules"), "{code}: {output}");
 }

@@ -77,8 +77,8 @@ fn suppressed_findings_do_not_fail() {
     let ran = linted("suppressed-sarif", &["--format", "sarif"], suppressed);
     let sarif: Value = serde_json::from_str(&ran.out).unwrap();
     let results = sarif["runs"][0]["results"].as_array().unwrap();
-    let said = results.iter().filter(|result| result.get("suppressions").is_some());
-    assert_eq!(said.count(), 3);
+    let suppressions = results.iter().filter(|result| result.get("suppressions").is_some());
+    assert_eq!(suppressions.count(), 3);
 }
 
 #[test]

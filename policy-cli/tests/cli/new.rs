@@ -170,14 +170,14 @@ impl Home {
 fn the_commands_of_the_readme_make_services_whose_crates_are_found() {
     let install = "cargo install --path policy/policy-cli\n";
     let find = "cargo generate-lockfile";
-    let made = TEMPLATES.map(|template| {
+    let recipes = TEMPLATES.map(|template| {
         let commands = Home::commands(template);
         assert!(commands.starts_with(install) && commands.ends_with("\ncargo test"), "{commands}");
         commands.replace(install, "").replace("cargo test", find)
     });
     let [_, added] = start_of_readme();
     let extended = format!("cargo new notes\ncd notes\n{added}\n{find}");
-    for commands in made.into_iter().chain([extended]) {
+    for commands in recipes.into_iter().chain([extended]) {
         let command = Path::new(env!("CARGO_BIN_EXE_cargo-policy"));
         let home = Home::new(command.parent().unwrap().to_owned());
         home.runs(&commands, &[]);
@@ -221,11 +221,11 @@ fn is_an_image(service: &Path, program: &Path) {
     let (_, run) = readme.split_once("\ndocker run ").unwrap();
     let run = run.split_once("\n```").unwrap().0.replace("\\\n", " ");
     let words: Vec<&str> = run.split_whitespace().collect();
-    let given = words.split(|word| *word == "-e").skip(1).filter_map(<[&str]>::first).copied();
-    let (stated, secret): (Vec<&str>, Vec<&str>) = given.partition(|word| word.contains('='));
+    let variables = words.split(|word| *word == "-e").skip(1).filter_map(<[&str]>::first).copied();
+    let (stated, secret): (Vec<&str>, Vec<&str>) = variables.partition(|word| word.contains('='));
     let secret = secret.first().unwrap();
-    let made = readme.lines().find(|line| line.starts_with("export ")).unwrap();
-    let show = format!("{made}; printf %s \"${secret}\"");
+    let export = readme.lines().find(|line| line.starts_with("export ")).unwrap();
+    let show = format!("{export}; printf %s \"${secret}\"");
     let value = Command::new("sh").args(["-c", &show]).output().unwrap().stdout;
     let value = String::from_utf8(value).unwrap();
     let image = || image().with("LISTEN", &listen).with(secret, &value);
@@ -234,8 +234,8 @@ fn is_an_image(service: &Path, program: &Path) {
     let mut known = image();
     for word in &stated {
         let (name, value) = word.split_once('=').unwrap();
-        let said = known.start().err().unwrap();
-        assert!(said.contains(&format!("\n- {name}=")), "no `{name}` in: {said}");
+        let error = known.start().err().unwrap();
+        assert!(error.contains(&format!("\n- {name}=")), "no `{name}` in: {error}");
         // The peer is this machine, not a Docker network.
         known = known.with(name, if name == "TRUSTED_PROXIES" { "127.0.0.1" } else { value });
     }

@@ -75,13 +75,13 @@ fn a_table_has_the_objects_of_routes_and_their_rules() {
         ("markdown", "Rules of objects:\n\n- Order.edit: "),
         ("html", "<dt>Order.view</dt><dd><span class=\"text\">owner(user) | same(team)</span>"),
     ] {
-        let shown = of(format).out;
-        assert!(shown.contains(words), "{shown}");
+        let table = of(format).out;
+        assert!(table.contains(words), "{table}");
     }
     // Only rules of routes that are shown.
-    let shown = ["show", "--from", "wide.json", "--path", "/orders", "--format", "json"];
-    let shown = is_of_schema("manifest-1.json", &run("objects-shown", &shown).out);
-    assert_eq!(shown["objects"], json!({ "Order.view": "owner(user) | same(team)" }));
+    let arguments = ["show", "--from", "wide.json", "--path", "/orders", "--format", "json"];
+    let manifest = is_of_schema("manifest-1.json", &run("objects-shown", &arguments).out);
+    assert_eq!(manifest["objects"], json!({ "Order.view": "owner(user) | same(team)" }));
 }
 
 #[test]
@@ -161,8 +161,8 @@ fn the_engine_is_shown_explained_and_compared() {
     is_of_schema("manifest-1.json", &old);
     let folder = folder("objects-engine", &[("old.json", &*old), ("new.json", &*new)]);
     let ran = |arguments: &[&str]| run_in(&folder, arguments, "");
-    let shown = ran(&["show", "--from", "old.json"]).out;
-    assert!(shown.contains("Engine of rules") && shown.contains("digest 1f"), "{shown}");
+    let table = ran(&["show", "--from", "old.json"]).out;
+    assert!(table.contains("Engine of rules") && table.contains("digest 1f"), "{table}");
     let explain =
         ["explain", "PUT", "https://shop.example/orders/1", "--token", "--from", "old.json"];
     let explained = ran(&explain).out;

@@ -72,8 +72,8 @@ fn json_is_a_manifest_of_the_routes_that_are_shown() {
     ] {
         let some = run(&format!("show --from shop.json --format json {filter}")).out;
         let some = Manifest::parse(&some).unwrap();
-        let shown: Vec<_> = some.routes.iter().map(|route| &*route.path).collect();
-        assert_eq!(shown, paths, "{filter}");
+        let actual_paths: Vec<_> = some.routes.iter().map(|route| &*route.path).collect();
+        assert_eq!(actual_paths, paths, "{filter}");
     }
 }
 

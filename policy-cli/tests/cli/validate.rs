@@ -67,12 +67,12 @@ fn a_script_in_another_language_writes_a_manifest_that_all_commands_judge() {
     let run = |arguments: &[&str]| run_in(&folder, arguments, "");
     let valid = run(&["validate", "policy.lock", "new.lock"]);
     assert_eq!(valid.code, 0, "{}{}", valid.out, valid.err);
-    let shown = run(&["show", "--from", "policy.lock"]);
+    let table = run(&["show", "--from", "policy.lock"]);
     assert!(
-        shown.code == 0 && shown.out.contains("/admin/users/{id}"),
+        table.code == 0 && table.out.contains("/admin/users/{id}"),
         "{}{}",
-        shown.out,
-        shown.err
+        table.out,
+        table.err
     );
     let linted = run(&["lint", "--from", "policy.lock"]);
     assert_eq!(linted.code, 0, "{}{}", linted.out, linted.err);

@@ -86,12 +86,12 @@ impl Login {
 
     /// The request without what identifies a user.
     pub(super) fn anonymous_request(&self) -> Request<()> {
-        let mut shown = self.request.clone();
+        let mut request = self.request.clone();
         let fields = [header::HOST, header::ORIGIN]
             .into_iter()
             .filter_map(|name| Some((name.clone(), self.request.headers().get(&name)?.clone())));
-        *shown.headers_mut() = fields.collect();
-        shown
+        *request.headers_mut() = fields.collect();
+        request
     }
 
     /// The session that a response sets, as `Cookie` has it.

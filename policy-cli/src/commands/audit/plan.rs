@@ -322,12 +322,12 @@ impl Planner<'_> {
         let method = route.methods.first().map_or("GET", String::as_str);
         let other = method::EVERY.iter().find(|name| self.engine.serving(name, path).is_none());
         let ask = |origin: &str, method: &str| {
-            let asked = [
+            let headers = [
                 ("origin", origin),
                 ("access-control-request-method", method),
                 ("access-control-request-headers", "content-type,x-policy-audit"),
             ];
-            self.probe("OPTIONS", path, &asked)
+            self.probe("OPTIONS", path, &headers)
         };
         let first = granted.first().map(|origin| {
             let other = other.and_then(|other| ask(origin, other));

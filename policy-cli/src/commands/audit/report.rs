@@ -36,10 +36,10 @@ impl Report {
     /// Adds findings, and takes out those that are consequences of others.
     pub(super) fn complete(&mut self) {
         let has_dropped =
-            self.findings.iter().any(|shown| shown.finding.code == Code::OriginDropped);
+            self.findings.iter().any(|entry| entry.finding.code == Code::OriginDropped);
         // A response to a request without `Origin` has no grant.
-        self.findings.retain(|shown| !(has_dropped && shown.finding.code == Code::CorsMissing));
-        self.findings.sort_by_key(|shown| shown.finding.code);
+        self.findings.retain(|entry| !(has_dropped && entry.finding.code == Code::CorsMissing));
+        self.findings.sort_by_key(|entry| entry.finding.code);
         self.notes.dedup();
     }
 
@@ -56,7 +56,7 @@ impl Report {
     fn by_code(&self) -> impl Iterator<Item = (Code, Vec<&ReportEntry>)> {
         Code::ALL.iter().filter_map(|code| {
             let of: Vec<_> =
-                self.findings.iter().filter(|shown| shown.finding.code == *code).collect();
+                self.findings.iter().filter(|entry| entry.finding.code == *code).collect();
             (!of.is_empty()).then_some((*code, of))
         })
     }
@@ -148,12 +148,12 @@ const SHOWN_ROUTES: usize = 4;
 /// The first of these routes, and the number of the others.
 pub(super) fn join_routes<'r>(routes: impl ExactSizeIterator<Item = &'r String>) -> String {
     let more = routes.len().saturating_sub(SHOWN_ROUTES);
-    let shown = routes.take(SHOWN_ROUTES).map(String::as_str).collect::<Vec<_>>().join(", ");
-    if more > 0 { format!("{shown} and {more} more") } else { shown }
+    let names = routes.take(SHOWN_ROUTES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{names} and {more} more") } else { names }
 }
 
 fn routes(of: &[&ReportEntry]) -> Vec<String> {
-    let mut routes: Vec<_> = of.iter().map(|shown| shown.finding.route.clone()).collect();
+    let mut routes: Vec<_> = of.iter().map(|entry| entry.finding.route.clone()).collect();
     routes.dedup();
     routes
 }

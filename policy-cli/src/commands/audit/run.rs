@@ -111,9 +111,9 @@ impl Audit<'_> {
         }
         report.inconclusive.remove(&trial.route);
         report.findings.extend(outcome.findings);
-        let stops = |shown: &ReportEntry| {
+        let stops = |entry: &ReportEntry| {
             matches!(
-                shown.finding.code,
+                entry.finding.code,
                 Code::HostRewritten | Code::SchemeLost | Code::Redirected | Code::ForwardedPassed
             )
         };
@@ -136,8 +136,8 @@ impl Audit<'_> {
         let route = route.map_or_else(|| format!("{method} {path}"), name_of);
         let findings = judge(self.manifest, self.engine, &login.trial(route), &[exchange]);
         let curl = vec![curl(self.target, &login.anonymous_request(), true)];
-        let shown = |finding| ReportEntry { finding, curl: curl.clone() };
-        Ok(findings.into_iter().map(shown).collect())
+        let to_entry = |finding| ReportEntry { finding, curl: curl.clone() };
+        Ok(findings.into_iter().map(to_entry).collect())
     }
 
     /// The audit of plain HTTP of an app that is served over TLS: it must redirect or refuse.
@@ -196,10 +196,10 @@ impl Audit<'_> {
             return Ok(first);
         }
         let second = self.send_trial(trial)?;
-        let codes: Vec<_> = second.findings.iter().map(|shown| shown.finding.code).collect();
+        let codes: Vec<_> = second.findings.iter().map(|entry| entry.finding.code).collect();
         let found = std::mem::take(&mut first.findings);
         let (findings, once): (Vec<_>, Vec<_>) =
-            found.into_iter().partition(|shown| codes.contains(&shown.finding.code));
+            found.into_iter().partition(|entry| codes.contains(&entry.finding.code));
         for ReportEntry { finding, .. } in once {
             let code = finding.code.code();
             notes.push(format!("{code} was found once, but not again, at {}", finding.route));
@@ -210,7 +210,7 @@ impl Audit<'_> {
     fn send_trial(&mut self, trial: &Trial) -> Result<Outcome, super::send::NoResponse> {
         let exchanges = self.exchanges(trial)?;
         let findings = judge(self.manifest, self.engine, trial, &exchanges);
-        let shown = |finding: Finding| {
+        let to_entry = |finding: Finding| {
             let of = |index: &usize| {
                 let (exchange, probe) = (exchanges.get(*index)?, trial.probes.get(*index)?);
                 Some(curl(self.target, &exchange.request, probe.credential.is_some()))
@@ -221,7 +221,7 @@ impl Audit<'_> {
         let inconclusive =
             exchanges.iter().filter(|exchange| is_inconclusive(&exchange.response)).count();
         let is_conclusive = inconclusive < exchanges.len();
-        let findings = findings.into_iter().map(shown).collect();
+        let findings = findings.into_iter().map(to_entry).collect();
         Ok(Outcome { findings, inconclusive, is_conclusive })
     }
 

@@ -23,15 +23,15 @@ pub(super) fn render(compared: &Compared, most: usize) -> String {
     );
     for axis in Axis::ALL {
         let causes = compared.causes(axis);
-        let (shown, more) = first(&causes, most);
-        if shown.is_empty() && more == 0 {
+        let (head, more) = first(&causes, most);
+        if head.is_empty() && more == 0 {
             continue;
         }
         text += match axis {
             Axis::Widened => "\n### Access is widened\n",
             Axis::Narrowed => "\n### Clients may break\n",
         };
-        shown.iter().for_each(|cause| add_cause(&mut text, compared, cause));
+        head.iter().for_each(|cause| add_cause(&mut text, compared, cause));
         if more > 0 {
             text += &format!("\nAnd {more} more causes, of which none is worse.\n");
         }
@@ -43,8 +43,8 @@ pub(super) fn render(compared: &Compared, most: usize) -> String {
             continue;
         }
         text += &format!("\n### {title}\n\n");
-        let (shown, more) = first(&changes, most);
-        for alike in shown {
+        let (head, more) = first(&changes, most);
+        for alike in head {
             text += &item(compared, alike);
             let witness = alike.witness().map(|words| format!("  - {}\n", phrase(&words)));
             text += &witness.unwrap_or_default();

@@ -25,8 +25,8 @@ pub(super) fn render(compared: &Compared, most: usize) -> String {
     let _ = writeln!(text, "{}", compared.summary().join(", "));
     for axis in Axis::ALL {
         let causes = compared.causes(axis);
-        let (shown, more) = first(&causes, most);
-        shown.iter().for_each(|cause| add_cause(&mut text, compared, cause));
+        let (head, more) = first(&causes, most);
+        head.iter().for_each(|cause| add_cause(&mut text, compared, cause));
         if more > 0 {
             let _ = writeln!(text, "\nand {more} more causes, of which none is worse");
         }
@@ -38,8 +38,8 @@ pub(super) fn render(compared: &Compared, most: usize) -> String {
             continue;
         }
         let _ = writeln!(text, "\n{BOLD}{title}{BOLD:#}");
-        let (shown, more) = first(&changes, most);
-        for alike in shown {
+        let (head, more) = first(&changes, most);
+        for alike in head {
             let _ = writeln!(text, "  {}", with_line(compared, alike));
             if let Some(witness) = alike.witness() {
                 let _ = writeln!(text, "      {DIM}{}{DIM:#}", printable(&witness));

@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "INPUT", default_value = "HEAD", requires = "check")]
     against: String,
     #[command(flatten)]
-    shown: CommonArguments,
+    common: CommonArguments,
 }
 
 #[derive(Debug, Subcommand)]
@@ -85,7 +85,7 @@ struct DiffArguments {
     #[arg(long)]
     check: bool,
     #[command(flatten)]
-    shown: CommonArguments,
+    common: CommonArguments,
 }
 
 #[derive(Debug, Args)]
@@ -134,16 +134,16 @@ impl Compared {
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
-    let CommonArguments { format, package } = &arguments.shown;
+    let CommonArguments { format, package } = &arguments.common;
     if let Some(Subcommands::Diff(arguments)) = &arguments.command {
-        let DiffArguments { old, new, check, shown } = arguments;
+        let DiffArguments { old, new, check, common } = arguments;
         if old == "-" && new == "-" {
             return Err(Failure::new("standard input cannot be both documents")
                 .help("name a file or a revision for one of them"));
         }
-        let old = OPENAPI.read_named(old, &shown.package)?;
-        let new = OPENAPI.read_named(new, &shown.package)?;
-        return run_diff(&old, &new, *check, shown.format, output);
+        let old = OPENAPI.read_named(old, &common.package)?;
+        let new = OPENAPI.read_named(new, &common.package)?;
+        return run_diff(&old, &new, *check, common.format, output);
     }
     let named = match &arguments.from {
         Some(named) => OPENAPI.read_named(named, package)?,

@@ -42,7 +42,7 @@ const SHOWN_CALLS: usize = 12;
 
 /// What is said above the table.
 pub(super) fn sections(fleet: &[ServiceRoutes<'_>]) -> Vec<Section> {
-    let services = fleet.iter().map(|shown| (shown.input.name.clone(), service(shown)));
+    let services = fleet.iter().map(|member| (member.input.name.clone(), service(member)));
     let mut calls: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for relation in relations(fleet) {
         calls.entry(relation.from).or_default().push(relation.words());
@@ -67,7 +67,7 @@ fn service(ServiceRoutes { input, routes }: &ServiceRoutes<'_>) -> Cell {
         }
         Auth::Required(requirement) => requirement.optional,
     };
-    let open = routes.iter().map(|shown| shown.route).filter(is_open).count();
+    let open = routes.iter().map(|selected| selected.route).filter(is_open).count();
     let issuer = facts.tokens.as_ref().and_then(|tokens| tokens.issuer.as_ref());
     let words = [
         Some(origin),
@@ -128,7 +128,7 @@ fn relations<'a>(fleet: &[ServiceRoutes<'a>]) -> Vec<Relation<'a>> {
             found.extend(others.map(|from| Relation { from, to, by, routes }));
         };
         let mut grants: BTreeMap<By<'a>, usize> = BTreeMap::new();
-        for by in routes.iter().flat_map(|shown| granted_patterns(shown.route)) {
+        for by in routes.iter().flat_map(|selected| granted_patterns(selected.route)) {
             *grants.entry(by).or_default() += 1;
         }
         for (by, count) in grants {
@@ -146,7 +146,7 @@ fn relations<'a>(fleet: &[ServiceRoutes<'a>]) -> Vec<Relation<'a>> {
                 },
                 _ => false,
             };
-            let count = routes.iter().filter(|shown| takes(shown.route)).count();
+            let count = routes.iter().filter(|selected| takes(selected.route)).count();
             if let Some(from) = issuers.get(&*accepted.issuer).filter(|_| count > 0) {
                 add(from, By::Issuer(&accepted.issuer), count);
             }

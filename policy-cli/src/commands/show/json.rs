@@ -12,7 +12,7 @@ pub(super) fn render(manifest: &Manifest, selected: &[Selected<'_>]) -> String {
 
 /// A manifest with these routes, and what they use.
 pub(super) fn select_routes(manifest: &Manifest, selected: &[Selected<'_>]) -> Manifest {
-    let mut shown = manifest.clone();
-    shown.routes = selected.iter().map(|selected| selected.route.clone()).collect();
-    shown.normal()
+    let mut manifest = manifest.clone();
+    manifest.routes = selected.iter().map(|selected| selected.route.clone()).collect();
+    manifest.normal()
 }

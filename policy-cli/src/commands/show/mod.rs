@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     };
     let select = |input| Ok(ServiceRoutes { input, routes: filter.select(input)? });
     let fleet = inputs.iter().map(select).collect::<Result<Vec<_>, Failure>>()?;
-    let is_empty = fleet.iter().all(|shown| shown.routes.is_empty());
+    let is_empty = fleet.iter().all(|member| member.routes.is_empty());
     if is_empty && inputs.iter().any(|input| !input.manifest.routes.is_empty()) {
         output.note("no route matches; leave out a filter to see more");
     }

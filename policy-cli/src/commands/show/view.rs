@@ -67,24 +67,24 @@ type Table = Vec<(Column, Vec<Cell>)>;
 
 impl View {
     /// The routes of one app.
-    pub(super) fn for_app(shown: &ServiceRoutes<'_>, filter: &Filter) -> Self {
-        let Input { name, manifest, .. } = shown.input;
+    pub(super) fn for_app(member: &ServiceRoutes<'_>, filter: &Filter) -> Self {
+        let Input { name, manifest, .. } = member.input;
         let app = words::app(&manifest.app);
-        let count = count(shown.routes.len(), manifest.routes.len());
+        let count = count(member.routes.len(), manifest.routes.len());
         let title = format!("{name}: {count}");
-        Self { app, title, ..Self::new(std::slice::from_ref(shown), filter) }
+        Self { app, title, ..Self::new(std::slice::from_ref(member), filter) }
     }
 
     /// The routes of many services, with a column that names the service.
     pub(super) fn for_fleet(fleet: &[ServiceRoutes<'_>], filter: &Filter) -> Self {
-        let shown = fleet.iter().map(|shown| shown.routes.len()).sum();
-        let all = fleet.iter().map(|shown| shown.input.manifest.routes.len()).sum();
+        let selected = fleet.iter().map(|member| member.routes.len()).sum();
+        let all = fleet.iter().map(|member| member.input.manifest.routes.len()).sum();
         let services = if fleet.len() == 1 { "service" } else { "services" };
-        let title = format!("{} {services}: {}", fleet.len(), count(shown, all));
+        let title = format!("{} {services}: {}", fleet.len(), count(selected, all));
         let mut view = Self::new(fleet, filter);
-        let names = fleet
-            .iter()
-            .flat_map(|shown| shown.routes.iter().map(|_| Cell::plain(shown.input.name.clone())));
+        let names = fleet.iter().flat_map(|member| {
+            member.routes.iter().map(|_| Cell::plain(member.input.name.clone()))
+        });
         view.columns.insert(0, SERVICE);
         view.rows.iter_mut().zip(names).for_each(|(row, name)| row.insert(0, name));
         view.sections.splice(..0, fleet::sections(fleet));
@@ -96,8 +96,8 @@ impl View {
         let rows: Vec<_> = fleet
             .iter()
             .zip(&names)
-            .flat_map(|(shown, names)| {
-                shown.routes.iter().map(move |row| (row, shown.input, names))
+            .flat_map(|(member, names)| {
+                member.routes.iter().map(move |row| (row, member.input, names))
             })
             .collect();
         type Row<'a> = (&'a Selected<'a>, &'a Input, &'a SetNames<'a>);
@@ -129,7 +129,7 @@ impl View {
             Cell::list(row.route.target.words().into_iter().chain(layers))
         });
         column(REFUSES, &|(row, input, _)| words::refuses(&input.manifest, row.route));
-        if fleet.iter().any(|shown| shown.input.sources.is_some()) {
+        if fleet.iter().any(|member| member.input.sources.is_some()) {
             column(DECLARED, &|(row, input, _)| {
                 let sources = input.sources.as_ref();
                 sources.map_or_else(Cell::nothing, |sources| words::declared(row.route, sources))
@@ -201,11 +201,11 @@ impl View {
 
 /// The rules of the objects that the routes check.
 fn rules(fleet: &[ServiceRoutes<'_>]) -> Option<Section> {
-    let rules = fleet.iter().flat_map(|shown| {
-        let rules = select_routes(&shown.input.manifest, &shown.routes).objects;
+    let rules = fleet.iter().flat_map(|member| {
+        let rules = select_routes(&member.input.manifest, &member.routes).objects;
         rules.into_iter().map(|(name, condition)| match fleet {
             [_] => (name, Cell::plain(condition)),
-            _ => (format!("{}: {name}", shown.input.name), Cell::plain(condition)),
+            _ => (format!("{}: {name}", member.input.name), Cell::plain(condition)),
         })
     });
     let facts: Vec<_> = rules.collect();
@@ -240,11 +240,11 @@ fn transpose(table: Table, count: usize) -> Vec<Vec<Cell>> {
 }
 
 /// How many routes are shown, of how many.
-fn count(shown: usize, all: usize) -> String {
-    match (shown, all) {
+fn count(selected: usize, all: usize) -> String {
+    match (selected, all) {
         (1, 1) => "1 route".to_owned(),
-        _ if shown == all => format!("{all} routes"),
-        _ => format!("{shown} of {all} routes"),
+        _ if selected == all => format!("{all} routes"),
+        _ => format!("{selected} of {all} routes"),
     }
 }
 
@@ -256,10 +256,10 @@ type SetNames<'a> = BTreeMap<&'a str, String>;
 fn header_names<'a>(fleet: &'a [ServiceRoutes<'_>]) -> (Vec<SetNames<'a>>, Vec<HeaderSet>) {
     let mut known: BTreeMap<&str, String> = BTreeMap::new();
     let mut sets = Vec::new();
-    let names_of = |shown: &'a ServiceRoutes<'_>| {
+    let names_of = |member: &'a ServiceRoutes<'_>| {
         let mut names = SetNames::new();
-        for set in shown.routes.iter().filter_map(|row| row.route.headers.as_deref()) {
-            let Some(fields) = shown.input.manifest.headers.get(set) else { continue };
+        for set in member.routes.iter().filter_map(|row| row.route.headers.as_deref()) {
+            let Some(fields) = member.input.manifest.headers.get(set) else { continue };
             if names.contains_key(set) {
                 continue;
             }

@@ -143,12 +143,12 @@ async fn every_answer_is_that_of_a_server() {
                         let response = replay(&client, exchange, known).await;
                         // Only the playground's user logged in yesterday.
                         let is_fresh = is_program && exchange["request"] == "DELETE /orders/1";
-                        let shown = (exchange["status"].clone(), exchange["written"].clone());
+                        let simulated = (exchange["status"].clone(), exchange["written"].clone());
                         let real =
                             (json!(response.status().as_u16()), json!(policy_headers(&response)));
                         assert!(
-                            shown == real || is_fresh,
-                            "{}, {}: {shown:?}, {real:?}",
+                            simulated == real || is_fresh,
+                            "{}, {}: {simulated:?}, {real:?}",
                             exchange["request"],
                             exchange["sent"]
                         );

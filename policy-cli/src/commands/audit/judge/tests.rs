@@ -355,7 +355,7 @@ fn problem(exchange: &mut Exchange, status: u16, code: &str) {
 
 #[test]
 fn refusals_by_the_app_name_the_changed_part_of_a_request() {
-    for (purpose, status, said, code) in [
+    for (purpose, status, refusal, code) in [
         (Purpose::Baseline, 421, "origin.plain-http", "audit.scheme-not-reported"),
         (Purpose::Baseline, 421, "origin.host-unknown", "audit.host-rewritten"),
         (Purpose::Baseline, 403, "csrf.origin", "audit.other-policy"),
@@ -368,7 +368,7 @@ fn refusals_by_the_app_name_the_changed_part_of_a_request() {
     ] {
         finds(&[code], |trial, _, exchange| {
             if trial.purpose == purpose {
-                problem(exchange, status, said);
+                problem(exchange, status, refusal);
             }
         });
     }

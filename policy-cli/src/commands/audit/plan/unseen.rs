@@ -17,9 +17,9 @@ impl Planner<'_> {
     pub(super) fn unseen(&self, subjects: &[Subject<'_>]) -> Vec<String> {
         let routes = || self.manifest.routes.iter();
         let needs = |takes: fn(&ManifestRoute) -> bool| routes().any(takes);
-        let asked = subjects.iter().map(|subject| subject.route);
+        let subject_routes = subjects.iter().map(|subject| subject.route);
         let is_session_needed =
-            asked.clone().any(|route| route.serves("GET") && needs_session(route));
+            subject_routes.clone().any(|route| route.serves("GET") && needs_session(route));
         let options = self.options;
         let mut unseen = Vec::new();
         if needs(takes_session) && !options.has_session {
@@ -46,7 +46,7 @@ impl Planner<'_> {
         }
         let reads_metadata =
             |route: &ManifestRoute| route.isolation.is_some() || route.is_ambient();
-        if routes().any(reads_metadata) && !asked.clone().any(is_isolated) {
+        if routes().any(reads_metadata) && !subject_routes.clone().any(is_isolated) {
             let words =
                 "whether `Sec-Fetch-Site` reaches the app: no route that is read is isolated";
             unseen.push(words);

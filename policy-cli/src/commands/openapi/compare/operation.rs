@@ -270,7 +270,7 @@ impl<'a> Comparison<'a> {
         };
         let is_code = |found: &&LocatedGap| is_problem && found.at == "/code";
         let is_new = |found: &&LocatedGap| !breaks.iter().any(|broken| broken.at == found.at);
-        let said = |found: &LocatedGap, impact| {
+        let change = |found: &LocatedGap, impact| {
             let part = if found.at.is_empty() {
                 part.to_owned()
             } else {
@@ -278,9 +278,9 @@ impl<'a> Comparison<'a> {
             };
             (impact, part, words(&found.gap, direction, impact))
         };
-        let breaking = breaks.iter().filter(|it| !is_code(it)).map(|it| said(it, Impact::Breaks));
+        let breaking = breaks.iter().filter(|it| !is_code(it)).map(|it| change(it, Impact::Breaks));
         let adding = adds.iter().filter(|it| !is_code(it) && is_new(it));
-        let adding = adding.map(|it| said(it, Impact::Adds));
+        let adding = adding.map(|it| change(it, Impact::Adds));
         let all: Vec<_> = breaking.chain(adding).collect();
         for (impact, part, words) in all {
             self.push(impact, &part, words);

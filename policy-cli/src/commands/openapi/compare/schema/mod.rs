@@ -92,7 +92,7 @@ pub(super) struct Subset<'a, 'b> {
     open: VecDeque<Open<'a>>,
     found: Vec<LocatedGap>,
     /// The gaps of each schema that were reported: several paths can lead to it.
-    said: HashSet<(usize, Gap)>,
+    reported: HashSet<(usize, Gap)>,
 }
 
 /// Schemas to compare, and their place.
@@ -111,9 +111,21 @@ impl<'a, 'b> Subset<'a, 'b> {
         steps: &'b Steps,
     ) -> Self {
         let (compared, order, equal) = (HashSet::new(), Vec::new(), HashMap::new());
-        let (types, said) = (HashMap::new(), HashSet::new());
+        let (types, reported) = (HashMap::new(), HashSet::new());
         let (open, found) = (VecDeque::new(), Vec::new());
-        Self { left, right, declared_by, steps, compared, order, equal, types, open, found, said }
+        Self {
+            left,
+            right,
+            declared_by,
+            steps,
+            compared,
+            order,
+            equal,
+            types,
+            open,
+            found,
+            reported,
+        }
     }
 
     /// Where values of the left schema may be none of the right one.
@@ -131,7 +143,7 @@ impl<'a, 'b> Subset<'a, 'b> {
 
     /// Adds a gap of a schema, once.
     fn report(&mut self, at: &str, about: &Value, gap: Gap) {
-        if self.said.insert((address(about), gap.clone())) {
+        if self.reported.insert((address(about), gap.clone())) {
             self.found.push(LocatedGap { at: at.to_owned(), gap });
         }
     }
@@ -139,14 +151,14 @@ impl<'a, 'b> Subset<'a, 'b> {
     /// Whether there is no gap, without adding any.
     fn holds(&mut self, left: &[Part<'a>], right: &'a Value, depth: usize) -> bool {
         let (found, order) = (mem::take(&mut self.found), self.order.len());
-        let (open, said) = (mem::take(&mut self.open), mem::take(&mut self.said));
+        let (open, reported) = (mem::take(&mut self.open), mem::take(&mut self.reported));
         self.compare(left, right, "", depth);
         while self.found.is_empty()
             && let Some(Open { left, right, at, depth }) = self.open.pop_front()
         {
             self.check(&left, right, &at, depth);
         }
-        (self.open, self.said) = (open, said);
+        (self.open, self.reported) = (open, reported);
         let holds = self.found.is_empty();
         self.found = found;
         if !holds {
