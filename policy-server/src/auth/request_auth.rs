@@ -321,8 +321,8 @@ impl RequestAuth {
     ) -> SettledResponse {
         let committed = if self.is_ending() { None } else { self.commit_now(outcome) };
         if let Some(committed) = committed {
-            let (response, happened) = self.finish(response, committed);
-            return SettledResponse::Ready(response, happened);
+            let (response, facts) = self.finish(response, committed);
+            return SettledResponse::Ready(response, facts);
         }
         SettledResponse::Later(Box::pin(async move {
             let committed = match self.used_session() {
@@ -363,7 +363,7 @@ impl RequestAuth {
     /// caching.
     fn finish(&self, mut response: Response, committed: CommitFacts) -> (Response, ResponseFacts) {
         let bearer = self.principal().is_some_and(|who| who.scheme() != AuthScheme::Session);
-        let happened = ResponseFacts {
+        let facts = ResponseFacts {
             cookie_set: committed.set_cookie.is_some(),
             csrf_token_rendered: committed.is_token_rendered,
             credential_issued: self.has_issued.load(Ordering::Relaxed),
@@ -384,7 +384,7 @@ impl RequestAuth {
         let is_of_session = self.principal().is_none_or(|who| who.scheme() == AuthScheme::Session);
         // Do not cancel the response that performs the logout.
         if is_of_session && session.is_some_and(|session| session.was_left()) {
-            return (response, happened);
+            return (response, facts);
         }
         let record = match session {
             Some(session) => session.record(),
@@ -397,7 +397,7 @@ impl RequestAuth {
             self.is_connect,
             response,
         );
-        (response, happened)
+        (response, facts)
     }
 }
 

@@ -27,7 +27,7 @@ use crate::base::timers;
 #[derive(Clone, Default)]
 pub struct Clock {
     /// The time of a test clock.
-    shown: Option<Arc<watch::Sender<Time>>>,
+    test_time: Option<Arc<watch::Sender<Time>>>,
     /// For a clock that follows another one: the number of milliseconds by which the other clock is
     /// ahead of the monotonic time; `UNKNOWN` at first.
     ahead: Option<Arc<AtomicI64>>,
@@ -49,7 +49,7 @@ struct Time {
 impl Clock {
     /// The clock of the system.
     pub const fn system() -> Self {
-        Self { shown: None, ahead: None }
+        Self { test_time: None, ahead: None }
     }
 
     /// A clock that shows this many seconds since 1970 until it is advanced. Copies show the same
@@ -57,7 +57,7 @@ impl Clock {
     pub fn at(seconds: u64) -> Self {
         let now = Timestamp::from_seconds(seconds);
         let time = Time { now, steady: now, monotonic: Duration::from_secs(seconds) };
-        Self { shown: Some(Arc::new(watch::Sender::new(time))), ahead: None }
+        Self { test_time: Some(Arc::new(watch::Sender::new(time))), ahead: None }
     }
 
     /// A copy that, with its own copies, can [`follow`](Self::follow) another clock.
@@ -90,7 +90,7 @@ impl Clock {
     /// Advances a test clock and wakes all tasks that wait for a time that is reached. It does not
     /// change the system's clock.
     pub fn advance(&self, duration: Duration) {
-        if let Some(time) = &self.shown {
+        if let Some(time) = &self.test_time {
             time.send_modify(|time| {
                 time.now = time.now.after(duration);
                 time.steady = time.steady.after(duration);
@@ -102,7 +102,7 @@ impl Clock {
     /// Sets a test clock back, as an administrator or a time server does with the system's clock.
     /// Waits for a duration are not affected.
     pub fn turn_back(&self, duration: Duration) {
-        if let Some(time) = &self.shown {
+        if let Some(time) = &self.test_time {
             let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
             time.send_modify(|time| {
                 time.now = Timestamp::from_millis(time.now.millis().saturating_sub(millis));
@@ -115,7 +115,7 @@ impl Clock {
         if let Some(time) = self.followed() {
             return time;
         }
-        match &self.shown {
+        match &self.test_time {
             Some(time) => time.borrow().now,
             None => {
                 let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -132,7 +132,7 @@ impl Clock {
         if let Some(time) = self.followed() {
             return time;
         }
-        match &self.shown {
+        match &self.test_time {
             Some(time) => time.borrow().steady,
             None => {
                 let now = self.now().millis();
@@ -150,7 +150,7 @@ impl Clock {
     /// The time since a fixed point in the past. It never goes back, unlike the system's clock.
     pub(crate) fn monotonic(&self) -> Duration {
         static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-        match &self.shown {
+        match &self.test_time {
             Some(time) => time.borrow().monotonic,
             None => START.elapsed(),
         }
@@ -158,7 +158,7 @@ impl Clock {
 
     /// Waits for a duration, whatever happens to the time of day.
     pub(crate) async fn sleep(&self, duration: Duration) {
-        match &self.shown {
+        match &self.test_time {
             Some(time) => {
                 let end = time.borrow().monotonic + duration;
                 // The sender is alive here, so waiting cannot fail.
@@ -170,9 +170,9 @@ impl Clock {
 
     /// Waits until a time is reached.
     pub(crate) async fn wait_until(&self, time: Timestamp) {
-        match &self.shown {
-            Some(shown) => {
-                let mut changes = shown.subscribe();
+        match &self.test_time {
+            Some(sender) => {
+                let mut changes = sender.subscribe();
                 while self.now() < time {
                     // The sender is alive here, so waiting cannot fail.
                     let _ = changes.changed().await;
@@ -192,7 +192,7 @@ impl Clock {
 
 impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = if self.shown.is_some() { "standing" } else { "system" };
+        let kind = if self.test_time.is_some() { "standing" } else { "system" };
         f.debug_tuple("Clock").field(&kind).finish()
     }
 }
@@ -267,17 +267,17 @@ mod tests {
     fn a_following_clock_continues_from_the_latest_time() {
         let own = Clock::at(1000);
         let clock = own.following();
-        let shown = || (clock.now().seconds(), clock.steady().seconds());
-        assert_eq!(shown(), (1000, 1000));
+        let times = || (clock.now().seconds(), clock.steady().seconds());
+        assert_eq!(times(), (1000, 1000));
         clock.follow(Timestamp::from_seconds(5000));
         own.advance(Duration::from_secs(10));
-        assert_eq!(shown(), (5010, 5010));
+        assert_eq!(times(), (5010, 5010));
         // Neither its machine's time of day nor a clock that is behind has an effect.
         own.turn_back(Duration::from_secs(300));
         clock.follow(Timestamp::from_seconds(4000));
-        assert_eq!(shown(), (5010, 5010));
+        assert_eq!(times(), (5010, 5010));
         clock.follow(Timestamp::from_seconds(6000));
-        assert_eq!(shown(), (6000, 6000));
+        assert_eq!(times(), (6000, 6000));
         assert_eq!(own.now().seconds(), 710);
         // One that is ahead follows as well.
         let clock = own.following();

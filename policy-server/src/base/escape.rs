@@ -6,20 +6,20 @@ const LONGEST: usize = 400;
 /// The text on one line, cut to a maximum length. Control characters, and others that change how
 /// text is displayed, are escaped, so that a client cannot forge log lines.
 pub(crate) fn printable(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len().min(LONGEST));
+    let mut escaped = String::with_capacity(text.len().min(LONGEST));
     for (count, character) in text.chars().enumerate() {
         if count == LONGEST {
-            shown.push_str("..");
+            escaped.push_str("..");
             break;
         }
         match character {
             // Escaping these would only make the text harder to read.
-            '"' | '\'' | '\\' => shown.push(character),
-            other if is_direction(other) => shown.extend(other.escape_unicode()),
-            other => shown.extend(other.escape_debug()),
+            '"' | '\'' | '\\' => escaped.push(character),
+            other if is_direction(other) => escaped.extend(other.escape_unicode()),
+            other => escaped.extend(other.escape_debug()),
         }
     }
-    shown
+    escaped
 }
 
 /// Whether the character changes the direction of displayed text (UAX #9 2).

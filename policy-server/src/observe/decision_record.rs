@@ -58,18 +58,18 @@ pub(crate) struct Decisions {
     /// The digest of the policy.
     policy: Box<str>,
     records: DecisionRecords,
-    seen: AtomicU64,
+    request_count: AtomicU64,
 }
 
 impl Decisions {
     pub(crate) fn new(policy: String, records: DecisionRecords) -> Self {
-        Self { policy: policy.into(), records, seen: AtomicU64::new(0) }
+        Self { policy: policy.into(), records, request_count: AtomicU64::new(0) }
     }
 
     /// Whether this request is in the sample.
     fn is_sampled(&self) -> bool {
         let sample = self.records.sample;
-        sample != 0 && self.seen.fetch_add(1, Ordering::Relaxed).is_multiple_of(sample)
+        sample != 0 && self.request_count.fetch_add(1, Ordering::Relaxed).is_multiple_of(sample)
     }
 }
 

@@ -119,8 +119,8 @@ mod tests {
             (&["a\"b"], true, &own),
             (&["a", "a"], true, &own),
         ] {
-            let (given, headers) = give(sent, is_trusted);
-            assert_eq!(given, id, "{sent:?}");
+            let (actual, headers) = give(sent, is_trusted);
+            assert_eq!(actual, id, "{sent:?}");
             let left: Vec<_> = headers.get_all(FIELD).iter().collect();
             assert_eq!(left, [id], "what others behind the gates see");
         }

@@ -166,8 +166,8 @@ impl Tracing {
 impl fmt::Debug for Tracing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { parents, queries, tracer } = self;
-        let mut shown = f.debug_struct("Tracing");
-        shown.field("parents", parents).field("queries", queries);
-        shown.field("has_tracer", &tracer.is_some()).finish()
+        let mut debug = f.debug_struct("Tracing");
+        debug.field("parents", parents).field("queries", queries);
+        debug.field("has_tracer", &tracer.is_some()).finish()
     }
 }

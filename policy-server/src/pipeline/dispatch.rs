@@ -241,7 +241,7 @@ impl AdmittedRequest {
 fn traced_route<'a>(app: &'a CompiledApp, head: &Head<'_>) -> Option<&'a str> {
     let (path, _values) = app.router.find(head.path)?;
     let served = match head.request_method {
-        Single::One(asked) if head.is_preflight() => path.route_for_name(asked.as_bytes()),
+        Single::One(method) if head.is_preflight() => path.route_for_name(method.as_bytes()),
         _ => path.route_for(lookup_method(head)),
     };
     let route = app.route(served?.route).filter(|route| route.is_listed())?;

@@ -51,8 +51,8 @@ impl RouteFinding {
     fn find<B>(app: &CompiledApp, request: &Request<B>) -> Self {
         let head = Head::read(request);
         let preflight = request.headers().get(ACCESS_CONTROL_REQUEST_METHOD);
-        let asked = preflight.and_then(|method| Method::from_bytes(method.as_bytes()).ok());
-        let method = asked.filter(|_| head.is_preflight());
+        let method = preflight.and_then(|method| Method::from_bytes(method.as_bytes()).ok());
+        let method = method.filter(|_| head.is_preflight());
         let method = method.as_ref().unwrap_or(head.method);
         let words = if app.own_origin.admit(&head).is_err() {
             format!("the app does not serve this host: {}", hosts(&app.own_origin))
@@ -75,7 +75,8 @@ impl RouteFinding {
     pub(crate) fn words(&self, attributes: &[&str]) -> String {
         let Self { words, handler } = self;
         let place = handler.as_ref().and_then(|handler| {
-            let of = |asked: &&str| handler.attributes.iter().find(|(name, _)| name == asked);
+            let of =
+                |attribute: &&str| handler.attributes.iter().find(|(name, _)| name == attribute);
             let (name, line) = attributes.iter().find_map(of)?;
             Some(format!("\n  #[{name}] is declared at {}:{line}", handler.file))
         });

@@ -298,7 +298,7 @@ impl PolicyService {
             let response = Problem::internal(error).into_response();
             return ResponseFuture::ready(policy.apply(response, ResponseFacts::default()));
         }
-        let asked = parts.headers.clone();
+        let headers = parts.headers.clone();
         for name in [ORIGIN, ACCESS_CONTROL_REQUEST_METHOD, ACCESS_CONTROL_REQUEST_HEADERS] {
             parts.headers.remove(name);
         }
@@ -310,7 +310,7 @@ impl PolicyService {
                 status if status.is_success() => allowed_methods(response.headers()),
                 _ => Vec::new(),
             };
-            layer.answer_preflight(&asked, &served)
+            layer.answer_preflight(&headers, &served)
         });
         self.begin(Work::Preflight(asking), policy, BodyProgress::default())
     }
@@ -379,10 +379,14 @@ impl CompiledLayer {
     }
 
     /// The response to a preflight whose origin was granted, for the methods that the service has.
-    fn answer_preflight(&self, asked: &HeaderMap, served: &[Method]) -> Result<Response, Refusal> {
+    fn answer_preflight(
+        &self,
+        headers: &HeaderMap,
+        served: &[Method],
+    ) -> Result<Response, Refusal> {
         let Some(cors) = &self.rules.cors else { return Err(Refusal::Internal) };
-        let origin = Single::read(asked, &ORIGIN);
-        let method = Single::read(asked, &ACCESS_CONTROL_REQUEST_METHOD);
+        let origin = Single::read(headers, &ORIGIN);
+        let method = Single::read(headers, &ACCESS_CONTROL_REQUEST_METHOD);
         // The preflight is refused if a list of origins has changed since.
         let answer = cors.preflight(served, &[]).answer(cors, origin, method);
         answer.map(|(status, headers)| without_content(status, headers))

@@ -320,8 +320,8 @@ impl Running {
                 Err(response) => return Poll::Ready(Err(response)),
             }
         }
-        if let Work::Preflight(asked) = &mut self.stage {
-            let polled = catch_unwind(AssertUnwindSafe(|| asked.as_mut().poll(context)));
+        if let Work::Preflight(preflight) = &mut self.stage {
+            let polled = catch_unwind(AssertUnwindSafe(|| preflight.as_mut().poll(context)));
             let answer = ready!(self.in_time(polled, context));
             return Poll::Ready(answer.map(|answer| self.preflight_answer(answer)));
         }

@@ -278,17 +278,17 @@ fn the_memory_of_a_connection_changes_no_response() {
     let runtime: Runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let tokens = tokens();
     let tried = Cell::new(0_u64);
-    let met: [Cell<u64>; KINDS.len()] = Default::default();
+    let hits: [Cell<u64>; KINDS.len()] = Default::default();
     holds_in_fewer(3, "one connection: accepted again", KINDS[0].1, steps(), |steps| {
         tried.set(tried.get() + 1);
         let seen = runtime.block_on(run(&steps, &tokens))?;
-        for (met, seen) in met.iter().zip(seen) {
-            met.set(met.get() + u64::from(seen));
+        for (count, seen) in hits.iter().zip(seen) {
+            count.set(count.get() + u64::from(seen));
         }
         Ok(Precondition::met_if(seen[0]))
     });
-    for ((kind, usual), met) in KINDS.iter().zip(&met) {
-        assert_usual(&format!("one connection: {kind}"), met.get(), tried.get(), *usual);
+    for ((kind, usual), count) in KINDS.iter().zip(&hits) {
+        assert_usual(&format!("one connection: {kind}"), count.get(), tried.get(), *usual);
     }
 }
 

@@ -90,19 +90,20 @@ struct State {
     opened: Option<OpenList>,
     /// The version of the stored value that is in use, or that was refused.
     version: u64,
-    seen: Box<[u8]>,
+    value: Box<[u8]>,
 }
 
 impl State {
     /// Loads the stored value. If it is gone, the caller stores the known list again.
     async fn load(&self, OpenList { store, name }: &OpenList) -> Result<StoredValue, StoreError> {
         let stored = store.value(name).await?;
-        Ok(stored.unwrap_or_else(|| StoredValue::new(0, self.seen.clone())))
+        Ok(stored.unwrap_or_else(|| StoredValue::new(0, self.value.clone())))
     }
 
     /// Whether the store has lost a change that this instance knows.
     fn is_lost(&self, stored: &StoredValue) -> bool {
-        stored.version < self.version || stored.version == self.version && stored.value != self.seen
+        stored.version < self.version
+            || stored.version == self.version && stored.value != self.value
     }
 }
 
@@ -241,7 +242,7 @@ impl StoredOrigins {
         if !self.0.is_refused.swap(true, Ordering::AcqRel) {
             log!(StoreLostWrites, store = name);
         }
-        let known = read(name, &state.seen).unwrap_or_else(|_unreadable| self.patterns());
+        let known = read(name, &state.value).unwrap_or_else(|_unreadable| self.patterns());
         let mut both = read(name, &stored.value)?;
         both.retain(|origin| known.contains(origin));
         match self.store(state, opened, stored.version, &both).await? {
@@ -257,7 +258,7 @@ impl StoredOrigins {
         StoredValue { version, value }: StoredValue,
         origins: &[String],
     ) -> Result<(), PolicyErrors> {
-        (state.version, state.seen) = (version, value);
+        (state.version, state.value) = (version, value);
         let applied = self.0.list.replace(origins);
         self.0.is_refused.store(applied.is_err(), Ordering::Release);
         count(Count::Reload { of: "origins", is_applied: applied.is_ok() });
@@ -347,7 +348,7 @@ impl StoredOrigins {
         let applied = match read(&opened.name, &stored.value) {
             Ok(origins) => self.apply(&mut state, stored, &origins).map_err(StoreError::new),
             Err(error) => {
-                (state.version, state.seen) = (stored.version, stored.value);
+                (state.version, state.value) = (stored.version, stored.value);
                 self.0.is_refused.store(true, Ordering::Release);
                 count(Count::Reload { of: "origins", is_applied: false });
                 Err(error)

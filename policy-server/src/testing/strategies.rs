@@ -88,8 +88,8 @@ pub fn any_request_for(
             if let Ok(method) = HeaderValue::from_str(method.as_str()) {
                 headers.insert(ACCESS_CONTROL_REQUEST_METHOD, method);
             }
-            if !sender.asked.is_empty()
-                && let Ok(names) = HeaderValue::try_from(sender.asked.join(","))
+            if !sender.preflight_headers.is_empty()
+                && let Ok(names) = HeaderValue::try_from(sender.preflight_headers.join(","))
             {
                 headers.insert(ACCESS_CONTROL_REQUEST_HEADERS, names);
             }
@@ -178,7 +178,7 @@ struct Sender {
     from: From,
     is_preflight: bool,
     /// The headers that a preflight requests.
-    asked: Vec<&'static str>,
+    preflight_headers: Vec<&'static str>,
     fields: Vec<(HeaderName, &'static str)>,
     /// Whether its browser sends Fetch Metadata.
     has_metadata: bool,
@@ -199,7 +199,8 @@ fn any_sender() -> impl Strategy<Value = Sender> + Clone {
         2 => Just(From::Nowhere),
         1 => Just(From::Own),
     ];
-    let asked = subsequence(vec!["authorization", "content-type", csrf::HEADER, "x-a"], 0..=4);
+    let preflight_headers =
+        subsequence(vec!["authorization", "content-type", csrf::HEADER, "x-a"], 0..=4);
     let fields = vec![
         (COOKIE, "__Host-sid=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA; theme=dark"),
         (AUTHORIZATION, "Bearer e30.e30.AAAA"),
@@ -208,11 +209,17 @@ fn any_sender() -> impl Strategy<Value = Sender> + Clone {
         (IF_NONE_MATCH, "\"1\""),
         (RANGE, "bytes=0-9"),
     ];
-    let parts = (from, prop::bool::weighted(0.2), asked, subsequence(fields, 0..4), any::<bool>());
-    parts.prop_map(|(from, is_preflight, asked, fields, has_metadata)| Sender {
+    let parts = (
+        from,
+        prop::bool::weighted(0.2),
+        preflight_headers,
+        subsequence(fields, 0..4),
+        any::<bool>(),
+    );
+    parts.prop_map(|(from, is_preflight, preflight_headers, fields, has_metadata)| Sender {
         from,
         is_preflight,
-        asked,
+        preflight_headers,
         fields,
         has_metadata,
     })

@@ -200,19 +200,19 @@ impl RequestSession {
 
     /// Changes a value.
     pub(super) fn change(&self, change: DataChange) -> Result<Arc<Data>, CredentialError> {
-        let (view, seen) = self.view()?;
+        let (view, change_count) = self.view()?;
         let mut data = Data::clone(&view);
         data.apply(std::slice::from_ref(&change));
         data.write()?;
         self.work().change(change);
-        Ok(self.keep_view(data, seen + 1))
+        Ok(self.keep_view(data, change_count + 1))
     }
 
     /// Keeps a view unless it is already outdated.
-    fn keep_view(&self, data: Data, seen: usize) -> Arc<Data> {
+    fn keep_view(&self, data: Data, change_count: usize) -> Arc<Data> {
         let view = Arc::new(data);
         let mut work = self.work();
-        if work.effects.changes().len() == seen {
+        if work.effects.changes().len() == change_count {
             work.view = Some(Arc::clone(&view));
         }
         view

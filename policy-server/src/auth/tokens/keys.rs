@@ -70,7 +70,7 @@ struct Inner {
 struct FollowedFile {
     path: PathBuf,
     /// The digest at the latest check; `None` if the file cannot be used.
-    seen: Mutex<Option<FileDigest>>,
+    last_digest: Mutex<Option<FileDigest>>,
 }
 
 impl Inner {
@@ -159,7 +159,8 @@ impl TokenKeys {
     pub fn read(path: impl AsRef<Path>) -> Result<Self, KeyFileError> {
         let path = path.as_ref();
         let file = key_file::read(path)?;
-        let followed = FollowedFile { path: path.to_owned(), seen: Mutex::new(Some(file.digest)) };
+        let followed =
+            FollowedFile { path: path.to_owned(), last_digest: Mutex::new(Some(file.digest)) };
         Self::from_files(file.keys, file.readable, Some(followed))
             .map_err(|error| KeyFileError::new(path, KeyFileReason::Keys(error)))
     }
@@ -212,16 +213,16 @@ impl TokenKeys {
 
     /// Checks the file, and uses its keys if its lines have changed.
     async fn look(&self) {
-        let Some(FollowedFile { path, seen }) = &self.0.file else { return };
+        let Some(FollowedFile { path, last_digest }) = &self.0.file else { return };
         let of_path = path.clone();
         // A file system that does not respond blocks nothing else.
         let Ok(file) = spawn_blocking(move || key_file::read(&of_path)).await else { return };
         let digest = file.as_ref().ok().map(|file| file.digest);
-        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if *seen == digest {
+        let mut last_digest = last_digest.lock().unwrap_or_else(PoisonError::into_inner);
+        if *last_digest == digest {
             return;
         }
-        *seen = digest;
+        *last_digest = digest;
         let changed = file.and_then(|file| self.take(path, file.keys, &file.revoked));
         let path = path.display();
         count(Count::Reload { of: "token_keys", is_applied: changed.is_ok() });

@@ -85,7 +85,7 @@ impl RevocationCache {
 
     /// Applies the store's response to a query made at `asked`, a time since the fixed point of the
     /// clock.
-    pub(super) fn apply(&self, batch: RevocationBatch, asked: Duration) {
+    pub(super) fn apply(&self, batch: RevocationBatch, query_time: Duration) {
         let mut state = self.write();
         for (position, revocation) in batch.revocations {
             if let Some(ended) = state.revoke(position, revocation) {
@@ -93,7 +93,7 @@ impl RevocationCache {
             }
         }
         state.sequence = state.sequence.max(batch.sequence);
-        state.set.caught_up(asked);
+        state.set.caught_up(query_time);
         self.newest.fetch_max(batch.sequence, Ordering::AcqRel);
     }
 

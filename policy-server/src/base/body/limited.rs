@@ -87,14 +87,14 @@ impl Limit {
             return Ok(frame);
         }
         self.is_over = true;
-        let shown = match self.excess {
+        let length = match self.excess {
             // The remaining length is less than that of the frame.
             Excess::Shown => usize::try_from(self.left).ok().and_then(|left| left.checked_add(1)),
             Excess::Cut => None,
         };
-        match (shown, frame.into_data()) {
-            (Some(shown), Ok(mut data)) => {
-                data.truncate(shown);
+        match (length, frame.into_data()) {
+            (Some(length), Ok(mut data)) => {
+                data.truncate(length);
                 Ok(Frame::data(data))
             }
             _ => Err(too_long()),

@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn no_line_of_a_log_can_be_forged() {
-        let shown = Invalid::new().fault("/a\r\nb", "c\u{1b}").to_string();
-        assert_eq!(shown, "`/a\\r\\nb` c\\u{1b}");
+        let text = Invalid::new().fault("/a\r\nb", "c\u{1b}").to_string();
+        assert_eq!(text, "`/a\\r\\nb` c\\u{1b}");
     }
 }

@@ -166,10 +166,10 @@ mod tests {
     #[test]
     fn shown_texts_contain_no_markup() {
         let page = html(&attack());
-        let shown = "&lt;/title&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot; \
+        let escaped = "&lt;/title&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&quot; \
                      onload=&quot;&amp;\u{fffd}[31m\u{fffd}";
-        assert_eq!(page.matches(shown).count(), 6, "{page}");
-        let rest = page.replace(shown, "").replace(STYLE, "");
+        assert_eq!(page.matches(escaped).count(), 6, "{page}");
+        let rest = page.replace(escaped, "").replace(STYLE, "");
         assert!(!rest.contains("script") && !rest.contains(['&', '\'', '\0', '\u{1b}']), "{rest}");
         assert!(!page.contains("hunter2"));
     }

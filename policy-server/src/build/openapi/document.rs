@@ -108,18 +108,20 @@ impl Reader<'_> {
     fn handler(&mut self, entry: &Entry, prefix: &str) {
         let description = &entry.description;
         let routes = description.routes.iter().enumerate();
-        let mut shown = Vec::new();
+        let mut entries = Vec::new();
         for (index, (method, path)) in routes {
             let path = match *path {
                 "/" if !prefix.is_empty() => prefix.to_owned(),
                 path => format!("{prefix}{path}"),
             };
             match self.manifest.route(method, &path) {
-                Some(route) if (self.is_shown)(route) => shown.push((index, *method, path, route)),
+                Some(route) if (self.is_shown)(route) => {
+                    entries.push((index, *method, path, route));
+                }
                 _ => (),
             }
         }
-        if shown.is_empty() {
+        if entries.is_empty() {
             return;
         }
         let types = Types { schemas: std::mem::take(&mut self.schemas), ..Types::default() };
@@ -138,7 +140,7 @@ impl Reader<'_> {
             };
             self.gaps.push(StartProblem::new(rule, description.handler, *of));
         }
-        for (index, method, path, route) in shown {
+        for (index, method, path, route) in entries {
             let Some(method) = METHODS.iter().chain([&QUERY]).find(|known| **known == method)
             else {
                 self.gaps.push(StartProblem::new(

@@ -24,14 +24,14 @@ pub(super) fn connection(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     is_http2: bool,
 ) -> Connection {
-    ObservedIo::new(Box::new(stream), Usage { is_http2, seen: Arc::default() })
+    ObservedIo::new(Box::new(stream), Usage { is_http2, flags: Arc::default() })
 }
 
 /// The observations on a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Usage {
     is_http2: bool,
-    seen: Arc<UsageFlags>,
+    flags: Arc<UsageFlags>,
 }
 
 #[derive(Debug, Default)]
@@ -49,27 +49,27 @@ impl Usage {
 
     /// A response has arrived on this connection.
     pub(super) fn note_response(&self) {
-        self.seen.is_reused.store(true, Relaxed);
+        self.flags.is_reused.store(true, Relaxed);
     }
 
     /// Whether a connection that ended had worked before and no byte of a response to the last
     /// request arrived: the upstream then closed it while it was idle. On HTTP/2, bytes may belong
     /// to any stream, but the caller knows that its own request has no response.
     pub(super) fn was_dead(&self) -> bool {
-        let is_answered = !self.is_http2 && self.seen.is_answered.load(Relaxed);
-        self.seen.is_reused.load(Relaxed) && !is_answered
+        let is_answered = !self.is_http2 && self.flags.is_answered.load(Relaxed);
+        self.flags.is_reused.load(Relaxed) && !is_answered
     }
 }
 
 impl IoObserver for Usage {
     fn after_read(&mut self, _bytes: &[u8]) -> io::Result<()> {
-        self.seen.is_answered.store(true, Relaxed);
+        self.flags.is_answered.store(true, Relaxed);
         Ok(())
     }
 
     /// Every write begins or continues a request.
     fn before_write(&mut self) -> io::Result<()> {
-        self.seen.is_answered.store(false, Relaxed);
+        self.flags.is_answered.store(false, Relaxed);
         Ok(())
     }
 }

@@ -55,8 +55,9 @@ impl Gateway {
         });
         let upstream = match (upstream, pem.transpose()) {
             (Ok(upstream), Ok(pem)) => {
-                let made = Transport::new(&upstream, pem.as_deref(), connect);
-                made.map(|transport| (upstream, transport))
+                let transport = Transport::new(&upstream, pem.as_deref(), connect);
+                transport
+                    .map(|transport| (upstream, transport))
                     .map_err(|problem| problem.at(location, &*proxy.upstream))
             }
             (upstream, pem) => {

@@ -39,9 +39,9 @@ use crate::{
 pub(crate) fn present(headers: &mut HeaderMap) {
     headers.remove(AUTHORIZATION);
     headers.remove(COOKIE);
-    let shown: Vec<_> = headers.get_all(PROXY_AUTHORIZATION).iter().cloned().collect();
+    let credentials: Vec<_> = headers.get_all(PROXY_AUTHORIZATION).iter().cloned().collect();
     headers.remove(PROXY_AUTHORIZATION);
-    for value in shown {
+    for value in credentials {
         headers.append(AUTHORIZATION, value);
     }
 }
@@ -77,9 +77,9 @@ impl OpenTunnels {
         }
     }
 
-    async fn connect(&self, asked: Uri) -> Result<(TcpStream, Permit), Refusal> {
-        let asked = asked.authority().and_then(|asked| TunnelTarget::parse(asked.as_str()));
-        let target = asked.ok_or(Refusal::TargetForm)?;
+    async fn connect(&self, uri: Uri) -> Result<(TcpStream, Permit), Refusal> {
+        let target = uri.authority().and_then(|authority| TunnelTarget::parse(authority.as_str()));
+        let target = target.ok_or(Refusal::TargetForm)?;
         if !self.targets.contains(&target) {
             return Err(Refusal::TunnelTarget);
         }

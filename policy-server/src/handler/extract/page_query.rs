@@ -159,7 +159,7 @@ mod tests {
 
     #[tokio::test]
     async fn limits_are_bounded() {
-        for (asked, limit) in [
+        for (input, limit) in [
             ("", 20),
             ("cursor=", 20),
             ("limit=1", 1),
@@ -167,16 +167,16 @@ mod tests {
             ("limit=51", 50),
             ("limit=999999", 50),
         ] {
-            assert_eq!(query(asked).await.unwrap().limit(), limit, "{asked}");
+            assert_eq!(query(input).await.unwrap().limit(), limit, "{input}");
         }
-        for (asked, problem) in [
+        for (input, problem) in [
             ("limit=0", "`limit`: must be at least 1"),
             ("limit=-1", "`limit`: invalid digit found in string"),
             ("limit=1&limit=2", "`limit`: occurs more than once"),
             ("cursor=NDA", "`cursor`: this is not a cursor"),
             ("cursor=NDA%3D", "`cursor`: this is not a cursor"),
         ] {
-            assert_eq!(query(asked).await, Err(problem.to_owned()), "{asked}");
+            assert_eq!(query(input).await, Err(problem.to_owned()), "{input}");
         }
     }
 
@@ -191,13 +191,14 @@ mod tests {
                 .cloned()
                 .collect()
         };
-        let (mut seen, mut pages, mut asked) = (Vec::new(), 0, "limit=25".to_owned());
-        while !asked.is_empty() {
-            let page = query(&asked).await.unwrap();
+        let (mut seen, mut pages, mut next_query) = (Vec::new(), 0, "limit=25".to_owned());
+        while !next_query.is_empty() {
+            let page = query(&next_query).await.unwrap();
             let found = after(page.cursor(), page.rows_to_fetch());
             let page = page.paginate(found, Place::clone).unwrap();
             seen.extend_from_slice(page.items());
-            asked = page.next().map_or(String::new(), |next| format!("limit=25&cursor={next}"));
+            next_query =
+                page.next().map_or(String::new(), |next| format!("limit=25&cursor={next}"));
             pages += 1;
         }
         assert_eq!(pages, 3);
@@ -206,8 +207,8 @@ mod tests {
 
     #[tokio::test]
     async fn the_rest_of_the_query_is_kept_and_normalized() {
-        let asked = "a=%3Cb%3E&%63ursor=WyJhIiwxXQ&c=d%0d%0ae&limit=2&f";
-        let page = query(asked).await.unwrap();
+        let input = "a=%3Cb%3E&%63ursor=WyJhIiwxXQ&c=d%0d%0ae&limit=2&f";
+        let page = query(input).await.unwrap();
         assert_eq!(page.cursor(), Some(&("a".to_owned(), 1)));
         assert_eq!(page.others, "a=%3Cb%3E&c=d%0D%0Ae&limit=2&f=");
     }

@@ -88,19 +88,19 @@ impl Preconditions {
 pub struct Current(Option<Validators>);
 
 macro_rules! current {
-    ($($given:ty as $pattern:pat => $etag:expr, $last_modified:expr;)*) => {$(
-        impl From<Option<$given>> for Current {
-            fn from(given: Option<$given>) -> Self {
-                Self(given.map(|$pattern| Validators {
+    ($($source:ty as $pattern:pat => $etag:expr, $last_modified:expr;)*) => {$(
+        impl From<Option<$source>> for Current {
+            fn from(source: Option<$source>) -> Self {
+                Self(source.map(|$pattern| Validators {
                     etag: $etag,
                     last_modified: $last_modified,
                 }))
             }
         }
 
-        impl From<$given> for Current {
-            fn from(given: $given) -> Self {
-                Self::from(Some(given))
+        impl From<$source> for Current {
+            fn from(source: $source) -> Self {
+                Self::from(Some(source))
             }
         }
     )*};

@@ -212,12 +212,12 @@ where
         if let Some(sample) = samples::current::<T>() {
             return check.admit::<T, A>(sample).await.map(Self::new);
         }
-        let asked = match check.admit::<T, A>(T::load(key, previous.as_parent(), source).await?) {
+        let pending = match check.admit::<T, A>(T::load(key, previous.as_parent(), source).await?) {
             Either::Left(decided) => return decided.into_inner().map(Self::new),
-            Either::Right(asked) => asked,
+            Either::Right(pending) => pending,
         };
         // Only the box is held across this `await`, so that the handler's future stays small.
-        asked.await.map(Self::new)
+        pending.await.map(Self::new)
     }
 }
 

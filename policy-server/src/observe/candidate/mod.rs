@@ -113,8 +113,8 @@ impl From<&Candidate> for Candidate {
 
 impl fmt::Debug for Candidate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Candidate");
-        shown.field("digest", &self.0.digest).field("counts", &self.counts()).finish()
+        let mut debug = f.debug_struct("Candidate");
+        debug.field("digest", &self.0.digest).field("counts", &self.counts()).finish()
     }
 }
 

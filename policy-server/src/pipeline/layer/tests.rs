@@ -82,8 +82,8 @@ async fn a_preflight_allows_the_methods_that_the_service_lists() {
             .header("origin", "https://a.test")
             .header("access-control-request-method", "PUT")
             .header("access-control-request-headers", "x-a");
-        let asked = layer.layer(inner).oneshot(request.body(Body::empty()).unwrap());
-        let response = asked.await.unwrap();
+        let response = layer.layer(inner).oneshot(request.body(Body::empty()).unwrap());
+        let response = response.await.unwrap();
         assert_eq!(response.status(), 204, "{allow:?}");
         let methods = &response.headers()["access-control-allow-methods"];
         assert_eq!(methods, expected, "{status} {allow:?}");

@@ -257,11 +257,11 @@ impl HandingOver {
     /// An upgrade that yields [`Half`]. hyper makes upgrades only for its own connections, so this
     /// is a hyper connection with one request, which is answered when the stream is handed over.
     fn new(socket: &Arc<Socket>) -> Option<(Self, OnUpgrade)> {
-        let made = Arc::new(Mutex::new(None));
+        let slot = Arc::new(Mutex::new(None));
         let is_accepted = Arc::new(AtomicBool::new(false));
-        let (given, accepts) = (Arc::clone(&made), Arc::clone(&is_accepted));
+        let (service_slot, accepts) = (Arc::clone(&slot), Arc::clone(&is_accepted));
         let service = service_fn(move |mut request: Request<Incoming>| {
-            *given.lock().unwrap_or_else(PoisonError::into_inner) =
+            *service_slot.lock().unwrap_or_else(PoisonError::into_inner) =
                 Some(hyper::upgrade::on(&mut request));
             let accepts = Arc::clone(&accepts);
             poll_fn(move |_| {
@@ -278,7 +278,7 @@ impl HandingOver {
         let mut connection: Pin<Box<dyn Future<Output = ()> + Send>> =
             Box::pin(async move { drop(connection.await) });
         let _ = connection.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-        let upgrade = made.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let upgrade = slot.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         Some((Self { connection, is_accepted }, upgrade))
     }
 }

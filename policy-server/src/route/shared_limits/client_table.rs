@@ -115,7 +115,7 @@ impl ClientTable {
         &self,
         client: &[u8],
         wanted: u32,
-        asked: Duration,
+        start: Duration,
         taken: TakenRate,
     ) -> Result<RateGrant, RateRefusal> {
         let hash = self.hasher.hash_one(client);
@@ -125,15 +125,15 @@ impl ClientTable {
         if wanted == self.block {
             client.asked_until = Duration::ZERO;
         }
-        let then = asked.saturating_add(taken.wait);
+        let then = start.saturating_add(taken.wait);
         let Some(more) = taken.granted.checked_sub(1) else {
             client.refused_until = then;
             return Err(RateRefusal::new(taken.wait));
         };
         if more > 0 {
-            let left = if client.left_until > asked { client.left } else { 0 };
+            let left = if client.left_until > start { client.left } else { 0 };
             client.left = left.saturating_add(more);
-            client.left_until = asked.saturating_add(self.per);
+            client.left_until = start.saturating_add(self.per);
         }
         (client.remaining, client.reset_at) = (taken.remaining, then);
         Ok(RateGrant::new(taken.remaining.saturating_add(client.left), taken.wait))

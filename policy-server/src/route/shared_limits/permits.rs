@@ -95,21 +95,21 @@ impl SharedPermits {
     pub(crate) async fn wait(&self) -> bool {
         let _waits = Waiting::among(&self.waiting);
         let begun = self.book.clock.monotonic();
-        let mut asked = self.asking.lock().await;
+        let mut call = self.asking.lock().await;
         if self.enter() {
             return true;
         }
-        if asked.alone_until <= begun {
-            if asked.begun > begun {
+        if call.alone_until <= begun {
+            if call.begun > begun {
                 // That call included a permit for this request.
                 return false;
             }
-            asked.begun = self.book.clock.monotonic();
+            call.begun = self.book.clock.monotonic();
             let counts = Counts::from_word(self.counts.load(Ordering::SeqCst));
             let wish = counts.in_flight.saturating_add(self.waiting.load(Ordering::SeqCst));
             match self.ask(wish).await {
                 Ok(()) => return self.enter(),
-                Err(_is_logged) => asked.alone_until = self.book.clock.monotonic() + ALONE,
+                Err(_is_logged) => call.alone_until = self.book.clock.monotonic() + ALONE,
             }
         }
         self.enter_if(|counts| counts.in_flight < self.most)

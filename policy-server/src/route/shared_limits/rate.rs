@@ -40,11 +40,11 @@ impl SharedRate {
         count: impl FnOnce(),
         alone: impl FnOnce() -> Result<RateGrant, RateRefusal>,
     ) -> Result<RateGrant, RateRefusal> {
-        let asked = self.book.clock.monotonic();
-        let decided = match self.held.take(client, asked, admit) {
+        let start = self.book.clock.monotonic();
+        let decided = match self.held.take(client, start, admit) {
             LocalDecision::Decided(decided) => decided,
             LocalDecision::Ask { wanted } => match self.ask(client, wanted).await {
-                Ok(taken) => self.held.learn(client, wanted, asked, taken),
+                Ok(taken) => self.held.learn(client, wanted, start, taken),
                 Err(_is_logged) => return alone(),
             },
         };

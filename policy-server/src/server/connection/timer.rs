@@ -23,7 +23,7 @@ pub(in crate::server) struct Timer {
     header_timeout: Option<Duration>,
     is_watching_head: bool,
     look: Duration,
-    seen: u32,
+    last_moved: u32,
     /// The maximum of [`Activity::balance`] so far.
     paid: i64,
     /// The minimum increase of the balance between two checks.
@@ -48,7 +48,7 @@ impl Timer {
             header_timeout,
             is_watching_head: false,
             look,
-            seen: 0,
+            last_moved: 0,
             paid: 0,
             least: least_within(look, settings.min_read_rate),
             quiet_looks: 0,
@@ -89,12 +89,12 @@ impl Timer {
     fn is_idle(&mut self, activity: &Activity) -> bool {
         let (moved, paid) = (activity.progress(), activity.balance());
         // Further requests are no progress of responses that the client does not read.
-        let is_asking = moved != self.seen && !activity.has_to_read();
+        let is_asking = moved != self.last_moved && !activity.has_to_read();
         let is_moving = is_asking || paid.saturating_sub(self.paid) >= self.least;
         let is_quiet = activity.waits_for_client() && !is_moving;
         self.quiet_looks = if is_quiet { self.quiet_looks + 1 } else { 0 };
         self.saw_quiet = is_quiet;
-        self.seen = moved;
+        self.last_moved = moved;
         self.paid = self.paid.max(paid);
         self.quiet_looks >= LOOKS
     }

@@ -49,8 +49,8 @@ impl SocketFile {
             }
             listener => listener?,
         };
-        let made = fs::symlink_metadata(&path)?;
-        Ok((listener, Self { id: (made.dev(), made.ino()), path }))
+        let metadata = fs::symlink_metadata(&path)?;
+        Ok((listener, Self { id: (metadata.dev(), metadata.ino()), path }))
     }
 }
 

@@ -262,17 +262,17 @@ mod tests {
         let source = Source::Files { certificate: file.clone(), key: file.clone() };
         let every = Duration::from_secs(3600);
         let opened = Certificates::open(source, every, &OwnOrigin::Development).unwrap();
-        let shown = || opened.0.current.load().cert.first().cloned();
-        let first = shown();
+        let leaf = || opened.0.current.load().cert.first().cloned();
+        let first = leaf();
         fs::write(&file, new).unwrap();
         mode(0o666);
         for _ in 0..2 {
             opened.0.look();
-            assert_eq!(shown(), first, "others may write its key");
+            assert_eq!(leaf(), first, "others may write its key");
         }
         mode(0o600);
         opened.0.look();
-        assert_ne!(shown(), first);
+        assert_ne!(leaf(), first);
         fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -36,25 +36,25 @@ pub(super) fn open(
     page_cache: usize,
     opening: Opening,
 ) -> Result<Database, StoreError> {
-    let shown = path.display();
+    let name = path.display();
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
     if !folder.is_dir() {
-        let text = format!("the folder `{}` of `{shown}` does not exist", folder.display());
+        let text = format!("the folder `{}` of `{name}` does not exist", folder.display());
         return Err(StoreError::new(text));
     }
     if opening == Opening::First
         && let Some(rule @ Rule::SecretWritable) = secret_file::broken_rule(path)
     {
-        let text = format!("`{shown}`: {} ({}): {}", rule.message(), rule.code(), rule.help());
+        let text = format!("`{name}`: {} ({}): {}", rule.message(), rule.code(), rule.help());
         return Err(StoreError::new(text));
     }
     let is_new = !path.exists();
     if opening == Opening::Again && path.metadata().map_or(0, |file| file.len()) == 0 {
         // A new one would have none of the sessions, and another secret.
-        return Err(StoreError::new(format!("`{shown}` was removed")));
+        return Err(StoreError::new(format!("`{name}` was removed")));
     }
     let file = options().open(path).map_err(|error| {
         let help = match error.kind() {
@@ -65,7 +65,7 @@ pub(super) fn open(
             ErrorKind::IsADirectory => "; name a file in it",
             _ => "",
         };
-        StoreError::new(format!("`{shown}` cannot be opened: {error}{help}"))
+        StoreError::new(format!("`{name}` cannot be opened: {error}{help}"))
     })?;
     let database = remove_unfinished(&file)
         .map_err(DatabaseError::from)
@@ -73,20 +73,20 @@ pub(super) fn open(
         .map_err(|error| {
             StoreError::new(match error {
                 DatabaseError::DatabaseAlreadyOpen => {
-                    format!("`{shown}` is open in another process, or twice in this one")
+                    format!("`{name}` is open in another process, or twice in this one")
                 }
                 DatabaseError::Storage(StorageError::Io(error))
                     if error.kind() == ErrorKind::InvalidData =>
                 {
-                    format!("`{shown}` is not a redb database")
+                    format!("`{name}` is not a redb database")
                 }
-                error => format!("`{shown}` cannot be opened: {error}"),
+                error => format!("`{name}` cannot be opened: {error}"),
             })
         })?;
-    check_format(&database).map_err(|error| StoreError::new(format!("`{shown}` {error}")))?;
+    check_format(&database).map_err(|error| StoreError::new(format!("`{name}` {error}")))?;
     if is_new {
         sync_folder(folder)
-            .map_err(|error| StoreError::new(format!("`{shown}` is not durable: {error}")))?;
+            .map_err(|error| StoreError::new(format!("`{name}` is not durable: {error}")))?;
     }
     Ok(database)
 }

@@ -163,8 +163,8 @@ async fn migrate(database: &Database, client: &Client) -> Result<(), StoreError>
     let lock = "SELECT pg_advisory_xact_lock(hashtextextended('policy schema ' || $1, 0))";
     client.query(lock, &[&database.schema()]).await.map_err(failed)?;
     // Another instance may have run them meanwhile.
-    let made = version(database, client).await?;
-    if made == 0 {
+    let version = version(database, client).await?;
+    if version == 0 {
         let exists = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)";
         let exists = client.query_one(exists, &[&database.schema()]).await.map_err(failed)?;
         if !exists.get::<_, bool>(0) {
@@ -172,7 +172,7 @@ async fn migrate(database: &Database, client: &Client) -> Result<(), StoreError>
             client.batch_execute(&create).await.map_err(failed)?;
         }
     }
-    for step in STEPS.get(made..).unwrap_or_default() {
+    for step in STEPS.get(version..).unwrap_or_default() {
         client.batch_execute(&database.statement(step)).await.map_err(failed)?;
     }
     client.batch_execute("COMMIT").await.map_err(failed)

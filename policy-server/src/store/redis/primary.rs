@@ -23,13 +23,13 @@ pub(super) async fn find(address: &Address, last: Option<Host>) -> Result<Link, 
         Servers::Named(hosts) => last.into_iter().chain(hosts.iter().cloned()).collect(),
         Servers::Sentinels(sentinels) => sentinel::primary(sentinels).await?.into(),
     };
-    let mut asked: Vec<Host> = Vec::new();
+    let mut visited: Vec<Host> = Vec::new();
     let mut under_way = FuturesUnordered::new();
     let mut failures = Vec::new();
     loop {
         while let Some(host) = waiting.pop_front() {
-            if !asked.contains(&host) {
-                asked.push(host.clone());
+            if !visited.contains(&host) {
+                visited.push(host.clone());
                 under_way.push(async move { (host.clone(), probe(address, host).await) });
                 break;
             }

@@ -27,13 +27,13 @@ struct SentinelReply {
 /// misconfigured.
 pub(super) async fn primary(sentinels: &Sentinels) -> Result<Vec<Host>, Failure> {
     let hosts = sentinels.hosts.iter().cloned();
-    let mut asked: FuturesUnordered<_> =
+    let mut queries: FuturesUnordered<_> =
         hosts.map(async |host| (host.clone(), ask(sentinels, host).await)).collect();
     let mut replies: Vec<SentinelReply> = Vec::new();
     let mut failures = Vec::new();
     loop {
         select! {
-            answer = asked.next() => match answer {
+            answer = queries.next() => match answer {
                 None => break,
                 Some((_, Ok(reply))) => replies.push(reply),
                 Some((host, Err(failure))) => failures.push((host, failure)),

@@ -32,7 +32,7 @@ pub(super) struct CredentialFactory<'a> {
     clock: &'a Clock,
     /// The index of the path, and the number of callers made for it.
     index: u64,
-    made: u64,
+    caller_count: u64,
 }
 
 /// Rights that make a difference to a path.
@@ -50,12 +50,12 @@ impl<'a> CredentialFactory<'a> {
     /// A factory for the path at this index, since ids of sessions differ between paths.
     pub(super) fn new(guard: &'a AuthService, index: u64) -> Self {
         let (sessions, tokens) = (guard.sessions.as_deref(), guard.tokens.as_deref());
-        Self { sessions, tokens, clock: &guard.clock, index, made: 0 }
+        Self { sessions, tokens, clock: &guard.clock, index, caller_count: 0 }
     }
 
     /// A number that is unique among all paths.
     fn number(&self) -> u64 {
-        (self.index << 16) + self.made
+        (self.index << 16) + self.caller_count
     }
 
     /// All callers that the path can distinguish, the simplest first.
@@ -86,8 +86,9 @@ impl<'a> CredentialFactory<'a> {
 
     /// Another user with the same rights.
     pub(super) async fn another(&mut self, of: &Caller) -> Option<Caller> {
-        self.made += 1;
-        let facts = Facts { subject: (FIRST_USER + self.made).to_string(), ..of.facts()?.clone() };
+        self.caller_count += 1;
+        let facts =
+            Facts { subject: (FIRST_USER + self.caller_count).to_string(), ..of.facts()?.clone() };
         let mut caller = Caller { name: format!("{}, another user", of.name), ..of.clone() };
         match facts.kind {
             CredentialKind::Session => {
@@ -113,10 +114,10 @@ impl<'a> CredentialFactory<'a> {
     }
 
     fn facts(&mut self, kind: CredentialKind, rights: &Rights) -> Facts {
-        self.made += 1;
+        self.caller_count += 1;
         let now = self.clock.now();
         Facts {
-            subject: (FIRST_USER + self.made).to_string(),
+            subject: (FIRST_USER + self.caller_count).to_string(),
             kind,
             issuer: self.own_issuer(),
             scopes: rights.scopes.clone(),
@@ -265,7 +266,8 @@ impl<'a> CredentialFactory<'a> {
             let mut facts = self.facts(CredentialKind::Token, &best);
             let minted = service.mint_foreign(name, &identity(&facts), facts.authenticated);
             let Some((token, user)) = minted else { continue };
-            let is_given = |given: &[Box<str>], right: &str| given.iter().any(|it| **it == *right);
+            let is_given =
+                |rights: &[Box<str>], right: &str| rights.iter().any(|it| **it == *right);
             facts.scopes.retain(|scope| is_given(&user.scopes, scope));
             facts.roles.retain(|role| is_given(&user.roles, role));
             facts.issuer = Issuer {
@@ -318,9 +320,9 @@ impl Rights {
 
 /// All rights that a path requires, and the largest sets that lack one of them.
 fn rights_of(path: &[&Declaration]) -> Vec<Rights> {
-    let asked = || path.iter().filter_map(|route| route.requirement());
+    let requirements = || path.iter().filter_map(|route| route.requirement());
     let mut all = Rights::none();
-    for requirement in asked() {
+    for requirement in requirements() {
         all.scopes.extend(requirement.scopes.iter().cloned());
         all.roles.extend(requirement.roles.iter().cloned());
     }
@@ -357,7 +359,7 @@ fn rights_of(path: &[&Declaration]) -> Vec<Rights> {
             ..all.clone()
         });
     }
-    let fresh = asked().filter_map(|requirement| requirement.fresh).max();
+    let fresh = requirements().filter_map(|requirement| requirement.fresh).max();
     if let Some(limit) = fresh {
         let age = Some(u64::from(limit) + 1);
         rights.push(Rights { name: " too long ago".to_owned(), age, ..all.clone() });

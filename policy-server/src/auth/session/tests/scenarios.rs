@@ -145,10 +145,10 @@ fn run(scenarios: &[Scenario]) -> (usize, usize) {
         let mut run = ScenarioRun::new(&scenario.config);
         for (number, step) in scenario.steps.iter().enumerate() {
             let place = format!("{} ({}), step {number}", scenario.id, scenario.name);
-            let seen = run.step(step);
+            let observations = run.step(step);
             steps += 1;
             for (name, expected) in &step.expect {
-                run.judge(&place, step, name, expected, &seen);
+                run.judge(&place, step, name, expected, &observations);
                 expectations += 1;
             }
         }
@@ -199,55 +199,55 @@ impl ScenarioRun {
         // kept; here there is none.
         assert!(matches!(step.stored.as_deref(), None | Some("v999")));
         world.store.take_calls();
-        let mut seen = self.act(step);
+        let mut observations = self.act(step);
         let world = &mut self.worlds[step.instance - 1];
-        seen.calls = world.store.take_calls();
+        observations.calls = world.store.take_calls();
         while let Ok(RevocationEvent::Session(handle)) = world.ended.try_recv() {
             self.ended.push(handle);
         }
-        let ids = seen.committed.as_ref().and_then(set_id);
+        let ids = observations.committed.as_ref().and_then(set_id);
         if let (Some(id), Some(Value::String(letter))) = (ids, step.expect.get("set_cookie")) {
             assert!(self.handed_out.insert(id.clone()), "an id was handed out twice");
             self.ids.insert(letter.clone(), id);
         }
-        seen
+        observations
     }
 
     fn act(&mut self, step: &Step) -> StepObservations {
-        let mut seen = StepObservations::default();
+        let mut observations = StepObservations::default();
         let named = || step.req.clone().unwrap();
         let request = match step.action {
             Action::Commit | Action::Abort => self.pending.remove(&named()).unwrap(),
             Action::End => Arc::clone(&self.pending[&named()]),
-            Action::Observe => return seen,
+            Action::Observe => return observations,
             _ => self.worlds[step.instance - 1].request(self.cookie(step).as_deref()),
         };
         let outcome = match step.action {
             Action::Abort => HandlerOutcome::Aborted,
             _ => HandlerOutcome::Answered(step.handler_status.unwrap_or(200).try_into().unwrap()),
         };
-        seen.status = Some(step.handler_status.unwrap_or(200));
-        if let Err(error) = self.handle(step, &request, &mut seen) {
+        observations.status = Some(step.handler_status.unwrap_or(200));
+        if let Err(error) = self.handle(step, &request, &mut observations) {
             assert_eq!(error, CredentialError::SessionStore);
-            seen.status = Some(503);
-            return seen;
+            observations.status = Some(503);
+            return observations;
         }
         if step.action == Action::Begin {
             self.pending.insert(named(), Arc::clone(&request));
             if !step.streaming {
-                return seen;
+                return observations;
             }
             self.streams.insert(named(), session(&request).handle().unwrap());
         }
         match wait(request.commit(outcome)) {
-            Ok(committed) => seen.committed = Some(committed),
-            Err(error) => seen.status = Some(error.refusal().status()),
+            Ok(committed) => observations.committed = Some(committed),
+            Err(error) => observations.status = Some(error.refusal().status()),
         }
         if let Some(key) = request.presented_key() {
             let load = self.worlds[0].store.inner().load(key, self.worlds[0].clock.now());
-            seen.version = wait(load).unwrap().map(|loaded| loaded.record.version);
+            observations.version = wait(load).unwrap().map(|loaded| loaded.record.version);
         }
-        seen
+        observations
     }
 
     /// Runs the handler of a step.
@@ -255,7 +255,7 @@ impl ScenarioRun {
         &self,
         step: &Step,
         request: &Arc<RequestSession>,
-        seen: &mut StepObservations,
+        observations: &mut StepObservations,
     ) -> Result<(), CredentialError> {
         let sessions = Sessions::new(Arc::clone(request));
         match step.action {
@@ -266,7 +266,7 @@ impl ScenarioRun {
                     Some(_) => wait(sessions.revoke_others()),
                     None => wait(sessions.revoke_user(step.user.as_deref().unwrap())),
                 };
-                seen.count = Some(count?);
+                observations.count = Some(count?);
                 return Ok(());
             }
             _ => (),
@@ -276,8 +276,8 @@ impl ScenarioRun {
             return Ok(());
         }
         let record = wait(request.load())?;
-        seen.principal = record.and_then(|record| record.user().map(str::to_owned));
-        seen.data = record.map(|record| {
+        observations.principal = record.and_then(|record| record.user().map(str::to_owned));
+        observations.data = record.map(|record| {
             Data::read(&record.data).unwrap();
             serde_json::from_slice(&record.data).unwrap_or_else(|_| Value::Object(Map::new()))
         });
@@ -313,17 +313,19 @@ impl ScenarioRun {
         step: &Step,
         name: &str,
         expected: &Value,
-        seen: &StepObservations,
+        observations: &StepObservations,
     ) {
-        let committed = seen.committed.as_ref();
+        let committed = observations.committed.as_ref();
         let without_loads: Vec<_> =
-            seen.calls.iter().filter(|call| **call != "load").copied().collect();
+            observations.calls.iter().filter(|call| **call != "load").copied().collect();
         let place = format!("{place}, {name}");
         match name {
-            "principal" => assert_eq!(seen.principal.as_deref(), expected.as_str(), "{place}"),
-            "data" => assert_eq!(seen.data.as_ref(), Some(expected), "{place}"),
-            "version" => assert_eq!(seen.version, expected.as_u64(), "{place}"),
-            "count" => assert_eq!(seen.count, expected.as_u64(), "{place}"),
+            "principal" => {
+                assert_eq!(observations.principal.as_deref(), expected.as_str(), "{place}");
+            }
+            "data" => assert_eq!(observations.data.as_ref(), Some(expected), "{place}"),
+            "version" => assert_eq!(observations.version, expected.as_u64(), "{place}"),
+            "count" => assert_eq!(observations.count, expected.as_u64(), "{place}"),
             "set_cookie" => match expected.as_str() {
                 None => assert!(committed.is_none_or(|done| done.set_cookie.is_none()), "{place}"),
                 Some("remove") => assert!(committed.is_some_and(is_removal), "{place}"),
@@ -333,15 +335,17 @@ impl ScenarioRun {
                 }
             },
             "status" => match expected.as_u64() {
-                Some(status) => assert_eq!(seen.status, u16::try_from(status).ok(), "{place}"),
+                Some(status) => {
+                    assert_eq!(observations.status, u16::try_from(status).ok(), "{place}");
+                }
                 // The session is kept.
-                None => assert_eq!(seen.status, Some(200), "{place}"),
+                None => assert_eq!(observations.status, Some(200), "{place}"),
             },
             "store_ops" => {
                 let expected: Vec<_> =
                     expected.as_array().unwrap().iter().map(|op| op.as_str().unwrap()).collect();
                 // An empty list means no call at all; otherwise loads are not counted.
-                let calls = if expected.is_empty() { &seen.calls } else { &without_loads };
+                let calls = if expected.is_empty() { &observations.calls } else { &without_loads };
                 assert_eq!(*calls, expected, "{place}");
             }
             "outcome" => {
@@ -350,7 +354,7 @@ impl ScenarioRun {
                 assert!(committed.is_some_and(|done| done.set_cookie.is_none()), "{place}");
             }
             "conflict_then_merge" => {
-                assert_eq!(seen.calls, ["update", "load", "update"], "{place}");
+                assert_eq!(observations.calls, ["update", "load", "update"], "{place}");
             }
             "committed_before_headers" => assert_eq!(without_loads, ["update"], "{place}"),
             "headers" => {

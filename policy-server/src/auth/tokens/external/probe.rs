@@ -77,14 +77,14 @@ impl Issuers {
 /// The issuer's names of some rights, and the app's names of those that the ceiling permits.
 fn claimed<'a>(ceiling: &'a Ceiling, rights: &'a [Box<str>]) -> (Vec<&'a str>, Vec<&'a str>) {
     let mut words = Vec::new();
-    let mut given = Vec::new();
+    let mut grants = Vec::new();
     for right in rights {
         let word = ceiling.words.iter().find(|(_, ours)| ours == right);
         let is_word = ceiling.words.iter().any(|(theirs, _)| theirs == right);
         if word.is_some() || (ceiling.is_unlimited && !is_word) {
-            given.push(&**right);
+            grants.push(&**right);
         }
         words.push(word.map_or(&**right, |(theirs, _)| &**theirs));
     }
-    (words, given)
+    (words, grants)
 }

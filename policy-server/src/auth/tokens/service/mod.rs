@@ -176,11 +176,11 @@ impl TokenService {
 
     /// Queries the store for new revocations once.
     pub(crate) async fn sync(&self) -> Result<(), StoreError> {
-        let asked = self.clock.monotonic();
+        let query_time = self.clock.monotonic();
         let batch = self.store.revocations(self.revocation_cache.sequence()).await?;
         let newest = batch.sequence;
-        self.era.catch_up(newest, "tokens", self.revoke_again(asked)).await?;
-        self.revocation_cache.apply(batch, asked);
+        self.era.catch_up(newest, "tokens", self.revoke_again(query_time)).await?;
+        self.revocation_cache.apply(batch, query_time);
         // At the start.
         self.era.has_caught_up(newest);
         Ok(())
@@ -188,7 +188,7 @@ impl TokenService {
 
     /// Stores again the revocations that the store has lost, and reads everything again. Known
     /// revocations stay in effect.
-    async fn revoke_again(&self, asked: Duration) -> Result<(), StoreError> {
+    async fn revoke_again(&self, query_time: Duration) -> Result<(), StoreError> {
         if let Some((secret, _)) = self.refresh_key.get()
             && let Some(secret) = secret.bytes().first_chunk()
             && self.store.secret(*secret).await? != *secret
@@ -200,7 +200,7 @@ impl TokenService {
             let revoked = self.store.revoke(lost.clone()).await?;
             self.revocation_cache.revoke(Some(revoked.position), lost);
         }
-        self.revocation_cache.apply(stored, asked);
+        self.revocation_cache.apply(stored, query_time);
         Ok(())
     }
 

@@ -23,10 +23,10 @@ impl TokenService {
         self.refresh_key().await.map_err(CredentialError::token_store)?;
         self.check_cut_offs(&caller.user(), cut_offs)?;
         let token = OpaqueToken::from_bytes(OpaqueKind::Ticket, self.draw()?);
-        let made = self.revocation_cache.issue_time(&caller.user(), self.clock.now());
+        let issued_at = self.revocation_cache.issue_time(&caller.user(), self.clock.now());
         let ticket = Ticket {
             // Everything that a cut-off of this second covers was issued before it.
-            expires: made.after(Ticket::LIFETIME),
+            expires: issued_at.after(Ticket::LIFETIME),
             identity: caller.identity,
             authenticated: caller.authenticated,
             session: caller.session,

@@ -163,12 +163,12 @@ fn check(
                 "401 The refresh token is not valid (token.refresh-refused)"
             );
             assert!(!problem.into_response().headers().contains_key(SET_COOKIE));
-            let seen = match (was_asked, has_ended) {
+            let actual = match (was_asked, has_ended) {
                 (false, false) => "malformed",
                 (true, false) => "revoked",
                 (_, true) => "reuse",
             };
-            assert_eq!(seen, error, "{name}");
+            assert_eq!(actual, error, "{name}");
             assert_eq!(expect.get("family_revoked").is_some(), has_ended, "{name}");
         }
         (outcome, _) => panic!("{name}: {outcome:?}"),

@@ -30,8 +30,8 @@ fn caller() -> Caller {
 fn a_login_is_answered_as_rfc_6749_5_1_says() {
     let (instance, _) = instance();
     let issued = wait(instance.tokens().login(ada())).unwrap();
-    let shown = format!("{issued:?}");
-    assert!(!shown.contains("rt_") && !shown.contains("eyJ"), "{shown}");
+    let text = format!("{issued:?}");
+    assert!(!text.contains("rt_") && !text.contains("eyJ"), "{text}");
     let response = issued.clone().into_response();
     assert_eq!(response.status(), StatusCode::OK);
     assert_eq!(response.headers()["cache-control"], "no-store");

@@ -184,13 +184,19 @@ mod tests {
 
     #[tokio::test]
     async fn failures_have_their_codes() {
-        let shown = extract(Method::GET, "/?page=x", FORM, "").await;
-        assert!(shown.starts_with("400") && shown.contains("request.query-invalid"), "{shown}");
-        let shown = extract(Method::POST, "/", "text/plain", "page=3").await;
-        assert!(shown.starts_with("415") && shown.contains("request.media-type"), "{shown}");
-        let shown = extract(Method::POST, "/", FORM, "page=x").await;
+        let response = extract(Method::GET, "/?page=x", FORM, "").await;
+        assert!(
+            response.starts_with("400") && response.contains("request.query-invalid"),
+            "{response}"
+        );
+        let response = extract(Method::POST, "/", "text/plain", "page=3").await;
+        assert!(
+            response.starts_with("415") && response.contains("request.media-type"),
+            "{response}"
+        );
+        let response = extract(Method::POST, "/", FORM, "page=x").await;
         let wanted = "(request.form-invalid): `page` invalid digit found in string";
-        assert!(shown.starts_with("422") && shown.ends_with(wanted), "{shown}");
+        assert!(response.starts_with("422") && response.ends_with(wanted), "{response}");
     }
 
     #[derive(Debug, PartialEq, serde::Deserialize, Serialize)]

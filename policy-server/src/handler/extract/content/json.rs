@@ -261,9 +261,9 @@ mod tests {
 
     #[test]
     fn a_mismatch_quotes_no_control_characters_and_no_long_text() {
-        let shown = parse_error(r#"{"\u0000\u000d\u000aset-cookie: a=b": 1}"#);
-        assert!(shown.contains(r"\0\r\nset-cookie"), "{shown}");
-        assert!(!shown.contains(char::is_control), "{shown}");
+        let message = parse_error(r#"{"\u0000\u000d\u000aset-cookie: a=b": 1}"#);
+        assert!(message.contains(r"\0\r\nset-cookie"), "{message}");
+        assert!(!message.contains(char::is_control), "{message}");
         let long = format!(r#"{{"items": "{}"}}"#, "x".repeat(100_000));
         assert!(parse_error(&long).len() < 1000);
     }

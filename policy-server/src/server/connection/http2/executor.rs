@@ -163,7 +163,7 @@ mod tests {
         requests: u32,
         request: impl Fn(u32, Arc<AtomicU32>) -> Work + Send + 'static,
     ) -> (WithStreams<Work>, mpsc::Receiver<u32>) {
-        let (sender, seen) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         let with = WithStreams::new(move |executor| {
             let done = Arc::new(AtomicU32::new(0));
             let mut is_begun = false;
@@ -178,7 +178,7 @@ mod tests {
                 Poll::Pending
             })) as Work
         });
-        (with, seen)
+        (with, receiver)
     }
 
     fn poll<C: Future + Unpin>(with: &mut WithStreams<C>) -> Poll<C::Output> {
@@ -198,20 +198,20 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn pipelined_requests_are_served_before_anything_is_written() {
-        let (mut with, seen) = connection(5, |_, done| {
+        let (mut with, receiver) = connection(5, |_, done| {
             Box::pin(async move {
                 done.fetch_add(1, SeqCst);
             })
         });
         assert!(poll(&mut with).is_pending());
-        assert_eq!(seen.try_iter().collect::<Vec<_>>(), [0, 5]);
+        assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [0, 5]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_waiting_stream_continues_on_its_own() {
         let outside = Arc::new(AtomicU32::new(0));
         let after = Arc::clone(&outside);
-        let (mut with, seen) = connection(3, move |number, done| {
+        let (mut with, receiver) = connection(3, move |number, done| {
             let after = Arc::clone(&after);
             Box::pin(async move {
                 if number == 1 {
@@ -222,13 +222,13 @@ mod tests {
             })
         });
         assert!(poll(&mut with).is_pending());
-        assert_eq!(seen.try_iter().collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [0, 2]);
         settled(&outside, 1).await;
     }
 
     #[tokio::test(start_paused = true)]
     async fn one_that_computes_for_long_holds_up_no_later_one() {
-        let (mut with, seen) = connection(3, |number, done| {
+        let (mut with, receiver) = connection(3, |number, done| {
             Box::pin(async move {
                 if number == 0 {
                     // Time advances before any request would have to wait for it.
@@ -239,17 +239,17 @@ mod tests {
             })
         });
         assert!(poll(&mut with).is_pending());
-        assert_eq!(seen.try_iter().collect::<Vec<_>>(), [0, 1], "the others are given away");
+        assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [0, 1], "the others are given away");
         for _ in 0..3 {
             yield_now().await;
         }
         assert!(poll(&mut with).is_pending());
-        assert_eq!(seen.try_iter().collect::<Vec<_>>(), [3]);
+        assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [3]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_panic_ends_its_own_request() {
-        let (mut with, seen) = connection(3, |number, done| {
+        let (mut with, receiver) = connection(3, |number, done| {
             Box::pin(async move {
                 if number == 0 {
                     std::panic::resume_unwind(Box::new("a request panics"));
@@ -258,7 +258,7 @@ mod tests {
             })
         });
         assert!(poll(&mut with).is_pending());
-        assert_eq!(seen.try_iter().collect::<Vec<_>>(), [0, 2]);
+        assert_eq!(receiver.try_iter().collect::<Vec<_>>(), [0, 2]);
     }
 
     /// hyper spawns the sending half of a tunnel on the executor when its request is complete.

@@ -19,7 +19,7 @@ struct Output {
 
 fn read(purpose: Purpose, limit: usize, input: &[u8], cuts: &[usize]) -> Output {
     let mut frames = Frames::new(purpose, limit);
-    let mut given = Output::default();
+    let mut output = Output::default();
     let mut at = 0;
     for cut in cuts.iter().copied().chain([input.len()]) {
         let cut = cut.clamp(at, input.len());
@@ -28,21 +28,21 @@ fn read(purpose: Purpose, limit: usize, input: &[u8], cuts: &[usize]) -> Output 
         loop {
             match frames.read(&mut part) {
                 Ok(None) => break,
-                Ok(Some(Piece::Whole(piece))) => given.pieces.push(piece),
+                Ok(Some(Piece::Whole(piece))) => output.pieces.push(piece),
                 Ok(Some(Piece::Data(head, content))) => {
                     assert_eq!(head_of(&mut &*head), Some((DATA, content.len() as u64)));
                     assert!(!content.is_empty());
-                    given.content.extend_from_slice(&content);
+                    output.content.extend_from_slice(&content);
                 }
                 Err(fault) => {
-                    given.fault = Some(fault);
-                    return given;
+                    output.fault = Some(fault);
+                    return output;
                 }
             }
         }
     }
-    given.pieces.extend(frames.end());
-    given
+    output.pieces.extend(frames.end());
+    output
 }
 
 fn frame(kind: u64, payload: &[u8]) -> Vec<u8> {
@@ -76,8 +76,9 @@ fn pieces_do_not_depend_on_packets() {
             }
         }
         cuts.sort_unstable();
-        let given = read(Purpose::Request, 4096, &input, &cuts);
-        prop_assert_eq!(given, Output { pieces: vec![Bytes::from_static(HEAD)], content, fault: None });
+        let output = read(Purpose::Request, 4096, &input, &cuts);
+        let expected = Output { pieces: vec![Bytes::from_static(HEAD)], content, fault: None };
+        prop_assert_eq!(output, expected);
     });
 }
 
@@ -94,8 +95,8 @@ fn a_truncated_body_does_not_look_complete() {
 #[test]
 fn frames_over_their_limit_are_not_buffered() {
     let too_large = frame(HEADERS, &[0; 5000]);
-    let given = read(Purpose::Request, 4096, &too_large[..3], &[]);
-    assert_eq!(given.fault, Some(Fault::TooLarge));
+    let output = read(Purpose::Request, 4096, &too_large[..3], &[]);
+    assert_eq!(output.fault, Some(Fault::TooLarge));
     let settings = frame(SETTINGS, &[0; 5000]);
     assert_eq!(read(Purpose::Control, 0, &settings[..3], &[]).fault, Some(Fault::TooLarge));
     // Unknown frames are not buffered, but cost time; so does an empty frame.
@@ -124,8 +125,8 @@ fn frames_in_the_wrong_place_are_forbidden() {
         (Purpose::Control, HEADERS),
         (Purpose::Control, PUSH_PROMISE),
     ] {
-        let given = read(purpose, 4096, &frame(kind, b""), &[]);
-        assert_eq!(given.pieces, [FORBIDDEN], "{purpose:?} {kind}");
+        let output = read(purpose, 4096, &frame(kind, b""), &[]);
+        assert_eq!(output.pieces, [FORBIDDEN], "{purpose:?} {kind}");
     }
 }
 
@@ -139,12 +140,12 @@ fn the_maximum_push_id_never_decreases() {
     };
     // Two encodings of 4 (RFC 9000 16).
     for ids in [&[&b"\x04"[..]][..], &[b"\x04", b"\x40\x04", b"\x05"], &[b"\x00", b"\x00"]] {
-        let given = control(ids);
-        assert_eq!((given.pieces.len(), given.fault), (ids.len(), None), "{ids:?}");
+        let output = control(ids);
+        assert_eq!((output.pieces.len(), output.fault), (ids.len(), None), "{ids:?}");
     }
     for ids in [[&b"\x04"[..], b"\x03"], [b"\x40\x04", b"\x00"]] {
-        let given = control(&ids);
-        assert_eq!((given.pieces.len(), given.fault), (1, Some(Fault::PushId)), "{ids:?}");
+        let output = control(&ids);
+        assert_eq!((output.pieces.len(), output.fault), (1, Some(Fault::PushId)), "{ids:?}");
     }
     // One without its number, which the library refuses.
     assert_eq!(control(&[b"\x04", b""]).fault, None);

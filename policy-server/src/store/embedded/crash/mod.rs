@@ -156,7 +156,7 @@ fn script() -> Vec<Vec<Operation>> {
 /// Reads everything that can be observed of a store, except when sessions were used. It changes the
 /// store.
 async fn observe(store: &EmbeddedStore) -> Result<Vec<String>, StoreError> {
-    let mut seen = vec![];
+    let mut observations = vec![];
     for key in KEYS {
         let session = store.load(key, NOW).await?.map(|loaded| {
             let record = &loaded.record;
@@ -164,7 +164,7 @@ async fn observe(store: &EmbeddedStore) -> Result<Vec<String>, StoreError> {
             let rights = record.identity.as_ref().map(|identity| identity.roles.clone());
             (record.handle, user, record.epoch, record.version, data, loaded.successor, rights)
         });
-        seen.push(format!("{session:?}"));
+        observations.push(format!("{session:?}"));
     }
     for user in ["ada", "bo"] {
         let mut handles: Vec<_> = store
@@ -174,24 +174,24 @@ async fn observe(store: &EmbeddedStore) -> Result<Vec<String>, StoreError> {
             .map(|one| one.handle)
             .collect();
         handles.sort();
-        seen.push(format!("{user}: {handles:?}"));
+        observations.push(format!("{user}: {handles:?}"));
         // The epoch is visible in the next session that is created.
         let key = SessionKey([user.len() as u8 + 100; 32]);
         store.create(CreateSession::new(key, record(Some(user), 9), NOW)).await?;
         let epoch = store.load(&key, NOW).await?.map(|loaded| loaded.record.epoch);
-        seen.push(format!("{epoch:?}"));
+        observations.push(format!("{epoch:?}"));
     }
-    seen.push(format!("{:?}", store.revocations(0).await?));
-    seen.push(format!("{:?}", store.take_ticket(hash(100), NOW).await?));
-    seen.push(format!("{:?}", store.cut_offs().await?));
+    observations.push(format!("{:?}", store.revocations(0).await?));
+    observations.push(format!("{:?}", store.take_ticket(hash(100), NOW).await?));
+    observations.push(format!("{:?}", store.cut_offs().await?));
     for token in [1, 2, 10, 11, 12, 13] {
         let refreshed =
             store.refresh(Refresh::new(hash(token), hash(token + 100), SECOND, NOW)).await?;
-        seen.push(format!("{refreshed:?}"));
+        observations.push(format!("{refreshed:?}"));
     }
-    seen.push(format!("{:?}", SessionStore::secret(store, [8; 32]).await?));
-    seen.push(format!("{:?}", TokenStore::secret(store, [9; 32]).await?));
-    Ok(seen)
+    observations.push(format!("{:?}", SessionStore::secret(store, [8; 32]).await?));
+    observations.push(format!("{:?}", TokenStore::secret(store, [9; 32]).await?));
+    Ok(observations)
 }
 
 /// How far the script got before the crash.
@@ -243,11 +243,11 @@ async fn acknowledged_writes_survive_a_crash_at_any_write() {
             let at = format!("crash at {crash_at} of {steps}, {survive:?} survive, {progress:?}");
             let store = open(Disk::new(disk.after_crash(survive), usize::MAX))
                 .unwrap_or_else(|error| panic!("{at}: {error}"));
-            let seen = observe(&store).await.unwrap();
+            let observations = observe(&store).await.unwrap();
             let possible = progress.answered..=progress.submitted;
             // The latest match, since the last operations may have changed nothing visible.
-            let Some(reached) = possible.rev().find(|n| expected[*n] == seen) else {
-                panic!("{at}: {seen:#?}\nbut before {:#?}", expected[progress.answered]);
+            let Some(reached) = possible.rev().find(|n| expected[*n] == observations) else {
+                panic!("{at}: {observations:#?}\nbut before {:#?}", expected[progress.answered]);
             };
             lost += usize::from(reached < progress.submitted);
             kept += usize::from(reached > progress.answered);

@@ -78,14 +78,14 @@ async fn refusal(path: PathBuf) -> String {
 #[tokio::test]
 async fn it_keeps_the_rules_of_every_store() {
     let folder = Folder::new("rules");
-    let made = Cell::new(0);
+    let count = Cell::new(0);
     let make = || {
-        made.set(made.get() + 1);
-        EmbeddedStore::new(folder.0.join(made.get().to_string()))
+        count.set(count.get() + 1);
+        EmbeddedStore::new(folder.0.join(count.get().to_string()))
     };
     conformance::sessions(make).await;
     conformance::tokens(make).await;
-    assert!(made.get() > 10, "{}", made.get());
+    assert!(count.get() > 10, "{}", count.get());
 }
 
 #[tokio::test]

@@ -184,7 +184,7 @@ async fn a_move_sends_no_news() {
     loop {
         match news.next().await {
             Some(News::SessionsOf { .. }) => return,
-            told => assert_ne!(told, Some(News::Session(moved))),
+            other => assert_ne!(other, Some(News::Session(moved))),
         }
     }
 }

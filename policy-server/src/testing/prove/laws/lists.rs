@@ -100,7 +100,7 @@ fn verdicts(
 ) -> Vec<Verdict> {
     let listed = reply.report.as_ref().and_then(|report| report.listed.as_ref());
     let code = reply.code();
-    let told = || match (&reply.report, listed) {
+    let outcome = || match (&reply.report, listed) {
         (_, Some(_)) => "the handler gets a list".to_owned(),
         (Some(_), None) => "the handler ran without the list".to_owned(),
         (None, None) => format!("{} {}", reply.status, code.as_deref().unwrap_or("without a code")),
@@ -113,14 +113,14 @@ fn verdicts(
             && code.as_deref() == Some(refusal.code());
         return vec![Verdict::unless(!is_refused, || Fault {
             expected: format!("{} {}", refusal.status(), refusal.code()),
-            seen: told(),
+            seen: outcome(),
             attribute: "object",
         })];
     }
     let Some(listed) = listed else {
         return vec![Verdict::Broken(Fault {
             expected: "the handler gets a list".to_owned(),
-            seen: told(),
+            seen: outcome(),
             attribute: "object",
         })];
     };

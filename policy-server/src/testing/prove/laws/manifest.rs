@@ -116,18 +116,18 @@ fn kept_otherwise(route: &ManifestRoute, headers: &HeaderMap) -> Option<Fault> {
     let stated = route.cache.as_ref()?.control();
     let stated = stated.split(';').next().filter(|stated| !stated.is_empty())?;
     let control = headers.get(header::CACHE_CONTROL).map(HeaderValue::as_bytes);
-    let seen = String::from_utf8_lossy(control.unwrap_or_default());
+    let actual = String::from_utf8_lossy(control.unwrap_or_default());
     let [has, sends] =
-        [stated, &*seen].map(|list| move |word: &str| words(list).any(|it| it == word));
+        [stated, &*actual].map(|list| move |word: &str| words(list).any(|it| it == word));
     let age = |list, name| words(list).find_map(|it| it.strip_prefix(name)?.parse::<u64>().ok());
     // A response that has to be revalidated before each use has no freshness lifetime.
     let is_fresher =
-        !sends("no-cache") && AGES.iter().any(|name| age(&seen, name) > age(stated, name));
+        !sends("no-cache") && AGES.iter().any(|name| age(&actual, name) > age(stated, name));
     let is_wider = is_fresher || (sends("public") && !has("public"));
     let is_laxer = ["no-store", "no-cache", "private"].iter().any(|word| has(word) && !sends(word));
     (is_wider || (is_laxer && !sends("no-store"))).then(|| Fault {
         expected: format!("`cache-control: {stated}`, or stricter"),
-        seen: format!("`{seen}`"),
+        seen: format!("`{actual}`"),
         attribute: "cache",
     })
 }
@@ -211,7 +211,7 @@ mod tests {
     fn caches_are_told_what_the_route_says_or_less() {
         let public = CachePolicy::public().max_age(60).s_maxage(90).build();
         let private = CachePolicy::private().max_age(60).build();
-        let (asked, kept_by_nobody) =
+        let (no_cache, kept_by_nobody) =
             (CachePolicy::public().no_cache().build(), CachePolicy::no_store().build());
         for (policy, sent, is_kept) in [
             (public, "public, max-age=60, s-maxage=90", true),
@@ -225,10 +225,10 @@ mod tests {
             (private, "no-store", true),
             (private, "max-age=60", false),
             (private, "public, private, max-age=60", false),
-            (asked, "public, no-cache", true),
-            (asked, "public, no-cache, max-age=600", true),
-            (asked, "public", false),
-            (asked, "public, max-age=600", false),
+            (no_cache, "public, no-cache", true),
+            (no_cache, "public, no-cache, max-age=600", true),
+            (no_cache, "public", false),
+            (no_cache, "public, max-age=600", false),
             (kept_by_nobody, "no-store", true),
             (kept_by_nobody, "private, no-cache", false),
             (kept_by_nobody, "", false),

@@ -320,14 +320,14 @@ fn fault(alteration: &Alteration, bait: Option<Bait>) -> Fault {
         ),
     };
     let is_secret = matches!(part, Part::Field(name) if may_be_credential(name.as_str()));
-    let shown = |values: &[String]| match values {
+    let text = |values: &[String]| match values {
         [] => "none".to_owned(),
         _ if is_secret => "one".to_owned(),
         values => values.join(" and "),
     };
     let seen = match (is_secret, sent.is_empty(), arrived.is_empty()) {
         (true, false, false) => "another one arrives than was sent".to_owned(),
-        _ => format!("{} was sent, {} arrives", shown(sent), shown(arrived)),
+        _ => format!("{} was sent, {} arrives", text(sent), text(arrived)),
     };
     let made_of = match bait {
         None => String::new(),
