@@ -250,8 +250,8 @@ fn fuzz(arguments: &[&str]) -> Outcome {
             )));
         }
     };
-    let shown = [&filter, "--nocapture", "--test-threads=1"];
-    let command = suite("fuzz", &["--release"], &shown);
+    let test_arguments = [&filter, "--nocapture", "--test-threads=1"];
+    let command = suite("fuzz", &["--release"], &test_arguments);
     command::run(&mut with_env(command, "POLICY_FUZZ_SECONDS", &each.to_string()))
 }
 
@@ -305,8 +305,8 @@ fn browser_diff(arguments: &[&str]) -> Outcome {
     }
     setup::require(&[CHROMIUM, CHROMEDRIVER, FIREFOX, WEBKIT, XVFB])?;
     let filter = format!("diff::{engine}");
-    let shown = [&filter, "--ignored", "--nocapture", "--test-threads=1"];
-    let test = with_env(suite("browser", &[], &shown), "POLICY_DIFF_CASES", cases);
+    let test_arguments = [&filter, "--ignored", "--nocapture", "--test-threads=1"];
+    let test = with_env(suite("browser", &[], &test_arguments), "POLICY_DIFF_CASES", cases);
     let test = with_env(test, "POLICY_DIFF_SEED", seed);
     command::run(&mut match case {
         Some(case) => with_env(test, "POLICY_DIFF_CASE", case),
@@ -354,8 +354,8 @@ fn attack(arguments: &[&str]) -> Outcome {
         [seconds] => seconds,
         _ => return Err(Failure::new("`attack` takes the number of seconds at most")),
     };
-    let shown = ["attack::", "--include-ignored", "--nocapture", "--test-threads=1"];
-    let test = suite("long", &["--release"], &shown);
+    let test_arguments = ["attack::", "--include-ignored", "--nocapture", "--test-threads=1"];
+    let test = suite("long", &["--release"], &test_arguments);
     command::run(&mut with_env(test, "POLICY_ATTACK_SECONDS", seconds))
 }
 
