@@ -104,7 +104,7 @@ struct ArrivalFilter {
 #[auth(public)]
 async fn arrivals(
     State(site): State<Site>,
-    Query(asked): Query<ArrivalFilter>,
+    Query(filter): Query<ArrivalFilter>,
 ) -> Json<Vec<Arrival>> {
-    Json(site.arrivals.with_query(&asked.query))
+    Json(site.arrivals.with_query(&filter.query))
 }

@@ -165,9 +165,9 @@ struct ArrivalFilter {
 #[auth(public)]
 async fn arrived(
     State(arrivals): State<Arrivals>,
-    Query(asked): Query<ArrivalFilter>,
+    Query(filter): Query<ArrivalFilter>,
 ) -> Json<Vec<Arrival>> {
-    Json(arrivals.for_target(&asked.target))
+    Json(arrivals.for_target(&filter.target))
 }
 
 /// The caching of the files that `files` serves.

@@ -32,7 +32,7 @@ struct PartStatus {
 #[get("/parts")]
 #[auth(public)]
 async fn parts(State(operator): State<Operator>) -> Json<Vec<PartStatus>> {
-    let mut shown = Vec::new();
+    let mut parts = Vec::new();
     for (name, status) in NAMES.into_iter().zip(operator.backends.statuses()) {
         let state = match (operator.cluster.condition(name).await, status) {
             ("running", 200) => "ready",
@@ -40,11 +40,11 @@ async fn parts(State(operator): State<Operator>) -> Json<Vec<PartStatus>> {
             ("running", _) => "not ready",
             (condition, _) => condition,
         };
-        shown.push(PartStatus { name, state });
+        parts.push(PartStatus { name, state });
     }
     let state = operator.cluster.condition("store").await;
-    shown.push(PartStatus { name: "store", state });
-    Json(shown)
+    parts.push(PartStatus { name: "store", state });
+    Json(parts)
 }
 
 #[post("/parts/{name}/{action}")]

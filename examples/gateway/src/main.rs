@@ -45,7 +45,9 @@ impl Scheme for Basic {
         match request.headers().get(AUTHORIZATION) {
             None => Ok(None),
             // `ada:lovelace`; a real implementation looks up a hash of the password.
-            Some(shown) if shown == "Basic YWRhOmxvdmVsYWNl" => Ok(Some(Identity::new("ada"))),
+            Some(credentials) if credentials == "Basic YWRhOmxvdmVsYWNl" => {
+                Ok(Some(Identity::new("ada")))
+            }
             Some(_) => Err(AuthError::Invalid),
         }
     }

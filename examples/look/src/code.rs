@@ -14,7 +14,7 @@ pub(crate) fn handlers(code: &str) -> String {
     let mut templates = String::new();
     for (at, line) in lines.iter().enumerate() {
         let (above, from) = lines.split_at(at);
-        let (name, shown) = if let Some((_, rest)) = line.split_once("async fn ") {
+        let (name, excerpt) = if let Some((_, rest)) = line.split_once("async fn ") {
             (rest, attributes(above))
         } else if let Some(rest) = line.strip_prefix("fn ") {
             (rest, whole(from, |line| line == "}"))
@@ -24,12 +24,12 @@ pub(crate) fn handlers(code: &str) -> String {
             continue;
         };
         let name = name.split(['(', '<', ':']).next().unwrap_or_default();
-        if !shown.is_empty() {
-            let route = shown.iter().find_map(|line| route(line)).unwrap_or_default();
-            let shown = highlighted(&shown.join("\n"));
+        if !excerpt.is_empty() {
+            let route = excerpt.iter().find_map(|line| route(line)).unwrap_or_default();
+            let html = highlighted(&excerpt.join("\n"));
             templates.push_str(&format!(
                 "<template data-handler=\"{name}\" data-route=\"{route}\">\
-                 <pre class=\"code\">{shown}</pre></template>"
+                 <pre class=\"code\">{html}</pre></template>"
             ));
         }
     }

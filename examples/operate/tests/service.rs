@@ -62,9 +62,9 @@ async fn answer(connection: &mut Connection, target: &str, fields: &[&str]) -> (
 }
 
 /// The trace and the span that the warehouse shows, and would send to services that it calls.
-fn ids_in(shown: &str) -> (&str, &str) {
-    let mut fields = shown.trim_end().split('-').skip(1);
-    fields.next().zip(fields.next()).unwrap_or_else(|| panic!("no trace: {shown}"))
+fn ids_in(trace: &str) -> (&str, &str) {
+    let mut fields = trace.trim_end().split('-').skip(1);
+    fields.next().zip(fields.next()).unwrap_or_else(|| panic!("no trace: {trace}"))
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -25,19 +25,19 @@ fn the_page_shows_the_output_of_the_commands() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/review.md");
     let page = fs::read_to_string(&file).unwrap();
     let mut parts = page.split(BEGIN);
-    let mut told = parts.next().unwrap().to_owned();
+    let mut text = parts.next().unwrap().to_owned();
     let (steps, parts): (_, Vec<_>) = (replayed(), parts.collect());
     assert_eq!(steps.len(), parts.len(), "the page does not have each step once");
     for (step, part) in steps.iter().zip(parts) {
         let (_, prose) = part.split_once(END).unwrap();
-        told += &[BEGIN, step, END, prose].concat();
+        text += &[BEGIN, step, END, prose].concat();
     }
     if env::var_os("POLICY_SNAPSHOTS").is_some_and(|value| value == "update") {
-        fs::write(&file, &told).unwrap();
+        fs::write(&file, &text).unwrap();
     } else {
         assert!(
-            told == page,
-            "`POLICY_SNAPSHOTS=update cargo test -p review -- --ignored` writes docs/review.md anew:\n{told}"
+            text == page,
+            "`POLICY_SNAPSHOTS=update cargo test -p review -- --ignored` writes docs/review.md anew:\n{text}"
         );
     }
 }

@@ -156,12 +156,12 @@ pub(crate) async fn add(
 pub(crate) async fn change(
     task: Allowed<Task, Edit>,
     people: Scope<Person>,
-    seen: Preconditions,
+    preconditions: Preconditions,
     State(store): State<Store>,
     State(live): State<Live>,
     Valid(Json(new)): Valid<Json<Content>>,
 ) -> Result<(ETag, Json<Task>), Problem> {
-    seen.require_match()?;
+    preconditions.require_match()?;
     let assignee = store.assignee(&people, new.assignee).await?;
     let changed = sqlx::query(
         "UPDATE tasks SET title = $1, note = $2, done = $3, assignee = $4, version = version + 1
@@ -184,11 +184,11 @@ pub(crate) async fn change(
 #[auth(session)]
 pub(crate) async fn remove(
     task: Allowed<Task, Delete>,
-    seen: Preconditions,
+    preconditions: Preconditions,
     State(store): State<Store>,
     State(live): State<Live>,
 ) -> Result<NoContent, Problem> {
-    seen.require_match()?;
+    preconditions.require_match()?;
     let removed = sqlx::query("DELETE FROM tasks WHERE id = $1 AND version = $2");
     let removed = removed.bind(&task.id).bind(task.version).execute(&store.pool).await;
     removed.or_internal()?.rows_affected().checked_sub(1).ok_or(STALE)?;

@@ -53,8 +53,8 @@ impl<'a> User<'a> {
 
     fn gets_tokens(&self, password: &str) -> Result<(), Failure> {
         let fields = [("token-name", "ada"), ("token-password", password)];
-        let said = self.does(&fields, "#token-get")?;
-        assert_eq!(said, "Two tokens, and somebody made a copy of them.");
+        let message = self.does(&fields, "#token-get")?;
+        assert_eq!(message, "Two tokens, and somebody made a copy of them.");
         Ok(())
     }
 
@@ -87,8 +87,8 @@ fn the_page_shows_where_a_user_is_logged_in_and_ends_it() -> Result<(), Failure>
     assert_eq!(laptop.0.run("return document.cookie", &Value::Null)?, "");
     laptop.listens()?;
 
-    let said = phone.logs_in("not the password", "#login")?;
-    assert_eq!(said, "the name or the password is wrong (accounts.wrong)");
+    let message = phone.logs_in("not the password", "#login")?;
+    assert_eq!(message, "the name or the password is wrong (accounts.wrong)");
     assert_eq!(phone.logs_in(PASSWORD, "#login")?, "Welcome.");
     phone.is_shown("ada")?;
     phone.listens()?;
@@ -104,15 +104,15 @@ fn the_page_shows_where_a_user_is_logged_in_and_ends_it() -> Result<(), Failure>
     laptop.is_shown("")?;
     assert_eq!(laptop.logs_in(PASSWORD, "#login")?, "Welcome.");
     laptop.is_shown("ada")?;
-    let told = laptop.0.text_of("#events")?;
+    let events = laptop.0.text_of("#events")?;
     for text in ["The account was created", "A login on a new device", "127.0.0.1"] {
-        assert!(told.contains(text), "{text} in {told}");
+        assert!(events.contains(text), "{text} in {events}");
     }
     let new = laptop.0.text_of("#sessions tr[data-new=true]")?;
     assert!(new.contains("New since you were last here") && new.contains("Chrome"), "{new}");
     axe::judge(&mut &*laptop.0, "account")?;
-    let said = laptop.does(&[], "#sessions tr[data-new=true] button")?;
-    assert_eq!(said, "The session ended.");
+    let message = laptop.does(&[], "#sessions tr[data-new=true] button")?;
+    assert_eq!(message, "The session ended.");
     assert_eq!(laptop.sessions()?, 1);
     // The page notices by the end of its stream.
     phone.is_shown("")?;
@@ -121,15 +121,15 @@ fn the_page_shows_where_a_user_is_logged_in_and_ends_it() -> Result<(), Failure>
     phone.listens()?;
     let new = "a password of today";
     let fields = [("current-password", PASSWORD), ("new-password", new)];
-    let said = laptop.does(&fields, "#change-password")?;
-    assert_eq!(said, "The password was changed; all other sessions ended.");
+    let message = laptop.does(&fields, "#change-password")?;
+    assert_eq!(message, "The password was changed; all other sessions ended.");
     phone.is_shown("")?;
     laptop.is_shown("ada")?;
 
     assert_eq!(phone.logs_in(new, "#login")?, "Welcome.");
     phone.listens()?;
-    let said = phone.does(&[], "#logout-everywhere")?;
-    assert_eq!(said, "Logged out everywhere; all tokens are revoked.");
+    let message = phone.does(&[], "#logout-everywhere")?;
+    assert_eq!(message, "Logged out everywhere; all tokens are revoked.");
     phone.is_shown("")?;
     laptop.is_shown("")
 }
@@ -146,15 +146,15 @@ fn the_page_shows_the_state_of_tokens() -> Result<(), Failure> {
 
     user.gets_tokens(PASSWORD)?;
     assert_eq!(user.does(&[], "#token-use")?, GOOD);
-    let said = user.does(&[], "#token-refresh")?;
-    assert_eq!(said, "A new pair of tokens; the previous refresh token is used.");
+    let message = user.does(&[], "#token-refresh")?;
+    assert_eq!(message, "A new pair of tokens; the previous refresh token is used.");
     assert_eq!(user.does(&[], "#token-use")?, GOOD);
     user.does(&[], "#token-drop")?;
     assert_eq!(user.does(&[], "#copy-use")?, GOOD, "to drop a token ends nothing");
 
     user.gets_tokens(PASSWORD)?;
-    let said = user.does(&[], "#token-logout")?;
-    assert_eq!(said, "The service refuses these tokens from now on.");
+    let message = user.does(&[], "#token-logout")?;
+    assert_eq!(message, "The service refuses these tokens from now on.");
     let refused = user.does(&[], "#copy-use")?;
     assert!(refused.ends_with("(auth.token-invalid)"), "{refused}");
 
@@ -203,8 +203,8 @@ fn a_page_of_another_site_gets_no_cookie_and_works_with_a_token() -> Result<(), 
         ("#token", "#[cors(origins = PAGES)]"),
         ("#profile", "#[cors(origins = PAGES, credentials)]"),
     ] {
-        let shown = browser.text_of(row)?;
-        assert!(shown.contains(attribute), "{attribute} in {shown}");
+        let text = browser.text_of(row)?;
+        assert!(text.contains(attribute), "{attribute} in {text}");
     }
     axe::judge(&mut &browser, "other-site")?;
 
@@ -251,9 +251,9 @@ fn a_forged_form_does_not_log_the_user_out() -> Result<(), Failure> {
             thread::sleep(Duration::from_millis(20));
         }
         assert_eq!(browser.url()?, target, "nothing was said against it");
-        let shown = browser.run("return document.body.innerText", &Value::Null)?;
-        let shown = shown.as_str().ok_or("no page")?;
-        assert!(shown.contains(status) && shown.contains(code), "{shown}");
+        let text = browser.run("return document.body.innerText", &Value::Null)?;
+        let text = text.as_str().ok_or("no page")?;
+        assert!(text.contains(status) && text.contains(code), "{text}");
     }
     User::opens(&browser, &accounts)?.is_shown("ada")
 }

@@ -130,10 +130,10 @@ async fn a_device_is_known_only_for_the_user_who_logged_in_on_it() {
 async fn unknown_names_are_slowed_like_existing_ones() {
     let (_folder, accounts) = start();
     Visitor::signed_up(&accounts, "ada").await;
-    let (known, told) = guesses(&mut Visitor::from(&accounts, 0, 2), "ada").await;
-    let (unknown, also_told) = guesses(&mut Visitor::from(&accounts, 0, 3), "nobody").await;
+    let (known, response) = guesses(&mut Visitor::from(&accounts, 0, 2), "ada").await;
+    let (unknown, other_response) = guesses(&mut Visitor::from(&accounts, 0, 3), "nobody").await;
     assert!(known.abs_diff(unknown) <= 1, "{known} {unknown}");
-    assert_eq!(told.text(), also_told.text());
+    assert_eq!(response.text(), other_response.text());
 }
 
 /// Each from another address and for another name, so that no rate stops it. Strangers wait in a

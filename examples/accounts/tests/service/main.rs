@@ -462,10 +462,10 @@ async fn a_returning_user_sees_what_an_intruder_did() {
     thief.send("POST", "/token", &["user-agent: curl"], &credentials).await;
     assert_eq!(ada.enter("/login", "ada", PASSWORD).await.status, 200);
 
-    let told = json_of(&ada.get("/events").await);
-    let told: Vec<_> = told.as_array().expect("a list").iter().collect();
+    let events = json_of(&ada.get("/events").await);
+    let events: Vec<_> = events.as_array().expect("a list").iter().collect();
     let of = |event: &Value, member: &str| event[member].as_str().expect("a text").to_owned();
-    let texts = told.iter().map(|it| ["what", "device", "address"].map(|member| of(it, member)));
+    let texts = events.iter().map(|it| ["what", "device", "address"].map(|member| of(it, member)));
     assert_eq!(
         texts.collect::<Vec<_>>(),
         [
@@ -475,7 +475,7 @@ async fn a_returning_user_sees_what_an_intruder_did() {
             ["The account was created", "unknown", "127.0.0.1"],
         ]
     );
-    assert!(told.is_sorted_by_key(|event| std::cmp::Reverse(event["at"].as_u64())));
+    assert!(events.is_sorted_by_key(|event| std::cmp::Reverse(event["at"].as_u64())));
     let sessions = json_of(&ada.get("/sessions").await);
     let new: Vec<_> = sessions.as_array().expect("a list").iter().collect();
     let new: Vec<_> = new.into_iter().filter(|session| session["is_new"] == true).collect();
@@ -483,8 +483,8 @@ async fn a_returning_user_sees_what_an_intruder_did() {
     assert_eq!((&new[0]["device"], &new[0]["address"]), (&json!("thief"), &json!("127.0.0.2")));
     // Only to its user.
     let mut bob = Visitor::signed_up(&accounts, "bob").await;
-    let told = json_of(&bob.get("/events").await);
-    assert_eq!(told.as_array().map(Vec::len), Some(1), "{told}");
+    let events = json_of(&bob.get("/events").await);
+    assert_eq!(events.as_array().map(Vec::len), Some(1), "{events}");
 }
 
 #[tokio::test]
@@ -499,11 +499,11 @@ async fn the_newest_fifty_events_are_kept() {
             other.cookie = None;
         }
     }
-    let told = json_of(&ada.get("/events").await);
-    let told = told.as_array().expect("a list");
-    assert_eq!(told.len(), 50);
+    let events = json_of(&ada.get("/events").await);
+    let events = events.as_array().expect("a list");
+    assert_eq!(events.len(), 50);
     assert_eq!(
-        (&told[0]["address"], &told[49]["address"]),
+        (&events[0]["address"], &events[49]["address"]),
         (&json!("127.0.0.7"), &json!("127.0.0.3"))
     );
 }

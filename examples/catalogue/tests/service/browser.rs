@@ -36,13 +36,13 @@ fn seconds_between(browser: &Browser, path: &str) -> Result<f64, Failure> {
 /// The requests since the last call, as `name verdict statuses`: the verdict by the browser's
 /// timings, and what the server saw. The page must show that both agree.
 fn take_requests(browser: &Browser) -> Result<Vec<String>, Failure> {
-    let asked = browser.run("return window.__asked.splice(0);", &Value::Null)?;
-    let asked = asked.as_array().ok_or("no list")?.iter().map(|one| {
+    let requests = browser.run("return window.__asked.splice(0);", &Value::Null)?;
+    let requests = requests.as_array().ok_or("no list")?.iter().map(|one| {
         assert_eq!(one["agrees"], true, "{one}");
         let text = |key: &str| one[key].as_str().unwrap_or_default();
         format!("{} {} {}", text("name"), text("verdict"), one["saw"])
     });
-    Ok(asked.collect())
+    Ok(requests.collect())
 }
 
 #[test]
@@ -157,9 +157,9 @@ fn the_partner_of_the_catalogue_reads_the_granted_routes() -> Result<(), Failure
         "/price-list.csv",
         "/static/lamp.svg",
     ];
-    let seen = browser.run(statuses, &json!(targets))?;
+    let results = browser.run(statuses, &json!(targets))?;
     for (target, status) in targets.iter().zip([200, 400, 200, 403, 403, 403]) {
-        assert_eq!(seen[target][0], status, "{target}");
+        assert_eq!(results[target][0], status, "{target}");
     }
     Ok(())
 }

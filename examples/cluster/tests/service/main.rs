@@ -51,13 +51,13 @@ async fn state(cluster: &Example, part: &str) -> String {
     connection.send(request("GET /parts", &[])).await;
     let parts: Vec<Value> =
         serde_json::from_slice(&connection.response().await.body).expect("a list");
-    let found = parts.iter().find(|shown| shown["name"] == part).expect("the part");
+    let found = parts.iter().find(|one| one["name"] == part).expect("the part");
     found["state"].as_str().expect("a state").to_owned()
 }
 
-async fn until(what: &str, mut happened: impl AsyncFnMut() -> bool) {
+async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
     let end = Instant::now() + PATIENCE;
-    while !happened().await {
+    while !condition().await {
         assert!(Instant::now() < end, "{what} did not happen within {PATIENCE:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

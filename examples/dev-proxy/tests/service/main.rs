@@ -32,10 +32,10 @@ async fn the_api_is_a_part_of_the_origin_of_its_page() {
     assert_eq!(connection.response().await.header("location"), Some("/api/orders/3"));
 
     connection.send(request("GET /api/seen", &["cookie: visited=orders"])).await;
-    let seen: Value = serde_json::from_slice(&connection.response().await.body).expect("JSON");
+    let fields: Value = serde_json::from_slice(&connection.response().await.body).expect("JSON");
     let host = example.printed("API").strip_prefix("http://").expect("an origin");
     let forwarded = "for=127.0.0.1;host=localhost;proto=http";
-    assert_eq!(seen, json!({ "host": host, "forwarded": forwarded, "cookie": "visited=orders" }));
+    assert_eq!(fields, json!({ "host": host, "forwarded": forwarded, "cookie": "visited=orders" }));
 }
 
 #[test]
@@ -51,9 +51,9 @@ fn the_page_reads_responses_only_through_the_proxy() -> Result<(), Failure> {
         assert_eq!(results[name]["proxied"]["status"], 200, "{name}");
     }
     assert_eq!(results["create"]["proxied"]["url"], "/api/orders/3");
-    let seen: Value =
+    let fields: Value =
         serde_json::from_str(results["seen"]["proxied"]["body"].as_str().unwrap_or_default())?;
-    assert_eq!(seen["cookie"], "visited=orders");
+    assert_eq!(fields["cookie"], "visited=orders");
     let messages = "message 1, message 2, message 3";
     assert_eq!(results["live"]["proxied"]["body"], messages);
     assert_eq!(results["live"]["direct"]["body"], messages);

@@ -27,7 +27,7 @@ fn until(browser: &mut Bidi, expression: &str) -> Result<(), Failure> {
     );
     match browser.run(&wait, &Value::Null)? {
         Value::Null => Ok(()),
-        shown => Err(format!("waited for `{expression}`, and the page shows {shown}").into()),
+        text => Err(format!("waited for `{expression}`, and the page shows {text}").into()),
     }
 }
 

@@ -157,21 +157,21 @@ async fn a_change_reaches_the_pages_of_its_team_alone() {
     let live = Live::in_memory().await;
     let (lead, member) = Visitor::two(&live, "olga", "otto").await;
     let stranger = Visitor::signed_up(&live, "oscar", json!({ "team": "others" })).await;
-    let (mut told, mut other) = (member.listens(&live).await, stranger.listens(&live).await);
+    let (mut events, mut other) = (member.listens(&live).await, stranger.listens(&live).await);
     let task = lead.add(&live, "one").await;
-    assert_eq!(event(&mut told).await, json!({ "task": task }));
+    assert_eq!(event(&mut events).await, json!({ "task": task }));
     let theirs = stranger.add(&live, "two").await;
     assert_eq!(event(&mut other).await, json!({ "task": theirs }), "the first that they hear");
     // A logout ends the stream.
     assert_eq!(member.send(&live, "POST /logout", &Value::Null).await.status, 204);
     let last = loop {
-        let chunk = told.chunk().await.expect("a last event");
+        let chunk = events.chunk().await.expect("a last event");
         if chunk.starts_with(b"event") {
             break chunk;
         }
     };
     assert_eq!(last, b"event: end\ndata: {\"code\":\"auth.credential-ended\"}\n\n");
-    assert_eq!(told.chunk().await, None);
+    assert_eq!(events.chunk().await, None);
 }
 
 #[tokio::test]
@@ -220,12 +220,12 @@ async fn a_change_at_one_instance_reaches_the_pages_of_another() {
     let (one, other) = (at().await, at().await);
     let (lead, member) = Visitor::two(&one, "rosa", "rudi").await;
     // The session counts at both.
-    let mut told = member.listens(&other).await;
+    let mut events = member.listens(&other).await;
     // The other instance may begin to listen to the database only now, and then says so.
     'told: loop {
         let task = json!({ "task": lead.add(&one, "one").await });
         loop {
-            match event(&mut told).await {
+            match event(&mut events).await {
                 heard if heard == task => break 'told,
                 heard if heard == "missed" => break,
                 _ => (),

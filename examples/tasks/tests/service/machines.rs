@@ -28,9 +28,9 @@ pub(crate) async fn a_script_does_what_its_scopes_say_until_it_is_ended(site: &S
     for scopes in [json!([]), json!(["tasks:everything"])] {
         assert_eq!(lead.post("/machines").json(&new(scopes)).send().await.status(), 422);
     }
-    let made = lead.post("/machines").json(&new(json!(["tasks:read"]))).send().await;
-    assert_eq!(made.status(), 201, "{}", made.text());
-    let reads: Value = made.json();
+    let response = lead.post("/machines").json(&new(json!(["tasks:read"]))).send().await;
+    assert_eq!(response.status(), 201, "{}", response.text());
+    let reads: Value = response.json();
     let writes = json!(["tasks:read", "tasks:write"]);
     let writes: Value = lead.post("/machines").json(&new(writes)).send().await.json();
 

@@ -64,8 +64,8 @@ pub(crate) async fn one_of_two_leads_who_remove_each_other_stays(site: &Site) {
             own.push(path("members", &page.get("/me").send().await.json()));
         }
         let lead = json!({ "role": "lead" });
-        let made = one.put(&format!("{}/role", own[1])).json(&lead).send().await;
-        assert_eq!(made.status(), 204);
+        let response = one.put(&format!("{}/role", own[1])).json(&lead).send().await;
+        assert_eq!(response.status(), 204);
         let (by_one, by_other) =
             tokio::join!(one.delete(&own[1]).send(), other.delete(&own[0]).send());
         let winner = match (by_one.status().as_u16(), by_other.status().as_u16()) {

@@ -51,9 +51,9 @@ impl Site {
 
 /// The code of a new invitation.
 pub(crate) async fn invitation(lead: &TestPage, role: &str) -> String {
-    let made = lead.post("/invitations").json(&json!({ "role": role })).send().await;
-    assert_eq!(made.status(), 201, "{}", made.text());
-    made.json::<Value>()["code"].as_str().expect("a code").to_owned()
+    let response = lead.post("/invitations").json(&json!({ "role": role })).send().await;
+    assert_eq!(response.status(), 201, "{}", response.text());
+    response.json::<Value>()["code"].as_str().expect("a code").to_owned()
 }
 
 pub(crate) async fn sign_up(page: &TestPage, login: &str, place: Value) -> Fetched {
