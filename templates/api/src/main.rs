@@ -28,8 +28,8 @@ async fn main() -> Result<(), Report> {
 fn with_variables(error: Error) -> Report {
     let Error::Start(problems) = &error else { return error.into() };
     let is_asked = |code: &str| problems.iter().any(|problem| problem.code() == code);
-    let asked = VARIABLES.iter().filter(|(code, _)| is_asked(code));
-    let lines: String = asked.map(|(_, variable)| format!("\n- {variable}")).collect();
+    let variables = VARIABLES.iter().filter(|(code, _)| is_asked(code));
+    let lines: String = variables.map(|(_, variable)| format!("\n- {variable}")).collect();
     if lines.is_empty() {
         return error.into();
     }
