@@ -99,9 +99,9 @@ fn run_time(count: usize) -> Result<Operation, String> {
     let origins: Vec<_> = (0..count).map(|n| format!("https://a{n:06}.partner.example")).collect();
     let set =
         OriginSet::new(origins.iter().map(String::as_str)).map_err(policy_core::Rule::message)?;
-    let asked = origins.get(count / 2).cloned().unwrap_or_default();
+    let origin = origins.get(count / 2).cloned().unwrap_or_default();
     Ok(Box::new(move || {
-        black_box(set.matches(black_box(asked.as_bytes())));
+        black_box(set.matches(black_box(origin.as_bytes())));
     }))
 }
 
@@ -111,9 +111,9 @@ fn run_time_wildcard(count: usize) -> Result<Operation, String> {
         (0..count).map(|n| format!("https://*.a{n:06}.partner.example")).collect();
     let set =
         OriginSet::new(origins.iter().map(String::as_str)).map_err(policy_core::Rule::message)?;
-    let asked = origins.get(count / 2).map(|origin| origin.replace('*', "x")).unwrap_or_default();
+    let origin = origins.get(count / 2).map(|origin| origin.replace('*', "x")).unwrap_or_default();
     Ok(Box::new(move || {
-        black_box(set.matches(black_box(asked.as_bytes())));
+        black_box(set.matches(black_box(origin.as_bytes())));
     }))
 }
 
@@ -271,10 +271,10 @@ fn revocations(count: Option<u64>) -> Operation {
             set.revoke_token(id, now.after(Duration::from_secs(number % 3600)));
         }
     }
-    let mut asked = u64::MAX / 2;
+    let mut counter = u64::MAX / 2;
     Box::new(move || {
-        asked += 3;
-        let [id, session, user] = [0, 1, 2].map(|number| black_box(random_id(asked + number)));
+        counter += 3;
+        let [id, session, user] = [0, 1, 2].map(|number| black_box(random_id(counter + number)));
         let names = TokenNames {
             id: str::from_utf8(&id).unwrap_or_default(),
             session: str::from_utf8(&session).ok(),
@@ -301,11 +301,11 @@ fn random_id(number: u64) -> [u8; 22] {
 fn rate_limit(count: Option<u32>, clients: u32) -> Operation {
     let rate = Rate::per_minute(count.unwrap_or(1));
     let table = count.map(|_| RateTable::new(rate, RateCapacity::DEFAULT, [1, 2]));
-    let mut asked = 0;
+    let mut requests = 0;
     Box::new(move || {
-        asked += 1;
-        let address = black_box(Some(Ipv4Addr::from_bits(asked % clients).into()));
-        let now = black_box(Duration::from_millis(u64::from(asked) * 10));
+        requests += 1;
+        let address = black_box(Some(Ipv4Addr::from_bits(requests % clients).into()));
+        let now = black_box(Duration::from_millis(u64::from(requests) * 10));
         if let Some(table) = &table {
             let _ = black_box(table.take_address(address, now));
         }

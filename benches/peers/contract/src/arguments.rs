@@ -42,7 +42,7 @@ impl Arguments {
 
     /// Whether a flag was given, as in `--http2`.
     pub fn has(&self, flag: &str) -> bool {
-        self.flags.iter().any(|given| given == flag)
+        self.flags.iter().any(|other| other == flag)
     }
 
     /// A non-blocking listener on a loopback port, which several threads may share.
