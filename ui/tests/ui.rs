@@ -121,8 +121,8 @@ fn every_rule_of_attributes_has_a_failing_case() {
         ];
         let of_attribute = groups.iter().any(|group| rule.code().starts_with(group));
         if of_attribute {
-            let shown = messages.contains(&format!("({})", rule.code()));
-            assert_eq!(shown, !elsewhere.contains(rule), "{}", rule.code());
+            let has_case = messages.contains(&format!("({})", rule.code()));
+            assert_eq!(has_case, !elsewhere.contains(rule), "{}", rule.code());
         }
     }
 }
