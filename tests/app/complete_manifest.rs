@@ -405,8 +405,8 @@ fn every_setter_changes_the_manifest_or_is_listed() {
     let is_of =
         |setter: &String| setter.split("::").next().is_some_and(|of| tried.types.contains(of));
     let setters: BTreeSet<_> = setters("policy-server").into_iter().filter(is_of).collect();
-    let told: BTreeSet<_> = tried.setters.union(&left_out).cloned().collect();
-    let missing: Vec<_> = setters.difference(&told).collect();
+    let known: BTreeSet<_> = tried.setters.union(&left_out).cloned().collect();
+    let missing: Vec<_> = setters.difference(&known).collect();
     assert!(missing.is_empty(), "neither in a manifest nor left out: {missing:?}");
     let twice: Vec<_> = tried.setters.intersection(&left_out).collect();
     assert!(twice.is_empty(), "they change manifests, and are left out: {twice:?}");

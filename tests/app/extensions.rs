@@ -28,8 +28,8 @@ fn app() -> App<()> {
 }
 
 async fn preflight(client: &TestClient, path: &str, origin: &str, method: &str) -> TestResponse {
-    let asked = client.request(Method::OPTIONS, path).origin(origin);
-    asked.header("access-control-request-method", method).send().await
+    let request = client.request(Method::OPTIONS, path).origin(origin);
+    request.header("access-control-request-method", method).send().await
 }
 
 /// The route has the names of both; origins, credentials and `max_age` are those of the outer

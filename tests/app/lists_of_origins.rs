@@ -40,14 +40,14 @@ async fn lists_of_origins_are_replaced_while_the_server_runs() {
     let app = App::new(()).routes(routes![prices]).origins("partners", &partners);
     let server = Running::start(app).await;
     let mut connection = server.connect().await;
-    let asked = |origin: &str| request("GET /prices", &[&format!("origin: {origin}")]);
+    let get_prices = |origin: &str| request("GET /prices", &[&format!("origin: {origin}")]);
     let (a, b) = ("https://a.partner.example", "https://b.partner.example");
 
-    connection.send(asked(a)).await;
+    connection.send(get_prices(a)).await;
     assert_eq!(connection.response().await.sharing(), [""; 0]);
 
     partners.replace(&[a]).unwrap();
-    connection.send(asked(a)).await;
+    connection.send(get_prices(a)).await;
     let granted = connection.response().await.sharing();
     assert_eq!(
         granted,
@@ -62,13 +62,13 @@ async fn lists_of_origins_are_replaced_while_the_server_runs() {
         .replace(&[b, "https://evil.example", "https://B.partner.example", "*"])
         .unwrap_err();
     assert_eq!(error.errors().len(), 3, "{error}");
-    connection.send(asked(b)).await;
+    connection.send(get_prices(b)).await;
     assert_eq!(connection.response().await.sharing(), [""; 0]);
-    connection.send(asked(a)).await;
+    connection.send(get_prices(a)).await;
     assert_eq!(connection.response().await.sharing(), granted);
 
     partners.replace(&[b]).unwrap();
-    connection.send(asked(a)).await;
+    connection.send(get_prices(a)).await;
     assert_eq!(connection.response().await.sharing(), [""; 0]);
     let preflight = request(
         "OPTIONS /prices",

@@ -19,8 +19,10 @@ async fn mounts_get_every_path_below_their_prefix_in_its_normal_form() {
     for path in ["/echo", "/echo/", "/echo/a", "/echo/a/b%2Bc?d=%2e"] {
         assert_eq!(client.get(path).send().await.text(), format!("GET {path}"));
     }
-    for (sent, seen) in [("/%65cho/%61", "/echo/a"), ("/echo/%c3%a4|?%61", "/echo/%C3%A4%7C?%61")] {
-        assert_eq!(client.get(sent).send().await.text(), format!("GET {seen}"));
+    for (sent, received) in
+        [("/%65cho/%61", "/echo/a"), ("/echo/%c3%a4|?%61", "/echo/%C3%A4%7C?%61")]
+    {
+        assert_eq!(client.get(sent).send().await.text(), format!("GET {received}"));
     }
     for path in ["/", "/echoes", "/ech"] {
         assert_eq!(client.get(path).send().await.status(), 404, "{path}");
@@ -124,7 +126,7 @@ async fn a_mount_gets_paths_without_its_prefix_where_it_says_so() {
     let group = Group::new().mount("/inner", echo().strip_prefix());
     let app = App::new(()).mount("/echo", echo().strip_prefix()).group("/outer", group);
     let server = Running::start(app).await;
-    for (path, seen) in [
+    for (path, received) in [
         ("/echo", "/"),
         ("/echo/", "/"),
         ("/echo?a=/b", "/?a=/b"),
@@ -134,7 +136,7 @@ async fn a_mount_gets_paths_without_its_prefix_where_it_says_so() {
         ("/outer/inner", "/"),
     ] {
         let response = server.response(&request(&format!("GET {path}"), &[])).await;
-        assert_eq!(response.text(), format!("GET {seen}"), "{path}");
+        assert_eq!(response.text(), format!("GET {received}"), "{path}");
     }
 }
 

@@ -243,8 +243,8 @@ async fn layers_of_a_fallback_are_behind_its_gates() {
 /// One limit for all routes of the group, as for a layer around a router.
 #[tokio::test]
 async fn a_layer_of_a_group_is_one_for_all_its_routes() {
-    let made = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&made);
+    let layer_count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&layer_count);
     let count = layer_fn(move |inner: policy_server::SharedService| {
         counted.fetch_add(1, Ordering::Relaxed);
         inner
@@ -252,7 +252,7 @@ async fn a_layer_of_a_group_is_one_for_all_its_routes() {
     let group = Group::new().layer(count).routes(routes![unwrapped, wrapped]).mount("/m", echo());
     let client = App::new(()).group("/g", group).test();
     assert_eq!(client.get("/g/m").send().await.status(), 200);
-    assert_eq!(made.load(Ordering::Relaxed), 1);
+    assert_eq!(layer_count.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test]

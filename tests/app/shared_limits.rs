@@ -225,8 +225,9 @@ async fn a_large_rate_costs_a_call_for_each_block_and_is_off_by_a_block_for_each
     let limit = response.header("ratelimit").unwrap().to_owned();
     assert!(limit.starts_with("\"default\";r=899;t="), "{limit}");
     // Concurrent requests of one client do not take a block twice.
-    let asked = futures_util::future::join_all((0..5).map(|_| status(instances[1].get("/many"))));
-    assert_eq!(asked.await, [200; 5]);
+    let statuses =
+        futures_util::future::join_all((0..5).map(|_| status(instances[1].get("/many"))));
+    assert_eq!(statuses.await, [200; 5]);
     store.take_calls();
     let granted = in_turn(&instances, "/many", 1000).await;
     let granted = 106 + granted.iter().filter(|status| **status == 200).count();

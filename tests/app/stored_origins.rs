@@ -134,9 +134,9 @@ impl Instance {
     }
 }
 
-async fn until(mut happened: impl AsyncFnMut() -> bool) {
+async fn until(mut condition: impl AsyncFnMut() -> bool) {
     policy_tests::http::soon(async {
-        while !happened().await {
+        while !condition().await {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     })
@@ -287,9 +287,9 @@ async fn an_origin_that_was_removed_does_not_come_back_with_an_older_list() {
         until(async || one.status("/ready").await == 200).await;
         assert_eq!(one.partners.patterns(), [A], "what both lists have");
         assert_eq!(Instance::start(&store, &[]).await.partners.patterns(), [A]);
-        let said = log.with_code("session.store-lost-writes");
-        assert_eq!(said.len(), 1, "{said:?}");
-        assert!(said[0].contains("ERROR") && said[0].contains("store=\"partners\""), "{said:?}");
+        let lines = log.with_code("session.store-lost-writes");
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].contains("ERROR") && lines[0].contains("store=\"partners\""), "{lines:?}");
         one.partners.add(B).await.unwrap();
         assert!(one.grants(B).await);
     }

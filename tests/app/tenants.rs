@@ -35,9 +35,9 @@ async fn grants(client: &TestClient, path: &str, origin: &str) -> [bool; 2] {
     let is_named =
         |response: &TestResponse| response.header("access-control-allow-origin") == Some(origin);
     let read = client.get(path).origin(origin).send().await;
-    let asked = client.request(Method::OPTIONS, path).origin(origin);
-    let asked = asked.header("access-control-request-method", "GET").send().await;
-    [is_named(&read), is_named(&asked)]
+    let preflight = client.request(Method::OPTIONS, path).origin(origin);
+    let preflight = preflight.header("access-control-request-method", "GET").send().await;
+    [is_named(&read), is_named(&preflight)]
 }
 
 #[tokio::test]

@@ -102,15 +102,15 @@ async fn the_cookie_of_a_session_is_picked_as_the_cases_say() {
             request = request.header("cookie", line);
         }
         let response = request.send().await;
-        let asked = scenario.store.take_calls().len();
+        let calls = scenario.store.take_calls().len();
         match case["expect"].as_str().unwrap() {
             "candidate" => {
-                assert_eq!((&*response.text(), asked), ("ada", 1), "{case}");
+                assert_eq!((&*response.text(), calls), ("ada", 1), "{case}");
                 seen[0] += 1;
             }
             expected => {
                 assert_problem(&response, 401, "auth.credentials-missing");
-                assert_eq!(asked, 0, "{case}");
+                assert_eq!(calls, 0, "{case}");
                 assert!(leaves_cookie(&response), "{case}");
                 seen[["absent", "ambiguous", "malformed"]
                     .iter()
@@ -447,8 +447,8 @@ async fn a_response_tells_nothing_of_the_credential() {
         ada.bare("/set/a/1"),
     ] {
         let response = request.header("authorization", bearer(&secret)).send().await;
-        let shown = format!("{response:?}");
-        assert!(!shown.contains(&secret), "{shown}");
+        let text = format!("{response:?}");
+        assert!(!text.contains(&secret), "{text}");
     }
     let methods = [Method::TRACE, Method::CONNECT];
     for method in methods {

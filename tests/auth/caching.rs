@@ -24,8 +24,8 @@ impl Scheme for Legacy {
 /// Responds with the headers that the request asks for in `x-response`: lines of `name: value`
 /// with `|` between them.
 fn asked_for(headers: &HeaderMap) -> HeaderMap {
-    let asked = headers.get("x-response").map_or("", |value| value.to_str().expect("text"));
-    let lines = asked.split('|').filter_map(|line| line.split_once(": "));
+    let text = headers.get("x-response").map_or("", |value| value.to_str().expect("text"));
+    let lines = text.split('|').filter_map(|line| line.split_once(": "));
     lines
         .map(|(name, value)| {
             (name.parse::<HeaderName>().expect("a name"), value.parse().expect("a value"))
@@ -186,7 +186,7 @@ async fn a_handler_may_be_stricter_and_never_laxer() {
         ("no-cache=\"set-cookie\"", "private, no-cache"),
         ("PUBLIC, S-MAXAGE=9", "private, no-cache"),
     ] {
-        let asked = format!(
+        let fields = format!(
             "cache-control: {declared}|cdn-cache-control: max-age=60|surrogate-control: max-age=9"
         );
         let by_token = scenario.client.get("/token").header("authorization", bearer(&good_token()));
@@ -200,13 +200,13 @@ async fn a_handler_may_be_stricter_and_never_laxer() {
             (scenario.client.post("/issue"), "no-store"),
             (scenario.client.get("/public/session"), control_of_session),
         ] {
-            let response = request.header("x-response", &asked).send().await;
+            let response = request.header("x-response", &fields).send().await;
             assert_eq!(control(&response), expected, "{declared} {response:?}");
             assert!(response.header("cdn-cache-control").is_none(), "{response:?}");
             assert!(response.header("surrogate-control").is_none(), "{response:?}");
         }
         // On a public route the handler's `Cache-Control` is kept.
-        let open = scenario.client.get("/public").header("x-response", &asked).send().await;
+        let open = scenario.client.get("/public").header("x-response", &fields).send().await;
         assert_eq!(open.headers()["cache-control"], declared.as_bytes());
         assert_eq!(open.header("cdn-cache-control"), Some("max-age=60"));
         assert!(open.header("vary").is_none());

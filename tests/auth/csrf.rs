@@ -52,9 +52,9 @@ async fn begin(sessions: Sessions, State(shared): State<All>) -> Result<(), Prob
 async fn every_request_is_let_through_or_refused_as_the_cases_say() {
     let (mut passed, mut refused) = (0, 0);
     for case in section("csrf", 35) {
-        let asked = &case["request"];
+        let input = &case["request"];
         // There is no policy that checks the token alone.
-        if asked["policy"] == "token" {
+        if input["policy"] == "token" {
             continue;
         }
         let scenario =
@@ -65,44 +65,44 @@ async fn every_request_is_let_through_or_refused_as_the_cases_say() {
         let token = scenario.client.get("/csrf").header("host", "app.example");
         let token = token.header("cookie", &cookie).send().await.json::<Value>()["token"].clone();
 
-        let is_bearer = asked["cookie_auth"] == false && asked["establishes_session"] != true;
-        let path = match asked {
-            _ if asked["establishes_session"] == true => "/begin",
+        let is_bearer = input["cookie_auth"] == false && input["establishes_session"] != true;
+        let path = match input {
+            _ if input["establishes_session"] == true => "/begin",
             _ if is_bearer => "/bearer",
-            _ if asked["policy"] == "origin" => "/origin",
-            _ if asked["route_cors_credentials"] == true => "/shared",
+            _ if input["policy"] == "origin" => "/origin",
+            _ if input["route_cors_credentials"] == true => "/shared",
             _ => "/plain",
         };
-        let method: Method = asked["method"].as_str().unwrap().parse().unwrap();
+        let method: Method = input["method"].as_str().unwrap().parse().unwrap();
         // No route serves TRACE, and OPTIONS is answered without a handler.
         if method == Method::TRACE {
             assert_eq!(scenario.client.request(method, path).send().await.status(), 421);
             continue;
         }
         let mut request = scenario.client.request(method, path);
-        for (name, value) in asked["headers"].as_object().unwrap() {
+        for (name, value) in input["headers"].as_object().unwrap() {
             request = request.header(name, value.as_str().unwrap());
         }
-        if asked["headers"].get("host").is_none() {
+        if input["headers"].get("host").is_none() {
             request = request.header("host", "app.example");
         }
-        if asked["cookie_auth"] == true {
+        if input["cookie_auth"] == true {
             request = request.header("cookie", &cookie);
         }
         if is_bearer {
             request = request.header("authorization", bearer(&good_token()));
         }
-        if asked["csrf_token"] == "valid" {
+        if input["csrf_token"] == "valid" {
             request = request.header("x-csrf-token", token.as_str().unwrap());
         }
         let response = request.send().await;
-        let is_upgrade = asked["headers"].get("upgrade").is_some();
+        let is_upgrade = input["headers"].get("upgrade").is_some();
         let code = match case["expect"].as_str().unwrap() {
             "allow" => None,
             // A wrong host is refused before the origin is checked.
-            "deny:origin" if asked["headers"].get("host").is_some() => Some((421, "origin.host")),
+            "deny:origin" if input["headers"].get("host").is_some() => Some((421, "origin.host")),
             // An upgrade is refused by its origin before authentication.
-            "deny:origin" if is_upgrade && asked["headers"].get("origin").is_some() => {
+            "deny:origin" if is_upgrade && input["headers"].get("origin").is_some() => {
                 Some((403, "cors.websocket-origin"))
             }
             "deny:origin" => Some((403, "csrf.origin")),
@@ -123,7 +123,7 @@ async fn every_request_is_let_through_or_refused_as_the_cases_say() {
                 refused += 1;
             }
         }
-        let is_answered_by_handler = code.is_none() && asked["method"] != "OPTIONS";
+        let is_answered_by_handler = code.is_none() && input["method"] != "OPTIONS";
         assert_eq!(scenario.shared.calls(), usize::from(is_answered_by_handler), "{case}");
     }
     assert_eq!((passed, refused), (10, 23));
@@ -265,16 +265,16 @@ async fn the_token_comes_in_a_header_or_form_and_the_form_stays_complete() {
         ("multipart/form-data", multipart(&[(&field("csrf_token"), good)]), false),
         ("multipart/form-data; boundary=", multipart(&[(&field("csrf_token"), good)]), false),
     ] {
-        let shown = &body[..body.len().min(120)];
+        let start = &body[..body.len().min(120)];
         let before = scenario.shared.calls();
         let request = ada.bare("/change").origin(OWN).header("content-type", media_type);
         let response = request.body(body.clone()).send().await;
         if passes {
-            assert_eq!(response.text(), body, "{media_type} {shown}");
+            assert_eq!(response.text(), body, "{media_type} {start}");
         } else {
-            assert_eq!(problem(&response).1, "csrf.token", "{media_type} {shown}");
+            assert_eq!(problem(&response).1, "csrf.token", "{media_type} {start}");
         }
-        assert_eq!(scenario.shared.calls() - before, usize::from(passes), "{media_type} {shown}");
+        assert_eq!(scenario.shared.calls() - before, usize::from(passes), "{media_type} {start}");
     }
 }
 

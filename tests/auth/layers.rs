@@ -128,10 +128,10 @@ async fn a_request_that_a_layer_made_has_no_credentials() {
     let scenario = Scenario::with(all(), |app| {
         app.scheme(Key).layer(MapRequestLayer::new(|request: Request| {
             let (sent, body) = request.into_parts();
-            let mut made = Request::new(body);
-            *made.uri_mut() = sent.uri;
-            *made.headers_mut() = sent.headers;
-            made
+            let mut request = Request::new(body);
+            *request.uri_mut() = sent.uri;
+            *request.headers_mut() = sent.headers;
+            request
         }))
     });
     let scenario = scenario.await;

@@ -155,8 +155,8 @@ async fn the_start_names_the_origins_of_developers() {
         let server = http::Running::start(app).await;
         // Once there is a response, all notices have been logged.
         server.response(http::request("GET /prices", &[])).await;
-        let said = log.with("cors.loopback-shared");
-        assert_eq!(!said.is_empty(), row.is_for_developers, "{}: {said:?}", row.origin);
+        let lines = log.with("cors.loopback-shared");
+        assert_eq!(!lines.is_empty(), row.is_for_developers, "{}: {lines:?}", row.origin);
     }
 }
 

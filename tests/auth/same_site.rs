@@ -153,11 +153,11 @@ async fn routes_without_a_required_session_and_loopback_pages_are_noticed() {
     let server = http::Running::start(app).await;
     // Once there is a response, everything has been logged.
     server.response(http::request("GET /p/anybody", &[])).await;
-    let told = log.with("session.withheld");
+    let notices = log.with("session.withheld");
     for path in ["/p/either", "/p/maybe", "/p/begin", "/l/plain"] {
-        assert!(told.iter().any(|line| line.contains(path)), "{path}: {told:?}");
+        assert!(notices.iter().any(|line| line.contains(path)), "{path}: {notices:?}");
     }
-    assert_eq!(told.len(), 4, "{told:?}");
+    assert_eq!(notices.len(), 4, "{notices:?}");
 }
 
 #[test]
@@ -235,7 +235,7 @@ async fn a_401_says_in_development_that_the_cookie_is_withheld() {
     let app =
         |same_site| App::new(()).sessions(sessions(same_site)).routes(routes![begin, of_partner]);
     let client = app(SameSite::Lax).test();
-    let asked = |client: &TestClient, site: &str, mode: &str| {
+    let request = |client: &TestClient, site: &str, mode: &str| {
         client.get("/me").header("sec-fetch-site", site).header("sec-fetch-mode", mode)
     };
     let detail = async |request: TestRequest| {
@@ -243,20 +243,20 @@ async fn a_401_says_in_development_that_the_cookie_is_withheld() {
         assert_eq!(response.status(), 401);
         response.json::<Value>()["detail"].as_str().map(str::to_owned)
     };
-    let words = detail(asked(&client, "cross-site", "cors")).await.expect("words");
+    let words = detail(request(&client, "cross-site", "cors")).await.expect("words");
     assert!(words.starts_with("cookie withheld: SameSite=Lax, cross-site"), "{words}");
     assert!(log.with("cookie withheld: SameSite=Lax, cross-site").len() == 1);
     // Without a session, nothing is withheld.
-    assert_eq!(detail(asked(&client, "same-site", "cors")).await, None);
+    assert_eq!(detail(request(&client, "same-site", "cors")).await, None);
     assert_eq!(detail(client.get("/me")).await, None);
     // `Lax` comes with links, and `Strict` does not.
-    assert_eq!(detail(asked(&client, "cross-site", "navigate")).await, None);
+    assert_eq!(detail(request(&client, "cross-site", "navigate")).await, None);
     let strict = app(SameSite::Strict).test();
-    let words = detail(asked(&strict, "cross-site", "navigate")).await.expect("words");
+    let words = detail(request(&strict, "cross-site", "navigate")).await.expect("words");
     assert!(words.starts_with("cookie withheld: SameSite=Strict, cross-site"), "{words}");
     // A cookie that was sent was not withheld.
     let stale = format!("sid={}", "A".repeat(43));
-    let words = detail(asked(&client, "cross-site", "cors").header("cookie", stale)).await;
+    let words = detail(request(&client, "cross-site", "cors").header("cookie", stale)).await;
     let words = words.expect("words");
     assert!(words.starts_with("the cookie `sid` was sent, but it names no login"), "{words}");
     assert!(words.contains("cookie_name"), "{words}");

@@ -98,8 +98,8 @@ impl Target {
         let (mut behaviours, mut deep, mut executions) = (HashSet::new(), 0_u64, 0_u64);
         let corpus = pool.len();
         for input in &pool {
-            let seen = self.run_check(input, seed);
-            behaviours.insert(seen.behaviour);
+            let observation = self.run_check(input, seed);
+            behaviours.insert(observation.behaviour);
         }
         let begun = Instant::now();
         let is_over = |executions: u64| match limit {
@@ -113,10 +113,10 @@ impl Target {
             let from = random.below(end);
             let mut input = changed(&mut random, &pool[from], &pool, self.dictionary);
             input.truncate(self.max_len);
-            let seen = self.run_check(&input, seed);
+            let observation = self.run_check(&input, seed);
             executions += 1;
-            deep += u64::from(seen.went_deep);
-            if behaviours.insert(seen.behaviour) {
+            deep += u64::from(observation.went_deep);
+            if behaviours.insert(observation.behaviour) {
                 pool.push(input);
             }
         }
@@ -136,9 +136,9 @@ impl Target {
     fn run_check(&self, input: &[u8], seed: u64) -> Seen {
         let attempt = |input: &[u8]| {
             IS_QUIET.set(true);
-            let seen = catch_unwind(AssertUnwindSafe(|| (self.check)(input)));
+            let outcome = catch_unwind(AssertUnwindSafe(|| (self.check)(input)));
             IS_QUIET.set(false);
-            seen
+            outcome
         };
         attempt(input).unwrap_or_else(|_panic| {
             let input = shrunk(input, |shorter| attempt(shorter).is_err());

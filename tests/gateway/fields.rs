@@ -239,8 +239,10 @@ async fn proxies_are_not_imitated_for_layers_either() {
     let _: Option<Next> = None;
     let app = deployed(TrustedProxies::new(PROXIES).x_forwarded());
     let app = app.layer(map_request(async |mut request: policy_server::Request| {
-        let seen = request.headers().contains_key("x-forwarded-for");
-        request.headers_mut().insert("x-saw-forwarded", seen.to_string().parse().expect("a value"));
+        let has_field = request.headers().contains_key("x-forwarded-for");
+        request
+            .headers_mut()
+            .insert("x-saw-forwarded", has_field.to_string().parse().expect("a value"));
         request
     }));
     let server = Running::start(app).await;

@@ -91,8 +91,8 @@ async fn nginx_states_its_client() {
         (&["forwarded: for=192.0.2.1"], "127.0.0.1"),
     ] {
         let response = response(&nginx, &request("GET /client", fields)).await;
-        let seen = format!("{client} over 127.0.0.1, x-forwarded-for x-forwarded-proto");
-        assert_eq!(response, seen, "{fields:?}");
+        let expected = format!("{client} over 127.0.0.1, x-forwarded-for x-forwarded-proto");
+        assert_eq!(response, expected, "{fields:?}");
     }
     // The test is a trusted proxy, and its report is malformed.
     let bytes = request("GET /client", &["x-forwarded-for: 192.0.2.1, nonsense"]);

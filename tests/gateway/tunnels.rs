@@ -23,10 +23,10 @@ async fn target() -> (SocketAddr, JoinHandle<()>) {
         while let Ok((mut stream, _)) = listener.accept().await {
             tokio::spawn(async move {
                 stream.write_all(b"hello ").await.expect("a client");
-                let mut said = Vec::new();
+                let mut input = Vec::new();
                 // The tunnel may be cut.
-                if stream.read_to_end(&mut said).await.is_ok() {
-                    let _ = stream.write_all(&said.to_ascii_uppercase()).await;
+                if stream.read_to_end(&mut input).await.is_ok() {
+                    let _ = stream.write_all(&input.to_ascii_uppercase()).await;
                 }
             });
         }
@@ -242,7 +242,9 @@ impl Scheme for Basic {
     ) -> Result<Option<Identity>, AuthError> {
         match request.headers().get("authorization") {
             None => Ok(None),
-            Some(shown) if shown == "Basic YWRhOjEyMw==" => Ok(Some(Identity::new("ada"))),
+            Some(credentials) if credentials == "Basic YWRhOjEyMw==" => {
+                Ok(Some(Identity::new("ada")))
+            }
             Some(_) => Err(AuthError::Invalid),
         }
     }

@@ -39,9 +39,9 @@ fn respond(method: &Method, url: &str, headers: &HeaderMap, body: &[u8]) -> (Hea
         .map(|(name, value)| format!("{name}: {value:?}"))
         .collect();
     fields.sort();
-    let told = format!("{method} {url}\n{}\n{body:?}", fields.join("\n"));
+    let text = format!("{method} {url}\n{}\n{body:?}", fields.join("\n"));
     let has_content = *method != Method::HEAD;
-    (granted, if has_content { told.into_bytes() } else { Vec::new() })
+    (granted, if has_content { text.into_bytes() } else { Vec::new() })
 }
 
 async fn serve(origin: &str, request: Request) -> (HeaderMap, Vec<u8>) {

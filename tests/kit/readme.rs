@@ -141,8 +141,8 @@ async fn the_example_of_responses_follows_its_comments() {
     assert_eq!(again.status(), 304);
     let nobody = client.get("/products/2").header("accept", "text/html").send().await;
     assert_eq!((nobody.status().as_u16(), nobody.header("cache-control")), (404, Some("no-store")));
-    let shown = nobody.header("content-type");
-    assert!(shown.is_some_and(|it| it.starts_with("text/html")), "{shown:?}");
+    let media_type = nobody.header("content-type");
+    assert!(media_type.is_some_and(|it| it.starts_with("text/html")), "{media_type:?}");
     let mut last = client.get("/products/1").send().await;
     for _ in 0..100 {
         last = client.get("/products/1").origin(page).send().await;
@@ -162,16 +162,16 @@ async fn the_example_of_production_has_no_problem_but_of_its_machine() {
         panic!("{:?}", ended.expect_err("there are no certificates"));
     }
     let output = again(&format!("readme::{TEST}"), "server").output().expect("a shell");
-    let said = String::from_utf8_lossy(&output.stderr);
-    let codes: Vec<_> = said
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let codes: Vec<_> = errors
         .lines()
         .filter(|line| line.starts_with("- "))
         .filter_map(|line| line.rsplit_once('(')?.1.split_once(')'))
         .map(|(code, _)| code)
         .collect();
-    assert!(!codes.is_empty(), "{said}");
+    assert!(!codes.is_empty(), "{errors}");
     let is_of_machine = |code: &&str| matches!(*code, "app.listen" | "tls.file-unreadable");
-    assert!(codes.iter().all(is_of_machine), "{codes:?}: {said}");
+    assert!(codes.iter().all(is_of_machine), "{codes:?}: {errors}");
 }
 
 /// The lines of a shell that a page shows.

@@ -229,7 +229,7 @@ pub(crate) fn request_seed() -> impl Strategy<Value = RequestSeed> + Clone {
         1 => vec(any_near_origin(), 2),
         1 => any_near_origin().prop_map(|near| vec![near.clone(), near]),
     ];
-    let asked = prop_oneof![
+    let methods = prop_oneof![
         2 => Just(vec![]),
         3 => select(&["PATCH", "patch", "QUERY", "query", "PURGE"][..]).prop_map(|name| vec![name]),
         3 => select(&NORMALIZED_METHODS[..]).prop_map(|name| vec![name]),
@@ -242,10 +242,10 @@ pub(crate) fn request_seed() -> impl Strategy<Value = RequestSeed> + Clone {
             .prop_map(|list| vec![list]),
         Just(vec!["x-a", "x-b"]),
     ];
-    (method, path(), origins, asked, names).prop_map(|(method, path, origins, asked, names)| {
-        let asked = asked.into_iter().map(|line| ("access-control-request-method", line));
+    (method, path(), origins, methods, names).prop_map(|(method, path, origins, methods, names)| {
+        let methods = methods.into_iter().map(|line| ("access-control-request-method", line));
         let names = names.into_iter().map(|line| ("access-control-request-headers", line));
-        RequestSeed { method, path, origins, others: asked.chain(names).collect() }
+        RequestSeed { method, path, origins, others: methods.chain(names).collect() }
     })
 }
 

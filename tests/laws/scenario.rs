@@ -294,11 +294,11 @@ fn stranger(request: &SentRequest) -> ServerResponse {
     write("access-control-allow-credentials", HeaderValue::from_static("true"));
     if request.is_preflight {
         response.status = 204;
-        for (asked, allowed) in [
+        for (requested, allowed) in [
             ("access-control-request-method", "access-control-allow-methods"),
             ("access-control-request-headers", "access-control-allow-headers"),
         ] {
-            if let Some(value) = request.headers.get(asked) {
+            if let Some(value) = request.headers.get(requested) {
                 response.headers.insert(allowed, value.clone());
             }
         }

@@ -33,7 +33,7 @@ pub(crate) fn directives(headers: &HeaderMap, field: &str) -> Vec<(String, Optio
 /// follows that field alone (RFC 9213 2.2).
 pub(crate) fn may_store(
     method: &Method,
-    asked: &HeaderMap,
+    request_headers: &HeaderMap,
     status: u16,
     headers: &HeaderMap,
     own_field: &str,
@@ -51,7 +51,7 @@ pub(crate) fn may_store(
             status,
             200 | 203 | 204 | 206 | 300 | 301 | 304 | 308 | 404 | 405 | 410 | 414 | 501
         );
-    let may_be_reused = !asked.contains_key("authorization")
+    let may_be_reused = !request_headers.contains_key("authorization")
         || has("must-revalidate")
         || has("public")
         || has("s-maxage");

@@ -85,9 +85,9 @@ fn dashboard_and_alerts_use_names_that_exist() {
         assert!(unknown.is_empty(), "{unknown:?} in `{expression}`");
     }
     // Every metric has a panel or an alert.
-    let shown: BTreeSet<&str> = expressions.iter().flat_map(|it| names(it)).collect();
+    let used_names: BTreeSet<&str> = expressions.iter().flat_map(|it| names(it)).collect();
     for family in read.families.keys() {
-        let is_shown = shown.iter().any(|name| name.starts_with(&**family));
+        let is_shown = used_names.iter().any(|name| name.starts_with(&**family));
         assert!(is_shown, "{family} is on no panel");
     }
 }

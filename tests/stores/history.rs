@@ -156,8 +156,8 @@ mod tests {
         ] {
             let mut history = right();
             history[at].call = call;
-            let said = broken(&history).unwrap_or_default();
-            assert!(said.contains(rule), "event {at}: {said}, not {rule}");
+            let fault = broken(&history).unwrap_or_default();
+            assert!(fault.contains(rule), "event {at}: {fault}, not {rule}");
         }
     }
 

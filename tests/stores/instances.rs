@@ -234,8 +234,8 @@ pub(crate) async fn a_rate_is_granted_once_whichever_instances_are_asked(store: 
         };
         let mut all = Vec::new();
         for _ in 0..10 {
-            let asked = [0, 1, 2, 0, 1, 2].map(|number| ask(&instances[number]));
-            all.extend(futures_util::future::join_all(asked).await);
+            let requests = [0, 1, 2, 0, 1, 2].map(|number| ask(&instances[number]));
+            all.extend(futures_util::future::join_all(requests).await);
         }
         let count = |status| all.iter().filter(|one| **one == status).count();
         // An instance that starts later knows of them.

@@ -398,9 +398,9 @@ impl Counted {
 }
 
 /// Waits until something that depends on another instance or on a server has happened.
-pub(crate) async fn until(mut happened: impl AsyncFnMut() -> bool) {
+pub(crate) async fn until(mut condition: impl AsyncFnMut() -> bool) {
     let happens = async {
-        while !happened().await {
+        while !condition().await {
             sleep(PAUSE).await;
         }
     };

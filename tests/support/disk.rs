@@ -61,9 +61,9 @@ pub fn for_servers() -> PathBuf {
     const NEEDED: u64 = 2048;
     let memory = Path::new("/dev/shm");
     let free = Command::new("df").args(["--output=avail", "--block-size=M"]).arg(memory).output();
-    let free = free.ok().and_then(|said| {
-        let said = String::from_utf8(said.stdout).ok()?;
-        said.lines().nth(1)?.trim().strip_suffix('M')?.parse::<u64>().ok()
+    let free = free.ok().and_then(|output| {
+        let output = String::from_utf8(output.stdout).ok()?;
+        output.lines().nth(1)?.trim().strip_suffix('M')?.parse::<u64>().ok()
     });
     if free.is_some_and(|free| free >= NEEDED) { memory.to_owned() } else { env::temp_dir() }
 }

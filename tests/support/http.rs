@@ -72,7 +72,7 @@ impl StoppedTime {
     /// Advances the clock until the future completes.
     pub async fn until<T>(&self, future: impl Future<Output = T>) -> T {
         tokio::select! {
-            happened = future => happened,
+            output = future => output,
             () = async { loop { self.pass(Duration::from_millis(100)).await } } => unreachable!(),
         }
     }

@@ -71,12 +71,12 @@ impl Image {
         let mut command = self.command(&self.program);
         let child = command.stdout(Stdio::null()).stderr(Stdio::piped());
         let mut container = Container(child.spawn().expect("chroot"));
-        let said = Output::new(container.0.stderr.take().expect("its errors"));
+        let output = Output::new(container.0.stderr.take().expect("its errors"));
         assert!(!self.health.is_empty(), "the image has no health check");
         let begun = Instant::now();
         loop {
             if container.0.try_wait().expect("its status").is_some() {
-                return Err(said.rest());
+                return Err(output.rest());
             }
             if self.command(&self.health).output().expect("chroot").status.success() {
                 return Ok(container);

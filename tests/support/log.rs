@@ -30,7 +30,7 @@ thread_local! {
 /// as `span name=value ..` with the fields that were recorded later.
 #[derive(Clone)]
 pub struct Log {
-    said: Arc<Mutex<LogState>>,
+    state: Arc<Mutex<LogState>>,
     /// Wakes waiting tests when something is recorded.
     changed: Arc<Notify>,
     /// The prefix of the targets that are kept.
@@ -67,13 +67,13 @@ impl Log {
     pub fn start(target: &'static str) -> (Self, Guard) {
         listen();
         rebuild_interest_cache();
-        let log = Self { said: Arc::default(), changed: Arc::default(), target };
+        let log = Self { state: Arc::default(), changed: Arc::default(), target };
         LISTENING.set(Some(log.clone()));
         (log, Guard(()))
     }
 
     fn lock(&self) -> MutexGuard<'_, LogState> {
-        self.said.lock().expect("a log")
+        self.state.lock().expect("a log")
     }
 
     /// The lines of events with this code.
@@ -155,9 +155,9 @@ impl ThreadSubscriber {
     fn update<T>(tell: impl FnOnce(&mut LogState) -> T) -> Option<T> {
         LISTENING.with_borrow(|log| {
             let log = log.as_ref()?;
-            let told = tell(&mut log.lock());
+            let result = tell(&mut log.lock());
             log.changed.notify_waiters();
-            Some(told)
+            Some(result)
         })
     }
 }
@@ -177,21 +177,21 @@ impl Subscriber for ThreadSubscriber {
     fn new_span(&self, span: &Attributes<'_>) -> Id {
         let mut line = Line(span.metadata().name().to_owned());
         span.record(&mut line);
-        let id = Self::update(|said| {
-            said.lines.push(line.0);
-            let id = said.lines.len() as u64;
-            said.spans.insert(id, span.metadata());
+        let id = Self::update(|state| {
+            state.lines.push(line.0);
+            let id = state.lines.len() as u64;
+            state.spans.insert(id, span.metadata());
             id
         });
         Id::from_u64(id.expect("a log, since the span is enabled"))
     }
 
     fn record(&self, span: &Id, values: &Record<'_>) {
-        Self::update(|said| {
+        Self::update(|state| {
             let index = usize::try_from(span.into_u64()).expect("an index") - 1;
-            let mut line = Line(std::mem::take(&mut said.lines[index]));
+            let mut line = Line(std::mem::take(&mut state.lines[index]));
             values.record(&mut line);
-            said.lines[index] = line.0;
+            state.lines[index] = line.0;
         });
     }
 
@@ -200,21 +200,21 @@ impl Subscriber for ThreadSubscriber {
     fn event(&self, event: &Event<'_>) {
         let mut line = Line(event.metadata().level().to_string());
         event.record(&mut line);
-        Self::update(|said| said.lines.push(line.0));
+        Self::update(|state| state.lines.push(line.0));
     }
 
     fn enter(&self, span: &Id) {
-        Self::update(|said| said.entered.push(span.clone()));
+        Self::update(|state| state.entered.push(span.clone()));
     }
 
     fn exit(&self, _span: &Id) {
-        Self::update(|said| said.entered.pop());
+        Self::update(|state| state.entered.pop());
     }
 
     fn current_span(&self) -> Current {
-        let current = Self::update(|said| {
-            let id = said.entered.last()?;
-            Some(Current::new(id.clone(), said.spans[&id.into_u64()]))
+        let current = Self::update(|state| {
+            let id = state.entered.last()?;
+            Some(Current::new(id.clone(), state.spans[&id.into_u64()]))
         });
         current.flatten().unwrap_or_else(Current::none)
     }

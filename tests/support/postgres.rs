@@ -115,9 +115,9 @@ impl Postgres {
 
     /// Runs a program that makes the files of the server.
     fn make_data(&self, program: &mut Command) {
-        let made = program.arg("--pgdata").arg(self.files.folder().join("data")).output();
-        let made = made.expect("a program of PostgreSQL");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let output = program.arg("--pgdata").arg(self.files.folder().join("data")).output();
+        let output = output.expect("a program of PostgreSQL");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 
     /// Starts the server again, after [`kill`](Self::kill).

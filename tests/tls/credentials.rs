@@ -54,11 +54,11 @@ async fn credentials_of_a_page_over_tls_are_its_own_in_development() {
         ("https://localhost".to_owned(), 403),
     ] {
         let mut stream = client.connect(server.address).await;
-        let asked = format!(
+        let request = format!(
             "POST /counted HTTP/1.1\r\nhost: localhost:{port}\r\norigin: {origin}\r\n\
              content-length: 0\r\nconnection: close\r\n\r\n"
         );
-        let response = client::exchange(&mut stream, &asked).await;
+        let response = client::exchange(&mut stream, &request).await;
         assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{origin}: {response}");
     }
 }

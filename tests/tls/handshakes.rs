@@ -226,8 +226,8 @@ async fn handshakes_with_curl_over_both_versions_of_http() {
         let found = client::curl(&[flags, &["--cacert", trusted, "-w", what, &url]].concat()).await;
         assert_eq!(found, (true, format!("hello{version} 200 0")), "{flags:?}");
     }
-    let (succeeded, said) = client::curl(&[&url]).await;
-    assert!(!succeeded && said.contains("certificate"), "nobody else is trusted: {said}");
+    let (succeeded, output) = client::curl(&[&url]).await;
+    assert!(!succeeded && output.contains("certificate"), "nobody else is trusted: {output}");
 }
 
 #[tokio::test]

@@ -22,8 +22,8 @@ async fn hsts_goes_out_over_tls_with_a_public_origin() {
 async fn hsts_never_goes_out_over_plain_http() {
     let server = http::Running::start(app().public_origin("https://api.example")).await;
     for path in ["/hello", "/nowhere"] {
-        let asked = format!("GET {path} HTTP/1.1\r\nhost: api.example\r\n\r\n");
-        let response = server.response(asked).await;
+        let request = format!("GET {path} HTTP/1.1\r\nhost: api.example\r\n\r\n");
+        let response = server.response(request).await;
         assert_eq!(response.header("x-content-type-options"), Some("nosniff"), "{response:?}");
         assert_eq!(response.header("strict-transport-security"), None, "{path}");
     }

@@ -82,8 +82,8 @@ async fn the_reload_continues_after_an_unreadable_file() {
     let client = || Client::trusting(authority.certificate());
     let device = |path: &Path| std::os::unix::fs::symlink("/dev/zero", path).expect("a link");
     let pipe = |path: &Path| {
-        let made = std::process::Command::new("mkfifo").arg(path).status();
-        assert!(made.expect("a program").success());
+        let status = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(status.expect("a program").success());
     };
     for irregular in [&device as &dyn Fn(&Path), &pipe] {
         std::fs::remove_file(&certificate).expect("a file");
@@ -210,8 +210,8 @@ fn sighup_reloads_certificates_and_keeps_the_old_one_if_the_new_one_is_invalid()
     }
     // A connection that began before goes on.
     let mut lasting = lasting;
-    let asked = "GET /hello HTTP/1.1\r\nhost: api.example\r\nconnection: close\r\n\r\n";
-    assert!(runtime.block_on(client::exchange(&mut lasting, asked)).ends_with("hello"));
+    let request = "GET /hello HTTP/1.1\r\nhost: api.example\r\nconnection: close\r\n\r\n";
+    assert!(runtime.block_on(client::exchange(&mut lasting, request)).ends_with("hello"));
     process.terminate();
     assert!(process.wait_for_exit().0);
 }

@@ -23,8 +23,8 @@ async fn optional_agent(agent: Option<TypedHeader<UserAgent>>) -> String {
 #[get("/cookies")]
 #[auth(public)]
 async fn cookies(jar: CookieJar) -> (CookieJar, String) {
-    let seen = jar.get("a").map_or_else(String::new, |cookie| cookie.value().to_owned());
-    (jar.add(Cookie::new("b", "2")), seen)
+    let value = jar.get("a").map_or_else(String::new, |cookie| cookie.value().to_owned());
+    (jar.add(Cookie::new("b", "2")), value)
 }
 
 #[tokio::test]

@@ -410,18 +410,18 @@ impl Case {
         }
         assert_eq!(sent("/things").send().await.status(), 200);
         let found = things.0.lock().expect("the things").1.take().expect("a list");
-        let told = format!("{view} / {edit}: {:?} {}", self.who, found.plain.sql);
-        assert_eq!(found.contained, expected, "{told} {:?}", self.rows);
+        let context = format!("{view} / {edit}: {:?} {}", self.who, found.plain.sql);
+        assert_eq!(found.contained, expected, "{context} {:?}", self.rows);
         let plain = format!("SELECT thing FROM things WHERE {} ORDER BY thing", found.plain.sql);
         let listed = database.select(plain, &[], &found.plain).await;
-        assert_eq!(listed, expected, "{told} {:?}", self.rows);
+        assert_eq!(listed, expected, "{context} {:?}", self.rows);
         let of_alias = format!(
             "SELECT t.thing FROM things AS t CROSS JOIN (SELECT 1 AS editor) AS other \
              WHERE $1 = 'a' AND $2 = 'b' AND {} ORDER BY t.thing",
             found.of_alias.sql
         );
         let listed = database.select(of_alias, &["a", "b"], &found.of_alias).await;
-        assert_eq!(listed, expected, "{told} {} {:?}", found.of_alias.sql, self.rows);
+        assert_eq!(listed, expected, "{context} {} {:?}", found.of_alias.sql, self.rows);
         let sql = &found.plain.sql;
         counts.constant += usize::from(["(1 = 1)", "(1 = 0)"].contains(&&**sql));
         counts.negated += usize::from(sql.contains("NOT ("));

@@ -144,7 +144,7 @@ async fn an_engine_is_asked_only_where_the_rest_of_the_rule_does_not_decide() {
     let (server, desk) = serving_desk().await;
     let trusted = Some("tom;company=acme;role=trusted");
     let failing = Some("cy;company=acme;role=failing");
-    for (what, caller, status, asked) in [
+    for (what, caller, status, questions) in [
         // The owner, and a caller of another tenant.
         ("GET /tickets/7", Some("100;role=failing"), 200, &[][..]),
         ("GET /tickets/7", Some("tom;company=globex;role=trusted"), 404, &[]),
@@ -170,7 +170,7 @@ async fn an_engine_is_asked_only_where_the_rest_of_the_rule_does_not_decide() {
     ] {
         let response = send(&server, what, caller, &[]).await;
         assert_eq!(response.status, status, "{what} {caller:?} {response:?}");
-        assert_eq!(desk.take_questions(), asked, "{what} {caller:?}");
+        assert_eq!(desk.take_questions(), questions, "{what} {caller:?}");
     }
 }
 

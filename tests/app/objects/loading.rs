@@ -88,9 +88,9 @@ async fn the_timeout_of_a_route_covers_the_load() {
 async fn layers_see_the_request_before() {
     let orders = Orders::sample();
     let seen = Arc::new(AtomicUsize::new(usize::MAX));
-    let (asked, noted) = (orders.clone(), Arc::clone(&seen));
+    let (layer_orders, noted) = (orders.clone(), Arc::clone(&seen));
     let layer = MapRequestLayer::new(move |request: Request| {
-        noted.store(asked.loads(), Ordering::Relaxed);
+        noted.store(layer_orders.loads(), Ordering::Relaxed);
         request
     });
     let group = Group::new().layer(layer).routes(routes![fickle]);

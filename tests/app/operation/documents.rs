@@ -117,7 +117,7 @@ async fn add(lamp: Valid<Json<Lamp>>) -> Created<(ETag, Json<Lamp>)> {
 #[put("/lamps/{id}", id = "replace_lamp")]
 #[auth(token, issuers = ["own", "https://login.example"])]
 #[object(none = "a test of something else")]
-async fn replace(id: u64, _seen: Preconditions, lamp: Decoded<Json<Lamp>>) -> Json<Lamp> {
+async fn replace(id: u64, _preconditions: Preconditions, lamp: Decoded<Json<Lamp>>) -> Json<Lamp> {
     let _ = id;
     let Decoded(lamp) = lamp;
     lamp

@@ -152,13 +152,13 @@ async fn logs_contain_no_secrets() {
     }
     soon(server.stop()).await.expect("an end");
 
-    let said = log.with("");
-    let lines_of = |what: &str| said.iter().filter(|line| line.contains(what)).count();
+    let lines = log.with("");
+    let lines_of = |what: &str| lines.iter().filter(|line| line.contains(what)).count();
     assert!(lines_of("is_complete=") >= requests.len(), "the access log is among it");
     assert!(lines_of("request otel.name=") >= requests.len(), "the spans are");
     assert!(lines_of("TRACE") > 0, "what is below is");
     for secret in &secrets {
-        let found: Vec<_> = said.iter().filter(|line| line.contains(secret)).collect();
+        let found: Vec<_> = lines.iter().filter(|line| line.contains(secret)).collect();
         assert!(found.is_empty(), "`{secret}` in {found:#?}");
     }
 }

@@ -36,11 +36,11 @@ async fn seen(headers: HeaderMap) -> String {
 type Told = Arc<Mutex<Vec<Option<RemoteTrace>>>>;
 
 /// A tracer that records its calls.
-fn tracing(told: &Told) -> Tracing {
-    let told = Arc::clone(told);
+fn tracing(remotes: &Told) -> Tracing {
+    let remotes = Arc::clone(remotes);
     Tracing::new().tracer(move |span, remote| {
         assert!(!span.is_disabled());
-        told.lock().expect("a tracer").push(remote.cloned());
+        remotes.lock().expect("a tracer").push(remote.cloned());
         TraceContext::new([1; 16], [2; 8], 0)
     })
 }
@@ -76,13 +76,13 @@ async fn a_stranger_is_a_link_and_never_a_parent() {
         (false, TraceParents::Everybody, &as_parent, "  user=7"),
         (true, TraceParents::Nobody, &as_link, ""),
     ] {
-        let told = Told::default();
-        let tracer = tracing(&told).parents(parents);
+        let remotes = Told::default();
+        let tracer = tracing(&remotes).parents(parents);
         let server = Running::start(traced(tracer, is_behind_proxy)).await;
         assert_eq!(seen_by(&server, &fields).await, format!("{OWN}{baggage}"), "{parents:?}");
         assert_eq!(seen_by(&server, &[]).await, OWN);
-        let told = told.lock().expect("a tracer").clone();
-        assert_eq!(told, [Some(remote.clone()), None], "{parents:?}");
+        let remotes = remotes.lock().expect("a tracer").clone();
+        assert_eq!(remotes, [Some(remote.clone()), None], "{parents:?}");
 
         // Without a tracer, an accepted trace is passed on, and a stranger's is not.
         let server = Running::start(traced(Tracing::new().parents(parents), is_behind_proxy)).await;
@@ -99,10 +99,10 @@ async fn a_stranger_is_a_link_and_never_a_parent() {
 #[tokio::test]
 async fn a_tracer_is_asked_where_a_span_is_recorded() {
     let (_log, _guard) = Log::start("policy::access");
-    let told = Told::default();
-    let server = Running::start(traced(tracing(&told), false)).await;
+    let remotes = Told::default();
+    let server = Running::start(traced(tracing(&remotes), false)).await;
     assert_eq!(seen_by(&server, &[]).await, "");
-    assert!(told.lock().expect("a tracer").is_empty());
+    assert!(remotes.lock().expect("a tracer").is_empty());
 }
 
 #[tokio::test]
@@ -111,10 +111,10 @@ async fn an_upstream_gets_the_trace_of_the_proxy() {
     let upstream = App::new(()).behind(TrustedProxies::new(["127.0.0.1"]).forwarded());
     let upstream = Running::start(upstream.routes(routes![seen])).await;
     let parent = format!("traceparent: {SENT}");
-    let told = Told::default();
+    let remotes = Told::default();
     for (tracing, is_behind_proxy, passed) in [
-        (tracing(&told), false, OWN),
-        (tracing(&told), true, OWN),
+        (tracing(&remotes), false, OWN),
+        (tracing(&remotes), true, OWN),
         (Tracing::new(), false, ""),
         (Tracing::new(), true, SENT),
     ] {

@@ -84,8 +84,8 @@ async fn each_outcome_of_a_condition_has_its_fields() {
             match (status, part) {
                 (206, Some((first, last))) => {
                     assert_eq!(response.text(), &body[first..=last]);
-                    let said = format!("bytes {first}-{last}/10");
-                    assert_eq!(response.header("content-range"), Some(&*said));
+                    let range = format!("bytes {first}-{last}/10");
+                    assert_eq!(response.header("content-range"), Some(&*range));
                 }
                 (200, _) => {
                     assert_eq!(response.text(), body);

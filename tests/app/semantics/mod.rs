@@ -106,8 +106,8 @@ fn code(response: &RawResponse) -> (u16, String) {
 
 /// The headers that a request asks for in `x-response`: lines of `name: value` with `|` between.
 fn asked_for(headers: &HeaderMap) -> HeaderMap {
-    let asked = headers.get("x-response").map_or("", |value| value.to_str().expect("text"));
-    let lines = asked.split('|').filter_map(|line| line.split_once(": "));
+    let text = headers.get("x-response").map_or("", |value| value.to_str().expect("text"));
+    let lines = text.split('|').filter_map(|line| line.split_once(": "));
     let header = |(name, value): (&str, &str)| {
         (name.parse::<HeaderName>().expect("a name"), value.parse().expect("a value"))
     };

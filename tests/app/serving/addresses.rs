@@ -32,10 +32,10 @@ async fn addresses_may_be_typed_or_bound_by_others() {
     let addresses: [ListenAddress; 4] =
         [typed.into(), (std::net::Ipv4Addr::LOCALHOST, 0).into(), bound().into(), of_tokio.into()];
     for address in addresses {
-        let told = address.to_string();
+        let text = address.to_string();
         let server = app().bind(address).await.expect("an app that starts");
         let address = server.local_addr();
-        assert!(told.ends_with(":0") || told == address.to_string(), "{told} {address}");
+        assert!(text.ends_with(":0") || text == address.to_string(), "{text} {address}");
         let (stop, stopped) = tokio::sync::oneshot::channel();
         let serving = tokio::spawn(server.run_until(async { stopped.await.unwrap_or(()) }));
         assert_hello(&mut Connection::open(address).await).await;

@@ -270,10 +270,10 @@ async fn the_end_of_the_server_closes_sockets_with_1001_and_waits_for_their_clie
 #[tokio::test]
 async fn the_close_frame_is_behind_the_frame_that_has_begun() {
     let steps = Arc::new(Semaphore::new(0));
-    let given = Arc::clone(&steps);
+    let handler_steps = Arc::clone(&steps);
     let fallback = Fallback::handler(move |mut request: Request| {
         let upgrade = ::hyper::upgrade::on(&mut request);
-        let steps = Arc::clone(&given);
+        let steps = Arc::clone(&handler_steps);
         tokio::spawn(async move {
             let mut stream = hyper_util::rt::TokioIo::new(upgrade.await.expect("a stream"));
             stream.write_all(b"\x01\x05he").await.expect("open");

@@ -197,18 +197,23 @@ async fn unix_sockets_have_the_permissions_that_the_umask_leaves() {
 #[tokio::test]
 async fn peers_of_unix_sockets_have_no_address_and_may_be_proxies() {
     let folder = Folder::new("peers");
-    let said = ["x-forwarded-for: 203.0.113.7", "x-forwarded-proto: https"];
+    let proxy_fields = ["x-forwarded-for: 203.0.113.7", "x-forwarded-proto: https"];
     let hosted = |app: App<()>| app.public_origin("https://localhost");
     let proxies = |names: &[&'static str]| TrustedProxies::new(names.iter().copied());
     for (app, fields, expected, notices) in [
         // Development treats the socket as loopback.
         (sender_app(), &[][..], " false 0", 0),
-        (hosted(sender_app()), &said[..], " false 0", 1),
-        (hosted(sender_app().behind(proxies(&["127.0.0.1"]).x_forwarded())), &said, " false 0", 1),
+        (hosted(sender_app()), &proxy_fields[..], " false 0", 1),
+        (
+            hosted(sender_app().behind(proxies(&["127.0.0.1"]).x_forwarded())),
+            &proxy_fields,
+            " false 0",
+            1,
+        ),
         (hosted(sender_app().behind(proxies(&["unix"]).x_forwarded())), &[], " false 0", 0),
         (
             hosted(sender_app().behind(proxies(&["unix"]).x_forwarded())),
-            &said,
+            &proxy_fields,
             "203.0.113.7 false 2",
             0,
         ),
@@ -233,8 +238,8 @@ async fn peers_of_unix_sockets_have_no_address_and_may_be_proxies() {
 async fn rates_by_address_use_the_client_that_the_proxy_of_a_unix_socket_states() {
     let folder = Folder::new("rates");
     let status = async |client: &str| {
-        let said = format!("x-forwarded-for: {client}");
-        let fields = [&*said, "x-forwarded-proto: https"];
+        let forwarded_for = format!("x-forwarded-for: {client}");
+        let fields = [&*forwarded_for, "x-forwarded-proto: https"];
         let response = exchange(&folder.file(), &asking("/rated", &fields)).await;
         response[9..12].parse::<u16>().expect("a status")
     };

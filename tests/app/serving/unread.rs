@@ -12,26 +12,26 @@ const MIB: usize = 1 << 20;
 /// How many bodies handlers have made.
 type Made = Arc<AtomicUsize>;
 
-fn body(made: &Made, length: usize) -> Bytes {
-    made.fetch_add(1, SeqCst);
+fn body(count: &Made, length: usize) -> Bytes {
+    count.fetch_add(1, SeqCst);
     Bytes::from(vec![b'x'; length])
 }
 
 #[get("/block")]
 #[auth(public)]
-async fn block(State(made): State<Made>) -> Bytes {
-    body(&made, MIB)
+async fn block(State(count): State<Made>) -> Bytes {
+    body(&count, MIB)
 }
 
 #[get("/large-block")]
 #[auth(public)]
-async fn large_block(State(made): State<Made>) -> Bytes {
-    body(&made, LARGE)
+async fn large_block(State(count): State<Made>) -> Bytes {
+    body(&count, LARGE)
 }
 
-async fn serving(made: &Made, settings: ServerSettings) -> Running {
+async fn serving(count: &Made, settings: ServerSettings) -> Running {
     let routes = routes![block, large_block, hello];
-    Running::start(App::new(Arc::clone(made)).settings(settings).routes(routes)).await
+    Running::start(App::new(Arc::clone(count)).settings(settings).routes(routes)).await
 }
 
 /// Sends this many requests at once, and returns their responses.
@@ -62,15 +62,15 @@ async fn length(mut body: h2::RecvStream) -> Result<usize, h2::Error> {
 #[tokio::test]
 async fn unread_responses_of_a_connection_make_its_next_requests_wait() {
     const REQUESTS: usize = 20;
-    let made = Made::default();
+    let count = Made::default();
     let settings = ServerSettings::default().max_unsent_per_connection(4 * MIB);
-    let server = serving(&made, settings).await;
+    let server = serving(&count, settings).await;
     let (mut client, _connection) = http2::connect(&server).await;
     let mut responses = send_requests(&mut client, REQUESTS).await.into_iter();
     let first = soon(responses.next().expect("a response")).await.expect("a response");
     // Another connection is served at once, and by then the requests of this one have arrived.
     assert_hello(&mut server.connect().await).await;
-    assert_eq!(made.load(SeqCst), 4);
+    assert_eq!(count.load(SeqCst), 4);
     // A client that reads gets everything.
     let rest = responses
         .map(|response| tokio::spawn(async { length(soon(response).await?.into_body()).await }));
@@ -79,49 +79,49 @@ async fn unread_responses_of_a_connection_make_its_next_requests_wait() {
     for read in rest {
         assert_eq!(read.await.expect("no panic").expect("a body"), MIB);
     }
-    assert_eq!(made.load(SeqCst), REQUESTS);
+    assert_eq!(count.load(SeqCst), REQUESTS);
 }
 
 /// Over HTTP/1.1, where a client may send requests before it has read the responses to others.
 #[tokio::test]
 async fn pipelined_requests_wait_for_a_reader() {
     const REQUESTS: usize = 3;
-    let made = Made::default();
-    let server = serving(&made, ServerSettings::default().max_unsent_per_connection(LARGE)).await;
+    let count = Made::default();
+    let server = serving(&count, ServerSettings::default().max_unsent_per_connection(LARGE)).await;
     let mut connection = narrow(&server).await;
     connection.send(get("/large-block").repeat(REQUESTS)).await;
     assert_eq!(connection.head().await.status, 200);
     assert_hello(&mut server.connect().await).await;
-    assert_eq!(made.load(SeqCst), 1);
+    assert_eq!(count.load(SeqCst), 1);
     assert_eq!(connection.exactly(LARGE).await.len(), LARGE);
     for _ in 1..REQUESTS {
         assert_eq!(connection.response().await.body.len(), LARGE);
     }
-    assert_eq!(made.load(SeqCst), REQUESTS);
+    assert_eq!(count.load(SeqCst), REQUESTS);
 }
 
 #[tokio::test]
 async fn requests_that_wait_for_a_reader_do_not_keep_its_connection() {
-    let (time, made) = (StoppedTime::begin(), Made::default());
+    let (time, count) = (StoppedTime::begin(), Made::default());
     let settings = idle_after(SHORT).max_connections(1).max_unsent_per_connection(MIB);
-    let server = serving(&made, settings).await;
+    let server = serving(&count, settings).await;
     let (mut client, _connection) = http2::connect(&server).await;
     let responses = send_requests(&mut client, 5).await;
     // There is room for another connection as soon as the first one is gone.
     let mut next = server.connect().await;
     next.send(get("/hello")).await;
     assert_eq!(time.until(next.head()).await.status, 200);
-    assert_eq!(made.load(SeqCst), 1);
+    assert_eq!(count.load(SeqCst), 1);
     drop(responses);
 }
 
 #[tokio::test]
 async fn of_all_connections_the_oldest_unread_ones_are_closed() {
-    let made = Made::default();
+    let count = Made::default();
     let settings = ServerSettings::default()
         .max_unsent_total(2 * LARGE + LARGE / 2)
         .max_unsent_per_connection(2 * LARGE);
-    let server = serving(&made, settings).await;
+    let server = serving(&count, settings).await;
     let mut connections = Vec::new();
     for _ in 0..4 {
         let mut connection = narrow(&server).await;

@@ -82,17 +82,17 @@ async fn observe(client: Peer, app: App<()>, public: Option<&str>, steps: Value)
     let address = server.address.to_string();
     let origin = public.map_or_else(|| format!("http://{address}"), str::to_owned);
     let run = move || client.run(&[&address, &origin], &steps);
-    let seen = tokio::task::spawn_blocking(run).await.expect("a client that ends");
+    let output = tokio::task::spawn_blocking(run).await.expect("a client that ends");
     assert_eq!(server.panics(), 0);
-    serde_json::from_value(seen).expect("a list of steps")
+    serde_json::from_value(output).expect("a list of steps")
 }
 
 fn send(step: &str) -> Value {
     json!({ "send": step })
 }
 
-fn statuses(seen: &[Value]) -> Vec<u64> {
-    seen.iter().filter_map(|step| step["status"].as_u64()).collect()
+fn statuses(steps: &[Value]) -> Vec<u64> {
+    steps.iter().filter_map(|step| step["status"].as_u64()).collect()
 }
 
 /// The cookie whose name has this prefix: in development, the port follows it.
@@ -114,18 +114,18 @@ async fn a_session_begins_and_ends(client: Peer, public: Option<&str>, name: &st
         { "send": "POST /logout", "csrf": true },
         send("GET /me"),
     ]);
-    let seen = observe(client, app(), public, steps).await;
-    assert_eq!(statuses(&seen), [401, 200, 200, 200, 200, 204, 401], "{seen:?}");
-    assert_eq!(seen[2]["body"], "ada");
-    let cookie = only_cookie(&seen[1], name);
+    let observations = observe(client, app(), public, steps).await;
+    assert_eq!(statuses(&observations), [401, 200, 200, 200, 200, 204, 401], "{observations:?}");
+    assert_eq!(observations[2]["body"], "ada");
+    let cookie = only_cookie(&observations[1], name);
     let attributes = json!({
         "value": cookie["value"], "path": "/", "hostOnly": true, "secure": public.is_some(),
         "httpOnly": true, "sameSite": "lax", "session": true,
     });
     assert_eq!(*cookie, attributes);
-    let again = only_cookie(&seen[3], name);
+    let again = only_cookie(&observations[3], name);
     assert_ne!(cookie["value"], again["value"], "a login has an id of its own");
-    assert_eq!(seen[5]["cookies"], json!({}), "a logout removes the cookie");
+    assert_eq!(observations[5]["cookies"], json!({}), "a logout removes the cookie");
 }
 
 async fn attributes_are_honoured(client: Peer) {
@@ -148,15 +148,15 @@ async fn attributes_are_honoured(client: Peer) {
         send("GET /theme/remove"),
         { "send": "POST /login/remembered", "csrf": true },
     ]);
-    let seen = observe(client, app(), Some(PUBLIC), steps).await;
+    let observations = observe(client, app(), Some(PUBLIC), steps).await;
     let session = json!({
         "https://api.shop.example/any/path": ["__Host-sid"],
         "http://api.shop.example/": [],
         "https://www.shop.example/": [],
         "https://deep.api.shop.example/": [],
     });
-    assert_eq!(seen[1], session);
-    let theme = &seen[2]["cookies"]["theme"];
+    assert_eq!(observations[1], session);
+    let theme = &observations[2]["cookies"]["theme"];
     assert_eq!((&theme["hostOnly"], &theme["session"]), (&json!(false), &json!(false)));
     let shop = json!({
         "https://www.shop.example/shop/cart": ["theme"],
@@ -164,11 +164,11 @@ async fn attributes_are_honoured(client: Peer) {
         "http://www.shop.example/shop": [],
         "https://other.example/shop": [],
     });
-    assert_eq!(seen[3], shop);
+    assert_eq!(observations[3], shop);
     // The cookie left after the removal is the session's.
-    let session = only_cookie(&seen[4], "__Host-sid");
+    let session = only_cookie(&observations[4], "__Host-sid");
     assert_eq!(session["session"], true);
-    let remembered = only_cookie(&seen[5], "__Host-sid");
+    let remembered = only_cookie(&observations[5], "__Host-sid");
     assert_eq!(remembered["session"], false, "a remembered login outlives the client");
 }
 

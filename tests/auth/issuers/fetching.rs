@@ -39,12 +39,12 @@ fn token(signer: &Signer, clock: &Clock) -> String {
 
 /// Repeats a request until its response has this status, since keys are fetched in the background.
 async fn until(caller: &Caller, token: &str, status: u16) {
-    let asked = async {
+    let attempts = async {
         while caller.status(token).await != status {
             tokio::task::yield_now().await;
         }
     };
-    timeout(Duration::from_secs(60), asked).await.expect("another response");
+    timeout(Duration::from_secs(60), attempts).await.expect("another response");
 }
 
 /// Like [`until`] after a failed fetch: advances the clock, since a fetch in progress may fail and
@@ -53,12 +53,12 @@ async fn until_repeated(caller: &Caller, clock: &Clock, signer: &Signer) {
     for _ in 0..100 {
         clock.advance(10 * MINUTE);
         let token = token(signer, clock);
-        let asked = async {
+        let attempts = async {
             while caller.status(&token).await != 200 {
                 tokio::task::yield_now().await;
             }
         };
-        if timeout(Duration::from_millis(200), asked).await.is_ok() {
+        if timeout(Duration::from_millis(200), attempts).await.is_ok() {
             return;
         }
     }

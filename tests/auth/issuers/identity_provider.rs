@@ -118,8 +118,8 @@ impl IdentityProvider {
     /// Waits until there were exactly this many requests.
     pub(crate) async fn until_asked(&self, times: usize) {
         let mut requests = self.requests.clone();
-        let asked = requests.wait_for(|requests| requests.len() >= times);
-        timeout(Duration::from_secs(60), asked).await.expect("nobody asks").unwrap();
+        let arrival = requests.wait_for(|requests| requests.len() >= times);
+        timeout(Duration::from_secs(60), arrival).await.expect("nobody asks").unwrap();
         assert_eq!(self.request_count(), times);
     }
 }

@@ -34,8 +34,9 @@ async fn the_end_of_a_family_ends_streams_of_its_access_tokens() {
     let pair: Value = serde_json::from_str(site.post("/family", &[], "").await.text()).unwrap();
     let field = format!("authorization: Bearer {}", pair["access_token"].as_str().unwrap());
     let events = site.events("/events", &field).await;
-    let made = site.post("/ticket", std::slice::from_ref(&field), "").await;
-    let by_ticket = site.socket(&format!("/socket/ticket?ticket={}", made.text()), "x-a: b").await;
+    let ticket = site.post("/ticket", std::slice::from_ref(&field), "").await;
+    let by_ticket =
+        site.socket(&format!("/socket/ticket?ticket={}", ticket.text()), "x-a: b").await;
     site.post("/family/end", &[], pair["refresh_token"].as_str().unwrap()).await;
     assert_ended(events).await;
     assert_closed(by_ticket).await;

@@ -182,11 +182,11 @@ impl Credentials {
     }
 
     /// The bytes of a witness, with credentials in place of its placeholders.
-    fn fill(&self, asked: &Request<()>, witness: &Witness) -> String {
+    fn fill(&self, request: &Request<()>, witness: &Witness) -> String {
         let caller = &witness.caller;
-        let mut target = asked.uri().to_string();
+        let mut target = request.uri().to_string();
         let mut fields: Vec<String> = Vec::new();
-        for (name, value) in asked.headers() {
+        for (name, value) in request.headers() {
             let mut value = value.to_str().expect("text").to_owned();
             if name == header::COOKIE && is_of_app(&caller.session) {
                 assert!(value.ends_with("=session"), "{value}");
@@ -203,7 +203,7 @@ impl Credentials {
         if is_of_app(&caller.ticket) {
             target = target.replace("ticket=ticket", &format!("ticket={}", self.ticket));
         }
-        format!("{} {target} HTTP/1.1\r\n{}\r\n\r\n", asked.method(), fields.join("\r\n"))
+        format!("{} {target} HTTP/1.1\r\n{}\r\n\r\n", request.method(), fields.join("\r\n"))
     }
 }
 
@@ -288,14 +288,14 @@ async fn replay(pair: &Pair, found: &Diff, upstream: &str) -> Result<usize, Stri
     for witness in found.findings.iter().flat_map(|finding| &finding.cases).map(|it| &it.witness) {
         let sides = pair.sides(upstream).await;
         let credentials = sides.login(&logins_of(witness)).await;
-        let asked = [&witness.request, witness.moved.as_ref().unwrap_or(&witness.request)];
+        let requests = [&witness.request, witness.moved.as_ref().unwrap_or(&witness.request)];
         let decisions = [&witness.before, &witness.after];
         if witness.caller.session == CredentialState::Unchecked {
             sides.stores.iter().for_each(FaultyStore::fail);
         }
         for side in [0, 1] {
-            let bytes = credentials[side].fill(asked[side], witness);
-            let method = asked[side].method();
+            let bytes = credentials[side].fill(requests[side], witness);
+            let method = requests[side].method();
             let response = response_of(&sides.running[side], method, &bytes).await;
             let decided = Decided::by(&response);
             let expected = Decided::expected(decisions[side], method);

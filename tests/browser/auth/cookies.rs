@@ -34,8 +34,8 @@ fn the_session_cookie_is_kept_from_scripts_other_hosts_and_other_sites() -> Resu
         "sameSite": "Lax",
     });
     assert_eq!(cookie, kept);
-    let seen = browser.run("return [document.cookie, isSecureContext];", &Value::Null)?;
-    assert_eq!(seen, json!(["", true]));
+    let state = browser.run("return [document.cookie, isSecureContext];", &Value::Null)?;
+    assert_eq!(state, json!(["", true]));
     Ok(())
 }
 

@@ -130,8 +130,8 @@ struct Aged {
 
 impl Aged {
     fn date(&self) -> [(&'static str, String); 1] {
-        let made = SystemTime::now() - Duration::from_secs(self.age);
-        [("date", httpdate::fmt_http_date(made))]
+        let date = SystemTime::now() - Duration::from_secs(self.age);
+        [("date", httpdate::fmt_http_date(date))]
     }
 
     fn response(&self) -> impl IntoResponse + use<> {

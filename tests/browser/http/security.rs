@@ -7,8 +7,8 @@ use super::*;
 #[get("/nonce")]
 #[headers(PAGES)]
 #[auth(public)]
-async fn with_nonce(nonce: CspNonce, Query(said): Query<Said>) -> Html<String> {
-    let Said { text } = said;
+async fn with_nonce(nonce: CspNonce, Query(query): Query<Said>) -> Html<String> {
+    let Said { text } = query;
     // The mistake that the policy is for: input is written into the page unescaped.
     Html(format!(
         "<!doctype html><title>page</title><p>{text}</p>
@@ -21,8 +21,8 @@ async fn with_nonce(nonce: CspNonce, Query(said): Query<Said>) -> Html<String> {
 #[get("/bare")]
 #[headers(none)]
 #[auth(public)]
-async fn bare(Query(said): Query<Said>) -> Html<String> {
-    let Said { text } = said;
+async fn bare(Query(query): Query<Said>) -> Html<String> {
+    let Said { text } = query;
     Html(format!("<!doctype html><title>page</title><p>{text}</p>"))
 }
 
@@ -98,12 +98,12 @@ fn a_script_with_the_nonce_runs_and_a_smuggled_one_does_not() -> Result<(), Fail
         return { own, smuggled, base: document.baseURI };";
     // The nonce of one response does not work in another.
     open("/nonce", "")?;
-    let seen = browser.run("return document.querySelector('script').nonce;", &Value::Null)?;
-    let seen = seen.as_str().filter(|nonce| nonce.len() >= 20).ok_or("no nonce")?;
+    let nonce = browser.run("return document.querySelector('script').nonce;", &Value::Null)?;
+    let nonce = nonce.as_str().filter(|nonce| nonce.len() >= 20).ok_or("no nonce")?;
     let foreign = site.foreign();
     for smuggled in [
         "<script>window.smuggled = 'script'</script>".to_owned(),
-        format!("<script nonce=\"{seen}\">window.smuggled = 'old nonce'</script>"),
+        format!("<script nonce=\"{nonce}\">window.smuggled = 'old nonce'</script>"),
         "<img src=data: onerror=\"window.smuggled = 'image'\">".to_owned(),
         "<iframe srcdoc=\"<script>parent.smuggled = 'frame'</script>\"></iframe>".to_owned(),
     ] {
@@ -151,16 +151,16 @@ const FRAME: &str = "
 fn a_page_is_framed_only_by_its_own_origin_by_default() -> Result<(), Failure> {
     let site = site()?;
     let browser = Browser::start()?;
-    for (opener, shown) in [
+    for (opener, expected) in [
         (format!("{}/blank", site.origin()), [true, true, false]),
         (site.foreign(), [false, true, false]),
     ] {
         browser.goto(&opener)?;
         let paths = ["/framed", "/framed-by-anybody", "/framed-by-nobody"];
-        for (path, shown) in paths.into_iter().zip(shown) {
+        for (path, expected) in paths.into_iter().zip(expected) {
             let url = format!("{}{path}", site.origin());
-            let told = browser.run(FRAME, &json!({ "url": url, "shown": shown }))?;
-            assert_eq!(told, shown, "{path} in {opener}");
+            let actual = browser.run(FRAME, &json!({ "url": url, "shown": expected }))?;
+            assert_eq!(actual, expected, "{path} in {opener}");
         }
     }
     Ok(())

@@ -110,14 +110,14 @@ fn a_refused_page_reads_nothing_and_its_preflighted_requests_never_arrive() -> R
 fn the_page_explains_the_result_of_the_browser() -> Result<(), Failure> {
     let quickstart = Quickstart::start()?;
     let browser = Browser::start()?;
-    for (view, page, shown, why) in [
+    for (view, page, verdict, why) in [
         ("granted", quickstart.granted_page(), "status 200", "which the route exposes"),
         ("refused", quickstart.refused_page(), "nothing", "the browser hides all of it"),
     ] {
         let attribute = "#[cors(origins = PAGES, expose = [\"etag\"])]";
         browser.goto(page)?;
         browser.run(RESULTS, &Value::Null)?;
-        assert_eq!(browser.text_of("#rows tr:first-child .verdict")?, shown);
+        assert_eq!(browser.text_of("#rows tr:first-child .verdict")?, verdict);
         let reason = browser.text_of("#rows tr:first-child td:last-child")?;
         assert!(reason.contains(why) && reason.contains(attribute), "{reason}");
         axe::judge(&mut &browser, view)?;
@@ -132,12 +132,12 @@ fn rows_are_cards_on_a_phone_and_nothing_is_out_of_view() -> Result<(), Failure>
     let browser = Browser::with(&["--window-size=390,844".to_owned()], &json!({}))?;
     browser.goto(quickstart.granted_page())?;
     browser.run(RESULTS, &Value::Null)?;
-    let seen = browser.run(
+    let layout = browser.run(
         "const row = getComputedStyle(document.querySelector('#rows tr')).display;
          return [row, innerWidth < 700, document.documentElement.scrollWidth <= innerWidth];",
         &Value::Null,
     )?;
-    assert_eq!(seen, json!(["block", true, true]));
+    assert_eq!(layout, json!(["block", true, true]));
     Ok(())
 }
 

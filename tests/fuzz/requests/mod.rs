@@ -53,9 +53,9 @@ fn responses(sent: &[Sent], received: &Received) -> Result<Vec<ParsedResponse>, 
             Err(fault) => return Err(format!("answer {}: {fault:?}", responses.len() + 1)),
         }
     }
-    let asked = responses.len().checked_sub(1).and_then(|last| sent.get(last));
+    let last_request = responses.len().checked_sub(1).and_then(|last| sent.get(last));
     let has_closed = responses.last().is_some_and(|last| last.field("connection") == Some("close"))
-        || asked.is_some_and(|request| request.has_content);
+        || last_request.is_some_and(|request| request.has_content);
     let is_sound = sent.iter().all(|request| request.is_sound);
     if is_sound && responses.len() < sent.len() && !received.was_reset && !has_closed {
         return Err(format!("{} answers to {} requests", responses.len(), sent.len()));

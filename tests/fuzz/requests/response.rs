@@ -159,21 +159,21 @@ fn status(line: &[u8]) -> Result<(bool, u16), Fault> {
 }
 
 fn field(line: &[u8]) -> Result<(String, String), Fault> {
-    let shown = line.escape_ascii();
+    let escaped = line.escape_ascii();
     let Some(colon) = line.iter().position(|byte| *byte == b':') else {
-        return wrong(format!("the field `{shown}`"));
+        return wrong(format!("the field `{escaped}`"));
     };
     let (name, value) = (&line[..colon], &line[colon + 1..]);
     // RFC 9110 5.6.2, in lower case.
     let is_name =
         |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9') || b"!#$%&'*+-.^_`|~".contains(byte);
     let Some(value) = value.strip_prefix(b" ") else {
-        return wrong(format!("the field `{shown}`"));
+        return wrong(format!("the field `{escaped}`"));
     };
     let is_trimmed = value == value.trim_ascii();
     let is_value = |byte: &u8| matches!(byte, b' '..=b'~' | 0x80..);
     if name.is_empty() || !name.iter().all(is_name) || !is_trimmed || !value.iter().all(is_value) {
-        return wrong(format!("the field `{shown}`"));
+        return wrong(format!("the field `{escaped}`"));
     }
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok((text(name), text(value)))

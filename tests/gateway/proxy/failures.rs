@@ -141,11 +141,11 @@ async fn an_invalid_response_becomes_502() {
         // The proxy may close before everything is sent.
         let _ = tokio::io::AsyncWriteExt::write_all(&mut line.stream, bytes.as_bytes()).await;
         let _ = tokio::io::AsyncWriteExt::shutdown(&mut line.stream).await;
-        let shown = bytes.get(..60).unwrap_or(bytes);
+        let prefix = bytes.get(..60).unwrap_or(bytes);
         assert_eq!(
             connection.response().await.problem(),
             problem(502, "proxy.bad-answer"),
-            "{shown}"
+            "{prefix}"
         );
         assert_eq!(server.panics(), 0);
         // The server is unaffected.
@@ -154,7 +154,7 @@ async fn an_invalid_response_becomes_502() {
         let mut line = upstream.accept().await;
         line.request().await;
         line.send(OK).await;
-        assert_eq!(connection.response().await.text(), "ok", "{shown}");
+        assert_eq!(connection.response().await.text(), "ok", "{prefix}");
     }
 }
 

@@ -49,8 +49,8 @@ async fn nginx_behind_the_proxy_is_a_part_of_this_server() {
     assert_eq!(moved.header("location"), Some("/api/index.html"), "{moved:?}");
     let cookie = server.response(request("GET /api/cookie", &[])).await;
     assert_eq!(cookie.header("set-cookie"), Some("a=1; Path=/api/x"));
-    let seen = server.response(request("GET /api/seen?x=%2e", &["x-real-ip: 6.6.6.6"])).await;
-    assert_eq!(seen.text(), "127.0.0.1 127.0.0.1 http /v1/seen?x=%2e");
+    let response = server.response(request("GET /api/seen?x=%2e", &["x-real-ip: 6.6.6.6"])).await;
+    assert_eq!(response.text(), "127.0.0.1 127.0.0.1 http /v1/seen?x=%2e");
     let missing = server.response(request("GET /api/missing", &[])).await;
     assert_eq!(missing.status, 404);
     let long = request("PUT /api/index.html", &["content-length: 5"]) + "hello";

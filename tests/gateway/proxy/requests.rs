@@ -120,14 +120,14 @@ async fn the_hops_of_options_are_counted() {
     assert_eq!(last.status, 204);
     assert!(last.header("allow").expect("methods").contains("GET"), "{last:?}");
     assert!(arrived.try_recv().is_err());
-    for (what, said, left) in [
+    for (what, hops, left) in [
         ("OPTIONS /api", "2", Some("1")),
         ("OPTIONS /api", "x", None),
         // `Max-Forwards` does not stop any other method.
         ("GET /api", "0", Some("0")),
     ] {
-        let sent = request(what, &[&*format!("max-forwards: {said}")]);
-        assert_eq!(server.response(sent).await.status, 204, "{what} {said}");
+        let sent = request(what, &[&*format!("max-forwards: {hops}")]);
+        assert_eq!(server.response(sent).await.status, 204, "{what} {hops}");
         assert_eq!(arrived.recv().await.expect("a request").header("max-forwards"), left);
     }
 }

@@ -133,14 +133,14 @@ async fn security_fields_of_an_upstream_stay() {
 /// RFC 9110 9.3.2: the fields are those of GET.
 #[tokio::test]
 async fn the_response_to_head_has_the_length_that_the_upstream_says() {
-    for (said, length) in [("content-length: 1000\r\n", Some("1000")), ("", None)] {
+    for (field, length) in [("content-length: 1000\r\n", Some("1000")), ("", None)] {
         let upstream = Upstream::start().await;
         let server = stripping(&upstream).await;
         let mut connection = server.connect().await;
         connection.send(request("HEAD /api", &[])).await;
         let mut line = upstream.accept().await;
         line.request().await;
-        line.send(format!("HTTP/1.1 200 OK\r\n{said}\r\n")).await;
+        line.send(format!("HTTP/1.1 200 OK\r\n{field}\r\n")).await;
         assert_eq!(connection.head().await.header("content-length"), length);
     }
 }

@@ -300,12 +300,12 @@ async fn a_client_of_http2_gets_no_length_that_is_wrong() {
         ("HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\n", 204, ""),
         ("HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n", 304, ""),
     ] {
-        let asked = tokio::spawn(client.send_request(request("GET", "/api")));
+        let task = tokio::spawn(client.send_request(request("GET", "/api")));
         let mut line = upstream.accept().await;
         line.request().await;
         line.send(response).await;
         drop(line);
-        let response = soon(asked).await.expect("an end").expect("a response");
+        let response = soon(task).await.expect("an end").expect("a response");
         assert_eq!(response.status(), status);
         assert!(!response.headers().contains_key("content-length"), "{response:?}");
         assert_eq!(response.into_body().collect().await.expect("a body").to_bytes(), body);
@@ -318,7 +318,7 @@ async fn trailers_that_are_about_the_whole_message_go_no_further() {
     let upstream = Upstream::start().await;
     let server = start(ReverseProxy::new("/api", upstream.origin()).public()).await;
     let mut client = http2_client(&server).await;
-    let asked = tokio::spawn(client.send_request(request("GET", "/api")));
+    let task = tokio::spawn(client.send_request(request("GET", "/api")));
     let mut line = upstream.accept().await;
     line.request().await;
     line.send(
@@ -326,7 +326,7 @@ async fn trailers_that_are_about_the_whole_message_go_no_further() {
          cache-control: public\r\nlocation: /x\r\ncontent-type: text/html\r\nx-sum: 1\r\n\r\n",
     )
     .await;
-    let response = soon(asked).await.expect("an end").expect("a response");
+    let response = soon(task).await.expect("an end").expect("a response");
     let body = response.into_body().collect().await.expect("a body");
     let names: Vec<_> = body.trailers().expect("trailers").keys().cloned().collect();
     assert_eq!(names, ["x-sum"]);

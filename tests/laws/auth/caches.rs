@@ -136,7 +136,7 @@ fn may_be_shared(request: &Request, reply: &Reply, own_field: &str) -> bool {
 }
 
 fn fields() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
-    let said = vec![
+    let values = vec![
         "public",
         "public, max-age=60",
         "s-maxage=600",
@@ -153,9 +153,9 @@ fn fields() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
         "ext=\"a, no-store\", max-age=1",
     ];
     let field = prop_oneof![
-        4 => select(said.clone()).prop_map(|value| ("cache-control", value)),
-        1 => select(said.clone()).prop_map(|value| ("cdn-cache-control", value)),
-        1 => select(said).prop_map(|value| ("x-cdn-cache-control", value)),
+        4 => select(values.clone()).prop_map(|value| ("cache-control", value)),
+        1 => select(values.clone()).prop_map(|value| ("cdn-cache-control", value)),
+        1 => select(values).prop_map(|value| ("x-cdn-cache-control", value)),
         1 => Just(("surrogate-control", "max-age=600")),
         1 => Just(("expires", "Fri, 01 Jan 2100 00:00:00 GMT")),
         1 => select(vec!["*", "accept", "Cookie", "origin, cookie"]).prop_map(|it| ("vary", it)),

@@ -131,13 +131,13 @@ fn judge(
     outcome: HandlerOutcome,
 ) -> Result<Precondition, TestCaseError> {
     let login = |user| Step::Login { user, is_remembered: false };
-    let made = |steps| {
+    let session_id = |steps| {
         let reply = play(server, None, steps, HandlerOutcome::Answered(200)).expect("a response");
         reply.set_id().expect("a session")
     };
     // Two sessions of one user, and one of another.
-    let own = made(vec![login("ada"), Step::Write { key: "a" }]);
-    let (other, bobs) = (made(vec![login("ada")]), made(vec![login("bob")]));
+    let own = session_id(vec![login("ada"), Step::Write { key: "a" }]);
+    let (other, bobs) = (session_id(vec![login("ada")]), session_id(vec![login("bob")]));
     let seen = server.send(Request::get("/look").cookie(Some(&other)));
     let last = match last {
         Step::RevokeOne { .. } => Step::RevokeOne { handle: seen.text("handle") },

@@ -217,13 +217,13 @@ fn t17_responses_do_not_reveal_why_a_token_is_invalid() {
             });
             let expired = server.send(at(method).bearer(&expired));
             let missing = server.send(at(method));
-            for (told, code) in
+            for (reply, code) in
                 [(&expired, "auth.token-expired"), (&missing, "auth.credentials-missing")]
             {
-                prop_assert_eq!(told.text("code"), code);
+                prop_assert_eq!(reply.text("code"), code);
                 // Without a token, a route that also accepts sessions has read the cookie.
                 if method == "GET" || code == "auth.token-expired" {
-                    prop_assert_eq!(without_challenge(told), without_challenge(&first));
+                    prop_assert_eq!(without_challenge(reply), without_challenge(&first));
                 }
             }
             Ok(Precondition::met_if(one != other))

@@ -255,12 +255,12 @@ fn redirect(hops: &[&str], place: usize, target: &str, sent: &SentRequest) -> Se
     };
     write("location", location.parse().expect("a value"));
     write("access-control-allow-credentials", HeaderValue::from_static("true"));
-    for (asked, allowed) in [
+    for (requested, allowed) in [
         ("origin", "access-control-allow-origin"),
         ("access-control-request-method", "access-control-allow-methods"),
         ("access-control-request-headers", "access-control-allow-headers"),
     ] {
-        if let Some(value) = sent.headers.get(asked) {
+        if let Some(value) = sent.headers.get(requested) {
             write(allowed, value.clone());
         }
     }

@@ -100,14 +100,14 @@ fn t09_a_preflight_is_not_authenticated() {
         select(metadata),
         select(&[APP, "https://evil.test"][..]),
     );
-    holds("T9, callers", 40, cases, |(path, shown, metadata, origin)| {
+    holds("T9, callers", 40, cases, |(path, credential, metadata, origin)| {
         let preflight = Request::new(Method::OPTIONS, path)
             .with("origin", origin)
             .with("access-control-request-method", "PUT")
             .with("access-control-request-headers", "x-key");
         let plain = server.send(preflight.clone());
         let request =
-            shown.iter().fold(preflight, |request, (name, value)| request.with(name, value));
+            credential.iter().fold(preflight, |request, (name, value)| request.with(name, value));
         store.take_calls();
         let before = ASKED.get();
         let reply = server.send(request.with("sec-fetch-site", metadata).body("content"));
@@ -115,7 +115,7 @@ fn t09_a_preflight_is_not_authenticated() {
         prop_assert_eq!(ASKED.get(), before);
         prop_assert_eq!(&reply, &plain);
         prop_assert_eq!(reply.status == 204, origin == APP, "{:?}", reply);
-        Ok(Precondition::met_if(origin == APP && !shown.is_empty()))
+        Ok(Precondition::met_if(origin == APP && !credential.is_empty()))
     });
 }
 
@@ -133,14 +133,14 @@ fn t19_isolation_refuses_before_authentication() {
         fields("sec-fetch-dest", &["empty", "document", "image"]),
     );
     let cases = (select(&["/guarded", "/key"][..]), credential(&server), metadata);
-    holds("T19, callers", 60, cases, |(path, shown, (site, mode, dest))| {
+    holds("T19, callers", 60, cases, |(path, credential, (site, mode, dest))| {
         let request = Request::new(Method::PUT, path).with("origin", "https://evil.test");
         let request = [site, mode, dest]
             .into_iter()
             .fold(request, |request, (name, value)| request.with(name, value));
         let plain = server.send(request.clone());
         let request =
-            shown.iter().fold(request, |request, (name, value)| request.with(name, value));
+            credential.iter().fold(request, |request, (name, value)| request.with(name, value));
         store.take_calls();
         let before = ASKED.get();
         let reply = server.send(request);
@@ -151,6 +151,6 @@ fn t19_isolation_refuses_before_authentication() {
             prop_assert_eq!(ASKED.get(), before);
             prop_assert_eq!(&reply, &plain);
         }
-        Ok(Precondition::met_if(is_refused && !shown.is_empty()))
+        Ok(Precondition::met_if(is_refused && !credential.is_empty()))
     });
 }

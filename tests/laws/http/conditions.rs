@@ -17,7 +17,7 @@ use crate::{
 struct Assumed<'a> {
     tag: Option<&'a str>,
     modified: Option<u64>,
-    asked: &'a HeaderMap,
+    headers: &'a HeaderMap,
 }
 
 /// The result of the first four steps.
@@ -30,7 +30,7 @@ enum PreconditionVerdict {
 
 impl<'a> Assumed<'a> {
     fn field(&self, name: &str) -> Option<&'a str> {
-        self.asked.get(name).map(|value| value.to_str().expect("text"))
+        self.headers.get(name).map(|value| value.to_str().expect("text"))
     }
 
     /// RFC 9110 13.2.2, steps 1 to 4, for a target that exists or not.
@@ -199,7 +199,7 @@ fn conditional_reads_follow_the_standard() {
         let assumed = Assumed {
             tag: stated("etag"),
             modified: stated("last-modified").and_then(seconds),
-            asked: &conditional.headers,
+            headers: &conditional.headers,
         };
         if whole.status != 200 {
             // For other 2xx responses the standard leaves this open.
@@ -287,7 +287,7 @@ fn conditional_writes_change_only_the_expected_state() {
         let assumed = Assumed {
             tag: plan.state.map(|state| state.tag),
             modified: plan.state.map(|state| state.modified),
-            asked: &request.headers,
+            headers: &request.headers,
         };
         let verdict = assumed.verdict(false, plan.state.is_some());
         let due = if verdict == PreconditionVerdict::Perform { 202 } else { 412 };

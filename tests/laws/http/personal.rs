@@ -23,37 +23,43 @@ const PERSONAL: [&str; 6] =
 fn t07_personal_responses_are_stored_only_for_their_principal() {
     let methods = &[Method::GET, Method::GET, Method::HEAD, Method::POST];
     let cases = (scenario(), plan(), request(methods), conditions(), 0..4, 0..PERSONAL.len() + 1);
-    holds("T7, owners", 28, cases, |(scenario, plan, mut request, conditions, shown, path)| {
-        if let Some(path) = PERSONAL.get(path) {
-            request.path = (*path).to_owned();
-        }
-        let site = Site::new(&scenario, &request.path);
-        request.headers.remove("cookie");
-        for (name, value) in conditions {
-            request = request.with(name, value);
-        }
-        let of = |subject| match shown {
-            0 => request.clone().with("authorization", site.bearer(subject)),
-            _ => request.clone().with("cookie", site.cookie(subject)),
-        };
-        let (ada, bob) = (of("ada"), of("bob"));
-        let reply = site.ask(&ada, &plan);
-        let is_personal = [&bob, &request].into_iter().any(|other| site.ask(other, &plan) != reply);
-        if !is_personal {
-            return Ok(Precondition::Unmet);
-        }
-        for own_field in OWN_FIELDS {
-            let is_stored =
-                may_store(&ada.method, &ada.headers, reply.status, &reply.headers, own_field);
-            prop_assert!(!is_stored, "a cache that follows {own_field} keeps {:?}", reply);
-        }
-        // The precondition: the handler tried to have it shared.
-        let mut tried = reply.headers.clone();
-        tried.clear();
-        for (name, value) in &plan.fields {
-            tried.append(*name, value.parse().expect("a value"));
-        }
-        let stores = |field| may_store(&ada.method, &ada.headers, reply.status, &tried, field);
-        Ok(Precondition::met_if(OWN_FIELDS.into_iter().any(stores)))
-    });
+    holds(
+        "T7, owners",
+        28,
+        cases,
+        |(scenario, plan, mut request, conditions, credential, path)| {
+            if let Some(path) = PERSONAL.get(path) {
+                request.path = (*path).to_owned();
+            }
+            let site = Site::new(&scenario, &request.path);
+            request.headers.remove("cookie");
+            for (name, value) in conditions {
+                request = request.with(name, value);
+            }
+            let of = |subject| match credential {
+                0 => request.clone().with("authorization", site.bearer(subject)),
+                _ => request.clone().with("cookie", site.cookie(subject)),
+            };
+            let (ada, bob) = (of("ada"), of("bob"));
+            let reply = site.ask(&ada, &plan);
+            let is_personal =
+                [&bob, &request].into_iter().any(|other| site.ask(other, &plan) != reply);
+            if !is_personal {
+                return Ok(Precondition::Unmet);
+            }
+            for own_field in OWN_FIELDS {
+                let is_stored =
+                    may_store(&ada.method, &ada.headers, reply.status, &reply.headers, own_field);
+                prop_assert!(!is_stored, "a cache that follows {own_field} keeps {:?}", reply);
+            }
+            // The precondition: the handler tried to have it shared.
+            let mut tried = reply.headers.clone();
+            tried.clear();
+            for (name, value) in &plan.fields {
+                tried.append(*name, value.parse().expect("a value"));
+            }
+            let stores = |field| may_store(&ada.method, &ada.headers, reply.status, &tried, field);
+            Ok(Precondition::met_if(OWN_FIELDS.into_iter().any(stores)))
+        },
+    );
 }

@@ -40,21 +40,21 @@ fn edits() -> impl Strategy<Value = Vec<Edit>> + Clone {
 
 impl Edit {
     fn apply(&self, manifest: &mut Manifest, donor: &Manifest) {
-        let given = donor.routes[self.donor.index(donor.routes.len())].clone();
+        let other = donor.routes[self.donor.index(donor.routes.len())].clone();
         if manifest.routes.is_empty() {
             return;
         }
         let index = self.route.index(manifest.routes.len());
         let route = &mut manifest.routes[index];
         match self.what {
-            0 => route.auth = given.auth,
-            1 => route.csrf = given.csrf,
-            2 | 3 => route.cors = given.cors,
-            4 => route.isolation = given.isolation,
-            5 => route.jsonp = given.jsonp,
-            6 => route.takes_session = given.takes_session,
-            7 => route.limits = given.limits,
-            8 => route.takes_slashes = given.takes_slashes,
+            0 => route.auth = other.auth,
+            1 => route.csrf = other.csrf,
+            2 | 3 => route.cors = other.cors,
+            4 => route.isolation = other.isolation,
+            5 => route.jsonp = other.jsonp,
+            6 => route.takes_session = other.takes_session,
+            7 => route.limits = other.limits,
+            8 => route.takes_slashes = other.takes_slashes,
             9 => {
                 manifest.routes.remove(index);
             }
@@ -62,7 +62,7 @@ impl Edit {
                 route.methods.pop();
             }
             // An app has one fallback and one tunnel.
-            11 if !matches!(given.path.as_str(), "" | "*") => manifest.routes.push(given),
+            11 if !matches!(other.path.as_str(), "" | "*") => manifest.routes.push(other),
             11 => (),
             12 => manifest.app.tokens.clone_from(&donor.app.tokens),
             _ => {
@@ -144,7 +144,7 @@ fn t25_a_comparison_is_sound_complete_and_exact() {
     let occurred = RefCell::new(BTreeMap::<&'static str, u64>::new());
     let count = |what: &'static str| *occurred.borrow_mut().entry(what).or_default() += 1;
     let cases = (pair(), vec((sketch(), caller(), any::<bool>()), 60));
-    holds_in_fewer(10, "T25, comparisons", 100, cases, |(pair, asked)| {
+    holds_in_fewer(10, "T25, comparisons", 100, cases, |(pair, requests)| {
         let (old, new) = (&pair.old.manifest, &pair.new.manifest);
         let found = diff(old, new).expect("a comparison");
         let own = diff(old, old).expect("a comparison");
@@ -161,7 +161,7 @@ fn t25_a_comparison_is_sound_complete_and_exact() {
         if found.is_empty() {
             count("the same app");
         }
-        for (sketch, caller, of_old) in &asked {
+        for (sketch, caller, of_old) in &requests {
             let site = if *of_old { &pair.old } else { &pair.new };
             let request = sketch.to_request(site);
             let differs = exact(&pair, &found, &request, caller)?;

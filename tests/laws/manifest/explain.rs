@@ -105,11 +105,11 @@ fn verdicts(explanation: &Explanation) -> Vec<(Gate, Option<Verdict>)> {
 #[test]
 fn t22_named_facts_of_an_explanation_decide() {
     let cases = (site(), vec((sketch(), caller()), REQUESTS), any::<Index>());
-    holds_in_fewer(6, "T22, what decides", 70, cases, |(site, asked, other)| {
+    holds_in_fewer(6, "T22, what decides", 70, cases, |(site, requests, other)| {
         let manifest = &site.manifest;
         let other = manifest.routes[other.index(manifest.routes.len())].clone();
         let mut is_met = false;
-        for (sketch, caller) in &asked {
+        for (sketch, caller) in &requests {
             let request = sketch.to_request(&site);
             let explained =
                 |manifest: &Manifest| explain(manifest, &Sources::default(), &request, caller).ok();
@@ -176,11 +176,11 @@ fn is_of_a_facet(refusal: Refusal) -> bool {
 #[test]
 fn t23_edits_of_an_explanation_work() {
     let cases = (site(), vec((sketch(), caller()), REQUESTS));
-    holds_in_fewer(6, "T23, counterfactuals", 20, cases, |(site, asked)| {
+    holds_in_fewer(6, "T23, counterfactuals", 20, cases, |(site, requests)| {
         let manifest = &site.manifest;
         let before = value_of(manifest);
         let mut is_met = false;
-        for (sketch, caller) in &asked {
+        for (sketch, caller) in &requests {
             let request = sketch.to_request(&site);
             let explanation = explain(manifest, &Sources::default(), &request, caller);
             let explanation = explanation.expect("a manifest that starts");
@@ -194,7 +194,7 @@ fn t23_edits_of_an_explanation_work() {
             prop_assert!(lets_through(&after, &request, caller), "{:?} {request:?}", edit.steps);
             prop_assert_eq!(&changes(manifest, &edit.manifest).expect("policies"), &edit.changes);
             let engine = Engine::new(&edit.manifest).expect("a policy");
-            for (sketch, caller) in &asked {
+            for (sketch, caller) in &requests {
                 let request = sketch.to_request(&site);
                 let is_new = lets_through(&after, &request, caller)
                     && !lets_through(&before, &request, caller);
@@ -230,7 +230,7 @@ fn lets_through(
 #[test]
 fn t24_facts_that_do_not_decide_are_not_named() {
     let cases = (site(), vec((sketch(), caller()), REQUESTS));
-    holds_in_fewer(6, "T24, stability", 95, cases, |(site, asked)| {
+    holds_in_fewer(6, "T24, stability", 95, cases, |(site, requests)| {
         let manifest = &site.manifest;
         let sources = sources_of(manifest);
         let mut grown = manifest.clone();
@@ -243,7 +243,7 @@ fn t24_facts_that_do_not_decide_are_not_named() {
             }
         }
         let mut is_met = false;
-        for (sketch, caller) in &asked {
+        for (sketch, caller) in &requests {
             let request = sketch.to_request(&site);
             let of = |manifest| explain(manifest, &sources, &request, caller).expect("a policy");
             let (explanation, again) = (of(manifest), of(&grown));

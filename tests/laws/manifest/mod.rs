@@ -34,19 +34,24 @@ const REQUESTS: usize = 12;
 fn t26_three_ways_agree() {
     let occurred = RefCell::new(BTreeMap::<String, u64>::new());
     let cases = (site(), vec((sketch(), caller()), REQUESTS));
-    holds_in_fewer(6, "T26, three ways agree", 100, cases, |(site, asked)| {
+    holds_in_fewer(6, "T26, three ways agree", 100, cases, |(site, requests)| {
         let engine = site.engine();
         let read = Manifest::parse(&site.manifest.to_json()).expect("its own text");
         let of_text = site.engine_of(&read).expect("the same policies");
         let value = serde_json::to_value(&site.manifest).expect("a value");
-        for (sketch, caller) in &asked {
+        for (sketch, caller) in &requests {
             let request = sketch.to_request(&site);
             let decision = engine.decide(&request, caller);
             let naive = naive::decide(&value, &site.lists, &request, caller);
-            let shown = || format!("{request:?}\n{caller:?}\n{:#?}", decision.steps);
-            prop_assert_eq!(&naive, &verdict(&decision), "naive, engine: {}", shown());
+            let details = || format!("{request:?}\n{caller:?}\n{:#?}", decision.steps);
+            prop_assert_eq!(&naive, &verdict(&decision), "naive, engine: {}", details());
             let again = of_text.decide(&request, caller);
-            prop_assert_eq!(summary(&of_text, &again), summary(&engine, &decision), "{}", shown());
+            prop_assert_eq!(
+                summary(&of_text, &again),
+                summary(&engine, &decision),
+                "{}",
+                details()
+            );
             *occurred.borrow_mut().entry(naive.outcome).or_default() += 1;
         }
         Ok(Precondition::Met)
@@ -59,12 +64,12 @@ fn t26_three_ways_agree() {
 #[test]
 fn both_spellings_of_a_path_are_decided_by_one_route() {
     let cases = (site(), vec((sketch(), caller()), REQUESTS));
-    holds_in_fewer(6, "one route for both spellings", 45, cases, |(site, asked)| {
+    holds_in_fewer(6, "one route for both spellings", 45, cases, |(site, requests)| {
         if site.manifest.app.trailing_slash == TrailingSlash::Strict {
             return Ok(Precondition::met_if(false));
         }
         let engine = site.engine();
-        for (sketch, caller) in &asked {
+        for (sketch, caller) in &requests {
             let request = sketch.to_request(&site);
             let path = request.uri().path();
             let other = match path.strip_suffix('/') {

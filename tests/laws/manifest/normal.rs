@@ -32,12 +32,12 @@ fn a_manifest_is_read_in_its_normal_form() {
 #[test]
 fn equal_policies_have_one_normal_form() {
     let cases = (site(), rewording(), vec((sketch(), caller()), 6));
-    holds_in_fewer(6, "rewording", 90, cases, |(site, rewording, asked)| {
+    holds_in_fewer(6, "rewording", 90, cases, |(site, rewording, requests)| {
         let reworded = rewording.apply(&site.manifest);
         prop_assert_eq!(reworded.clone().normal(), site.manifest.clone().normal());
         prop_assert_eq!(reworded.digest(), site.manifest.digest());
         let (engine, other) = (site.engine(), site.engine_of(&reworded).expect("equal policies"));
-        for (sketch, caller) in &asked {
+        for (sketch, caller) in &requests {
             let request = sketch.to_request(&site);
             let (one, two) = (engine.decide(&request, caller), other.decide(&request, caller));
             prop_assert_eq!(summary(&engine, &one), summary(&other, &two), "{:?}", request);
@@ -50,11 +50,11 @@ fn equal_policies_have_one_normal_form() {
 #[test]
 fn manifests_that_decide_differently_have_different_digests() {
     let cases = (site(), change(), vec((sketch(), caller()), 24));
-    holds_in_fewer(6, "digests", 10, cases, |(site, change, asked)| {
+    holds_in_fewer(6, "digests", 10, cases, |(site, change, requests)| {
         let changed = change.apply(&site.manifest);
         let Ok(other) = site.engine_of(&changed) else { return Ok(Precondition::Unmet) };
         let engine = site.engine();
-        let differs = asked.iter().any(|(sketch, caller)| {
+        let differs = requests.iter().any(|(sketch, caller)| {
             let request = sketch.to_request(&site);
             verdict(&engine.decide(&request, caller)) != verdict(&other.decide(&request, caller))
         });

@@ -149,13 +149,13 @@ fn t30_a_candidate_changes_nothing_and_is_right() {
     let plain = runtime.block_on(app(&lists).open()).expect("an app that starts");
     let by_same =
         runtime.block_on(app(&lists).report_only(&same).open()).expect("an app that starts");
-    holds_in_fewer(6, "T30, a candidate changes nothing", 89, cases, |(manifest, asked)| {
+    holds_in_fewer(6, "T30, a candidate changes nothing", 89, cases, |(manifest, sketches)| {
         let before = same.counts();
         let other = Candidate::new(candidate_of(manifest));
         let Ok(by_other) = runtime.block_on(app(&lists).report_only(&other).open()) else {
             return Ok(Precondition::Unmet);
         };
-        for sketch in &asked {
+        for sketch in &sketches {
             let request = sketch.to_request(&own);
             let response = runtime.block_on(respond(&plain, &request));
             prop_assert_eq!(&runtime.block_on(respond(&by_same, &request)), &response);
@@ -165,8 +165,8 @@ fn t30_a_candidate_changes_nothing_and_is_right() {
         }
         let (same, other) = (same.counts(), other.counts());
         let all = |counts: Counts| counts.agreed + counts.differed + counts.undecided;
-        prop_assert_eq!(all(same) - all(before), asked.len() as u64);
-        prop_assert_eq!(all(other), asked.len() as u64);
+        prop_assert_eq!(all(same) - all(before), sketches.len() as u64);
+        prop_assert_eq!(all(other), sketches.len() as u64);
         let new = [other.agreed, other.differed, other.undecided];
         counted.borrow_mut().iter_mut().zip(new).for_each(|(all, new)| *all += new);
         Ok(Precondition::Met)

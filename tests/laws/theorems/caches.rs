@@ -137,13 +137,13 @@ fn fields_that_vary_omits_do_not_change_sharing() {
 
 /// Whether two OPTIONS requests are of one kind, as above.
 fn asks_alike(one: &Request, two: &Request) -> bool {
-    let asked = |request: &Request| lines(&request.headers, ASKED_METHOD);
-    let asks_well = |request: &Request| match &*asked(request) {
+    let methods = |request: &Request| lines(&request.headers, ASKED_METHOD);
+    let asks_well = |request: &Request| match &*methods(request) {
         [method] => is_token(&String::from_utf8_lossy(method)),
         _ => false,
     };
     // Each method has the policy of its route.
-    asked(one) == asked(two)
+    methods(one) == methods(two)
         && one.is_preflight() == two.is_preflight()
         && (!one.is_preflight() || (asks_well(one) && asks_well(two)))
 }

@@ -53,7 +53,7 @@ pub(crate) fn shares_nothing(headers: &HeaderMap) -> bool {
 pub(crate) fn decided_by(request: &Request) -> String {
     match &*lines(&request.headers, ASKED_METHOD) {
         _ if !request.is_preflight() => request.method.to_string(),
-        [asked] => String::from_utf8_lossy(asked).into_owned(),
+        [method] => String::from_utf8_lossy(method).into_owned(),
         _ => String::new(),
     }
 }

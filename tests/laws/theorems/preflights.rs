@@ -81,12 +81,13 @@ fn t09_a_preflight_depends_only_on_its_question() {
 #[test]
 fn t10_a_preflight_predicts_the_response_to_the_request() {
     holds("T10", 9, generate::exchange(), |(scenario, request)| {
-        let asked = lines(&request.headers, ASKED_METHOD);
-        let ([asked], true) = (&*asked, request.is_preflight() && is_routed(&request.path)) else {
+        let methods = lines(&request.headers, ASKED_METHOD);
+        let ([requested], true) = (&*methods, request.is_preflight() && is_routed(&request.path))
+        else {
             return met_if(false);
         };
-        let is_method = is_token(&String::from_utf8_lossy(asked));
-        let (Ok(method), true) = (Method::from_bytes(asked), is_method) else {
+        let is_method = is_token(&String::from_utf8_lossy(requested));
+        let (Ok(method), true) = (Method::from_bytes(requested), is_method) else {
             return met_if(false);
         };
         let site = Site::new(&scenario);
@@ -157,8 +158,8 @@ fn t11_requests_sent_without_a_preflight_were_granted() {
                     continue;
                 }
                 was_remembered = true;
-                let asked = hop.as_asked(&profile);
-                let is_granted = asked.is_granted(&scenario, &profile, &page, &fetch);
+                let preflight = hop.as_asked(&profile);
+                let is_granted = preflight.is_granted(&scenario, &profile, &page, &fetch);
                 prop_assert!(is_granted || hop.calls == 0, "{:?}: {:?}", page.origin, hop);
             }
         }
@@ -194,10 +195,10 @@ fn t12_only_a_preflight_is_answered_as_one() {
         let site = Site::new(&scenario);
         let response = site.ask(&request);
         let calls = site.calls().len();
-        let (origins, asked) =
+        let (origins, methods) =
             (lines(&request.headers, "origin").len(), lines(&request.headers, ASKED_METHOD).len());
         let is_served = is_routed(&request.path) && scenario.serving("OPTIONS").is_some();
-        match (origins, asked) {
+        match (origins, methods) {
             (0, _) | (_, 0) if is_served => prop_assert_eq!(calls, 1, "{:?}", response),
             (0, _) | (_, 0) => {
                 prop_assert_eq!(calls, 0, "{:?}", response);
@@ -209,11 +210,11 @@ fn t12_only_a_preflight_is_answered_as_one() {
                 let is_any = scenario
                     .policy(&request.path, &decided_by(&request))
                     .is_some_and(is_any_origin);
-                let is_ambiguous = asked > 1 || (origins > 1 && !is_any);
+                let is_ambiguous = methods > 1 || (origins > 1 && !is_any);
                 prop_assert!(!is_ambiguous || response.status >= 400, "{:?}", response);
             }
         }
-        met_if(is_served && (origins == 0 || asked == 0))
+        met_if(is_served && (origins == 0 || methods == 0))
     });
 }
 
@@ -222,16 +223,16 @@ fn t12_only_a_preflight_is_answered_as_one() {
 /// of the policies, and no work is done for each requested name.
 #[test]
 fn t28_the_requested_headers_do_not_change_the_response() {
-    let asked = prop_oneof![
+    let names = prop_oneof![
         Just(vec![]),
         Just(vec![",".repeat(64 * 1024)]),
         Just(vec!["x-a".to_owned(); 100]),
         vec("[ -~]{0,40}", 1..3),
     ];
-    holds("T28", 29, (generate::exchange(), asked), |((scenario, request), asked)| {
+    holds("T28", 29, (generate::exchange(), names), |((scenario, request), names)| {
         let mut other = request.clone();
         other.headers.remove(ASKED_NAMES);
-        for line in &asked {
+        for line in &names {
             let line = HeaderValue::from_str(line).expect("a header value");
             other.headers.append(ASKED_NAMES, line);
         }

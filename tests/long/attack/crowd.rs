@@ -67,8 +67,8 @@ async fn be_clients() {
         })
     });
     let mut times = Vec::new();
-    for asked in asking.collect::<Vec<_>>() {
-        times.extend(asked.await.expect("answers"));
+    for client in asking.collect::<Vec<_>>() {
+        times.extend(client.await.expect("answers"));
     }
     times.sort_unstable();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];

@@ -31,8 +31,8 @@ fn slowhttptest(server: &ServerProcess, arguments: &[&str]) -> Command {
 async fn attack(name: &str, mut attack: Command) {
     let output = tokio::task::spawn_blocking(move || attack.output().expect("slowhttptest"));
     let output = output.await.expect("a thread");
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("slow HTTP test status"), "{name}: it did not attack: {said}");
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert!(report.contains("slow HTTP test status"), "{name}: it did not attack: {report}");
 }
 
 #[tokio::test]

@@ -306,9 +306,9 @@ impl Client {
             }
             token.state = if is_good { State::Good } else { State::Ended };
         }
-        let asked = self.sessions.len() + self.tokens.len();
+        let count = self.sessions.len() + self.tokens.len();
         self.forget();
-        Ok((asked, wrong))
+        Ok((count, wrong))
     }
 
     /// Keeps only the latest ended ones.

@@ -111,13 +111,13 @@ async fn killed(command: &mut Command, rounds: u64, seed: u64) {
         for mut client in clients.drain(..) {
             checking.spawn(async move {
                 let mut connection = Connection::open(address).await.expect("a server");
-                let (asked, wrong) = client.check(&mut connection).await.expect("a server");
-                (client, asked, wrong)
+                let (count, wrong) = client.check(&mut connection).await.expect("a server");
+                (client, count, wrong)
             });
         }
-        for (client, asked, wrong) in checking.join_all().await {
+        for (client, count, wrong) in checking.join_all().await {
             assert!(wrong.is_empty(), "round {round}, seed {seed}: {wrong:#?}");
-            checked += asked;
+            checked += count;
             clients.push(client);
         }
     }

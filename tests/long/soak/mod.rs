@@ -119,8 +119,8 @@ async fn no_request_is_lost_and_nothing_grows() {
             let next = start(&address.to_string(), &folder, upstream.address);
             assert_eq!(next.address, address);
             server.terminate();
-            let (success, said) = std::mem::replace(&mut server, next).wait_for_exit();
-            assert!(success, "{said}");
+            let (success, output) = std::mem::replace(&mut server, next).wait_for_exit();
+            assert!(success, "{output}");
         }
     }
     tally.end();
@@ -133,8 +133,8 @@ async fn no_request_is_lost_and_nothing_grows() {
     upstream.die();
     soon(returned(&server, sockets)).await;
     server.terminate();
-    let (success, said) = server.wait_for_exit();
-    assert!(success, "{said}");
+    let (success, output) = server.wait_for_exit();
+    assert!(success, "{output}");
     fs::remove_dir_all(&folder).expect("the folder");
 }
 

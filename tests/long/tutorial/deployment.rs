@@ -78,7 +78,7 @@ pub(super) async fn run(reader: &mut Reader) {
         println!("    {name}: {value}");
         image = image.with(name, &value);
     }
-    let _service = image.start().unwrap_or_else(|said| panic!("{said}"));
+    let _service = image.start().unwrap_or_else(|error| panic!("{error}"));
 
     let certificates = Folder::new().expect("a folder");
     let origin = settings["PUBLIC_ORIGIN"];

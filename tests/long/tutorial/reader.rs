@@ -175,7 +175,8 @@ impl Reader {
             "sh" => self.shell(&block.text),
             "text" => {
                 for line in block.text.lines().filter(|line| *line != "...") {
-                    let is_there = self.last_output.lines().any(|said| said.trim_end() == line);
+                    let is_there =
+                        self.last_output.lines().any(|printed| printed.trim_end() == line);
                     assert!(is_there, "no `{line}` in: {}", self.last_output);
                 }
             }
@@ -217,17 +218,17 @@ impl Reader {
         let output = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut rest = &*output;
         for line in lines {
-            let (said, after) = rest.split_once("\n@@@ ").unwrap_or_else(|| panic!("{output}"));
+            let (text, after) = rest.split_once("\n@@@ ").unwrap_or_else(|| panic!("{output}"));
             let (status, after) = after.split_once('\n').expect("a status");
             rest = after;
             println!("    $ {line}");
-            expect(line, status == "0", said);
+            expect(line, status == "0", text);
             if line.starts_with("curl ")
                 && let Some(began) = self.began.take()
             {
                 println!("from nothing to the first answer: {} s", began.elapsed().as_secs());
             }
-            self.last_output = said.to_owned();
+            self.last_output = text.to_owned();
         }
     }
 
@@ -257,7 +258,7 @@ impl Reader {
     }
 
     /// Makes a mistake, reads what the compiler says and undoes it.
-    fn make(&mut self, [_, sentence, name, old, new, said]: &[&str; 6]) {
+    fn make(&mut self, [_, sentence, name, old, new, message]: &[&str; 6]) {
         let before = self.sources.clone();
         self.sources.change_item(name, old, new);
         self.write();
@@ -266,7 +267,7 @@ impl Reader {
         println!("    {sentence}");
         let error = text.split("\nerror").nth(1).unwrap_or_else(|| panic!("no error: {text}"));
         println!("      error{}", error.lines().next().unwrap_or_default());
-        assert!(!output.status.success() && error.contains(said), "no `{said}`: {text}");
+        assert!(!output.status.success() && error.contains(message), "no `{message}`: {text}");
         self.sources = before;
     }
 
@@ -328,31 +329,31 @@ fn log_in(browser: &Browser) -> Result<(), Failure> {
 
 /// Fails if a command did not do what the comment after it says: `401: ..`, `fails: ..`, or nothing
 /// if it succeeds.
-fn expect(line: &str, succeeded: bool, said: &str) {
+fn expect(line: &str, succeeded: bool, output: &str) {
     let (command, comment) = line.split_once("# ").unwrap_or((line, ""));
-    assert_eq!(succeeded, !comment.starts_with("fails"), "{line}\n{said}");
+    assert_eq!(succeeded, !comment.starts_with("fails"), "{line}\n{output}");
     // A command that is meant to fail is still meant to compile.
-    assert!(!said.contains("could not compile"), "{line}\n{said}");
+    assert!(!output.contains("could not compile"), "{line}\n{output}");
     if !command.contains("curl -i ") {
         return;
     }
-    let status = said.lines().find_map(|line| line.strip_prefix("HTTP/1.1 ")?.get(..3));
-    let status = status.unwrap_or_else(|| panic!("{line}: no response: {said}"));
+    let status = output.lines().find_map(|line| line.strip_prefix("HTTP/1.1 ")?.get(..3));
+    let status = status.unwrap_or_else(|| panic!("{line}: no response: {output}"));
     match comment.get(..3) {
-        Some(stated) => assert_eq!(stated, status, "{line}\n{said}"),
-        None => assert!(status.starts_with('2'), "{line}\n{said}"),
+        Some(stated) => assert_eq!(stated, status, "{line}\n{output}"),
+        None => assert!(status.starts_with('2'), "{line}\n{output}"),
     }
     // A problem by a handler has no code.
-    let has_code = said.contains("\"code\":");
-    assert_eq!(has_code, status >= "400" && !comment.contains("yours"), "{line}\n{said}");
-    let is_problem = said.contains("content-type: application/problem+json");
-    assert_eq!(is_problem, status >= "400", "{line}\n{said}");
+    let has_code = output.contains("\"code\":");
+    assert_eq!(has_code, status >= "400" && !comment.contains("yours"), "{line}\n{output}");
+    let is_problem = output.contains("content-type: application/problem+json");
+    assert_eq!(is_problem, status >= "400", "{line}\n{output}");
     // What else the comment names: a place in the body, a header.
     for place in comment.split(' ').filter(|word| word.starts_with('/')) {
-        assert!(said.contains(place), "{line}\n{said}");
+        assert!(output.contains(place), "{line}\n{output}");
     }
     if let Some((name, value)) = quoted_after(comment, "with").and_then(|it| it.split_once(": ")) {
         let header = format!("{}: {value}", name.to_lowercase());
-        assert!(said.lines().any(|line| line.trim_end() == header), "{line}\n{said}");
+        assert!(output.lines().any(|line| line.trim_end() == header), "{line}\n{output}");
     }
 }

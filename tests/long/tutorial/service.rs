@@ -24,11 +24,11 @@ impl Service {
         let mut service =
             Self(child.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}")));
         let stderr = Output::new(service.0.stderr.take().expect("its errors"));
-        let (until, mut said) = (Instant::now() + LIMIT, String::new());
+        let (until, mut log) = (Instant::now() + LIMIT, String::new());
         loop {
-            let line = stderr.line(until).unwrap_or_else(|_late| panic!("does not listen: {said}"));
-            let line = line.unwrap_or_else(|| panic!("ended without listening: {said}"));
-            said.push_str(&line);
+            let line = stderr.line(until).unwrap_or_else(|_late| panic!("does not listen: {log}"));
+            let line = line.unwrap_or_else(|| panic!("ended without listening: {log}"));
+            log.push_str(&line);
             if line.contains("listening on http://") {
                 return service;
             }

@@ -207,11 +207,11 @@ async fn sessions_that_are_loaded_at_the_same_time_share_a_statement() {
     // and further ones are not even tried for a while.
     until(async || {
         client.batch_execute(&format!("BEGIN; LOCK TABLE {schema}.meta")).await.unwrap();
-        let asked = Arc::new(AtomicU64::new(0));
+        let calls = Arc::new(AtomicU64::new(0));
         let loads = (0..LOADS).map(|number| {
-            let (store, asked) = (Arc::clone(&store), Arc::clone(&asked));
+            let (store, calls) = (Arc::clone(&store), Arc::clone(&calls));
             tokio::spawn(async move {
-                asked.fetch_add(1, Ordering::Relaxed);
+                calls.fetch_add(1, Ordering::Relaxed);
                 store.load(&key(number % (SESSIONS + 50)), NOW).await
             })
         });
@@ -219,7 +219,7 @@ async fn sessions_that_are_loaded_at_the_same_time_share_a_statement() {
         let mut most = 0;
         until(async || {
             most = most.max(waiting().await);
-            let all_wait = asked.load(Ordering::Relaxed) == LOADS && most >= 2;
+            let all_wait = calls.load(Ordering::Relaxed) == LOADS && most >= 2;
             all_wait || loads.iter().all(JoinHandle::is_finished)
         })
         .await;

@@ -51,9 +51,9 @@ impl Changes {
         })
         .await;
         let kept = kept.unwrap();
-        let made = self.acknowledged.len();
-        assert!(kept <= made + self.unknown, "{kept} of {made} and {}", self.unknown);
-        self.acknowledged.get(kept).map(|first| (*first, made - kept))
+        let total = self.acknowledged.len();
+        assert!(kept <= total + self.unknown, "{kept} of {total} and {}", self.unknown);
+        self.acknowledged.get(kept).map(|first| (*first, total - kept))
     }
 }
 
@@ -65,7 +65,7 @@ async fn a_failover_without_wait_loses_only_recent_writes() {
     let seconds = env::var("POLICY_STORES_SECONDS").map_or(0, |text| text.parse().unwrap());
     let end = Instant::now() + Duration::from_secs(seconds);
     let servers = RedisSentinel::start().await;
-    let (mut failovers, mut made, mut lost, mut longest) = (0, 0, 0, Duration::ZERO);
+    let (mut failovers, mut total, mut lost, mut longest) = (0, 0, 0, Duration::ZERO);
     loop {
         let url = servers.prefix();
         let instances = Instance::three(&url).await;
@@ -82,7 +82,7 @@ async fn a_failover_without_wait_loses_only_recent_writes() {
         servers.kill_primary().await;
         let all = visits.join_all().await;
         for mut changes in all {
-            made += changes.acknowledged.len();
+            total += changes.acknowledged.len();
             if let Some((first, count)) = changes.find_lost(&instances[1]).await {
                 lost += count;
                 longest = longest.max(killed.saturating_duration_since(first));
@@ -96,7 +96,7 @@ async fn a_failover_without_wait_loses_only_recent_writes() {
         }
     }
     println!(
-        "{failovers} failovers without `wait`: {lost} of {made} acknowledged changes lost, the oldest {longest:?} old"
+        "{failovers} failovers without `wait`: {lost} of {total} acknowledged changes lost, the oldest {longest:?} old"
     );
-    assert!(made > 0 && lost < made, "{lost} of {made}");
+    assert!(total > 0 && lost < total, "{lost} of {total}");
 }

@@ -278,12 +278,12 @@ async fn an_instance_reports_lost_writes_until_they_are_repeated() {
     assert_eq!((ask("GET /me", &eve).await.status, ask("GET /me", &ida).await.status), (401, 200));
     assert_eq!(refresh(token).await.status, 200);
     // One event for each store.
-    let said = log.with_code(LOST);
-    let of = |store: &str| said.iter().filter(|line| line.contains(store)).count();
+    let lines = log.with_code(LOST);
+    let of = |store: &str| lines.iter().filter(|line| line.contains(store)).count();
     assert_eq!(
-        (of("store=\"sessions\""), of("store=\"tokens\""), said.len()),
+        (of("store=\"sessions\""), of("store=\"tokens\""), lines.len()),
         (1, 1, 2),
-        "{said:?}"
+        "{lines:?}"
     );
-    assert!(said.iter().all(|line| line.starts_with("ERROR")), "{said:?}");
+    assert!(lines.iter().all(|line| line.starts_with("ERROR")), "{lines:?}");
 }

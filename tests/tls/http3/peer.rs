@@ -13,7 +13,7 @@ use super::*;
 #[ignore = "needs Python with aioquic"]
 async fn responses_to_aioquic_follow_the_standard() {
     let server = Server::start(app()).await;
-    let given = serde_json::json!({
+    let input = serde_json::json!({
         "port": server.address().port(),
         "authority": server.folder().join("authority.pem"),
     });
@@ -24,7 +24,7 @@ async fn responses_to_aioquic_follow_the_standard() {
     let mut process = command.spawn().unwrap_or_else(|error| {
         panic!("{}: {error}; `cargo xtask test` installs it", python.display())
     });
-    process.stdin.take().unwrap().write_all(given.to_string().as_bytes()).unwrap();
+    process.stdin.take().unwrap().write_all(input.to_string().as_bytes()).unwrap();
     // The server runs on this thread.
     let output = tokio::task::spawn_blocking(|| process.wait_with_output()).await.unwrap().unwrap();
     assert!(output.status.success(), "the script failed: {}", output.status);

@@ -10,17 +10,17 @@ type Made = Arc<AtomicUsize>;
 
 #[get("/block")]
 #[auth(public)]
-async fn block(State(made): State<Made>) -> Bytes {
-    made.fetch_add(1, Ordering::SeqCst);
+async fn block(State(count): State<Made>) -> Bytes {
+    count.fetch_add(1, Ordering::SeqCst);
     Bytes::from(vec![b'x'; BLOCK])
 }
 
 #[tokio::test]
 async fn unread_responses_of_a_connection_make_its_next_requests_wait() {
     const REQUESTS: usize = 6;
-    let made = Made::default();
+    let count = Made::default();
     let settings = ServerSettings::default().max_unsent_per_connection(2 * BLOCK);
-    let app = App::new(Arc::clone(&made)).settings(settings).routes(routes![block, hello]);
+    let app = App::new(Arc::clone(&count)).settings(settings).routes(routes![block, hello]);
     let server = Server::start(app).await;
     let quic = server.raw().await;
     let mut streams = Vec::new();
@@ -34,23 +34,23 @@ async fn unread_responses_of_a_connection_make_its_next_requests_wait() {
     soon(streams[0].read_exact(&mut first)).await.unwrap();
     // Another connection is served at once, and by then the requests of this one have arrived.
     assert_eq!(server.connect().await.response(request("GET", "/hello"), "").await.status(), 200);
-    assert_eq!(made.load(Ordering::SeqCst), 2);
+    assert_eq!(count.load(Ordering::SeqCst), 2);
     let read = streams.into_iter().map(|mut receive| {
         tokio::spawn(async move { soon(receive.read_to_end(BLOCK + 4096)).await.unwrap().len() })
     });
     for length in read.collect::<Vec<_>>() {
         assert!(length.await.unwrap() >= BLOCK);
     }
-    assert_eq!(made.load(Ordering::SeqCst), REQUESTS);
+    assert_eq!(count.load(Ordering::SeqCst), REQUESTS);
 }
 
 #[tokio::test]
 async fn a_connection_that_reads_nothing_is_closed_for_others() {
-    let made = Made::default();
+    let count = Made::default();
     let settings = ServerSettings::default()
         .max_unsent_total(2 * BLOCK + BLOCK / 2)
         .max_unsent_per_connection(BLOCK);
-    let app = App::new(Arc::clone(&made)).settings(settings).routes(routes![block]);
+    let app = App::new(Arc::clone(&count)).settings(settings).routes(routes![block]);
     let server = Server::start(app).await;
     let mut connections = Vec::new();
     for nth in 0..3 {
@@ -58,12 +58,12 @@ async fn a_connection_that_reads_nothing_is_closed_for_others() {
         let (mut send, receive) = quic.open_bi().await.unwrap();
         send.write_all(&client::head(&client::lines("GET", "/block"))).await.unwrap();
         send.finish().unwrap();
-        let made = async {
-            while made.load(Ordering::SeqCst) <= nth {
+        let reached = async {
+            while count.load(Ordering::SeqCst) <= nth {
                 tokio::task::yield_now().await;
             }
         };
-        soon(made).await;
+        soon(reached).await;
         connections.push((quic, receive));
     }
     let (oldest, _receive) = connections.remove(0);

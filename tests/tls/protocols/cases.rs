@@ -154,8 +154,8 @@ fn routing() -> Vec<Case> {
 
 fn sharing() -> Vec<Case> {
     let preflight = |name, status, origin, method| {
-        let asked = case(name, "OPTIONS /lamps/7", status).from(origin);
-        asked.field("access-control-request-method", method)
+        let request = case(name, "OPTIONS /lamps/7", status).from(origin);
+        request.field("access-control-request-method", method)
     };
     vec![
         case("a page that may read", "GET /lamps", 200).from(SHOP),

@@ -67,14 +67,14 @@ async fn curl_is_served_over_both_versions() {
     for (flag, version) in
         [("--http1.1", "1.1"), ("--http2", "1.1"), ("--http2-prior-knowledge", "2")]
     {
-        let shown = ["--silent", flag, "--write-out", "|%{http_code} %{http_version}"];
-        let get = printed("curl", &[&shown[..], &[&url("/hello")]].concat()).await;
+        let options = ["--silent", flag, "--write-out", "|%{http_code} %{http_version}"];
+        let get = printed("curl", &[&options[..], &[&url("/hello")]].concat()).await;
         assert_eq!(get, format!("hello|200 {version}"));
         // Large enough for curl to send `Expect: 100-continue`.
         let upload = ["--data-binary", &file, &url("/upload")];
-        let post = printed("curl", &[&shown[..], &upload].concat()).await;
+        let post = printed("curl", &[&options[..], &upload].concat()).await;
         assert_eq!(post, format!("{body}|200 {version}"));
-        let none = printed("curl", &[&shown[..], &[&url("/none")]].concat()).await;
+        let none = printed("curl", &[&options[..], &[&url("/none")]].concat()).await;
         assert!(none.ends_with(&format!("|404 {version}")), "{none}");
     }
     assert_serving(&server).await;
@@ -88,8 +88,8 @@ async fn clients_choose_the_version_over_tls() {
     let url = format!("https://localhost:{}/hello", server.address.port());
     for (flag, version) in [("--http1.1", "1.1"), ("--http2", "2")] {
         let trusting = ["--silent", flag, "--cacert", &folder.file("authority.pem")];
-        let shown = ["--ipv4", "--write-out", "|%{http_code} %{http_version}", &url];
-        let response = printed("curl", &[&trusting[..], &shown].concat()).await;
+        let options = ["--ipv4", "--write-out", "|%{http_code} %{http_version}", &url];
+        let response = printed("curl", &[&trusting[..], &options].concat()).await;
         assert_eq!(response, format!("hello|200 {version}"));
     }
     let url = format!("https://{}/hello", server.address);

@@ -68,8 +68,8 @@ async fn a_429_says_when_to_retry() {
         let response = ask(&server, "GET /rated", &[PAGE]).await;
         assert_eq!(response.status, 200);
         assert_eq!(response.header("ratelimit-policy"), Some("\"default\";q=3;w=60"));
-        let said = response.header("ratelimit").unwrap();
-        assert!(said.starts_with(&format!("\"default\";r={left};t=")), "{said}");
+        let limit = response.header("ratelimit").unwrap();
+        assert!(limit.starts_with(&format!("\"default\";r={left};t=")), "{limit}");
         assert_eq!(response.header("retry-after"), None);
     }
     let mut refused = 0;
@@ -135,8 +135,8 @@ async fn a_limit_of_the_app_counts_all_routes_that_take_it_over() {
     for (path, left) in [("/one", 3), ("/two", 2), ("/one", 1), ("/two", 0)] {
         let response = ask(&server, &format!("GET {path}"), &[]).await;
         assert_eq!(response.status, 200, "{path}");
-        let said = response.header("ratelimit").unwrap();
-        assert!(said.starts_with(&format!("\"default\";r={left};")), "{path}: {said}");
+        let limit = response.header("ratelimit").unwrap();
+        assert!(limit.starts_with(&format!("\"default\";r={left};")), "{path}: {limit}");
     }
     for path in ["/one", "/two"] {
         assert_eq!(ask(&server, &format!("GET {path}"), &[]).await.status, 429, "{path}");

@@ -11,8 +11,8 @@ use crate::diff::{
 pub(super) fn preflight(random: &mut Random, case: &Case) -> Canned {
     let mut headers = Vec::new();
     grant(random, case, &mut headers);
-    let asked: Vec<&Fetch> = case.loads().collect();
-    let methods: Vec<&str> = asked.iter().map(|fetch| &*fetch.method).collect();
+    let loads: Vec<&Fetch> = case.loads().collect();
+    let methods: Vec<&str> = loads.iter().map(|fetch| &*fetch.method).collect();
     let right = methods.join(", ");
     match random.below(10) {
         0..5 => add(&mut headers, "access-control-allow-methods", right.to_uppercase()),
@@ -39,7 +39,7 @@ pub(super) fn preflight(random: &mut Random, case: &Case) -> Canned {
         }
         _ => {}
     }
-    let names: Vec<&str> = asked
+    let names: Vec<&str> = loads
         .iter()
         .flat_map(|fetch| fetch.headers.iter().map(|(name, _)| &**name))
         .filter(|name| {

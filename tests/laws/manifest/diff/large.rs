@@ -36,8 +36,8 @@ const ROUTES: usize = 200;
 /// Progress is printed, so that a run that is stopped has shown what it covered.
 #[test]
 fn t25_many_requests_to_large_apps() {
-    let asked = env::var("POLICY_DIFF").unwrap_or_else(|_| "2x2000".to_owned());
-    let (pairs, requests) = asked.split_once('x').expect("PAIRSxREQUESTS");
+    let setting = env::var("POLICY_DIFF").unwrap_or_else(|_| "2x2000".to_owned());
+    let (pairs, requests) = setting.split_once('x').expect("PAIRSxREQUESTS");
     let [pairs, requests] = [pairs, requests].map(|text| text.parse::<u64>().expect("a number"));
     let seed = env::var("PROPTEST_RNG_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
     let next = AtomicU64::new(1);

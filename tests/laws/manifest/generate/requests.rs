@@ -23,7 +23,7 @@ pub(crate) struct Sketch {
     origin: Option<Origin>,
     is_origin_repeated: bool,
     /// `Access-Control-Request-Method`, which makes OPTIONS a preflight.
-    asked: Option<Asked>,
+    requested_method: Option<Asked>,
     fields: Vec<(&'static str, &'static str)>,
     version: Version,
     /// What an extended CONNECT asks for.
@@ -228,7 +228,7 @@ pub(crate) fn sketch() -> impl Strategy<Value = Sketch> + Clone {
         3 => Just("ticket=one"),
         3 => select(&QUERIES[..]),
     ];
-    let asked = (method(), prop::bool::weighted(0.12))
+    let requested_method = (method(), prop::bool::weighted(0.12))
         .prop_map(|(method, is_repeated)| Asked { method, is_repeated });
     let fields = (
         option::weighted(0.5, select(&SITES[..])),
@@ -257,11 +257,11 @@ pub(crate) fn sketch() -> impl Strategy<Value = Sketch> + Clone {
     (
         (any::<Index>(), method(), path, query, host),
         (option::weighted(0.6, origin), prop::bool::weighted(0.08)),
-        (option::weighted(0.25, asked), fields, version, protocol),
+        (option::weighted(0.25, requested_method), fields, version, protocol),
     )
         .prop_map(
             |((route, method, path, query, host), (origin, is_origin_repeated), rest)| {
-                let (asked, fields, version, protocol) = rest;
+                let (requested_method, fields, version, protocol) = rest;
                 Sketch {
                     route,
                     method,
@@ -270,7 +270,7 @@ pub(crate) fn sketch() -> impl Strategy<Value = Sketch> + Clone {
                     host,
                     origin,
                     is_origin_repeated,
-                    asked,
+                    requested_method,
                     fields,
                     version,
                     protocol,
@@ -346,14 +346,16 @@ impl Sketch {
             (template, _) => self.path.fill(template),
         };
         let mut fields = self.fields.clone();
-        let asked = self.asked.as_ref().filter(|_| !template.is_empty());
-        let asked = asked.map(|asked| (asked.method.resolve(route), asked.is_repeated));
-        if asked.is_some() {
+        let requested_method = self.requested_method.as_ref().filter(|_| !template.is_empty());
+        let requested_method = requested_method
+            .map(|preflight| (preflight.method.resolve(route), preflight.is_repeated));
+        if requested_method.is_some() {
             method = "OPTIONS".to_owned();
             // Few of them have what no browser adds.
             fields.retain(|(name, _)| !name.starts_with("content-"));
         }
-        let protocol = self.protocol.filter(|_| asked.is_none() && target.starts_with('/'));
+        let protocol =
+            self.protocol.filter(|_| requested_method.is_none() && target.starts_with('/'));
         let target = match protocol {
             Some(_) => {
                 method = "CONNECT".to_owned();
@@ -399,10 +401,10 @@ impl Sketch {
                 add("origin", &origin);
             }
         }
-        if let Some((asked, is_repeated)) = asked {
-            add("access-control-request-method", asked.as_bytes());
+        if let Some((requested_method, is_repeated)) = requested_method {
+            add("access-control-request-method", requested_method.as_bytes());
             if is_repeated {
-                add("access-control-request-method", asked.as_bytes());
+                add("access-control-request-method", requested_method.as_bytes());
             }
         }
         fields.iter().for_each(|(name, value)| add(name, value.as_bytes()));

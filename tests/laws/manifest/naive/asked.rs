@@ -43,14 +43,14 @@ impl Asked {
     /// `Authorization` and `Cookie` are for the server behind the tunnel (RFC 9110 11.7.2).
     pub(super) fn to_proxy(&self) -> Self {
         let is_for_other = |name: &str| name == "authorization" || name == "cookie";
-        let mut asked = self.clone();
-        asked.fields.retain(|(name, _)| !is_for_other(name));
-        for (name, _) in &mut asked.fields {
+        let mut request = self.clone();
+        request.fields.retain(|(name, _)| !is_for_other(name));
+        for (name, _) in &mut request.fields {
             if name == "proxy-authorization" {
                 *name = "authorization".to_owned();
             }
         }
-        asked
+        request
     }
 
     pub(super) fn lines(&self, name: &str) -> Vec<&[u8]> {

@@ -37,26 +37,26 @@ enum Page {
 pub(super) fn check(
     app: &App<'_>,
     route: Route<'_>,
-    asked: &Asked,
+    request: &Asked,
     sender: &RequestCredentials,
 ) -> CheckReport {
     let known = match route.required() {
         None => None,
-        Some(required) => authenticate(app, route, required, asked, sender)?,
+        Some(required) => authenticate(app, route, required, request, sender)?,
     };
     let is_ambient =
         known.as_ref().is_some_and(|known| matches!(known.by, By::Session | By::Scheme(true)));
     match (&known, route.required()) {
         (Some(known), _) if is_ambient => {
             let token = (known.by == By::Session).then_some(sender.csrf);
-            intended(app, route, asked, token)?;
+            intended(app, route, request, token)?;
         }
-        (None, None) => anonymous(app, route, asked)?,
+        (None, None) => anonymous(app, route, request)?,
         _ => (),
     }
     let Some(required) = route.required() else { return Ok(()) };
     match known {
-        None if required["optional"] == true => anonymous(app, route, asked),
+        None if required["optional"] == true => anonymous(app, route, request),
         None => Err("auth.credentials-missing"),
         Some(known) => authorize(required, &known),
     }
@@ -66,7 +66,7 @@ pub(super) fn check(
 pub(super) fn session_of_handler(
     app: &App<'_>,
     route: Route<'_>,
-    asked: &Asked,
+    request: &Asked,
     sender: &RequestCredentials,
 ) -> CheckReport {
     if !route.says("takes_session") {
@@ -74,14 +74,14 @@ pub(super) fn session_of_handler(
     }
     let known = match route.required() {
         None => None,
-        Some(required) => authenticate(app, route, required, asked, sender)?,
+        Some(required) => authenticate(app, route, required, request, sender)?,
     };
     match known.map(|known| known.by) {
         Some(By::Token) => Ok(()),
-        Some(By::Ticket) => check_ticket(app, route, asked),
+        Some(By::Ticket) => check_ticket(app, route, request),
         _ => {
-            let session = session(app, asked, sender)?;
-            intended(app, route, asked, session.map(|_login| sender.csrf))
+            let session = session(app, request, sender)?;
+            intended(app, route, request, session.map(|_login| sender.csrf))
         }
     }
 }
@@ -92,11 +92,11 @@ fn authenticate<'a>(
     app: &App<'_>,
     route: Route<'_>,
     required: &Value,
-    asked: &Asked,
+    request: &Asked,
     sender: &'a RequestCredentials,
 ) -> CheckReport<Option<Known<'a>>> {
     let issuers = texts(&required["issuers"]);
-    if required["token"] == true && has_bearer(asked)? {
+    if required["token"] == true && has_bearer(request)? {
         return match &sender.token {
             CredentialState::Valid(login) if takes(app, login, &issuers) => {
                 Ok(Some(Known { login, by: By::Token }))
@@ -106,10 +106,10 @@ fn authenticate<'a>(
             _ => Err("auth.token-invalid"),
         };
     }
-    let tickets = asked.query.split('&').filter(|pair| pair.starts_with("ticket=")).count();
-    let may_have = ["GET", "CONNECT"].contains(&asked.method.as_str());
+    let tickets = request.query.split('&').filter(|pair| pair.starts_with("ticket=")).count();
+    let may_have = ["GET", "CONNECT"].contains(&request.method.as_str());
     if required["ticket"] == true && tickets == 1 && may_have {
-        check_ticket(app, route, asked)?;
+        check_ticket(app, route, request)?;
         return match &sender.ticket {
             CredentialState::Valid(login) if takes(app, login, &issuers) => {
                 Ok(Some(Known { login, by: By::Ticket }))
@@ -131,13 +131,13 @@ fn authenticate<'a>(
     if required["session"] != true {
         return Ok(None);
     }
-    Ok(session(app, asked, sender)?.map(|login| Known { login, by: By::Session }))
+    Ok(session(app, request, sender)?.map(|login| Known { login, by: By::Session }))
 }
 
 /// Whether the request has a bearer token (RFC 6750 2.1).
-fn has_bearer(asked: &Asked) -> CheckReport<bool> {
+fn has_bearer(request: &Asked) -> CheckReport<bool> {
     let malformed = Err("auth.authorization-malformed");
-    let value = match *asked.lines("authorization") {
+    let value = match *request.lines("authorization") {
         [] => return Ok(false),
         [value] => value,
         _ => return malformed,
@@ -171,11 +171,11 @@ fn takes(app: &App<'_>, login: &Login, issuers: &[String]) -> bool {
 /// The user whom the session names, if the cookie names exactly one session.
 fn session<'a>(
     app: &App<'_>,
-    asked: &Asked,
+    request: &Asked,
     sender: &'a RequestCredentials,
 ) -> CheckReport<Option<&'a Login>> {
     let name = app.fact("sessions").and_then(|sessions| sessions["cookie"].as_str());
-    let lines = asked.lines("cookie");
+    let lines = request.lines("cookie");
     if lines.join(&b"; "[..]).len() > 16 * 1024 {
         return Err("cookie.request-too-large");
     }
@@ -215,12 +215,12 @@ fn authorize(required: &Value, known: &Known<'_>) -> CheckReport {
 }
 
 /// The page that a request comes from. A safe request may come from any page.
-fn page(app: &App<'_>, route: Route<'_>, asked: &Asked) -> Page {
-    if changes_nothing(asked) {
+fn page(app: &App<'_>, route: Route<'_>, request: &Asked) -> Page {
+    if changes_nothing(request) {
         return Page::Ours;
     }
     let [origins, sites, referers, modes] =
-        ["origin", "sec-fetch-site", "referer", "sec-fetch-mode"].map(|name| asked.lines(name));
+        ["origin", "sec-fetch-site", "referer", "sec-fetch-mode"].map(|name| request.lines(name));
     if origins.is_empty() && sites.is_empty() && referers.is_empty() {
         return Page::Unstated;
     }
@@ -229,10 +229,10 @@ fn page(app: &App<'_>, route: Route<'_>, asked: &Asked) -> Page {
     }
     let site = sites.first().copied();
     if let Some(origin) = origins.first() {
-        if app.is_own(asked, origin) {
+        if app.is_own(request, origin) {
             return if site == Some(b"cross-site") { Page::Others } else { Page::Ours };
         }
-        if app.trusts(route, asked) {
+        if app.trusts(route, request) {
             return Page::Ours;
         }
     }
@@ -246,7 +246,7 @@ fn page(app: &App<'_>, route: Route<'_>, asked: &Asked) -> Page {
         let referer = String::from_utf8_lossy(referer);
         if let Some((scheme, rest)) = referer.split_once("://") {
             let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-            if app.is_own(asked, format!("{scheme}://{host}").as_bytes()) {
+            if app.is_own(request, format!("{scheme}://{host}").as_bytes()) {
                 return Page::Ours;
             }
         }
@@ -254,27 +254,27 @@ fn page(app: &App<'_>, route: Route<'_>, asked: &Asked) -> Page {
     Page::Others
 }
 
-fn changes_nothing(asked: &Asked) -> bool {
-    is_safe(&asked.method) && asked.method != "TRACE" && !asked.is_upgrade()
+fn changes_nothing(request: &Asked) -> bool {
+    is_safe(&request.method) && request.method != "TRACE" && !request.is_upgrade()
 }
 
 /// Whether it only opens a WebSocket, to which no page can add a token.
-fn only_upgrades(asked: &Asked) -> bool {
-    asked.is_upgrade() && ["GET", "CONNECT"].contains(&asked.method.as_str())
+fn only_upgrades(request: &Asked) -> bool {
+    request.is_upgrade() && ["GET", "CONNECT"].contains(&request.method.as_str())
 }
 
 /// Gate 8. `token` is that of a session, if there is one.
 fn intended(
     app: &App<'_>,
     route: Route<'_>,
-    asked: &Asked,
+    request: &Asked,
     token: Option<CsrfTokenState>,
 ) -> CheckReport {
-    let page = page(app, route, asked);
-    if route.csrf() == "exempt" || changes_nothing(asked) {
+    let page = page(app, route, request);
+    if route.csrf() == "exempt" || changes_nothing(request) {
         return Ok(());
     }
-    let needs_token = !only_upgrades(asked)
+    let needs_token = !only_upgrades(request)
         && match route.csrf() {
             "token" => page != Page::Others,
             "origin_else_token" => page == Page::Unstated,
@@ -289,24 +289,24 @@ fn intended(
 }
 
 /// Any page can put a ticket into a URL.
-fn check_ticket(app: &App<'_>, route: Route<'_>, asked: &Asked) -> CheckReport {
-    match page(app, route, asked) {
+fn check_ticket(app: &App<'_>, route: Route<'_>, request: &Asked) -> CheckReport {
+    match page(app, route, request) {
         Page::Others if route.csrf() != "exempt" => Err("csrf.origin"),
         _ => Ok(()),
     }
 }
 
 /// A target without attributes may use cookies of its own.
-fn anonymous(app: &App<'_>, route: Route<'_>, asked: &Asked) -> CheckReport {
+fn anonymous(app: &App<'_>, route: Route<'_>, request: &Asked) -> CheckReport {
     let may_know = route.is_prefix() || route.is("fallback");
     // Without GET, a request with `Upgrade` opens nothing.
-    let is_harmless = is_safe(&asked.method) || only_upgrades(asked);
+    let is_harmless = is_safe(&request.method) || only_upgrades(request);
     if !may_know || route.csrf() == "exempt" || is_harmless {
         return Ok(());
     }
-    let has_cookie = asked.has("cookie");
-    match page(app, route, asked) {
-        _ if app.grants(route, asked) && !has_cookie => Ok(()),
+    let has_cookie = request.has("cookie");
+    match page(app, route, request) {
+        _ if app.grants(route, request) && !has_cookie => Ok(()),
         Page::Ours => Ok(()),
         Page::Unstated if !has_cookie => Ok(()),
         _ => Err("csrf.origin"),

@@ -44,13 +44,13 @@ pub(crate) fn decide(
     sender: &RequestCredentials,
 ) -> Verdict {
     let app = App { manifest, lists };
-    let asked = Asked::new(request);
-    let (outcome, cors) = match app.all(&asked, sender) {
-        Ok(route) => ("reached", app.shared(route, &asked)),
+    let request = Asked::new(request);
+    let (outcome, cors) = match app.all(&request, sender) {
+        Ok(route) => ("reached", app.shared(route, &request)),
         Err(End { outcome, cors }) => (outcome, cors),
     };
     let status = match outcome {
-        "automatic" if asked.method == "TRACE" => Some(200),
+        "automatic" if request.method == "TRACE" => Some(200),
         "reached" => None,
         "preflight" | "automatic" => Some(204),
         "redirect" => Some(308),
@@ -242,17 +242,17 @@ impl<'a> App<'a> {
     }
 
     /// The gates, in the order of the documentation.
-    fn all(&self, asked: &Asked, sender: &RequestCredentials) -> Result<Route<'a>, End> {
+    fn all(&self, request: &Asked, sender: &RequestCredentials) -> Result<Route<'a>, End> {
         let bare = |outcome| End { outcome, cors: Vec::new() };
-        let tunnel = self.route_of_kind("tunnel").filter(|_| asked.is_tunnel());
-        let (path, hides_slash) = wire(asked, tunnel.is_some()).map_err(bare)?;
+        let tunnel = self.route_of_kind("tunnel").filter(|_| request.is_tunnel());
+        let (path, hides_slash) = wire(request, tunnel.is_some()).map_err(bare)?;
         if let Some(tunnel) = tunnel {
-            return self.tunnel(tunnel, asked, sender).map_err(bare);
+            return self.tunnel(tunnel, request, sender).map_err(bare);
         }
-        self.own_host(asked, &path).map_err(bare)?;
-        let route = self.route(asked, &path, hides_slash)?;
-        self.gates(route, asked, sender)
-            .map_err(|outcome| End { outcome, cors: self.shared(route, asked) })?;
+        self.own_host(request, &path).map_err(bare)?;
+        let route = self.route(request, &path, hides_slash)?;
+        self.gates(route, request, sender)
+            .map_err(|outcome| End { outcome, cors: self.shared(route, request) })?;
         Ok(route)
     }
 
@@ -260,13 +260,13 @@ impl<'a> App<'a> {
     fn tunnel(
         &self,
         route: Route<'a>,
-        asked: &Asked,
+        request: &Asked,
         sender: &RequestCredentials,
     ) -> Result<Route<'a>, &'static str> {
-        if asked.has("origin") {
+        if request.has("origin") {
             return Err("tunnel.origin");
         }
-        match self.gates(route, &asked.to_proxy(), sender) {
+        match self.gates(route, &request.to_proxy(), sender) {
             Ok(()) => Ok(route),
             Err(code) if status_of(code) == 401 => Err("tunnel.credentials"),
             Err(code) => Err(code),
@@ -274,20 +274,20 @@ impl<'a> App<'a> {
     }
 
     /// Whether the request is for this server. Health probes may name any host.
-    fn own_host(&self, asked: &Asked, path: &str) -> Result<(), &'static str> {
-        let Err(refusal) = self.named_host(asked) else { return Ok(()) };
+    fn own_host(&self, request: &Asked, path: &str) -> Result<(), &'static str> {
+        let Err(refusal) = self.named_host(request) else { return Ok(()) };
         let is_forbidden = match refusal {
             "wire.host-repeated" => true,
-            "wire.host-missing" => asked.is_http1_1,
+            "wire.host-missing" => request.is_http1_1,
             _ => false,
         };
-        let probe = self.find(path).and_then(|found| found.route(&asked.method));
+        let probe = self.find(path).and_then(|found| found.route(&request.method));
         let is_probe = probe.is_some_and(|route| route.is("probe"));
         if is_probe && !is_forbidden { Ok(()) } else { Err(refusal) }
     }
 
-    fn named_host(&self, asked: &Asked) -> Result<(), &'static str> {
-        let host = asked.host()?;
+    fn named_host(&self, request: &Asked) -> Result<(), &'static str> {
+        let host = request.host()?;
         let own = self.fact("public_origin").map(|own| own.as_str().expect("an origin"));
         let refusal = match own.and_then(|own| own.strip_prefix("https://")) {
             Some(own) if host.eq_ignore_ascii_case(own) => return Ok(()),
@@ -300,7 +300,7 @@ impl<'a> App<'a> {
             }
             None => {
                 let (name, _) = host_and_port(&host)?;
-                let is_forwarded = asked
+                let is_forwarded = request
                     .names()
                     .any(|name| name == "forwarded" || name.starts_with("x-forwarded-"));
                 // Which peers are trusted proxies is a fact of the connection.
@@ -315,59 +315,61 @@ impl<'a> App<'a> {
     }
 
     /// The route of a request. What ends here carries the policy of the path.
-    fn route(&self, asked: &Asked, path: &str, hides_slash: bool) -> Result<Route<'a>, End> {
+    fn route(&self, request: &Asked, path: &str, hides_slash: bool) -> Result<Route<'a>, End> {
         let automatic = |cors| End { outcome: "automatic", cors };
-        if asked.path == "*" || (asked.method == "TRACE" && self.serves_trace()) {
+        if request.path == "*" || (request.method == "TRACE" && self.serves_trace()) {
             return Err(automatic(Vec::new()));
         }
-        if asked.protocol.as_ref().is_some_and(|protocol| protocol != "websocket") {
+        if request.protocol.as_ref().is_some_and(|protocol| protocol != "websocket") {
             return Err(End { outcome: "route.protocol-unknown", cors: Vec::new() });
         }
-        let Some(found) = self.find(path) else { return self.elsewhere(asked, hides_slash) };
-        if asked.is_preflight() {
-            return Err(self.preflight(&found, asked));
+        let Some(found) = self.find(path) else { return self.elsewhere(request, hides_slash) };
+        if request.is_preflight() {
+            return Err(self.preflight(&found, request));
         }
         if self.redirects(&found, path) {
-            let route = found.route(asked.found_by()).or(found.first());
-            let cors = route.map(|route| self.shared(route, asked)).unwrap_or_default();
+            let route = found.route(request.found_by()).or(found.first());
+            let cors = route.map(|route| self.shared(route, request)).unwrap_or_default();
             return Err(End {
-                outcome: if is_safe(&asked.method) { "redirect" } else { "route.not-found" },
+                outcome: if is_safe(&request.method) { "redirect" } else { "route.not-found" },
                 cors,
             });
         }
-        let method = asked.found_by();
-        let Some(route) = found.route(method).filter(|route| !is_last_hop(*route, asked)) else {
-            let cors = found.first().map(|route| self.shared(route, asked)).unwrap_or_default();
-            return Err(match asked.method.as_str() {
+        let method = request.found_by();
+        let Some(route) = found.route(method).filter(|route| !is_last_hop(*route, request)) else {
+            let cors = found.first().map(|route| self.shared(route, request)).unwrap_or_default();
+            return Err(match request.method.as_str() {
                 "OPTIONS" => automatic(cors),
-                _ if self.knows(&asked.method) => End { outcome: "route.method-not-allowed", cors },
+                _ if self.knows(&request.method) => {
+                    End { outcome: "route.method-not-allowed", cors }
+                }
                 _ => End { outcome: "route.method-unknown", cors },
             });
         };
         let takes_slashes = found.takes_slashes[&route.index]
             && !(takes_rest(route) && self.hides_other(path, method, route));
         if hides_slash && !takes_slashes {
-            let cors = self.shared(route, asked);
+            let cors = self.shared(route, request);
             return Err(End { outcome: "wire.path-encoded-slash", cors });
         }
         Ok(route)
     }
 
     /// A path without a route.
-    fn elsewhere(&self, asked: &Asked, hides_slash: bool) -> Result<Route<'a>, End> {
+    fn elsewhere(&self, request: &Asked, hides_slash: bool) -> Result<Route<'a>, End> {
         let fallback = self.route_of_kind("fallback");
-        let shown = fallback.or(self.route_of_kind("not_found"));
-        let cors = shown.map(|route| self.shared(route, asked)).unwrap_or_default();
+        let route = fallback.or(self.route_of_kind("not_found"));
+        let cors = route.map(|route| self.shared(route, request)).unwrap_or_default();
         let end = |outcome| End { outcome, cors: cors.clone() };
-        let shared = shown.filter(|_| fallback.is_none()).and_then(|route| route.value.get("cors"));
-        if asked.is_preflight()
+        let shared = route.filter(|_| fallback.is_none()).and_then(|route| route.value.get("cors"));
+        if request.is_preflight()
             && let Some(cors) = shared
-            && let Some(method) = sharing::unserved_method(cors, asked)
+            && let Some(method) = sharing::unserved_method(cors, request)
         {
-            return Err(self.unserved(cors, method, asked));
+            return Err(self.unserved(cors, method, request));
         }
-        if asked.is_preflight() {
-            let is_refused = shown.is_some_and(|route| self.refuses_origin(route, asked));
+        if request.is_preflight() {
+            let is_refused = route.is_some_and(|route| self.refuses_origin(route, request));
             return Err(end(match is_refused {
                 true => "cors.origin-not-granted",
                 false => "route.not-found",
@@ -376,7 +378,7 @@ impl<'a> App<'a> {
         match fallback {
             _ if hides_slash => Err(end("wire.path-encoded-slash")),
             Some(fallback) => Ok(fallback),
-            None if self.knows(&asked.method) => Err(end("route.not-found")),
+            None if self.knows(&request.method) => Err(end("route.not-found")),
             None => Err(end("route.method-unknown")),
         }
     }
@@ -421,25 +423,25 @@ impl<'a> App<'a> {
     fn gates(
         &self,
         route: Route<'a>,
-        asked: &Asked,
+        request: &Asked,
         sender: &RequestCredentials,
     ) -> Result<(), &'static str> {
-        let is_granted = self.grants(route, asked);
-        let is_own = asked.once("origin").is_some_and(|origin| self.is_own(asked, origin));
+        let is_granted = self.grants(route, request);
+        let is_own = request.once("origin").is_some_and(|origin| self.is_own(request, origin));
         let is_tunnel = route.is("tunnel");
-        if asked.is_upgrade() && !is_tunnel && asked.has("origin") && !is_granted && !is_own {
+        if request.is_upgrade() && !is_tunnel && request.has("origin") && !is_granted && !is_own {
             return Err("cors.websocket-origin-not-granted");
         }
-        let may_be_replayed = is_safe(&asked.method) && !self.may_ask_caller(route);
-        if asked.has("early-data") && !may_be_replayed {
+        let may_be_replayed = is_safe(&request.method) && !self.may_ask_caller(route);
+        if request.has("early-data") && !may_be_replayed {
             return Err("wire.too-early");
         }
         let may_load = is_granted || route.value.get("jsonp").is_some();
-        isolated(route, asked, may_load, is_own)?;
-        body(route, asked)?;
-        caller::check(self, route, asked, sender)?;
-        target(route, asked)?;
-        caller::session_of_handler(self, route, asked, sender)
+        isolated(route, request, may_load, is_own)?;
+        body(route, request)?;
+        caller::check(self, route, request, sender)?;
+        target(route, request)?;
+        caller::session_of_handler(self, route, request, sender)
     }
 
     /// Whether the route may need its caller: because of its policy, or because a service may ask.
@@ -450,10 +452,10 @@ impl<'a> App<'a> {
     }
 
     /// Whether an origin is the server's own: in development, the requested host.
-    fn is_own(&self, asked: &Asked, origin: &[u8]) -> bool {
+    fn is_own(&self, request: &Asked, origin: &[u8]) -> bool {
         match self.fact("public_origin") {
             Some(own) => own.as_str().is_some_and(|own| own.as_bytes() == origin),
-            None => asked.host().is_ok_and(|host| format!("http://{host}").as_bytes() == origin),
+            None => request.host().is_ok_and(|host| format!("http://{host}").as_bytes() == origin),
         }
     }
 }
@@ -464,17 +466,17 @@ fn without_slash(path: &str) -> &str {
 }
 
 /// Gate 1. Returns the path in its normal form, and whether a segment has an encoded slash.
-fn wire(asked: &Asked, is_tunnel: bool) -> Result<(String, bool), &'static str> {
+fn wire(request: &Asked, is_tunnel: bool) -> Result<(String, bool), &'static str> {
     let of_connection =
         ["connection", "upgrade", "transfer-encoding", "keep-alive", "proxy-connection"];
-    if asked.is_http2 {
-        let is_te = asked.lines("te").iter().any(|value| *value != b"trailers");
-        if is_te || of_connection.iter().any(|name| asked.has(name)) {
+    if request.is_http2 {
+        let is_te = request.lines("te").iter().any(|value| *value != b"trailers");
+        if is_te || of_connection.iter().any(|name| request.has(name)) {
             return Err("wire.connection-field");
         }
     }
-    if asked.is_other("transfer-encoding", |coding| coding.eq_ignore_ascii_case("chunked")) {
-        let codings = asked.lines("transfer-encoding");
+    if request.is_other("transfer-encoding", |coding| coding.eq_ignore_ascii_case("chunked")) {
+        let codings = request.lines("transfer-encoding");
         let in_one = String::from_utf8_lossy(codings[0]).to_lowercase();
         let chunked = in_one.split(',').filter(|coding| coding.trim() == "chunked").count();
         return Err(match codings.len() > 1 || chunked > 1 {
@@ -484,24 +486,24 @@ fn wire(asked: &Asked, is_tunnel: bool) -> Result<(String, bool), &'static str> 
     }
     let is_length =
         |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u64>().is_ok();
-    if asked.is_other("content-length", is_length) {
+    if request.is_other("content-length", is_length) {
         return Err("wire.content-length-malformed");
     }
-    if asked.is_other("expect", |text| text.eq_ignore_ascii_case("100-continue")) {
+    if request.is_other("expect", |text| text.eq_ignore_ascii_case("100-continue")) {
         return Err("wire.expectation-unknown");
     }
     if is_tunnel {
-        return asked.host().map(|_host| (String::new(), false));
+        return request.host().map(|_host| (String::new(), false));
     }
-    if let Some(scheme) = &asked.scheme
+    if let Some(scheme) = &request.scheme
         && !["http", "https"].contains(&scheme.to_lowercase().as_str())
     {
         return Err("wire.scheme-unknown");
     }
-    match asked.path.as_str() {
-        "*" if asked.method == "OPTIONS" => Ok((String::new(), false)),
+    match request.path.as_str() {
+        "*" if request.method == "OPTIONS" => Ok((String::new(), false)),
         path if !path.starts_with('/') => Err("wire.target-form"),
-        _ if asked.method == "CONNECT" && asked.scheme.is_none() => Err("wire.target-form"),
+        _ if request.method == "CONNECT" && request.scheme.is_none() => Err("wire.target-form"),
         path => paths::normalized(path),
     }
 }
@@ -543,10 +545,10 @@ fn is_this_machine(name: &str) -> bool {
 }
 
 /// RFC 9110 7.6.2: an OPTIONS that a proxy must not forward.
-fn is_last_hop(route: Route<'_>, asked: &Asked) -> bool {
-    let hops = asked.once("max-forwards").and_then(|value| str::from_utf8(value).ok());
+fn is_last_hop(route: Route<'_>, request: &Asked) -> bool {
+    let hops = request.once("max-forwards").and_then(|value| str::from_utf8(value).ok());
     let is_zero = |text: &str| !text.is_empty() && text.chars().all(|digit| digit == '0');
-    route.is("proxy") && asked.method == "OPTIONS" && hops.is_some_and(is_zero)
+    route.is("proxy") && request.method == "OPTIONS" && hops.is_some_and(is_zero)
 }
 
 /// Whether a parameter of the route takes more than one segment.
@@ -557,21 +559,22 @@ fn takes_rest(route: Route<'_>) -> bool {
 /// Which pages may load the response, by Fetch Metadata.
 fn isolated(
     route: Route<'_>,
-    asked: &Asked,
+    request: &Asked,
     may_load: bool,
     is_own: bool,
 ) -> Result<(), &'static str> {
     let Some(isolation) = route.value.get("isolation") else { return Ok(()) };
-    let mode = asked.lines("sec-fetch-mode");
+    let mode = request.lines("sec-fetch-mode");
     // A redirected request from a page of another site, whose `same-origin` is not true.
-    let is_tainted = asked.once("origin") == Some(b"null") && (mode.len() > 1 || mode == [b"cors"]);
+    let is_tainted =
+        request.once("origin") == Some(b"null") && (mode.len() > 1 || mode == [b"cors"]);
     let is_link = mode == [b"navigate"]
-        && asked.lines("sec-fetch-dest") == [b"document"]
-        && ["GET", "HEAD"].contains(&asked.method.as_str());
+        && request.lines("sec-fetch-dest") == [b"document"]
+        && ["GET", "HEAD"].contains(&request.method.as_str());
     let sites: Vec<_> =
-        asked.lines("sec-fetch-site").into_iter().map(String::from_utf8_lossy).collect();
+        request.lines("sec-fetch-site").into_iter().map(String::from_utf8_lossy).collect();
     let is_admitted = match sites.iter().map(AsRef::as_ref).collect::<Vec<&str>>()[..] {
-        [] => !asked.has("origin") || may_load || is_own,
+        [] => !request.has("origin") || may_load || is_own,
         ["none"] => true,
         ["same-origin"] => !is_tainted || may_load || is_link,
         ["same-site"] => *isolation == "same-site" || may_load || is_link,
@@ -582,26 +585,26 @@ fn isolated(
 }
 
 /// The body as the head declares it.
-fn body(route: Route<'_>, asked: &Asked) -> Result<(), &'static str> {
-    let length = asked.once("content-length").map(|value| String::from_utf8_lossy(value));
+fn body(route: Route<'_>, request: &Asked) -> Result<(), &'static str> {
+    let length = request.once("content-length").map(|value| String::from_utf8_lossy(value));
     let length = length.and_then(|text| text.parse::<u64>().ok());
     let most = route.value["limits"]["body"].as_u64();
     if length.zip(most).is_some_and(|(length, most)| length > most) {
         return Err("request.body-too-large");
     }
-    if asked.method == "PUT" && route.is("handler") && asked.has("content-range") {
+    if request.method == "PUT" && route.is("handler") && request.has("content-range") {
         return Err("request.content-range");
     }
     Ok(())
 }
 
 /// Whether the handler can accept the request.
-fn target(route: Route<'_>, asked: &Asked) -> Result<(), &'static str> {
-    if asked.method == "QUERY" && route.is("handler") && !asked.has("content-type") {
+fn target(route: Route<'_>, request: &Asked) -> Result<(), &'static str> {
+    if request.method == "QUERY" && route.is("handler") && !request.has("content-type") {
         return Err("request.media-type");
     }
     match route.value.get("jsonp") {
-        Some(jsonp) => callback(jsonp, &asked.query),
+        Some(jsonp) => callback(jsonp, &request.query),
         None => Ok(()),
     }
 }

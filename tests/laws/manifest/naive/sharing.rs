@@ -24,37 +24,37 @@ impl<'a> App<'a> {
     }
 
     /// The origin of the request, if a policy names it.
-    fn named_origin(&self, cors: &Value, asked: &Asked) -> Option<String> {
-        let origin = str::from_utf8(asked.once("origin")?).ok()?;
+    fn named_origin(&self, cors: &Value, request: &Asked) -> Option<String> {
+        let origin = str::from_utf8(request.once("origin")?).ok()?;
         let origins = self.origins(cors);
         let is_named = !self.is_for_all(cors) && origins.iter().any(|it| matches(it, origin));
         is_named.then(|| origin.to_owned())
     }
 
     /// Whether pages of the stated origin may read the route.
-    pub(super) fn grants(&self, route: Route<'_>, asked: &Asked) -> bool {
+    pub(super) fn grants(&self, route: Route<'_>, request: &Asked) -> bool {
         let Some(cors) = route.value.get("cors") else { return false };
-        asked.once("origin").is_some()
-            && (self.is_for_all(cors) || self.named_origin(cors, asked).is_some())
+        request.once("origin").is_some()
+            && (self.is_for_all(cors) || self.named_origin(cors, request).is_some())
     }
 
     /// Whether they may read it with cookies, and so may act with them.
-    pub(super) fn trusts(&self, route: Route<'_>, asked: &Asked) -> bool {
-        route.value["cors"]["credentials"] == true && self.grants(route, asked)
+    pub(super) fn trusts(&self, route: Route<'_>, request: &Asked) -> bool {
+        route.value["cors"]["credentials"] == true && self.grants(route, request)
     }
 
     /// Whether the request states an origin that the route does not grant.
-    pub(super) fn refuses_origin(&self, route: Route<'_>, asked: &Asked) -> bool {
+    pub(super) fn refuses_origin(&self, route: Route<'_>, request: &Asked) -> bool {
         let cors = route.value.get("cors");
-        cors.is_some_and(|cors| !self.is_for_all(cors) && asked.has("origin"))
-            && !self.grants(route, asked)
+        cors.is_some_and(|cors| !self.is_for_all(cors) && request.has("origin"))
+            && !self.grants(route, request)
     }
 
     /// The CORS headers of a response to any request but a preflight.
-    pub(super) fn shared(&self, route: Route<'_>, asked: &Asked) -> Fields {
+    pub(super) fn shared(&self, route: Route<'_>, request: &Asked) -> Fields {
         let Some(cors) = route.value.get("cors") else { return Vec::new() };
         let mut fields = self.varied(cors);
-        let Some(origin) = self.echoed(cors, asked) else { return fields };
+        let Some(origin) = self.echoed(cors, request) else { return fields };
         const READ_ANYWAY: [&str; 7] = [
             "cache-control",
             "content-language",
@@ -83,13 +83,13 @@ impl<'a> App<'a> {
         depends.then(|| field("vary", "origin")).into_iter().collect()
     }
 
-    fn echoed(&self, cors: &Value, asked: &Asked) -> Option<String> {
-        if self.is_for_all(cors) { Some("*".to_owned()) } else { self.named_origin(cors, asked) }
+    fn echoed(&self, cors: &Value, request: &Asked) -> Option<String> {
+        if self.is_for_all(cors) { Some("*".to_owned()) } else { self.named_origin(cors, request) }
     }
 
     /// The response to a preflight, for a path that was found.
-    pub(super) fn preflight(&self, found: &Found<'a>, asked: &Asked) -> End {
-        let methods = asked.lines("access-control-request-method");
+    pub(super) fn preflight(&self, found: &Found<'a>, request: &Asked) -> End {
+        let methods = request.lines("access-control-request-method");
         let wanted = match *methods {
             [method] => str::from_utf8(method).ok().and_then(|method| found.route(method)),
             _ => None,
@@ -100,18 +100,18 @@ impl<'a> App<'a> {
         let Some(cors) = route.value.get("cors") else {
             return End { outcome: "cors.origin-not-granted", cors: Vec::new() };
         };
-        match unserved_method(cors, asked).filter(|_| wanted.is_none()) {
-            Some(method) => self.unserved(cors, method, asked),
+        match unserved_method(cors, request).filter(|_| wanted.is_none()) {
+            Some(method) => self.unserved(cors, method, request),
             None => {
-                self.announced(cors, asked, |origin| self.preflight_fields(found, cors, origin))
+                self.announced(cors, request, |origin| self.preflight_fields(found, cors, origin))
             }
         }
     }
 
     /// The response to a preflight for a standard method that no route serves here: the page may
     /// read the 404 or 405.
-    pub(super) fn unserved(&self, cors: &Value, method: &str, asked: &Asked) -> End {
-        self.announced(cors, asked, |origin| {
+    pub(super) fn unserved(&self, cors: &Value, method: &str, request: &Asked) -> End {
+        self.announced(cors, request, |origin| {
             let methods = match ["TRACE", "CONNECT"].contains(&method) {
                 true => Vec::new(),
                 false => vec![method.to_owned()],
@@ -146,14 +146,14 @@ impl<'a> App<'a> {
     fn announced(
         &self,
         cors: &Value,
-        asked: &Asked,
+        request: &Asked,
         granted: impl FnOnce(String) -> Fields,
     ) -> End {
-        let methods = asked.lines("access-control-request-method");
+        let methods = request.lines("access-control-request-method");
         let refused = |outcome, cors| End { outcome, cors };
-        let Some(origin) = self.echoed(cors, asked) else {
+        let Some(origin) = self.echoed(cors, request) else {
             return refused(
-                match asked.lines("origin").len() {
+                match request.lines("origin").len() {
                     1 => "cors.origin-not-granted",
                     _ => "cors.preflight-origin-repeated",
                 },
@@ -267,11 +267,11 @@ impl<'a> App<'a> {
 }
 
 /// The method of a preflight, if it is a standard one and the policy does not name its methods.
-pub(super) fn unserved_method<'a>(cors: &Value, asked: &'a Asked) -> Option<&'a str> {
+pub(super) fn unserved_method<'a>(cors: &Value, request: &'a Asked) -> Option<&'a str> {
     if cors.get("methods").is_some() {
         return None;
     }
-    let method = str::from_utf8(asked.once("access-control-request-method")?).ok()?;
+    let method = str::from_utf8(request.once("access-control-request-method")?).ok()?;
     is_standard(method).then_some(method)
 }
 
