@@ -20,7 +20,7 @@ use super::shared_limits::{SharedPermits, SharedRate};
 use crate::{
     auth::principal::Principal,
     base::{
-        body::{BodyObserver, ObservedBody},
+        body::{BodyObserver, ObservedBody, PolledBody},
         clock::Clock,
     },
     handler::object::MissRate,
@@ -198,10 +198,16 @@ impl Permit {
 
     /// Holds the permit until the response is sent, unless the whole response is in memory already.
     pub(crate) fn keep(self, response: Response) -> Response {
-        if response.body().size_hint().exact().is_some() {
-            return response;
-        }
-        response.map(|body| Body::new(ObservedBody::new(body, self)))
+        response.map(|mut body| {
+            if body.size_hint().exact().is_some() {
+                let polled = PolledBody::new(body);
+                if polled.is_whole() {
+                    return Body::new(polled);
+                }
+                body = Body::new(polled);
+            }
+            Body::new(ObservedBody::new(body, self))
+        })
     }
 }
 
@@ -239,9 +245,14 @@ mod tests {
 
     use bytes::Bytes;
     use futures_util::{FutureExt, stream};
+    use http::{
+        HeaderValue, Method,
+        header::{ACCEPT_RANGES, CONTENT_LENGTH, RANGE},
+    };
+    use policy_core::conditional::Conditions;
 
     use super::*;
-    use crate::{AuthError, Scheme, SchemeRequest, prelude::*};
+    use crate::{AuthError, Scheme, SchemeRequest, prelude::*, route::conditional};
 
     struct Anybody;
 
@@ -300,6 +311,24 @@ mod tests {
         drop(response);
         // A response that is complete in memory needs no permit while it is sent.
         let _whole = places.enter().unwrap().keep(Response::new(Body::from("done")));
+        assert!(places.enter().is_some());
+    }
+
+    #[test]
+    fn a_place_is_kept_for_a_stream_whose_length_is_known() {
+        let field = (RANGE, HeaderValue::from_static("bytes=-1"));
+        let conditions = Conditions::read(&Method::GET, &HeaderMap::from_iter([field])).unwrap();
+        let stream = Body::from_stream(stream::pending::<Result<Bytes, Infallible>>());
+        let mut file = Response::new(stream);
+        file.headers_mut().insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        file.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("9000"));
+        let part = conditional::answer(&conditions, file);
+        assert_eq!(part.body().size_hint().exact(), Some(1));
+        let places = Concurrency::new(1);
+        let response = places.enter().unwrap().keep(part);
+        assert_eq!(response.body().size_hint().exact(), Some(1));
+        assert!(places.enter().is_none());
+        drop(response);
         assert!(places.enter().is_some());
     }
 

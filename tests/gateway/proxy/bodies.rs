@@ -214,6 +214,21 @@ async fn an_upstream_that_says_nothing_more_breaks_the_response_off() {
     assert_eq!(line.rest().await, b"");
 }
 
+#[tokio::test]
+async fn a_download_of_known_length_takes_a_place_until_it_ends() {
+    let upstream = Upstream::start().await;
+    let proxy = ReverseProxy::new("/api", upstream.origin())
+        .public()
+        .policies(Policies::new().limits(Limits::NONE.concurrency(1)));
+    let server = start(proxy).await;
+    let (mut connection, mut line) = begin_request(&server, &upstream).await;
+    line.send("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nhal").await;
+    assert_eq!(connection.head().await.status, 200);
+    assert_eq!(server.response(request("GET /api", &[])).await.status, 503);
+    line.send("f").await;
+    assert_eq!(connection.exactly(4).await, b"half");
+}
+
 /// Bytes after a response do not become part of the next one.
 #[tokio::test]
 async fn bytes_after_a_response_are_dropped() {

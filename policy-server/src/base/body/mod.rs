@@ -3,6 +3,7 @@
 mod collect;
 mod limited;
 mod observed;
+mod polled;
 mod size;
 
 pub use collect::BodyRejection;
@@ -10,5 +11,6 @@ pub(crate) use {
     collect::collect,
     limited::{Excess, limit_again, limited},
     observed::{BodyObserver, ObservedBody, PolledFrame},
+    polled::PolledBody,
     size::longer,
 };

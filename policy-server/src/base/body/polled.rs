@@ -1,0 +1,110 @@
+//! A body that is polled before it is sent.
+
+use std::{
+    mem,
+    pin::Pin,
+    task::{Context, Poll, Waker},
+};
+
+use axum_core::body::Body;
+use bytes::Bytes;
+use http_body::{Body as HttpBody, SizeHint};
+
+use super::{PolledFrame, longer};
+
+/// A body with the result of its first poll.
+pub(crate) struct PolledBody {
+    /// The result, until it is passed on.
+    first: PolledFrame<Body>,
+    rest: Body,
+}
+
+impl PolledBody {
+    /// Polls a body once. The sender polls it again, so that nobody has to be woken.
+    pub(crate) fn new(mut rest: Body) -> Self {
+        let first = Pin::new(&mut rest).poll_frame(&mut Context::from_waker(Waker::noop()));
+        Self { first, rest }
+    }
+
+    /// Whether everything was there at the first poll. A stated length does not tell: files and
+    /// upstreams state one, too.
+    pub(crate) fn is_whole(&self) -> bool {
+        match &self.first {
+            Poll::Ready(Some(Ok(_))) => self.rest.is_end_stream(),
+            Poll::Ready(None | Some(Err(_))) => true,
+            Poll::Pending => false,
+        }
+    }
+}
+
+impl HttpBody for PolledBody {
+    type Data = Bytes;
+    type Error = axum_core::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> PolledFrame<Body> {
+        match mem::replace(&mut self.first, Poll::Pending) {
+            Poll::Pending => Pin::new(&mut self.rest).poll_frame(context),
+            first => first,
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        !matches!(self.first, Poll::Ready(Some(_))) && self.rest.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let data = match &self.first {
+            Poll::Ready(Some(Ok(frame))) => frame.data_ref(),
+            _ => None,
+        };
+        longer(self.rest.size_hint(), data.map_or(0, Bytes::len) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use futures_util::{StreamExt, stream};
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    /// A stream of these pieces, which waits for more behind them unless it ends.
+    fn streamed(pieces: Vec<io::Result<&'static str>>, ends: bool) -> Body {
+        let pieces = stream::iter(pieces);
+        match ends {
+            true => Body::from_stream(pieces),
+            false => Body::from_stream(pieces.chain(stream::pending())),
+        }
+    }
+
+    #[test]
+    fn a_body_is_whole_if_nothing_is_waited_for() {
+        for (body, is_whole) in [
+            (Body::empty(), true),
+            (Body::from("all"), true),
+            (streamed(vec![], true), true),
+            (streamed(vec![Err(io::ErrorKind::TimedOut.into())], false), true),
+            (streamed(vec![], false), false),
+            (streamed(vec![Ok("a part")], false), false),
+        ] {
+            assert_eq!(PolledBody::new(body).is_whole(), is_whole);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_first_poll_changes_nothing_for_the_sender() {
+        for whole in ["", "all"] {
+            let body = PolledBody::new(Body::from(whole));
+            assert_eq!(body.size_hint().exact(), Some(whole.len() as u64));
+            assert_eq!(body.is_end_stream(), whole.is_empty());
+            assert_eq!(body.collect().await.unwrap().to_bytes(), whole);
+        }
+        let body = PolledBody::new(streamed(vec![Ok("a"), Ok("b")], true));
+        assert_eq!(body.size_hint().exact(), None);
+        assert_eq!(body.collect().await.unwrap().to_bytes(), "ab");
+        let broken = streamed(vec![Err(io::ErrorKind::TimedOut.into())], true);
+        assert!(PolledBody::new(broken).collect().await.is_err());
+    }
+}
