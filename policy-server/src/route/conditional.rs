@@ -25,12 +25,15 @@ use crate::base::problem::Problem;
 
 /// Evaluates the conditions of a GET or HEAD request against its response.
 pub(crate) fn answer(conditions: &Conditions, response: Response) -> Response {
-    // Conditions apply only if the response without them would be 200 (RFC 9110 13.2.1).
-    if response.status() != StatusCode::OK {
+    // Conditions apply only if the response without them would be 200 (RFC 9110 13.2.1). They
+    // precede `Range` (14.2), so that they apply to a part that the target selected, too.
+    let is_part = response.status() == StatusCode::PARTIAL_CONTENT;
+    if !is_part && response.status() != StatusCode::OK {
         return response;
     }
     let validators = Validators::read(response.headers());
     match conditions.evaluate(Some(&validators)) {
+        PreconditionVerdict::Proceed if is_part => response,
         PreconditionVerdict::Proceed => part(conditions, &validators, response),
         PreconditionVerdict::NotModified => {
             let (mut parts, _) = response.into_parts();
@@ -242,6 +245,22 @@ mod tests {
             let response = request.header("if-range", if_range).send().await;
             assert_eq!(response.status(), status, "{if_range}");
             assert_eq!(response.text(), body);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_part_of_a_service_is_sent_only_if_the_conditions_hold() {
+        let client =
+            App::new(()).mount("/file", Mount::new(tower::service_fn(file)).public()).test();
+        for (name, value, status) in [
+            ("if-match", "\"1\"", 412),
+            ("if-match", "\"2\"", 206),
+            ("if-none-match", "\"1\"", 206),
+            ("if-none-match", "\"2\"", 304),
+        ] {
+            let request = client.get("/file").header("range", "bytes=0-1");
+            let response = request.header(name, value).send().await;
+            assert_eq!(response.status(), status, "{name}: {value}");
         }
     }
 
