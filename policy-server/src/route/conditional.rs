@@ -58,6 +58,10 @@ fn part(conditions: &Conditions, validators: &Validators, response: Response) ->
             let left = last - first + 1;
             parts.headers.extend(range.content_range(length).map(|value| (CONTENT_RANGE, value)));
             parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(left));
+            // Digests of the bytes of a message; the others are of the whole (RFC 9530 2, 3).
+            for name in ["content-digest", "content-md5"] {
+                parts.headers.remove(name);
+            }
             Response::from_parts(parts, Body::new(Part { body, skipped: first, left }))
         }
         Range::NotSatisfiable => {
@@ -197,6 +201,29 @@ mod tests {
         assert_eq!(response.header("content-length"), Some("3"));
         assert_eq!(response.header("content-type"), Some("video/mp4"));
         has_the_policy(&response);
+    }
+
+    #[tokio::test]
+    async fn a_part_has_no_digest_of_other_bytes() {
+        #[get("/sum")]
+        #[auth(public)]
+        async fn sum() -> (ByteRanges, [(&'static str, &'static str); 3], &'static str) {
+            let digests = [
+                ("content-digest", "sha-256=:MQ==:"),
+                ("content-md5", "MQ=="),
+                ("repr-digest", "x"),
+            ];
+            (ByteRanges, digests, "0123456789")
+        }
+
+        let client = App::new(()).routes(routes![sum]).test();
+        for (range, status, has_digest) in [("bytes=2-4", 206, false), ("bytes=", 200, true)] {
+            let response = client.get("/sum").header("range", range).send().await;
+            assert_eq!(response.status(), status);
+            assert_eq!(response.header("content-digest").is_some(), has_digest, "{range}");
+            assert_eq!(response.header("content-md5").is_some(), has_digest, "{range}");
+            assert_eq!(response.header("repr-digest"), Some("x"));
+        }
     }
 
     #[tokio::test]
