@@ -8,6 +8,8 @@ use std::{
 
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::timers::deadline;
+
 /// A timer of the current runtime. Resetting a timer takes a third of the instructions of creating
 /// and dropping one, since the runtime is not informed before it fires. So a kept timer may wake its
 /// last task once more.
@@ -17,9 +19,9 @@ pub(crate) struct KeptTimer(Option<Pin<Box<Sleep>>>);
 impl KeptTimer {
     /// Begins to wait.
     pub(crate) fn set(&mut self, time: Duration) {
-        match (&mut self.0, Instant::now().checked_add(time)) {
-            (Some(timer), Some(deadline)) => timer.as_mut().reset(deadline),
-            (timer, _) => *timer = Some(Box::pin(sleep(time))),
+        match &mut self.0 {
+            Some(timer) => timer.as_mut().reset(deadline(Instant::now(), time)),
+            timer => *timer = Some(Box::pin(sleep(time))),
         }
     }
 

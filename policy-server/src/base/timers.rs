@@ -5,7 +5,7 @@ use std::{cell::Cell, io, sync::LazyLock, thread, time::Duration};
 
 use tokio::{
     runtime::{Builder, Handle, RuntimeFlavor},
-    time::Sleep,
+    time::{Instant, Sleep},
 };
 
 #[cfg(any(feature = "postgres", feature = "redis"))]
@@ -35,6 +35,15 @@ pub(crate) fn sleep(duration: Duration) -> Sleep {
     }
     let _entered = runtime().as_ref().ok().map(Handle::enter);
     tokio::time::sleep(duration)
+}
+
+/// The longest wait, which nothing reaches: 30 years, as in tokio. No operating system counts the
+/// time up to `Duration::MAX`, which is a natural way to say "no time-out".
+const LONGEST: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+
+/// The end of a wait.
+pub(crate) fn deadline(begin: Instant, wait: Duration) -> Instant {
+    begin + wait.min(LONGEST)
 }
 
 /// Opens a connection on the runtime of the app if that has several threads, so that a reply wakes
@@ -88,6 +97,13 @@ mod tests {
     fn a_runtime_of_many_threads_needs_no_timers() {
         let runtime = Builder::new_multi_thread().worker_threads(1).build().unwrap();
         runtime.block_on(async { sleep(Duration::from_millis(1)).await });
+    }
+
+    #[test]
+    fn a_wait_may_be_longer_than_time_is_counted() {
+        let now = Instant::now();
+        assert_eq!(deadline(now, Duration::MAX), now + LONGEST);
+        assert_eq!(deadline(now, Duration::from_secs(9)), now + Duration::from_secs(9));
     }
 
     #[tokio::test(start_paused = true)]

@@ -48,6 +48,22 @@ async fn no_response_in_time_is_504() {
     assert_eq!(line.rest().await, b"");
 }
 
+#[tokio::test]
+async fn the_longest_duration_is_no_timeout() {
+    let upstream = Upstream::start().await;
+    let proxy = ReverseProxy::new("/api", upstream.origin())
+        .public()
+        .connect_timeout(Duration::MAX)
+        .answer_timeout(Duration::MAX)
+        .idle_timeout(Duration::MAX);
+    let server = start(proxy).await;
+    let (mut connection, mut line) = begin_request(&server, &upstream).await;
+    line.send("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n").await;
+    assert_eq!(connection.head().await.status, 200);
+    line.send("ok").await;
+    assert_eq!(connection.exactly(2).await, b"ok");
+}
+
 /// A listener with a full queue neither accepts nor refuses connections.
 #[tokio::test]
 async fn no_connection_in_time_is_504() {

@@ -21,6 +21,7 @@ use super::begun::Begun;
 use crate::base::{
     body::{BodyObserver, ObservedBody, PolledFrame},
     event::log,
+    timers,
 };
 
 /// The progress of a request body.
@@ -130,7 +131,7 @@ impl ResponseObserver {
         let deadline = self.deadline.get_or_insert_with(|| Box::pin(sleep(idle)));
         if !self.is_waiting {
             self.is_waiting = true;
-            deadline.as_mut().reset(Instant::now() + idle);
+            deadline.as_mut().reset(timers::deadline(Instant::now(), idle));
         }
         deadline.as_mut().poll(context)
     }

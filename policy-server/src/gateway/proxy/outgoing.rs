@@ -22,7 +22,7 @@ use super::{
     connection::Usage,
     pool::{Lease, Pool, SendError},
 };
-use crate::base::event::terminal::emit;
+use crate::base::{event::terminal::emit, timers};
 
 /// A request as it is sent to the upstream.
 #[derive(Clone)]
@@ -102,7 +102,8 @@ impl Gateway {
                 None => {
                     // Boxed: a handshake inside would make each request's future a kilobyte larger.
                     let open = Box::pin(pool.open());
-                    match timeout_at(begun + self.timeouts.response, open).await {
+                    let deadline = timers::deadline(begun, self.timeouts.response);
+                    match timeout_at(deadline, open).await {
                         Ok(opened) => opened.map_err(|error| self.judge(&error, progress))?,
                         Err(_elapsed) => return Err(self.late(false)),
                     }
@@ -148,7 +149,7 @@ impl Gateway {
             let waits_for_client = state.is_some_and(|state| state.waits_for_client);
             let patience =
                 if waits_for_client { self.timeouts.idle } else { self.timeouts.response };
-            let deadline = state.map_or(begun, |state| state.since) + patience;
+            let deadline = timers::deadline(state.map_or(begun, |state| state.since), patience);
             // A body that moved meanwhile has moved the deadline.
             if passed == Some(deadline) {
                 return Err(self.late(waits_for_client));

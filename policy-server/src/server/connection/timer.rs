@@ -100,7 +100,7 @@ impl Timer {
     }
 
     fn set(&mut self, after: Duration) {
-        self.sleep.as_mut().reset(Instant::now() + after);
+        self.sleep.as_mut().reset(timers::deadline(Instant::now(), after));
         self.is_registered = false;
     }
 }
