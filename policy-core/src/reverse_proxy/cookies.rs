@@ -74,13 +74,12 @@ pub fn rewrite_cookie(
             rewritten.extend_from_slice(attribute);
         }
     }
-    let prefix = mapping.prefix().as_bytes();
     let is_of_host = name.get(..7).is_some_and(|name| name.eq_ignore_ascii_case(b"__host-"));
     let path = match path.filter(|path| path.starts_with(b"/")) {
         _ if is_of_host => Some(b"/".to_vec()),
         Some(path) => Some(own_path(mapping, path)?),
         // The default path of the prefix itself is above the prefix.
-        None => (requested.as_bytes() == prefix).then(|| prefix.to_vec()),
+        None => (mapping.rest(requested) == Some("")).then(|| mapping.prefix().into()),
     };
     if let Some(path) = path {
         rewritten.extend_from_slice(b"; Path=");
@@ -183,5 +182,11 @@ mod tests {
     fn a_cookie_of_the_prefix_itself_does_not_reach_above_it() {
         assert_eq!(set("http://up.test", true, "/api", "a=1").as_deref(), Some("a=1; Path=/api"));
         assert_eq!(set("http://up.test", true, "/api/", "a=1").as_deref(), Some("a=1"));
+        let mapping = Mapping::new("/@api", Upstream::parse("http://up.test").unwrap());
+        let cookie = HeaderValue::from_static("a=1");
+        for requested in ["/@api", "/%40api"] {
+            let rewritten = rewrite_cookie(&mapping, &cookie, requested, &[]);
+            assert_eq!(rewritten.unwrap(), "a=1; Path=/@api", "{requested}");
+        }
     }
 }

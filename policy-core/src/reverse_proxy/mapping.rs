@@ -7,6 +7,7 @@ use http::{Uri, uri::PathAndQuery};
 use super::address::Upstream;
 use crate::{
     catalogue::Refusal,
+    head::lookup_path,
     percent::{Part, parts},
 };
 
@@ -76,8 +77,7 @@ impl Mapping {
     /// Those of `target`.
     pub fn path(&self, requested: &PathAndQuery) -> Result<PathAndQuery, Refusal> {
         let whole = requested.path();
-        let stripped = whole.strip_prefix(&*self.prefix).filter(|rest| is_rest(rest.as_bytes()));
-        let stripped = stripped.ok_or(Refusal::TargetForm)?;
+        let stripped = self.rest(whole).ok_or(Refusal::TargetForm)?;
         let path = if self.strips { stripped } else { whole };
         let begins = self.upstream.base().is_empty();
         if !is_plain(path) {
@@ -90,6 +90,15 @@ impl Mapping {
             None => [base, slash, path].concat(),
         };
         PathAndQuery::try_from(target).map_err(|_not_one| Refusal::TargetForm)
+    }
+
+    /// The rest of a requested path after the prefix, in which reserved characters may be encoded:
+    /// the router takes both spellings for one path.
+    pub(super) fn rest<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let segments = self.prefix.matches('/').count();
+        let end = path.match_indices('/').nth(segments).map_or(path.len(), |(end, _)| end);
+        let (prefix, rest) = path.split_at_checked(end)?;
+        (lookup_path(prefix) == *self.prefix).then_some(rest)
     }
 
     /// The path of this server for a path of the upstream, which may have a query or a fragment;
@@ -212,6 +221,19 @@ mod tests {
                 _ => format!("/v1{stripped}"),
             };
             assert_eq!(target(&based.clone().strip_prefix(), path), at(&stripped));
+        }
+    }
+
+    #[test]
+    fn a_prefix_is_found_in_each_spelling_that_the_router_takes_for_it() {
+        let whole = Mapping::new("/@a/b", Upstream::parse("http://a.test").unwrap());
+        let stripped = whole.clone().strip_prefix();
+        for (path, rest) in [("/@a/b/x", "/x"), ("/%40a/b/x%40", "/x%40"), ("/%40a/b", "/")] {
+            assert_eq!(target(&whole, path), Ok(format!("http://a.test{path}")));
+            assert_eq!(target(&stripped, path), Ok(format!("http://a.test{rest}")));
+        }
+        for path in ["/%40a", "/%40a/bx", "/%40a%2Fb/x", "/%2540a/b/x"] {
+            assert_eq!(target(&stripped, path), Err(Refusal::TargetForm), "{path}");
         }
     }
 
