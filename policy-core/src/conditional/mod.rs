@@ -23,7 +23,7 @@ pub use conditions::{Conditions, PreconditionVerdict};
 pub use date::ModificationDate;
 pub use etag::EntityTag;
 pub use not_modified::not_modified;
-pub use range::{Range, is_one_range};
+pub use range::{Range, one_range};
 
 use crate::head::Single;
 

@@ -41,19 +41,36 @@ impl Range {
     }
 }
 
-/// Whether a request asks for exactly one byte range, in a form that every server understands.
+/// The byte range that a request asks for, in a form that every server understands. Several ranges
+/// are one if they join, whatever the length of the content is.
 ///
 /// ```
-/// use http::{HeaderMap, header::RANGE};
-/// use policy_core::conditional::is_one_range;
+/// use http::{HeaderMap, HeaderValue, header::RANGE};
+/// use policy_core::conditional::one_range;
 ///
-/// let asks = |value| is_one_range(&HeaderMap::from_iter([(RANGE, value)]));
-/// assert!(asks("bytes=0-99".parse().unwrap()));
-/// assert!(!asks("bytes=0-0,-1".parse().unwrap()) && !asks("lines=0-9".parse().unwrap()));
+/// let one = |value| one_range(&HeaderMap::from_iter([(RANGE, HeaderValue::from_static(value))]));
+/// assert_eq!(one("bytes=0-99").unwrap(), "bytes=0-99");
+/// assert_eq!(one("bytes=50-, 0-99").unwrap(), "bytes=0-");
+/// assert_eq!(one("bytes=0-0,-1"), None);
+/// assert_eq!(one("lines=0-9"), None);
 /// ```
-pub fn is_one_range(headers: &HeaderMap) -> bool {
-    let set = single(headers, &RANGE).and_then(|value| value.strip_prefix(b"bytes="));
-    set.and_then(Spec::read).is_some()
+pub fn one_range(headers: &HeaderMap) -> Option<HeaderValue> {
+    let (mut parts, mut counts) = (Vec::new(), Vec::new());
+    for spec in read(single(headers, &RANGE)?)? {
+        match spec {
+            Spec::From(first, last) => parts.push((first, last)),
+            Spec::Last(count) => counts.push(count),
+        }
+    }
+    let text = match counts.into_iter().max() {
+        Some(count) if parts.is_empty() => format!("bytes=-{count}"),
+        Some(_) => return None,
+        None => match join(parts)? {
+            (first, u64::MAX) => format!("bytes={first}-"),
+            (first, last) => format!("bytes={first}-{last}"),
+        },
+    };
+    HeaderValue::try_from(text).ok()
 }
 
 /// The maximum number of ranges that are read. No client needs more, and responses made of many
@@ -69,20 +86,9 @@ pub(super) fn select(value: &[u8], length: u64) -> Range {
 }
 
 fn parse(value: &[u8], length: u64) -> Option<Range> {
-    let equals = value.iter().position(|byte| *byte == b'=')?;
-    let (unit, set) = value.split_at_checked(equals)?;
-    if !unit.eq_ignore_ascii_case(b"bytes") {
-        return None;
-    }
-    let specs = set.strip_prefix(b"=")?.split(|byte| *byte == b',');
-    let specs = specs.map(<[u8]>::trim_ascii).filter(|spec| !spec.is_empty());
-    let (mut parts, mut seen) = (Vec::new(), 0);
-    for spec in specs {
-        seen += 1;
-        if seen > MOST {
-            return None;
-        }
-        match Spec::read(spec)? {
+    let mut parts = Vec::new();
+    for spec in read(value)? {
+        match spec {
             Spec::Last(0) => (),
             // Empty content has no last bytes.
             Spec::Last(_) if length == 0 => return None,
@@ -91,19 +97,44 @@ fn parse(value: &[u8], length: u64) -> Option<Range> {
             Spec::From(..) => (),
         }
     }
-    if seen == 0 {
-        return None;
+    if parts.is_empty() {
+        return Some(Range::NotSatisfiable);
     }
+    let (first, last) = join(parts)?;
+    Some(Range::Part { first, last })
+}
+
+/// Joins parts that overlap or follow each other.
+fn join(mut parts: Vec<(u64, u64)>) -> Option<(u64, u64)> {
     parts.sort_unstable();
     let mut parts = parts.into_iter();
-    let Some((first, mut last)) = parts.next() else { return Some(Range::NotSatisfiable) };
+    let (first, mut last) = parts.next()?;
     for (next_first, next_last) in parts {
         if next_first > last.saturating_add(1) {
             return None;
         }
         last = last.max(next_last);
     }
-    Some(Range::Part { first, last })
+    Some((first, last))
+}
+
+/// Reads the ranges of a field: at least one, and at most [`MOST`].
+fn read(value: &[u8]) -> Option<Vec<Spec>> {
+    let equals = value.iter().position(|byte| *byte == b'=')?;
+    let (unit, set) = value.split_at_checked(equals)?;
+    if !unit.eq_ignore_ascii_case(b"bytes") {
+        return None;
+    }
+    let specs = set.strip_prefix(b"=")?.split(|byte| *byte == b',');
+    let specs = specs.map(<[u8]>::trim_ascii).filter(|spec| !spec.is_empty());
+    let mut found = Vec::new();
+    for spec in specs {
+        if found.len() == MOST {
+            return None;
+        }
+        found.push(Spec::read(spec)?);
+    }
+    (!found.is_empty()).then_some(found)
 }
 
 /// One range of the field, before it is resolved.
@@ -220,6 +251,32 @@ mod tests {
         assert_eq!(select(format!("bytes={huge}-").as_bytes(), u64::MAX), Range::NotSatisfiable);
         assert_eq!(select(b"bytes=-1", u64::MAX), part(u64::MAX - 1, u64::MAX - 1));
         assert_eq!(select(b"bytes=0-,1-", u64::MAX), part(0, u64::MAX - 1));
+    }
+
+    #[test]
+    fn one_range_selects_what_the_ranges_select() {
+        for (value, one) in [
+            ("bytes=2-4", Some("bytes=2-4")),
+            ("bytes=-3", Some("bytes=-3")),
+            ("Bytes= 2-", Some("bytes=2-")),
+            ("bytes=-1,-1", Some("bytes=-1")),
+            ("bytes=-0,-5", Some("bytes=-5")),
+            ("bytes=5-9,,0-4", Some("bytes=0-9")),
+            ("bytes=1-,0-2", Some("bytes=0-")),
+            ("bytes=0-1,3-4", None),
+            ("bytes=0-,-1", None),
+            ("bytes=x", None),
+        ] {
+            let headers = HeaderMap::from_iter([(RANGE, HeaderValue::from_static(value))]);
+            let found = one_range(&headers);
+            assert_eq!(found.as_ref().map(HeaderValue::as_bytes), one.map(str::as_bytes));
+            for length in 0..20 {
+                let wanted = select(value.as_bytes(), length);
+                if let Some(one) = one {
+                    assert_eq!(select(one.as_bytes(), length), wanted, "{value} of {length}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 use policy_core::{
     Refusal,
     cache::forget_age,
-    conditional::{Conditions, PreconditionVerdict, Range, Validators, is_one_range, not_modified},
+    conditional::{Conditions, PreconditionVerdict, Range, Validators, not_modified, one_range},
 };
 
 use crate::base::problem::Problem;
@@ -79,16 +79,21 @@ fn length(response: &Response) -> Option<u64> {
     response.body().size_hint().exact().or_else(stated)
 }
 
-/// Removes `Range` from a request for a mounted service: services evaluate it without `If-Range`
-/// and for HEAD, and refuse ranges that they do not serve. All conditions are evaluated on the
-/// response instead.
-pub(crate) fn ask_for_whole(request: &mut Request<Body>) {
-    let is_plain = request.method() == Method::GET
-        && !request.headers().contains_key(IF_RANGE)
-        && is_one_range(request.headers());
-    if !is_plain {
-        request.headers_mut().remove(IF_RANGE);
-        request.headers_mut().remove(RANGE);
+/// Removes `Range` from a request for a mounted service, unless it asks for one range: services
+/// evaluate it without `If-Range` and for HEAD, and refuse ranges that they do not serve. All
+/// conditions are evaluated on the response instead.
+pub(crate) fn simplify_range(request: &mut Request<Body>) {
+    let may_pass = request.method() == Method::GET && !request.headers().contains_key(IF_RANGE);
+    let range = one_range(request.headers()).filter(|_| may_pass);
+    let headers = request.headers_mut();
+    match range {
+        Some(range) => {
+            headers.insert(RANGE, range);
+        }
+        None => {
+            headers.remove(IF_RANGE);
+            headers.remove(RANGE);
+        }
     }
 }
 
@@ -273,6 +278,21 @@ mod tests {
             assert_eq!(response.status(), status, "{if_range}");
             assert_eq!(response.text(), body);
         }
+    }
+
+    /// A range that is cut here costs what the whole content costs.
+    #[test]
+    fn a_service_is_asked_for_ranges_that_join_as_one() {
+        let asked = |method: Method, range: &'static str| {
+            let request = Request::builder().method(method).header(RANGE, range);
+            let mut request = request.body(Body::empty()).unwrap();
+            simplify_range(&mut request);
+            request.headers().get(RANGE).map(|range| range.to_str().unwrap().to_owned())
+        };
+        assert_eq!(asked(Method::GET, "bytes=-1, -1").as_deref(), Some("bytes=-1"));
+        assert_eq!(asked(Method::GET, "bytes=2-3,0-1").as_deref(), Some("bytes=0-3"));
+        assert_eq!(asked(Method::GET, "bytes=0-1,3-4"), None);
+        assert_eq!(asked(Method::HEAD, "bytes=0-1"), None);
     }
 
     #[tokio::test]

@@ -125,7 +125,7 @@ impl RequestTarget<'_> {
             }
             Target::Handler(handler) => handler(call),
             Target::Service(service) => {
-                conditional::ask_for_whole(&mut call.request);
+                conditional::simplify_range(&mut call.request);
                 service.run(call.hand_over())
             }
             #[cfg(feature = "gateway")]
