@@ -65,6 +65,18 @@ async fn two(how: String) -> Body {
     }
 }
 
+#[get("/first/{how}")]
+#[auth(public)]
+async fn first(how: String) -> Body {
+    two(how).await
+}
+
+#[get("/second/{how}")]
+#[auth(public)]
+async fn second(how: String) -> Body {
+    two(how).await
+}
+
 #[post("/codes/{number}")]
 #[auth(public)]
 async fn code(number: String, State(sent): State<Arc<RateLimiter>>) -> Result<(), Problem> {
@@ -311,6 +323,46 @@ async fn an_instance_returns_unused_permits() {
         assert_eq!(status(one.get("/two/done")).await, 200);
     }
     assert!(store.take_calls().len() <= 5);
+}
+
+#[tokio::test]
+async fn groups_and_mounts_of_one_prefix_share_no_limit() {
+    let store = Store::default();
+    let start = async || {
+        let counted = || Policies::new().limits(Limits::NONE.rate(Rate::per_hour(1)));
+        let alone = || Policies::new().limits(Limits::NONE.concurrency(1));
+        let mount = |method: Method| {
+            let service = service_fn(async |_: Request| Ok::<_, Infallible>(().into_response()));
+            Mount::new(service).methods([method]).public().policies(counted())
+        };
+        let app = App::new(())
+            .public_origin("https://api.example")
+            .shared_limits(SharedLimits::store(store.clone()))
+            .group("/counted", Group::new().policies(counted()).routes(routes![plain]))
+            .group("/counted", Group::new().policies(counted()).routes(routes![closed]))
+            .group("/alone", Group::new().policies(alone()).routes(routes![first]))
+            .group("/alone", Group::new().policies(alone()).routes(routes![second]))
+            .mount("/mount", mount(Method::GET))
+            .mount("/mount", mount(Method::DELETE));
+        TestClient::new(app.open().await.unwrap(), "api.example")
+    };
+    let [one, two] = [start().await, start().await];
+    for (client, method, path, expected) in [
+        (&one, Method::GET, "/counted/plain", 200),
+        (&two, Method::GET, "/counted/plain", 429),
+        (&two, Method::GET, "/counted/closed", 200),
+        (&one, Method::GET, "/counted/closed", 429),
+        (&one, Method::GET, "/mount/a", 200),
+        (&two, Method::GET, "/mount/a", 429),
+        (&two, Method::DELETE, "/mount/a", 200),
+        (&one, Method::DELETE, "/mount/a", 429),
+    ] {
+        assert_eq!(status(client.request(method, path)).await, expected, "{path}");
+    }
+    let mut waiting = Box::pin(status(one.get("/alone/first/waits")));
+    assert!((&mut waiting).now_or_never().is_none());
+    assert_eq!(status(two.get("/alone/first/done")).await, 503);
+    assert_eq!(status(two.get("/alone/second/done")).await, 200);
 }
 
 #[tokio::test]

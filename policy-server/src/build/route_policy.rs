@@ -1,6 +1,6 @@
 //! Resolves the policies of a route from those of its levels.
 
-use std::{iter, sync::Arc};
+use std::{collections::HashMap, iter, sync::Arc};
 
 use policy_core::{
     Rule, Violation,
@@ -45,6 +45,8 @@ pub(super) struct Rates {
     capacity: RateCapacity,
     /// The shared accounts of all instances, if any, and whether concurrent requests are shared too.
     shared: Option<(Arc<LimitBook>, bool)>,
+    /// How many levels have each name: groups and mounts may have equal prefixes.
+    names: HashMap<String, u32>,
 }
 
 impl Rates {
@@ -54,7 +56,16 @@ impl Rates {
         capacity: RateCapacity,
         shared: Option<(Arc<LimitBook>, bool)>,
     ) -> Self {
-        Self { clock: clock.clone(), random: random.clone(), capacity, shared }
+        let (clock, random) = (clock.clone(), random.clone());
+        Self { clock, random, capacity, shared, names: HashMap::new() }
+    }
+
+    /// The name under which the limits of a level are shared. No other level has it, and it is the
+    /// same in all instances, since levels are compiled in the order of their declaration.
+    fn unique_name(&mut self, name: &str) -> String {
+        let number = self.names.entry(name.to_owned()).or_default();
+        *number += 1;
+        format!("{name}#{number}")
     }
 }
 
@@ -75,19 +86,20 @@ impl Builder<'_> {
         let Limits { rate, concurrency, sockets, sockets_per_caller, misses, .. } =
             policies.level.limits;
         self.errors(location, policies.level.limits.violations().map(Violation::into_named));
+        let name = self.rates.unique_name(name);
         let shared = self.rates.shared.clone();
         let rate = rate.and_then(|rate| {
             let limit = self.rate_limit(location, rate)?;
             Some(Arc::new(match shared {
                 Some((book, _)) => {
-                    limit.shared(SharedRate::new(&book, name, rate, self.rates.capacity))
+                    limit.shared(SharedRate::new(&book, &name, rate, self.rates.capacity))
                 }
                 None => limit,
             }))
         });
         let misses = misses.and_then(|rate| self.rate_limit(location, rate)).map(Arc::new);
         let concurrency = concurrency.map(|most| match &self.rates.shared {
-            Some((book, true)) => Concurrency::shared(SharedPermits::new(book, name, most)),
+            Some((book, true)) => Concurrency::shared(SharedPermits::new(book, &name, most)),
             _ => Concurrency::new(most),
         });
         let policies = policies.level.map_cors(|cors| match cors {

@@ -52,6 +52,9 @@ const PURGED_AT_ONCE: usize = 1000;
 ///   times the number of requests are in flight. A log event reports that the store is unavailable,
 ///   and when it is back. A request waits for at most 3 seconds before that is detected.
 ///
+/// Instances know a limit by the routes of its handler, or by the prefix of its group or mount. Groups or
+/// mounts with equal prefixes have separate limits, which are known by the order of their declaration.
+///
 /// The clients of one IPv6 network of 48 bits
 /// ([`clients_per_network`](crate::RateCapacity::clients_per_network)) are counted by each instance.
 ///
