@@ -267,7 +267,7 @@ impl<'a> Variant<'a> {
         let calls = members.iter().zip(&bindings).map(|(ShownField { ty, name, .. }, binding)| {
             quote_spanned!(ty.span()=> .with(#name, #binding))
         });
-        let problem = quote!(__policy::Problem::from(#declared) #(#problem)*);
+        let problem = quote!(__policy::Problem::from(#declared) #(#calls)*);
         quote!(#of::#name { #(#fields: #bindings,)* #source .. } => #problem,)
     }
 

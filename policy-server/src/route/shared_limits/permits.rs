@@ -2,17 +2,25 @@
 
 use std::{
     fmt,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicU32, AtomicU64, Ordering},
     },
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
-use tokio::sync::Mutex;
+use tokio::{
+    runtime::Handle,
+    sync::{Mutex, OwnedMutexGuard},
+};
 
 use super::{LIFETIME, LimitBook, RENEWAL, key_of};
-use crate::store::{LeasePermits, LimitKey, StoreError};
+use crate::{
+    base::task,
+    store::{LeasePermits, LimitKey, StoreError},
+};
 
 /// How long each instance counts separately after a call of the store failed.
 const ALONE: Duration = Duration::from_secs(1);
@@ -30,16 +38,18 @@ pub(crate) struct SharedPermits {
     peak: AtomicU32,
     /// The requests that wait for a permit.
     waiting: AtomicU32,
-    /// Locked by the request that calls the store.
-    asking: Mutex<StoreCalls>,
+    /// Locked during a call of the store.
+    asking: Arc<Mutex<StoreCalls>>,
 }
 
 #[derive(Debug, Default)]
 struct StoreCalls {
     /// When the last call of the store began.
     begun: Duration,
-    /// Until then the store is not called.
+    /// Until then no request calls the store.
     alone_until: Duration,
+    /// Whether the last call failed: the store may nevertheless have made the change.
+    is_unclear: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -69,7 +79,7 @@ impl SharedPermits {
             ends: AtomicU64::new(0),
             peak: AtomicU32::new(0),
             waiting: AtomicU32::new(0),
-            asking: Mutex::default(),
+            asking: Arc::default(),
         });
         book.add(&this);
         this
@@ -92,24 +102,24 @@ impl SharedPermits {
     }
 
     /// Takes a permit, and asks the store for more if this instance holds no free one.
-    pub(crate) async fn wait(&self) -> bool {
+    pub(crate) async fn wait(self: &Arc<Self>) -> bool {
         let _waits = Waiting::among(&self.waiting);
         let begun = self.book.clock.monotonic();
-        let mut call = self.asking.lock().await;
+        let mut calls = Arc::clone(&self.asking).lock_owned().await;
         if self.enter() {
             return true;
         }
-        if call.alone_until <= begun {
-            if call.begun > begun {
+        if calls.alone_until <= begun {
+            if calls.begun > begun {
                 // That call included a permit for this request.
                 return false;
             }
-            call.begun = self.book.clock.monotonic();
+            calls.begun = self.book.clock.monotonic();
             let counts = Counts::from_word(self.counts.load(Ordering::SeqCst));
             let wish = counts.in_flight.saturating_add(self.waiting.load(Ordering::SeqCst));
-            match self.ask(wish).await {
-                Ok(()) => return self.enter(),
-                Err(_is_logged) => call.alone_until = self.book.clock.monotonic() + ALONE,
+            let (_calls, is_answered) = LeaseCall::new(self, calls, wish).await;
+            if is_answered {
+                return self.enter();
             }
         }
         self.enter_if(|counts| counts.in_flight < self.most)
@@ -125,7 +135,7 @@ impl SharedPermits {
 
     /// Returns the permits that were not used recently, and keeps the rest.
     pub(super) async fn renew(&self) {
-        let _asked = self.asking.lock().await;
+        let mut calls = self.asking.lock().await;
         let counts = Counts::from_word(self.counts.load(Ordering::Acquire));
         let used = self.peak.swap(counts.in_flight, Ordering::Relaxed).max(counts.in_flight);
         if used > counts.in_flight {
@@ -134,14 +144,14 @@ impl SharedPermits {
         }
         let renewed = nanos(self.book.clock.monotonic() + LIFETIME - RENEWAL);
         let is_due = used > 0 && self.ends.load(Ordering::Acquire) <= renewed;
-        if used < counts.held || is_due {
-            // The lease expires if this fails.
-            let _is_logged = self.ask(used).await;
+        if used < counts.held || is_due || calls.is_unclear {
+            // If this fails, the next renewal repeats it.
+            let _is_logged = self.ask(&mut calls, used).await;
         }
     }
 
     /// Sets how many permits this instance holds.
-    async fn ask(&self, wish: u32) -> Result<(), StoreError> {
+    async fn ask(&self, calls: &mut StoreCalls, wish: u32) -> Result<(), StoreError> {
         // From here on, no request enters with a permit that is returned.
         let lowered =
             |counts: Counts| Counts { held: counts.held.min(wish.max(counts.in_flight)), ..counts };
@@ -151,7 +161,9 @@ impl SharedPermits {
         let begun = self.book.clock.monotonic();
         let instance = self.book.instance;
         let request = LeasePermits::new(self.key, self.most, instance, wish, LIFETIME);
+        calls.is_unclear = true;
         let held = self.book.store()?.lease_permits(request).await?;
+        calls.is_unclear = false;
         self.ends.store(nanos(begun + LIFETIME), Ordering::Release);
         self.update(|counts| Some(Counts { held, ..counts }));
         Ok(())
@@ -168,6 +180,59 @@ impl SharedPermits {
 impl fmt::Debug for SharedPermits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SharedPermits").field("most", &self.most).finish_non_exhaustive()
+    }
+}
+
+/// A request's call of the store. If the client disconnects, a task completes the call: otherwise this
+/// instance would not know which permits it holds, and a later call could overtake this one.
+struct LeaseCall {
+    permits: Arc<SharedPermits>,
+    /// `None` once it has completed.
+    call: Option<Pin<Box<dyn Future<Output = AnsweredCall> + Send>>>,
+}
+
+/// The lock that the call held, and whether the store answered.
+type AnsweredCall = (OwnedMutexGuard<StoreCalls>, bool);
+
+impl LeaseCall {
+    fn new(
+        permits: &Arc<SharedPermits>,
+        mut calls: OwnedMutexGuard<StoreCalls>,
+        wish: u32,
+    ) -> Self {
+        let this = Arc::clone(permits);
+        let call = async move {
+            let is_answered = this.ask(&mut calls, wish).await.is_ok();
+            if !is_answered {
+                calls.alone_until = this.book.clock.monotonic() + ALONE;
+            }
+            (calls, is_answered)
+        };
+        Self { permits: Arc::clone(permits), call: Some(Box::pin(call)) }
+    }
+}
+
+impl Future for LeaseCall {
+    type Output = AnsweredCall;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<AnsweredCall> {
+        let Some(call) = &mut self.call else { return Poll::Pending };
+        let answered = ready!(call.as_mut().poll(context));
+        self.call = None;
+        Poll::Ready(answered)
+    }
+}
+
+impl Drop for LeaseCall {
+    fn drop(&mut self) {
+        if let (Some(call), Ok(runtime)) = (self.call.take(), Handle::try_current()) {
+            let permits = Arc::clone(&self.permits);
+            task::spawn(&runtime, async move {
+                drop(call.await);
+                // The request that is gone uses no permit.
+                permits.book.freed.notify_one();
+            });
+        }
     }
 }
 
@@ -263,6 +328,61 @@ mod tests {
         giving_back.await;
         assert!(two.wait().await);
         assert!(!two.wait().await && !one.wait().await, "four are in flight");
+    }
+
+    #[tokio::test]
+    async fn a_client_that_disconnects_during_a_call_refuses_no_other() {
+        let (store, clock) = (Store::default(), Clock::at(7));
+        let one = permits(&store, 1, 3, &clock).await;
+        store.hold();
+        let mut first = Box::pin(one.wait());
+        assert!((&mut first).now_or_never().is_none());
+        let (mut gone, mut last) = (Box::pin(one.wait()), Box::pin(one.wait()));
+        assert!((&mut gone).now_or_never().is_none());
+        assert!((&mut last).now_or_never().is_none());
+        clock.advance(ALONE);
+        store.step();
+        assert!(first.await);
+        assert!((&mut gone).now_or_never().is_none(), "it calls the store for both");
+        drop(gone);
+        store.release();
+        assert!(last.await, "one is in flight, and three are allowed");
+    }
+
+    #[tokio::test]
+    async fn a_client_that_disconnects_during_a_call_keeps_no_permit() {
+        let (store, clock) = (Store::default(), Clock::at(7));
+        let (one, two) = (permits(&store, 1, 1, &clock).await, permits(&store, 2, 1, &clock).await);
+        store.hold();
+        let mut gone = Box::pin(one.wait());
+        assert!((&mut gone).now_or_never().is_none());
+        drop(gone);
+        store.release();
+        // The task has the lock.
+        drop(one.asking.lock().await);
+        assert!(!two.wait().await, "the call was completed");
+        assert!(one.book.freed.notified().now_or_never().is_some());
+        one.renew().await;
+        assert!(two.wait().await);
+    }
+
+    #[tokio::test]
+    async fn a_return_that_fails_is_repeated() {
+        let (store, clock) = (Store::default(), Clock::at(7));
+        let (one, two) = (permits(&store, 1, 1, &clock).await, permits(&store, 2, 1, &clock).await);
+        assert!(one.wait().await);
+        one.leave();
+        // Once to reset the peak, and once to return the permit.
+        one.renew().await;
+        store.fail();
+        one.renew().await;
+        store.recover();
+        assert!(!two.wait().await, "the store has not heard of it");
+        one.renew().await;
+        assert!(two.wait().await);
+        store.take_calls();
+        one.renew().await;
+        assert_eq!(store.take_calls(), [""; 0], "it is repeated once");
     }
 
     #[tokio::test]
