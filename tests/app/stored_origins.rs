@@ -7,6 +7,7 @@ use std::sync::{
 
 use policy_server::{
     Error, Route, StoredOrigins, StoredOriginsError,
+    session::SessionSettings,
     store::{MemoryStore, NewsReader, StoreError, StoreFuture, StoredValue, ValueStore},
 };
 use policy_tests::log::Log;
@@ -292,6 +293,33 @@ async fn an_origin_that_was_removed_does_not_come_back_with_an_older_list() {
         assert!(lines[0].contains("ERROR") && lines[0].contains("store=\"partners\""), "{lines:?}");
         one.partners.add(B).await.unwrap();
         assert!(one.grants(B).await);
+    }
+}
+
+#[tokio::test]
+async fn an_origin_that_was_removed_does_not_come_back_when_a_move_is_undone() {
+    const C: &str = "https://c.partner.example";
+    let (old, new) = (Sessions::memory(), Sessions::memory());
+    let to = old.clone().moving_to(new.clone());
+    let from = new.clone().moving_from(old.clone());
+    let start = async |sessions: &SessionSettings| {
+        let partners = StoredOrigins::new([A, B]);
+        let app = App::new(()).sessions(sessions.clone()).origins("partners", &partners);
+        app.routes(routes![prices]).open().await.map(drop).unwrap();
+        partners
+    };
+    for sessions in [&old, &to, &from] {
+        assert_eq!(start(sessions).await.patterns(), [A, B]);
+    }
+    assert!(start(&from).await.remove(B).await.unwrap());
+    let undone = start(&to).await;
+    assert_eq!(undone.patterns(), [A]);
+    undone.replace(&[B, C]).await.unwrap();
+    assert_eq!(start(&from).await.patterns(), [B, C]);
+    // The last step leaves the list of the old store behind, until that step is undone.
+    assert!(start(&new).await.remove(B).await.unwrap());
+    for sessions in [&from, &to, &old] {
+        assert_eq!(start(sessions).await.patterns(), [C]);
     }
 }
 

@@ -103,7 +103,7 @@ impl Plan {
         let revocation_bus = assembled.auth.revocation_bus.clone();
         let shared = sessions.as_ref().and_then(SessionSettings::token_store);
         let of_sessions = sessions.as_ref().and_then(SessionSettings::limit_store);
-        let [with_sessions, old] =
+        let [with_sessions, other] =
             sessions.as_ref().map(SessionSettings::value_stores).unwrap_or_default();
         let values = with_sessions.or(values);
         let mut guard =
@@ -150,7 +150,7 @@ impl Plan {
         for (name, list) in &origins {
             // If a store failed, opening a list in it would only report the same problem.
             if problems.is_empty()
-                && let Err(found) = list.open(name, [values.clone(), old.clone()]).await
+                && let Err(found) = list.open(name, [values.clone(), other.clone()]).await
             {
                 problems.extend(found);
             }

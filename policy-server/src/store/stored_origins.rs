@@ -42,7 +42,8 @@ const TRIES: usize = 10;
 /// and cannot use the stored list keeps its own; it logs `cors.stored-list-refused`, and
 /// [`App::readiness`](crate::App::readiness) reports 503. It does not start with such a list.
 ///
-/// While the store is unavailable, the last list is used, and changes fail. If the store comes back
+/// While the store is unavailable, the last list is used, and changes fail; while an app
+/// [moves](crate::session::SessionSettings::moving_from), they need both stores. If the store comes back
 /// with an older list, only those origins are left that the newest list has too; the log says
 /// `session.store-lost-writes`.
 ///
@@ -95,7 +96,10 @@ struct State {
 
 impl State {
     /// Loads the stored value. If it is gone, the caller stores the known list again.
-    async fn load(&self, OpenList { store, name }: &OpenList) -> Result<StoredValue, StoreError> {
+    async fn load(
+        &self,
+        OpenList { store, name, .. }: &OpenList,
+    ) -> Result<StoredValue, StoreError> {
         let stored = store.value(name).await?;
         Ok(stored.unwrap_or_else(|| StoredValue::new(0, self.value.clone())))
     }
@@ -110,7 +114,28 @@ impl State {
 #[derive(Clone)]
 struct OpenList {
     store: Arc<dyn ValueStore>,
+    /// The store from which or to which the app moves.
+    other: Option<Arc<dyn ValueStore>>,
     name: Arc<str>,
+}
+
+impl OpenList {
+    /// Copies the stored list to the other store of a move. The next release reads it there, and so does the
+    /// earlier one if the move is undone.
+    async fn copy(&self) -> Result<(), StoreError> {
+        let Self { store, other: Some(other), name } = self else { return Ok(()) };
+        for _ in 0..TRIES {
+            let Some(stored) = store.value(name).await? else { return Ok(()) };
+            let copy = other.value(name).await?;
+            let version = copy.as_ref().map_or(0, |copy| copy.version);
+            if copy.is_some_and(|copy| copy.value == stored.value) {
+                return Ok(());
+            }
+            // Another instance may copy at the same moment: both compare again.
+            other.set_value(name, version, stored.value).await?;
+        }
+        Err(StoreError::new("others changed the list at each try"))
+    }
 }
 
 impl StoredOrigins {
@@ -205,12 +230,16 @@ impl StoredOrigins {
                 self.narrow(&mut state, &opened, stored).await?;
                 continue;
             }
-            let Some(after) = edit(read(&opened.name, &stored.value)?) else { return Ok(false) };
-            self.0.list.check(&after).map_err(StoredOriginsError::Refused)?;
-            if let Some(applied) = self.store(&mut state, &opened, stored.version, &after).await? {
+            let after = edit(read(&opened.name, &stored.value)?);
+            if let Some(after) = &after {
+                self.0.list.check(after).map_err(StoredOriginsError::Refused)?;
+                let stored = self.store(&mut state, &opened, stored.version, after).await?;
+                let Some(applied) = stored else { continue };
                 applied.map_err(StoredOriginsError::Refused)?;
-                return Ok(true);
             }
+            // Also without a change: at the first try, the copy may have failed.
+            opened.copy().await?;
+            return Ok(after.is_some());
         }
         Err(StoredOriginsError::Busy)
     }
@@ -219,7 +248,7 @@ impl StoredOrigins {
     async fn store(
         &self,
         state: &mut State,
-        OpenList { store, name }: &OpenList,
+        OpenList { store, name, .. }: &OpenList,
         version: u64,
         origins: &[String],
     ) -> Result<Option<Result<(), PolicyErrors>>, StoreError> {
@@ -272,7 +301,7 @@ impl StoredOrigins {
     }
 
     /// Reads the list when the app starts, and stores the initial one if there is none. `stores` are
-    /// that of the sessions, and the one that they move from.
+    /// the one in which sessions begin, and the other one of a move.
     pub(crate) async fn open(
         &self,
         name: &str,
@@ -280,28 +309,28 @@ impl StoredOrigins {
     ) -> Result<(), Vec<StartProblem>> {
         let location = format!("list `{name}`");
         let failed = |error: StoreError| vec![error.at_start(&location)];
-        let [shared, old] = stores;
-        let (store, old) = match &self.0.store {
+        let [shared, other] = stores;
+        let (store, other) = match &self.0.store {
             Some(own) => (Some(Arc::clone(own)), None),
-            None => (shared, old),
+            None => (shared, other),
         };
         let Some(store) = store else {
             let missing = StartProblem::new(Rule::StoredListWithoutStore, "App::origins", name);
             return Err(vec![missing]);
         };
         store.open().await.map_err(failed)?;
+        if let Some(other) = &other {
+            other.open().await.map_err(failed)?;
+        }
         let mut state = self.0.state.lock().await;
         let mut stored = store.value(name).await.map_err(failed)?;
         if stored.is_none() {
-            let of_old = match &old {
-                Some(old) => {
-                    old.open().await.map_err(failed)?;
-                    old.value(name).await.map_err(failed)?
-                }
+            let of_other = match &other {
+                Some(other) => other.value(name).await.map_err(failed)?,
                 None => None,
             };
-            let initial = match of_old {
-                Some(of_old) => of_old.value,
+            let initial = match of_other {
+                Some(of_other) => of_other.value,
                 None => {
                     let problems = self.check(name);
                     if !problems.is_empty() {
@@ -318,7 +347,9 @@ impl StoredOrigins {
         let origins = read(name, &stored.value).map_err(failed)?;
         let applied = self.apply(&mut state, stored, &origins);
         applied.map_err(|errors| broken(errors, &format!("{location} in the store")))?;
-        state.opened = Some(OpenList { store, name: name.into() });
+        let opened = OpenList { store, other, name: name.into() };
+        opened.copy().await.map_err(failed)?;
+        state.opened = Some(opened);
         Ok(())
     }
 

@@ -476,10 +476,10 @@ impl SessionSettings {
         self.place.limits()
     }
 
-    /// The same store for named values, if it supports them, and the store that the app moves from.
+    /// The same store for named values, if it supports them, and the other one of a move.
     pub(crate) fn value_stores(&self) -> [Option<Arc<dyn ValueStore>>; 2] {
-        let old = self.other.as_ref().filter(|other| other.phase == Phase::From);
-        [self.place.values(), old.and_then(|old| old.place.values())]
+        let other = self.other.as_ref().and_then(|other| other.place.values());
+        [self.place.values(), other]
     }
 
     /// Every rule that the settings break under this origin, with the offending value.
