@@ -214,8 +214,13 @@ impl Database {
             return Err(StoreError::new(Failure::IsAway));
         };
         let outcome = call.await;
-        let failure = outcome.as_ref().err().filter(|failure| failure.is_of_the_server());
-        self.circuit.record(&admission, failure.map(|failure| failure as _));
+        match &outcome {
+            Err(Failure::NotConfirmed) => self.circuit.record_unclear(&admission),
+            Err(failure) if failure.is_of_the_server() => {
+                self.circuit.record(&admission, Some(failure));
+            }
+            _ => self.circuit.record(&admission, None),
+        }
         outcome.map_err(StoreError::new)
     }
 
@@ -237,7 +242,7 @@ impl Database {
         let end = Instant::now() + FIRST_COPY;
         loop {
             match self.run(call()).await {
-                Err(Failure::NotCopied(_)) if Instant::now() < end => {
+                Err(failure) if failure.is_without_replicas() && Instant::now() < end => {
                     timers::sleep(MAX_BACKOFF).await;
                 }
                 outcome => return outcome.map_err(StoreError::new),
@@ -384,8 +389,7 @@ impl Command for ConfirmedScript<'_> {
     }
 
     fn timeout(&self) -> Failure {
-        let Self(_, copies) = self;
-        Failure::NotCopied(copies.short(0))
+        Failure::NotConfirmed
     }
 }
 
@@ -403,5 +407,30 @@ impl<W: Fn(&mut Vec<u8>) + Send + Sync> Command for Commands<W> {
     async fn send(&self, link: &Link) -> Result<Replies, Failure> {
         let Self(count, write) = self;
         Ok(link.replies(*count, write).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// It may be in the queue behind others that wait for slow replicas.
+    #[tokio::test]
+    async fn a_confirmed_call_without_an_answer_says_nothing_about_the_server() {
+        let database = Database::new(Address::parse("redis://one/?wait=1").unwrap());
+        let call = Call::values("value").confirmed();
+        let copies = database.address.copies.unwrap();
+        let unanswered = ConfirmedScript(&call, copies).timeout();
+        let end = async |failure: &Failure| {
+            assert!(database.guard(async { Err::<(), _>(failure.clone()) }).await.is_err());
+            database.is_there()
+        };
+        for _ in 0..5 {
+            assert!(end(&unanswered).await);
+        }
+        // Three without an answer are an outage, whatever came between them.
+        assert!(end(&Failure::NoAnswer).await && end(&Failure::NoAnswer).await);
+        assert!(end(&unanswered).await);
+        assert!(!end(&Failure::NoAnswer).await);
     }
 }

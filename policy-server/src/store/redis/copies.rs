@@ -41,7 +41,7 @@ impl Copies {
     }
 
     /// The message if only this many replicas have the change.
-    pub(super) fn short(self, copies: i64) -> String {
+    fn short(self, copies: i64) -> String {
         format!("{copies} of {} replicas have it within {:?}", self.replicas, self.within)
     }
 }

@@ -16,6 +16,9 @@ pub(super) enum Failure {
     Redis(RedisError),
     /// The change was made, but too few replicas confirmed it.
     NotCopied(String),
+    /// The deadline passed before the server answered `WAIT`: it is away, or other changes wait for slow
+    /// replicas.
+    NotConfirmed,
     /// The server is a replica, which cannot write.
     Replica,
     /// No server has the keys and can write.
@@ -41,7 +44,7 @@ impl Failure {
     /// Whether the server failed, independently of the call.
     pub(super) fn is_of_the_server(&self) -> bool {
         match self {
-            Self::IsAway | Self::NotCopied(_) => false,
+            Self::IsAway | Self::NotCopied(_) | Self::NotConfirmed => false,
             Self::Redis(error) => match error.kind() {
                 ErrorKind::Server(kind) => matches!(
                     kind,
@@ -87,7 +90,12 @@ impl Failure {
     /// Whether another server may have become the primary. An old primary that did not notice still
     /// responds, but no replica confirms its changes.
     pub(super) fn is_of_another_primary(&self) -> bool {
-        self.is_passing() || matches!(self, Self::NotCopied(_))
+        self.is_passing() || self.is_without_replicas()
+    }
+
+    /// Whether too few replicas confirmed a change, which may be made nevertheless.
+    pub(super) fn is_without_replicas(&self) -> bool {
+        matches!(self, Self::NotCopied(_) | Self::NotConfirmed)
     }
 
     /// Whether the keys are moving from this server to another.
@@ -138,6 +146,9 @@ impl fmt::Display for Failure {
             Self::Connect(host, error) => write!(f, "{host}: {error}"),
             Self::Redis(error) => write!(f, "{error}"),
             Self::NotCopied(why) => write!(f, "the change was made and is not confirmed: {why}"),
+            Self::NotConfirmed => {
+                write!(f, "no replica confirmed the change within {DEADLINE:?}")
+            }
             Self::Replica => f.write_str("the server is a replica, which cannot write"),
             Self::Several(all) => write_all(f, all),
             Self::Sentinels(all) => {

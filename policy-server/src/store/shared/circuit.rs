@@ -108,6 +108,12 @@ impl Circuit {
         }
     }
 
+    /// Counts a failed call that says nothing about the server: the circuit stays as it is.
+    #[cfg(feature = "redis")]
+    pub(in crate::store) fn record_unclear(&self, admission: &Admission) {
+        count(Count::StoreCall { store: self.store, begun: admission.begun, is_failed: true });
+    }
+
     /// Records a success. Returns whether this closed the circuit.
     fn record_success(&self) -> bool {
         // Successful calls write to shared memory only after a failure.
