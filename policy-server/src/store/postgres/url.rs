@@ -1,6 +1,6 @@
 //! The URL of a database.
 
-use std::{error::Error, fmt, fs, time::Duration};
+use std::{error::Error, fmt, fs, net::IpAddr, time::Duration};
 
 use form_urlencoded::Serializer;
 use tokio_postgres::{
@@ -81,7 +81,9 @@ impl Address {
         if problems.is_empty() && config.get_dbname().is_none() {
             problems.push("it names no database".to_owned());
         }
-        let is_local = config.get_hosts().iter().all(is_local);
+        // Connections go to `hostaddr=`, if the URL has it, whatever the host is.
+        let is_local = config.get_hosts().iter().all(is_local)
+            && config.get_hostaddrs().iter().all(IpAddr::is_loopback);
         // The network of this machine cannot be read, and the certificate of a newly installed server is
         // often self-signed.
         let default = if is_local { SslMode::Disable } else { SslMode::Require };
@@ -114,8 +116,7 @@ impl fmt::Debug for Address {
 fn is_local(host: &Host) -> bool {
     match host {
         Host::Tcp(name) => {
-            name == "localhost"
-                || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+            name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
         }
         #[cfg(unix)]
         Host::Unix(_) => true,
@@ -151,6 +152,22 @@ mod tests {
         assert_eq!(mode("postgres://db.example/shop?sslmode=disable"), SslMode::Disable);
         assert_eq!(mode("postgres://db.example/shop?sslmode=verify-full"), SslMode::Require);
         assert!(!format!("{address:?}").contains("cret"), "{address:?}");
+    }
+
+    #[test]
+    fn an_address_beyond_this_machine_needs_tls_whatever_the_host_is() {
+        let mode = |url| Address::parse(url).unwrap().config.get_ssl_mode();
+        for url in [
+            "postgres://localhost/shop?hostaddr=192.0.2.7",
+            "postgres://localhost,127.0.0.1/shop?hostaddr=127.0.0.1,192.0.2.7",
+            "postgres://%2Frun%2Fpostgresql/shop?hostaddr=192.0.2.7",
+            "postgres://db.example/shop?hostaddr=127.0.0.1",
+        ] {
+            assert_eq!(mode(url), SslMode::Require, "{url}");
+        }
+        assert_eq!(mode("postgres://localhost/shop?hostaddr=127.0.0.1"), SslMode::Disable);
+        let stated = "postgres://localhost/shop?hostaddr=192.0.2.7&sslmode=disable";
+        assert_eq!(mode(stated), SslMode::Disable);
     }
 
     #[test]
