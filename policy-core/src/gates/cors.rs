@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use http::header::COOKIE;
+
 use super::{
     EndOf, EndResponse, Gate, GatedApp, GatedRoute, PolicyOf, RequestEnd, RequestView,
     route::{RouteLookup, RouteMatch},
@@ -47,7 +49,7 @@ pub(super) fn admit_page<'a, A: GatedApp<'a>>(
     if head.is_upgrade()
         && !is_tunnel
         && route.judges_upgrades()
-        && !may_upgrade(head, app.own_origin(), &route, &grant)
+        && !may_upgrade(request, app.own_origin(), &route, &grant)
     {
         return ControlFlow::Break(RequestEnd::from_refusal(
             Gate::Cors,
@@ -119,16 +121,27 @@ pub(super) fn answer<'a, R, Rate>(
 /// Browsers let every page open a WebSocket, so the server checks the origin (RFC 6455 10.2): it
 /// accepts the origins that may read the route, and its own.
 fn may_upgrade(
-    head: &Head<'_>,
+    request: &RequestView<'_>,
     own: &OwnOrigin,
     route: &impl GatedRoute,
     grant: &OriginDecision,
 ) -> bool {
+    let head = request.head;
     match head.origin {
         Single::Absent => true,
         Single::Repeated => false,
         Single::One(origin) => {
-            grant.grants(head.origin, route.cors()) || own.is_own(head, origin.as_bytes())
+            own.is_own(head, origin.as_bytes())
+                || (grant.grants(head.origin, route.cors()) && is_grant_enough(request, route))
         }
     }
+}
+
+/// Whether a grant admits a page that opens a WebSocket, to which browsers add the cookies of its
+/// visitor. A service may know them, so it needs a grant with credentials; gate 8 protects the
+/// session of a handler.
+fn is_grant_enough(request: &RequestView<'_>, route: &impl GatedRoute) -> bool {
+    route.is_handler()
+        || route.cors().is_some_and(Cors::allows_credentials)
+        || !request.headers.contains_key(COOKIE)
 }

@@ -219,7 +219,12 @@ fn is_of_credential(refusal: Refusal) -> bool {
 /// user's.
 fn granted_origin(route: &ManifestRoute, refusal: Refusal) -> Option<String> {
     let cors = route.cors.as_ref()?;
-    if refusal == Refusal::CsrfOrigin && !cors.credentials {
+    let needs_credentials = match refusal {
+        Refusal::CsrfOrigin => true,
+        Refusal::WebSocketOrigin => route.kind.is_service(),
+        _ => false,
+    };
+    if needs_credentials && !cors.credentials {
         return None;
     }
     let witness = cors.region().witness()?;

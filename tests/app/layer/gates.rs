@@ -307,6 +307,12 @@ async fn a_layer_with_cors_and_a_public_origin_judges_the_page_of_an_upgrade() {
     for origin in [None, Some(OWN), Some(ORIGIN)] {
         assert_eq!(upgrade(&judging, origin).await.status(), 200, "{origin:?}");
     }
+    // A grant without credentials covers no cookies.
+    for (origin, status) in [(OWN, 200), (ORIGIN, 403)] {
+        let request = judging.get("/lamp").header("connection", "upgrade").origin(origin);
+        let request = request.header("upgrade", "websocket").header("cookie", "sid=1");
+        assert_eq!(request.send().await.status(), status, "{origin}");
+    }
     for origin in ["https://evil.example", "null", "http://api.example"] {
         let refused = upgrade(&judging, Some(origin)).await;
         assert_eq!(refused.status(), 403);
