@@ -220,11 +220,21 @@ mod tests {
     #[test]
     fn names_below_public_suffixes_belong_to_many_also_by_a_part_of_a_label() {
         let refused = vec![(0, Rule::PublicSuffixWithCredentials)];
-        for text in ["https://*.vercel.app", "https://*.com", "https://shop-*-acme.com"] {
+        for text in [
+            "https://*.vercel.app",
+            "https://*.com",
+            "https://shop-*-acme.com",
+            "https://*.code.run",
+            "https://shop-*-acme.kobe.jp",
+        ] {
             assert_eq!(rules(&[text], true), refused, "{text}");
             assert_eq!(rules(&[text], false), [], "{text}");
         }
-        for text in ["https://shop-*-acme.vercel.app", "https://*-acme.vercel.app"] {
+        for text in [
+            "https://shop-*-acme.vercel.app",
+            "https://*-acme.vercel.app",
+            "https://shop-*-acme.code.run",
+        ] {
             let warned = vec![(0, Rule::PlatformNamesWithCredentials)];
             assert_eq!(rules(&[text], true), warned, "{text}");
             assert_eq!(rules(&[text], false), [], "{text}");

@@ -20,7 +20,7 @@ pub use host::MAX_LABEL_LEN;
 pub(crate) use host::is_loopback as is_loopback_host;
 pub use kind::OriginKind;
 pub use pattern::{HostPattern, OriginPattern, Port};
-pub use public_suffix::is_public_suffix;
+pub use public_suffix::has_public_names;
 #[cfg(feature = "engine")]
 pub use public_suffix::registrable_domain;
 pub(crate) use public_suffix::{Owners, owners};

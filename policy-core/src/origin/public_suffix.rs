@@ -19,23 +19,37 @@ pub(crate) enum Owners {
 /// The owners of the names that the pattern covers. Not `const`: macros check literals with it, and
 /// the start checks every policy.
 pub(crate) fn owners(pattern: &OriginPattern<'_>) -> Owners {
-    if !pattern.is_wildcard() || !is_public_suffix(pattern.host()) {
+    if !pattern.is_wildcard() || !has_public_names(pattern.host()) {
         return Owners::One;
     }
-    let suffix = psl2::lookup(pattern.host().trim_end_matches('.'));
     // The list's private section has the domains of platforms. Below the other suffixes, anyone can
     // register.
-    let is_platform = suffix.is_some_and(|name| name.typ() == Some(psl2::Type::Private));
+    let is_platform = psl2::lookup(&name_below(pattern.host()))
+        .is_some_and(|name| name.typ() == Some(psl2::Type::Private));
     match pattern.hosts() {
         HostPattern::Label { .. } if is_platform => Owners::OfPlatform,
         _ => Owners::Anybody,
     }
 }
 
-/// Whether names below this one belong to different people.
-pub fn is_public_suffix(name: &str) -> bool {
+/// Whether the names directly below this one belong to different people: it is a public suffix, or
+/// the list has a wildcard for them. With `*.kobe.jp` alone, `kobe.jp` itself is no suffix.
+///
+/// ```
+/// use policy_core::origin::has_public_names;
+///
+/// assert!(has_public_names("co.uk") && has_public_names("kobe.jp"));
+/// assert!(!has_public_names("shop.co.uk") && !has_public_names("shop.any.kobe.jp"));
+/// ```
+pub fn has_public_names(name: &str) -> bool {
     let name = name.trim_end_matches('.');
-    name != "localhost" && psl2::lookup(name).is_none_or(|name| name.is_public_suffix())
+    name != "localhost"
+        && psl2::lookup(&name_below(name)).is_none_or(|below| below.suffix().len() >= name.len())
+}
+
+/// A name directly below this one. No rule of the list names its label, so a wildcard covers it.
+fn name_below(name: &str) -> String {
+    format!("no-rule-has-this.{}", name.trim_end_matches('.'))
 }
 
 /// The registrable domain of a host, below which all names are of one site, or the host if it has none:

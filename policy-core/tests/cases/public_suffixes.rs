@@ -47,6 +47,15 @@ fn a_wildcard_of_a_public_suffix_has_no_credentials() {
     }
 }
 
+/// The list has `*.kobe.jp` and not `kobe.jp`, so that this name can have cookies for itself.
+#[test]
+fn a_wildcard_over_a_wildcard_of_the_list_has_no_credentials() {
+    for name in ["kobe.jp", "firenet.ch", "code.run", "elb.amazonaws.com", "user.fm"] {
+        assert!(is_refused(name), "{name}");
+        assert_eq!(CookieSpec::new("a").domain(name).check(), Ok(()), "{name}");
+    }
+}
+
 /// The list has `*.firenet.ch` and `*.svc.firenet.ch`.
 #[test]
 fn a_name_between_two_wildcards_is_a_public_suffix() {

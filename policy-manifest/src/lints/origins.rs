@@ -3,7 +3,7 @@
 use policy_core::{
     Lint,
     cache::Audience,
-    origin::{OriginKind, OriginPattern, Port, is_public_suffix},
+    origin::{OriginKind, OriginPattern, Port, has_public_names},
 };
 
 use super::{
@@ -35,7 +35,7 @@ fn public_suffixes(
     cors: &RouteCors,
 ) -> Option<Finding> {
     let covers = |pattern: &OriginPattern<'_>| {
-        pattern.is_wildcard() && !pattern.is_loopback() && is_public_suffix(pattern.host())
+        pattern.is_wildcard() && !pattern.is_loopback() && has_public_names(pattern.host())
     };
     let finding = Finding::for_route(Lint::PublicSuffixOrigins, route, "cors");
     let found = Patterns::select(cors, covers)?;
@@ -53,7 +53,7 @@ fn insecure(manifest: &Manifest, route: &ManifestRoute, cors: &RouteCors) -> Opt
 
 fn subdomains(manifest: &Manifest, route: &ManifestRoute, cors: &RouteCors) -> Option<Finding> {
     let is_own_wildcard = |pattern: &OriginPattern<'_>| {
-        pattern.is_wildcard() && !pattern.is_loopback() && !is_public_suffix(pattern.host())
+        pattern.is_wildcard() && !pattern.is_loopback() && !has_public_names(pattern.host())
     };
     let found = Patterns::select(cors, is_own_wildcard)?;
     let is_handler = route.kind == RouteKind::Handler;

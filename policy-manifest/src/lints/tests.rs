@@ -71,6 +71,7 @@ fn the_severity_of_each_case_is_as_listed() {
         (Lint::DevelopmentOrigin, High, false),
         (Lint::PublicSuffixOrigins, High, true),
         (Lint::PublicSuffixOrigins, Low, false),
+        (Lint::PublicSuffixOrigins, Low, false),
         (Lint::InsecureOrigins, High, true),
         (Lint::InsecureOrigins, Low, false),
         (Lint::SubdomainOrigins, High, false),

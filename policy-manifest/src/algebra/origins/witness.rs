@@ -5,7 +5,7 @@ use std::{
     fmt,
 };
 
-use policy_core::origin::{MAX_LABEL_LEN, OriginPattern, is_public_suffix};
+use policy_core::origin::{MAX_LABEL_LEN, OriginPattern, has_public_names};
 
 use super::{
     OriginRegion,
@@ -177,7 +177,7 @@ impl Origins<'_> {
     }
 
     fn add_name(&mut self, node: &Names, name: &str, is_inherited: bool) {
-        let is_suffix = is_public_suffix(name);
+        let is_suffix = has_public_names(name);
         // Mentioned only as the end of other names, a public suffix is no example.
         if !(is_inherited && is_suffix) {
             self.add(name, WitnessKind::Named, if is_inherited { 2 } else { 0 }, &node.here);

@@ -175,6 +175,11 @@ fn cases_of_origins() -> Vec<Case> {
             with_cors("GET", "/prices", cors(&["https://*.shop.github.io"], false)),
         ),
         (
+            Lint::PublicSuffixOrigins,
+            with_cors("GET", "/prices", cors(&["https://*.code.run"], false)),
+            with_cors("GET", "/prices", cors(&["https://*.web.shop.code.run"], false)),
+        ),
+        (
             Lint::InsecureOrigins,
             with_cors("PUT", "/orders/{id}", credentialed(&["http://app.shop.example"], insecure)),
             with_cors("PUT", "/orders/{id}", credentialed(&["https://app.shop.example"], insecure)),
