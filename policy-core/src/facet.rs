@@ -123,8 +123,8 @@ pub struct RouteFacts<'a> {
     pub authentication: Authentication,
     /// Whether an argument of the handler is a `Session`, the `Sessions` or a `CsrfToken`.
     pub takes_session: bool,
-    /// Whether pages of other origins may read its responses, by CORS or JSONP.
-    pub is_shared: bool,
+    /// Whether every page may load its responses as scripts of JSONP.
+    pub has_jsonp: bool,
 }
 
 /// Whether a route takes credentials.
@@ -145,7 +145,7 @@ impl RouteFacts<'static> {
         methods: &[],
         authentication: Authentication::Unknown,
         takes_session: false,
-        is_shared: false,
+        has_jsonp: false,
     };
 
     /// A public route.

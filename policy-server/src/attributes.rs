@@ -699,7 +699,7 @@ pub use policy_macros::limit;
 ///   ```
 /// - a directive, feature or header twice; `frame` together with `frame-ancestors`
 /// - a constant nonce, and `'strict-dynamic'` without a nonce
-/// - a `corp` that blocks origins which [`cors`](macro@cors) or [`jsonp`](macro@jsonp) admits
+/// - a `corp` that blocks the scripts of [`jsonp`](macro@jsonp)
 /// - `preload` without the options that browsers require for it
 pub use policy_macros::headers;
 

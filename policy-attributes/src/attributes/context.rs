@@ -10,7 +10,6 @@ use quote::{format_ident, quote};
 use syn::{Ident, Type, ext::IdentExt};
 
 use super::{Attributes, auth};
-use crate::parse::PolicyArgs;
 
 /// The parsed attributes and arguments of one handler.
 pub(crate) struct Context<'a> {
@@ -36,11 +35,10 @@ pub(crate) struct Context<'a> {
 impl Context<'_> {
     /// The facts about the handler that the rules of several policies use.
     pub(crate) fn facts(&self) -> RouteFacts<'_> {
-        let Attributes { auth, cors, jsonp, .. } = self.attributes;
+        let Attributes { auth, jsonp, .. } = self.attributes;
         let words = auth.as_ref().map_or(AuthSpec::NOTHING, auth::Args::words);
-        let is_granted = matches!(cors, Some(PolicyArgs::Inline(_) | PolicyArgs::Shared(_)));
         let auth = AuthSpec { takes_session: self.takes_session, ..words };
-        RouteFacts::new(&auth, &self.methods, is_granted || jsonp.is_some())
+        RouteFacts::new(&auth, &self.methods, jsonp.is_some())
     }
 
     /// Whether the route may know its caller. The callers of `#[auth(group)]` are not visible here, so
@@ -51,7 +49,7 @@ impl Context<'_> {
 
     /// The facts as an expression.
     pub(crate) fn emit_facts(&self) -> TokenStream {
-        let RouteFacts { methods, authentication, takes_session, is_shared } = self.facts();
+        let RouteFacts { methods, authentication, takes_session, has_jsonp } = self.facts();
         let authentication = match authentication {
             Authentication::Unknown => quote!(Unknown),
             Authentication::Public => quote!(Public),
@@ -62,7 +60,7 @@ impl Context<'_> {
                 methods: &[#(#methods),*],
                 authentication: __policy::policy_core::route::Authentication::#authentication,
                 takes_session: #takes_session,
-                is_shared: #is_shared,
+                has_jsonp: #has_jsonp,
             }
         }
     }

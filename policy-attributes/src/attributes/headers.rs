@@ -150,7 +150,7 @@ impl Attribute for Args {
 fn checked_policy(expr: &Expr, context: &Context<'_>) -> TokenStream {
     let headers = quote!(__policy::policy_core::headers);
     let policy = quote!(const __POLICY_HEADERS: #headers::HeadersPolicy = #expr;);
-    if !context.facts().is_shared {
+    if !context.facts().has_jsonp {
         return policy;
     }
     let route = context.emit_facts();

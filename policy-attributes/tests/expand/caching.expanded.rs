@@ -84,7 +84,7 @@ const _: () = {
             methods: &["GET"],
             authentication: __policy::policy_core::route::Authentication::Asked,
             takes_session: false,
-            is_shared: false,
+            has_jsonp: false,
         },
         ..*cache_policy_of_assets.spec()
     })

@@ -283,7 +283,7 @@ const _: () = {
             methods: &["POST"],
             authentication: __policy::policy_core::route::Authentication::Asked,
             takes_session: false,
-            is_shared: false,
+            has_jsonp: false,
         },
     })
         .first_error()

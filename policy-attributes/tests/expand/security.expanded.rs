@@ -127,22 +127,6 @@ const _: () = {
     use ::policy_server::codegen as __policy;
     const cors_policy_of_shared: __policy::policy_core::cors::CorsPolicy = PARTNERS;
     const __POLICY_HEADERS: __policy::policy_core::headers::HeadersPolicy = crate::PAGES;
-    const headers_policy_of_shared: () = match (__policy::policy_core::headers::HeadersSpec {
-        route: __policy::policy_core::route::RouteFacts {
-            methods: &["GET"],
-            authentication: __policy::policy_core::route::Authentication::Public,
-            takes_session: false,
-            is_shared: true,
-        },
-        ..*__POLICY_HEADERS.spec()
-    })
-        .first_error()
-    {
-        ::core::option::Option::None => {}
-        ::core::option::Option::Some(__policy_violation) => {
-            ::core::panic!("{}", __policy_violation.text().as_str())
-        }
-    };
     #[automatically_derived]
     impl<__PolicyState> __policy::Endpoint<__PolicyState, ()> for shared
     where

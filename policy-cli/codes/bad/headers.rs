@@ -206,7 +206,7 @@ mod corp_of_shared {
 
     #[get("/orders")]
     #[auth(public)]
-    #[cors(origins = ["*"])]
+    #[jsonp(callback = "callback")]
     #[headers(corp = "same-site")]
     async fn orders() {}
 }

@@ -203,9 +203,11 @@ mod corp_of_shared {
 
     #[get("/orders")]
     #[auth(public)]
-    #[cors(origins = ["*"])]
+    #[jsonp(callback = "callback")]
     #[headers(corp = "cross-origin")]
-    async fn orders() {}
+    async fn orders() -> Json<u64> {
+        Json(7)
+    }
 }
 
 mod hsts_out_of_bounds {

@@ -5,7 +5,7 @@ use crate::facet::{Authentication, RouteFacts};
 
 impl<'a> RouteFacts<'a> {
     /// The facts that follow from the auth policy of a route.
-    pub const fn new(auth: &AuthSpec<'_>, methods: &'a [&'a str], is_shared: bool) -> Self {
+    pub const fn new(auth: &AuthSpec<'_>, methods: &'a [&'a str], has_jsonp: bool) -> Self {
         let authentication = if auth.public {
             Authentication::Public
         } else if auth.names_credential() {
@@ -13,7 +13,7 @@ impl<'a> RouteFacts<'a> {
         } else {
             Authentication::Unknown
         };
-        Self { methods, authentication, takes_session: auth.takes_session, is_shared }
+        Self { methods, authentication, takes_session: auth.takes_session, has_jsonp }
     }
 }
 
@@ -45,7 +45,7 @@ mod tests {
                 assert_eq!(facts.asks_caller(), is_asked);
                 assert_eq!(facts.is_public(), auth.public);
                 assert_eq!(facts.is_personal(), is_asked || takes_session);
-                assert!(facts.is_shared && facts.methods == ["GET"]);
+                assert!(facts.has_jsonp && facts.methods == ["GET"]);
             }
         }
         let unknown = RouteFacts::new(&nothing, &[], false);

@@ -570,10 +570,10 @@ entries! {
     CorpUnknown Error "headers.corp-unknown",
         "this is not a value of Cross-Origin-Resource-Policy",
         "write `same-origin`, `same-site` or `cross-origin`";
-    /// A `corp` that blocks pages which CORS or JSONP allows.
+    /// A `corp` that blocks pages which JSONP allows.
     CorpOfShared Error "headers.corp-of-shared",
-        "other policies of this route let pages of other origins read its responses, but this forbids it",
-        "write `cross-origin`, remove `corp`, or allow no other origin with `#[cors(none)]`";
+        "`#[jsonp]` lets pages of other origins load these responses as scripts, but this forbids it",
+        "write `cross-origin`, or remove `corp`";
     /// An HSTS time that is out of range.
     HstsOutOfBounds Error "headers.hsts-out-of-bounds",
         "the time is a number of seconds from 0 to 2147483647",

@@ -86,9 +86,11 @@ impl<'a> HeadersSpec<'a> {
         }
     }
 
+    /// Browsers check this field for loads without CORS only (Fetch, HTTP fetch), so it contradicts no
+    /// CORS policy.
     const fn check_corp(&self) -> Option<Rule> {
         match self.corp {
-            Some(corp) if self.route.is_shared && !eq(corp.as_bytes(), b"cross-origin") => {
+            Some(corp) if self.route.has_jsonp && !eq(corp.as_bytes(), b"cross-origin") => {
                 match one_of(self.corp, &CORP, Rule::CorpUnknown) {
                     None => Some(Rule::CorpOfShared),
                     unknown => unknown,
@@ -166,7 +168,7 @@ mod tests {
         headers::{HeadersPolicy, csp::Source},
     };
 
-    const SHARED: RouteFacts<'static> = RouteFacts { is_shared: true, ..RouteFacts::UNKNOWN };
+    const SCRIPT: RouteFacts<'static> = RouteFacts { has_jsonp: true, ..RouteFacts::UNKNOWN };
 
     fn rules(spec: HeadersSpec<'_>) -> Vec<(Rule, String)> {
         let found = spec.violations().map(|found| (found.rule, found.value.to_owned()));
@@ -287,7 +289,7 @@ mod tests {
                 coop: Some(value),
                 coep: Some(value),
                 corp: Some(value),
-                route: SHARED,
+                route: SCRIPT,
                 ..nothing
             };
             let found: Vec<_> = spec.violations().map(|found| found.rule).collect();
@@ -299,16 +301,16 @@ mod tests {
     }
 
     #[test]
-    fn corp_must_not_block_shared_responses() {
-        for (corp, is_shared, rule) in [
+    fn corp_must_not_block_scripts_of_jsonp() {
+        for (corp, has_jsonp, rule) in [
             ("same-origin", true, Some(Rule::CorpOfShared)),
             ("same-site", true, Some(Rule::CorpOfShared)),
             ("cross-origin", true, None),
             ("same-origin", false, None),
         ] {
-            let route = RouteFacts { is_shared, ..RouteFacts::UNKNOWN };
+            let route = RouteFacts { has_jsonp, ..RouteFacts::UNKNOWN };
             let spec = HeadersSpec { corp: Some(corp), route, ..HeadersSpec::NOTHING };
-            assert_eq!(spec.first_error().map(|found| found.rule), rule, "{corp} {is_shared}");
+            assert_eq!(spec.first_error().map(|found| found.rule), rule, "{corp} {has_jsonp}");
         }
     }
 

@@ -181,7 +181,7 @@ impl Builder<'_> {
         let (cors, level) = nearest_facet(levels, |stated| stated.policies.cors.clone());
         let level = level.filter(|_| cors.is_some());
         let cors = self.extended(location, cors, &own.cors_extension);
-        let route = RouteFacts { is_shared: cors.is_some() || own.jsonp.is_some(), ..facts };
+        let route = RouteFacts { has_jsonp: own.jsonp.is_some(), ..facts };
         let facets = self.facets(location, levels, own, route);
         let headers = facets
             .headers
@@ -344,6 +344,7 @@ mod tests {
     use crate::{base::error::StartProblem, build::report::notices, prelude::*};
 
     const KEPT: CachePolicy = CachePolicy::public().max_age(60).build();
+    const HIDDEN: HeadersPolicy = HeadersPolicy::builder().corp("same-origin").build();
 
     #[get("/public")]
     #[auth(public)]
@@ -405,18 +406,30 @@ mod tests {
 
     #[test]
     fn levels_that_contradict_each_other_do_not_start() {
-        let hidden = HeadersPolicy::builder().corp("same-origin").build();
-        let shared = CorsPolicy::origins(&["https://app.example"]).build();
-        for (app, code) in [
-            (
-                App::new(()).policies(Policies::new().headers(hidden).cors(shared)),
-                "headers.corp-of-shared",
-            ),
-            (App::new(()).policies(Policies::new().cache(KEPT)), "headers.nonce-shared"),
+        #[get("/script")]
+        #[jsonp(callback = "cb")]
+        #[auth(public)]
+        async fn script() -> Json<u8> {
+            Json(1)
+        }
+
+        for (policies, code) in [
+            (Policies::new().headers(HIDDEN), "headers.corp-of-shared"),
+            (Policies::new().cache(KEPT), "headers.nonce-shared"),
         ] {
-            let error = app.routes(routes![page, public]).check().unwrap_err().to_string();
+            let app = App::new(()).policies(policies).routes(routes![page, public, script]);
+            let error = app.check().unwrap_err().to_string();
             assert!(error.contains(code), "{error}");
         }
+    }
+
+    /// Fetch, HTTP fetch: pages that CORS grants read a response whatever `corp` says, and no other
+    /// page embeds it.
+    #[test]
+    fn what_cors_shares_may_be_closed_to_embedding() {
+        let shared = CorsPolicy::origins(&["https://app.example"]).build();
+        let app = App::new(()).policies(Policies::new().headers(HIDDEN).cors(shared));
+        assert!(app.routes(routes![public]).check().is_ok());
     }
 
     /// Refusals of gates and of preflights, and problems of handlers, have the address of their page. A

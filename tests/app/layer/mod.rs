@@ -367,12 +367,10 @@ fn a_layer_that_cannot_be_is_refused_with_all_problems() {
         .build();
     let Err(Error::Start(problems)) = error else { panic!("{error:?}") };
     let rules: Vec<_> = problems.iter().map(StartProblem::rule).collect();
-    for rule in
-        [Rule::PublicOriginInsecure, Rule::RateOfLayer, Rule::CsrfTokenOfLayer, Rule::CorpOfShared]
-    {
+    for rule in [Rule::PublicOriginInsecure, Rule::RateOfLayer, Rule::CsrfTokenOfLayer] {
         assert!(rules.contains(&rule), "{rules:?}");
     }
-    assert_eq!(rules.len(), 4, "{rules:?}");
+    assert_eq!(rules.len(), 3, "{rules:?}");
     let callers = PolicyLayer::builder()
         .policies(Policies::new().limits(Limits::NONE.sockets_per_caller(1)))
         .build();

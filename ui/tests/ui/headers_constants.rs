@@ -12,7 +12,7 @@ const PARTNERS: CorsPolicy = CorsPolicy::origins(&["https://a.example"]).build()
 
 #[get("/shared")]
 #[auth(public)]
-#[cors(PARTNERS)]
+#[jsonp(callback = "cb")]
 #[headers(OWN)]
 async fn shared() {}
 

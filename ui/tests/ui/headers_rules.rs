@@ -38,7 +38,7 @@ async fn month() {}
 
 #[get("/shared")]
 #[auth(public)]
-#[cors(origins = ["*"])]
+#[jsonp(callback = "cb")]
 #[headers(corp = "same-site")]
 async fn shared() {}
 

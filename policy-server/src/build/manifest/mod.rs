@@ -348,8 +348,8 @@ impl<'a> Reader<'a> {
         let (cors, cors_level) =
             nearest(with_policies(levels).map(|(level, it)| (level, it.cors.clone())));
         let cors = cors.map(|source| cors_of(&source, own.map(|own| &own.cors_extension)));
-        let is_shared = cors.is_some() || own.is_some_and(|own| own.jsonp.is_some());
-        let facts = RouteFacts { is_shared, ..declared.facts };
+        let has_jsonp = own.is_some_and(|own| own.jsonp.is_some());
+        let facts = RouteFacts { has_jsonp, ..declared.facts };
         let mut route = policy_manifest::ManifestRoute::new(
             declared.kind,
             &declared.path,
