@@ -42,15 +42,14 @@ impl VaryToken {
         }
     }
 
-    fn is_in(self, line: &HeaderValue) -> bool {
-        let name: &[u8] = match self {
-            Self::Accept => b"accept",
-            Self::Origin => b"origin",
-            Self::Cookie => b"cookie",
-            Self::Authorization => b"authorization",
-            Self::FetchMetadata => b"sec-fetch-site",
-        };
-        names(line, name)
+    const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Accept => &["accept"],
+            Self::Origin => &["origin"],
+            Self::Cookie => &["cookie"],
+            Self::Authorization => &["authorization"],
+            Self::FetchMetadata => &["sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest"],
+        }
     }
 }
 
@@ -60,7 +59,7 @@ fn names(line: &HeaderValue, name: &[u8]) -> bool {
     line.as_bytes().split(|byte| *byte == b',').any(|token| is(token.trim_ascii()))
 }
 
-/// Adds a token to the field, over all lines, unless the field has it or `*`.
+/// Adds the names of a token that the field has in none of its lines, unless one is `*`.
 #[inline]
 pub fn add(headers: &mut HeaderMap, token: VaryToken) {
     match headers.entry(VARY) {
@@ -74,8 +73,16 @@ pub fn add(headers: &mut HeaderMap, token: VaryToken) {
 fn add_to(mut entry: OccupiedEntry<'_, HeaderValue>, token: VaryToken) {
     if entry.get() == COOKIE && token == VaryToken::Origin && entry.iter().nth(1).is_none() {
         entry.insert(BOTH);
-    } else if !entry.iter().any(|line| token.is_in(line)) {
-        extend(&mut entry, token.value());
+        return;
+    }
+    for name in token.names() {
+        add_missing(&mut entry, HeaderValue::from_static(name));
+    }
+}
+
+fn add_missing(entry: &mut OccupiedEntry<'_, HeaderValue>, name: HeaderValue) {
+    if !entry.iter().any(|line| names(line, name.as_bytes())) {
+        extend(entry, name);
     }
 }
 
@@ -116,9 +123,7 @@ pub(crate) fn add_all(headers: &mut HeaderMap, missing: &VaryNames) {
         }
         Entry::Occupied(mut entry) => {
             for name in &missing.each {
-                if !entry.iter().any(|line| names(line, name.as_bytes())) {
-                    extend(&mut entry, name.clone());
-                }
+                add_missing(&mut entry, name.clone());
             }
         }
     }
@@ -138,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn vary_keeps_its_lines_and_gains_one_token() {
+    fn vary_keeps_its_lines_and_gains_the_names_of_a_token() {
         let origin = |before| added(before, VaryToken::Origin);
         assert_eq!(origin(&[]), ["origin"]);
         assert_eq!(
@@ -153,6 +158,24 @@ mod tests {
         assert_eq!(added(&["origin"], VaryToken::Cookie), ["origin, cookie"]);
         assert_eq!(added(&["Cookie"], VaryToken::Cookie), ["Cookie"]);
         assert_eq!(added(&["accept-encoding"], VaryToken::Accept), ["accept-encoding, accept"]);
+    }
+
+    /// A cache that selects by the site alone would serve a navigation to a frame of another site.
+    #[test]
+    fn vary_gains_each_name_of_fetch_metadata_that_it_lacks() {
+        let metadata = |before: &[&'static str]| added(before, VaryToken::FetchMetadata);
+        let all = "sec-fetch-site, sec-fetch-mode, sec-fetch-dest";
+        assert_eq!(metadata(&[]), [all]);
+        assert_eq!(
+            metadata(&["Sec-Fetch-Site"]),
+            ["Sec-Fetch-Site, sec-fetch-mode, sec-fetch-dest"]
+        );
+        assert_eq!(
+            metadata(&["accept, sec-fetch-mode"]),
+            ["accept, sec-fetch-mode, sec-fetch-site, sec-fetch-dest"]
+        );
+        assert_eq!(metadata(&[all]), [all]);
+        assert_eq!(metadata(&["*"]), ["*"]);
     }
 
     #[test]
