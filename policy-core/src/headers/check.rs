@@ -236,6 +236,9 @@ mod tests {
             ("default-src 'unsafe-inline'", Rule::CspScriptsInline, "'unsafe-inline'"),
             ("script-src *", Rule::CspScriptsOfAnybody, "*"),
             ("script-src HTTPS:", Rule::CspScriptsOfAnybody, "HTTPS:"),
+            ("script-src https://*", Rule::CspScriptsOfAnybody, "https://*"),
+            ("script-src *:443", Rule::CspScriptsOfAnybody, "*:443"),
+            ("default-src *:*/lib/", Rule::CspScriptsOfAnybody, "*:*/lib/"),
         ] {
             let found = csp_rules(text);
             let expected = (rule, value.to_owned());

@@ -2,7 +2,7 @@
 
 use super::{
     Directive, Name, Source, Takes,
-    source::{is_flag, is_hash, is_host, is_keyword, is_scheme, is_word},
+    source::{is_any_host, is_flag, is_hash, is_host, is_keyword, is_scheme, is_word},
 };
 use crate::catalogue::Rule;
 
@@ -168,6 +168,9 @@ const fn check_scripts(sources: &[Source<'_>], source: Source<'_>) -> Option<Rul
         Source::DangerousUnsafeInline if !has.marks => Some(Rule::CspScriptsInline),
         Source::Any if !has.strict_dynamic => Some(Rule::CspScriptsOfAnybody),
         Source::Scheme(scheme) if !has.strict_dynamic && is_open(scheme) => {
+            Some(Rule::CspScriptsOfAnybody)
+        }
+        Source::Host(host) if !has.strict_dynamic && is_any_host(host) => {
             Some(Rule::CspScriptsOfAnybody)
         }
         _ => None,

@@ -119,27 +119,14 @@ pub(super) const fn is_scheme(text: &str) -> bool {
 /// Whether this is a host, with or without a scheme in front, a port and a path (Content Security
 /// Policy 3, 2.3.1, `host-source`).
 pub(super) const fn is_host(text: &str) -> bool {
-    let mut host = text.as_bytes();
-    let mut rest = host;
-    while let [byte, tail @ ..] = rest {
-        if let [b'/', b'/', behind @ ..] = tail
-            && *byte == b':'
-        {
-            let (scheme, _) = text.as_bytes().split_at(text.len() - tail.len());
-            match core::str::from_utf8(scheme) {
-                Ok(scheme) if is_scheme(scheme) => host = behind,
-                _ => return false,
-            }
-            break;
-        }
-        rest = tail;
-    }
-    if let [b'*', b'.', labels @ ..] = host {
-        host = labels;
-    }
-    let labels = until(host, b":/");
-    let (_, mut rest) = host.split_at(labels.len());
-    if !(is_labels(labels) || eq(labels, b"*")) {
+    let Some(host) = behind_scheme(text) else { return false };
+    let name = until(host, b":/");
+    let (_, mut rest) = host.split_at(name.len());
+    let labels = match name {
+        [b'*', b'.', labels @ ..] => labels,
+        name => name,
+    };
+    if !(is_labels(labels) || eq(name, b"*")) {
         return false;
     }
     if let [b':', behind @ ..] = rest {
@@ -151,6 +138,32 @@ pub(super) const fn is_host(text: &str) -> bool {
         (_, rest) = behind.split_at(port.len());
     }
     matches!(rest, [] | [b'/', ..]) && all(rest, Class::Path)
+}
+
+/// Whether a host is `*`: every host, over the scheme and the port that it may name.
+pub(super) const fn is_any_host(text: &str) -> bool {
+    match behind_scheme(text) {
+        Some(host) => eq(until(host, b":/"), b"*"),
+        None => false,
+    }
+}
+
+/// The text behind the scheme of a host, or all of it; `None` if what is before `://` is no scheme.
+const fn behind_scheme(text: &str) -> Option<&[u8]> {
+    let mut rest = text.as_bytes();
+    while let [byte, tail @ ..] = rest {
+        if let [b'/', b'/', behind @ ..] = tail
+            && *byte == b':'
+        {
+            let (scheme, _) = text.as_bytes().split_at(text.len() - tail.len());
+            return match core::str::from_utf8(scheme) {
+                Ok(scheme) if is_scheme(scheme) => Some(behind),
+                _ => None,
+            };
+        }
+        rest = tail;
+    }
+    Some(text.as_bytes())
 }
 
 /// Whether this is a word without characters that would end the value or start another.
@@ -274,6 +287,7 @@ mod tests {
             "ä.example",
             "'self'",
             "a.*.b",
+            "*.*",
             "https://a.example\n",
         ] {
             assert!(!is_host(host), "{host}");
