@@ -76,7 +76,10 @@ impl<'a> HeadersSpec<'a> {
             None => None,
             Some(Frame::Listed([])) => Some(Rule::FrameEmpty),
             Some(Frame::Listed(origins)) if index < origins.len() => {
-                match OriginPattern::parse(entry(origins, index)) {
+                let text = entry(origins, index);
+                match OriginPattern::parse(text) {
+                    // It becomes a source of `frame-ancestors`, which some patterns cannot be.
+                    Ok(_) if !csp::is_host(text) => Some(Rule::CspSourceInvalid),
                     Ok(_) => None,
                     Err(rule) => Some(rule),
                 }
@@ -273,6 +276,9 @@ mod tests {
             (None, listed(&[]), Some(Rule::FrameEmpty)),
             (None, listed(&["https://a.example/"]), Some(Rule::OriginPath)),
             (None, listed(&["https://a.example", "https://*.b.example"]), None),
+            (None, listed(&["app://shop", "http://localhost:*"]), None),
+            (None, listed(&["https://shop-*-acme.vercel.app"]), Some(Rule::CspSourceInvalid)),
+            (None, listed(&["https://[::1]:8443"]), Some(Rule::CspSourceInvalid)),
         ] {
             let found = HeadersSpec { csp, frame, ..nothing }.first_error();
             assert_eq!(found.map(|found| found.rule), rule, "{frame:?}");

@@ -3,7 +3,7 @@
 use crate::{
     catalogue::Rule,
     grammar::{contains, eq, strip_prefix, strip_suffix},
-    origin::OriginPattern,
+    origin::{HostPattern, OriginPattern, Port},
 };
 
 /// The rule that an entry breaks.
@@ -87,10 +87,21 @@ const fn is_member(member: &[u8]) -> bool {
     match member {
         b"self" | b"src" | b"*" => true,
         [b'"', origin @ .., b'"'] => match core::str::from_utf8(origin) {
-            Ok(origin) => OriginPattern::parse(origin).is_ok(),
+            Ok(origin) => is_origin(origin),
             Err(_) => false,
         },
         _ => false,
+    }
+}
+
+/// Whether this is an origin, or `*.` for the names below one, the only wildcard of the standard.
+const fn is_origin(text: &str) -> bool {
+    match OriginPattern::parse(text) {
+        Ok(pattern) => {
+            !matches!(pattern.hosts(), HostPattern::Label { .. })
+                && !matches!(pattern.port(), Port::Any)
+        }
+        Err(_) => false,
     }
 }
 
@@ -127,6 +138,8 @@ mod tests {
             "camera=(), microphone=()",
             "-a=()",
             "camera=(\"https://a.example/\")",
+            "camera=(\"http://localhost:*\")",
+            "camera=(\"https://shop-*-acme.vercel.app\")",
             "camera=(\")",
             "camera=(self",
         ] {

@@ -13,7 +13,8 @@ pub enum Frame<'a> {
     SameOrigin,
     /// Any page.
     Anybody,
-    /// Pages of these origins, or patterns of origins.
+    /// Pages of these origins, or patterns of origins. A Content-Security-Policy states them, which
+    /// has no `*` inside a label and no IPv6 addresses.
     Listed(&'a [&'a str]),
 }
 

@@ -14,6 +14,7 @@ mod source;
 pub(super) use check::{check, has, slots, text};
 pub use parse::{Parsed, parse};
 pub use source::Source;
+pub(super) use source::is_host;
 
 /// One directive of a policy: its name and its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

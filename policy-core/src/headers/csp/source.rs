@@ -118,7 +118,7 @@ pub(super) const fn is_scheme(text: &str) -> bool {
 
 /// Whether this is a host, with or without a scheme in front, a port and a path (Content Security
 /// Policy 3, 2.3.1, `host-source`).
-pub(super) const fn is_host(text: &str) -> bool {
+pub(in crate::headers) const fn is_host(text: &str) -> bool {
     let Some(host) = behind_scheme(text) else { return false };
     let name = until(host, b":/");
     let (_, mut rest) = host.split_at(name.len());
