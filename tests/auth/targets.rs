@@ -336,6 +336,14 @@ async fn csrf_of_a_target_can_be_waived_for_a_reason_and_follows_cors() {
         }
         assert_eq!(request.send().await.status(), status, "{path} {origin} {cookie}");
     }
+    // Browsers repeat what their user typed for HTTP authentication, and send no bearer token.
+    for (credential, status) in
+        [("Basic YTpi", 403), ("Digest a=b", 403), ("Negotiate YII=", 403), ("bearer abc", 200)]
+    {
+        let request = scenario.client.post("/shared").origin(SPA);
+        let response = request.header("authorization", credential).send().await;
+        assert_eq!(response.status(), status, "{credential}");
+    }
 }
 
 #[tokio::test]

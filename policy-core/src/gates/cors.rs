@@ -2,10 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use http::header::COOKIE;
-
 use super::{
     EndOf, EndResponse, Gate, GatedApp, GatedRoute, PolicyOf, RequestEnd, RequestView,
+    csrf::has_ambient_credential,
     route::{RouteLookup, RouteMatch},
     tunnel,
 };
@@ -137,11 +136,11 @@ fn may_upgrade(
     }
 }
 
-/// Whether a grant admits a page that opens a WebSocket, to which browsers add the cookies of its
+/// Whether a grant admits a page that opens a WebSocket, to which browsers add the credentials of its
 /// visitor. A service may know them, so it needs a grant with credentials; gate 8 protects the
 /// session of a handler.
 fn is_grant_enough(request: &RequestView<'_>, route: &impl GatedRoute) -> bool {
     route.is_handler()
         || route.cors().is_some_and(Cors::allows_credentials)
-        || !request.headers.contains_key(COOKIE)
+        || !has_ambient_credential(request.headers)
 }

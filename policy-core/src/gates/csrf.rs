@@ -3,6 +3,7 @@
 use http::{HeaderMap, header::COOKIE};
 
 use crate::{
+    auth::{Authorization, authorization},
     catalogue::Refusal,
     cors::{Cors, OriginDecision},
     csrf::{CsrfPolicy, OriginFacts, Provenance, TokenVerdict},
@@ -116,11 +117,10 @@ impl Sender {
         if !self.checks_anonymous {
             return Ok(());
         }
-        let cookie = headers.get(COOKIE);
-        if self.is_granted && cookie.is_none() {
+        if self.is_granted && !has_ambient_credential(headers) {
             return Ok(());
         }
-        self.provenance.admit_anonymous(self.policy, cookie)
+        self.provenance.admit_anonymous(self.policy, headers.get(COOKIE))
     }
 
     /// Checks whether a handler may use the session that it takes itself, regardless of the
@@ -141,6 +141,14 @@ impl Sender {
             None => self.admit_ambient(token),
         }
     }
+}
+
+/// Whether a request has a credential that a browser may have added, and that its target may know: a
+/// cookie, or HTTP authentication (Basic, Digest, Negotiate), which browsers repeat for every page.
+/// Only scripts and programs send a bearer token.
+pub(super) fn has_ambient_credential(headers: &HeaderMap) -> bool {
+    headers.contains_key(COOKIE)
+        || matches!(authorization(headers), Authorization::OtherScheme | Authorization::Invalid)
 }
 
 #[cfg(test)]

@@ -245,9 +245,10 @@ macro_rules! access_methods {
         ///
         /// Without a session, a service without attributes may still use its own cookies, so an unsafe
         /// request of a page of another site is refused (403 `csrf.origin`), unless CORS grants that
-        /// page and the request has no cookie. A request with neither `Origin`, Fetch Metadata nor
-        /// `Cookie`, such as a webhook, passes. [`CsrfPolicy::Exempt`](crate::CsrfPolicy) with a
-        /// reason turns all of this off; a notice at start lists the handlers that inherit it.
+        /// page and the request has no cookie, nor an `Authorization` other than a bearer token. A
+        /// request with neither `Origin`, Fetch Metadata nor `Cookie`, such as a webhook, passes.
+        /// [`CsrfPolicy::Exempt`](crate::CsrfPolicy) with a reason turns all of this off; a notice
+        /// at start lists the handlers that inherit it.
         #[track_caller]
         pub fn csrf(mut self, policy: $crate::CsrfPolicy) -> Self {
             self.$($parts.)?policies.note("csrf");

@@ -72,9 +72,9 @@ impl PolicyLayerBuilder {
     }
 
     /// The CSRF protection: [`CsrfPolicy::Origin`] refuses unsafe requests that a page of another
-    /// origin sent (403 `csrf.origin`), unless CORS grants that page and the request has no cookie,
-    /// or grants it with credentials. A request with neither `Origin`, Fetch Metadata nor `Cookie`, such
-    /// as a webhook, passes.
+    /// origin sent (403 `csrf.origin`), unless CORS grants that page with credentials, or grants it
+    /// and the request has no cookie and no `Authorization` but a bearer token. A request with neither
+    /// `Origin`, Fetch Metadata nor `Cookie`, such as a webhook, passes.
     ///
     /// A policy that requires a token needs the sessions of an app, and is an error here.
     pub fn csrf(mut self, policy: CsrfPolicy) -> Self {

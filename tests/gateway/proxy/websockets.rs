@@ -141,10 +141,11 @@ async fn pages_of_others_cannot_open_websockets() {
     assert_eq!(foreign.problem(), (403, "cors.websocket-origin-not-granted".to_owned()));
 }
 
-/// Browsers add the cookies of their user to every WebSocket, and the upstream may know them.
+/// Browsers add the credentials of their user to every WebSocket, and the upstream may know them.
 #[tokio::test]
 async fn pages_without_credentials_open_websockets_without_cookies() {
     const PAGE: &str = "origin: https://app.example";
+    const CREDENTIALS: [&str; 2] = ["cookie: a=1", "authorization: Basic YTpi"];
     let with = async |policy: CorsPolicy| {
         let proxy = ReverseProxy::new("/api", echo()).public();
         start(proxy.policies(Policies::new().cors(policy))).await
@@ -152,13 +153,18 @@ async fn pages_without_credentials_open_websockets_without_cookies() {
     for policy in [CorsPolicy::origins(&["*"]), CorsPolicy::origins(&["https://app.example"])] {
         let server = with(policy.build()).await;
         open(&server, &[PAGE]).await;
-        open(&server, &["cookie: a=1"]).await;
-        open(&server, &["origin: http://localhost", "cookie: a=1"]).await;
-        let refused = server.response(opening(&[PAGE, "cookie: a=1"])).await;
-        assert_eq!(refused.problem(), (403, "cors.websocket-origin-not-granted".to_owned()));
+        for credential in CREDENTIALS {
+            open(&server, &[credential]).await;
+            open(&server, &["origin: http://localhost", credential]).await;
+            let refused = server.response(opening(&[PAGE, credential])).await;
+            assert_eq!(refused.problem(), (403, "cors.websocket-origin-not-granted".to_owned()));
+        }
     }
     let trusting = CorsPolicy::origins(&["https://app.example"]).credentials().build();
-    open(&with(trusting).await, &[PAGE, "cookie: a=1"]).await;
+    let server = with(trusting).await;
+    for credential in CREDENTIALS {
+        open(&server, &[PAGE, credential]).await;
+    }
 }
 
 #[tokio::test]

@@ -156,6 +156,12 @@ fn has_bearer(request: &Asked) -> CheckReport<bool> {
     if is_bearer { Ok(true) } else { malformed }
 }
 
+/// Whether the request has what browsers send by themselves: a cookie, or an `Authorization` other than
+/// a bearer token.
+pub(super) fn has_ambient(asked: &Asked) -> bool {
+    asked.has("cookie") || (asked.has("authorization") && has_bearer(asked) != Ok(true))
+}
+
 /// Whether a route with these issuers accepts a login.
 fn takes(app: &App<'_>, login: &Login, issuers: &[String]) -> bool {
     let tokens = app.fact("tokens");
@@ -306,7 +312,7 @@ fn anonymous(app: &App<'_>, route: Route<'_>, request: &Asked) -> CheckReport {
     }
     let has_cookie = request.has("cookie");
     match page(app, route, request) {
-        _ if app.grants(route, request) && !has_cookie => Ok(()),
+        _ if app.grants(route, request) && !has_ambient(request) => Ok(()),
         Page::Ours => Ok(()),
         Page::Unstated if !has_cookie => Ok(()),
         _ => Err("csrf.origin"),

@@ -429,9 +429,9 @@ impl<'a> App<'a> {
         let is_granted = self.grants(route, request);
         let is_own = request.once("origin").is_some_and(|origin| self.is_own(request, origin));
         let is_tunnel = route.is("tunnel");
-        // The cookies of a WebSocket reach a service, which may know them.
-        let is_lent = request.has("cookie") && !route.is("handler") && !self.trusts(route, request);
-        let may_open = is_own || (is_granted && !is_lent);
+        // The credentials of a WebSocket reach a service, which may know them.
+        let is_lent = !route.is("handler") && caller::has_ambient(request);
+        let may_open = is_own || self.trusts(route, request) || (is_granted && !is_lent);
         if request.is_upgrade() && !is_tunnel && request.has("origin") && !may_open {
             return Err("cors.websocket-origin-not-granted");
         }
