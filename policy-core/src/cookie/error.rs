@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CookieError {
-    /// The `Cookie` fields of a request are too long, or have too many pairs.
+    /// The `Cookie` fields of a request are too long.
     RequestTooLarge,
     /// A request has the name more than once, with different values.
     Ambiguous,
@@ -44,7 +44,7 @@ pub enum CookieError {
 impl fmt::Display for CookieError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::RequestTooLarge => "the cookies of a request have at most 16 KiB and 64 pairs",
+            Self::RequestTooLarge => "the cookies of a request have at most 16 KiB",
             Self::Ambiguous => "the request has this cookie more than once, with different values",
             Self::Name => "the name of a cookie is a token: letters, digits and ``!#$%&'*+-.^_`|~``",
             Self::Value => {

@@ -36,7 +36,7 @@ pub enum PresentedCookie {
 ///
 /// # Errors
 ///
-/// [`CookieError::RequestTooLarge`], by the limits of [`Cookies`](super::Cookies).
+/// [`CookieError::RequestTooLarge`], by the limit of [`Cookies`](super::Cookies).
 pub fn presented(headers: &HeaderMap, name: &str) -> Result<PresentedCookie, CookieError> {
     let (mut found, mut is_ambiguous) = (None, false);
     let look = |piece| {
