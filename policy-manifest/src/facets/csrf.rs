@@ -65,10 +65,7 @@ fn refusals(MethodRequests { route, method, .. }: MethodRequests<'_>, found: &mu
     if matches!(route.csrf, Csrf::Exempt(_)) || route.kind == RouteKind::Tunnel {
         return;
     }
-    let takes_ticket = matches!(&route.auth, Auth::Required(requirement) if requirement.ticket);
-    // The request that opens a WebSocket acts for its caller, though its method is safe.
-    let opens_socket = route.handler.takes.contains(&ArgumentKind::WebSocket);
-    if opens_socket && (takes_ticket || route.is_ambient()) {
+    if opens_socket(route) {
         found.push(Refusal::CsrfOrigin);
     }
     if is_safe(method) {
@@ -82,20 +79,33 @@ fn refusals(MethodRequests { route, method, .. }: MethodRequests<'_>, found: &mu
     }
 }
 
+/// Whether it opens WebSockets by a credential that any page can have a browser send: automatically, or as
+/// a ticket in the URL. The request acts for its caller, though its method is safe.
+pub(crate) fn opens_socket(route: &ManifestRoute) -> bool {
+    let takes_ticket = matches!(&route.auth, Auth::Required(requirement) if requirement.ticket);
+    route.handler.takes.contains(&ArgumentKind::WebSocket) && (takes_ticket || route.is_ambient())
+}
+
 fn is_open(route: &ManifestRoute) -> bool {
-    matches!(route.csrf, Csrf::Exempt(_)) && route.is_ambient()
+    matches!(route.csrf, Csrf::Exempt(_)) && (route.is_ambient() || opens_socket(route))
 }
 
 fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     if old.route.csrf == new.route.csrf {
         return None;
     }
-    let protects = |route: &ManifestRoute| {
+    let writes = |route: &ManifestRoute| {
         route.is_ambient() && route.methods.iter().any(|method| !is_safe(method))
             || route.kind.is_service()
     };
-    let [before, after] = [old, new].map(|side| admits(&side.route.csrf));
-    let is_protected = protects(old.route) || protects(new.route);
+    let routes = [old.route, new.route];
+    let takes_tokens = routes.into_iter().any(writes);
+    let is_protected = takes_tokens || routes.into_iter().any(opens_socket);
+    let [before, after] = routes.map(|route| match &route.csrf {
+        // No page can add a token to a WebSocket, so its origin alone decides.
+        Csrf::Token | Csrf::OriginElseToken if !takes_tokens => admits(&Csrf::Origin),
+        csrf => admits(csrf),
+    });
     let gains = |less: [bool; 3], more: [bool; 3]| {
         is_protected && less.iter().zip(more).any(|(less, more)| more && !less)
     };
@@ -150,6 +160,7 @@ mod tests {
     };
 
     use super::{super::RouteRequirement, *};
+    use crate::Manifest;
 
     fn subject(route: &ManifestRoute) -> ShownRoute<'_> {
         static NO_SETS: BTreeMap<&str, String> = BTreeMap::new();
@@ -186,6 +197,34 @@ mod tests {
             ]
             .map(|(origin, token)| sent(origin).admit(policy, || token).is_ok());
             assert_eq!(admits(&Csrf::from(&policy)), decided, "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn an_exemption_opens_where_a_websocket_acts_for_its_caller() {
+        use Direction::{Narrows, Opens, Shifts};
+        let session = RouteRequirement { session: true, ..RouteRequirement::default() };
+        let ticket = RouteRequirement { ticket: true, ..RouteRequirement::default() };
+        let token = RouteRequirement { token: true, ..RouteRequirement::default() };
+        let exempt = || Csrf::Exempt("a test".to_owned());
+        let socket = Some(ArgumentKind::WebSocket);
+        for (requirement, takes, old, new, expected) in [
+            (&session, socket, Csrf::Token, exempt(), Opens),
+            (&session, socket, exempt(), Csrf::Origin, Narrows),
+            (&session, socket, Csrf::Token, Csrf::Origin, Shifts),
+            (&session, None, Csrf::Token, exempt(), Shifts),
+            (&ticket, socket, Csrf::Token, exempt(), Opens),
+            (&token, socket, Csrf::Token, exempt(), Shifts),
+        ] {
+            let manifest = Manifest::new();
+            let auth = Auth::Required(requirement.clone());
+            let mut route = ManifestRoute::handler("/live", ["GET"], auth);
+            route.handler.takes.extend(takes);
+            let [before, after] = [old, new].map(|csrf| ManifestRoute { csrf, ..route.clone() });
+            let [before, after] =
+                [&before, &after].map(|route| Side { manifest: &manifest, route });
+            let (direction, words) = change(before, after).unwrap();
+            assert_eq!(direction, expected, "{requirement:?} {takes:?} {words}");
         }
     }
 

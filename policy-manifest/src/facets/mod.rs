@@ -34,6 +34,7 @@ pub(crate) use comparison::{set, sets};
 pub(crate) use cors::reduce;
 pub use cors::{CREDENTIALS, Dangers, ORIGINS, RouteCors, RouteOrigins, RuntimeOrigins};
 pub use csrf::Csrf;
+pub(crate) use csrf::opens_socket;
 pub use facts::{
     AppFacts, EngineFacts, HandlerFacts, IssuerFacts, OriginListFacts, OwnProblem, ServerFacts,
     SessionFacts, TargetFacts, TlsFacts, TokenFacts,

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     ExamplePaths,
     algebra::OriginRegion,
-    facets::{Auth, Csrf, Headers, ManifestRoute, RouteCors, RouteKind},
+    facets::{Auth, Csrf, Headers, ManifestRoute, RouteCors, RouteKind, opens_socket},
 };
 
 pub(super) fn look(manifest: &Manifest, paths: &ExamplePaths, found: &mut Vec<Finding>) {
@@ -31,7 +31,10 @@ pub(crate) fn is_forgeable<'r>(manifest: &Manifest, route: &'r ManifestRoute) ->
         has_ambient_scheme(route) || (route.is_ambient() && same_site(manifest) == Some("none"));
     // No page opens a tunnel.
     let is_kept_out = route.kind == RouteKind::Tunnel || route.isolation.is_some();
-    (is_sent && !is_kept_out && effect(route) == Effect::Write).then_some(reason)
+    // CORS decides which pages may open a WebSocket at all.
+    let is_shared = route.cors.as_ref().is_some_and(|cors| cors.patterns() == ["*"]);
+    let acts = effect(route) == Effect::Write || (opens_socket(route) && is_shared);
+    (is_sent && !is_kept_out && acts).then_some(reason)
 }
 
 fn forgeable(manifest: &Manifest, route: &ManifestRoute) -> Option<Finding> {

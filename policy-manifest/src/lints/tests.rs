@@ -4,7 +4,7 @@ mod cases;
 
 use std::collections::BTreeSet;
 
-use policy_core::{Confidence, Lint, cache::Audience, isolation::Isolation};
+use policy_core::{Confidence, Lint, cache::Audience, isolation::Isolation, outcome::ArgumentKind};
 
 pub(super) use self::cases::*;
 use super::*;
@@ -99,6 +99,7 @@ fn the_severity_of_each_case_is_as_listed() {
         (Lint::ScopeOfReadingWrites, Medium, false),
         (Lint::AddressForgeable, Medium, false),
         (Lint::AddressForgeable, Medium, false),
+        (Lint::ForgeableFromAnySite, High, true),
         (Lint::ForgeableFromAnySite, High, true),
         (Lint::ForgeableFromAnySite, High, true),
         (Lint::ForgeableFromAnySite, High, true),

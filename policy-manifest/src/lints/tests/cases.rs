@@ -337,6 +337,15 @@ fn cases_of_forgery() -> Vec<Case> {
             ..ManifestRoute::handler("/reports", ["POST"], Auth::Required(requirement))
         })
     };
+    let socket = |shared| {
+        and(|manifest| {
+            manifest.app.sessions = Some(SessionFacts::new("postgres", "__Host-sid", "none"));
+            let requirement = RouteRequirement { token: true, ..session() };
+            let mut feed = ManifestRoute::handler("/feed", ["GET"], Auth::Required(requirement));
+            feed.handler.takes = vec![ArgumentKind::WebSocket];
+            ManifestRoute { csrf: Csrf::Exempt("it is harmless".to_owned()), cors: shared, ..feed }
+        })
+    };
     let linked = |path: &str, isolation| {
         and(|_| ManifestRoute {
             isolation,
@@ -366,6 +375,7 @@ fn cases_of_forgery() -> Vec<Case> {
         ),
         (Lint::ForgeableFromAnySite, basic(true, None), basic(true, Some(Isolation::SameOrigin))),
         (Lint::ForgeableFromAnySite, basic(true, None), basic(false, None)),
+        (Lint::ForgeableFromAnySite, socket(Some(cors(&["*"], false))), socket(None)),
         (Lint::ChangeByGet, linked("/me/delete", None), linked("/me/deleted", None)),
         (
             Lint::ChangeByGet,
