@@ -250,8 +250,8 @@ fn is_open(route: &ManifestRoute) -> bool {
     route.cors.as_ref().is_some_and(|cors| cors.credentials)
 }
 
-fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
-    let [old, new] = [old, new].map(|side| side.route.cors.as_ref());
+fn change(from: Side<'_>, to: Side<'_>) -> Option<(Direction, String)> {
+    let [old, new] = [from, to].map(|side| side.route.cors.as_ref());
     let nothing = OriginRegion::default();
     let (before, after) =
         (old.map_or(nothing.clone(), RouteCors::region), new.map_or(nothing, RouteCors::region));
@@ -285,8 +285,14 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
             merge("methods", &old, &new, &mut opens, &mut narrows, &mut words);
         }
         (None, None) => (),
-        (None, Some(_)) => words.push("methods are listed".to_owned()),
-        (Some(_), None) => words.push("methods are those that are served".to_owned()),
+        (None, Some(_)) => {
+            narrows |= lists_too_few(new, from.route);
+            words.push("methods are listed".to_owned());
+        }
+        (Some(_), None) => {
+            opens |= lists_too_few(old, to.route);
+            words.push("methods are those that are served".to_owned());
+        }
     }
     let (before, after) = (set(&old.headers), set(&new.headers));
     merge("request headers", &before, &after, &mut opens, &mut narrows, &mut words);
@@ -303,6 +309,24 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     }
     let shifts = (!words.is_empty()).then_some(Direction::Shifts);
     Some((Direction::from_effects(opens, narrows).or(shifts)?, words.join(", ")))
+}
+
+/// Whether a policy that lists methods refuses a preflight that it allows without them: for a method that
+/// the route serves, or for the type of its body.
+fn lists_too_few(cors: &RouteCors, route: &ManifestRoute) -> bool {
+    let has = |names: &[String], name: &str| {
+        names.iter().any(|listed| listed == name || (listed == "*" && !cors.credentials))
+    };
+    let methods = cors.methods.as_deref().unwrap_or_default();
+    let has_type = has(&cors.headers, "content-type");
+    let is_refused = |method: &String| match method.as_str() {
+        "GET" | "HEAD" => false,
+        // No page needs permission for it (Fetch, CORS-safelisted method).
+        "POST" => !has_type,
+        method => !has_type || !has(methods, method),
+    };
+    // A fallback without methods serves all of them.
+    route.methods.is_empty() || route.methods.iter().any(is_refused)
 }
 
 fn list_words(cors: &RouteCors) -> String {

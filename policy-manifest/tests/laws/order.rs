@@ -3,7 +3,8 @@
 use policy_core::{cache::Audience, limits::RateKey};
 use policy_core_tests::law::{Precondition, holds};
 use policy_manifest::{
-    Auth, Cache, Direction, Manifest, ManifestRoute, RouteRate, SessionFacts, changes,
+    Auth, Cache, Direction, Manifest, ManifestRoute, RouteCors, RouteOrigins, RouteRate,
+    SessionFacts, changes,
 };
 use proptest::{
     option,
@@ -110,6 +111,35 @@ fn a_rate_that_counts_another_property_opens_and_narrows() {
         route.limits.rate = Some(RouteRate { count: 5, per_ms: 1000, by });
     });
     assert_eq!(found, (true, true));
+}
+
+/// Without a list, preflights allow the methods that are served, and the type of their bodies.
+#[test]
+fn methods_that_a_cors_policy_lists_no_more_open() {
+    let texts = |texts: &[&str]| texts.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+    for (served, listed, headers, is_wider) in [
+        (["GET", "PUT"], &["GET"][..], &["content-type"][..], true),
+        (["GET", "PUT"], &["PUT"], &["x-own"], true),
+        (["GET", "PUT"], &["PUT"], &["content-type"], false),
+        (["GET", "PUT"], &["*"], &["*"], false),
+        (["GET", "POST"], &["GET"], &["content-type"], false),
+        (["GET", "POST"], &["POST"], &["x-own"], true),
+        (["GET", "HEAD"], &["PUT"], &["x-own"], false),
+    ] {
+        let found = |was_listed: bool| {
+            effects(|route, is_new| {
+                let origins = RouteOrigins::Listed(texts(&["https://a.example"]));
+                route.methods = texts(&served);
+                route.cors = Some(RouteCors {
+                    methods: (was_listed != is_new).then(|| texts(listed)),
+                    headers: texts(headers),
+                    ..RouteCors::new(origins)
+                });
+            })
+        };
+        assert_eq!(found(true), (is_wider, false), "{served:?} {listed:?} {headers:?}");
+        assert_eq!(found(false), (false, is_wider), "{served:?} {listed:?} {headers:?}");
+    }
 }
 
 #[test]
