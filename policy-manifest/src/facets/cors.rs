@@ -14,9 +14,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     Cell, Column, Direction, FacetEntry, ManifestRoute, RefusedRequest, ShownRoute, Side, Tone,
     comparison::{set, sets},
+    facts::regions,
     is_default, is_false, lower, sort, texts,
 };
-use crate::algebra::OriginRegion;
+use crate::{Manifest, algebra::OriginRegion};
 
 /// Which pages of other origins may read responses.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -298,9 +299,13 @@ fn change(from: Side<'_>, to: Side<'_>) -> Option<(Direction, String)> {
     merge("request headers", &before, &after, &mut opens, &mut narrows, &mut words);
     let (before, after) = (set(&old.expose), set(&new.expose));
     merge("exposed headers", &before, &after, &mut opens, &mut narrows, &mut words);
+    if let Some((direction, change)) = list_change((old, from.manifest), (new, to.manifest)) {
+        opens |= direction.opens();
+        narrows |= direction.narrows();
+        words.push(change);
+    }
     for (name, before, after) in [
         ("max_age", format!("{:?}", old.max_age), format!("{:?}", new.max_age)),
-        ("list", list_words(old), list_words(new)),
         ("dangers", format!("{:?}", old.dangers), format!("{:?}", new.dangers)),
     ] {
         if before != after {
@@ -327,6 +332,34 @@ fn lists_too_few(cors: &RouteCors, route: &ManifestRoute) -> bool {
     };
     // A fallback without methods serves all of them.
     route.methods.is_empty() || route.methods.iter().any(is_refused)
+}
+
+/// What it does to take the origins from another list, beyond the bounds of the lists.
+fn list_change(
+    old: (&RouteCors, &Manifest),
+    new: (&RouteCors, &Manifest),
+) -> Option<(Direction, String)> {
+    let (before, after) = (list_words(old.0), list_words(new.0));
+    if before == after {
+        return None;
+    }
+    let words = format!("list was {before}, is {after}");
+    Some(match (entries(old), entries(new)) {
+        (Some(old), Some(new)) => match regions(old, new) {
+            Some((direction, change)) => (direction, format!("{words}: entries {change}")),
+            None => (Direction::Shifts, words),
+        },
+        // The new list has no origin outside of its bound, which was compared.
+        (Some(_), None) if old.0.list().is_none() => (Direction::Shifts, words),
+        _ => (Direction::Opens, format!("{words}: it cannot be shown to be as strict")),
+    })
+}
+
+/// The origins of a policy, if the code lists them.
+fn entries<'a>((cors, manifest): (&'a RouteCors, &'a Manifest)) -> Option<&'a [String]> {
+    let Some(list) = cors.list() else { return Some(cors.patterns()) };
+    let facts = manifest.app.lists.get(&list.list)?;
+    (facts.source.is_none() && list.by.is_none()).then_some(facts.origins.as_slice())
 }
 
 fn list_words(cors: &RouteCors) -> String {

@@ -3,8 +3,8 @@
 use policy_core::{cache::Audience, limits::RateKey};
 use policy_core_tests::law::{Precondition, holds};
 use policy_manifest::{
-    Auth, Cache, Direction, Manifest, ManifestRoute, RouteCors, RouteOrigins, RouteRate,
-    SessionFacts, changes,
+    Auth, Cache, Direction, Manifest, ManifestRoute, OriginListFacts, RouteCors, RouteOrigins,
+    RouteRate, RuntimeOrigins, SessionFacts, changes,
 };
 use proptest::{
     option,
@@ -139,6 +139,51 @@ fn methods_that_a_cors_policy_lists_no_more_open() {
         };
         assert_eq!(found(true), (is_wider, false), "{served:?} {listed:?} {headers:?}");
         assert_eq!(found(false), (false, is_wider), "{served:?} {listed:?} {headers:?}");
+    }
+}
+
+/// All lists have the same bound.
+#[test]
+fn another_list_of_origins_opens_unless_the_code_lists_no_more_of_them() {
+    const FEW: &[&str] = &["https://a.shop.example"];
+    const MANY: &[&str] = &["https://a.shop.example", "https://b.shop.example"];
+    let texts = |texts: &[&str]| texts.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+    let list = |name: &str, by: Option<&str>| {
+        RouteOrigins::AtRunTime(RuntimeOrigins {
+            list: name.to_owned(),
+            within: Some(texts(&["https://*.shop.example"])),
+            by: by.map(str::to_owned),
+        })
+    };
+    let with = |origins: &RouteOrigins| {
+        let mut manifest = Manifest::new();
+        for (name, source, origins) in
+            [("few", None, FEW), ("many", None, MANY), ("env", Some("env PARTNERS"), &[])]
+        {
+            let mut facts = OriginListFacts::default();
+            facts.source = source.map(str::to_owned);
+            facts.origins = texts(origins);
+            manifest.app.lists.insert(name.to_owned(), facts);
+        }
+        let mut route = ManifestRoute::handler("/{tenant}", ["GET"], Auth::Public);
+        route.cors = Some(RouteCors::new(origins.clone()));
+        manifest.routes.push(route);
+        manifest
+    };
+    let constant = |origins: &[&str]| RouteOrigins::Listed(texts(origins));
+    for (old, new, expected) in [
+        (list("few", None), list("many", None), Direction::Opens),
+        (list("many", None), list("few", None), Direction::Narrows),
+        (list("env", None), list("many", None), Direction::Opens),
+        (list("few", None), list("env", None), Direction::Opens),
+        (list("env", Some("tenant")), list("env", None), Direction::Opens),
+        (list("many", None), constant(FEW), Direction::Narrows),
+        (list("few", None), constant(MANY), Direction::OpensAndNarrows),
+        (list("env", None), constant(FEW), Direction::OpensAndNarrows),
+    ] {
+        let changes = changes(&with(&old), &with(&new)).expect("two policies");
+        let directions: Vec<_> = changes.iter().map(|change| change.direction).collect();
+        assert_eq!(directions, [expected], "{changes:?}");
     }
 }
 

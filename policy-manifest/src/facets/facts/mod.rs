@@ -222,7 +222,7 @@ fn engines(old: &Option<EngineFacts>, new: &Option<EngineFacts>) -> FactChange {
 }
 
 /// More origins open.
-fn regions(old: &[String], new: &[String]) -> FactChange {
+pub(crate) fn regions(old: &[String], new: &[String]) -> FactChange {
     let region = |patterns: &[String]| -> OriginRegion {
         patterns.iter().filter_map(|pattern| pattern.parse::<OriginRegion>().ok()).collect()
     };
