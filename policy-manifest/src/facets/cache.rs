@@ -4,8 +4,8 @@ use policy_core::cache::{Audience, CachePolicy, CacheSpec, Caching};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Cell, Column, Direction, FacetEntry, FromPolicy, ManifestRoute, ShownRoute, Side, is_default,
-    is_false, lower, texts,
+    Auth, Cell, Column, Direction, FacetEntry, FromPolicy, ManifestRoute, ShownRoute, Side,
+    is_default, is_false, lower, texts,
 };
 use crate::Manifest;
 
@@ -163,42 +163,50 @@ fn normalize(route: &mut ManifestRoute) {
 }
 
 fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
-    let [old, new] = [old, new].map(|side| side.route.cache.as_ref());
-    if old == new {
+    let (old, new) = (old.route, new.route);
+    if old.cache == new.cache {
         return None;
     }
     let direction =
         Direction::from_effects(exceeds(new, old), exceeds(old, new)).unwrap_or(Direction::Shifts);
-    let words = |cache: Option<&Cache>| cache.map_or_else(|| "none".to_owned(), Cache::control);
+    let words = |route: &ManifestRoute| {
+        route.cache.as_ref().map_or_else(|| "none".to_owned(), Cache::control)
+    };
     Some((direction, format!("was `{}`, is `{}`", words(old), words(new))))
 }
 
-/// Whether more caches may keep responses by one policy than by the other, for longer, or for more
-/// requests.
-fn exceeds(one: Option<&Cache>, other: Option<&Cache>) -> bool {
-    if storers(one) > storers(other) {
+/// Whether more caches may keep responses by the policy of one route than by that of the other, for
+/// longer, or for more requests.
+fn exceeds(one: &ManifestRoute, other: &ManifestRoute) -> bool {
+    // Handlers that decide themselves may have let no shared cache keep anything.
+    let others = other.cache.as_ref().map_or(PRIVATE_CACHES, |_| storers(other));
+    if storers(one) > others {
         return true;
     }
-    let (Some(one), Some(other)) = (one, other) else { return false };
+    let (Some(one), Some(other)) = (&one.cache, &other.cache) else { return false };
     let varies = |one: &Cache, other: &Cache| one.vary.iter().all(|name| other.vary.contains(name));
     !one.no_store
         && (lifetimes(one).into_iter().zip(lifetimes(other)).any(|(one, other)| one > other)
             || !varies(other, one))
 }
 
+const PRIVATE_CACHES: u8 = 1;
+const ALL_CACHES: u8 = 3;
+
 /// The caches that may keep a response (RFC 9111 3): none, private ones, also shared ones if its
 /// request has no `Authorization`, or all.
-pub(crate) fn storers(cache: Option<&Cache>) -> u8 {
-    match cache {
-        Some(cache) if cache.no_store => 0,
-        // Without a policy, handlers decide, and responses to a caller stay private.
-        None => 1,
-        Some(cache) => match cache.audience {
-            Audience::Private => 1,
-            Audience::Public => 3,
-            _ if cache.s_maxage.is_some() => 3,
+pub(crate) fn storers(route: &ManifestRoute) -> u8 {
+    match (&route.cache, &route.auth) {
+        (Some(cache), _) if cache.no_store => 0,
+        (Some(cache), _) => match cache.audience {
+            Audience::Private => PRIVATE_CACHES,
+            Audience::Public => ALL_CACHES,
+            _ if cache.s_maxage.is_some() => ALL_CACHES,
             _ => 2,
         },
+        // Without a policy, handlers and services decide, but responses to a caller stay private.
+        (None, Auth::Required(requirement)) if !requirement.optional => PRIVATE_CACHES,
+        (None, _) => ALL_CACHES,
     }
 }
 

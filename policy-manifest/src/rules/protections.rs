@@ -26,7 +26,7 @@ pub(super) fn faults(manifest: &Manifest, route: &ManifestRoute, require: &Requi
         faults.extend(words.map(|words| ("headers", words)));
     }
     if let Some(most) = require.cache
-        && storers(route.cache.as_ref()) > most as u8
+        && storers(route) > most as u8
     {
         let has = route.cache.as_ref().map(|cache| format!("`{}`", plain(&cache.control())));
         let has = has.unwrap_or_else(|| "left to handlers".to_owned());

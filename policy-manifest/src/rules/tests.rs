@@ -330,6 +330,26 @@ fn required_caching_keeps_responses_from_other_caches() {
     }
 }
 
+/// Without a policy, what serves a route may let shared caches keep a response to anybody.
+#[test]
+fn required_caching_needs_a_policy_or_a_caller() {
+    let token = RouteRequirement { token: true, ..RouteRequirement::default() };
+    let optional = RouteRequirement { optional: true, ..token.clone() };
+    for (auth, holds) in [
+        (session(&[]), true),
+        (Auth::Required(token), true),
+        (Auth::Required(optional), false),
+        (Auth::Public, false),
+    ] {
+        for kind in [RouteKind::Handler, RouteKind::Proxy] {
+            let rules = "[require.cache]\nroutes = [\"**\"]\ncache = \"private\"";
+            let found =
+                violations(rules, vec![ManifestRoute::new(kind, "/a", ["GET"], auth.clone())]);
+            assert_eq!(found.is_empty(), holds, "{kind:?} {auth:?} {found:?}");
+        }
+    }
+}
+
 #[test]
 fn required_objects_are_the_keys_of_all_parameters() {
     let rules = "[require.objects]\nroutes = [\"**\"]\nobjects = true";

@@ -4,7 +4,7 @@ use policy_core::{cache::Audience, limits::RateKey};
 use policy_core_tests::law::{Precondition, holds};
 use policy_manifest::{
     Auth, Cache, Direction, Manifest, ManifestRoute, OriginListFacts, RouteCors, RouteOrigins,
-    RouteRate, RuntimeOrigins, SessionFacts, changes,
+    RouteRate, RouteRequirement, RuntimeOrigins, SessionFacts, changes,
 };
 use proptest::{
     option,
@@ -102,6 +102,22 @@ fn a_caching_policy_that_serves_more_opens() {
         prop_assert!(!serves_more || opens, "{} to {}", old.control(), new.control());
         Ok(Precondition::met_if(serves_more))
     });
+}
+
+/// Without a policy, handlers may let shared caches keep responses to anybody.
+#[test]
+fn a_caching_policy_that_is_gone_opens_where_no_caller_is_required() {
+    let session = RouteRequirement { session: true, ..RouteRequirement::default() };
+    for (auth, expected) in
+        [(Auth::Public, (true, false)), (Auth::Required(session), (false, false))]
+    {
+        let found = effects(|route, is_new| {
+            route.auth = auth.clone();
+            let cache = Cache { audience: Audience::Private, ..Cache::default() };
+            route.cache = (!is_new).then_some(cache);
+        });
+        assert_eq!(found, expected, "{auth:?}");
+    }
 }
 
 #[test]
