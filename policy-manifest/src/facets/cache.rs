@@ -71,6 +71,37 @@ impl Cache {
         }
         text
     }
+
+    /// Whether caches may keep no more responses by it than by another policy, and reuse them for no
+    /// longer and for no more requests.
+    ///
+    /// ```
+    /// use policy_core::cache::Audience;
+    /// use policy_manifest::Cache;
+    ///
+    /// let kept = |max_age| Cache { audience: Audience::Public, max_age, ..Cache::default() };
+    /// assert!(kept(Some(30)).is_within(&kept(Some(60))));
+    /// // Without an age, each cache chooses one (RFC 9111 4.2.2).
+    /// assert!(!kept(None).is_within(&kept(Some(60))));
+    /// ```
+    pub fn is_within(&self, other: &Self) -> bool {
+        let is_as_short =
+            lifetimes(self).into_iter().zip(lifetimes(other)).all(|(own, most)| own <= most);
+        let varies = other.vary.iter().all(|name| self.vary.contains(name));
+        self.storers() <= other.storers() && (self.no_store || (is_as_short && varies))
+    }
+
+    /// The caches that may keep a response (RFC 9111 3): none, private ones, also shared ones if its
+    /// request has no `Authorization`, or all.
+    fn storers(&self) -> u8 {
+        match self.audience {
+            _ if self.no_store => 0,
+            Audience::Private => PRIVATE_CACHES,
+            Audience::Public => ALL_CACHES,
+            _ if self.s_maxage.is_some() => ALL_CACHES,
+            _ => 2,
+        }
+    }
 }
 
 impl From<&CachePolicy> for Cache {
@@ -178,32 +209,20 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
 /// Whether more caches may keep responses by the policy of one route than by that of the other, for
 /// longer, or for more requests.
 fn exceeds(one: &ManifestRoute, other: &ManifestRoute) -> bool {
-    // Handlers that decide themselves may have let no shared cache keep anything.
-    let others = other.cache.as_ref().map_or(PRIVATE_CACHES, |_| storers(other));
-    if storers(one) > others {
-        return true;
+    match (&one.cache, &other.cache) {
+        (Some(one), Some(other)) => !one.is_within(other),
+        // Handlers that decide themselves may have let no shared cache keep anything.
+        (_, other) => storers(one) > other.as_ref().map_or(PRIVATE_CACHES, Cache::storers),
     }
-    let (Some(one), Some(other)) = (&one.cache, &other.cache) else { return false };
-    let varies = |one: &Cache, other: &Cache| one.vary.iter().all(|name| other.vary.contains(name));
-    !one.no_store
-        && (lifetimes(one).into_iter().zip(lifetimes(other)).any(|(one, other)| one > other)
-            || !varies(other, one))
 }
 
 const PRIVATE_CACHES: u8 = 1;
 const ALL_CACHES: u8 = 3;
 
-/// The caches that may keep a response (RFC 9111 3): none, private ones, also shared ones if its
-/// request has no `Authorization`, or all.
+/// The caches that may keep a response, as [`Cache::storers`].
 pub(crate) fn storers(route: &ManifestRoute) -> u8 {
     match (&route.cache, &route.auth) {
-        (Some(cache), _) if cache.no_store => 0,
-        (Some(cache), _) => match cache.audience {
-            Audience::Private => PRIVATE_CACHES,
-            Audience::Public => ALL_CACHES,
-            _ if cache.s_maxage.is_some() => ALL_CACHES,
-            _ => 2,
-        },
+        (Some(cache), _) => cache.storers(),
         // Without a policy, handlers and services decide, but responses to a caller stay private.
         (None, Auth::Required(requirement)) if !requirement.optional => PRIVATE_CACHES,
         (None, _) => ALL_CACHES,
@@ -225,7 +244,7 @@ fn lifetimes(cache: &Cache) -> [i64; 5] {
         asks(shared),
         asks(cache.stale_while_revalidate.unwrap_or(0)),
         asks(cache.stale_if_error.unwrap_or(0)),
-        i64::from(!cache.must_revalidate),
+        asks(i64::from(!cache.must_revalidate)),
     ]
 }
 

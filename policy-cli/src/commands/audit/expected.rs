@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use http::{HeaderName, Request, header};
 use policy_core::{Refusal, cache::Audience};
 use policy_manifest::{
-    Cache, Headers, Manifest, ManifestRoute,
+    Auth, Cache, Headers, Manifest, ManifestRoute,
     engine::{Decision, Engine, Outcome, RequestCredentials},
 };
 
@@ -93,10 +93,24 @@ impl<'a> Expected<'a> {
             let declared = route.cache.iter().flat_map(|cache| &cache.vary);
             names.extend(declared.map(|name| name.to_ascii_lowercase()));
         }
+        if self.is_reused_without_token(response) {
+            names.insert("authorization".to_owned());
+        }
         if response.code().is_some() {
             names.insert("accept".to_owned());
         }
         names
+    }
+
+    /// Whether a cache may reuse the response to a request with a token for one without, unless `Vary`
+    /// says otherwise.
+    fn is_reused_without_token(&self, response: &Response) -> bool {
+        let takes_token = self.route.is_some_and(
+            |route| matches!(&route.auth, Auth::Required(requirement) if requirement.token),
+        );
+        let words = response.words(&header::CACHE_CONTROL);
+        let is_reused = words != ["no-store"] && words != ["no-cache", "private"];
+        takes_token && is_reused && matches!(self.caching(response.status), Caching::AtMost(_))
     }
 
     pub(super) fn caching(&self, status: u16) -> Caching<'a> {
@@ -146,31 +160,30 @@ fn allowed_methods(manifest: &Manifest, engine: &Engine, path: &str) -> Vec<Stri
     served.into_iter().collect()
 }
 
-/// The directives of `Cache-Control` that allow more than a policy does.
-pub(super) fn excess(declared: &Cache, words: &[String]) -> Vec<String> {
+/// Whether `Cache-Control` with these directives lets caches do no more than a policy does.
+pub(super) fn is_within(declared: &Cache, words: &[String]) -> bool {
     let has = |word: &str| words.iter().any(|known| known == word);
-    if has("no-store") {
-        return Vec::new();
-    }
-    let personal = declared.audience == Audience::Private;
-    let must = [
-        (declared.no_store, "no-store"),
-        (declared.no_cache, "no-cache"),
-        (personal, "private"),
-        (declared.must_revalidate, "must-revalidate"),
-    ];
-    let missing = must.iter().filter(|(is, word)| *is && !has(word));
-    let mut excess: Vec<_> = missing.map(|(_, word)| format!("without `{word}`")).collect();
-    if has("public") && declared.audience != Audience::Public {
-        excess.push("with `public`".to_owned());
-    }
-    for (name, most) in [("max-age", declared.max_age), ("s-maxage", declared.s_maxage)] {
-        let prefix = format!("{name}=");
-        let ages = words.iter().filter_map(|word| word.strip_prefix(&prefix)?.parse::<i64>().ok());
-        // Without `s-maxage`, the lifetime in a shared cache is `max-age`.
-        let most = most.or(declared.max_age);
-        let is_longer = |seconds: i64| most.is_none_or(|most| seconds > most);
-        excess.extend(ages.filter(|age| is_longer(*age)).map(|age| format!("{name}={age}")));
-    }
-    excess
+    let age = |name: &str| {
+        let ages = words.iter().filter_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+        // Caches do not agree on what is no number.
+        ages.map(|age| age.parse().unwrap_or(i64::MAX)).max()
+    };
+    let sent = Cache {
+        no_store: has("no-store"),
+        no_cache: has("no-cache"),
+        audience: match (has("private"), has("public")) {
+            (true, _) => Audience::Private,
+            (false, true) => Audience::Public,
+            (false, false) => Audience::Unstated,
+        },
+        max_age: age("max-age"),
+        s_maxage: age("s-maxage"),
+        stale_while_revalidate: age("stale-while-revalidate"),
+        stale_if_error: age("stale-if-error"),
+        must_revalidate: has("must-revalidate"),
+        immutable: has("immutable"),
+        // `Vary` is judged by itself.
+        vary: declared.vary.clone(),
+    };
+    sent.is_within(declared)
 }

@@ -6,7 +6,7 @@ use policy_manifest::{Headers, engine::Outcome};
 use super::{Findings, JudgedExchange};
 use crate::commands::audit::{
     codes::Code,
-    expected::{Caching, excess},
+    expected::{Caching, is_within},
 };
 
 pub(super) fn judge(
@@ -113,7 +113,7 @@ fn cache_control(judged: &JudgedExchange<'_>, findings: &mut Findings<'_>) {
         Caching::Unsaid => (words.is_empty() && !expires, "no `cache-control`".to_owned()),
         Caching::Personal => (has("private") || has("no-store"), "`private`".to_owned()),
         Caching::AtMost(cache) => {
-            let is_right = excess(cache, &words).is_empty() && !words.is_empty() && !expires;
+            let is_right = is_within(cache, &words) && !words.is_empty() && !expires;
             (is_right, format!("at most `{}`", cache.control()))
         }
     };

@@ -91,7 +91,7 @@ fn app(manifest: &Manifest, engine: &Engine, probe: &Probe, count: usize) -> Exc
         response.headers.insert(name, HeaderValue::from_str(value).unwrap());
     };
     let path = request.uri().path().to_owned();
-    let is_declared = path == "/prices" && decision.route.is_some();
+    let is_declared = engine.route(&decision).is_some_and(|route| route.cache.is_some());
     response.status = decision.status.unwrap_or(200);
     if decision.outcome != Outcome::PreflightGranted {
         set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
@@ -161,16 +161,18 @@ fn app(manifest: &Manifest, engine: &Engine, probe: &Probe, count: usize) -> Exc
     Exchange { request: probe.request.clone(), response }
 }
 
-/// The codes of the findings if a network changes exchanges.
-fn codes(change: impl Fn(&Trial, usize, &mut Exchange)) -> BTreeSet<&'static str> {
-    let manifest = shop();
-    let engine = Engine::new(&manifest).unwrap();
+/// The codes of the findings about an app if a network changes exchanges.
+fn codes(
+    manifest: &Manifest,
+    change: impl Fn(&Trial, usize, &mut Exchange),
+) -> BTreeSet<&'static str> {
+    let engine = Engine::new(manifest).unwrap();
     let mut codes = BTreeSet::new();
-    for (trial, mut exchanges) in exchanges(&manifest, &engine) {
+    for (trial, mut exchanges) in exchanges(manifest, &engine) {
         for (index, exchange) in exchanges.iter_mut().enumerate() {
             change(&trial, index, exchange);
         }
-        let found = judge(&manifest, &engine, &trial, &exchanges);
+        let found = judge(manifest, &engine, &trial, &exchanges);
         codes.extend(found.iter().map(|finding| finding.code.code()));
     }
     codes
@@ -181,7 +183,7 @@ fn set(exchange: &mut Exchange, name: HeaderName, value: &'static str) {
 }
 
 fn finds(codes: &[&'static str], change: impl Fn(&Trial, usize, &mut Exchange)) {
-    assert_eq!(self::codes(change), codes.iter().copied().collect::<BTreeSet<_>>());
+    assert_eq!(self::codes(&shop(), change), codes.iter().copied().collect::<BTreeSet<_>>());
 }
 
 #[test]
@@ -260,6 +262,51 @@ fn a_header_with_another_value_is_found() {
                 set(exchange, name.clone(), value);
             }
         });
+    }
+}
+
+#[test]
+fn a_cache_control_that_lets_caches_do_more_is_found() {
+    for value in [
+        "public",
+        "public, max-age=60, stale-while-revalidate=60",
+        "public, max-age=60, stale-if-error=60",
+        "public, max-age=18446744073709551616",
+    ] {
+        finds(&["audit.cache-control-changed"], |_, _, exchange| {
+            let kept = exchange.response.headers.get(header::CACHE_CONTROL);
+            if kept.is_some_and(|kept| kept == "public, max-age=60") {
+                set(exchange, header::CACHE_CONTROL, value);
+            }
+        });
+    }
+}
+
+/// A browser keeps them for two accounts.
+#[test]
+fn responses_to_tokens_that_are_kept_need_vary() {
+    let mut manifest = shop();
+    for route in manifest.routes.iter_mut().filter(|route| route.path.starts_with("/orders")) {
+        let mut kept = Cache::default();
+        (kept.audience, kept.max_age) = (policy_core::cache::Audience::Private, Some(60));
+        route.cache = Some(kept);
+    }
+    for (cache_control, vary, expected) in [
+        ("private, max-age=60", "", &["audit.vary-missing"][..]),
+        ("private, max-age=60", "authorization", &[]),
+        ("private, no-cache", "", &[]),
+    ] {
+        let found = codes(&manifest, |_, _, exchange| {
+            let kept = exchange.response.headers.get(header::CACHE_CONTROL);
+            if kept.is_some_and(|kept| kept == "private, no-cache")
+                && exchange.request.uri().path().starts_with("/orders")
+            {
+                set(exchange, header::CACHE_CONTROL, cache_control);
+                set(exchange, header::VARY, vary);
+            }
+        });
+        let expected: BTreeSet<_> = expected.iter().copied().collect();
+        assert_eq!(found, expected, "{cache_control} {vary}");
     }
 }
 
