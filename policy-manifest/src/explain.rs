@@ -310,6 +310,7 @@ fn is_unsafe(name: &header::HeaderName, value: &HeaderValue) -> bool {
             !simple.contains(&media_type.to_ascii_lowercase().as_str())
         }
         "accept" | "accept-language" | "content-language" => false,
+        "range" => !value.to_str().is_ok_and(is_simple_range),
         // Browsers write these themselves: forbidden request-headers, and those of navigations and of
         // reloads, which a recorded request has.
         "accept-charset"
@@ -335,6 +336,19 @@ fn is_unsafe(name: &header::HeaderName, value: &HeaderValue) -> bool {
         | "via" => false,
         _ => true,
     }
+}
+
+/// Whether it is one range with a beginning, as media elements send it (Fetch, simple range header value).
+fn is_simple_range(value: &str) -> bool {
+    let number = |text: &str| {
+        let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse::<u64>().ok().filter(|_| is_number)
+    };
+    let range = value.strip_prefix("bytes=").and_then(|range| range.split_once('-'));
+    range.is_some_and(|(first, last)| {
+        number(first)
+            .is_some_and(|first| last.is_empty() || number(last).is_some_and(|last| first <= last))
+    })
 }
 
 /// The own origin of an app without a public one, as this request names it.

@@ -237,6 +237,18 @@ fn a_page_whose_preflight_lacks_an_entry_sees_an_error() {
     let own: Vec<_> = own.map(|name| (name, "1")).into_iter().chain([COOKIE]).collect();
     assert_eq!(page("GET", &own), "the page can read the response");
     assert_eq!(page("GET", &[COOKIE]), "the page can read the response");
+    for (range, is_simple) in [
+        ("bytes=0-", true),
+        ("bytes=5-5", true),
+        ("bytes=5-4", false),
+        ("bytes=-5", false),
+        ("bytes=0-1, 3-4", false),
+        ("bytes=+1-", false),
+        ("lines=0-", false),
+    ] {
+        let seen = page("GET", &[COOKIE, ("range", range)]);
+        assert_eq!(seen == "the page can read the response", is_simple, "{range} {seen}");
+    }
     let mut manifest = shop();
     for route in &mut manifest.routes {
         route.auth = Auth::Public;

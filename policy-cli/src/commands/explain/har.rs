@@ -55,10 +55,20 @@ pub(crate) fn parse(text: &str, number: usize) -> Result<ParsedRequest, Failure>
         .help("name another one with `--entry`, from 1"));
     };
     // The pseudo-header fields of HTTP/2, which begin with a colon, are no headers.
-    let headers = headers.into_iter().filter(|field| !field.name.starts_with(':'));
+    let is_kept =
+        |field: &Field| !field.name.starts_with(':') && !is_of_cache(&method, &field.name);
+    let headers = headers.into_iter().filter(is_kept);
     let headers = headers.map(|field| (field.name, field.value)).collect();
     let body = post_data.get("text").and_then(Value::as_str).map(str::to_owned);
     Ok(ParsedRequest { method, url, headers, body, ignored: Vec::new() })
+}
+
+/// Whether the cache of the browser adds this header to a request that it sends to revalidate a response. It
+/// does so behind the decision about a preflight, which a script's own header needs (Fetch,
+/// HTTP-network-or-cache fetch).
+fn is_of_cache(method: &str, name: &str) -> bool {
+    matches!(method, "GET" | "HEAD")
+        && ["if-none-match", "if-modified-since"].iter().any(|own| own.eq_ignore_ascii_case(name))
 }
 
 #[cfg(test)]
@@ -80,6 +90,22 @@ mod tests {
         assert_eq!(written.headers, [origin]);
         assert_eq!(written.body.as_deref(), Some("{}"));
         assert_eq!(parse(HAR, 1).unwrap().body, None);
+    }
+
+    #[test]
+    fn conditions_of_the_browser_s_cache_are_left_out() {
+        for (method, kept) in [("GET", &["If-Match"][..]), ("PUT", &["If-None-Match", "If-Match"])]
+        {
+            let fields = ["If-None-Match", "If-Match"]
+                .map(|name| serde_json::json!({ "name": name, "value": "\"1\"" }));
+            let request = serde_json::json!({
+                "method": method, "url": "https://a.example/", "headers": fields
+            });
+            let har = serde_json::json!({ "log": { "entries": [{ "request": request }] } });
+            let found = parse(&har.to_string(), 1).unwrap().headers;
+            let names: Vec<_> = found.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!(names, kept, "{method}");
+        }
     }
 
     #[test]
