@@ -395,7 +395,7 @@ fn origins_of(cors: Option<&RouteCors>) -> (Vec<String>, Option<String>) {
     let region = cors.region();
     let granted = match &cors.origins {
         RouteOrigins::Listed(_) => region.witnesses(2),
-        // The current entries are not in the manifest.
+        // The current entries are rarely in the manifest, and the plan says that it leaves them out.
         RouteOrigins::AtRunTime(_) => Vec::new(),
     };
     let granted = granted.iter().map(|witness| witness.origin().to_owned()).collect();

@@ -91,22 +91,35 @@ fn no_more_is_planned_than_is_allowed() {
     assert_eq!(plan_of(&app(1), &options()).left_out, [""; 0]);
 }
 
+/// A policy with the origins of a run-time list.
+fn run_time_cors(within: Option<&str>) -> RouteCors {
+    let within = within.map(|within| vec![within.to_owned()]);
+    let list = RuntimeOrigins { list: "partners".to_owned(), within, by: None };
+    RouteCors::new(RouteOrigins::AtRunTime(list))
+}
+
 #[test]
 fn origins_that_are_listed_at_run_time_are_not_taken_for_granted() {
-    let list = |within: Option<&str>| {
-        let within = within.map(|within| vec![within.to_owned()]);
-        RouteCors::new(RouteOrigins::AtRunTime(RuntimeOrigins {
-            list: "partners".to_owned(),
-            within,
-            by: None,
-        }))
-    };
-    let bounded = origins_of(Some(&list(Some("https://*.partner.example"))));
+    let bounded = origins_of(Some(&run_time_cors(Some("https://*.partner.example"))));
     assert_eq!(bounded, (Vec::new(), Some(STRANGER.to_owned())));
-    assert_eq!(origins_of(Some(&list(None))), (Vec::new(), None));
+    assert_eq!(origins_of(Some(&run_time_cors(None))), (Vec::new(), None));
     let listed = RouteCors::new(RouteOrigins::Listed(vec!["https://a.example".to_owned()]));
     assert_eq!(origins_of(Some(&listed)).0, ["https://a.example"]);
     assert_eq!(origins_of(None), (Vec::new(), Some(STRANGER.to_owned())));
+}
+
+#[test]
+fn pages_of_a_run_time_list_are_unseen() {
+    let lines = |manifest: &Manifest| {
+        let unseen = plan_of(manifest, &options()).unseen.into_iter();
+        unseen.filter(|line| line.contains("`partners`")).collect::<Vec<_>>()
+    };
+    let mut manifest = app(2);
+    assert_eq!(lines(&manifest), [""; 0]);
+    for route in manifest.routes.iter_mut().filter(|route| route.cors.is_some()) {
+        route.cors = Some(run_time_cors(Some("https://*.partner.example")));
+    }
+    assert_eq!(lines(&manifest), ["responses to pages of the origins in the list `partners`"]);
 }
 
 #[test]

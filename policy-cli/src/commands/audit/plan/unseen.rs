@@ -1,7 +1,9 @@
 //! What no response to the planned requests can show.
 
+use std::collections::BTreeSet;
+
 use policy_core::method;
-use policy_manifest::{Auth, ManifestRoute, RouteKind};
+use policy_manifest::{Auth, ManifestRoute, RouteKind, RouteOrigins};
 
 use super::{
     super::report::join_routes,
@@ -60,6 +62,9 @@ impl Planner<'_> {
             });
         }
         let mut unseen: Vec<_> = unseen.into_iter().map(str::to_owned).collect();
+        let lists: BTreeSet<_> = routes().filter_map(run_time_list).collect();
+        let words = |list: &str| format!("responses to pages of the origins in the list `{list}`");
+        unseen.extend(lists.into_iter().map(words));
         let is_other = |route: &&ManifestRoute| {
             !matches!(route.kind, RouteKind::NotFound | RouteKind::Probe)
                 && self.served_path(route).is_none()
@@ -78,6 +83,14 @@ impl Planner<'_> {
             ));
         }
         unseen
+    }
+}
+
+/// The run-time list that has the origins of the route. No probe names one of them.
+fn run_time_list(route: &ManifestRoute) -> Option<&str> {
+    match &route.cors.as_ref()?.origins {
+        RouteOrigins::AtRunTime(list) => Some(&list.list),
+        RouteOrigins::Listed(_) => None,
     }
 }
 
