@@ -327,6 +327,45 @@ async fn the_end_of_a_session_ends_its_tokens_and_tickets() {
     }
 }
 
+/// The name of a session is no secret: each token that was issued in it states it as `sid`.
+#[tokio::test]
+async fn a_session_ends_by_its_handle_for_its_own_user_only() {
+    let scenario = Scenario::new(all()).await;
+    let (ada, mallory) = (scenario.login("ada").await, scenario.login("mallory").await);
+    let issued: [String; 4] = ada.post("/issue").send().await.json();
+    let sid = |token: &str| {
+        let payload = token.split('.').nth(1).unwrap();
+        let payload = data_encoding::BASE64URL_NOPAD.decode(payload.as_bytes()).unwrap();
+        let payload: Value = serde_json::from_slice(&payload).unwrap();
+        payload["sid"].as_str().unwrap().to_owned()
+    };
+    let unknown = "AAECAwQFBgcICQoLDA0ODw".to_owned();
+    scenario.store.take_calls();
+    for handle in [sid(&issued[0]), sid(&issued[1]), unknown] {
+        assert_eq!(mallory.post(&format!("/end/{handle}")).send().await.status(), 200);
+    }
+    let calls = scenario.store.take_calls();
+    assert_eq!(calls, ["load", "lives"].repeat(3), "nothing is stored");
+    assert_eq!(ada.who().await.as_deref(), Some("ada"));
+    assert_eq!(good(&scenario, &issued).await, [true; 4]);
+}
+
+/// The session ended, but the store of tokens failed, so its user repeats the call.
+#[tokio::test]
+async fn a_second_call_completes_the_end_of_a_session_that_failed() {
+    let tokens = FaultyStore::default();
+    let own = tokens_on(&tokens);
+    let scenario = Scenario::with(all(), |app| app.tokens(own)).await;
+    let (ada, other) = (scenario.login("ada").await, scenario.login("ada").await);
+    let path = format!("/end/{}", ada.get("/handle").send().await.text());
+    tokens.fail_to_write();
+    assert_eq!(other.post(&path).send().await.status(), 503);
+    tokens.recover();
+    tokens.take_calls();
+    assert_eq!(other.post(&path).send().await.status(), 200);
+    assert!(tokens.take_calls().contains(&"revoke"));
+}
+
 #[tokio::test]
 async fn one_call_ends_a_user_everywhere() {
     for way in WAYS.into_iter().filter(|way| !matches!(*way, "others" | "rights")) {

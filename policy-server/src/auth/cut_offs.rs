@@ -41,7 +41,8 @@ pub(crate) struct CutOffs {
 /// Credentials that a request ends immediately, in every store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// One session of a user, and the tokens and tickets that were issued in it.
+    /// One session of a user, and the tokens and tickets that were issued in it. A handle that is
+    /// not known as a session of this user ends nothing.
     Session { user: Box<str>, session: Handle },
     /// All sessions, refresh tokens, access tokens and tickets of a user, except one session.
     User { user: Box<str>, keep: Option<(SessionKey, Handle)> },
@@ -127,6 +128,12 @@ impl CutOffs {
 
     /// Ends credentials in every store, even if an earlier store failed.
     async fn perform(&self, ending: &Ending) -> Result<u64, StoreError> {
+        // A client can state any handle, the `sid` of another user's tokens too.
+        if let (Ending::Session { user, session }, Some(sessions)) = (ending, &self.sessions)
+            && !sessions.knows(user, *session).await?
+        {
+            return Ok(0);
+        }
         let of_sessions = self.end_sessions(ending).await;
         let of_tokens = self.end_tokens(ending).await;
         Ok(of_sessions? + of_tokens?)

@@ -132,6 +132,16 @@ impl RecentEndings {
         all.push_back((now, ended));
     }
 
+    /// Whether this one session of the user was ended.
+    pub(crate) fn has_ended(&self, user: &str, handle: Handle) -> bool {
+        self.lock().iter().any(|(_, ended)| match ended {
+            EndedSessions::One { user: owner, handle: session } => {
+                *session == handle && **owner == *user
+            }
+            EndedSessions::OfUser { .. } | EndedSessions::All => false,
+        })
+    }
+
     /// The ended sessions, in order.
     pub(crate) fn all(&self) -> Vec<EndedSessions> {
         self.lock().iter().map(|(_, ended)| ended.clone()).collect()

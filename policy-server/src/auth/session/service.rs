@@ -154,6 +154,12 @@ impl SessionService {
         Ok(lives)
     }
 
+    /// Whether a handle names a live session of a user, or one that this process ended: an end
+    /// that failed half-way is repeated.
+    pub(crate) async fn knows(&self, user: &str, handle: Handle) -> Result<bool, StoreError> {
+        Ok(self.recent.has_ended(user, handle) || self.lives(user, handle).await?)
+    }
+
     /// The live session of a key.
     pub(super) fn load<'a>(
         &'a self,

@@ -114,7 +114,11 @@ impl Sessions {
     /// No user is logged in, or the store failed; this failure is retried once after the handler.
     pub async fn revoke(&self, handle: Handle) -> Result<bool, CredentialError> {
         let user = self.user().await?;
-        if self.request.record().is_some_and(|record| record.handle == handle) {
+        let is_own = self.request.record().is_some_and(|record| {
+            // Another user may have logged in by this request.
+            record.handle == handle && record.user() == Some(&*user)
+        });
+        if is_own {
             self.request.end([]);
         }
         Ok(self.end(Ending::Session { user, session: handle }).await? > 0)

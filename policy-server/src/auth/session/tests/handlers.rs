@@ -39,6 +39,7 @@ fn a_user_sees_and_ends_their_sessions() {
     }
     let user: Box<str> = "ada".into();
     assert!(ended.contains(&RevocationEvent::Session(other)));
+    assert!(!ended.contains(&RevocationEvent::Session(bob)), "somebody else's streams ended");
     assert!(ended.contains(&RevocationEvent::SessionsOf { user: user.clone(), keep: Some(own) }));
     assert!(ended.contains(&RevocationEvent::SessionsOf { user, keep: None }));
     let nobody = Sessions::new(world.request(None));
