@@ -46,7 +46,7 @@ pub enum CommitPlan {
     },
     /// The session ends.
     Delete,
-    /// The session is dead, so no rights can be granted to it.
+    /// The session is dead, or of another user, so no rights can be granted to it.
     Refuse,
 }
 
@@ -161,7 +161,10 @@ pub fn plan(
             })
         }
         Some(PrivilegeChange::Elevate { identity }) if outcome.commits_grants() => {
-            let Row::Live(record) = row else { return Ok(CommitPlan::Refuse) };
+            let record = match row {
+                Row::Live(record) if record.user() == Some(&*identity.subject) => record,
+                Row::Live(_) | Row::Absent | Row::Dead => return Ok(CommitPlan::Refuse),
+            };
             let mut draft = Draft::go_on(record, now);
             draft.record.identity = Some(identity.clone());
             draft.record.authenticated = Some(now);
@@ -283,7 +286,7 @@ mod tests {
 
     #[test]
     fn the_table_of_effects_and_rows() {
-        let (ada, nobody) = (record(Some("ada")), record(None));
+        let (ada, bob, nobody) = (record(Some("ada")), record(Some("bob")), record(None));
         let login =
             |user| PrivilegeChange::Login { identity: Identity::new(user), is_remembered: false };
         let with = |act: &dyn Fn(&mut Effects)| {
@@ -321,6 +324,8 @@ mod tests {
             (&as_bob, Row::Dead, 200, ("create", "")),
             (&elevate, Row::Live(&ada), 200, ("replace", a)),
             (&elevate, Row::Live(&ada), 400, ("nothing", "")),
+            (&elevate, Row::Live(&nobody), 200, ("refuse", "")),
+            (&elevate, Row::Live(&bob), 200, ("refuse", "")),
             (&elevate, Row::Dead, 200, ("refuse", "")),
             (&elevate, Row::Dead, 400, ("nothing", "")),
             (&logout, Row::Absent, 200, ("nothing", "")),

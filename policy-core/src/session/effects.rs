@@ -47,7 +47,7 @@ pub enum PrivilegeChange {
 pub struct Effects {
     ends: bool,
     grant: Option<PrivilegeChange>,
-    /// The number of changes that came before the grant.
+    /// The number of changes that came before the first grant.
     before_grant: usize,
     changes: Vec<DataChange>,
 }
@@ -60,10 +60,20 @@ impl Effects {
         self.changes.push(DataChange::Keep(keep.into_iter().collect()));
     }
 
-    /// Grants rights; replaces an earlier grant of this request.
+    /// Grants rights; replaces an earlier grant of this request. An elevation after a login is of
+    /// the session that the login begins: it changes only the rights of the login.
     pub fn grant(&mut self, grant: PrivilegeChange) {
-        self.grant = Some(grant);
-        self.before_grant = self.changes.len();
+        let earlier = self.grant.take();
+        if earlier.is_none() {
+            self.before_grant = self.changes.len();
+        }
+        self.grant = Some(match (earlier, grant) {
+            (
+                Some(PrivilegeChange::Login { is_remembered, .. }),
+                PrivilegeChange::Elevate { identity },
+            ) => PrivilegeChange::Login { identity, is_remembered },
+            (_, grant) => grant,
+        });
     }
 
     /// Changes a value.

@@ -43,6 +43,8 @@ pub(super) struct Work {
     pub(super) effects: Effects,
     /// The values as this request sees them.
     view: Option<Arc<Data>>,
+    /// The rights that this request gave to all sessions of its user.
+    rights: Option<Box<Identity>>,
     /// The id of the session that this request begins.
     pub(super) fresh: Option<SessionId>,
 }
@@ -179,6 +181,9 @@ impl RequestSession {
             if work.effects.ends() {
                 return None;
             }
+            if let Some(rights) = &work.rights {
+                return Some(Identity::clone(rights));
+            }
         }
         self.record()?.identity.clone()
     }
@@ -231,6 +236,20 @@ impl RequestSession {
         if is_other {
             // After the grant: if the grant is refused, the other user keeps their values.
             work.change(DataChange::Keep(Arc::default()));
+        }
+    }
+
+    /// Replaces the rights of the user of this request, so that no elevation brings the old ones
+    /// back.
+    pub(super) fn change_rights(&self, identity: &Identity) {
+        if self.identity().is_none_or(|own| own.subject != identity.subject) {
+            return;
+        }
+        let mut work = self.work();
+        if work.effects.privilege_change().is_some() {
+            work.effects.grant(PrivilegeChange::Elevate { identity: identity.clone() });
+        } else {
+            work.rights = Some(Box::new(identity.clone()));
         }
     }
 

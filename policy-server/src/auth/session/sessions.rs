@@ -195,13 +195,18 @@ impl Sessions {
     /// Pass the whole identity, such as `Identity::new("ada").roles(["admin"])`, and not just a
     /// name: an identity without tenant, roles and scopes takes all of them away. The next request
     /// of the user has no other rights. Logins, elevations and issues of tokens in flight are
-    /// refused as by [`revoke_user`](Self::revoke_user), since they may have read the old rights.
+    /// refused as by [`revoke_user`](Self::revoke_user), since they may have read the old rights. An
+    /// elevation by this request has the new ones.
     ///
     /// # Errors
     ///
     /// The store failed; this is retried once after the handler. 500 for an invalid tenant.
     pub async fn set_rights(&self, identity: Identity) -> Result<u64, CredentialError> {
         CredentialError::check(&identity)?;
+        // A failure is reported by the change itself.
+        if self.request.load().await.is_ok() {
+            self.request.change_rights(&identity);
+        }
         self.end(Ending::Rights(identity)).await
     }
 

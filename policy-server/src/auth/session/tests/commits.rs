@@ -157,18 +157,65 @@ fn rights_need_a_status_below_400_and_writes_one_below_500() {
 
 #[test]
 fn a_refused_login_of_another_user_takes_nothing() {
-    let world = default();
-    let id = world.login(None, "ada");
-    let request = world.request(Some(&id));
-    session(&request).set("cart", "lamp").unwrap();
-    commit(&request, 200).unwrap();
-    let request = world.request(Some(&id));
-    wait(Sessions::new(Arc::clone(&request)).login("bob")).unwrap();
-    assert_eq!(session(&request).get::<String>("cart").unwrap(), None);
-    commit(&request, 401).unwrap();
-    assert_eq!(world.user(&id).as_deref(), Some("ada"));
-    let session = session(&world.request(Some(&id)));
-    assert_eq!(session.get::<String>("cart").unwrap().as_deref(), Some("lamp"));
+    for elevates in [false, true] {
+        let world = default();
+        let id = world.login(None, "ada");
+        let request = world.request(Some(&id));
+        session(&request).set("cart", "lamp").unwrap();
+        commit(&request, 200).unwrap();
+        let request = world.request(Some(&id));
+        wait(Sessions::new(Arc::clone(&request)).login("bob")).unwrap();
+        if elevates {
+            session(&request).elevate().unwrap();
+        }
+        assert_eq!(session(&request).get::<String>("cart").unwrap(), None);
+        commit(&request, 401).unwrap();
+        assert_eq!(world.user(&id).as_deref(), Some("ada"));
+        let session = session(&world.request(Some(&id)));
+        assert_eq!(session.get::<String>("cart").unwrap().as_deref(), Some("lamp"), "{elevates}");
+    }
+}
+
+/// A login and its second factor in one request.
+#[test]
+fn an_elevation_after_a_login_changes_only_the_rights_of_the_login() {
+    for before in [None, Some("ada"), Some("bob")] {
+        let world = default();
+        let id = before.map(|user| world.login(None, user));
+        let old = id.as_deref().map(|id| session(&world.request(Some(id))).handle().unwrap());
+        world.clock.advance(minutes(5));
+        let request = world.request(id.as_deref());
+        wait(Sessions::new(Arc::clone(&request)).login_remembered("ada")).unwrap();
+        session(&request).elevate_as(Identity::new("ada").roles(["admin"])).unwrap();
+        let new = set_id(&commit(&request, 200).unwrap()).unwrap();
+        let after = Arc::clone(wait(session_request(&world, &new).load()).unwrap().unwrap());
+        assert_eq!(&*after.identity.as_ref().unwrap().roles, [Box::from("admin")], "{before:?}");
+        assert_eq!((after.created, after.is_remembered), (world.clock.now(), true), "{before:?}");
+        assert_eq!(old == Some(after.handle), before == Some("ada"), "{before:?}");
+    }
+}
+
+#[test]
+fn no_elevation_brings_back_rights_that_its_request_took() {
+    for elevates_first in [true, false] {
+        let world = default();
+        let request = world.request(None);
+        let admin = Identity::new("ada").roles(["admin"]);
+        wait(Sessions::new(Arc::clone(&request)).login(admin)).unwrap();
+        let id = set_id(&commit(&request, 200).unwrap()).unwrap();
+        let request = session_request(&world, &id);
+        let (current, sessions) = (session(&request), Sessions::new(Arc::clone(&request)));
+        if elevates_first {
+            current.elevate().unwrap();
+        }
+        wait(sessions.set_rights(Identity::new("ada"))).unwrap();
+        if !elevates_first {
+            current.elevate().unwrap();
+        }
+        let new = set_id(&commit(&request, 200).unwrap()).unwrap();
+        let identity = session(&world.request(Some(&new))).identity();
+        assert_eq!(identity, Some(Identity::new("ada")), "{elevates_first}");
+    }
 }
 
 #[test]
