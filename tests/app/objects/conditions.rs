@@ -28,6 +28,66 @@ async fn a_change_of_another_version_is_refused() {
     }
 }
 
+/// A board in version 7.
+#[derive(Debug, Object)]
+#[rule(View = anyone)]
+struct Board {
+    #[object(key)]
+    id: u64,
+    #[object(version)]
+    version: u64,
+}
+
+impl Load for Board {
+    type Source = Orders;
+
+    async fn load(id: &u64, _: &(), _: &Orders) -> Result<Option<Self>, Problem> {
+        Ok(Some(Self { id: *id, version: 7 }))
+    }
+}
+
+/// A card in version 3.
+#[derive(Debug, Object)]
+#[rule(View = anyone)]
+#[rule(Delete = anyone)]
+#[object(parent = Board)]
+struct Card {
+    #[object(key)]
+    id: u64,
+    #[object(version)]
+    version: u64,
+}
+
+impl Load for Card {
+    type Source = Orders;
+
+    async fn load(id: &u64, _: &Board, _: &Orders) -> Result<Option<Self>, Problem> {
+        Ok(Some(Self { id: *id, version: 3 }))
+    }
+}
+
+#[delete("/boards/{board}/cards/{card}")]
+#[auth(public)]
+async fn delete_card(board: Allowed<Board>, card: Allowed<Card, Delete>) -> String {
+    format!("{} is gone from {}", card.id, board.id)
+}
+
+/// A client has the tag of the card from its response, and none of the board.
+#[tokio::test]
+async fn conditions_are_about_the_last_object_of_the_path() {
+    let app = App::new(Orders::sample()).routes(routes![delete_card]);
+    let server = Running::start(app).await;
+    for (condition, status) in [
+        ("if-match: \"3\"", 200),
+        ("if-match: \"7\"", 412),
+        ("if-none-match: \"3\"", 412),
+        ("if-none-match: \"7\"", 200),
+    ] {
+        let response = send(&server, "DELETE /boards/1/cards/2", None, &[condition]).await;
+        assert_eq!(response.status, status, "{condition} {response:?}");
+    }
+}
+
 /// Rights are checked first: a caller without the right to an object does not learn its version.
 #[tokio::test]
 async fn rights_are_before_conditions() {

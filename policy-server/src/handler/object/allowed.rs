@@ -8,7 +8,12 @@ use axum_core::{
 };
 use futures_util::future::Either;
 use http::Method;
-use policy_core::{Refusal, conditional::Conditions, method::is_safe, object::ObjectPolicy};
+use policy_core::{
+    Refusal,
+    conditional::{Conditions, PreconditionVerdict, Validators},
+    method::is_safe,
+    object::ObjectPolicy,
+};
 
 #[cfg(feature = "testing")]
 use super::samples::{self, Trial};
@@ -40,7 +45,8 @@ use crate::{
 ///   responses are equal
 /// - 403 `object.denied` if its rule for `A` refuses the caller
 /// - 412 `request.precondition-failed` if the object has a version (`#[object(version)]`), and the
-///   `If-Match` of a request that changes it names another one (RFC 9110 13.1.1)
+///   `If-Match` of a request that changes it names another one (RFC 9110 13.1.1). Of several objects
+///   in a path, this is about the last one
 /// - 503 `object.engine-unavailable` if a rule asks the [`ObjectEngine`](super::ObjectEngine) of the app, and it cannot
 ///   decide
 /// - 403 `auth.caller-foreign` for a caller of another issuer, whose name could be that of a user
@@ -185,6 +191,9 @@ pub trait ObjectArgument<Previous>: Sized + Send {
         source: &Self::Source,
         check: &Check,
     ) -> impl Future<Output = Result<Self, Problem>> + Send;
+
+    /// The tag of its version; `None` if it has none.
+    fn tag(&self) -> Option<ETag>;
 }
 
 impl<T, A, Previous> ObjectArgument<Previous> for Allowed<T, A>
@@ -218,6 +227,10 @@ where
         };
         // Only the box is held across this `await`, so that the handler's future stays small.
         pending.await.map(Self::new)
+    }
+
+    fn tag(&self) -> Option<ETag> {
+        self.etag()
     }
 }
 
@@ -256,6 +269,10 @@ where
         let lock = lock.ok_or(Refusal::ObjectNotFound)?;
         Ok(Self { object, lock, action: PhantomData })
     }
+
+    fn tag(&self) -> Option<ETag> {
+        self.object.version().map(ETag::version)
+    }
 }
 
 /// The object argument before an object, as its parent. An object that needs no parent can follow
@@ -292,6 +309,10 @@ impl<T: LoadLocked, A> AsParent<T> for Locked<T, A> {
 #[derive(Debug)]
 pub struct ObjectGate<S> {
     check: Check,
+    /// The conditions of a request that changes something.
+    conditions: Option<Box<Conditions>>,
+    /// Whether the last object does not meet them.
+    is_outdated: bool,
     state: PhantomData<fn() -> S>,
 }
 
@@ -309,8 +330,8 @@ impl<S> ObjectGate<S> {
     /// The same gate after the request is served: preconditions no longer apply, and misses no
     /// longer count as the caller's attempts.
     fn for_stream(self) -> Self {
-        let check = Check { conditions: None, misses: None, ..self.check };
-        Self { check, ..self }
+        let check = Check { misses: None, ..self.check };
+        Self { check, conditions: None, ..self }
     }
 }
 
@@ -323,8 +344,8 @@ impl<S: Send + Sync + 'static> ObjectGate<S> {
             false => Conditions::read(method, headers),
         };
         let misses = Misses::for_route(&call.route, &call.client);
-        let check = Check { route: Arc::clone(&call.route), caller, conditions, misses };
-        Ok(Self { check, state: PhantomData })
+        let check = Check { route: Arc::clone(&call.route), caller, misses };
+        Ok(Self { check, conditions, is_outdated: false, state: PhantomData })
     }
 
     /// The object with this key, under the one before it.
@@ -343,8 +364,20 @@ impl<S: Send + Sync + 'static> ObjectGate<S> {
             None => return Err(Problem::from(Refusal::Internal).into_response()),
         };
         let admit = O::admit(&key, previous, &source, &self.check);
-        self.check.limit(admit).await.map_err(IntoResponse::into_response)
+        let object = self.check.limit(admit).await.map_err(IntoResponse::into_response)?;
+        // The conditions are about what the whole path names, and not about its parents.
+        self.is_outdated = match &self.conditions {
+            Some(conditions) => object.tag().is_some_and(|tag| fails(conditions, tag)),
+            None => false,
+        };
+        Ok(object)
     }
+}
+
+/// Whether an object with this tag does not meet the conditions (RFC 9110 13.2.2).
+fn fails(conditions: &Conditions, tag: ETag) -> bool {
+    let current = Validators { etag: Some(tag.0), last_modified: None };
+    conditions.evaluate(Some(&current)) == PreconditionVerdict::Failed
 }
 
 /// [`invoke`](crate::handler::invoke) for a handler that takes objects: `check` replaces the keys
@@ -394,6 +427,9 @@ where
                 return refused;
             }
         };
+        if gate.is_outdated {
+            return Problem::from(Refusal::PreconditionFailed).into_response();
+        }
         #[cfg(feature = "testing")]
         if let Some(probe) = probe {
             return probe(&mut call).await;

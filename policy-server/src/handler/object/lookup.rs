@@ -99,7 +99,7 @@ where
         let caller = user(parts)?;
         let context = Context::from_extensions(&parts.extensions)?;
         let misses = Misses::for_route(&context.route, &context.client);
-        let check = Check { route: Arc::clone(&context.route), caller, conditions: None, misses };
+        let check = Check { route: Arc::clone(&context.route), caller, misses };
         Ok(Self { source: T::Source::from_ref(state), check, action: PhantomData })
     }
 }

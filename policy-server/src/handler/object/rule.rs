@@ -11,7 +11,6 @@ use std::{
 use futures_util::future::Either;
 use policy_core::{
     Refusal,
-    conditional::{Conditions, PreconditionVerdict, Validators},
     object::{Atom, Condition, Field},
 };
 
@@ -20,11 +19,7 @@ use super::{
     engine::{ObjectSchema, ask},
     misses::Misses,
 };
-use crate::{
-    auth::principal::Principal,
-    base::problem::Problem,
-    handler::{RouteInfo, response::ETag},
-};
+use crate::{auth::principal::Principal, base::problem::Problem, handler::RouteInfo};
 
 /// A use of an object by a handler, as its types state it.
 #[derive(Clone, Debug)]
@@ -175,8 +170,6 @@ type Admission<'a, T> = Either<
 pub(super) struct Check {
     pub(super) route: Arc<RouteInfo>,
     pub(super) caller: Option<Principal>,
-    /// The conditions of a request that changes something.
-    pub(super) conditions: Option<Box<Conditions>>,
     pub(super) misses: Option<Misses>,
 }
 
@@ -211,7 +204,7 @@ impl Check {
         };
         match (view, action) {
             (Err(is_visible), Err(is_permitted)) => {
-                Either::Left(ready(self.verdict(object, is_visible, is_permitted)))
+                Either::Left(ready(Self::verdict(object, is_visible, is_permitted)))
             }
             (view, action) => Either::Right(Box::pin(async move {
                 let is_visible = self.answer::<T, View>(&object, view).await?;
@@ -219,7 +212,7 @@ impl Check {
                     true => self.answer::<T, A>(&object, action).await?,
                     false => false,
                 };
-                self.verdict(object, is_visible, is_permitted)
+                Self::verdict(object, is_visible, is_permitted)
             })),
         }
     }
@@ -242,30 +235,14 @@ impl Check {
 
     /// The object, if its rules permit it. An object that the caller may not view counts as
     /// missing.
-    fn verdict<T: Object>(
-        &self,
-        object: T,
-        is_visible: bool,
-        is_permitted: bool,
-    ) -> Result<T, Problem> {
+    fn verdict<T>(object: T, is_visible: bool, is_permitted: bool) -> Result<T, Problem> {
         if !is_visible {
             return Err(Refusal::ObjectNotFound.into());
         }
         if !is_permitted {
             return Err(Refusal::ObjectDenied.into());
         }
-        let current = object.version().map(|version| Validators {
-            etag: Some(ETag::version(version).0),
-            last_modified: None,
-        });
-        match (&self.conditions, current) {
-            (Some(conditions), Some(current))
-                if conditions.evaluate(Some(&current)) == PreconditionVerdict::Failed =>
-            {
-                Err(Refusal::PreconditionFailed.into())
-            }
-            _ => Ok(object),
-        }
+        Ok(object)
     }
 }
 
