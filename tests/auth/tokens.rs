@@ -65,6 +65,20 @@ async fn a_token_ends_by_its_name_its_user_and_with_all_others() {
     assert_eq!(scenario.status(&scenario.issue().await).await, 200);
 }
 
+/// Otherwise a thief of a session could lock its user out of tokens for long.
+#[tokio::test]
+async fn a_token_is_valid_at_once_after_many_cut_offs_in_one_second() {
+    for path in ["/cut-off/ada", "/cut-off-all"] {
+        let scenario = Scenario::new(all()).await;
+        for _ in 0..100 {
+            let before = scenario.issue().await;
+            assert_eq!(scenario.client.post(path).send().await.status(), 200);
+            assert_eq!(scenario.status(&before).await, 401, "{path}");
+        }
+        assert_eq!(scenario.status(&scenario.issue().await).await, 200, "{path}");
+    }
+}
+
 #[tokio::test]
 async fn a_change_of_any_character_of_a_token_is_refused() {
     let scenario = Scenario::new(all()).await;

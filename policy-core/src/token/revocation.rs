@@ -21,7 +21,8 @@ use crate::time::Timestamp;
 /// and tokens whose `iat` is before it are refused: tokens of other issuers state no number. Since
 /// `iat` counts whole seconds, the [cut-off](Self::cut_off) of now is the *next* second, and a
 /// token that is [issued](Self::issue_time) after it, in the same second, states the next second,
-/// too.
+/// too. Further cut-offs of that second name the same one, and cover such a token by their number:
+/// otherwise fast cut-offs would move the `iat` of later tokens into the future.
 ///
 /// The age of the set is measured by a monotonic clock: the time since a fixed point.
 ///
@@ -32,7 +33,7 @@ use crate::time::Timestamp;
 /// let (now, since_start) = (Timestamp::from_seconds(1_800_000_000), Duration::from_secs(60));
 /// let mut set = RevocationSet::new(Duration::from_secs(3630), Duration::from_secs(5));
 /// set.caught_up(since_start);
-/// set.revoke_user("ada", Cut { before: set.cut_off("ada", now), number: 7 });
+/// set.revoke_user("ada", TokenCutOff { before: set.cut_off("ada", now), number: 7 });
 /// let status = |user, issued, cut_offs| {
 ///     let names = TokenNames { id: "j1", session: None, user, cut_offs };
 ///     set.status(issued, since_start, || names)
@@ -231,23 +232,28 @@ impl RevocationSet {
         self.all != known
     }
 
-    /// The cut-off that covers every token that was issued for a user until now.
+    /// The second of a cut-off of a user now. With its number, it covers every token that was
+    /// issued for the user until now.
     pub fn cut_off(&self, user: &str, now: Timestamp) -> u64 {
-        self.issue_time(user, now).seconds().saturating_add(1)
+        self.last_cut_off(user).max(now.seconds().saturating_add(1))
     }
 
-    /// The cut-off that covers every token that was issued until now.
+    /// The second of a cut-off of all users now. With its number, it covers every token that was
+    /// issued until now.
     pub fn cut_off_of_all(&self, now: Timestamp) -> u64 {
-        let of_users = self.users.values().map(|user| user.known.before).max();
-        let latest = of_users.unwrap_or_default().max(self.all.before);
-        latest.max(now.seconds()).saturating_add(1)
+        self.all.before.max(now.seconds().saturating_add(1))
     }
 
     /// The `iat` of a token that is issued now. If a cut-off of this second would cover it, the
-    /// `iat` is one second later, plus one for each further cut-off in the same second.
+    /// `iat` is one second later.
     pub fn issue_time(&self, user: &str, now: Timestamp) -> Timestamp {
+        now.max(Timestamp::from_seconds(self.last_cut_off(user)))
+    }
+
+    /// The second of the last cut-off that a user was subject to.
+    fn last_cut_off(&self, user: &str) -> u64 {
         let of_user = self.users.get(user).map_or(0, |user| user.known.before);
-        now.max(Timestamp::from_seconds(of_user.max(self.all.before)))
+        of_user.max(self.all.before)
     }
 
     /// Drops up to `limit` entries that no longer cover a live token. Returns whether there may be
@@ -465,6 +471,22 @@ mod tests {
         assert_eq!(status(&set, 5000, Some(9)), RevocationStatus::Revoked);
     }
 
+    #[test]
+    fn all_cut_offs_of_one_second_name_the_next_second() {
+        let mut set = fresh();
+        for number in 1..=100 {
+            set.revoke_user("u", TokenCutOff { before: set.cut_off("u", at(50)), number });
+            set.revoke_all(TokenCutOff { before: set.cut_off_of_all(at(50)), number });
+        }
+        assert_eq!(set.issue_time("u", at(50)), at(51));
+        let status = |known| {
+            let cut_offs = Some(known);
+            let names = || TokenNames { id: "j", session: None, user: "u", cut_offs };
+            set.status(at(51), since(0), names)
+        };
+        assert_eq!([99, 100].map(status), [RevocationStatus::Revoked, RevocationStatus::Good]);
+    }
+
     /// A request may begin before a cut-off and issue after its entry was dropped.
     #[test]
     fn a_dropped_cut_off_is_remembered_by_its_number() {
@@ -512,6 +534,8 @@ mod tests {
             user: String,
             iat: u64,
             exp: u64,
+            /// The number of the newest cut-off.
+            known: u64,
             is_revoked: bool,
         }
         let refused = Cell::new(0);
@@ -527,7 +551,7 @@ mod tests {
             .run(&steps(), |steps| {
                 let mut set = fresh();
                 let mut issued: Vec<Issued> = Vec::new();
-                let mut now = 1000;
+                let (mut now, mut number) = (1000, 0);
                 for step in steps {
                     match step {
                         Step::Wait { seconds } => now += seconds,
@@ -541,6 +565,7 @@ mod tests {
                                 user,
                                 iat,
                                 exp: iat + life,
+                                known: number,
                                 is_revoked: false,
                             });
                         }
@@ -557,14 +582,18 @@ mod tests {
                         }
                         Step::User { user } => {
                             let user = user.to_string();
-                            set.revoke_user(&user, cut(set.cut_off(&user, at(now))));
+                            number += 1;
+                            let before = set.cut_off(&user, at(now));
+                            set.revoke_user(&user, TokenCutOff { before, number });
                             issued
                                 .iter_mut()
                                 .filter(|token| token.user == user)
                                 .for_each(|token| token.is_revoked = true);
                         }
                         Step::All => {
-                            set.revoke_all(cut(set.cut_off_of_all(at(now))));
+                            number += 1;
+                            let before = set.cut_off_of_all(at(now));
+                            set.revoke_all(TokenCutOff { before, number });
                             issued.iter_mut().for_each(|token| token.is_revoked = true);
                         }
                         Step::Expire => {
@@ -580,7 +609,7 @@ mod tests {
                             id: &token.id,
                             session: None,
                             user: &token.user,
-                            cut_offs: None,
+                            cut_offs: Some(token.known),
                         });
                         let wanted = if token.is_revoked {
                             RevocationStatus::Revoked
