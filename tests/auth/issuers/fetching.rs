@@ -131,6 +131,25 @@ async fn a_key_that_its_issuer_withdrew_has_ended_on_open_connections() {
     assert_eq!(status(&of_new).await, 200);
 }
 
+/// The time of day decides neither when keys are fetched nor how long they are used.
+#[tokio::test]
+async fn a_clock_that_is_set_back_delays_no_fetch() {
+    let (old, new) = (Signer::es256("1"), Signer::ed25519("2"));
+    let provider = IdentityProvider::new(keys(&[&old], "")).await;
+    let (caller, clock) = open(published(&provider)).await;
+    clock.turn_back(2 * HOUR);
+    provider.set_reply(keys(&[&old, &new], ""));
+    clock.advance(MINUTE);
+    // A new key is fetched on demand.
+    assert_eq!(caller.status(&token(&new, &clock)).await, 503);
+    until(&caller, &token(&new, &clock), 200).await;
+    // A withdrawn key is noticed by the planned fetch.
+    provider.set_reply(keys(&[&new], ""));
+    clock.advance(5 * MINUTE);
+    until(&caller, &token(&old, &clock), 401).await;
+    assert_eq!(provider.request_count(), 3);
+}
+
 #[tokio::test]
 async fn a_new_key_is_fetched_when_it_is_first_seen() {
     let (old, new) = (Signer::es256("1"), Signer::ed25519("2"));

@@ -6,10 +6,7 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
-use policy_core::{
-    time::Timestamp,
-    token::{JwkFault, Jwks, KeyRing, RingKey, SkippedJwk, TokenError},
-};
+use policy_core::token::{JwkFault, Jwks, KeyRing, RingKey, SkippedJwk, TokenError};
 use tokio::{select, sync::Notify};
 
 use super::fetch::{Document, FetchError, FetchedDocument};
@@ -32,7 +29,8 @@ const EARLIEST: Duration = Duration::from_secs(30);
 const FIRST_RETRY: Duration = Duration::from_secs(10);
 const LAST_RETRY: Duration = Duration::from_secs(10 * 60);
 
-/// The JWK Set of one issuer.
+/// The JWK Set of one issuer. Its times are those of the monotonic clock, so that a time of day that
+/// is set back makes no document newer.
 ///
 /// Only [`run`](Self::run), and the start before it, fetch keys, so there is never more than one
 /// fetch at a time.
@@ -53,14 +51,14 @@ pub(super) struct CachedKeys {
     /// `None` if the issuer has withdrawn all keys.
     keys: Option<Arc<KeyRing>>,
     skipped: Vec<SkippedJwk>,
-    fetched: Timestamp,
-    good_until: Timestamp,
+    fetched: Duration,
+    good_until: Duration,
 }
 
 /// When the document is fetched next.
 #[derive(Clone, Copy, Debug, Default)]
 struct Plan {
-    due: Timestamp,
+    due: Duration,
     /// The number of failures since the last successful fetch.
     failures: u32,
 }
@@ -78,16 +76,16 @@ impl JwkSet {
     }
 
     /// The keys, if they are usable and one of them has this id.
-    pub(super) fn keys(&self, id: &str, now: Timestamp) -> Option<Arc<CachedKeys>> {
+    pub(super) fn keys(&self, id: &str) -> Option<Arc<CachedKeys>> {
         let held = self.held.load_full()?;
         let is_there = held.keys.as_ref().is_some_and(|keys| keys.has(id));
-        (is_there && now < held.good_until).then_some(held)
+        (is_there && self.clock.monotonic() < held.good_until).then_some(held)
     }
 
     /// The error for a token of this issuer whose key id matches no key in use. Unless the document
     /// is recent, it also requests a new fetch.
-    pub(super) fn miss(&self, id: &str, now: Timestamp) -> TokenError {
-        let is_recent = self.is_of_this_moment(now);
+    pub(super) fn miss(&self, id: &str) -> TokenError {
+        let is_recent = self.is_of_this_moment();
         if !is_recent {
             self.missed.notify_one();
         }
@@ -117,15 +115,16 @@ impl JwkSet {
     /// Waits until the document is stale or a fetch is requested.
     async fn wait(&self) {
         let Plan { due, failures } = self.plan();
+        let until_due = || self.clock.sleep(due.saturating_sub(self.clock.monotonic()));
         if failures > 0 {
-            return self.clock.wait_until(due).await;
+            return until_due().await;
         }
         loop {
             select! {
-                () = self.clock.wait_until(due) => return,
+                () = until_due() => return,
                 () = self.missed.notified() => {
                     // It may have been fetched since the notification.
-                    if !self.is_of_this_moment(self.clock.now()) {
+                    if !self.is_of_this_moment() {
                         return;
                     }
                 }
@@ -135,10 +134,10 @@ impl JwkSet {
 
     /// Fetches the document once.
     pub(in super::super) async fn refresh(&self) {
-        let began = self.clock.now();
+        let began = self.clock.monotonic();
         let fetched = select! {
             fetched = self.document.fetch() => fetched,
-            () = self.clock.wait_until(began.after(TIMEOUT)) => Err(FetchError::TimedOut),
+            () = self.clock.sleep(TIMEOUT) => Err(FetchError::TimedOut),
         };
         let parsed = fetched.and_then(|FetchedDocument { body, max_age }| {
             let jwks = Jwks::parse(&body).map_err(|_no_set| FetchError::NoKeySet)?;
@@ -150,7 +149,7 @@ impl JwkSet {
         }
     }
 
-    fn hold(&self, jwks: Jwks, began: Timestamp, age: Duration) {
+    fn hold(&self, jwks: Jwks, began: Duration, age: Duration) {
         let address = self.document.address();
         jwks.skipped.iter().for_each(|skipped| tell(address, skipped));
         // The only possible error is a ring without keys, since a parsed document has each id once.
@@ -159,8 +158,8 @@ impl JwkSet {
         if keys.is_none() {
             log!(IssuerWithoutKeys, address);
         }
-        let due = began.after(age);
-        let good_until = due.after(KEPT);
+        let due = began + age;
+        let good_until = due + KEPT;
         let held = CachedKeys { keys, skipped: jwks.skipped, fetched: began, good_until };
         self.held.store(Some(Arc::new(held)));
         if self.set_plan(Plan { due, failures: 0 }).failures > 0 {
@@ -170,7 +169,7 @@ impl JwkSet {
 
     fn put_off(&self, error: &FetchError) {
         let failures = self.plan().failures.saturating_add(1);
-        let due = self.clock.now().after(self.pause(failures));
+        let due = self.clock.monotonic() + self.pause(failures);
         self.set_plan(Plan { due, failures });
         let error = printable(&error.to_string());
         log!(IssuerKeysAway, address = self.document.address(), %error, failures);
@@ -186,8 +185,9 @@ impl JwkSet {
     }
 
     /// Whether the document is too recent to be fetched again.
-    fn is_of_this_moment(&self, now: Timestamp) -> bool {
-        self.held.load().as_ref().is_some_and(|held| now < held.fetched.after(EARLIEST))
+    fn is_of_this_moment(&self) -> bool {
+        let now = self.clock.monotonic();
+        self.held.load().as_ref().is_some_and(|held| now < held.fetched + EARLIEST)
     }
 
     fn plan(&self) -> Plan {

@@ -191,22 +191,22 @@ impl Foreign {
             Keys::Given(keys) if keys.has(id) => return Some(verify(keys)),
             Keys::Given(_) => (),
             Keys::JwkSet(published) => {
-                if let Some(held) = published.keys(id, now) {
+                if let Some(held) = published.keys(id) {
                     return held.keys().map(verify);
                 }
             }
         }
         // An unverified claim decides only how the token is refused.
-        self.verifier.is_claimed_by(token).then(|| Err(self.keys.miss(id, now)))
+        self.verifier.is_claimed_by(token).then(|| Err(self.keys.miss(id)))
     }
 }
 
 impl Keys {
     /// The error for a token of the issuer whose key id matches no key in use.
-    fn miss(&self, id: &str, now: Timestamp) -> TokenError {
+    fn miss(&self, id: &str) -> TokenError {
         match self {
             Self::Given(_) => TokenError::UnknownKey,
-            Self::JwkSet(published) => published.miss(id, now),
+            Self::JwkSet(published) => published.miss(id),
         }
     }
 }
