@@ -56,7 +56,7 @@ pub struct RevocationSet {
     dropped: u64,
     /// When each entry can be dropped.
     ends: BinaryHeap<Reverse<(Timestamp, Entry)>>,
-    /// How long a token can be accepted after its `iat`: its maximum lifetime and the leeway.
+    /// How long a token can be accepted after a cut-off that covers it.
     longest: Duration,
     max_staleness: Duration,
     /// When the set was last complete with respect to the store.
@@ -122,7 +122,9 @@ pub enum RevocationStatus {
 
 impl RevocationSet {
     /// An empty set that is stale until it has [caught up](Self::caught_up). `longest` is how long
-    /// a token can be accepted after its `iat`, `max_staleness` how old the set may get.
+    /// a token can be accepted after a cut-off that covers it: its maximum lifetime, the leeway, and
+    /// the time by which the clock of its issuer may be ahead. `max_staleness` is how old the set
+    /// may get.
     pub fn new(longest: Duration, max_staleness: Duration) -> Self {
         Self {
             tokens: HashMap::new(),

@@ -30,7 +30,7 @@ use crate::{
         escape::printable,
         event::log,
     },
-    store::{News, StoreError, TokenStore, news::Hints},
+    store::{News, StoreError, Ticket, TokenStore, news::Hints},
 };
 
 /// How often the store is queried for revocations.
@@ -55,7 +55,7 @@ pub(crate) struct TokenService {
     revocation_cache: RevocationCache,
     on_stale: OnStale,
     lifetime: Duration,
-    /// How long a token of any issuer can be accepted after its `iat`.
+    /// How long a token of any issuer, or a ticket, can be accepted after a cut-off that covers it.
     longest: Duration,
     /// The largest leeway of all issuers.
     leeway: Duration,
@@ -96,6 +96,8 @@ impl TokenService {
         );
         #[cfg(not(feature = "asym"))]
         let leeway = settings.leeway;
+        // The clock of the instance that issued it may be ahead, by the leeway at most.
+        let longest = longest.max(Ticket::LIFETIME).saturating_add(leeway);
         #[cfg(feature = "asym")]
         let own_issuer: Option<Box<str>> = settings.own_issuer(own_origin).map(Into::into);
         #[cfg(feature = "asym")]
@@ -242,7 +244,7 @@ impl TokenService {
         })
     }
 
-    /// How long an access token is accepted, with all leeway.
+    /// How long an access token is accepted at most, with all leeway.
     #[cfg(feature = "testing")]
     pub(crate) fn longest(&self) -> Duration {
         self.longest

@@ -41,13 +41,17 @@ impl TokenService {
     }
 
     /// Redeems a ticket: only the first call gets it, and none if its user or token was revoked
-    /// since it was issued.
+    /// since it was issued, or its token expired.
     pub(crate) async fn take_ticket(&self, text: &str) -> Result<Option<Ticket>, StoreError> {
         let Some(token) = OpaqueToken::parse(OpaqueKind::Ticket, text) else { return Ok(None) };
         self.refresh_key().await?;
         let now = self.clock.now();
         let ticket = self.store.take_ticket(TokenHash(token.hash()), now).await?;
         let Some(ticket) = ticket else { return Ok(None) };
+        // A revocation of its token need not be known any longer than the token could be used.
+        if ticket.token.as_ref().is_some_and(|(_, expires)| expires.after(self.leeway) <= now) {
+            return Ok(None);
+        }
         let issued_at = ticket.issued_at();
         let id = ticket.token.as_ref().map_or("", |(id, _)| id);
         let session = ticket.session.map(|session| session.to_string());

@@ -146,6 +146,24 @@ fn instances_share_a_store() {
     run(&case(1.0, "revoked"));
 }
 
+/// The clock of the instance that issued the token is ahead, as far as the leeway permits.
+#[test]
+fn a_cut_off_is_known_as_long_as_a_token_of_any_instance_is_accepted() {
+    let (clock, ahead) = (Clock::at(START), Clock::at(START + 29));
+    let (store, hour) = (MemoryStore::new(), Duration::from_secs(3600));
+    let one = Instance::new(settings().lifetime(hour), store.clone(), &clock);
+    let other = Instance::new(settings().lifetime(hour), store, &ahead);
+    for instance in [&one, &other] {
+        wait(instance.service.open()).unwrap();
+    }
+    let token = other.tokens().issue(&ada()).unwrap().access_token;
+    wait(one.tokens().revoke_user("ada")).unwrap();
+    clock.advance(hour + Duration::from_secs(40));
+    wait(one.service.sync()).unwrap();
+    wait(one.service.forget(clock.now()));
+    assert_eq!(one.verify(&token), Err(TokenError::Revoked));
+}
+
 /// All expired revocations are dropped: otherwise the memory of a busy service grows without end.
 #[test]
 fn every_revocation_that_is_over_is_dropped() {

@@ -173,6 +173,21 @@ fn a_ticket_ends_with_its_credential() {
     assert!(take(&with_token).is_none(), "its token was revoked");
 }
 
+/// The revocation of a token is forgotten when the token could no longer be used.
+#[test]
+fn a_ticket_whose_token_expired_is_not_taken() {
+    let (instance, clock) = instance();
+    let tokens = instance.tokens_of(caller());
+    // The last second of the leeway.
+    clock.advance(Duration::from_secs(329));
+    let text = wait(tokens.ticket()).unwrap();
+    wait(tokens.revoke()).unwrap();
+    clock.advance(Duration::from_secs(10));
+    wait(instance.service.sync()).unwrap();
+    wait(instance.service.forget(clock.now()));
+    assert!(wait(instance.service.take_ticket(&text)).unwrap().is_none());
+}
+
 #[test]
 fn a_refresh_during_a_revocation_of_its_user_is_revoked() {
     let clock = Clock::at(START);
