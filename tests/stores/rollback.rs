@@ -5,7 +5,8 @@
 //! gives out a second time.
 
 use policy_server::store::{
-    CreateSession, ERA, Revocation, RevokeUser, SessionStore, TokenStore, conformance,
+    Cas, CreateSession, ERA, Revocation, RevokeUser, RotateSession, SessionStore, TokenStore,
+    conformance,
 };
 use serde_json::Value;
 use tokio::task::JoinHandle;
@@ -192,6 +193,29 @@ pub(crate) async fn a_loss_of_logouts_alone_is_noticed<S: SessionStore>(
     way: &impl Way,
     open: impl Fn(&str) -> S,
 ) {
+    let end = async |store: &S, number: u64| assert!(store.delete(&key(number)).await.unwrap());
+    a_loss_of_ends_is_noticed(way, open, end).await;
+}
+
+/// Neither does a logout that keeps values: an anonymous session replaces that of the user.
+pub(crate) async fn a_loss_of_replaced_sessions_alone_is_noticed<S: SessionStore>(
+    way: &impl Way,
+    open: impl Fn(&str) -> S,
+) {
+    let end = async |store: &S, number: u64| {
+        let (ended, anonymous) = (record(number, Some("ada")).handle, record(number + 10, None));
+        let logout = RotateSession::new(key(number), key(number + 10), 1, anonymous, NOW);
+        let replaced = store.rotate(logout.ends(ended)).await.unwrap();
+        assert!(matches!(replaced, Cas::Done { .. }), "{replaced:?}");
+    };
+    a_loss_of_ends_is_noticed(way, open, end).await;
+}
+
+async fn a_loss_of_ends_is_noticed<S: SessionStore>(
+    way: &impl Way,
+    open: impl Fn(&str) -> S,
+    end: impl AsyncFn(&S, u64),
+) {
     let (one, two) = (open(&way.url()), open(&way.url()));
     for (number, store) in [(1, &one), (2, &two)] {
         store.open().await.unwrap();
@@ -201,7 +225,7 @@ pub(crate) async fn a_loss_of_logouts_alone_is_noticed<S: SessionStore>(
     }
     way.save().await;
     for (number, store) in [(1, &one), (2, &two)] {
-        assert!(store.delete(&key(number)).await.unwrap());
+        end(store, number).await;
         for _ in 0..2 {
             assert_eq!(store.cut_offs().await.unwrap(), 0, "nothing is lost yet");
         }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use policy_core::{
-    session::{Identity, Record, SessionKey},
+    session::{Handle, Identity, Record, SessionKey},
     time::Timestamp,
 };
 
@@ -102,6 +102,8 @@ pub struct RotateSession {
     pub record: Record,
     /// Until when the old key still loads the new session.
     pub grace: Option<Timestamp>,
+    /// The handle of the old session, if it has a user and ends by this; `None` if it continues.
+    pub ends: Option<Handle>,
     /// The limit of sessions for the user of the new one.
     pub limit: Option<Limit>,
     /// If it grants rights, the newest cut-off that was known when its request began.
@@ -120,7 +122,7 @@ impl RotateSession {
         record: Record,
         now: Timestamp,
     ) -> Self {
-        Self { old, new, expected, record, grace: None, limit: None, began: None, now }
+        Self { old, new, expected, record, grace: None, ends: None, limit: None, began: None, now }
     }
 
     /// Refuses this if the new user was cut off after this cut-off.
@@ -132,6 +134,12 @@ impl RotateSession {
     /// Lets the old key load the new session until then.
     pub fn grace(mut self, until: impl Into<Option<Timestamp>>) -> Self {
         self.grace = until.into();
+        self
+    }
+
+    /// Ends the old session, which has a user and this handle, in place of continuing it.
+    pub fn ends(mut self, handle: impl Into<Option<Handle>>) -> Self {
+        self.ends = handle.into();
         self
     }
 

@@ -76,6 +76,9 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     ///
     /// If the epoch of the user of `record` is higher than `began`, nothing changes, and the result
     /// is [`Cas::CutOff`].
+    ///
+    /// With `ends`, the old session does not continue: it ends as by [`delete`](Self::delete), with
+    /// [news](Self::news), and a store that can lose writes notices the loss of this end.
     fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas>;
 
     /// Ends a session, also by a key that a rotation replaced, within its grace period. Returns
@@ -133,7 +136,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
         StoreFuture::ready(Ok(None))
     }
 
-    /// What ends from now on: the sessions of users that are deleted or make room for others, and
+    /// What ends from now on: the sessions of users that are deleted, replaced or make room, and
     /// cut-offs, of all instances that share the store. `None` for a store that tells nothing, and for
     /// one that a single process uses.
     fn news(&self) -> Option<NewsReader> {

@@ -16,7 +16,8 @@ use crate::{
     },
     records::{NOW, key, record},
     rollback::{
-        Way, a_loss_of_logouts_alone_is_noticed, a_reused_number_is_not_mistaken_for_the_first,
+        Way, a_loss_of_logouts_alone_is_noticed, a_loss_of_replaced_sessions_alone_is_noticed,
+        a_reused_number_is_not_mistaken_for_the_first,
         counts_of_processes_that_are_gone_are_removed, is_refused, issue,
         no_list_of_origins_is_widened, recent_writes_are_detected_as_lost, revoke_user,
         revoked_rights_stay_revoked,
@@ -150,6 +151,13 @@ async fn a_number_lost_by_a_standby_is_not_mistaken_for_a_later_one() {
 async fn a_loss_of_logouts_alone_is_noticed_after_a_failover() {
     let way = Failover::start().await;
     a_loss_of_logouts_alone_is_noticed(&way, |url| PostgresStore::new(url)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_loss_of_replaced_sessions_alone_is_noticed_after_a_failover() {
+    let way = Failover::start().await;
+    a_loss_of_replaced_sessions_alone_is_noticed(&way, |url| PostgresStore::new(url)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

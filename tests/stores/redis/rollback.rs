@@ -19,7 +19,8 @@ use crate::{
         permits_are_held_twice_until_they_are_renewed,
     },
     rollback::{
-        Way, a_loss_of_logouts_alone_is_noticed, a_reused_number_is_not_mistaken_for_the_first,
+        Way, a_loss_of_logouts_alone_is_noticed, a_loss_of_replaced_sessions_alone_is_noticed,
+        a_reused_number_is_not_mistaken_for_the_first,
         counts_of_processes_that_are_gone_are_removed, no_list_of_origins_is_widened,
         recent_writes_are_detected_as_lost, revoke_user, revoked_rights_stay_revoked,
     },
@@ -108,6 +109,13 @@ async fn a_number_lost_by_a_failover_is_not_mistaken_for_a_later_one() {
 async fn a_loss_of_logouts_alone_is_noticed_after_a_crash() {
     let way = Snapshot::start().await;
     a_loss_of_logouts_alone_is_noticed(&way, |url| RedisStore::new(url)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs Redis: `cargo xtask test` runs it"]
+async fn a_loss_of_replaced_sessions_alone_is_noticed_after_a_crash() {
+    let way = Snapshot::start().await;
+    a_loss_of_replaced_sessions_alone_is_noticed(&way, |url| RedisStore::new(url)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

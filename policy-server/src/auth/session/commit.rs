@@ -195,16 +195,25 @@ impl RequestSession {
         let record = draft.record(&id, service.draw_handle()?);
         let limit = service.limit.filter(|_| draft.is_login());
         let began = draft.grants().then(|| self.cut_offs().session_cut_off());
+        // By a logout that keeps values, or a login of another user.
+        let ended = old.user().filter(|_| old.handle != record.handle);
         let request = RotateSession::new(live.key, id.key(), expected, record.clone(), now)
             .grace(grace)
+            .ends(ended.map(|_| old.handle))
             .limit(limit)
             .began(began);
         match service.store.rotate(request).await? {
             Cas::Done { evicted, .. } => {
-                count(if draft.is_login() { LOGIN } else { Count::Renewal });
-                let replaced = (old.handle != record.handle).then_some(old.handle);
+                if draft.is_login() {
+                    count(LOGIN);
+                } else if ended.is_none() {
+                    count(Count::Renewal);
+                }
+                if let Some(user) = ended {
+                    self.note_end(user, old.handle);
+                }
                 self.end_dependents(record.user(), evicted).await?;
-                self.end_dependents(old.user(), replaced).await?;
+                self.end_dependents(ended, ended.map(|_| old.handle)).await?;
                 Ok(Ok(Cookie::Set(id, Arc::new(record))))
             }
             cas => Ok(Err(cas)),
@@ -269,8 +278,7 @@ impl RequestSession {
         if let Some(record) = live.map(|live| &live.record)
             && let Some(user) = record.user()
         {
-            service.remember(EndedSessions::One { user: user.into(), handle: record.handle });
-            count(Count::Revocation("session"));
+            self.note_end(user, record.handle);
         }
         let lived = service.store.delete(key).await;
         if let (Err(_), Some(live)) = (&lived, live) {
@@ -288,6 +296,12 @@ impl RequestSession {
             self.end_dependents(record.user(), ended).await?;
         }
         Ok(())
+    }
+
+    /// Remembers and counts the end of a user's session by this request.
+    fn note_end(&self, user: &str, handle: Handle) {
+        self.service.remember(EndedSessions::One { user: user.into(), handle });
+        count(Count::Revocation("session"));
     }
 
     /// Ends the streams, tokens and tickets of a user's sessions, after the sessions themselves.

@@ -199,7 +199,7 @@ impl SessionService {
     }
 
     /// Repeats the recent endings of sessions by this process, since the store may have lost them.
-    async fn end_again(&self) -> Result<(), StoreError> {
+    pub(super) async fn end_again(&self) -> Result<(), StoreError> {
         if self.store.secret(self.secret).await? != self.secret {
             return Err(StoreError::new(OTHER_SECRET));
         }

@@ -72,6 +72,12 @@ pub(super) async fn check_sessions<S: SessionStore>(make: &impl Fn() -> S) {
     answer(store.revoke_user(RevokeUser::new("nobody", NOW))).await;
     let expected = News::SessionsOf { user: "nobody".into(), keep: None };
     rule(hears(&mut news, &expected).await, "news report a cut-off of a user without sessions");
+    let logout = RotateSession::new(key(6), key(7), 2, record(7, None), NOW).ends(handle(6));
+    answer(store.rotate(logout)).await;
+    rule(
+        hears(&mut news, &News::Session(handle(6))).await,
+        "news report a session that an anonymous one replaced",
+    );
     answer(store.revoke_everyone(NOW)).await;
     rule(hears(&mut news, &News::AllSessions).await, "news report a cut-off of everyone");
 }

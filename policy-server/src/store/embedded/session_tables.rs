@@ -124,7 +124,8 @@ impl<'t> SessionTables<'t> {
     }
 
     pub(super) fn rotate(&mut self, request: RotateSession) -> Result<Cas, redb::Error> {
-        let RotateSession { old, new, expected, mut record, grace, limit, began, now } = request;
+        let RotateSession { old, new, expected, mut record, grace, limit, began, now, .. } =
+            request;
         let current = match self.expect(&old, expected, now)? {
             Ok(record) => record,
             Err(refused) => return Ok(refused),

@@ -43,9 +43,11 @@ impl SessionStore for MemoryStore {
     }
 
     fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas> {
+        let ends = request.ends;
         let rotated = self.0.rotate(request);
         if let Cas::Done { evicted, .. } = &rotated {
             self.0.tell_of(evicted);
+            self.0.tell_of(ends.as_slice());
         }
         StoreFuture::ready(Ok(rotated))
     }
@@ -191,7 +193,8 @@ impl Inner {
     }
 
     fn rotate(&self, request: RotateSession) -> Cas {
-        let RotateSession { old, new, expected, mut record, grace, limit, began, now } = request;
+        let RotateSession { old, new, expected, mut record, grace, limit, began, now, .. } =
+            request;
         // Users are locked before sessions, but only the session states its user, so it is read
         // twice.
         let before = match expect(&self.sessions.lock(&old), &old, expected, now) {

@@ -48,7 +48,7 @@ impl Moving {
         if request.grace.is_some_and(|until| until > request.now) && request.began.is_none() {
             return self.other.rotate(request).await;
         }
-        let RotateSession { old, new, expected, record, limit, began, now, .. } = request;
+        let RotateSession { old, new, expected, record, ends, limit, began, now, .. } = request;
         // A store of one process has no two sessions with one handle.
         let Some(_under_way) = self.begin_move(old) else { return Ok(Cas::Conflict) };
         let before = match self.other.load(&old, now).await? {
@@ -66,7 +66,7 @@ impl Moving {
             SessionCreated::CutOff => return Ok(Cas::CutOff),
             SessionCreated::LimitReached => return Ok(Cas::LimitReached),
         }
-        match self.retire(&*self.other, old, &before, now).await {
+        match self.retire(&*self.other, old, &before, ends, now).await {
             Ok(Cas::Done { .. }) => Ok(Cas::Done { version: 1, evicted: Vec::new() }),
             refused => {
                 // If this fails, the session remains until it expires, and its key is unknown.
@@ -83,20 +83,21 @@ impl Moving {
 
     /// Ends a session that did not move.
     async fn undo(&self, new: SessionKey, begun: Record, now: Timestamp) -> Result<(), StoreError> {
-        match self.retire(&*self.first, new, &begun, now).await? {
+        match self.retire(&*self.first, new, &begun, None, now).await? {
             Cas::Done { .. } => Ok(()),
             // A change of the rights of its user gave it another version, and ended its streams.
             _ => self.first.delete(&new).await.map(drop),
         }
     }
 
-    /// Ends a session of this version without news of its end, since it continues elsewhere: its key is
-    /// replaced by one of an expired session with another handle.
+    /// Removes a session of this version. There is news only of one that `ends`, since others continue
+    /// elsewhere: the key is replaced by one of an expired session with another handle.
     async fn retire(
         &self,
         store: &dyn SessionStore,
         key: SessionKey,
         record: &Record,
+        ends: Option<Handle>,
         now: Timestamp,
     ) -> Result<Cas, StoreError> {
         let unknown = SessionKey(self.random.draw().map_err(StoreError::new)?);
@@ -107,7 +108,7 @@ impl Moving {
             data: Box::default(),
             ..record.clone()
         };
-        let retired = RotateSession::new(key, unknown, record.version, expired, now);
+        let retired = RotateSession::new(key, unknown, record.version, expired, now).ends(ends);
         let retired = store.rotate(retired).await?;
         if let Cas::Done { .. } = retired {
             // A purge would remove it as well.

@@ -342,9 +342,11 @@ impl PostgresStore {
     }
 
     async fn rotate_session(&self, request: RotateSession) -> Result<Cas, StoreError> {
-        let RotateSession { old, new, expected, record, grace, limit, began, now } = request;
+        let RotateSession { old, new, expected, record, grace, ends, limit, began, now } = request;
         let statement = format!(
-            "SELECT * FROM policy.rotate_session($23, $24, {ROW}, $25, $17, $18, {BEGAN}, $26)"
+            "SELECT r.*, CASE WHEN r.outcome = 'done' AND $27::bytea IS NOT NULL
+                THEN policy.tell('s' || encode($27::bytea, 'hex')) END
+            FROM policy.rotate_session($23, $24, {ROW}, $25, $17, $18, {BEGAN}, $26) r"
         );
         let row = NewRow::new(&new, &record);
         let (most, denies) = bound(limit);
@@ -353,10 +355,26 @@ impl PostgresStore {
         let mut parameters = row.parameters();
         let known = self.0.cut_offs.newest();
         let by_now = number(known.number);
-        let rest: [&(dyn ToSql + Sync); 10] =
-            [&most, &denies, &began, &mark, &by_now, &known.mark, &old, &version, &grace, &now];
+        let ended = ends.as_ref().map(|handle| &handle.0[..]);
+        let rest: [&(dyn ToSql + Sync); 11] = [
+            &most,
+            &denies,
+            &began,
+            &mark,
+            &by_now,
+            &known.mark,
+            &old,
+            &version,
+            &grace,
+            &now,
+            &ended,
+        ];
         parameters.extend(rest);
-        let done = self.row(&statement, &parameters).await?;
+        let done = self.row(&statement, &parameters).await;
+        if ends.is_some() {
+            self.0.endings.record_end();
+        }
+        let done = done?;
         let done = Columns(&done);
         cas(done.get("outcome")?, expected, done.handles("evicted")?)
     }

@@ -10,7 +10,7 @@ use super::*;
 use crate::{
     CredentialError, Identity,
     auth::session::{hours, minutes},
-    store::{Cas, RotateSession, SessionStore},
+    store::{Cas, CreateSession, News, RotateSession, SessionStore},
 };
 
 #[test]
@@ -271,6 +271,56 @@ fn logout_keeps_the_named_values_only() {
     session(&request).logout_keep(["theme"]);
     assert!(is_removal(&commit(&request, 500).unwrap()));
     assert!(!world.is_alive(&new));
+}
+
+/// The store may lose each kind of end, and other instances have streams of the session.
+#[test]
+fn a_session_that_ends_is_remembered_and_told_however_it_ends() {
+    type Act = fn(&Arc<RequestSession>);
+    let acts: [Act; 4] = [
+        |request| session(request).logout(),
+        |request| session(request).logout_keep(["theme"]),
+        |request| {
+            session(request).logout();
+            session(request).set("notice", "goodbye").unwrap();
+        },
+        |request| wait(Sessions::new(Arc::clone(request)).login("bob")).unwrap(),
+    ];
+    for (number, act) in acts.into_iter().enumerate() {
+        let world = default();
+        let id = world.login(None, "ada");
+        let request = world.request(Some(&id));
+        session(&request).set("theme", "dark").unwrap();
+        commit(&request, 200).unwrap();
+        let record = Record::clone(wait(session_request(&world, &id).load()).unwrap().unwrap());
+        let (handle, store) = (record.handle, world.store.inner());
+        let mut news = store.news().unwrap();
+        let request = session_request(&world, &id);
+        act(&request);
+        commit(&request, 200).unwrap();
+        assert!(!world.is_alive(&id), "{number}");
+        assert_eq!(wait(news.try_next()), Some(News::Session(handle)), "{number}");
+        // As after the return to a copy from before the end.
+        let key = SessionId::parse(id.as_bytes()).unwrap().key();
+        wait(store.create(CreateSession::new(key, record, world.clock.now()))).unwrap();
+        assert!(world.is_alive(&id), "{number}");
+        wait(world.service.end_again()).unwrap();
+        assert!(!world.is_alive(&id), "{number}");
+    }
+}
+
+#[test]
+fn a_session_that_continues_under_a_new_id_has_not_ended() {
+    let world = default();
+    let id = world.login(None, "ada");
+    let mut news = world.store.inner().news().unwrap();
+    let request = session_request(&world, &id);
+    session(&request).elevate().unwrap();
+    let id = set_id(&commit(&request, 200).unwrap()).unwrap();
+    let id = world.login(Some(&id), "ada");
+    assert_eq!(wait(news.try_next()), None);
+    wait(world.service.end_again()).unwrap();
+    assert!(world.is_alive(&id));
 }
 
 #[test]

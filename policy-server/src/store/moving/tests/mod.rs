@@ -189,6 +189,20 @@ async fn a_move_sends_no_news() {
     }
 }
 
+/// A logout that keeps values moves them to an anonymous session.
+#[tokio::test]
+async fn a_session_that_ends_by_a_move_is_told() {
+    let (old, new) = (MemoryStore::new(), MemoryStore::new());
+    begin(&old, 1, Some("ada"), None).await;
+    let store = moving(&new, &old, Phase::From);
+    let mut news = store.news().unwrap();
+    let handle = record(1, None, NOW).handle;
+    let logout = RotateSession::new(key(1), key(2), 1, record(2, None, NOW), NOW).ends(handle);
+    let replaced = store.rotate(logout).await.unwrap();
+    assert!(matches!(replaced, Cas::Done { .. }), "{replaced:?}");
+    assert_eq!(news.try_next().await, Some(News::Session(handle)));
+}
+
 #[tokio::test]
 async fn counts_and_purges_cover_both_stores() {
     let (old, new) = (MemoryStore::new(), MemoryStore::new());

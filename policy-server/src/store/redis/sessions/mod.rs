@@ -77,11 +77,16 @@ impl SessionStore for RedisStore {
 
     fn rotate(&self, request: RotateSession) -> StoreFuture<'_, Cas> {
         StoreFuture::new(async move {
-            let RotateSession { old, new, expected, record, grace, limit, began, now } = request;
+            let RotateSession { old, new, expected, record, grace, ends, limit, began, now } =
+                request;
             let call = new_row(Call::sessions("rotate").confirmed(), &new, &record);
-            let call = call.arg(&old.0[..]).arg(number(expected));
+            let call = call.arg(&old.0[..]).arg(number(expected)).arg(u8::from(ends.is_some()));
             let call = self.bound(optional(call, grace.map(time)), limit, began, now);
-            let (outcome, evicted) = self.outcome(self.with_limit(call)).await?;
+            let rotated = self.outcome(self.with_limit(call)).await;
+            if ends.is_some() {
+                self.0.endings.record_end();
+            }
+            let (outcome, evicted) = rotated?;
             cas(&outcome, expected, evicted)
         })
     }

@@ -297,7 +297,7 @@ function calls.touch(key, deadline, now)
 end
 
 function calls.rotate(...)
-    local one, also, old_key, expected, grace, most, denies, began, mark, known, known_mark, now,
+    local one, also, old_key, expected, ends, grace, most, denies, began, mark, known, known_mark, now,
         sessions, bytes = new_row(...)
     now = tonumber(now)
     local old = find(old_key)
@@ -316,6 +316,7 @@ function calls.rotate(...)
         redis.call('ZADD', P .. 'others', grace, old_key)
     end
     insert(one)
+    if ends == '1' then tell('s' .. hex(old.handle)) end
     return { 'done', bound(one, most, denies, now, sessions, bytes) }
 end
 
