@@ -128,6 +128,10 @@ impl<S: TokenStore> TokenStore for Pair<S> {
         self.next().end_family(token)
     }
 
+    fn end_family_by_id(&self, id: [u8; 16]) -> StoreFuture<'_, ()> {
+        self.next().end_family_by_id(id)
+    }
+
     fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {
         self.next().revoke(revocation)
     }

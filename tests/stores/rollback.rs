@@ -94,6 +94,18 @@ pub(crate) async fn revoked_rights_stay_revoked(way: &impl Way) {
     let session = a.login(&eve).await;
     let [access, refresh] = issue(&a, &eve).await;
     let [_, of_nobody] = issue(&a, &format!("ida-{name}")).await;
+    let zoe = a.login(&format!("zoe-{name}")).await;
+    let [_, ended] = issue(&a, &format!("zoe-{name}")).await;
+    let mut of_session = String::new();
+    until(async || {
+        let response = zoe.post(&a, "/issue").await;
+        if response.status() == 200 {
+            let issued: Value = response.json();
+            of_session = issued["refresh_token"].as_str().unwrap().to_owned();
+        }
+        !of_session.is_empty()
+    })
+    .await;
     revoke_user(&a, "somebody").await;
     way.save().await;
 
@@ -101,6 +113,12 @@ pub(crate) async fn revoked_rights_stay_revoked(way: &impl Way) {
     let carol = format!("carol-{name}");
     let before = begin(&b, &carol);
     revoke_begun(&a, &carol).await;
+    zoe.logs_out(&a).await;
+    until(async || {
+        let request = a.client.post("/end").origin(OWN).body(ended.clone());
+        request.send().await.status() == 200
+    })
+    .await;
     revoke_user(&a, &eve).await;
     for number in 0..20 {
         revoke_user(&a, &format!("somebody-{number}")).await;
@@ -133,12 +151,14 @@ pub(crate) async fn revoked_rights_stay_revoked(way: &impl Way) {
     for instance in [&a, &b] {
         until(async || session.status(instance).await == 401).await;
         until(async || is_refused(instance, &access).await).await;
-        until(async || {
-            let status = refreshes(instance, &refresh).await;
-            assert_ne!(status, 200, "it knows that this family has ended");
-            status == 401
-        })
-        .await;
+        for refresh in [&refresh, &ended, &of_session] {
+            until(async || {
+                let status = refreshes(instance, refresh).await;
+                assert_ne!(status, 200, "it knows that this family has ended");
+                status == 401
+            })
+            .await;
+        }
     }
     assert_eq!(refreshes(&b, &of_nobody).await, 200, "a login of somebody else goes on");
 

@@ -134,6 +134,22 @@ async fn issue(
     tokens.login(user.as_str()).await
 }
 
+/// Tokens that end with the session.
+#[post("/issue")]
+#[auth(session)]
+async fn issue_in_session(
+    me: Principal,
+    tokens: Tokens,
+) -> Result<policy_server::tokens::IssuedTokens, CredentialError> {
+    tokens.login(me.subject()).await
+}
+
+#[post("/end")]
+#[auth(public)]
+async fn end(tokens: Tokens, body: String) -> Result<String, CredentialError> {
+    Ok(tokens.logout(&body).await?.to_string())
+}
+
 #[get("/rated")]
 #[limit(rate = "20/h")]
 #[auth(public)]
@@ -174,6 +190,7 @@ pub(crate) fn app(
         .routes(routes![public, login, logout, revoke_all, me, csrf, count, set, has, events])
         .routes(routes![issue, refresh, token, revoke, ticket, by_ticket])
         .routes(routes![rated, plenty, crowded, held_login, held_issue, revoke_user])
+        .routes(routes![issue_in_session, end])
         .shared_limits(limits)
 }
 

@@ -52,6 +52,14 @@ pub trait TokenStore: fmt::Debug + Send + Sync + 'static {
     /// Ends the family of a token, used or not. Returns the family if it was live.
     fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>>;
 
+    /// Ends the family with this id, if there is one. It is called after the store has lost writes, since
+    /// the end of the family may be among them. The default, which ends nothing, is for a store that
+    /// loses no writes.
+    fn end_family_by_id(&self, id: [u8; 16]) -> StoreFuture<'_, ()> {
+        let _ = id;
+        StoreFuture::ready(Ok(()))
+    }
+
     /// Adds a revocation at a new position in the sequence, after all that were read before, in
     /// place of an existing one of the same subject. The second of a cut-off never moves back, nor
     /// does the `until` of a token or session.

@@ -300,6 +300,10 @@ impl<S: TokenStore> TokenStore for FaultyStore<S> {
         self.call(Kind::Write, "end_family", move |store| store.end_family(token))
     }
 
+    fn end_family_by_id(&self, id: [u8; 16]) -> StoreFuture<'_, ()> {
+        self.call(Kind::Write, "end_family_by_id", move |store| store.end_family_by_id(id))
+    }
+
     fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {
         self.call(Kind::Write, "revoke", move |store| store.revoke(revocation))
     }

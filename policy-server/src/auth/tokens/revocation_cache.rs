@@ -1,7 +1,7 @@
 //! The revocations of the store, as one process knows them.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{
         PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
         atomic::{AtomicU64, Ordering},
@@ -10,6 +10,7 @@ use std::{
 };
 
 use policy_core::{
+    session::Handle,
     time::Timestamp,
     token::{RevocationSet, RevocationStatus, TokenCutOff, TokenNames},
 };
@@ -38,11 +39,14 @@ struct State {
     sequence: u64,
     /// The second of the last cut-off of everyone, which ends families too.
     everyone: u64,
+    /// The users of the revoked sessions, whose names are in the set, by the end of their rows.
+    sessions: BTreeMap<(Timestamp, Handle), Box<str>>,
 }
 
 impl RevocationCache {
     pub(super) fn new(set: RevocationSet, revocation_bus: RevocationBus) -> Self {
-        let state = RwLock::new(State { set, sequence: 0, everyone: 0 });
+        let state = State { set, sequence: 0, everyone: 0, sessions: BTreeMap::new() };
+        let state = RwLock::new(state);
         Self { state, newest: AtomicU64::new(0), revocation_bus }
     }
 
@@ -100,12 +104,13 @@ impl RevocationCache {
     /// The revocations that are known here and missing in the store.
     pub(super) fn besides(&self, stored: &RevocationBatch) -> Vec<Revocation> {
         let (mut tokens, mut users) = (HashMap::new(), HashMap::new());
+        let mut sessions = HashMap::new();
         let (mut all, mut everyone) = (0, 0);
         for (_, revocation) in &stored.revocations {
             match revocation {
                 Revocation::Token { id, until } => drop(tokens.insert(id.to_string(), *until)),
                 Revocation::Session { session, until, .. } => {
-                    tokens.insert(session.to_string(), *until);
+                    sessions.insert(*session, *until);
                 }
                 Revocation::User { user, before } => drop(users.insert(&**user, *before)),
                 Revocation::Everyone { before } => everyone = *before,
@@ -113,6 +118,22 @@ impl RevocationCache {
             }
         }
         let state = self.read();
+        let lost_sessions = state
+            .sessions
+            .iter()
+            .filter(|((until, session), _)| {
+                sessions.get(session).is_none_or(|stored| stored < until)
+            })
+            .map(|((until, session), user)| Revocation::Session {
+                user: user.clone(),
+                session: *session,
+                until: *until,
+            });
+        let mut lost: Vec<_> = lost_sessions.collect();
+        // The set has these names, too, and they are no tokens.
+        let known = state.sessions.keys().map(|(until, session)| (*session, *until));
+        let named = sessions.into_iter().chain(known);
+        tokens.extend(named.map(|(session, until)| (session.to_string(), until)));
         let lost_tokens = state
             .set
             .tokens()
@@ -124,7 +145,7 @@ impl RevocationCache {
         let lost_tokens = lost_tokens.map(|(id, until)| Revocation::Token { id: id.into(), until });
         let lost_users = lost_users
             .map(|(user, cut)| Revocation::User { user: user.into(), before: cut.before });
-        let mut lost: Vec<_> = lost_tokens.chain(lost_users).collect();
+        lost.extend(lost_tokens.chain(lost_users));
         if everyone < state.everyone {
             lost.push(Revocation::Everyone { before: state.everyone });
         }
@@ -137,7 +158,9 @@ impl RevocationCache {
 
     /// Drops some of the entries that no longer cover a live token. Returns whether there may be more.
     pub(super) fn forget(&self, now: Timestamp) -> bool {
-        self.write().set.expire(now, FORGOTTEN_AT_ONCE)
+        let mut state = self.write();
+        let may_be_more = state.forget_sessions(now);
+        state.set.expire(now, FORGOTTEN_AT_ONCE) || may_be_more
     }
 
     /// Applies a revocation of this process. It is read again later at its position in the
@@ -171,13 +194,24 @@ impl RevocationCache {
 }
 
 impl State {
+    fn forget_sessions(&mut self, now: Timestamp) -> bool {
+        for _ in 0..FORGOTTEN_AT_ONCE {
+            match self.sessions.first_entry() {
+                Some(first) if first.key().0 <= now => drop(first.remove()),
+                _ => return false,
+            }
+        }
+        true
+    }
+
     /// Adds a revocation; returns the event for open streams if it was unknown.
     fn revoke(&mut self, number: u64, revocation: Revocation) -> Option<RevocationEvent> {
         match revocation {
             Revocation::Token { id, until } => {
                 self.set.revoke_token(&id, until).then_some(RevocationEvent::Token(id))
             }
-            Revocation::Session { session, until, .. } => {
+            Revocation::Session { user, session, until } => {
+                self.sessions.insert((until, session), user);
                 let id: Box<str> = session.to_string().into();
                 self.set.revoke_token(&id, until).then_some(RevocationEvent::Token(id))
             }
@@ -193,5 +227,35 @@ impl State {
                 self.set.revoke_all(cut).then_some(RevocationEvent::AllTokens { cut })
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::from_seconds(seconds)
+    }
+
+    /// The end of a session ends families, too, which the revocation of its name would not.
+    #[test]
+    fn a_lost_revocation_is_returned_as_it_was_made() {
+        let set = RevocationSet::new(Duration::from_secs(100), Duration::from_secs(5));
+        let cache = RevocationCache::new(set, RevocationBus::default());
+        let made = [
+            Revocation::Session { user: "ada".into(), session: Handle([1; 16]), until: at(200) },
+            Revocation::Token { id: "j".into(), until: at(200) },
+            Revocation::User { user: "bob".into(), before: 100 },
+            Revocation::Everyone { before: 90 },
+        ];
+        let numbered = || (1..).zip(made.clone());
+        for (position, revocation) in numbered() {
+            cache.revoke(Some(position), revocation);
+        }
+        assert_eq!(cache.besides(&RevocationBatch::default()), made);
+        assert!(cache.besides(&RevocationBatch::new(numbered().collect(), 4)).is_empty());
+        assert!(!cache.forget(at(200)));
+        assert_eq!(cache.besides(&RevocationBatch::default()), made[3..]);
     }
 }

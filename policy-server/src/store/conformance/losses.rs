@@ -139,4 +139,10 @@ pub(super) async fn check_tokens<S: TokenStore>(
     );
     rule(!begin(two, 2, newest).await, "a position of the previous era begins no family");
     rule(begin(two, 2, found.sequence).await, "a position of the new era begins a family");
+    answer(two.end_family_by_id(family(2, "bob").id)).await;
+    let refresh = Refresh::new(hash(2), hash(10), Duration::from_secs(10), NOW);
+    rule(
+        answer(two.refresh(refresh)).await == RefreshOutcome::Dead,
+        "a family whose end was lost is ended again by its id",
+    );
 }

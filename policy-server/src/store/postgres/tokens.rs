@@ -24,6 +24,8 @@ const CREATE_FAMILY: &str = "SELECT policy.create_family(
 const REFRESH: &str = "SELECT outcome, steps, (family).*
     FROM policy.refresh($1, $2, $3, $4, $5, $6, $7)";
 const END_FAMILY: &str = "SELECT * FROM policy.end_family($1) WHERE id IS NOT NULL";
+const END_FAMILY_BY_ID: &str = "UPDATE policy.families SET is_ended = true
+    WHERE id = $1 AND NOT is_ended";
 const REVOKE: &str = "SELECT * FROM policy.revoke($1, $2, $3, $4, $5, $6)";
 
 /// One statement, so that the rows and the number are of one snapshot.
@@ -107,6 +109,10 @@ impl TokenStore for PostgresStore {
             let rows = self.rows(END_FAMILY, &[&&token.0[..]]).await?;
             rows.first().map(|row| Columns(row).family()).transpose()
         })
+    }
+
+    fn end_family_by_id(&self, id: [u8; 16]) -> StoreFuture<'_, ()> {
+        StoreFuture::new(async move { self.rows(END_FAMILY_BY_ID, &[&&id[..]]).await.map(drop) })
     }
 
     fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {

@@ -149,6 +149,11 @@ function calls.end_family(hash)
     return family.reply
 end
 
+function calls.end_family_by_id(id)
+    local family = find(id)
+    if family and not family.is_ended then end_family(family) end
+end
+
 -- Returns the position, that of an earlier cut-off, and the families that it ended.
 function calls.revoke(kind, subject, user, value, known, known_mark, mark)
     local ended = {}

@@ -91,6 +91,11 @@ impl TokenStore for RedisStore {
         })
     }
 
+    fn end_family_by_id(&self, id: [u8; 16]) -> StoreFuture<'_, ()> {
+        let call = Call::to_end_tokens("end_family_by_id").arg(&id[..]);
+        StoreFuture::new(async move { self.call(call).await.map(drop) })
+    }
+
     fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {
         StoreFuture::new(async move {
             let (kind, subject, user, value) = match &revocation {

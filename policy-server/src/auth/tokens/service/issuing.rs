@@ -21,7 +21,7 @@ use crate::{
             log,
         },
     },
-    store::{CreateFamily, Family, Refresh, RefreshOutcome, Revocation, TokenHash},
+    store::{CreateFamily, Family, Refresh, RefreshOutcome, TokenHash},
 };
 
 /// The outcome of a refresh, as a value of an attribute of metrics.
@@ -245,8 +245,6 @@ impl TokenService {
     /// Revokes the access tokens of a family that ended.
     async fn end_access(&self, family: &Family) -> Result<(), CredentialError> {
         let until = self.issue_time(&family.identity.subject).after(self.longest);
-        let id = Handle(family.id).to_string().into();
-        let revocation = Revocation::Token { id, until };
-        self.revoke(revocation).await.map(drop).map_err(CredentialError::token_store)
+        self.end_access_of(&[family.id], until).await.map_err(CredentialError::token_store)
     }
 }

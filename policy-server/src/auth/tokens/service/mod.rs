@@ -9,6 +9,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use policy_core::{
     secret::SecretKey,
+    session::Handle,
     time::Timestamp,
     token::{RefreshKey, RevocationSet, Verifier},
 };
@@ -30,7 +31,7 @@ use crate::{
         escape::printable,
         event::log,
     },
-    store::{News, StoreError, Ticket, TokenStore, news::Hints},
+    store::{News, Revocation, StoreError, Ticket, TokenStore, news::Hints},
 };
 
 /// How often the store is queried for revocations.
@@ -199,8 +200,18 @@ impl TokenService {
         }
         let stored = self.store.revocations(0).await?;
         for lost in self.revocation_cache.besides(&stored) {
+            if let Revocation::Token { id, .. } = &lost
+                && let Some(family) = Handle::parse(id)
+            {
+                // The access tokens of a family that ended are revoked by its id.
+                self.store.end_family_by_id(family.0).await?;
+            }
+            let until = lost.until();
             let revoked = self.store.revoke(lost.clone()).await?;
             self.revocation_cache.revoke(Some(revoked.position), lost);
+            if let Some(until) = until {
+                self.end_access_of(&revoked.families, until).await?;
+            }
         }
         self.revocation_cache.apply(stored, query_time);
         Ok(())

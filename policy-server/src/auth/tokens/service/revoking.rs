@@ -85,11 +85,21 @@ impl TokenService {
         let until = self.issue_time(user).after(self.longest);
         let revocation = Revocation::Session { user: user.into(), session, until };
         let ended = self.revoke(revocation).await?.families;
-        for family in &ended {
+        self.end_access_of(&ended, until).await?;
+        Ok(ended.len() as u64)
+    }
+
+    /// Revokes the access tokens of families that ended. None of them is valid after `until`.
+    pub(super) async fn end_access_of(
+        &self,
+        families: &[[u8; 16]],
+        until: Timestamp,
+    ) -> Result<(), StoreError> {
+        for family in families {
             let id = Handle(*family).to_string().into();
             self.revoke(Revocation::Token { id, until }).await?;
         }
-        Ok(ended.len() as u64)
+        Ok(())
     }
 
     /// Revokes in the store first, then in this process, even if the store fails: a credential that

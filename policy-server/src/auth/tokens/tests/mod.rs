@@ -3,6 +3,7 @@
 mod blacklist;
 mod keys;
 mod laws;
+mod losses;
 mod refresh;
 mod requests;
 

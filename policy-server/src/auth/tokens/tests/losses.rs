@@ -1,0 +1,120 @@
+//! A store that lost the ends of refresh token families.
+
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use policy_core::session::Handle;
+
+use super::*;
+use crate::store::{
+    CreateFamily, ERA, Family, Refresh, RefreshOutcome, Revocation, RevocationBatch, Revoked,
+    StoreError, StoreFuture, Ticket, TokenHash,
+};
+
+/// A store that loses all revocations, and then records what is ended and revoked.
+#[derive(Clone, Debug, Default)]
+struct LosingStore {
+    store: MemoryStore,
+    state: Arc<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    has_lost: AtomicBool,
+    position: AtomicU64,
+    families: Mutex<Vec<[u8; 16]>>,
+    revoked: Mutex<Vec<Revocation>>,
+}
+
+impl TokenStore for LosingStore {
+    fn secret(&self, fresh: [u8; 32]) -> StoreFuture<'_, [u8; 32]> {
+        TokenStore::secret(&self.store, fresh)
+    }
+
+    fn create_family(&self, request: CreateFamily) -> StoreFuture<'_, bool> {
+        self.store.create_family(request)
+    }
+
+    fn refresh(&self, request: Refresh) -> StoreFuture<'_, RefreshOutcome> {
+        self.store.refresh(request)
+    }
+
+    fn end_family(&self, token: TokenHash) -> StoreFuture<'_, Option<Family>> {
+        self.store.end_family(token)
+    }
+
+    fn end_family_by_id(&self, id: [u8; 16]) -> StoreFuture<'_, ()> {
+        self.state.families.lock().unwrap().push(id);
+        StoreFuture::ready(Ok(()))
+    }
+
+    fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {
+        if !self.state.has_lost.load(Ordering::SeqCst) {
+            return self.store.revoke(revocation);
+        }
+        self.state.revoked.lock().unwrap().push(revocation);
+        let position = ERA + self.state.position.fetch_add(1, Ordering::SeqCst) + 1;
+        StoreFuture::ready(Ok(Revoked::new(position, 0, Vec::new())))
+    }
+
+    fn revocations(&self, since: u64) -> StoreFuture<'_, RevocationBatch> {
+        if !self.state.has_lost.load(Ordering::SeqCst) {
+            return self.store.revocations(since);
+        }
+        StoreFuture::ready(Ok(RevocationBatch::new(Vec::new(), ERA)))
+    }
+
+    fn put_ticket(&self, _hash: TokenHash, _ticket: Ticket) -> StoreFuture<'_, ()> {
+        StoreFuture::ready(Err(StoreError::new("no test issues a ticket")))
+    }
+
+    fn take_ticket(&self, _hash: TokenHash, _now: Timestamp) -> StoreFuture<'_, Option<Ticket>> {
+        StoreFuture::ready(Ok(None))
+    }
+
+    fn purge(&self, _now: Timestamp, _limit: usize) -> StoreFuture<'_, usize> {
+        StoreFuture::ready(Ok(0))
+    }
+}
+
+/// One instance ended them, and the other has only read that.
+#[test]
+fn families_that_ended_are_ended_again_by_each_instance() {
+    for repeats in [0, 1] {
+        let (clock, store) = (Clock::at(START), LosingStore::default());
+        let instances = [(); 2].map(|()| Instance::new(settings(), store.clone(), &clock));
+        for instance in &instances {
+            wait(instance.service.open()).unwrap();
+        }
+        let (one, session) = (&instances[0], Handle([7; 16]));
+        let caller =
+            Caller { identity: ada(), authenticated: None, session: Some(session), token: None };
+        let outside = wait(one.tokens().login(ada())).unwrap();
+        let inside = wait(one.tokens_of(caller).login(ada())).unwrap();
+        let families = [&outside, &inside].map(|issued| {
+            let token = issued.access_token.as_bytes();
+            let verified = one.service.verify(token, &[], clock.now(), None).unwrap();
+            Handle::parse(verified.claims().session().unwrap()).unwrap()
+        });
+        assert!(wait(one.tokens().logout(&outside.refresh_token.unwrap())).unwrap());
+        assert_eq!(wait(one.service.end_session("ada", session)).unwrap(), 1);
+        for instance in &instances {
+            wait(instance.service.sync()).unwrap();
+        }
+        store.state.has_lost.store(true, Ordering::SeqCst);
+        wait(instances[repeats].service.sync()).unwrap();
+        let ended = store.state.families.lock().unwrap().clone();
+        assert!(families.iter().all(|family| ended.contains(&family.0)), "{repeats} {ended:?}");
+        let revoked = store.state.revoked.lock().unwrap();
+        let is_of_session = |revocation: &Revocation| match revocation {
+            Revocation::Session { user, session: ended, .. } => {
+                **user == *"ada" && *ended == session
+            }
+            _ => false,
+        };
+        assert!(revoked.iter().any(is_of_session), "{repeats} {revoked:?}");
+        assert_eq!(revoked.len(), 3, "{repeats} {revoked:?}");
+    }
+}
