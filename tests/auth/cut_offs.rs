@@ -132,6 +132,14 @@ async fn end(handle: policy_server::session::Handle, sessions: Sessions) -> Resu
     Ok(())
 }
 
+/// A logout that needs no session, so that it can be repeated.
+#[post("/leave")]
+#[auth(public)]
+#[csrf(origin)]
+async fn leave(session: Session) {
+    session.logout();
+}
+
 #[get("/handle")]
 #[auth(session)]
 async fn handle(me: Principal) -> String {
@@ -141,7 +149,7 @@ async fn handle(me: Principal) -> String {
 fn all() -> Vec<Route<All>> {
     let slow = routes![slow_login, slow_tokens, slow_access, slow_elevate, slow_ticket];
     let fast = routes![slow_password, issue, refresh, by_token, by_ticket, admin, admin_login];
-    let other = routes![cut, end, handle, verified_login, verified_tokens];
+    let other = routes![cut, end, leave, handle, verified_login, verified_tokens];
     slow.into_iter().chain(fast).chain(other).collect()
 }
 
@@ -353,9 +361,7 @@ async fn a_session_ends_by_its_handle_for_its_own_user_only() {
 /// The session ended, but the store of tokens failed, so its user repeats the call.
 #[tokio::test]
 async fn a_second_call_completes_the_end_of_a_session_that_failed() {
-    let tokens = FaultyStore::default();
-    let own = tokens_on(&tokens);
-    let scenario = Scenario::with(all(), |app| app.tokens(own)).await;
+    let (scenario, tokens) = with_two_stores().await;
     let (ada, other) = (scenario.login("ada").await, scenario.login("ada").await);
     let path = format!("/end/{}", ada.get("/handle").send().await.text());
     tokens.fail_to_write();
@@ -364,6 +370,50 @@ async fn a_second_call_completes_the_end_of_a_session_that_failed() {
     tokens.take_calls();
     assert_eq!(other.post(&path).send().await.status(), 200);
     assert!(tokens.take_calls().contains(&"revoke"));
+}
+
+/// An app whose tokens have a store of their own.
+async fn with_two_stores() -> (Scenario, FaultyStore) {
+    let tokens = FaultyStore::default();
+    let own = tokens_on(&tokens);
+    (Scenario::with(all(), |app| app.tokens(own)).await, tokens)
+}
+
+#[tokio::test]
+async fn tokens_of_a_session_that_ended_without_them_end_when_their_store_is_back() {
+    for end in ["/logout", "/login/eve"] {
+        let (scenario, tokens) = with_two_stores().await;
+        let ada = scenario.login("ada").await;
+        let issued: [String; 4] = ada.post("/issue").send().await.json();
+        tokens.fail_to_write();
+        assert_problem(&ada.post(end).send().await, 503, "session.store-unavailable");
+        assert_eq!(ada.who().await, None, "{end}");
+        tokens.recover();
+        scenario.advance(1);
+        for _ in 0..8 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(good(&scenario, &issued).await, [false; 4], "{end}");
+    }
+}
+
+#[tokio::test]
+async fn a_repeated_logout_completes_one_whose_tokens_could_not_be_ended() {
+    let (scenario, tokens) = with_two_stores().await;
+    let ada = scenario.login("ada").await;
+    let issued: [String; 4] = ada.post("/issue").send().await.json();
+    tokens.fail_to_write();
+    for _ in 0..2 {
+        let response = ada.post("/leave").send().await;
+        assert_problem(&response, 503, "session.store-unavailable");
+        assert!(leaves_cookie(&response), "{response:?}");
+        assert_eq!(ada.who().await, None);
+    }
+    tokens.recover();
+    let response = ada.post("/leave").send().await;
+    assert_eq!(response.status(), 200, "{response:?}");
+    assert!(removes_cookie(&response), "{response:?}");
+    assert_eq!(good(&scenario, &issued).await, [false; 4]);
 }
 
 #[tokio::test]

@@ -126,6 +126,14 @@ impl CutOffs {
         }
     }
 
+    /// Ends the tokens and tickets of sessions that ended, where the store failed then.
+    pub(crate) async fn end_rest(&self) -> Result<(), StoreError> {
+        match &self.tokens {
+            Some(tokens) => tokens.store_rest().await,
+            None => Ok(()),
+        }
+    }
+
     /// Ends credentials in every store, even if an earlier store failed.
     async fn perform(&self, ending: &Ending) -> Result<u64, StoreError> {
         // A client can state any handle, the `sid` of another user's tokens too.

@@ -124,8 +124,10 @@ impl RequestSession {
             };
             let key = live.as_ref().map(|live| live.key);
             let cas = match plan(effects, row, outcome, now, &service.timings)? {
-                // A logout without a session removes the cookie.
+                // A logout without a session removes the cookie. It may repeat one that could not
+                // end all tokens of its session.
                 CommitPlan::Nothing if effects.ends() && self.has_cookie() => {
+                    self.cut_offs().end_rest().await?;
                     return Ok(Cookie::Remove);
                 }
                 CommitPlan::Nothing if is_dead => return Ok(Cookie::Untouched),
@@ -212,8 +214,9 @@ impl RequestSession {
                 if let Some(user) = ended {
                     self.note_end(user, old.handle);
                 }
-                self.end_dependents(record.user(), evicted).await?;
-                self.end_dependents(ended, ended.map(|_| old.handle)).await?;
+                let evicted = self.end_dependents(record.user(), evicted).await;
+                let replaced = self.end_dependents(ended, ended.map(|_| old.handle)).await;
+                evicted.and(replaced)?;
                 Ok(Ok(Cookie::Set(id, Arc::new(record))))
             }
             cas => Ok(Err(cas)),
@@ -304,19 +307,23 @@ impl RequestSession {
         count(Count::Revocation("session"));
     }
 
-    /// Ends the streams, tokens and tickets of a user's sessions, after the sessions themselves.
+    /// Ends the streams, tokens and tickets of a user's sessions, after the sessions themselves: what
+    /// begins in a session meanwhile ends, too. Tokens whose store fails end later.
     async fn end_dependents(
         &self,
         user: Option<&str>,
         handles: impl IntoIterator<Item = Handle>,
     ) -> Result<(), CommitError> {
+        let mut result = Ok(());
         for handle in handles {
             self.service.revocation_bus.publish(RevocationEvent::Session(handle));
-            if let Some(user) = user {
-                self.cut_offs().end_issued(user, handle).await?;
+            if let Some(user) = user
+                && let Err(error) = self.cut_offs().end_issued(user, handle).await
+            {
+                result = Err(error.into());
             }
         }
-        Ok(())
+        result
     }
 
     fn committed(&self, cookie: Cookie) -> CommitFacts {

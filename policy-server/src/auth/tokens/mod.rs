@@ -12,6 +12,7 @@ mod service;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod unstored;
 mod verified;
 
 #[cfg(feature = "asym")]

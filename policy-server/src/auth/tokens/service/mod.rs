@@ -18,7 +18,10 @@ use tokio::{select, sync::OnceCell};
 pub(super) use self::issuing::Grant;
 #[cfg(feature = "asym")]
 use super::external::{Issuers, Own};
-use super::{OnStale, TokenKeys, TokenSettings, revocation_cache::RevocationCache};
+use super::{
+    OnStale, TokenKeys, TokenSettings, revocation_cache::RevocationCache,
+    unstored::UnstoredRevocations,
+};
 use crate::{
     auth::{
         CredentialError,
@@ -54,6 +57,7 @@ pub(crate) struct TokenService {
     #[cfg(feature = "asym")]
     issuers: Issuers,
     revocation_cache: RevocationCache,
+    unstored: UnstoredRevocations,
     on_stale: OnStale,
     lifetime: Duration,
     /// How long a token of any issuer, or a ticket, can be accepted after a cut-off that covers it.
@@ -121,6 +125,7 @@ impl TokenService {
             #[cfg(feature = "asym")]
             issuers,
             revocation_cache: RevocationCache::new(revocations, revocation_bus),
+            unstored: UnstoredRevocations::default(),
             on_stale: settings.on_stale,
             lifetime: settings.lifetime,
             longest,
@@ -160,6 +165,10 @@ impl TokenService {
                 _ => (),
             }
             is_in_touch = outcome.is_ok();
+            if is_in_touch {
+                // What fails is tried again at the next turn.
+                let _ = self.store_rest().await;
+            }
             self.forget(now).await;
             if is_in_touch && self.clock.monotonic() >= purge_at {
                 self.purge(now).await;

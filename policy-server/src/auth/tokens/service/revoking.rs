@@ -84,8 +84,26 @@ impl TokenService {
     pub(crate) async fn end_session(&self, user: &str, session: Handle) -> Result<u64, StoreError> {
         let until = self.issue_time(user).after(self.longest);
         let revocation = Revocation::Session { user: user.into(), session, until };
+        self.revoke_with_families(revocation).await
+    }
+
+    /// Stores the ends of sessions and tokens that the store has not taken before.
+    pub(crate) async fn store_rest(&self) -> Result<(), StoreError> {
+        while let Some(revocation) = self.unstored.take() {
+            self.revoke_with_families(revocation).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes a revocation, and ends the access tokens of the families that it ended. Returns how many
+    /// families that were.
+    async fn revoke_with_families(&self, revocation: Revocation) -> Result<u64, StoreError> {
+        let until = revocation.until();
         let ended = self.revoke(revocation).await?.families;
-        self.end_access_of(&ended, until).await?;
+        // A cut-off covers these tokens.
+        if let Some(until) = until {
+            self.end_access_of(&ended, until).await?;
+        }
         Ok(ended.len() as u64)
     }
 
@@ -95,21 +113,29 @@ impl TokenService {
         families: &[[u8; 16]],
         until: Timestamp,
     ) -> Result<(), StoreError> {
+        let mut result = Ok(());
         for family in families {
             let id = Handle(*family).to_string().into();
-            self.revoke(Revocation::Token { id, until }).await?;
+            if let Err(error) = self.revoke(Revocation::Token { id, until }).await {
+                result = Err(error);
+            }
         }
-        Ok(())
+        result
     }
 
     /// Revokes in the store first, then in this process, even if the store fails: a credential that
-    /// should lose its rights loses them at least here.
+    /// should lose its rights loses them at least here. The end of a session or token is
+    /// [stored later](Self::store_rest), also if this future is dropped.
     pub(super) async fn revoke(&self, revocation: Revocation) -> Result<Revoked, StoreError> {
         count(Count::Revocation(name_of(&revocation)));
+        let storing = self.unstored.begin(&revocation);
         let stored = match self.refresh_key().await {
             Ok(_) => self.store.revoke(revocation.clone()).await,
             Err(error) => Err(error),
         };
+        if stored.is_ok() {
+            storing.finish();
+        }
         let position = stored.as_ref().ok().map(|revoked| revoked.position);
         self.revocation_cache.revoke(position, revocation);
         stored

@@ -147,6 +147,31 @@ fn a_store_that_fails_is_503_and_leaves_the_token_valid() {
 }
 
 #[test]
+fn a_revocation_whose_client_goes_away_is_stored() {
+    let clock = Clock::at(START);
+    let store = FaultyStore::new(MemoryStore::new());
+    let instances = [(); 2].map(|()| Instance::new(settings(), store.clone(), &clock));
+    for instance in &instances {
+        wait(instance.service.open()).unwrap();
+    }
+    let [one, other] = &instances;
+    let token = one.sign("J1", "ada", START, START + 300);
+    let tokens = one.tokens_of(caller());
+    store.hold();
+    {
+        let mut revoking = pin!(tokens.revoke());
+        assert!(revoking.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+    store.release();
+    assert_eq!(one.verify(&token), Ok(()));
+    wait(one.service.store_rest()).unwrap();
+    wait(other.service.sync()).unwrap();
+    for instance in [one, other] {
+        assert_eq!(instance.verify(&token), Err(TokenError::Revoked));
+    }
+}
+
+#[test]
 fn a_ticket_has_the_credential_of_its_caller() {
     let (instance, _) = instance();
     let tokens = instance.tokens_of(caller());
