@@ -48,6 +48,22 @@ async fn addresses_may_be_typed_or_bound_by_others() {
     assert!(error.contains("(app.public-origin-missing)"), "{error}");
 }
 
+/// As systemd keeps the socket of a service that is restarted.
+#[tokio::test]
+async fn a_listener_that_others_keep_serves_after_a_stop() {
+    let kept = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    for _ in 0..2 {
+        let passed = kept.try_clone().expect("a listener");
+        let server = app().bind(passed).await.expect("an app that starts");
+        let address = server.local_addr();
+        let (stop, stopped) = tokio::sync::oneshot::channel();
+        let serving = tokio::spawn(server.run_until(async { stopped.await.unwrap_or(()) }));
+        assert_hello(&mut Connection::open(address).await).await;
+        stop.send(()).unwrap();
+        soon(serving).await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn addresses_of_version_6_are_served_too() {
     // Not every machine has IPv6.

@@ -101,7 +101,7 @@ impl<I: Into<IpAddr>> From<(I, u16)> for ListenAddress {
 
 impl From<TcpListener> for ListenAddress {
     fn from(listener: TcpListener) -> Self {
-        Self(Place::Bound(BoundSocket::Tcp(listener)))
+        Self(Place::Bound(BoundSocket::PassedTcp(listener)))
     }
 }
 

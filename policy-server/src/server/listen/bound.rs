@@ -13,7 +13,10 @@ use crate::server::stream::Stream;
 /// A bound socket that is not registered with a runtime yet.
 #[derive(Debug)]
 pub(in crate::server) enum BoundSocket {
+    /// A TCP socket that this server has bound, and no one else has.
     Tcp(std::net::TcpListener),
+    /// A TCP socket that others have bound and may keep, as systemd does.
+    PassedTcp(std::net::TcpListener),
     #[cfg(unix)]
     Unix(unix::net::UnixListener),
 }
@@ -30,7 +33,9 @@ pub(in crate::server) enum LocalAddress {
 impl BoundSocket {
     pub(super) fn local_address(&self) -> io::Result<LocalAddress> {
         Ok(match self {
-            Self::Tcp(listener) => LocalAddress::Tcp(listener.local_addr()?),
+            Self::Tcp(listener) | Self::PassedTcp(listener) => {
+                LocalAddress::Tcp(listener.local_addr()?)
+            }
             #[cfg(unix)]
             Self::Unix(listener) => {
                 LocalAddress::Unix(listener.local_addr()?.as_pathname().map(Into::into))
@@ -40,7 +45,7 @@ impl BoundSocket {
 
     pub(super) fn set_nonblocking(&self) -> io::Result<()> {
         match self {
-            Self::Tcp(listener) => listener.set_nonblocking(true),
+            Self::Tcp(listener) | Self::PassedTcp(listener) => listener.set_nonblocking(true),
             #[cfg(unix)]
             Self::Unix(listener) => listener.set_nonblocking(true),
         }
@@ -49,6 +54,7 @@ impl BoundSocket {
     pub(super) fn try_clone(&self) -> io::Result<Self> {
         Ok(match self {
             Self::Tcp(listener) => Self::Tcp(listener.try_clone()?),
+            Self::PassedTcp(listener) => Self::PassedTcp(listener.try_clone()?),
             #[cfg(unix)]
             Self::Unix(listener) => Self::Unix(listener.try_clone()?),
         })
@@ -58,6 +64,7 @@ impl BoundSocket {
     pub(super) fn into_accepting(self) -> io::Result<Accepting> {
         Ok(match self {
             Self::Tcp(listener) => Accepting::Tcp(TcpListener::from_std(listener)?),
+            Self::PassedTcp(listener) => Accepting::PassedTcp(TcpListener::from_std(listener)?),
             #[cfg(unix)]
             Self::Unix(listener) => Accepting::Unix(UnixListener::from_std(listener)?),
         })
@@ -96,6 +103,7 @@ impl fmt::Display for LocalAddress {
 /// A bound socket that is registered with a runtime.
 pub(super) enum Accepting {
     Tcp(TcpListener),
+    PassedTcp(TcpListener),
     #[cfg(unix)]
     Unix(UnixListener),
 }
@@ -104,7 +112,7 @@ impl Accepting {
     /// The next connection, and the address of its peer; those of Unix sockets have none.
     pub(super) async fn accept(&self) -> io::Result<(Stream, Option<SocketAddr>)> {
         match self {
-            Self::Tcp(listener) => {
+            Self::Tcp(listener) | Self::PassedTcp(listener) => {
                 let (stream, peer) = listener.accept().await?;
                 Ok((stream.into(), Some(peer)))
             }

@@ -263,8 +263,10 @@ pub(super) async fn accept(socket: BoundSocket, serving: Serving, connections: A
 /// The client of a dropped packet sends it again after a second, and is refused or reaches another
 /// process that shares the port.
 ///
-/// A Unix socket has no handshakes: its file is gone, so no further client can connect. The runtime
-/// only has to poll once more for those that have.
+/// The filter belongs to the socket and lasts as long as it. A socket that others have bound gets
+/// none: if they keep it, its queue waits for the next process, and so would the filter. A Unix
+/// socket has no handshakes: its file is gone, so no further client can connect. For these, the
+/// runtime only has to poll once more for the clients that have connected.
 #[cfg(target_os = "linux")]
 fn last_handshakes(listener: &Accepting) -> impl Future<Output = ()> {
     /// A round trip of a slow network.
@@ -284,8 +286,7 @@ fn last_handshakes(listener: &Accepting) -> impl Future<Output = ()> {
         Accepting::Tcp(listener) if SockRef::from(listener).attach_filter(&filter).is_ok() => {
             HANDSHAKES
         }
-        Accepting::Tcp(_) => Duration::ZERO,
-        Accepting::Unix(_) => LAST_LOOK,
+        Accepting::Tcp(_) | Accepting::PassedTcp(_) | Accepting::Unix(_) => LAST_LOOK,
     })
 }
 
