@@ -1,7 +1,7 @@
 //! Revocation events, for streams and connections that outlive their request.
 
 use policy_core::{session::Handle, token::TokenCutOff};
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 
 /// A credential, or a group of them, that is no longer valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,39 +23,43 @@ pub(crate) enum RevocationEvent {
     Hint(Box<RevocationEvent>),
     /// Some events may have been lost.
     Missed,
-    /// All credentials: the server stops.
-    Service,
 }
 
-/// Notifies open streams of this process of ended credentials.
+/// Notifies open streams of this process of ended credentials, and of the stop of the server.
 #[derive(Clone, Debug)]
-pub(crate) struct RevocationBus(broadcast::Sender<RevocationEvent>);
+pub(crate) struct RevocationBus {
+    events: broadcast::Sender<RevocationEvent>,
+    /// A state and no event, so that a stream that opens after the stop learns of it, too.
+    is_stopping: watch::Sender<bool>,
+}
 
 impl RevocationBus {
     pub(crate) fn publish(&self, ended: RevocationEvent) {
         // Sending fails only without a receiver.
-        let _ = self.0.send(ended);
+        let _ = self.events.send(ended);
     }
 
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<RevocationEvent> {
-        self.0.subscribe()
+        self.events.subscribe()
     }
 
-    /// Completes when the server stops.
+    /// Ends all event streams, upgraded connections and tunnels: the server stops.
+    pub(crate) fn end_service(&self) {
+        self.is_stopping.send_replace(true);
+    }
+
+    /// Completes when the server stops, and at once if it has stopped.
     pub(crate) fn end_of_service(&self) -> impl Future<Output = ()> + Send + use<> {
-        let mut news = self.subscribe();
+        let mut is_stopping = self.is_stopping.subscribe();
         async move {
-            // If the receiver lags, the final `Service` event is still buffered.
-            while !matches!(
-                news.recv().await,
-                Ok(RevocationEvent::Service) | Err(broadcast::error::RecvError::Closed)
-            ) {}
+            // Without a sender, there is no server either.
+            let _ = is_stopping.wait_for(|is_stopping| *is_stopping).await;
         }
     }
 }
 
 impl Default for RevocationBus {
     fn default() -> Self {
-        Self(broadcast::Sender::new(1024))
+        Self { events: broadcast::Sender::new(1024), is_stopping: watch::Sender::new(false) }
     }
 }

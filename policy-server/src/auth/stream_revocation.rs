@@ -71,7 +71,7 @@ struct TokenCredential {
 #[derive(Clone)]
 pub(crate) struct RevocationSignal(Arc<Mutex<Option<EndFuture>>>);
 
-/// Completes when a credential ends, or the server stops.
+/// Completes when a stream has to end.
 type EndFuture = Pin<Box<dyn Future<Output = StreamEnd> + Send>>;
 
 /// Ties a response to the credential of its caller; on a route without authentication, to the
@@ -150,9 +150,10 @@ pub(super) fn until_ended(
     let (credential, guard) = (principal.and_then(Credential::from_principal), Arc::clone(guard));
     let end_of_service = guard.revocation_bus.end_of_service();
     async move {
-        match credential {
-            None => end_of_service.await,
-            Some(credential) => drop(credential.wait_for_end(guard).await),
+        let Some(credential) = credential else { return end_of_service.await };
+        select! {
+            () = end_of_service => (),
+            _end = credential.wait_for_end(guard) => (),
         }
     }
 }
@@ -217,9 +218,8 @@ impl Credential {
             loop {
                 select! {
                     ended = events.recv() => match ended {
-                        Ok(RevocationEvent::Service) | Err(RecvError::Closed) => {
-                            return StreamEnd::Service;
-                        }
+                        // The guard has a sender, so there is always one.
+                        Err(RecvError::Closed) => return StreamEnd::Credential,
                         Ok(ended) if self.is_ended_by(&ended) => return StreamEnd::Credential,
                         Ok(RevocationEvent::Hint(ended)) if !is_soon && self.is_ended_by(&ended) => {
                             is_soon = true;
@@ -263,7 +263,7 @@ impl Credential {
             }
             RevocationEvent::TokensOf { user, cut } => is_mine(user) && is_covered(cut),
             RevocationEvent::AllTokens { cut } => is_covered(cut),
-            RevocationEvent::Hint(_) | RevocationEvent::Missed | RevocationEvent::Service => false,
+            RevocationEvent::Hint(_) | RevocationEvent::Missed => false,
         }
     }
 

@@ -37,7 +37,6 @@ use tokio::{
 use tracing::dispatcher::has_been_set;
 
 use crate::{
-    auth::revocation_events::RevocationEvent,
     base::{
         error::{Error, StartProblem},
         event::{log, terminal},
@@ -190,8 +189,8 @@ impl Server {
         drop(files);
         // Each listener ends once it has accepted the clients that had connected.
         shutdown.begin();
-        // Streaming responses may last as long as a session, so they are ended.
-        service.app().auth.revocation_bus.publish(RevocationEvent::Service);
+        // What may last as long as a session is ended.
+        service.app().auth.revocation_bus.end_service();
         let all_ended = async { all_ended.recv().await.unwrap_or(()) };
         if tokio::time::timeout(settings.shutdown_timeout, all_ended).await.is_err() {
             log!(RequestsCutOff, %address);

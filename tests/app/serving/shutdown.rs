@@ -1,10 +1,17 @@
 //! Graceful shutdown.
 
+use axum::extract::WebSocketUpgrade;
 use policy_server::Server;
-use policy_tests::process::{ServerProcess, again, role};
+use policy_tests::{
+    process::{ServerProcess, again, role},
+    websocket::{HANDSHAKE, assert_closed, echo},
+};
 use tokio::sync::mpsc;
 
 use super::*;
+
+/// The last event of a stream that the stop ends.
+const LAST_EVENT: &[u8] = b"event: end\ndata: {\"code\":\"server.stopping\"}\n\n";
 
 #[tokio::test]
 async fn the_shutdown_finishes_open_requests_and_begins_none() {
@@ -36,9 +43,48 @@ async fn the_shutdown_finishes_open_requests_and_begins_none() {
     let response = waiting.response().await;
     assert_eq!((response.text(), response.header("connection")), ("waited", Some("close")));
     waiting.wait_for_close().await;
-    let last = b"event: end\ndata: {\"code\":\"server.stopping\"}\n\n";
-    assert_eq!(streaming.chunk().await.unwrap(), last);
+    assert_eq!(streaming.chunk().await.unwrap(), LAST_EVENT);
     assert_eq!(streaming.chunk().await, None);
+    soon(stopped).await.unwrap();
+}
+
+#[get("/late-events")]
+#[auth(public)]
+async fn late_events(
+    State(gate): State<Gate>,
+) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    gate.acquire().await.expect("a gate").forget();
+    Sse::new(stream::pending::<Result<Event, Infallible>>())
+}
+
+#[get("/late-socket")]
+#[auth(public)]
+async fn late_socket(State(gate): State<Gate>, upgrade: WebSocketUpgrade) -> Response {
+    gate.acquire().await.expect("a gate").forget();
+    echo(upgrade)
+}
+
+/// The requests came before the stop, or with it, and their handlers respond after it.
+#[tokio::test]
+async fn streams_that_open_after_the_stop_end_at_once() {
+    let gate = gate();
+    let app = App::new(Arc::clone(&gate)).routes(routes![hello, late_events, late_socket]);
+    let server = Running::start(app).await;
+    let mut used = server.connect().await;
+    let mut streaming = server.connect().await;
+    streaming.send(get("/late-events")).await;
+    let mut socket = server.connect().await;
+    socket.send(request("GET /late-socket", &HANDSHAKE)).await;
+    assert_hello(&mut used).await;
+    let stopped = server.stop();
+    // The server has told its streams of the stop.
+    used.wait_for_close().await;
+    gate.add_permits(2);
+    streaming.head().await;
+    assert_eq!(streaming.chunk().await.unwrap(), LAST_EVENT);
+    assert_eq!(streaming.chunk().await, None);
+    assert_eq!(socket.head().await.status, 101);
+    assert_closed(&mut socket, 1001, "server.stopping").await;
     soon(stopped).await.unwrap();
 }
 

@@ -54,6 +54,24 @@ async fn a_long_response_of_known_size_ends_with_its_session() {
     assert_eq!(connections[0].exactly(4).await, b"tick");
 }
 
+/// Requests in flight are completed, with a credential as without one.
+#[tokio::test]
+async fn a_download_goes_on_when_the_server_stops() {
+    let site = Site::new().await;
+    let ada = site.login("ada").await;
+    let mut used = site.server.connect().await;
+    used.send(raw("GET /csrf", &[&ada[0]])).await;
+    assert_eq!(used.response().await.status, 200);
+    let mut download = site.server.connect().await;
+    download.send(raw("GET /download/2000000", &[&ada[0]])).await;
+    assert_eq!(download.head().await.status, 200);
+    let _stopped = site.server.stop();
+    // The server has told its streams of the stop.
+    used.wait_for_close().await;
+    site.shared.ticks.send_modify(|ticks| *ticks += 1);
+    assert_eq!(download.exactly(4).await, b"tick");
+}
+
 /// A public route whose handler takes a session.
 #[tokio::test]
 async fn streams_on_a_public_route_end_with_their_session() {
