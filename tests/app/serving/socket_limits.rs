@@ -130,6 +130,38 @@ async fn a_message_over_the_limit_closes_its_socket_and_reaches_no_handler() {
     let _handlers = soon(ends.acquire_many(6)).await.expect("each handler is told");
 }
 
+/// The response of a handler that writes frames itself.
+fn to_websocket() -> Response {
+    let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
+    for (name, value) in [("connection", "upgrade"), ("upgrade", "websocket")] {
+        response.headers_mut().insert(name, value.parse().expect("a value"));
+    }
+    response
+}
+
+/// Libraries such as fastwebsockets find `websocket` among other offers (RFC 9110 7.8).
+#[tokio::test]
+async fn the_limits_hold_for_a_websocket_that_is_one_of_several_offers() {
+    let fallback = Fallback::handler(|mut request: Request| {
+        let upgrade = ::hyper::upgrade::on(&mut request);
+        tokio::spawn(async move {
+            let mut stream = hyper_util::rt::TokioIo::new(upgrade.await.expect("a stream"));
+            let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
+        });
+        std::future::ready(to_websocket())
+    });
+    let limits = Policies::new().limits(Limits::NONE.message(1 << 10));
+    let server = Running::start(App::new(()).fallback(fallback.public().policies(limits))).await;
+    for offers in ["upgrade: other, websocket", "upgrade: other\r\nupgrade: websocket"] {
+        let mut connection = server.connect().await;
+        let fields = [&[offers][..], &HANDSHAKE[1..]].concat();
+        connection.send(request("GET /any", &fields)).await;
+        assert_eq!(connection.head().await.status, 101, "{offers}");
+        connection.send(&frame(0x82, &[0; 1025])[..14]).await;
+        assert_closed(&mut connection, 1009, "limit.message").await;
+    }
+}
+
 /// Without a limit, anybody could send unfinished messages of 60 MiB.
 #[tokio::test]
 async fn without_a_stated_limit_a_message_has_256_kibibytes() {
@@ -284,11 +316,7 @@ async fn the_close_frame_is_behind_the_frame_that_has_begun() {
             let _ = stream.flush().await;
             std::future::pending::<()>().await;
         });
-        let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
-        for (name, value) in [("connection", "upgrade"), ("upgrade", "websocket")] {
-            response.headers_mut().insert(name, value.parse().expect("a value"));
-        }
-        std::future::ready(response)
+        std::future::ready(to_websocket())
     });
     let server = Running::start(App::new(()).fallback(fallback.public())).await;
     let mut connection = open(&server, "/raw").await;

@@ -22,7 +22,7 @@ use std::{
 
 use axum_core::{body::Body, response::Response};
 use futures_util::future::OptionFuture;
-use http::{Method, Request, StatusCode, header::UPGRADE};
+use http::{HeaderMap, Method, Request, StatusCode, header::UPGRADE};
 #[cfg(feature = "http2")]
 use hyper::ext::Protocol;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn, upgrade::OnUpgrade};
@@ -101,18 +101,7 @@ pub(crate) fn intercept<B>(
     client: Option<IpAddr>,
 ) -> Result<Option<PendingSocket>, Refusal> {
     let permit = watching.limits.enter(principal, client)?;
-    let extensions = request.extensions();
-    #[cfg(feature = "http2")]
-    let is_extended = extensions.get::<Protocol>().is_some();
-    #[cfg(not(feature = "http2"))]
-    let is_extended = false;
-    let is_websocket = is_extended
-        || request
-            .headers()
-            .get(UPGRADE)
-            .is_some_and(|protocol| protocol.as_bytes().eq_ignore_ascii_case(b"websocket"));
-    let _ = extensions;
-    let socket = Socket::new(is_websocket, watching.limits);
+    let socket = Socket::new(watching.limits);
     let Some((handing_over, handler)) = HandingOver::new(&socket) else { return Ok(None) };
     let extensions = request.extensions_mut();
     let Some(stream) = extensions.insert(handler) else { return Ok(None) };
@@ -166,7 +155,14 @@ impl PendingSocket {
         }
         let SocketSlot(slot) = response.extensions_mut().remove()?;
         let pending = slot.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        upgrades(method, response).then_some(pending)
+        if !upgrades(method, response) {
+            return None;
+        }
+        // Of the protocols that a client offers, the service chooses one.
+        if *method == Method::CONNECT || names_websocket(response.headers()) {
+            pending.socket.parse_frames();
+        }
+        Some(pending)
     }
 
     /// Gives the handler its stream. Returns whether the handler has taken it.
@@ -212,6 +208,13 @@ impl PendingSocket {
 pub(crate) fn upgrades<B>(method: &Method, response: &http::Response<B>) -> bool {
     let status = response.status();
     status == StatusCode::SWITCHING_PROTOCOLS || (*method == Method::CONNECT && status.is_success())
+}
+
+/// Whether `websocket` is among the protocols of `Upgrade` (RFC 9110 7.8).
+fn names_websocket(headers: &HeaderMap) -> bool {
+    let lines = headers.get_all(UPGRADE).into_iter();
+    let mut protocols = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    protocols.any(|protocol| protocol.trim_ascii().eq_ignore_ascii_case(b"websocket"))
 }
 
 /// Watches a socket to its end.

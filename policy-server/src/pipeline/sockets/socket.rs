@@ -83,10 +83,10 @@ struct Progress {
 }
 
 impl Socket {
-    pub(super) fn new(is_websocket: bool, limits: &SocketLimits) -> Arc<Self> {
+    pub(super) fn new(limits: &SocketLimits) -> Arc<Self> {
         Arc::new(Self(Mutex::new(State {
             transport: Transport::Waiting,
-            is_websocket,
+            is_websocket: false,
             incoming: Incoming::new(limits.message),
             silence: limits.silence,
             outgoing: Frames::default(),
@@ -104,6 +104,11 @@ impl Socket {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The response makes this a WebSocket. Nothing has been read yet.
+    pub(super) fn parse_frames(&self) {
+        self.state().is_websocket = true;
     }
 
     pub(super) fn silence(&self) -> Duration {
