@@ -3,7 +3,8 @@
 
 use std::pin::Pin;
 
-use http::{Running, soon};
+use http::{Connection, Running, StoppedTime, soon};
+use policy_server::ServerSettings;
 use tokio::task::JoinHandle;
 
 use super::*;
@@ -159,27 +160,35 @@ async fn a_logout_is_done_wherever_its_client_goes_away() {
     assert!(cut.iter().all(|cuts| *cuts >= 2), "{cut:?}");
 }
 
+fn raw(what: &str, fields: &[&str]) -> String {
+    http::request(what, fields).replace("host: localhost", "host: api.example")
+}
+
+/// Sends a request over a socket whose handler then waits. Returns the connection, and the header
+/// line with the cookie of its user.
+async fn send_lost(server: &Running, shared: &All, deed: &str) -> (Connection, String) {
+    let own = "origin: https://api.example";
+    let login = server.response(raw("POST /login/ada", &[own, "content-length: 0"])).await;
+    let cookie = login.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let cookie = format!("cookie: {cookie}");
+    let token = server.response(raw("GET /csrf", &[&cookie])).await;
+    let token: Value = serde_json::from_str(token.text()).unwrap();
+    let token = format!("x-csrf-token: {}", token["token"].as_str().unwrap());
+    let mut connection = server.connect().await;
+    let fields = [own, &cookie, &token, "content-length: 0"];
+    connection.send(raw(&format!("POST /lost/{deed}/wait"), &fields)).await;
+    shared.waiting.pass().await;
+    (connection, cookie)
+}
+
 /// The same over a socket: the connection breaks off in the middle of a request.
 #[tokio::test]
 async fn a_connection_that_breaks_undoes_no_logout() {
     let (store, clock) = (FaultyStore::default(), Clock::at(START));
     let (app, shared) = app(&store, &clock, routes![lost]);
     let server = Running::start(app).await;
-    let raw = |what: &str, fields: &[&str]| {
-        http::request(what, fields).replace("host: localhost", "host: api.example")
-    };
-    let own = "origin: https://api.example";
     for (deed, lives) in [("logout", false), ("set", true), ("login", true)] {
-        let login = server.response(raw("POST /login/ada", &[own, "content-length: 0"])).await;
-        let cookie = login.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
-        let cookie = format!("cookie: {cookie}");
-        let token = server.response(raw("GET /csrf", &[&cookie])).await;
-        let token: Value = serde_json::from_str(token.text()).unwrap();
-        let token = format!("x-csrf-token: {}", token["token"].as_str().unwrap());
-        let mut connection = server.connect().await;
-        let fields = [own, &cookie, &token, "content-length: 0"];
-        connection.send(raw(&format!("POST /lost/{deed}/wait"), &fields)).await;
-        shared.waiting.pass().await;
+        let (connection, cookie) = send_lost(&server, &shared, deed).await;
         let before = Arc::strong_count(&shared);
         drop(connection);
         // The handler holds the state until it is dropped.
@@ -197,6 +206,29 @@ async fn a_connection_that_breaks_undoes_no_logout() {
             assert_eq!(value.text(), "null", "{deed}");
         }
     }
+}
+
+/// A process may end as soon as its server has, and its tasks with it.
+#[tokio::test]
+async fn the_end_of_a_server_waits_for_the_logout_of_a_request_that_it_cuts_off() {
+    let time = StoppedTime::begin();
+    let (store, clock) = (FaultyStore::default(), Clock::at(START));
+    let (slow, shared) = app(&store, &clock, routes![lost]);
+    let settings = ServerSettings::default().shutdown_timeout(Duration::from_secs(5));
+    let server = Running::start(slow.settings(settings)).await;
+    let (_connection, cookie) = send_lost(&server, &shared, "logout").await;
+    store.hold();
+    let stopped = server.stop();
+    time.until(store.is_held()).await;
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!stopped.is_finished());
+    store.release();
+    soon(stopped).await.unwrap();
+    let (next, _shared) = app(&store, &clock, Vec::new());
+    let me = Running::start(next).await.response(raw("GET /me", &[&cookie])).await;
+    assert_eq!(me.status, 401);
 }
 
 /// The handler's time-out does not interrupt a commit that has begun.

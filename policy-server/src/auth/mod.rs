@@ -31,6 +31,7 @@ use policy_core::{
     csrf::CsrfPolicy,
     head::OwnOrigin,
 };
+use tokio::sync::watch;
 
 pub(crate) use challenge::Denial;
 pub use credential_error::CredentialError;
@@ -60,6 +61,8 @@ pub(crate) struct AuthService {
     /// Whether the app has no public origin, so that responses explain themselves.
     pub(crate) is_development: bool,
     pub(crate) revocation_bus: RevocationBus,
+    /// Each commit in progress holds a receiver. It may outlast its connection.
+    pub(crate) commits: watch::Sender<()>,
     pub(crate) refusals: RefusalLog,
     /// The background tasks, aborted when this is dropped.
     pub(crate) background_tasks: Vec<BackgroundTask>,
@@ -75,6 +78,7 @@ impl AuthService {
             clock,
             is_development: *own == OwnOrigin::Development,
             revocation_bus,
+            commits: watch::Sender::new(()),
             refusals: RefusalLog::default(),
             background_tasks: Vec::new(),
         }

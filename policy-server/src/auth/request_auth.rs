@@ -324,7 +324,9 @@ impl RequestAuth {
             let (response, facts) = self.finish(response, committed);
             return SettledResponse::Ready(response, facts);
         }
+        let in_progress = self.guard.commits.subscribe();
         SettledResponse::Later(Box::pin(async move {
+            let _in_progress = in_progress;
             let committed = match self.used_session() {
                 Some(session) => {
                     session.share(self.cut_offs());

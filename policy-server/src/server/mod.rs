@@ -32,7 +32,7 @@ use tokio::{
     runtime::Handle,
     sync::{Semaphore, mpsc},
     task::JoinSet,
-    time::sleep,
+    time::{sleep, timeout},
 };
 use tracing::dispatcher::has_been_set;
 
@@ -56,6 +56,10 @@ use unsent::UnsentBudget;
 
 /// The time that connections have to end after ctrl-c in development.
 const AT_ONCE: Duration = Duration::from_millis(100);
+
+/// How long the last tasks may take after everything else has ended, such as the commit of a
+/// request that was cut off.
+const LAST_TASKS: Duration = Duration::from_secs(1);
 
 /// A bound server, created by [`App::bind`](crate::App::bind).
 pub struct Server {
@@ -191,12 +195,18 @@ impl Server {
         shutdown.begin();
         // What may last as long as a session is ended.
         service.app().auth.revocation_bus.end_service();
-        let all_ended = async { all_ended.recv().await.unwrap_or(()) };
-        if tokio::time::timeout(settings.shutdown_timeout, all_ended).await.is_err() {
+        if timeout(settings.shutdown_timeout, all_ended.recv()).await.is_err() {
             log!(RequestsCutOff, %address);
             shutdown.cut();
         }
         accepting.shutdown().await;
+        // Requests that were cut off, or whose clients left, leave commits behind. The process may
+        // end when this returns.
+        let last_commits = async {
+            all_ended.recv().await;
+            service.app().auth.commits.closed().await;
+        };
+        let _ = timeout(LAST_TASKS, last_commits).await;
         #[cfg(feature = "http3")]
         if let Some(http3) = http3 {
             http3.close().await;

@@ -11,11 +11,8 @@ use tokio::{
     sync::{mpsc, oneshot},
 };
 
+use super::LAST_TASKS;
 use crate::base::timers;
-
-/// How long the last tasks may take after everything else has ended, such as the commit of a
-/// request that was cut off.
-const LAST_TASKS: Duration = Duration::from_secs(1);
 
 /// A thread with its own runtime for each core. They end when this is dropped.
 #[derive(Debug)]
