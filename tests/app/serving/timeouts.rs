@@ -25,6 +25,19 @@ async fn timeouts_close_an_idle_connection() {
 }
 
 #[tokio::test]
+async fn timeouts_may_be_without_end() {
+    let settings = idle_after(Duration::MAX).header_timeout(Duration::MAX);
+    let server = Running::start(app().settings(settings)).await;
+    let mut connection = server.connect().await;
+    connection.send("GET /hello HTTP/1.1\r\n").await;
+    // When a later request has been answered, the first line has arrived.
+    assert_hello(&mut server.connect().await).await;
+    connection.send("host: localhost\r\n\r\n").await;
+    assert_eq!(connection.response().await.text(), "hello");
+    assert_eq!(server.panics(), 0);
+}
+
+#[tokio::test]
 async fn timeouts_do_not_close_a_connection_whose_handler_is_at_work() {
     let (time, gate) = (StoppedTime::begin(), gate());
     let server = Running::start(app_with(&gate).settings(idle_after(SHORT))).await;

@@ -28,6 +28,14 @@ async fn responses_equal_those_of_http1() {
     assert_eq!(session.response(foreign, "").await.status(), 421);
 }
 
+#[tokio::test]
+async fn heads_may_be_without_limit() {
+    let settings = ServerSettings::default().header_limit(usize::MAX);
+    let server = Server::start(app().settings(settings)).await;
+    let response = server.response("GET", "/hello").await;
+    assert_eq!((response.status(), response.text()), (200, "hello"));
+}
+
 /// A tunnel would replace the connection, which a QUIC stream cannot do here.
 #[tokio::test]
 async fn tunnels_are_not_opened() {

@@ -53,7 +53,9 @@ async fn open(
 ) -> Option<h3::server::Connection<Transport, Bytes>> {
     let transport = Transport::new(quic.clone(), settings.header_limit);
     let mut builder = h3::server::builder();
-    builder.max_field_section_size(settings.header_limit as u64).send_grease(false);
+    // The library panics at a number that QUIC cannot send.
+    let limit = u32::try_from(settings.header_limit).unwrap_or(u32::MAX);
+    builder.max_field_section_size(limit.into()).send_grease(false);
     let opened = timeout(settings.header_timeout, builder.build(transport)).await;
     let opened = opened.ok().and_then(Result::ok);
     if opened.is_none() {
