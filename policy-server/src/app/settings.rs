@@ -171,7 +171,8 @@ impl ServerSettings {
 
     /// Lets other processes of the same user listen on the same port (`SO_REUSEPORT`), such as the
     /// next release, which takes over while this one completes its requests. It is off by default,
-    /// since a second process on the same port is usually a mistake.
+    /// since a second process on the same port is usually a mistake. One process at a time serves
+    /// HTTP/3: the next one begins when this one has ended; its clients use HTTP/2 until then.
     pub fn shared_port(mut self) -> Self {
         self.shares_port = true;
         self

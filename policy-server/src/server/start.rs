@@ -2,7 +2,10 @@
 
 use std::pin::Pin;
 #[cfg(feature = "http3")]
-use std::{io::ErrorKind, sync::Arc};
+use std::{
+    io::{self, ErrorKind},
+    sync::Arc,
+};
 
 use policy_core::{
     Rule,
@@ -268,7 +271,16 @@ impl Start {
                 return None;
             };
             let tls = Arc::clone(&certificates).config(&[http3::ALPN]);
-            match Http3::bind(bound, tls, &self.settings) {
+            // The process that this one takes over from has the port until it ends.
+            let waits = attempts == 0 && self.settings.shares_port;
+            let is_fault = |error: &io::Error| !waits || error.kind() != ErrorKind::AddrInUse;
+            let opened = Http3::new(bound, tls, &self.settings).and_then(|http3| {
+                match http3.bind().err().filter(is_fault) {
+                    Some(error) => Err(error),
+                    None => Ok(http3),
+                }
+            });
+            match opened {
                 Ok(http3) => {
                     let port = self.public_port().unwrap_or(bound.port());
                     let role = Role::tls(certificates).with(http3::alternative(port));

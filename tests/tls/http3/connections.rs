@@ -1,8 +1,8 @@
 //! Connections: their limits, their migration to another address, and their end.
 
-use std::net::UdpSocket;
+use std::{future::pending, net::UdpSocket};
 
-use policy_server::Metrics;
+use policy_server::{Metrics, Tls};
 
 use super::*;
 
@@ -27,6 +27,20 @@ async fn a_client_may_change_its_address() {
     assert_eq!(after, client.local_addr().unwrap().to_string());
     site.gate.add_permits(1);
     assert_eq!(client::read(&mut waiting).await.unwrap().text(), "waited", "what was under way");
+}
+
+#[tokio::test]
+async fn the_next_release_serves_http3_when_this_one_has_ended() {
+    let shared = ServerSettings::default().shared_port();
+    let server = Server::start(app().settings(shared.clone())).await;
+    let (address, client) = (server.address(), server.client());
+    let next = app().settings(shared).tls(Tls::development(server.folder()).http3());
+    let next = next.bind(address).await.unwrap();
+    tokio::spawn(next.run_until(pending()));
+    soon(server.stop()).await.unwrap();
+    let quic = client.connect(address, "localhost").unwrap();
+    let mut session = Session::over(soon(quic).await.unwrap()).await;
+    assert_eq!(session.response(request("GET", "/hello"), "").await.text(), "hello");
 }
 
 #[tokio::test]

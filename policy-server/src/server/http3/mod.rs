@@ -13,7 +13,7 @@ use std::{
     net::{SocketAddr, UdpSocket},
     pin::pin,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     time::Duration,
@@ -25,7 +25,10 @@ use quinn::{
     Endpoint, EndpointConfig, IdleTimeout, Incoming, TokioRuntime, TransportConfig, VarInt,
     crypto::rustls::QuicServerConfig,
 };
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::{
+    sync::Semaphore,
+    time::{sleep, timeout},
+};
 use tokio_rustls::rustls::{
     ServerConfig,
     server::{ProducesTickets, ServerSessionMemoryCache},
@@ -62,15 +65,21 @@ const SESSIONS: usize = 4096;
 /// How long clients remember that HTTP/3 is available: a day (RFC 7838 3.1).
 const ANNOUNCED_FOR: u32 = 24 * 60 * 60;
 
+/// How often a port that another process has is tried.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// The QUIC listener.
 #[derive(Clone, Debug)]
 pub(super) struct Http3 {
-    endpoint: Endpoint,
+    address: SocketAddr,
+    config: quinn::ServerConfig,
+    /// Set once the port is bound.
+    endpoint: Arc<OnceLock<Endpoint>>,
 }
 
 impl Http3 {
-    /// Binds the UDP port of this number, with a TLS configuration that offers [`ALPN`].
-    pub(super) fn bind(
+    /// A listener for the UDP port of this number, with a TLS configuration that offers [`ALPN`].
+    pub(super) fn new(
         address: SocketAddr,
         mut tls: ServerConfig,
         settings: &ServerSettings,
@@ -84,22 +93,43 @@ impl Http3 {
         let tls = QuicServerConfig::try_from(tls).map_err(io::Error::other)?;
         let mut config = quinn::ServerConfig::with_crypto(Arc::new(tls));
         bound(&mut config, settings);
-        let socket = UdpSocket::bind(address)?;
-        let runtime = Arc::new(TokioRuntime);
-        let endpoint = Endpoint::new(EndpointConfig::default(), Some(config), socket, runtime)?;
-        Ok(Self { endpoint })
+        Ok(Self { address, config, endpoint: Arc::default() })
+    }
+
+    /// Binds the port. Processes cannot share it as they do that of TCP: the kernel would give
+    /// packets of open connections to another process.
+    pub(super) fn bind(&self) -> io::Result<()> {
+        let socket = UdpSocket::bind(self.address)?;
+        let (config, runtime) = (Some(self.config.clone()), Arc::new(TokioRuntime));
+        let endpoint = Endpoint::new(EndpointConfig::default(), config, socket, runtime)?;
+        // Bound once: at the start, or by the one task that accepts.
+        let _ = self.endpoint.set(endpoint);
+        Ok(())
     }
 
     /// Accepts connections up to the limit. QUIC has no kernel queue for the others, so they are
-    /// refused.
+    /// refused. A port that another process had at the start is bound when that process ends.
     pub(super) async fn accept(self, connections: Arc<Semaphore>, serving: Serving) {
         let handshakes = Arc::new(AtomicUsize::new(0));
         let mut stopped = pin!(serving.shutdown.wait_while(Phase::Serve));
+        let endpoint = loop {
+            if let Some(endpoint) = self.endpoint.get() {
+                break endpoint;
+            }
+            tokio::select! {
+                biased;
+                () = &mut stopped => return,
+                () = sleep(LOOK) => (),
+            }
+            if let Err(error) = self.bind() {
+                tracing::debug!(%error, "the UDP port is not free yet");
+            }
+        };
         loop {
             let incoming = tokio::select! {
                 biased;
                 () = &mut stopped => return,
-                incoming = self.endpoint.accept() => incoming,
+                incoming = endpoint.accept() => incoming,
             };
             let Some(incoming) = incoming else { return };
             let is_busy = handshakes.load(Relaxed) >= UNVALIDATED_HANDSHAKES;
@@ -118,14 +148,17 @@ impl Http3 {
 
     /// Accepts no further connections.
     pub(super) fn stop_accepting(&self) {
-        self.endpoint.set_server_config(None);
+        if let Some(endpoint) = self.endpoint.get() {
+            endpoint.set_server_config(None);
+        }
     }
 
     /// Closes the remaining connections, and waits until their clients could learn of it.
     pub(super) async fn close(self) {
         const PATIENCE: Duration = Duration::from_millis(500);
-        self.endpoint.close(quic::code(Code::H3_NO_ERROR), b"");
-        let _ = timeout(PATIENCE, self.endpoint.wait_idle()).await;
+        let Some(endpoint) = self.endpoint.get() else { return };
+        endpoint.close(quic::code(Code::H3_NO_ERROR), b"");
+        let _ = timeout(PATIENCE, endpoint.wait_idle()).await;
     }
 }
 
