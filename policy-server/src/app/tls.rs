@@ -92,7 +92,8 @@ impl Tls {
     ///   clients repeat them after the handshake (RFC 8470). Handlers and proxies see the header
     ///   `Early-Data: 1`.
     /// - **Addresses.** A client may change its address while connected (RFC 9000 9);
-    ///   [`PeerAddr`](crate::extract::PeerAddr) is the one at the time of the request. Above 64
+    ///   [`PeerAddr`](crate::extract::PeerAddr), rates and trusted proxies use the one of its
+    ///   handshake, which it has proved to receive at; a later packet may have any source. Above 64
     ///   concurrent handshakes, new clients must first prove that they receive at the address they
     ///   send from (RFC 9000 8.1.2), so that forged addresses cannot flood the server.
     /// - **Memory.** A connection buffers at most 1 MiB for handlers, 512 KiB of it for one, and 1

@@ -10,21 +10,21 @@ const NO_ERROR: u64 = 0x100;
 const REJECTED: u64 = 0x10b;
 
 #[tokio::test]
-async fn a_client_may_change_its_address() {
+async fn a_client_may_move_and_counts_by_the_address_of_its_handshake() {
     let (site, mut seen) = site();
     let server = Server::start(app_with(&site)).await;
     let client = server.client();
     let quic = client.connect(server.address(), "localhost").unwrap();
     let mut session = Session::over(soon(quic).await.unwrap()).await;
-    let before = session.response(request("GET", "/peer"), "").await.text().to_owned();
+    let first = client.local_addr().unwrap().to_string();
+    assert_eq!(session.response(request("GET", "/peer"), "").await.text(), first);
     let mut waiting = session.send(request("GET", "/wait")).await;
     soon(waiting.finish()).await.unwrap();
     assert_eq!(soon(seen.recv()).await, Some("begun"));
 
     client.rebind(UdpSocket::bind("127.0.0.1:0").unwrap()).unwrap();
-    let after = session.response(request("GET", "/peer"), "").await.text().to_owned();
-    assert_ne!(before, after);
-    assert_eq!(after, client.local_addr().unwrap().to_string());
+    assert_ne!(client.local_addr().unwrap().to_string(), first);
+    assert_eq!(session.response(request("GET", "/peer"), "").await.text(), first);
     site.gate.add_permits(1);
     assert_eq!(client::read(&mut waiting).await.unwrap().text(), "waited", "what was under way");
 }

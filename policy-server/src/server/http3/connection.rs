@@ -71,6 +71,9 @@ pub(super) async fn serve(
     handshake: Handshake,
     _permit: OwnedSemaphorePermit,
 ) {
+    // Only the handshake proves that the client receives at its address: a later packet moves the
+    // connection to its source before that is proved (RFC 9000 8.2, 9.3).
+    let address = incoming.remote_address();
     // A returning client may send requests in its first packets.
     let Ok(Ok((quic, confirmed))) = incoming.accept().map(quinn::Connecting::into_0rtt) else {
         return count(Count::HandshakeFailed);
@@ -86,7 +89,7 @@ pub(super) async fn serve(
     let shutdown = serving.shutdown.clone();
     let common = Arc::new(Common {
         serving,
-        quic: quic.clone(),
+        address,
         activity: Arc::clone(&activity),
         last: LastCredential::default(),
         client_limit: Arc::clone(&connection.inner.conn.client_limit),

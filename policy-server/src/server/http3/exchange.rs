@@ -3,6 +3,7 @@
 use std::{
     cell::RefCell,
     future::poll_fn,
+    net::SocketAddr,
     pin::{Pin, pin},
     sync::{
         Arc,
@@ -47,7 +48,8 @@ use crate::{
 /// State that all requests of a connection share.
 pub(super) struct Common {
     pub(super) serving: Serving,
-    pub(super) quic: quinn::Connection,
+    /// The address of the handshake.
+    pub(super) address: SocketAddr,
     pub(super) activity: Arc<Activity>,
     pub(super) last: LastCredential,
     pub(super) client_limit: Arc<AtomicU64>,
@@ -108,8 +110,7 @@ impl Common {
             return sender.stream.reset(code);
         }
         let is_head = head.method == Method::HEAD;
-        let address = Some(self.quic.remote_address());
-        let peer = Peer { address, client: None, is_tls: true };
+        let peer = Peer { address: Some(self.address), client: None, is_tls: true };
         let request = http::Request::from_parts(head, body);
         let answering = async {
             let (peer, last) = (Some(peer), Some(&self.last));
