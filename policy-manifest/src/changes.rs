@@ -109,7 +109,7 @@ pub(super) fn between([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> Vec<
         Some(Change { path: name.clone(), gained, ..change("object", direction, words) })
     });
     let mut found: Vec<_> = of_app.chain(of_rules).collect();
-    let (subjects, is_complete) = subjects([old, new], engines);
+    let (subjects, is_complete) = subjects([old, new]);
     if !is_complete {
         let words = "too many of its new or removed paths hide others";
         found.push(Change { path: "app".to_owned(), ..change("route", Direction::Opens, words) });
@@ -257,22 +257,12 @@ fn came_words(route: &ManifestRoute) -> String {
 }
 
 /// The paths of two manifests, in their order, and whether these are all.
-fn subjects([old, new]: [&Manifest; 2], engines: [&Engine; 2]) -> (Vec<Subject>, bool) {
+fn subjects([old, new]: [&Manifest; 2]) -> (Vec<Subject>, bool) {
     let example_paths = ExamplePaths::new(old.routes.iter().chain(&new.routes));
     let mut subjects: BTreeMap<String, Subject> = BTreeMap::new();
     for route in old.routes.iter().chain(&new.routes) {
-        let method = route.methods.first().map_or("", String::as_str);
-        let is_served = |path: &String| {
-            let routes = engines.map(|engine| engine.serving(method, path));
-            routes.into_iter().flatten().any(|served| served.path == route.path)
-        };
         for (template, form) in places(route) {
-            let new_subject = || {
-                let short = example_paths.short_path_of(&template);
-                let long = example_paths.path_of(&template);
-                let example = if is_served(&long) || !is_served(&short) { long } else { short };
-                Subject::new(&route.path, example)
-            };
+            let new_subject = || Subject::new(&route.path, example_paths.path_of(&template));
             subjects.entry(form).or_insert_with(new_subject).methods.extend(route.methods.clone());
         }
     }

@@ -146,7 +146,7 @@ fn instances_share_a_store() {
     run(&case(1.0, "revoked"));
 }
 
-/// The clock of the instance that issued the token is ahead, as far as the leeway permits.
+/// The clock of the instance that issued the token is ahead by almost the leeway.
 #[test]
 fn a_cut_off_is_known_as_long_as_a_token_of_any_instance_is_accepted() {
     let (clock, ahead) = (Clock::at(START), Clock::at(START + 29));
