@@ -106,13 +106,15 @@ impl RevocationCache {
         let (mut tokens, mut users) = (HashMap::new(), HashMap::new());
         let mut sessions = HashMap::new();
         let (mut all, mut everyone) = (0, 0);
-        for (_, revocation) in &stored.revocations {
+        for (position, revocation) in &stored.revocations {
             match revocation {
                 Revocation::Token { id, until } => drop(tokens.insert(id.to_string(), *until)),
                 Revocation::Session { session, until, .. } => {
                     sessions.insert(*session, *until);
                 }
-                Revocation::User { user, before } => drop(users.insert(&**user, *before)),
+                Revocation::User { user, before } => {
+                    users.insert(&**user, (*before, *position));
+                }
                 Revocation::Everyone { before } => everyone = *before,
                 Revocation::All { before } => all = *before,
             }
@@ -141,7 +143,10 @@ impl RevocationCache {
         let lost_users = state
             .set
             .users()
-            .filter(|(user, cut)| users.get(user).is_none_or(|stored| *stored < cut.before));
+            // Two cut-offs of one second differ by their position only.
+            .filter(|(user, cut)| {
+                users.get(user).is_none_or(|stored| *stored < (cut.before, cut.number))
+            });
         let lost_tokens = lost_tokens.map(|(id, until)| Revocation::Token { id: id.into(), until });
         let lost_users = lost_users
             .map(|(user, cut)| Revocation::User { user: user.into(), before: cut.before });
@@ -255,6 +260,9 @@ mod tests {
         }
         assert_eq!(cache.besides(&RevocationBatch::default()), made);
         assert!(cache.besides(&RevocationBatch::new(numbered().collect(), 4)).is_empty());
+        // Of two cut-offs of one second, the store has the first.
+        let first = vec![(2, made[2].clone())];
+        assert!(cache.besides(&RevocationBatch::new(first, 2)).contains(&made[2]));
         assert!(!cache.forget(at(200)));
         assert_eq!(cache.besides(&RevocationBatch::default()), made[3..]);
     }
