@@ -146,7 +146,7 @@ impl Sender {
 /// Whether a request has a credential that a browser may have added, and that its target may know: a
 /// cookie, or HTTP authentication (Basic, Digest, Negotiate), which browsers repeat for every page.
 /// Only scripts and programs send a bearer token.
-pub(super) fn has_ambient_credential(headers: &HeaderMap) -> bool {
+pub fn has_ambient_credential(headers: &HeaderMap) -> bool {
     headers.contains_key(COOKIE)
         || matches!(authorization(headers), Authorization::OtherScheme | Authorization::Invalid)
 }

@@ -39,6 +39,7 @@ use http::{HeaderMap, StatusCode};
 use self::route::RouteMatch;
 pub use self::{
     authorize::{GatedCaller, Rights},
+    csrf::has_ambient_credential,
     csrf::{ExplicitCredential, Sender},
     route::lookup_method,
 };

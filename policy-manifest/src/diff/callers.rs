@@ -40,6 +40,9 @@ pub(super) fn candidates(
     if bearers.len() > 1 {
         bearers.push(Slot::Malformed);
     }
+    if sides.iter().any(|(_, route)| route.is_some_and(|route| route.kind.is_service())) {
+        bearers.push(Slot::OtherScheme);
+    }
     let reads = matches!(class, "GET" | "CONNECT");
     let tickets = slots(&logins, reads && takes(|requirement| requirement.ticket));
     let schemes = slots(&of_app, takes(|requirement| requirement.scheme.is_some()));
@@ -259,6 +262,7 @@ impl Credentials {
 
 const CSRF: &str = "its CSRF token";
 const OTHER_COOKIE: &str = "a cookie of something else";
+const AUTHENTICATION: &str = "HTTP authentication";
 
 impl Slot {
     fn length(&self) -> usize {
@@ -270,6 +274,7 @@ impl Slot {
                     + usize::from(login.age != Some(0))
                     + usize::from(login.issuer.is_some())
             }
+            Self::OtherScheme => 1,
             Self::Invalid | Self::Unchecked | Self::Malformed => 6,
         }
     }
@@ -280,6 +285,7 @@ impl Slot {
             Self::Invalid => format!("an invalid {name}"),
             Self::Unchecked => format!("a {name} that cannot be checked"),
             Self::Malformed => "a malformed `Authorization`".to_owned(),
+            Self::OtherScheme => AUTHENTICATION.to_owned(),
             Self::Valid(login) => {
                 let mut words = format!("a {name}");
                 for (one, many, list) in
@@ -311,9 +317,15 @@ impl Slot {
 pub(super) fn words<'a>(all: impl IntoIterator<Item = &'a Credentials>) -> Vec<String> {
     let all: BTreeSet<String> = all.into_iter().map(Credentials::words).collect();
     let is_needed = |words: &&String| {
-        let bare = words.replace(&format!(" and {CSRF}"), "");
-        let without = words.replace(OTHER_COOKIE, "no credentials");
-        (bare == **words || !all.contains(&bare)) && (without == **words || !all.contains(&without))
+        let csrf = words.replace(&format!(" and {CSRF}"), "");
+        let ambient = [OTHER_COOKIE, AUTHENTICATION].into_iter().flat_map(|credential| {
+            [
+                words.replace(&format!("{credential} and "), ""),
+                words.replace(&format!(" and {credential}"), ""),
+                words.replace(credential, "no credentials"),
+            ]
+        });
+        ambient.chain([csrf]).all(|shorter| shorter == **words || !all.contains(&shorter))
     };
     all.iter().filter(is_needed).cloned().collect()
 }

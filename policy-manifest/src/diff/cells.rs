@@ -17,15 +17,18 @@ use super::{
 };
 use crate::{
     FindingSeverity, RouteKind,
-    engine::{CallerFacts, Decision, Inspection, Outcome, SenderFacts},
+    engine::{AmbientCredential, CallerFacts, Decision, Inspection, Outcome, SenderFacts},
     facets,
     severity::{Authority, Effect, Gainer},
 };
 
 /// The facts that decide about a request on a route: those of its sender and its caller, before and
 /// after.
-pub(super) type Key =
-    ((Option<SenderFacts>, Option<SenderFacts>), (Option<CallerFacts>, Option<CallerFacts>));
+pub(super) type Key = ((Option<SenderFacts>, Option<SenderFacts>), CallerKey);
+
+/// The caller before and after, each with what a browser may have added.
+type CallerKey =
+    (Option<(CallerFacts, AmbientCredential)>, Option<(CallerFacts, AmbientCredential)>);
 
 /// Requests that one of two apps allows more than the other, all in the same way.
 #[derive(Clone, Debug)]
@@ -48,7 +51,8 @@ pub(super) struct Sketch {
 
 /// The key of a request that both apps decided.
 pub(super) fn key_of(old: &Inspection, new: &Inspection) -> Key {
-    let caller = |of: &Inspection| of.caller.filter(|_| of.is_taken);
+    let caller =
+        |of: &Inspection| of.caller.filter(|_| of.is_taken).map(|caller| (caller, of.ambient));
     ((old.sender, new.sender), (caller(old), caller(new)))
 }
 
@@ -70,17 +74,18 @@ struct Row {
 
 /// A column of the table.
 struct Column {
-    key: (Option<CallerFacts>, Option<CallerFacts>),
+    key: CallerKey,
     credentials: Vec<Credentials>,
 }
 
 impl Column {
     /// The caller as the app identifies it that allows more.
     fn caller(&self, axis: Axis) -> Option<CallerFacts> {
-        match axis {
+        let caller = match axis {
             Axis::Widened => self.key.1,
             Axis::Narrowed => self.key.0,
-        }
+        };
+        caller.map(|(caller, _)| caller)
     }
 
     /// Whether a header that only programs and scripts add has the credential.

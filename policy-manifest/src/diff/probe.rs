@@ -63,6 +63,8 @@ pub(crate) enum Slot {
     Unchecked,
     /// A malformed credential; only bearer tokens have this state.
     Malformed,
+    /// HTTP authentication in place of a bearer token.
+    OtherScheme,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -155,6 +157,7 @@ pub(crate) fn request(
     let bearer = match credentials.bearer {
         Slot::Absent => None,
         Slot::Malformed => Some("Bearer a b"),
+        Slot::OtherScheme => Some("Basic YTpi"),
         _ => Some("Bearer token"),
     };
     let authorization = if is_tunnel { header::PROXY_AUTHORIZATION } else { header::AUTHORIZATION };
@@ -244,7 +247,8 @@ impl Credentials {
     /// Whether there are credentials, and none of them is valid.
     pub(super) fn are_broken(&self) -> bool {
         let is_valid = |slot: &&Slot| matches!(slot, Slot::Valid(_));
-        let is_broken = |slot: &&Slot| !matches!(slot, Slot::Absent | Slot::Valid(_));
+        let is_broken =
+            |slot: &&Slot| !matches!(slot, Slot::Absent | Slot::Valid(_) | Slot::OtherScheme);
         let slots = self.slots();
         (self.cookie == Cookie::TooLarge || slots.iter().any(is_broken))
             && !slots.iter().any(is_valid)
@@ -262,7 +266,7 @@ impl Credentials {
 impl Slot {
     fn state(&self) -> CredentialState {
         match self {
-            Self::Absent => CredentialState::Absent,
+            Self::Absent | Self::OtherScheme => CredentialState::Absent,
             Self::Valid(login) => CredentialState::Valid(login.clone()),
             Self::Invalid | Self::Malformed => CredentialState::Invalid,
             Self::Unchecked => CredentialState::Unchecked,

@@ -34,7 +34,7 @@ use crate::facets::{Auth, ManifestRoute, RouteKind, RouteRequirement, enforced};
 mod inspect;
 
 pub(super) use inspect::inspect;
-pub(crate) use inspect::{CallerFacts, Inspection, SenderFacts};
+pub(crate) use inspect::{AmbientCredential, CallerFacts, Inspection, SenderFacts};
 
 /// An engine, as the app that the gates check.
 struct GatedEngine<'a>(&'a Engine);

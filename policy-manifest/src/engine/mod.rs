@@ -9,7 +9,7 @@ mod protocol;
 
 pub use crate::credentials::{CredentialState, CsrfTokenState, Login, RequestCredentials};
 pub use decision::{Decision, Outcome, Step, Verdict};
-pub(super) use gates::{CallerFacts, Inspection, SenderFacts};
+pub(super) use gates::{AmbientCredential, CallerFacts, Inspection, SenderFacts};
 pub use protocol::Protocol;
 
 pub use policy_core::gates::Gate;

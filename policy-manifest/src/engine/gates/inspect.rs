@@ -4,13 +4,16 @@
 use std::ops::ControlFlow;
 
 use http::{
-    HeaderMap,
-    header::{COOKIE, MAX_FORWARDS},
+    HeaderMap, HeaderValue,
+    header::{AUTHORIZATION, COOKIE, MAX_FORWARDS},
 };
 use policy_core::{
     Refusal,
     csrf::Provenance,
-    gates::{self, AdmittedHead, EndResponse, ExplicitCredential, Gate, RequestEnd, Steps},
+    gates::{
+        self, AdmittedHead, EndResponse, ExplicitCredential, Gate, RequestEnd, RequestView, Steps,
+        has_ambient_credential,
+    },
     head::{Head, Single},
     reverse_proxy::is_last_hop,
 };
@@ -35,6 +38,8 @@ pub(crate) struct Inspection {
     pub(crate) sender: Option<SenderFacts>,
     /// The caller; `None` if its credentials are refused for every page.
     pub(crate) caller: Option<CallerFacts>,
+    /// What a browser may have added to a request for a service, which may know it.
+    pub(crate) ambient: AmbientCredential,
     /// Whether the target can take it: its media type, its range, the function of JSONP, and the
     /// remaining hops.
     pub(crate) is_taken: bool,
@@ -51,6 +56,18 @@ pub(crate) struct SenderFacts {
     pub(crate) is_granted: bool,
     /// The permission of the page to act with the credentials of its visitor.
     pub(crate) provenance: Provenance,
+    /// Whether it opens a WebSocket that is refused with an [`AmbientCredential`].
+    pub(crate) opens_bare_socket: bool,
+}
+
+/// A credential that browsers add by themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum AmbientCredential {
+    #[default]
+    Absent,
+    /// HTTP authentication, without a cookie.
+    Authentication,
+    Cookie,
 }
 
 /// The caller that the credentials of a request name, reduced to the facts that matter to a route
@@ -119,13 +136,17 @@ pub(in super::super) fn inspect(
         let found = engine.path_number(request.head.path);
         let is_tunnel = request.head.is_tunnel() && engine.tunnel.is_some();
         let mut refusals = Refusals::default();
-        let admitted = gates::check_head(&GatedEngine(engine), &request, &mut refusals);
+        // The sender is judged without its credentials.
+        let bare = without_credentials(request.headers);
+        let bare_request = RequestView { headers: &bare, ..request };
+        let admitted = gates::check_head(&GatedEngine(engine), &bare_request, &mut refusals);
         let mut inspection = Inspection {
             found: found.filter(|_| !is_tunnel),
             has_slash: request.path == Ok(true),
             route: None,
             sender: None,
             caller: None,
+            ambient: AmbientCredential::default(),
             is_taken: false,
             is_too_long: refusals.length,
         };
@@ -138,14 +159,41 @@ pub(in super::super) fn inspect(
             Single::Absent | Single::Repeated => false,
         };
         let (is_granted, provenance) = (gates.sender.is_granted(), gates.sender.provenance());
-        let facts = SenderFacts { is_other_page, is_granted, provenance };
+        let opens_bare_socket = request.head.is_upgrade() && {
+            let (mut with_cookie, mut lent) = (bare.clone(), Refusals::default());
+            with_cookie.insert(COOKIE, HeaderValue::from_static("a=b"));
+            let lent_request = RequestView { headers: &with_cookie, ..request };
+            let _ = gates::check_head(&GatedEngine(engine), &lent_request, &mut lent);
+            lent.sender && !refusals.sender
+        };
+        let facts = SenderFacts { is_other_page, is_granted, provenance, opens_bare_socket };
         inspection.route = Some(compiled.index);
         inspection.sender = (!refusals.sender).then_some(facts);
         let ends_here = is_last && compiled.route.kind == RouteKind::Proxy;
         inspection.is_taken = !ends_here && !refusals.other && gates.target().is_ok();
         inspection.caller = gates.trusting().caller_facts();
+        if compiled.route.kind.is_service() {
+            inspection.ambient = AmbientCredential::from_headers(headers);
+        }
         inspection
     })
+}
+
+fn without_credentials(headers: &HeaderMap) -> HeaderMap {
+    let mut headers = headers.clone();
+    headers.remove(COOKIE);
+    headers.remove(AUTHORIZATION);
+    headers
+}
+
+impl AmbientCredential {
+    fn from_headers(headers: &HeaderMap) -> Self {
+        match headers.contains_key(COOKIE) {
+            true => Self::Cookie,
+            false if has_ambient_credential(headers) => Self::Authentication,
+            false => Self::Absent,
+        }
+    }
 }
 
 impl<'a> CallerGates<'a> {
