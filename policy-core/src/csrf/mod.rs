@@ -29,11 +29,12 @@ pub const HEADER: &str = "x-csrf-token";
 /// It is displayed as the attribute writes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CsrfPolicy {
-    /// A trusted origin, and the session's token.
+    /// The session's token, and a trusted origin or headers that do not state one. Without a
+    /// session, a trusted origin.
     #[default]
     Token,
     /// A trusted origin; or headers that do not state one, and the session's token. Browsers state
-    /// their origin, programs need not.
+    /// their origin, programs need not. Without a session, a trusted origin.
     OriginElseToken,
     /// A trusted origin.
     Origin,

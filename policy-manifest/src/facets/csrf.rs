@@ -12,7 +12,7 @@ use super::{
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Csrf {
-    /// A trusted origin, and the session's token.
+    /// The session's token, and a trusted origin or headers that do not state one.
     #[default]
     Token,
     /// A trusted origin; or headers that do not state one, and the token.

@@ -237,11 +237,11 @@ macro_rules! access_methods {
         #[doc = concat!("The CSRF protection of ", $of_csrf, ", in place of the strict default.")]
         /// It is the value form of the [attribute](macro@crate::csrf).
         ///
-        /// By default a request with an unsafe method and a session needs a page of this origin or of
-        /// one that CORS grants with credentials, and the session's CSRF token.
-        /// [`CsrfPolicy::OriginElseToken`](crate::CsrfPolicy) asks for the token only where the
-        /// request states no page, as programs do; [`CsrfPolicy::Origin`](crate::CsrfPolicy) waives
-        /// it, such as for services that render their own forms.
+        /// By default a request with an unsafe method and a session needs the session's CSRF token,
+        /// and a page that it states has to be of this origin or of one that CORS grants with
+        /// credentials. [`CsrfPolicy::OriginElseToken`](crate::CsrfPolicy) asks for the token only
+        /// where the request states no page, as programs do; [`CsrfPolicy::Origin`](crate::CsrfPolicy)
+        /// needs such a page and no token, such as for services that render their own forms.
         ///
         /// Without a session, a service without attributes may still use its own cookies, so an unsafe
         /// request of a page of another site is refused (403 `csrf.origin`), unless CORS grants that
