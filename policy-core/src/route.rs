@@ -36,9 +36,9 @@ macro_rules! facets {
         $($define)*! {
             $($arguments)*
             levels {
-                /// Which caches may keep responses, and for how long. A default applies only to
-                /// public responses: routes that take credentials, and methods other than GET and
-                /// HEAD, do not inherit it.
+                /// Which caches may keep responses, and for how long. `no_store` is inherited by
+                /// every route, any other default only by public responses: routes that take
+                /// credentials or a session, and methods other than GET and HEAD, do not inherit it.
                 cache: $crate::cache::CacheSpec<'static> => $crate::cache::CachePolicy => $crate::cache::Caching,
                 /// Leaves caching to the handlers, whatever the outer level states.
                 no_cache;

@@ -435,7 +435,9 @@ pub use policy_macros::csrf;
 
 /// Sets which caches may store the responses of a route, and for how long (RFC 9111).
 ///
-/// It replaces the policies of the group and the app; nothing is merged. A `Cache-Control` of the
+/// It replaces the policies of the group and the app; nothing is merged. Without it, every route
+/// inherits `no_store`, and public reads any other policy; otherwise a response that depends on the
+/// caller is `private, no-cache`, and caching is left to the handler. A `Cache-Control` of the
 /// handler can only make it stricter, and a response that is personal or contains a secret is never
 /// stored by a shared cache, whatever is declared.
 ///

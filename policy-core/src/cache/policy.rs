@@ -78,10 +78,11 @@ impl FromSpec for CachePolicy {
 impl FacetPolicy for CachePolicy {
     type Compiled = super::Caching;
 
-    /// A default applies only to routes that are open to all callers.
+    /// A default that permits storing applies only to reads that are open to all callers. One that
+    /// forbids it permits nothing, so it applies to every route.
     fn applies(&self, level: Level, route: RouteFacts<'_>) -> bool {
         let is_read = route.methods.iter().all(|method| matches!(*method, "GET" | "HEAD"));
-        level == Level::Route || (is_read && !route.is_personal())
+        level == Level::Route || self.0.no_store || (is_read && !route.is_personal())
     }
 
     fn violations<'a>(&'a self, route: RouteFacts<'a>) -> Vec<crate::Violation<'a, &'static str>> {

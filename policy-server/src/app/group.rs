@@ -75,8 +75,9 @@ impl<S> Group<S> {
         Self { parts: GroupParts::default(), state: PhantomData }
     }
 
-    /// The policies of routes that have none of their own. If it is called again, the facets that the
-    /// later call states replace those of the earlier one.
+    /// The policies of routes that have none of their own; [`Policies::cache`] states which of them
+    /// inherit a cache policy. If it is called again, the facets that the later call states replace
+    /// those of the earlier one.
     pub fn policies(mut self, policies: Policies) -> Self {
         self.parts.policies.replace(policies);
         self

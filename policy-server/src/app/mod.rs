@@ -294,9 +294,9 @@ impl<S> App<S> {
         self
     }
 
-    /// The policies of routes that have none of their own, and of unknown paths. A cache policy is
-    /// inherited only by public responses to GET and HEAD: see [`Policies::cache`]. If it is called
-    /// again, the facets that the later call states replace those of the earlier one.
+    /// The policies of routes that have none of their own, and of unknown paths. A cache policy but
+    /// `no_store` is inherited only by public responses to GET and HEAD: see [`Policies::cache`]. If
+    /// it is called again, the facets that the later call states replace those of the earlier one.
     pub fn policies(mut self, policies: Policies) -> Self {
         self.parts.policies.replace(policies);
         self

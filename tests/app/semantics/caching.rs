@@ -450,3 +450,33 @@ async fn a_default_applies_to_public_responses() {
     assert_eq!(control(&client.get("/mount/x").send().await), "max-age=7 public");
     assert_eq!(control(&client.get("/nowhere").send().await), "no-store");
 }
+
+/// Such a default opens nothing. The manifest states it for the same routes.
+#[tokio::test]
+async fn a_default_that_forbids_storing_applies_to_every_route() {
+    let app = App::new(())
+        .sessions(Sessions::memory())
+        .scheme(Keys)
+        .policies(Policies::new().cache(CachePolicy::no_store().build()))
+        .routes(routes![default, own, none, posted, both, for_one, by_key, argument]);
+    let manifest = app.manifest();
+    let client = app.test();
+    for (method, path, expected) in [
+        (Method::GET, "/default", "no-store"),
+        (Method::GET, "/default/own", "no-cache"),
+        (Method::GET, "/default/none", ""),
+        (Method::POST, "/default", "no-store"),
+        (Method::GET, "/default/both", "no-store"),
+        (Method::POST, "/default/both", "no-store"),
+        (Method::GET, "/default/session", "no-store"),
+        (Method::GET, "/default/keys", "no-store"),
+        (Method::GET, "/default/argument", "no-store"),
+    ] {
+        let response = client.request(method.clone(), path).send().await;
+        assert_eq!(response.status(), 200, "{method} {path}");
+        assert_eq!(control(&response), expected, "{method} {path}");
+        let route = manifest.route(method.as_str(), path).unwrap();
+        let is_stated = route.cache.as_ref().is_some_and(|cache| cache.no_store);
+        assert_eq!(is_stated, expected == "no-store", "{method} {path}");
+    }
+}
