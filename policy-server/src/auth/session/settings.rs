@@ -240,11 +240,15 @@ impl SessionSettings {
     /// their rights and times are not encrypted, since the store compares them.
     ///
     /// All instances need the same keys. To replace one, give all instances the new key behind the
-    /// old one, then put it in front; remove the old one when the [maximum
-    /// lifetime](Self::absolute) has passed. Values are bound to their session and its user, so
-    /// that an attacker who can write to the store can neither copy them to another session nor
-    /// forge them. A session whose values are not protected in this way has ended, unless
-    /// [`unencrypted_until`](Self::unencrypted_until) permits them.
+    /// old one, then put it in front. Remove the old one when every session that it may have
+    /// encrypted has ended: after the [maximum lifetime](Self::absolute), or [that of remembered
+    /// sessions](Self::remembered_absolute) if a login remembers them. Until they end, sessions
+    /// encrypted with a key that the app does not have get 503.
+    ///
+    /// Values are bound to their session and its user, so that an attacker who can write to the
+    /// store can neither copy them to another session nor forge them. A session whose values are not
+    /// encrypted and bound has ended, unless [`unencrypted_until`](Self::unencrypted_until) permits
+    /// them.
     ///
     /// ```
     /// use policy_server::Sessions;
@@ -268,8 +272,9 @@ impl SessionSettings {
     /// such values are accepted: their sessions have ended, and their users have to log in again.
     ///
     /// Until then, an attacker who can write to the store can forge values, so choose the day on
-    /// which today's sessions will have ended: the [maximum lifetime](Self::absolute) after the
-    /// last instance of the earlier release has stopped.
+    /// which today's sessions will have ended: the [maximum lifetime](Self::absolute), or [that of
+    /// remembered sessions](Self::remembered_absolute) if a login remembers them, after the last
+    /// instance of the earlier release has stopped.
     ///
     /// ```
     /// use std::time::{Duration, UNIX_EPOCH};
@@ -294,10 +299,10 @@ impl SessionSettings {
     /// old store, only the store itself is used.
     ///
     /// A session moves to this store with its next id: at a login or when its rights are raised. Every
-    /// other session stays in the old store until it ends, at the latest after its
-    /// [maximum lifetime](Self::absolute). While both are used, requests with a session of the old
-    /// store query both stores, and logouts and cut-offs apply to both. If the old store is
-    /// unavailable, those sessions get 503.
+    /// other session stays in the old store until it ends, at the latest after its [maximum
+    /// lifetime](Self::absolute), or [that of remembered sessions](Self::remembered_absolute). While
+    /// both are used, requests with a session of the old store query both stores, and logouts and
+    /// cut-offs apply to both. If the old store is unavailable, those sessions get 503.
     ///
     /// The log states how many sessions the old store still has (`session.store-moving`), and when none
     /// is left (`session.store-moved`). Then this line can be removed.
