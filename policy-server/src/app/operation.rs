@@ -76,8 +76,8 @@ impl<S> App<S> {
         self
     }
 
-    /// Gives every request an id of 128 random bits. Every response carries it as `x-request-id`,
-    /// spans and the [access log](Self::access_log) contain it, and handlers can take it as
+    /// Gives every request an id of 128 random bits. Its response carries it as `x-request-id`, spans
+    /// and the [access log](Self::access_log) contain it, and handlers can take it as
     /// [`RequestId`](crate::RequestId).
     ///
     /// An id sent by a [trusted proxy](Self::behind) is kept if it has at most 128 letters, digits
@@ -88,8 +88,9 @@ impl<S> App<S> {
         self
     }
 
-    /// Writes one `tracing` event of level INFO and target `policy::access` for every response,
-    /// when its last byte is handed to the connection or the client is gone. Where the [semantic
+    /// Writes one `tracing` event of level INFO and target `policy::access` for every request, when
+    /// the last byte of its response is handed to the connection or the client is gone. A head that
+    /// cannot be parsed or is too long (400, 414, 431) is no request. Where the [semantic
     /// conventions](https://opentelemetry.io/docs/specs/semconv/http/) of OpenTelemetry define a
     /// field, it has their name:
     ///
