@@ -5,7 +5,8 @@ use std::{path::PathBuf, time::Duration};
 /// HTTPS for an app: its certificate and the additional listeners.
 ///
 /// It supports TLS 1.2 and 1.3, and HTTP/2 and HTTP/1.1 as the client prefers (ALPN, RFC 7301).
-/// Sessions are resumed by tickets; their keys change every six hours and never leave the process.
+/// Over TCP, sessions are resumed by tickets; their keys change every six hours and never leave the
+/// process.
 ///
 /// ```
 /// use policy_server::{App, Tls};
