@@ -648,15 +648,15 @@ pub use policy_macros::limit;
 /// what it reveals to other sites.
 ///
 /// It replaces the policies of the group and the app; nothing is merged. Parts that it does not set
-/// are as in `HeadersPolicy::DEFAULT`, and every response has `X-Content-Type-Options: nosniff`. A
-/// header that the handler sets itself is kept.
+/// are as in `HeadersPolicy::DEFAULT`, and every response has `X-Content-Type-Options: nosniff`,
+/// unless the policy is `none`. A header that the handler sets itself is kept.
 ///
 /// # Grammar
 ///
 /// ```text
 /// #[headers(part, ..)]       a policy of this route
 /// #[headers(PAGES)]          a constant of type HeadersPolicy, shared between routes
-/// #[headers(none)]           no fields, whatever the group and the app say
+/// #[headers(none)]           no fields, whatever the group and the app say; not even `nosniff`
 /// ```
 ///
 /// | part | meaning |
