@@ -44,8 +44,8 @@ entries! {
     PreflightOriginRepeated 403 "cors.preflight-origin-repeated", "The preflight names more than one origin";
     /// Fetch: a requested method that is repeated, empty or no token.
     PreflightMethod 403 "cors.request-method-malformed", "The preflight does not ask for exactly one method";
-    /// RFC 6455 10.2: a WebSocket from an origin that may not read the route, or not with the cookies
-    /// that a service would get.
+    /// RFC 6455 10.2: a WebSocket from an origin that may not read the route, or not with the
+    /// credentials that a service would get.
     WebSocketOrigin 403 "cors.websocket-origin-not-granted", "The policy of this route does not grant the origin";
     /// A new list of origins breaks a rule of a route.
     OriginListRefused 422 "cors.list-refused", "The list of origins is refused";
