@@ -214,7 +214,8 @@ impl Tokens {
     ///
     /// # Errors
     ///
-    /// 503 while the store is unavailable.
+    /// 503 while the store is unavailable; this instance refuses the token nevertheless, and stores
+    /// the revocation later.
     pub async fn revoke_token(&self, id: &str, expires: Timestamp) -> Result<(), CredentialError> {
         self.service.revoke_token(id, expires).await
     }
