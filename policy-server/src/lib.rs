@@ -108,16 +108,16 @@
 //! ## CSRF
 //!
 //! A browser attaches the session cookie to requests of any page. An unsafe request with a session,
-//! or one whose handler takes [`Session`] or [`Sessions`], therefore has to come from a page of
-//! this origin or of one that the route's [`cors`](macro@cors) grants with `credentials` (403
-//! `csrf.origin`). If there is a session, it must also carry the session's CSRF token, as
-//! `x-csrf-token` or as the form field `csrf_token` (403 `csrf.token`). This applies to `public`
-//! routes too. Pages get the token by [`extract::CsrfToken`]; a route that returns it is one line.
-//! Bearer tokens need no CSRF token. [`#[csrf(..)]`](macro@csrf) is for exceptions, and
-//! [`App::csrf`] and [`Group::csrf`] are for many routes at once. A program that sends neither
-//! `Origin` nor Fetch Metadata finds out what to send from the `detail` of the 403. Services without
-//! attributes are protected in the same way, and from unsafe requests of other pages also where they
-//! are public: see [`Mount::csrf`].
+//! or one whose handler takes [`Session`] or [`Sessions`], is therefore refused if a page sends it
+//! that is neither of this origin nor of one that the route's [`cors`](macro@cors) grants with
+//! `credentials` (403 `csrf.origin`). If there is a session, it must also carry the session's CSRF
+//! token, as `x-csrf-token` or as the form field `csrf_token` (403 `csrf.token`). If there is none,
+//! as at a login, it must state its page. This applies to `public` routes too. Pages get the token
+//! by [`extract::CsrfToken`]; a route that returns it is one line. Bearer tokens need no CSRF token.
+//! [`#[csrf(..)]`](macro@csrf) is for exceptions, and [`App::csrf`] and [`Group::csrf`] are for many
+//! routes at once. A program that sends neither `Origin` nor Fetch Metadata finds out what to send
+//! from the `detail` of the 403. Services without attributes are protected in the same way, and from
+//! unsafe requests of other pages also where they are public: see [`Mount::csrf`].
 //!
 //! ## Lifetimes
 //!
@@ -158,8 +158,8 @@
 //! - **Problems** are `application/problem+json`, or a page or text for clients that prefer these.
 //!   [`Valid`](extract::Valid) lists all errors of an argument together.
 //! - **Limits** by [`#[limit(..)]`](macro@limit): 413, 408 or 503, and 429 with `Retry-After`. They
-//!   are counted per process, at the level that sets them: a limit of the app counts all routes
-//!   that inherit it. The address is that of the connection unless [`App::behind`] names trusted
+//!   are counted per process, unless [`App::shared_limits`] counts them for all instances, at the
+//!   level that sets them: a limit of the app counts all routes that inherit it. The address is that of the connection unless [`App::behind`] names trusted
 //!   proxies; without that, all clients of a proxy share one address, so limit by principal there.
 //!   By default a body has at most 2 MiB, and a response must be ready within 30 seconds.
 //! - **Security headers**: by default every response has `nosniff`, pages cannot be framed by other
@@ -174,7 +174,7 @@
 //!
 //! A request matches by the [normal form](policy_core::head::NormalPath) of its path, which is all that
 //! handlers, mounts and upstreams see: `/%61` is `/a`. `/a` and `/a/` are two paths, and neither
-//! redirects to the other. A fixed segment takes precedence over a parameter. Parameters are percent-decoded
+//! redirects to the other, unless [`App::trailing_slash`] says so. A fixed segment takes precedence over a parameter. Parameters are percent-decoded
 //! once, after the match. A path that servers read differently is answered with 400 before anything
 //! is routed: with a malformed percent code, a control character, an empty segment or a dot segment,
 //! encoded or not; and with `%2F` or `%5C`, unless `{name:slashes}` takes it.
