@@ -1,7 +1,7 @@
 //! Tunnels by CONNECT.
 
 use policy_server::{
-    AuthError, AuthRequirement, Clock, ReverseProxy, Scheme, SchemeRequest, Tunnel,
+    AuthError, AuthRequirement, Clock, Request, ReverseProxy, Scheme, SchemeRequest, Tunnel,
     candidate::Candidate, tokens::SecretKey,
 };
 use policy_tests::handlers::cut_off;
@@ -10,6 +10,7 @@ use tokio::{
     net::TcpListener,
     task::JoinHandle,
 };
+use tower::util::MapRequestLayer;
 
 use super::*;
 
@@ -274,6 +275,51 @@ async fn tunnels_ask_for_credentials_as_a_proxy_does() {
 #[auth(public)]
 async fn token(tokens: Tokens, scope: String) -> Result<String, Problem> {
     Ok(tokens.issue(&Identity::new("ada").scopes([scope]))?.access_token)
+}
+
+/// A layer around the app neither hides the credential from a scheme nor gives one.
+#[tokio::test]
+async fn tunnels_behind_layers_ask_for_the_credential_that_was_sent() {
+    let (target, _serving) = target().await;
+    let tunnel = Tunnel::to([target.to_string()]).auth(AuthRequirement::scheme::<Basic>());
+    let writing = MapRequestLayer::new(|mut request: Request| {
+        let credential = ::http::HeaderValue::from_static("Basic YWRhOjEyMw==");
+        request.headers_mut().insert("proxy-authorization", credential);
+        request
+    });
+    let app = app().scheme(Basic).tunnel(tunnel.private(LOOPBACK)).layer(writing);
+    let server = Running::start(app).await;
+    for fields in [
+        &[][..],
+        &["proxy-authorization: Basic eDp5"],
+        // For the target of the tunnel, not for this server.
+        &["authorization: Basic YWRhOjEyMw=="],
+    ] {
+        let response = server.response(connect(&target.to_string(), fields)).await;
+        assert_eq!(response.problem(), (407, "tunnel.credentials".to_owned()), "{fields:?}");
+    }
+    open_tunnel(&server, target, &["proxy-authorization: Basic YWRhOjEyMw=="]).await;
+}
+
+#[tokio::test]
+async fn a_layer_cannot_write_the_token_of_a_tunnel() {
+    let (target, _serving) = target().await;
+    let tokens = Tokens::hs256([("k1", SecretKey::from_bytes([7; 32]))]).expect("keys");
+    let tunnel = Tunnel::to([target.to_string()]).auth(AuthRequirement::token()).private(LOOPBACK);
+    let copying = MapRequestLayer::new(|mut request: Request| {
+        if let Some(value) = request.headers_mut().remove("x-tenant-token") {
+            request.headers_mut().insert("proxy-authorization", value);
+        }
+        request
+    });
+    let app = app().tokens(tokens).routes(routes![token]).tunnel(tunnel).layer(copying);
+    let server = Running::start(app).await;
+    let issued = server.response(request("POST /token", &["content-length: 6"]) + "tunnel").await;
+    let bearer = format!("Bearer {}", issued.text());
+    let copied = format!("x-tenant-token: {bearer}");
+    let response = server.response(connect(&target.to_string(), &[&copied])).await;
+    assert_eq!(response.problem(), (407, "tunnel.credentials".to_owned()));
+    open_tunnel(&server, target, &[&format!("proxy-authorization: {bearer}")]).await;
 }
 
 #[tokio::test]

@@ -400,10 +400,10 @@ impl<S> App<S> {
     ///
     /// A layer sees requests before any gate, and responses after the policy was written onto them.
     /// It cannot set credentials: callers are authenticated from `Authorization`, `Cookie`,
-    /// `Sec-WebSocket-Protocol` and the query as the client sent them, and handlers get these as
-    /// well; a [`Scheme`](crate::Scheme) sees all headers as they were sent. A response that the
-    /// layer makes itself carries no policy. The extensions of a response have the
-    /// [`MatchedRoute`](crate::extract::MatchedRoute), so that a layer can count per route.
+    /// `Proxy-Authorization`, `Sec-WebSocket-Protocol` and the query as the client sent them, and
+    /// handlers get these as well; a [`Scheme`](crate::Scheme) sees all headers as they were sent. A
+    /// response that the layer makes itself carries no policy. The extensions of a response have
+    /// the [`MatchedRoute`](crate::extract::MatchedRoute), so that a layer can count per route.
     ///
     /// To compress only a [mounted](Self::mount) service, put the compression middleware of
     /// `tower-http` around that service, so that the policy is written onto the compressed

@@ -2,12 +2,13 @@
 
 use http::{
     HeaderMap, HeaderName, Request, Uri,
-    header::{AUTHORIZATION, COOKIE, SEC_WEBSOCKET_PROTOCOL},
+    header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL},
     uri::PathAndQuery,
 };
 
 /// The fields that may contain a session or a token.
-const FIELDS: [HeaderName; 3] = [AUTHORIZATION, COOKIE, SEC_WEBSOCKET_PROTOCOL];
+const FIELDS: [HeaderName; 4] =
+    [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL];
 
 /// The credentials that a client sent, by which callers are authenticated. They are an extension of
 /// the request while it passes the layers of its app. A layer can make any client send a
@@ -28,6 +29,12 @@ impl SentCredentials {
     /// The fields as they were sent, for the schemes of the app, which may read any.
     pub(crate) fn fields(&self) -> &HeaderMap {
         &self.fields
+    }
+
+    /// These fields, for a gate that moves the credential of a proxy.
+    #[cfg(feature = "gateway")]
+    pub(crate) fn fields_mut(&mut self) -> &mut HeaderMap {
+        &mut self.fields
     }
 
     /// Restores the credentials of a request that has passed the layers. A request that a layer

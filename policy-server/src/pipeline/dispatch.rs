@@ -208,7 +208,7 @@ impl AdmittedRequest {
         }
         #[cfg(feature = "gateway")]
         if matches!(route.target, Target::Tunnel(_)) {
-            tunnel::present(&mut parts.headers);
+            tunnel::present(&mut parts);
             policy.speak_as_proxy();
         }
         let (body, progress) =

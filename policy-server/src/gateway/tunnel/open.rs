@@ -14,6 +14,7 @@ use axum_core::{
 use http::{
     HeaderMap, HeaderValue, Request, StatusCode, Uri,
     header::{AUTHORIZATION, COOKIE, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, WWW_AUTHENTICATE},
+    request::Parts,
 };
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
@@ -29,14 +30,23 @@ use tokio::{
 
 use super::OpenTunnels;
 use crate::{
+    auth::sent_credentials::SentCredentials,
     base::{event::terminal::emit, problem::Problem, relay::relay, task},
     handler::upgrade::OpenStream,
     route::limits::Permit,
 };
 
 /// Moves the credential for this server to where the gates read it, and removes those for other
-/// servers: a CONNECT is addressed to a proxy (RFC 9110 11.7.2).
-pub(crate) fn present(headers: &mut HeaderMap) {
+/// servers: a CONNECT is addressed to a proxy (RFC 9110 11.7.2). Behind layers, the schemes of the
+/// app read the fields as they were sent.
+pub(crate) fn present(parts: &mut Parts) {
+    move_credential(&mut parts.headers);
+    if let Some(sent) = parts.extensions.get_mut::<SentCredentials>() {
+        move_credential(sent.fields_mut());
+    }
+}
+
+fn move_credential(headers: &mut HeaderMap) {
     headers.remove(AUTHORIZATION);
     headers.remove(COOKIE);
     let credentials: Vec<_> = headers.get_all(PROXY_AUTHORIZATION).iter().cloned().collect();
