@@ -4,7 +4,7 @@ use policy_server::{
     AuthError, Request, Scheme, SchemeRequest,
     http::{HeaderMap, Uri, header},
 };
-use tower::util::MapRequestLayer;
+use tower::{Layer as _, util::MapRequestLayer};
 
 use super::*;
 
@@ -141,4 +141,22 @@ async fn a_request_that_a_layer_made_has_no_credentials() {
         let sent = sent.header("authorization", "Bearer x").send().await;
         assert_problem(&sent, 401, "auth.credentials-missing");
     }
+}
+
+/// The client of an app inside another one is the service around it.
+#[tokio::test]
+async fn an_app_inside_another_one_reads_no_credential_that_was_removed_before_it() {
+    let inner = App::new(()).public_origin(OWN).scheme(Key).routes(routes![key]);
+    let inner = inner.open().await.expect("an app");
+    let removing = MapRequestLayer::new(|mut request: Request| {
+        request.headers_mut().remove("x-key");
+        request
+    });
+    let mount = Mount::new(removing.layer(inner)).strip_prefix().public();
+    let change = |app: App<All>| {
+        app.mount("/in", mount).layer(MapRequestLayer::new(|request: Request| request))
+    };
+    let scenario = Scenario::with(vec![], change).await;
+    let response = scenario.client.get("/in/key").header("x-key", "any").send().await;
+    assert_problem(&response, 401, "auth.credentials-missing");
 }

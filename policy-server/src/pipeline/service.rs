@@ -125,7 +125,10 @@ where
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: http::Request<B>) -> ResponseFuture {
+    fn call(&mut self, mut request: http::Request<B>) -> ResponseFuture {
+        // The client of an app inside another one is the service around it. What a client sent to
+        // the outer app is no credential here.
+        request.extensions_mut().remove::<SentCredentials>();
         // Behind another server, the app takes the scheme from its public origin.
         let is_tls = self.app.own_origin != OwnOrigin::Development;
         let peer = request.extensions().get::<PeerAddr>();
