@@ -234,7 +234,12 @@ fn starts_report_a_bad_prefix_once() {
     for prefix in ["api", "/api/", "/{id}", "/a//b", "/", "", "/a?b", "/a b", "/..", "/{*rest}"] {
         let grouped = App::new(()).group(prefix, Group::new().routes(routes![plain, root]));
         let mounted = App::new(()).mount(prefix, empty());
-        for (place, app) in [("group", grouped), ("mount", mounted)] {
+        let inside = App::new(()).group("/v1", Group::new().mount(prefix, empty()));
+        let proxy = ReverseProxy::new(prefix, "http://127.0.0.1:9000").public();
+        let proxied = App::new(()).group("/v1", Group::new().proxy(proxy));
+        for (place, app) in
+            [("group", grouped), ("mount", mounted), ("mount", inside), ("proxy", proxied)]
+        {
             let error = app.check().expect_err(prefix);
             assert_eq!(codes(&error).len(), 1, "{error}");
             assert!(error.to_string().contains(&format!("{place}: `{prefix}`: ")), "{error}");

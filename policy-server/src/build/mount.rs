@@ -122,7 +122,9 @@ impl Builder<'_> {
                 self.rule(&location, rule, method.as_str());
             }
         }
-        if !self.is_prefix(kind, &prefix) {
+        // The group has checked its own prefix. Joined to it, `files` would look right.
+        let own = prefix.strip_prefix(outer.prefix).unwrap_or(&prefix);
+        if !self.is_prefix(kind, own) {
             return;
         }
         let unsafe_method = methods.iter().find(|method| !is_safe(method.as_str()));
