@@ -233,7 +233,7 @@ impl<S> App<S> {
     /// | `route` | the path template of the route; absent without a route |
     /// | `origin`, `site`, `mode`, `dest`, `asks` | `Origin`, `Sec-Fetch-Site`, `Sec-Fetch-Mode`, `Sec-Fetch-Dest`, `Access-Control-Request-Method`, escaped |
     /// | `cookie`, `authorization` | whether the request has these headers; never their values |
-    /// | `status`, `code` | of the response; the code of its [`Problem`](crate::Problem) |
+    /// | `status`, `code` | of the response; the code of its [`Problem`](crate::Problem), or of the refusal for which it redirects to the login page |
     /// | `request_id` | if [ids](Self::request_ids) are on |
     #[cfg(feature = "manifest")]
     pub fn decision_records(mut self, records: DecisionRecords) -> Self {

@@ -16,7 +16,7 @@ use crate::{
         body::BodyRejection,
         escape::printable,
         event::log,
-        log::{RefusalEntry, RefusalReason},
+        log::{RedirectedRefusal, RefusalEntry, RefusalReason},
         problem::Problem,
     },
 };
@@ -155,6 +155,7 @@ impl IntoResponse for Denial {
             Some(page) => {
                 let mut response = StatusCode::SEE_OTHER.into_response();
                 response.headers_mut().insert(LOCATION, page);
+                response.extensions_mut().insert(RedirectedRefusal(self.refusal));
                 response
             }
             None => self.into_problem().into_response(),

@@ -1,6 +1,7 @@
 //! Log lines about requests, limited in number and length.
 
 use std::{
+    borrow::Cow,
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -10,7 +11,10 @@ use http::Method;
 use policy_core::{Event, Refusal, head::Single};
 use tracing::{Level, Span, level_filters::LevelFilter};
 
-use super::event::{conventions, json_lines::JsonLines};
+use super::{
+    event::{conventions, json_lines::JsonLines},
+    problem,
+};
 
 /// The target of the access log, by which operators filter.
 pub(crate) const ACCESS: &str = "policy::access";
@@ -70,7 +74,6 @@ impl RefusalLog {
         Span::current().record("policy.code", refusal.code());
         if self.access_log.is_wanted() {
             return Some(RefusalEntry {
-                refusal,
                 cause: why.cause,
                 detail: why.detail.map(Into::into),
                 origin: cut(&origin_text(origin)).into(),
@@ -94,23 +97,35 @@ impl RefusalLog {
     }
 }
 
-/// A refusal in the extensions of its response, for the access log.
+/// The reason for a refusal in the extensions of its response, for the access log.
 #[derive(Clone, Debug)]
 pub(crate) struct RefusalEntry {
-    pub(crate) refusal: Refusal,
     pub(crate) cause: Option<Event>,
     pub(crate) detail: Option<Box<str>>,
     pub(crate) origin: Box<str>,
 }
 
 impl RefusalEntry {
-    /// The response with the refusal, if there is one.
+    /// The response with the reason for its refusal, if there is one.
     pub(crate) fn note(refused: Option<Self>, mut response: Response) -> Response {
         if let Some(refused) = refused {
             response.extensions_mut().insert(refused);
         }
         response
     }
+}
+
+/// The refusal of a response that redirects to the login page and shows no problem.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RedirectedRefusal(pub(crate) Refusal);
+
+/// The code for logs: of the problem that a response shows, or of the refusal for which it
+/// redirects to the login page.
+pub(crate) fn code_for_logs(response: &Response) -> Option<Cow<'static, str>> {
+    problem::code(response).or_else(|| {
+        let RedirectedRefusal(refusal) = response.extensions().get::<RedirectedRefusal>()?;
+        Some(Cow::Borrowed(refusal.code()))
+    })
 }
 
 /// The exact reason for a refusal, which responses of a deployed app do not contain.

@@ -18,8 +18,7 @@ use crate::{
     base::{
         body::{BodyObserver, ObservedBody, PolledFrame},
         event::conventions::{error_type, method, protocol},
-        log::{ACCESS, AccessLog, RefusalEntry, cut},
-        problem,
+        log::{ACCESS, AccessLog, RefusalEntry, code_for_logs, cut},
     },
     observe::request_id::RequestId,
 };
@@ -84,9 +83,7 @@ impl Line {
         self.status = Some(response.status());
         self.error = error_type(&response);
         self.refused = response.extensions().get().cloned();
-        // A redirect to the login page shows no problem.
-        let refused = self.refused.as_ref().map(|refused| refused.refusal.code().into());
-        self.code = problem::code(&response).or(refused);
+        self.code = code_for_logs(&response);
         response.map(|body| Body::new(ObservedBody::new(body, self)))
     }
 

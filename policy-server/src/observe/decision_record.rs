@@ -14,7 +14,10 @@ use http::{
 use tracing::Level;
 
 use crate::{
-    base::{escape::printable, log::cut, problem},
+    base::{
+        escape::printable,
+        log::{code_for_logs, cut},
+    },
     observe::request_id::RequestId,
 };
 
@@ -124,7 +127,7 @@ impl Record {
 
     /// Writes the record, if the request was refused or is in the sample.
     pub(crate) fn on_response(&self, response: &Response) {
-        let code = problem::code(response);
+        let code = code_for_logs(response);
         if code.is_none() && !self.decisions.is_sampled() {
             return;
         }

@@ -75,6 +75,33 @@ async fn a_refusal_is_recorded_with_its_reason_and_without_secrets() {
     }
 }
 
+/// A browser that opens a page sees the login page, and no problem. Such a request is no part of
+/// the sample of admitted ones.
+#[tokio::test]
+async fn a_refusal_that_redirects_to_the_login_page_is_recorded() {
+    #[get("/account")]
+    #[auth(session)]
+    async fn account() {}
+
+    let (log, _guard) = Log::start(TARGET);
+    let client = App::new(())
+        .sessions(Sessions::memory().login_page("/sign-in"))
+        .routes(routes![open, account])
+        .decision_records(DecisionRecords::refusals().and_one_in(2))
+        .test();
+    for _ in 0..2 {
+        let page = client.get("/account").header("sec-fetch-mode", "navigate").send().await;
+        assert_eq!(page.status(), 303);
+        client.get("/open").send().await;
+    }
+    let lines = log.with("INFO");
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    let refused = &["status=303", "code=\"auth.credentials-missing\"", "route=\"/account\""];
+    assert_parts(&lines[0], refused);
+    assert_parts(&lines[1], &["status=200", "route=\"/open\""]);
+    assert_parts(&lines[2], refused);
+}
+
 #[tokio::test]
 async fn a_sample_of_admitted_requests_is_recorded() {
     let (log, _guard) = Log::start(TARGET);

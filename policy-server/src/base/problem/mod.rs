@@ -583,7 +583,7 @@ mod tests {
     #[test]
     fn a_problem_for_the_access_log_stays_a_refusal() {
         let refusal = Refusal::CsrfOrigin;
-        let refused = RefusalEntry { refusal, cause: None, detail: None, origin: "none".into() };
+        let refused = RefusalEntry { cause: None, detail: None, origin: "none".into() };
         let response = Problem::from(refusal).with_refused(Some(refused)).into_response();
         assert_eq!(refusal_of(&response), Some(refusal));
         assert!(response.extensions().get::<RefusalEntry>().is_some());
