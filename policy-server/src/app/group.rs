@@ -60,6 +60,15 @@ pub(crate) struct GroupParts {
     pub(crate) layers: Vec<Wrap>,
 }
 
+/// The path of a route below the prefix of its group, which is empty without one. `/` is the prefix
+/// itself.
+pub(crate) fn path_below(prefix: &str, path: &str) -> String {
+    match path {
+        "/" if !prefix.is_empty() => prefix.to_owned(),
+        path => format!("{prefix}{path}"),
+    }
+}
+
 impl fmt::Debug for GroupParts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("GroupParts")

@@ -17,7 +17,10 @@ use super::{
 };
 use crate::{
     app::{
-        access::HandlerCallers, cors_source::CorsSource, group::GroupParts, policies::Policies,
+        access::HandlerCallers,
+        cors_source::CorsSource,
+        group::{GroupParts, path_below},
+        policies::Policies,
         route::Entry,
     },
     base::error::StartProblem,
@@ -110,10 +113,7 @@ impl Builder<'_> {
         #[cfg(feature = "metrics")]
         self.declared.extend(signature.problems);
         for (method, path) in description.routes {
-            let path = match *path {
-                "/" if !prefix.is_empty() => (*prefix).to_owned(),
-                path => format!("{prefix}{path}"),
-            };
+            let path = path_below(prefix, path);
             let route_text = format!("{method} {path}");
             self.check_list_key(&location, rules.cors.as_deref(), &path);
             let method = check_method(method).and_then(|()| {

@@ -28,7 +28,7 @@ use crate::{
         AppParts,
         access::{Access, HandlerCallers},
         cors_source::CorsSource,
-        group::GroupParts,
+        group::{GroupParts, path_below},
         mount::Mount,
         policies::Policies,
         route::Entry,
@@ -173,10 +173,7 @@ impl<'a> Reader<'a> {
             ..AuthSpec::from_policies(&auth, policy.csrf.as_ref())
         };
         for (method, path) in description.routes {
-            let path = match *path {
-                "/" if !prefix.is_empty() => prefix.to_owned(),
-                path => format!("{prefix}{path}"),
-            };
+            let path = path_below(prefix, path);
             let key = format!("{method} {path}");
             let place = SourceLine { file: description.file.to_owned(), line: description.line };
             self.sources.handlers.insert(key.clone(), description.handler.to_owned());

@@ -17,7 +17,7 @@ use super::{
     set,
 };
 use crate::{
-    app::{AppParts, mount::ServedBy, openapi::OpenApiSettings, route::Entry},
+    app::{AppParts, group::path_below, mount::ServedBy, openapi::OpenApiSettings, route::Entry},
     base::error::{Error, StartProblem},
     build::manifest,
     handler::describe::{Schemas, Side, Signature, Types},
@@ -110,10 +110,7 @@ impl Reader<'_> {
         let routes = description.routes.iter().enumerate();
         let mut entries = Vec::new();
         for (index, (method, path)) in routes {
-            let path = match *path {
-                "/" if !prefix.is_empty() => prefix.to_owned(),
-                path => format!("{prefix}{path}"),
-            };
+            let path = path_below(prefix, path);
             match self.manifest.route(method, &path) {
                 Some(route) if (self.is_shown)(route) => {
                     entries.push((index, *method, path, route));

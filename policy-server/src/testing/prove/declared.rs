@@ -19,7 +19,7 @@ use policy_manifest::{
 
 use super::sharing::Sharing;
 use crate::{
-    app::{AppParts, route::Entry},
+    app::{AppParts, group::path_below, route::Entry},
     build,
     handler::{
         describe::Signature,
@@ -93,6 +93,12 @@ pub(super) struct Effective {
     origins: Vec<String>,
     /// Whether its handler takes more than parameters, so that it may use the caller.
     extracts: bool,
+    /// The group whose layers are around it. The layers of another group can differ from these,
+    /// though their types have the same names.
+    group: Option<usize>,
+    /// The module of a handler with layers of its own. In another module, the same words can call
+    /// another function.
+    module: Option<String>,
 }
 
 impl DeclaredApp {
@@ -110,12 +116,13 @@ impl DeclaredApp {
         let unknown = unknown.and_then(|route| sharing(route, "*", &sources));
         let extracting = extracting(app);
         let objects = objects(app);
+        let layered = layered_routes(app);
         let replaced = replaced(&manifest, &sources);
         let runs_code =
             |route: &&ManifestRoute| matches!(route.kind, RouteKind::Handler | RouteKind::Mount);
         let routes = manifest.routes.iter().filter(runs_code);
         let routes = routes
-            .flat_map(|it| declarations(&manifest, it, &sources, (&extracting, &objects)))
+            .flat_map(|it| declarations(&manifest, it, &sources, (&extracting, &objects, &layered)))
             .collect();
         Self {
             example_paths: ExamplePaths::new(&manifest.routes),
@@ -218,12 +225,32 @@ fn objects(app: &AppParts) -> Objects {
     app.handlers().map(of).collect()
 }
 
+/// The routes behind the layers of a group: method and path, and the index of the group.
+type LayeredRoutes = HashMap<String, usize>;
+
+fn layered_routes(app: &AppParts) -> LayeredRoutes {
+    let mut routes = HashMap::new();
+    for (index, (prefix, group)) in app.groups.iter().enumerate() {
+        if group.layers.is_empty() {
+            continue;
+        }
+        let handlers = group.routes.iter().flat_map(|entry| entry.description.routes);
+        let handlers =
+            handlers.map(|(method, path)| format!("{method} {}", path_below(prefix, path)));
+        let mounts = group.mounts.iter().flat_map(move |(below, mount)| {
+            mount.methods.iter().map(move |method| format!("{method} {prefix}{below}"))
+        });
+        routes.extend(handlers.chain(mounts).map(|route| (route, index)));
+    }
+    routes
+}
+
 /// The methods of a route.
 fn declarations(
     manifest: &Manifest,
     route: &ManifestRoute,
     sources: &Sources,
-    (extracting, objects): (&HashSet<&'static str>, &Objects),
+    (extracting, objects, layered): (&HashSet<&'static str>, &Objects, &LayeredRoutes),
 ) -> Vec<Declaration> {
     let shared = Arc::new(route.clone());
     let of = |name: &String| {
@@ -234,10 +261,14 @@ fn declarations(
         let mut policy = route.clone();
         policy.path.clear();
         policy.methods.clear();
+        let has_own_layers = route.layers.iter().any(|layer| layer.starts_with("route "));
+        let module = handler.as_ref().and_then(|it| it.name.rsplit_once("::"));
         let effective = Effective {
             policy,
             origins: sharing.as_ref().map(|all| all.origins.clone()).unwrap_or_default(),
             extracts: handler.as_ref().is_some_and(|it| extracting.contains(it.name.as_str())),
+            group: layered.get(&key).copied(),
+            module: module.filter(|_| has_own_layers).map(|(module, _)| module.to_owned()),
         };
         let known = handler.as_ref().and_then(|it| objects.get(it.name.as_str()));
         let [objects, lists] = known.cloned().unwrap_or_default();

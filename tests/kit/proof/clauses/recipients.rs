@@ -137,6 +137,52 @@ fn a_cache_is_behind_the_gates() {
     breaks_first(app, Law::OwnResponse, OTHER);
 }
 
+#[get("/invoices")]
+#[auth(session)]
+async fn invoices() {}
+
+/// Both groups have the same policies and a layer of the same type.
+#[test]
+fn the_layers_of_each_group_are_tested() {
+    let right = Group::new().layer(cache(|_| None, |_| false)).routes(routes![orders]);
+    let wrong = Group::new().layer(cache(by_path, |_| true)).routes(routes![invoices]);
+    let app = with_sessions().group("/v1", right).group("/v2", wrong);
+    breaks_first(app, Law::OwnResponse, OTHER);
+}
+
+mod right {
+    use super::*;
+
+    #[get("/right")]
+    #[auth(session)]
+    #[layer(kept())]
+    pub(crate) async fn handler() {}
+
+    fn kept() -> impl Clone + Send + tower::Layer<SharedService, Service: CacheService> {
+        cache(|_| None, |_| false)
+    }
+}
+
+mod wrong {
+    use super::*;
+
+    #[get("/wrong")]
+    #[auth(session)]
+    #[layer(kept())]
+    pub(crate) async fn handler() {}
+
+    fn kept() -> impl Clone + Send + tower::Layer<SharedService, Service: CacheService> {
+        cache(by_path, |_| true)
+    }
+}
+
+/// The same words in `#[layer]` call another function in another module.
+#[test]
+fn the_layers_of_handlers_in_each_module_are_tested() {
+    let app = with_sessions().routes(routes![right::handler, wrong::handler]);
+    breaks_first(app, Law::OwnResponse, OTHER);
+}
+
 #[test]
 fn a_repeated_request_is_known_by_its_key_alone() {
     let key = |sent: &Parts| {
