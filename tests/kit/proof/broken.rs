@@ -3,7 +3,7 @@
 use std::{convert::Infallible, env, fs, panic::catch_unwind, path::Path};
 
 use policy_server::{
-    AuthError, IntoResponse, Request, Response, Scheme, SchemeRequest,
+    AuthError, IntoResponse, Request, Response, ReverseProxy, Scheme, SchemeRequest,
     codegen::{Law, prove},
     http::{HeaderMap, HeaderValue, Method},
     prelude::*,
@@ -255,6 +255,23 @@ fn a_result_lists_skipped_laws() {
     let text = prove(with_fields(|headers| drop(headers.remove("vary"))));
     let text = text.refutation(Law::VarySoundness);
     assert!(text.ends_with("; did not run: 4 handlers"), "{text}");
+}
+
+#[test]
+fn a_result_names_what_no_law_tries() {
+    let fallback = Fallback::handler(async |_: Request| StatusCode::NOT_FOUND);
+    let guarded = fallback.auth(AuthRequirement::session());
+    let proxy = ReverseProxy::new("/old", "http://127.0.0.1:9").auth(AuthRequirement::session());
+    let app = App::new(())
+        .sessions(Sessions::memory())
+        .proxy(proxy)
+        .fallback(guarded)
+        .routes(routes![prices]);
+    let text = prove(app).confirmation(Law::ReadSoundness);
+    for untried in ["callers of the fallback", "requests to the proxy `/old`"] {
+        let (_, named) = text.split_once("; not tried: ").expect("untried requests");
+        assert!(named.contains(untried), "{text}");
+    }
 }
 
 #[test]

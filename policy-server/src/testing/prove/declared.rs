@@ -51,6 +51,8 @@ pub(super) struct DeclaredApp {
     pub(super) engine: Option<Engine>,
     /// Descriptions of the app's code that does not run in a proof.
     pub(super) replaced: Vec<String>,
+    /// What the app has policies for and no law tries.
+    pub(super) untried: Vec<String>,
 }
 
 /// One method of one path.
@@ -118,6 +120,7 @@ impl DeclaredApp {
         let objects = objects(app);
         let layered = layered_routes(app);
         let replaced = replaced(&manifest, &sources);
+        let untried = untried_requests(&manifest);
         let runs_code =
             |route: &&ManifestRoute| matches!(route.kind, RouteKind::Handler | RouteKind::Mount);
         let routes = manifest.routes.iter().filter(runs_code);
@@ -135,6 +138,7 @@ impl DeclaredApp {
             has_fallback: manifest.routes.iter().any(|route| route.kind == RouteKind::Fallback),
             engine,
             replaced,
+            untried,
         }
     }
 
@@ -183,6 +187,19 @@ fn replaced(manifest: &Manifest, sources: &Sources) -> Vec<String> {
     replaced.extend(schemes);
     replaced.dedup();
     replaced
+}
+
+/// The requests to targets without a [`Declaration`]. The laws ask a fallback without a credential.
+fn untried_requests(manifest: &Manifest) -> Vec<String> {
+    let untried = manifest.routes.iter().filter_map(|route| match route.kind {
+        RouteKind::Fallback if route.auth != Auth::Public => {
+            Some("callers of the fallback".to_owned())
+        }
+        RouteKind::Proxy => Some(format!("requests to the proxy `{}`", route.path)),
+        RouteKind::Tunnel => Some("tunnels".to_owned()),
+        _ => None,
+    });
+    untried.collect()
 }
 
 /// The attributes of the session cookie (RFC 6265bis 4.1.2). Over HTTP on loopback, it has none that

@@ -114,7 +114,7 @@ impl Proof {
             panic!("{}", self.refutation(law));
         }
         match ((law.spec().silence)(&self.declared), tally.tried) {
-            (Some(why), _) => println!("not applicable: {why}"),
+            (Some(why), _) => println!("not applicable: {why}{}", self.untried_text()),
             (None, 0) if self.explored.tried < self.explored.kinds => {
                 println!("no case in this sample; {}", self.summary());
             }
@@ -197,7 +197,15 @@ impl Proof {
         text
     }
 
-    /// How much was tested, and which code did not run.
+    /// What no law tried.
+    fn untried_text(&self) -> String {
+        match self.declared.untried.is_empty() {
+            true => String::new(),
+            false => format!("; not tried: {}", self.declared.untried.join(", ")),
+        }
+    }
+
+    /// How much was tested, what was not, and which code did not run.
     fn summary(&self) -> String {
         let Self { explored: Explored { paths, kinds, tried }, tallies, declared, .. } = self;
         let mut text = format!("{paths} paths of {kinds} kinds");
@@ -205,6 +213,7 @@ impl Proof {
             text += &format!(", of which {tried} were tried: `{PROOF}=all` tries all");
         }
         text += &format!(", {} combinations", tallies.combinations);
+        text += &self.untried_text();
         if !declared.replaced.is_empty() {
             text += &format!("; did not run: {}", declared.replaced.join(", "));
         }

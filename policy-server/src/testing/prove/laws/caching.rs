@@ -24,7 +24,7 @@ type Key<'a> = (&'a [String], Vec<Option<&'a HeaderValue>>);
 pub(super) const LAW: LawSpec = LawSpec {
     text: "a cache reuses a response only for requests that would get an equal one",
     help: "keep the `Vary` and `Cache-Control` that the app writes, and only add to them",
-    silence: |app| app.routes.is_empty().then_some("there is no route"),
+    silence: |app| app.routes.is_empty().then_some("there is no handler or mounted service"),
     judge_path: vary,
     ..LawSpec::NONE
 };

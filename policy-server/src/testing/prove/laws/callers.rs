@@ -18,7 +18,12 @@ use crate::{
 pub(super) const BEFORE_HANDLER: LawSpec = LawSpec {
     text: "a handler runs only for callers that `#[auth]` admits",
     help: "state who may call in `#[auth]`, and nowhere else",
-    silence: |app| app.without(|route| route.requirement().is_some(), "every route is public"),
+    silence: |app| {
+        app.without(
+            |route| route.requirement().is_some(),
+            "every handler and mounted service is public",
+        )
+    },
     judge_exchange: before_handler,
     ..LawSpec::NONE
 };
@@ -29,7 +34,7 @@ pub(super) const UNIFORM_REFUSAL: LawSpec = LawSpec {
     silence: |app| {
         app.without(
             |route| route.requirement().is_some_and(|requirement| !requirement.optional),
-            "no route refuses anybody",
+            "no handler or mounted service refuses anybody",
         )
     },
     judge_path: uniform,

@@ -16,7 +16,7 @@ pub(super) const LAW: LawSpec = LawSpec {
     text: "no response names an origin that is not granted, or all origins with credentials",
     help: "let nothing but the policy write `Access-Control-*`: name the origin in \
                  `#[cors(origins = [..])]`, or remove what writes it",
-    silence: |app| app.routes.is_empty().then_some("there is no route"),
+    silence: |app| app.routes.is_empty().then_some("there is no handler or mounted service"),
     judge_exchange,
     judge_path: odd,
     ..LawSpec::NONE

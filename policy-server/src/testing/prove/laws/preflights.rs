@@ -20,7 +20,7 @@ use crate::{
 pub(super) const GATE: LawSpec = LawSpec {
     text: "a request that needs a preflight is not sent until it is granted",
     help: "leave OPTIONS to the app: state methods and headers in `#[cors]`",
-    silence: |app| app.routes.is_empty().then_some("there is no route"),
+    silence: |app| app.routes.is_empty().then_some("there is no handler or mounted service"),
     judge_exchange: gate,
     ..LawSpec::NONE
 };

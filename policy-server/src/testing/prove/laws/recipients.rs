@@ -26,7 +26,9 @@ pub(super) const LAW: LawSpec = LawSpec {
                  a cache belongs around what is the same for everybody",
     is_cause: true,
     needs_empty_caches: true,
-    silence: |app| app.without(is_personal, "no response is for one caller"),
+    silence: |app| {
+        app.without(is_personal, "no response of a handler or mounted service is for one caller")
+    },
     judge_exchange,
     judge_path: judge_callers,
     ..LawSpec::NONE
