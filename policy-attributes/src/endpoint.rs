@@ -19,7 +19,7 @@ use crate::{
     emit::{CratePath, Expansion, description, some},
     item::Function,
     signature::{Arguments, Extractor, Parameter, Source},
-    type_names::KnownExtractor,
+    type_names::{KnownExtractor, members},
 };
 
 /// A handler with its parsed attributes.
@@ -271,7 +271,8 @@ impl<'a> Endpoint<'a> {
         let object_names = objects.iter().map(|object| &object.name);
         let previous = objects.iter().map(|object| object.previous());
         let objects = objects.iter().map(|object| object.ty);
-        let extractors = arguments.extractors.iter().map(|extractor| extractor.ty);
+        // One by one, so that an unknown member of a tuple hides nothing of the others.
+        let extractors = arguments.extractors.iter().flat_map(|extractor| members(extractor.ty));
         let output = checks::described_output(&sig.output);
         let answer = match &output {
             Some(ty) => quote!(__policy::Of::<#ty>::NEW.describe_answer(#signature);),

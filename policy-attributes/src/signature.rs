@@ -17,7 +17,7 @@ use crate::{
     attributes::route,
     diagnostics::Diagnostics,
     type_names::{
-        KnownExtractor, is_object, known_extractor, last_segment, reads_body, type_text,
+        KnownExtractor, is_object, known_extractor, last_segment, members, reads_body, type_text,
         useless_extractor, word_inside, words,
     },
 };
@@ -403,15 +403,8 @@ fn check_parsed(argument: &Argument<'_>, paths: &[LitStr], diagnostics: &mut Dia
 }
 
 fn principal_in(ty: &Type) -> Option<&Type> {
-    match ty {
-        Type::Group(group) => principal_in(&group.elem),
-        Type::Paren(paren) => principal_in(&paren.elem),
-        Type::Tuple(tuple) => tuple.elems.iter().find_map(principal_in),
-        Type::Path(path) => {
-            let last = path.path.segments.last();
-            last.is_some_and(|last| last.ident == "Principal" || last.ident == "Caller")
-                .then_some(ty)
-        }
-        _ => None,
-    }
+    let is_principal = |ty: &&Type| {
+        last_segment(ty).is_some_and(|last| last.ident == "Principal" || last.ident == "Caller")
+    };
+    members(ty).into_iter().find(is_principal)
 }

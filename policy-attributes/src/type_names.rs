@@ -58,6 +58,16 @@ pub(crate) fn last_segment(ty: &Type) -> Option<&PathSegment> {
     }
 }
 
+/// The extractors that an argument combines: the members of its tuple, or its type.
+pub(crate) fn members(ty: &Type) -> Vec<&Type> {
+    match ty {
+        Type::Group(group) => members(&group.elem),
+        Type::Paren(paren) => members(&paren.elem),
+        Type::Tuple(tuple) => tuple.elems.iter().flat_map(members).collect(),
+        _ => vec![ty],
+    }
+}
+
 /// The first type in the angle brackets.
 fn first_argument(segment: &PathSegment) -> Option<&Type> {
     first_two_arguments(segment).0

@@ -12,6 +12,7 @@ mod names;
 mod races;
 mod strangers;
 mod streams;
+mod tuples;
 
 use std::{
     collections::BTreeMap,

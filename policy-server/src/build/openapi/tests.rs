@@ -288,6 +288,41 @@ fn a_web_socket_has_no_gap() {
     assert_eq!(statuses(&document, "/socket", "get")[0], "101");
 }
 
+/// The framework limits and closes it, whatever the handler does with a failure.
+#[cfg(feature = "ws")]
+#[test]
+fn a_web_socket_in_a_result_or_a_tuple_is_one() {
+    use http::HeaderMap;
+    use policy_core::outcome::ArgumentKind;
+
+    use crate::extract::ws::{WebSocketUpgrade, WebSocketUpgradeRejection};
+
+    #[get("/result")]
+    #[auth(public)]
+    async fn result(
+        upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+    ) -> impl IntoResponse {
+        upgrade.map(|upgrade| upgrade.on_upgrade(async |_| ()))
+    }
+
+    #[get("/tuple")]
+    #[auth(public)]
+    async fn tuple(
+        (_addr, _fields, upgrade): (ClientAddr, HeaderMap, WebSocketUpgrade),
+    ) -> impl IntoResponse {
+        upgrade.on_upgrade(async |_| ())
+    }
+
+    let app = App::new(()).routes(routes![result, tuple]);
+    let manifest = app.manifest();
+    let document = app.openapi().unwrap().complete().unwrap();
+    for path in ["/result", "/tuple"] {
+        let takes = &manifest.route("GET", path).unwrap().handler.takes;
+        assert!(takes.contains(&ArgumentKind::WebSocket), "{path}: {takes:?}");
+        assert_eq!(statuses(&document, path, "get")[0], "101", "{path}");
+    }
+}
+
 #[test]
 fn an_extractor_without_a_schema_and_a_method_without_an_operation_are_gaps() {
     struct Unknown;

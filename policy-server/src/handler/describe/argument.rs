@@ -189,11 +189,22 @@ impl<T: DeserializeOwned> Takes for Option<Query<T>> {
     }
 }
 
-/// The handler responds to the failure itself.
+/// The handler responds to the failure itself. What it uses after the extraction can fail then as
+/// well, and a WebSocket is opened in the same way.
 impl<E: Takes, R> Takes for Result<E, R> {
     fn describe(signature: &mut Signature) {
         let mut inner = Signature::default();
         E::describe(&mut inner);
+        signature.take(inner.takes.into_iter().filter(|taken| {
+            matches!(
+                taken,
+                ArgumentKind::Session
+                    | ArgumentKind::Sessions
+                    | ArgumentKind::Accept
+                    | ArgumentKind::Preconditions
+                    | ArgumentKind::WebSocket
+            )
+        }));
         signature.reads = inner.reads.or(signature.reads);
         signature.objects.extend(inner.objects);
         #[cfg(feature = "manifest")]
@@ -216,9 +227,30 @@ impl<E: Takes> Takes for crate::handler::extract::Decoded<E> {
     }
 }
 
-impl<A: Takes, B: Takes> Takes for (A, B) {
-    fn describe(signature: &mut Signature) {
-        A::describe(signature);
-        B::describe(signature);
-    }
+/// Tuples of as many extractors as axum extracts together. The macro of a route describes each part of
+/// a tuple that it sees by itself; these are in a `Result`, or have a name.
+macro_rules! takes_tuples {
+    () => {};
+    ($First:ident $($Rest:ident)*) => {
+        impl<$First: Takes, $($Rest: Takes,)*> Takes for ($First, $($Rest,)*) {
+            fn describe(signature: &mut Signature) {
+                <$First as Takes>::describe(signature);
+                $(<$Rest as Takes>::describe(signature);)*
+            }
+        }
+
+        #[cfg(feature = "openapi")]
+        impl<$First: super::TypedTakes, $($Rest: super::TypedTakes,)*> super::TypedTakes
+            for ($First, $($Rest,)*)
+        {
+            fn describe(signature: &mut Signature) {
+                <$First as super::TypedTakes>::describe(signature);
+                $(<$Rest as super::TypedTakes>::describe(signature);)*
+            }
+        }
+
+        takes_tuples! { $($Rest)* }
+    };
 }
+
+takes_tuples! { A B C D E F G H I J K L M N O P }

@@ -226,13 +226,6 @@ impl<E: TypedTakes, R> TypedTakes for Result<E, R> {
     }
 }
 
-impl<A: TypedTakes, B: TypedTakes> TypedTakes for (A, B) {
-    fn describe(signature: &mut Signature) {
-        A::describe(signature);
-        B::describe(signature);
-    }
-}
-
 macro_rules! contents {
     ($([$($generic:tt)*] $Type:ty => $of:ty;)*) => {$(
         impl<$($generic)*> TypedContent for $Type {
