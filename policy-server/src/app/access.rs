@@ -64,8 +64,10 @@ impl AuthRequirement {
     /// with [`App::scheme`](crate::App::scheme).
     pub fn scheme<T: Scheme>() -> Self {
         let path = type_name::<T>();
-        // The name as attributes write it.
-        let name = path.rsplit("::").next().unwrap_or(path);
+        // The name as attributes write it. The paths of its generic arguments are no part of its own.
+        let own = path.split('<').next().unwrap_or(path);
+        let start = own.rfind("::").map_or(0, |at| at + 2);
+        let name = path.get(start..).unwrap_or(path);
         let scheme = Some(OwnScheme { name, ambient: T::AMBIENT });
         let requirement = Requirement { scheme, ..Requirement::NONE };
         Self { scheme: Some(TypeId::of::<T>()), ..Self::new(requirement) }

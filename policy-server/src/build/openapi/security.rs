@@ -46,14 +46,12 @@ impl Schemes {
             alternatives.push(json!({ TICKET: [] }));
         }
         if let Some(scheme) = &requirement.scheme {
-            self.0.insert(
-                scheme.name.clone(),
-                json!({
-                    "type": "http", "scheme": scheme.name,
-                    "description": "A scheme of this service.",
-                }),
-            );
-            alternatives.push(object([(&scheme.name, json!([]))]));
+            let name = component_name(&scheme.name);
+            alternatives.push(object([(&name, json!([]))]));
+            let described = json!({
+                "type": "http", "scheme": name, "description": "A scheme of this service.",
+            });
+            self.0.insert(name, described);
         }
         if requirement.optional {
             alternatives.push(json!({}));
@@ -132,4 +130,15 @@ impl Schemes {
         }
         alternatives
     }
+}
+
+/// The words of a type as written, such as `keys.ApiKeys.u8`. The name of a component has no colons or
+/// angle brackets (OpenAPI 3.1.1 4.8.7), and that of an HTTP authentication scheme has none either
+/// (RFC 9110 11.1).
+fn component_name(written: &str) -> String {
+    let is_in_word = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
+    // Rust has letters beyond ASCII.
+    let escaped = written.escape_default().to_string();
+    let words = escaped.split(|sign: char| !is_in_word(sign)).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(".")
 }

@@ -165,6 +165,44 @@ fn alternatives_are_separate_and_what_is_needed_together_is_one() {
     assert_eq!(cookie, "__Host-sid");
 }
 
+mod keys {
+    use std::marker::PhantomData;
+
+    use crate::{AuthError, Identity, Scheme, SchemeRequest};
+
+    pub(super) struct ApiKeys<T>(pub(super) PhantomData<T>);
+
+    impl Scheme for ApiKeys<u8> {
+        const AMBIENT: bool = false;
+
+        async fn authenticate(
+            &self,
+            _: &mut SchemeRequest<'_>,
+        ) -> Result<Option<Identity>, AuthError> {
+            Ok(None)
+        }
+    }
+}
+
+/// OpenAPI 3.1.1 4.8.7 and RFC 9110 11.1 take no colons and no angle brackets.
+#[test]
+fn the_name_of_a_scheme_is_valid_in_a_document() {
+    use std::marker::PhantomData;
+
+    #[get("/priced")]
+    #[auth(scheme = keys::ApiKeys<u8>)]
+    async fn priced() -> NoContent {
+        NoContent
+    }
+
+    let app = App::new(()).scheme(keys::ApiKeys(PhantomData::<u8>)).routes(routes![priced]);
+    let document = app.openapi().unwrap();
+    let security = at(&document, "/paths/~1priced/get/security");
+    assert_eq!(security, json!([{ "keys.ApiKeys.u8": [] }]));
+    let scheme = at(&document, "/components/securitySchemes/keys.ApiKeys.u8/scheme");
+    assert_eq!(scheme, "keys.ApiKeys.u8");
+}
+
 #[test]
 fn parameters_and_bodies_are_those_of_the_types() {
     let document = document();
