@@ -78,13 +78,16 @@ pub(super) fn compare(old: &Document, new: &Document) -> Vec<Change> {
     changes
 }
 
-/// The method and the path, without the names of parameters, which no request has.
+/// The method and the path, without the names of parameters, which no request has. A parameter may be
+/// a part of a segment, as in `/jobs/{id}:cancel`.
 fn key(operation: &Operation<'_>) -> (&'static str, String) {
-    let segments = operation.path.split('/').map(|segment| match segment.starts_with('{') {
-        true => "{}",
-        false => segment,
-    });
-    (operation.method, segments.collect::<Vec<_>>().join("/"))
+    let mut parts = operation.path.split('{');
+    let mut path = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        path.push_str("{}");
+        path.push_str(part.split_once('}').map_or(part, |(_, after)| after));
+    }
+    (operation.method, path)
 }
 
 fn add(changes: &mut Vec<Change>, impact: Impact, operation: &Operation<'_>, words: &str) {

@@ -558,6 +558,27 @@ fn operations_and_paths_are_compared_by_what_requests_have() {
 }
 
 #[test]
+fn operations_that_differ_beside_a_parameter_are_two() {
+    let jobs = |paths: &[&str]| {
+        let item = json!({ "post": { "responses": { "200": { "description": "Done." } } } });
+        let items: Map<_, _> = paths.iter().map(|it| ((*it).to_owned(), item.clone())).collect();
+        document(&json!({ "openapi": "3.1.1", "paths": items }))
+    };
+    let changes = compare(
+        &jobs(&["/jobs/{id}:cancel", "/jobs/{id}:retry", "/files/{id}"]),
+        &jobs(&["/jobs/{id}:cancel", "/files/{id}", "/files/{id}.zip"]),
+    );
+    let found: Vec<_> = changes.iter().map(|it| (it.impact, &*it.operation, &*it.words)).collect();
+    assert_eq!(
+        found,
+        [
+            (Impact::Breaks, "POST /jobs/{id}:retry", "the operation is gone"),
+            (Impact::Adds, "POST /files/{id}.zip", "the operation is new"),
+        ]
+    );
+}
+
+#[test]
 fn hostile_documents_end() {
     // A chain of references that is longer than any stack, and alternatives that double.
     let chain = |end: &str| {
