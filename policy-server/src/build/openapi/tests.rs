@@ -326,6 +326,40 @@ fn a_web_socket_has_no_gap() {
     assert_eq!(statuses(&document, "/socket", "get")[0], "101");
 }
 
+#[test]
+fn a_media_type_that_the_handler_chooses_is_not_that_of_the_content() {
+    use http::HeaderMap;
+
+    use crate::extract::ChosenMediaType;
+
+    #[get("/report")]
+    #[auth(public)]
+    async fn report(accept: Accept) -> Result<(ChosenMediaType, String), Problem> {
+        Ok((accept.best(["text/csv", "text/html"])?, String::new()))
+    }
+
+    #[get("/fields")]
+    #[auth(public)]
+    async fn fields() -> (ETag, HeaderMap, Json<Lamp>) {
+        (ETag::version(1), HeaderMap::new(), Json(Lamp { watts: 1, note: None }))
+    }
+
+    #[get("/nothing")]
+    #[auth(public)]
+    async fn nothing() -> (HeaderMap, NoContent) {
+        (HeaderMap::new(), NoContent)
+    }
+
+    let document = App::new(()).routes(routes![report, fields, nothing]).openapi().unwrap();
+    let document = document.complete().unwrap();
+    let content = at(&document, "/paths/~1report/get/responses/200/content");
+    assert_eq!(content, json!({ "*/*": { "schema": { "type": "string" } } }));
+    let schema = at(&document, "/paths/~1fields/get/responses/200/content/*~1*/schema");
+    assert_eq!(schema, json!({ "$ref": "#/components/schemas/Lamp" }));
+    let response = at(&document, "/paths/~1nothing/get/responses/204");
+    assert_eq!(response.get("content"), None);
+}
+
 /// The framework limits and closes it, whatever the handler does with a failure.
 #[cfg(feature = "ws")]
 #[test]

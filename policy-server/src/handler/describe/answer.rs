@@ -22,7 +22,7 @@ use crate::{
 pub struct Reply {
     /// Its status; `None` if the handler chooses one at run time.
     pub(crate) status: Option<u16>,
-    /// The media type of its content; `None` without content, or if the handler chooses one.
+    /// The media type of its content, `*/*` if the handler chooses one; `None` without content.
     pub(crate) media_type: Option<&'static str>,
     /// The header fields that it sets.
     pub(crate) fields: Vec<HeaderName>,
@@ -234,10 +234,21 @@ parts! {
     [] ETag => ETAG;
     [] LastModified => LAST_MODIFIED;
     [] ByteRanges => ACCEPT_RANGES;
-    [] ChosenMediaType => ;
-    [] HeaderMap => ;
     [I] AppendHeaders<I> => ;
 }
+
+/// Parts that can replace the media type of the content.
+macro_rules! media_types {
+    ($($Type:ty),*) => {$(
+        impl AnswerPart for $Type {
+            fn describe(reply: &mut Reply) {
+                reply.media_type = reply.media_type.and(Some("*/*"));
+            }
+        }
+    )*};
+}
+
+media_types! { ChosenMediaType, HeaderMap }
 
 #[cfg(feature = "cookies")]
 parts! { [] crate::handler::extract::cookie::CookieJar => ; }
