@@ -476,6 +476,28 @@ fn two_types_and_two_operations_of_one_name_are_errors() {
     assert!(error.contains("`list`") && error.contains("openapi.operation-ids"), "{error}");
 }
 
+/// The parameters of a page are no type of the app.
+#[test]
+fn an_app_may_have_a_type_named_as_the_fields_of_a_page() {
+    #[derive(Deserialize, JsonSchema)]
+    struct PageFields {
+        title: String,
+    }
+
+    #[put("/title")]
+    #[auth(public)]
+    async fn title(Json(fields): Json<PageFields>) -> String {
+        fields.title
+    }
+
+    let document = app().routes(routes![title]).openapi().unwrap();
+    let pointer = "/components/schemas/PageFields/properties/title/type";
+    assert_eq!(at(&document, pointer), "string");
+    let parameters = at(&document, "/paths/~1pages/get/parameters");
+    let names: Vec<_> = parameters.as_array().unwrap().iter().map(|it| &it["name"]).collect();
+    assert_eq!(names, ["cursor", "limit"]);
+}
+
 #[test]
 fn paths_that_differ_in_names_are_one() {
     #[get("/a/{x}/{y}")]

@@ -190,8 +190,9 @@ optional! {
     Query => Query;
 }
 
-/// The query of [`PageQuery`].
+/// The query of [`PageQuery`]. It is inline, since it is no component: an app may have a type of its name.
 #[derive(JsonSchema)]
+#[schemars(inline)]
 #[expect(dead_code, reason = "its schema is read")]
 struct PageFields {
     /// How many rows the page may have; a larger number is reduced to the maximum.
