@@ -201,8 +201,8 @@ fn is_package_name(name: &str) -> bool {
         && !TAKEN.contains(&name.replace('-', "_").as_str())
 }
 
-/// Keywords, and crates that a service already has.
-const TAKEN: [&str; 47] = [
+/// Keywords, crates that a service already has, and folders of cargo, whose names no binary may have.
+const TAKEN: [&str; 65] = [
     "abstract",
     "alloc",
     "as",
@@ -211,14 +211,17 @@ const TAKEN: [&str; 47] = [
     "become",
     "box",
     "break",
+    "build",
     "const",
     "continue",
     "core",
     "crate",
+    "deps",
     "do",
     "dyn",
     "else",
     "enum",
+    "examples",
     "extern",
     "false",
     "final",
@@ -228,6 +231,7 @@ const TAKEN: [&str; 47] = [
     "if",
     "impl",
     "in",
+    "incremental",
     "let",
     "loop",
     "macro",
@@ -235,7 +239,9 @@ const TAKEN: [&str; 47] = [
     "mod",
     "move",
     "mut",
+    "override",
     "policy_server",
+    "priv",
     "proc_macro",
     "pub",
     "ref",
@@ -249,5 +255,17 @@ const TAKEN: [&str; 47] = [
     "super",
     "test",
     "tokio",
+    "tracing_subscriber",
     "trait",
+    "true",
+    "try",
+    "type",
+    "typeof",
+    "unsafe",
+    "unsized",
+    "use",
+    "virtual",
+    "where",
+    "while",
+    "yield",
 ];

@@ -65,6 +65,10 @@ fn nothing_is_overwritten_and_package_names_are_checked() {
     for (name, words) in [
         ("there", "`there` cannot be written: File exists"),
         ("async", "`async` cannot be the name of a package"),
+        ("type", "`type` cannot be the name of a package"),
+        ("yield", "`yield` cannot be the name of a package"),
+        ("tracing-subscriber", "`tracing-subscriber` cannot be the name of a package"),
+        ("build", "`build` cannot be the name of a package"),
         ("policy-server", "`policy-server` cannot be the name of a package"),
         ("My", "`My` cannot be the name of a package"),
         ("7up", "`7up` cannot be the name of a package"),
