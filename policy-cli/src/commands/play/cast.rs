@@ -450,6 +450,7 @@ fn words(exchange: &Exchange, name: &HeaderName) -> Vec<String> {
 /// An origin that a pattern grants.
 fn example_of(pattern: &str) -> Option<String> {
     let pattern = if pattern == "*" { "https://anyone.example" } else { pattern };
-    let origin = pattern.replacen("*.", "app.", 1).replace(":*", ":8443");
+    // What is left is the label of a host, or a part of it.
+    let origin = pattern.replace(":*", ":8443").replacen('*', "app", 1);
     page_of(&origin).is_ok().then_some(origin)
 }

@@ -247,6 +247,25 @@ fn each_caller_gets_what_the_policy_says() {
 }
 
 #[test]
+fn a_page_that_a_pattern_allows_reads_the_response() {
+    for (pattern, origin) in [
+        ("https://*.partner.example", "https://app.partner.example"),
+        ("https://shop-*-acme.partner.example", "https://shop-app-acme.partner.example"),
+    ] {
+        let source = format!(
+            "#[get(\"/\")] #[cors(origins = [\"{pattern}\"])] #[auth(public)] async fn f() {{}}"
+        );
+        let answer = ask(&source, "lax", "null", 0);
+        let granted = &answer["cast"][1];
+        assert_eq!(
+            (text(&granted["origin"]), text(&granted["gets"])),
+            (origin, "served"),
+            "{answer}"
+        );
+    }
+}
+
+#[test]
 fn what_keeps_an_app_from_starting_is_an_error() {
     let of = |origin: &str, same_site: &str| {
         let source = format!(
