@@ -137,6 +137,17 @@ fn a_parameter_that_nothing_checks_does_not_compile() {
 }
 
 #[test]
+fn a_number_without_a_parameter_is_named_before_the_rest_of_the_path() {
+    let source = |path: &str| {
+        format!("#[get(\"{path}\")] #[auth(public)] async fn f(rest: String, page: u32) {{}}")
+    };
+    let found = expand_str(&source("/files/{*rest}"));
+    assert!(found.contains("such as `/files/{page}/{*rest}`"), "{found}");
+    let found = expand_str(&source("/files/{rest}"));
+    assert!(found.contains("such as `/files/{rest}/{page}`"), "{found}");
+}
+
+#[test]
 fn another_crate_path_is_used_everywhere() {
     let source = "#[get(\"/{a}\", crate = my::server)] #[auth(public)] \
          #[cors(origins = LIST, headers = [\"x-a\"])] async fn f(a: u8, m: Method) {}";

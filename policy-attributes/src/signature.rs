@@ -395,9 +395,11 @@ fn check_parsed(argument: &Argument<'_>, paths: &[LitStr], diagnostics: &mut Dia
     let name = argument.name.as_deref().unwrap_or("name");
     let path = path.value();
     let path = path.trim_end_matches('/');
+    // Nothing can follow the rest of a path.
+    let (path, rest) = path.split_at(path.rfind("/{*").unwrap_or(path.len()));
     let help = format_args!(
-        "name it in the path, such as `{path}/{{{name}}}`, or take it from the query or the body \
-         with `Query<T>` or `Json<T>`"
+        "name it in the path, such as `{path}/{{{name}}}{rest}`, or take it from the query or the \
+         body with `Query<T>` or `Json<T>`"
     );
     diagnostics.error(argument.ty, Rule::ExtractorExpected, type_text(argument.ty), help);
 }
