@@ -27,8 +27,7 @@ pub(crate) fn run(
     match &arguments.out {
         None => output.write(&page(all)?),
         Some(folder) => {
-            let commands: Vec<_> = all.get_subcommands().cloned().collect();
-            for command in commands.into_iter().chain([all]) {
+            for command in with_subcommands(all) {
                 let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
                 let file = folder.join(format!("{name}.1"));
                 fs::write(&file, page(command)?).map_err(|error| {
@@ -39,6 +38,16 @@ pub(crate) fn run(
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A command and all below it. `help` has them a second time.
+fn with_subcommands(command: Command) -> Vec<Command> {
+    let mut found = Vec::new();
+    if command.get_name() != "help" {
+        found.extend(command.get_subcommands().cloned().flat_map(with_subcommands));
+    }
+    found.push(command);
+    found
 }
 
 fn page(command: Command) -> Result<String, Failure> {
