@@ -417,6 +417,18 @@ async fn a_repeated_logout_completes_one_whose_tokens_could_not_be_ended() {
 }
 
 #[tokio::test]
+async fn a_logout_does_not_fail_by_what_another_one_left() {
+    let (scenario, tokens) = with_two_stores().await;
+    let (ada, eve) = (scenario.login("ada").await, scenario.login("eve").await);
+    assert_eq!(eve.post("/leave").send().await.status(), 200);
+    tokens.fail_to_write();
+    assert_problem(&ada.post("/leave").send().await, 503, "session.store-unavailable");
+    let response = eve.post("/leave").send().await;
+    assert_eq!(response.status(), 200, "{response:?}");
+    assert!(removes_cookie(&response), "{response:?}");
+}
+
+#[tokio::test]
 async fn one_call_ends_a_user_everywhere() {
     for way in WAYS.into_iter().filter(|way| !matches!(*way, "others" | "rights")) {
         let scenario = Scenario::new(all()).await;

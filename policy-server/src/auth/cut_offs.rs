@@ -118,18 +118,24 @@ impl CutOffs {
         Ok(())
     }
 
-    /// Ends the tokens and tickets that were issued in a session that ended.
-    pub(crate) async fn end_issued(&self, user: &str, session: Handle) -> Result<u64, StoreError> {
+    /// Ends the tokens and tickets that were issued in a session that ended, by a logout of its client
+    /// if there is a key.
+    pub(crate) async fn end_issued(
+        &self,
+        user: &str,
+        session: Handle,
+        key: Option<SessionKey>,
+    ) -> Result<u64, StoreError> {
         match &self.tokens {
-            Some(tokens) => tokens.end_session(user, session).await,
+            Some(tokens) => tokens.end_session(user, session, key).await,
             None => Ok(0),
         }
     }
 
-    /// Ends the tokens and tickets of sessions that ended, where the store failed then.
-    pub(crate) async fn end_rest(&self) -> Result<(), StoreError> {
+    /// Ends the tokens and tickets of the session with this key, if the store failed at its logout.
+    pub(crate) async fn end_rest(&self, key: SessionKey) -> Result<(), StoreError> {
         match &self.tokens {
-            Some(tokens) => tokens.store_rest().await,
+            Some(tokens) => tokens.store_rest_of_session(key).await,
             None => Ok(()),
         }
     }
@@ -168,7 +174,7 @@ impl CutOffs {
         let revoked = match ending {
             // The caller counts only whether the session was live.
             Ending::Session { user, session } => {
-                return tokens.end_session(user, *session).await.map(|_| 0);
+                return tokens.end_session(user, *session, None).await.map(|_| 0);
             }
             Ending::User { user, .. } => tokens.cut_off(user).await?,
             Ending::Rights(identity) => tokens.cut_off(&identity.subject).await?,

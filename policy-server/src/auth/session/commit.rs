@@ -127,7 +127,7 @@ impl RequestSession {
                 // A logout without a session removes the cookie. It may repeat one that could not
                 // end all tokens of its session.
                 CommitPlan::Nothing if effects.ends() && self.has_cookie() => {
-                    self.cut_offs().end_rest().await?;
+                    self.end_rest().await?;
                     return Ok(Cookie::Remove);
                 }
                 CommitPlan::Nothing if is_dead => return Ok(Cookie::Untouched),
@@ -214,8 +214,9 @@ impl RequestSession {
                 if let Some(user) = ended {
                     self.note_end(user, old.handle);
                 }
-                let evicted = self.end_dependents(record.user(), evicted).await;
-                let replaced = self.end_dependents(ended, ended.map(|_| old.handle)).await;
+                let evicted = self.end_dependents(record.user(), evicted, None).await;
+                let replaced = ended.map(|_| old.handle);
+                let replaced = self.end_dependents(ended, replaced, Some(live.key)).await;
                 evicted.and(replaced)?;
                 Ok(Ok(Cookie::Set(id, Arc::new(record))))
             }
@@ -237,7 +238,7 @@ impl RequestSession {
                 if draft.is_login() {
                     count(LOGIN);
                 }
-                self.end_dependents(record.user(), evicted).await?;
+                self.end_dependents(record.user(), evicted, None).await?;
                 Ok(Some(Cookie::Set(id, Arc::new(record))))
             }
             SessionCreated::KeyTaken => {
@@ -287,16 +288,17 @@ impl RequestSession {
         if let (Err(_), Some(live)) = (&lived, live) {
             // The streams and tokens of the session end even if its deletion failed: a client can open
             // a stream again. The failure of the deletion is the one that is reported.
-            let _ = self.end_dependents(live.record.user(), [live.record.handle]).await;
+            let handle = [live.record.handle];
+            let _ = self.end_dependents(live.record.user(), handle, Some(live.key)).await;
         }
         let mut lived = lived?;
-        if let Some(Live { record, .. }) = live {
+        if let Some(Live { record, key, .. }) = live {
             if let (false, Some(user)) = (lived, record.user()) {
                 lived = service.store.delete_by_handle(user, record.handle).await?;
             }
             // An anonymous session may have gained a user meanwhile.
             let ended = (lived || record.identity.is_some()).then_some(record.handle);
-            self.end_dependents(record.user(), ended).await?;
+            self.end_dependents(record.user(), ended, Some(*key)).await?;
         }
         Ok(())
     }
@@ -308,22 +310,34 @@ impl RequestSession {
     }
 
     /// Ends the streams, tokens and tickets of a user's sessions, after the sessions themselves: what
-    /// begins in a session meanwhile ends, too. Tokens whose store fails end later.
+    /// begins in a session meanwhile ends, too. Tokens whose store fails end later, or by the next logout
+    /// if this is one of the session with this key.
     async fn end_dependents(
         &self,
         user: Option<&str>,
         handles: impl IntoIterator<Item = Handle>,
+        key: Option<SessionKey>,
     ) -> Result<(), CommitError> {
         let mut result = Ok(());
         for handle in handles {
             self.service.revocation_bus.publish(RevocationEvent::Session(handle));
             if let Some(user) = user
-                && let Err(error) = self.cut_offs().end_issued(user, handle).await
+                && let Err(error) = self.cut_offs().end_issued(user, handle, key).await
             {
                 result = Err(error.into());
             }
         }
         result
+    }
+
+    /// Completes an earlier logout of the presented session, which may have been renewed before.
+    async fn end_rest(&self) -> Result<(), CommitError> {
+        if let Some(id) = self.presented_id() {
+            for key in [id.key(), self.service.successor.successor(id).key()] {
+                self.cut_offs().end_rest(key).await?;
+            }
+        }
+        Ok(())
     }
 
     fn committed(&self, cookie: Cookie) -> CommitFacts {

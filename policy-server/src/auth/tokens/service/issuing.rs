@@ -245,6 +245,6 @@ impl TokenService {
     /// Revokes the access tokens of a family that ended.
     async fn end_access(&self, family: &Family) -> Result<(), CredentialError> {
         let until = self.issue_time(&family.identity.subject).after(self.longest);
-        self.end_access_of(&[family.id], until).await.map_err(CredentialError::token_store)
+        self.end_access_of(&[family.id], until, None).await.map_err(CredentialError::token_store)
     }
 }

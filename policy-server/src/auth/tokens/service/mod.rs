@@ -13,7 +13,7 @@ use policy_core::{
     time::Timestamp,
     token::{RefreshKey, RevocationSet, Verifier},
 };
-use tokio::{select, sync::OnceCell};
+use tokio::{join, select, sync::OnceCell};
 
 pub(super) use self::issuing::Grant;
 #[cfg(feature = "asym")]
@@ -125,7 +125,7 @@ impl TokenService {
             #[cfg(feature = "asym")]
             issuers,
             revocation_cache: RevocationCache::new(revocations, revocation_bus),
-            unstored: UnstoredRevocations::default(),
+            unstored: UnstoredRevocations::new(settings.refresh_lifetime),
             on_stale: settings.on_stale,
             lifetime: settings.lifetime,
             longest,
@@ -148,8 +148,24 @@ impl TokenService {
         self.sync().await
     }
 
-    /// Keeps the revocations up to date, and purges the store, for as long as it is polled.
+    /// Keeps the revocations up to date here and in the store, and purges the store, for as long as it
+    /// is polled.
     pub(crate) async fn run(&self) {
+        join!(self.follow(), self.keep_storing());
+    }
+
+    /// Stores what the store did not take. It does not hold up [`follow`](Self::follow): the tokens of
+    /// an instance that reads no revocations become stale.
+    async fn keep_storing(&self) {
+        loop {
+            self.clock.sleep(SYNC_INTERVAL).await;
+            // What fails is tried again at the next turn.
+            let _ = self.store_rest().await;
+        }
+    }
+
+    /// Reads the revocations of others, and purges the store.
+    async fn follow(&self) {
         let mut purge_at = self.clock.monotonic() + PURGE_INTERVAL;
         let mut is_in_touch = true;
         let mut hints = Hints::new(self.store.news());
@@ -165,10 +181,6 @@ impl TokenService {
                 _ => (),
             }
             is_in_touch = outcome.is_ok();
-            if is_in_touch {
-                // What fails is tried again at the next turn.
-                let _ = self.store_rest().await;
-            }
             self.forget(now).await;
             if is_in_touch && self.clock.monotonic() >= purge_at {
                 self.purge(now).await;
@@ -219,7 +231,7 @@ impl TokenService {
             let revoked = self.store.revoke(lost.clone()).await?;
             self.revocation_cache.revoke(Some(revoked.position), lost);
             if let Some(until) = until {
-                self.end_access_of(&revoked.families, until).await?;
+                self.end_access_of(&revoked.families, until, None).await?;
             }
         }
         self.revocation_cache.apply(stored, query_time);

@@ -1,6 +1,9 @@
 //! Revocations and cut-offs, in the store and in this process.
 
-use policy_core::{session::Handle, time::Timestamp};
+use policy_core::{
+    session::{Handle, SessionKey},
+    time::Timestamp,
+};
 
 use super::TokenService;
 use crate::{
@@ -80,43 +83,76 @@ impl TokenService {
         self.revoke(Revocation::All { before }).await
     }
 
-    /// Revokes the tokens and tickets of a session that ended. Returns how many families ended.
-    pub(crate) async fn end_session(&self, user: &str, session: Handle) -> Result<u64, StoreError> {
+    /// Revokes the tokens and tickets of a session that ended. Returns how many families ended. `key`
+    /// is the key of a session whose client logged out: its next logout
+    /// [completes](Self::store_rest_of_session) this one.
+    pub(crate) async fn end_session(
+        &self,
+        user: &str,
+        session: Handle,
+        key: Option<SessionKey>,
+    ) -> Result<u64, StoreError> {
         let until = self.issue_time(user).after(self.longest);
-        let revocation = Revocation::Session { user: user.into(), session, until };
-        self.revoke_with_families(revocation).await
+        self.end_session_until(user, session, until, key).await
     }
 
-    /// Stores the ends of sessions and tokens that the store has not taken before.
+    async fn end_session_until(
+        &self,
+        user: &str,
+        session: Handle,
+        until: Timestamp,
+        key: Option<SessionKey>,
+    ) -> Result<u64, StoreError> {
+        let revocation = Revocation::Session { user: user.into(), session, until };
+        let ended = self.revoke_for(revocation, key).await?.families;
+        self.end_access_of(&ended, until, key).await?;
+        Ok(ended.len() as u64)
+    }
+
+    /// Stores the ends of sessions and tokens that the store has not taken before, until it fails.
     pub(crate) async fn store_rest(&self) -> Result<(), StoreError> {
-        while let Some(revocation) = self.unstored.take() {
-            self.revoke_with_families(revocation).await?;
+        self.unstored.forget(self.clock.now());
+        while let Some((revocation, key)) = self.unstored.next() {
+            self.store_again(revocation, key).await?;
         }
         Ok(())
     }
 
-    /// Makes a revocation, and ends the access tokens of the families that it ended. Returns how many
-    /// families that were.
-    async fn revoke_with_families(&self, revocation: Revocation) -> Result<u64, StoreError> {
-        let until = revocation.until();
-        let ended = self.revoke(revocation).await?.families;
-        // A cut-off covers these tokens.
-        if let Some(until) = until {
-            self.end_access_of(&ended, until).await?;
+    /// Stores the part of them that a logout of the session with this key has left.
+    pub(crate) async fn store_rest_of_session(&self, key: SessionKey) -> Result<(), StoreError> {
+        for revocation in self.unstored.revocations_by(key) {
+            self.store_again(revocation, Some(key)).await?;
         }
-        Ok(ended.len() as u64)
+        Ok(())
     }
 
-    /// Revokes the access tokens of families that ended. None of them is valid after `until`.
+    async fn store_again(
+        &self,
+        revocation: Revocation,
+        key: Option<SessionKey>,
+    ) -> Result<(), StoreError> {
+        match revocation {
+            Revocation::Session { user, session, until } => {
+                // Its families may have issued access tokens since.
+                let until = until.max(self.issue_time(&user).after(self.longest));
+                self.end_session_until(&user, session, until, key).await.map(drop)
+            }
+            revocation => self.revoke_for(revocation, key).await.map(drop),
+        }
+    }
+
+    /// Revokes the access tokens of families that ended, by a logout of the session with this key if
+    /// there is one. None of them is valid after `until`.
     pub(super) async fn end_access_of(
         &self,
         families: &[[u8; 16]],
         until: Timestamp,
+        key: Option<SessionKey>,
     ) -> Result<(), StoreError> {
         let mut result = Ok(());
         for family in families {
             let id = Handle(*family).to_string().into();
-            if let Err(error) = self.revoke(Revocation::Token { id, until }).await {
+            if let Err(error) = self.revoke_for(Revocation::Token { id, until }, key).await {
                 result = Err(error);
             }
         }
@@ -127,8 +163,17 @@ impl TokenService {
     /// should lose its rights loses them at least here. The end of a session or token is
     /// [stored later](Self::store_rest), also if this future is dropped.
     pub(super) async fn revoke(&self, revocation: Revocation) -> Result<Revoked, StoreError> {
+        self.revoke_for(revocation, None).await
+    }
+
+    /// The same by a logout of the session with this key, if there is one.
+    async fn revoke_for(
+        &self,
+        revocation: Revocation,
+        key: Option<SessionKey>,
+    ) -> Result<Revoked, StoreError> {
         count(Count::Revocation(name_of(&revocation)));
-        let storing = self.unstored.begin(&revocation);
+        let storing = self.unstored.begin(&revocation, key);
         let stored = match self.refresh_key().await {
             Ok(_) => self.store.revoke(revocation.clone()).await,
             Err(error) => Err(error),

@@ -99,7 +99,7 @@ fn families_that_ended_are_ended_again_by_each_instance() {
             Handle::parse(verified.claims().session().unwrap()).unwrap()
         });
         assert!(wait(one.tokens().logout(&outside.refresh_token.unwrap())).unwrap());
-        assert_eq!(wait(one.service.end_session("ada", session)).unwrap(), 1);
+        assert_eq!(wait(one.service.end_session("ada", session, None)).unwrap(), 1);
         for instance in &instances {
             wait(instance.service.sync()).unwrap();
         }

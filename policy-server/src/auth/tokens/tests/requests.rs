@@ -171,6 +171,34 @@ fn a_revocation_whose_client_goes_away_is_stored() {
     }
 }
 
+/// What takes long to store makes no tokens stale.
+#[tokio::test]
+async fn revocations_are_read_while_others_are_stored() {
+    let clock = Clock::at(START);
+    let memory = MemoryStore::new();
+    let store = FaultyStore::new(memory.clone());
+    let one = Instance::new(settings(), store.clone(), &clock);
+    let other = Instance::new(settings(), memory, &clock);
+    one.service.open().await.unwrap();
+    store.fail_to_write();
+    one.tokens_of(caller()).revoke().await.unwrap_err();
+    store.recover();
+    store.hold();
+    let service = Arc::clone(&one.service);
+    let running = tokio::spawn(async move { service.run().await });
+    tokio::task::yield_now().await;
+    clock.advance(Duration::from_secs(1));
+    store.is_held().await;
+    let issued = other.tokens().issue(&ada()).unwrap();
+    other.tokens().revoke_token(&issued.id, issued.expires).await.unwrap();
+    clock.advance(Duration::from_secs(1));
+    for _ in 0..8 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(one.verify(&issued.access_token), Err(TokenError::Revoked));
+    running.abort();
+}
+
 #[test]
 fn a_ticket_has_the_credential_of_its_caller() {
     let (instance, _) = instance();
