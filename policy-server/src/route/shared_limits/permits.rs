@@ -50,6 +50,8 @@ struct StoreCalls {
     alone_until: Duration,
     /// Whether the last call failed: the store may nevertheless have made the change.
     is_unclear: bool,
+    /// Whether the last call got fewer permits than it asked for.
+    is_short: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -110,8 +112,9 @@ impl SharedPermits {
             return true;
         }
         if calls.alone_until <= begun {
-            if calls.begun > begun {
-                // That call included a permit for this request.
+            if calls.is_short && calls.begun > begun {
+                // That call was for this request, too. One that got enough says nothing: another request
+                // has taken the permit since, or a renewal has returned it.
                 return false;
             }
             calls.begun = self.book.clock.monotonic();
@@ -157,13 +160,15 @@ impl SharedPermits {
             |counts: Counts| Counts { held: counts.held.min(wish.max(counts.in_flight)), ..counts };
         let before = self.update(|counts| Some(lowered(counts)));
         let in_flight = before.map_or(0, |before| before.in_flight);
-        let wish = wish.max(in_flight).min(self.most);
+        let wish = wish.max(in_flight);
         let begun = self.book.clock.monotonic();
         let instance = self.book.instance;
-        let request = LeasePermits::new(self.key, self.most, instance, wish, LIFETIME);
+        let at_most = wish.min(self.most);
+        let request = LeasePermits::new(self.key, self.most, instance, at_most, LIFETIME);
         calls.is_unclear = true;
         let held = self.book.store()?.lease_permits(request).await?;
         calls.is_unclear = false;
+        calls.is_short = held < wish;
         self.ends.store(nanos(begun + LIFETIME), Ordering::Release);
         self.update(|counts| Some(Counts { held, ..counts }));
         Ok(())
@@ -347,6 +352,27 @@ mod tests {
         drop(gone);
         store.release();
         assert!(last.await, "one is in flight, and three are allowed");
+    }
+
+    #[tokio::test]
+    async fn a_request_whose_permit_another_one_took_gets_a_further_one() {
+        let (store, clock) = (Store::default(), Clock::at(7));
+        let one = permits(&store, 1, 10, &clock).await;
+        store.hold();
+        let mut first = Box::pin(one.wait());
+        assert!((&mut first).now_or_never().is_none());
+        let (mut second, mut last) = (Box::pin(one.wait()), Box::pin(one.wait()));
+        assert!((&mut second).now_or_never().is_none());
+        assert!((&mut last).now_or_never().is_none());
+        clock.advance(Duration::from_millis(1));
+        store.step();
+        assert!(first.await);
+        assert!((&mut second).now_or_never().is_none(), "it calls the store for both");
+        store.step();
+        assert!(second.await);
+        assert!(one.enter(), "a request that did not wait");
+        store.release();
+        assert!(last.await, "three are in flight, and ten are allowed");
     }
 
     #[tokio::test]
