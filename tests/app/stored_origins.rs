@@ -49,6 +49,8 @@ struct Values {
     /// The older state that the store went back to, if any.
     older: Arc<OnceLock<MemoryStore>>,
     only_reads: Arc<AtomicBool>,
+    /// Whether it stores without an answer.
+    loses_answers: Arc<AtomicBool>,
 }
 
 impl Values {
@@ -90,6 +92,10 @@ impl ValueStore for Values {
             Ok(()) if self.only_reads.load(Ordering::SeqCst) => {
                 StoreFuture::ready(Err(StoreError::new("the store only reads")))
             }
+            Ok(()) if self.loses_answers.load(Ordering::SeqCst) => StoreFuture::new(async move {
+                self.now().set_value(name, expected, value).await?;
+                Err(StoreError::new("the answer is lost"))
+            }),
             Ok(()) => self.now().set_value(name, expected, value),
             Err(error) => StoreFuture::ready(Err(error)),
         }
@@ -294,6 +300,21 @@ async fn an_origin_that_was_removed_does_not_come_back_with_an_older_list() {
         one.partners.add(B).await.unwrap();
         assert!(one.grants(B).await);
     }
+}
+
+/// What is stored again has the version and the origins that the instance knew.
+#[tokio::test]
+async fn a_list_that_is_stored_again_without_an_answer_is_not_outdated() {
+    let store = Values::default();
+    let one = Instance::start(&store, &[A, B]).await;
+    one.partners.remove(B).await.unwrap();
+    store.only_reads.store(true, Ordering::SeqCst);
+    store.go_back(1, &[A, B]).await;
+    until(async || one.status("/ready").await == 503).await;
+    store.loses_answers.store(true, Ordering::SeqCst);
+    store.only_reads.store(false, Ordering::SeqCst);
+    until(async || one.status("/ready").await == 200).await;
+    assert_eq!(one.partners.patterns(), [A]);
 }
 
 #[tokio::test]

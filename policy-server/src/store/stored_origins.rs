@@ -1,7 +1,7 @@
 //! Lists of origins that all instances of an app share.
 
 use std::{
-    fmt,
+    fmt, mem,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -82,7 +82,7 @@ struct Inner {
     store: Option<Arc<dyn ValueStore>>,
     /// Locked while the list is read or changed, so that what was stored later is used later.
     state: Mutex<State>,
-    /// Whether what is stored breaks a rule of this instance.
+    /// Whether what is stored breaks a rule of this instance, or lacks a change that it knows.
     is_refused: AtomicBool,
 }
 
@@ -92,6 +92,8 @@ struct State {
     /// The version of the stored value that is in use, or that was refused.
     version: u64,
     value: Box<[u8]>,
+    /// Whether the store had lost a change when the list was last narrowed, and none was applied since.
+    is_narrowed: bool,
 }
 
 impl State {
@@ -268,7 +270,8 @@ impl StoredOrigins {
         stored: StoredValue,
     ) -> Result<(), StoreError> {
         let name = &*opened.name;
-        if !self.0.is_refused.swap(true, Ordering::AcqRel) {
+        self.0.is_refused.store(true, Ordering::Release);
+        if !mem::replace(&mut state.is_narrowed, true) {
             log!(StoreLostWrites, store = name);
         }
         let known = read(name, &state.value).unwrap_or_else(|_unreadable| self.patterns());
@@ -287,7 +290,7 @@ impl StoredOrigins {
         StoredValue { version, value }: StoredValue,
         origins: &[String],
     ) -> Result<(), PolicyErrors> {
-        (state.version, state.value) = (version, value);
+        (state.version, state.value, state.is_narrowed) = (version, value, false);
         let applied = self.0.list.replace(origins);
         self.0.is_refused.store(applied.is_err(), Ordering::Release);
         count(Count::Reload { of: "origins", is_applied: applied.is_ok() });
@@ -373,13 +376,15 @@ impl StoredOrigins {
         if state.is_lost(&stored) {
             return self.narrow(&mut state, opened, stored).await;
         }
-        if stored.version == state.version {
+        // What an unanswered call or another instance has stored can be exactly the known list.
+        if stored.version == state.version && !state.is_narrowed {
             return Ok(());
         }
         let applied = match read(&opened.name, &stored.value) {
             Ok(origins) => self.apply(&mut state, stored, &origins).map_err(StoreError::new),
             Err(error) => {
                 (state.version, state.value) = (stored.version, stored.value);
+                state.is_narrowed = false;
                 self.0.is_refused.store(true, Ordering::Release);
                 count(Count::Reload { of: "origins", is_applied: false });
                 Err(error)
