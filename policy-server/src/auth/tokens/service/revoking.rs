@@ -149,10 +149,15 @@ impl TokenService {
         until: Timestamp,
         key: Option<SessionKey>,
     ) -> Result<(), StoreError> {
+        let revocation_of =
+            |family: &[u8; 16]| Revocation::Token { id: Handle(*family).to_string().into(), until };
+        let revocations: Vec<_> = families.iter().map(revocation_of).collect();
+        // No call names these families again, so all are kept, in case the client goes away.
+        let _all: Vec<_> =
+            revocations.iter().map(|revocation| self.unstored.begin(revocation, key)).collect();
         let mut result = Ok(());
-        for family in families {
-            let id = Handle(*family).to_string().into();
-            if let Err(error) = self.revoke_for(Revocation::Token { id, until }, key).await {
+        for revocation in revocations {
+            if let Err(error) = self.revoke_for(revocation, key).await {
                 result = Err(error);
             }
         }

@@ -171,6 +171,28 @@ fn a_revocation_whose_client_goes_away_is_stored() {
     }
 }
 
+#[test]
+fn the_end_of_a_session_whose_client_goes_away_ends_all_its_tokens() {
+    let clock = Clock::at(START);
+    let store = FaultyStore::new(MemoryStore::new());
+    let instance = Instance::new(settings(), store.clone(), &clock);
+    wait(instance.service.open()).unwrap();
+    let issued = [(); 2].map(|()| wait(instance.tokens_of(caller()).login(ada())).unwrap());
+    store.hold();
+    {
+        let mut ending = pin!(instance.service.end_session("ada", Handle([7; 16]), None));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(ending.as_mut().poll(&mut context).is_pending());
+        store.step();
+        assert!(ending.as_mut().poll(&mut context).is_pending(), "the tokens are next");
+    }
+    store.release();
+    wait(instance.service.store_rest()).unwrap();
+    for tokens in issued {
+        assert_eq!(instance.verify(&tokens.access_token), Err(TokenError::Revoked));
+    }
+}
+
 /// What takes long to store makes no tokens stale.
 #[tokio::test]
 async fn revocations_are_read_while_others_are_stored() {
