@@ -57,6 +57,7 @@ pub(crate) async fn invite(
     Json(New { role }): Json<New>,
 ) -> Result<Created<Json<Invitation>>, Problem> {
     let (code, expires) = (secret()?, now() + LIFETIME);
+    let mut change = store.begin_as_lead(&me.team, &me.id).await?;
     sqlx::query(
         "INSERT INTO invitations (digest, team, role, author, expires) VALUES ($1, $2, $3, $4, $5)",
     )
@@ -65,9 +66,10 @@ pub(crate) async fn invite(
     .bind(role.name())
     .bind(&me.id)
     .bind(expires)
-    .execute(&store.pool)
+    .execute(&mut *change)
     .await
     .or_internal()?;
+    change.commit().await.or_internal()?;
     Ok(Created::here(Json(Invitation { code, expires })))
 }
 

@@ -71,6 +71,7 @@ pub(crate) async fn add(
     Valid(Json(NewMachine { name, scopes })): Valid<Json<NewMachine>>,
 ) -> Result<Created<IssuedTokens>, Problem> {
     let id = secret()?;
+    let mut change = store.begin_as_lead(&me.team, &me.id).await?;
     sqlx::query(
         "INSERT INTO members (id, team, name, role, scopes, author, created)
          VALUES ($1, $2, $3, 'machine', $4, $5, $6)",
@@ -81,9 +82,11 @@ pub(crate) async fn add(
     .bind(scopes.join(" "))
     .bind(&me.id)
     .bind(now())
-    .execute(&store.pool)
+    .execute(&mut *change)
     .await
     .or_internal()?;
+    // A machine that somebody ends from here on gets no tokens.
+    change.commit().await.or_internal()?;
     let identity = Identity::new(id).tenant(me.team).scopes(scopes);
     Ok(Created::here(tokens.login(identity).await?))
 }

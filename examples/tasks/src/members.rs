@@ -8,6 +8,7 @@ use policy_server::{
     schemars::{self, JsonSchema},
 };
 use serde::{Deserialize, Serialize};
+use sqlx::{Any, Transaction};
 
 use crate::{
     invitations::Role,
@@ -90,6 +91,24 @@ pub(crate) async fn remove(
 }
 
 impl Store {
+    /// Begins a change for which its author has to be a lead still. Such changes of a team happen
+    /// one after the other: of two leads who remove each other at once, the second one is no lead
+    /// any more, and a lead who is removed adds nothing with a request that was admitted before.
+    pub(crate) async fn begin_as_lead(
+        &self,
+        team: &str,
+        author: &str,
+    ) -> Result<Transaction<'static, Any>, Problem> {
+        let mut change = self.pool.begin().await.or_internal()?;
+        // Locks the team.
+        let locked = sqlx::query("UPDATE teams SET name = name WHERE id = $1").bind(team);
+        locked.execute(&mut *change).await.or_internal()?;
+        let lead = sqlx::query("SELECT id FROM members WHERE id = $1 AND role = 'lead'");
+        let lead = lead.bind(author).fetch_optional(&mut *change).await.or_internal()?;
+        lead.ok_or(Refusal::RightsMissing)?;
+        Ok(change)
+    }
+
     /// Gives another role to a person of the team. A person who is no longer a lead loses what a lead
     /// could come back with: open invitations, and machines whose tokens they have seen.
     async fn become_role(
@@ -105,17 +124,12 @@ impl Store {
             let problem = Problem::conflict().code("members.oneself");
             return Err(problem.detail("another lead has to do this"));
         }
-        let mut change = self.pool.begin().await.or_internal()?;
-        // The roles of a team change one after the other.
-        let team = sqlx::query("UPDATE teams SET name = name WHERE id = $1").bind(&person.team);
-        team.execute(&mut *change).await.or_internal()?;
-        // Of two leads who remove each other at once, the second one is no lead any more.
+        let mut change = self.begin_as_lead(&person.team, me.subject()).await?;
         let changed = sqlx::query(
             "UPDATE members SET role = $1, login = CASE WHEN $1 = 'former' THEN NULL ELSE login END
-             WHERE id = $2 AND role IN ('lead', 'member')
-             AND EXISTS (SELECT 1 FROM members WHERE id = $3 AND role = 'lead')",
+             WHERE id = $2 AND role IN ('lead', 'member')",
         );
-        let changed = changed.bind(role).bind(id).bind(me.subject()).execute(&mut *change).await;
+        let changed = changed.bind(role).bind(id).execute(&mut *change).await;
         let changed = changed.or_internal()?.rows_affected();
         changed.checked_sub(1).ok_or(Refusal::ObjectDenied)?;
         let mut machines = Vec::<String>::new();

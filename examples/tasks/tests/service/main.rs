@@ -48,6 +48,7 @@ statements! {
     members::a_member_who_is_removed_is_out_at_once
     members::a_lead_gives_and_takes_roles
     members::one_of_two_leads_who_remove_each_other_stays
+    members::a_lead_who_is_removed_adds_nothing_by_requests_in_flight
     tasks::a_task_is_added_read_changed_and_deleted
     tasks::changes_need_the_newest_version
     tasks::a_stranger_finds_no_task_of_another_team

@@ -1,8 +1,11 @@
 //! What leads may change about the people of their team.
 
+use axum_core::body::Body;
+use futures_util::stream;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
-use crate::site::{PASSWORD, Site, path, refusal, sign_up, with};
+use crate::site::{PAGE, PASSWORD, Site, path, refusal, sign_up, with};
 
 pub(crate) async fn a_member_who_is_removed_is_out_at_once(site: &Site) {
     let lead = site.lead("edith").await;
@@ -79,4 +82,46 @@ pub(crate) async fn one_of_two_leads_who_remove_each_other_stays(site: &Site) {
             (Some(1), &"lead".into())
         );
     }
+}
+
+/// The head of a request is admitted while its author is a lead, and its body arrives afterwards.
+pub(crate) async fn a_lead_who_is_removed_adds_nothing_by_requests_in_flight(site: &Site) {
+    let lead = site.lead("tilda").await;
+    let requests = [
+        ("/invitations", r#"{"role":"lead"}"#),
+        ("/machines", r#"{"name":"a script","scopes":["tasks:read"]}"#),
+    ];
+    for (round, (to, content)) in requests.into_iter().enumerate() {
+        let login = format!("timo{round}");
+        let other = site.member(&lead, &login).await;
+        let own = path("members", &other.get("/me").send().await.json());
+        let role = lead.put(&format!("{own}/role")).json(&json!({ "role": "lead" })).send().await;
+        assert_eq!(role.status(), 204);
+
+        // A client that decides when the body arrives.
+        let credentials = json!({ "login": login, "password": PASSWORD });
+        let begun = site.client.post("/login").origin(PAGE).json(&credentials).send().await;
+        let cookies = begun.header_all("set-cookie").into_iter();
+        let pairs: Vec<&str> = cookies.filter_map(|cookie| cookie.split(';').next()).collect();
+        let cookie = pairs.join("; ");
+        let csrf = site.client.get("/csrf").origin(PAGE).header("cookie", &cookie).send().await;
+        let csrf: Value = csrf.json();
+        let (says_that_it_reads, is_read) = oneshot::channel();
+        let (arrives, body) = oneshot::channel::<&str>();
+        let body = Body::from_stream(stream::once(async move {
+            says_that_it_reads.send(()).expect("the test");
+            body.await
+        }));
+        let request = site.client.post(to).origin(PAGE).header("cookie", &cookie);
+        let request = request.header("x-csrf-token", csrf["token"].as_str().expect("a token"));
+        let request = request.header("content-type", "application/json").body(body);
+        let (response, ()) = tokio::join!(request.send(), async {
+            is_read.await.expect("a handler that reads the body");
+            assert_eq!(lead.delete(&own).send().await.status(), 204);
+            arrives.send(content).expect("a handler that waits");
+        });
+        assert_eq!(response.status(), 403, "{to}: {}", response.text());
+    }
+    let machines: Value = lead.get("/machines").send().await.json();
+    assert_eq!(machines, json!([]));
 }
