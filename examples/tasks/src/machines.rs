@@ -115,8 +115,9 @@ pub(crate) async fn remove(
     tokens: Tokens,
     State(store): State<Store>,
 ) -> Result<NoContent, Problem> {
+    // Before it leaves the list, so that this can be repeated if it fails or its client leaves.
+    tokens.revoke_user(&machine.id).await?;
     let ended = sqlx::query("UPDATE members SET role = 'former' WHERE id = $1");
     ended.bind(&machine.id).execute(&store.pool).await.or_internal()?;
-    tokens.revoke_user(&machine.id).await?;
     Ok(NoContent)
 }

@@ -69,7 +69,6 @@ pub(crate) async fn set_role(
     Json(NewRole { role }): Json<NewRole>,
 ) -> Result<NoContent, Problem> {
     store.become_role(&me, &person, role.name(), &sessions).await?;
-    sessions.set_rights(identity(&person.id, &person.team, role.name())).await?;
     live.tell(&person.team, News::Team).await;
     Ok(NoContent)
 }
@@ -85,7 +84,6 @@ pub(crate) async fn remove(
     State(live): State<Live>,
 ) -> Result<NoContent, Problem> {
     store.become_role(&me, &person, "former", &sessions).await?;
-    sessions.revoke_user(&person.id).await?;
     live.tell(&person.team, News::Team).await;
     Ok(NoContent)
 }
@@ -109,8 +107,9 @@ impl Store {
         Ok(change)
     }
 
-    /// Gives another role to a person of the team. A person who is no longer a lead loses what a lead
-    /// could come back with: open invitations, and machines whose tokens they have seen.
+    /// Gives another role to a person of the team, and to their sessions. A person who is no longer
+    /// a lead loses what a lead could come back with: open invitations, and machines whose tokens
+    /// they have seen.
     async fn become_role(
         &self,
         me: &Principal,
@@ -148,10 +147,17 @@ impl Store {
             );
             tasks.bind(id).execute(&mut *change).await.or_internal()?;
         }
-        change.commit().await.or_internal()?;
+        // Before the commit: if this fails, or the client leaves, the person is still in the list,
+        // and the change can be repeated. The team is locked, so that of several changes, sessions
+        // have the rights of the last.
         for machine in machines {
             sessions.revoke_user(&machine).await?;
         }
-        Ok(())
+        if role == "former" {
+            sessions.revoke_user(id).await?;
+        } else {
+            sessions.set_rights(identity(id, &person.team, role)).await?;
+        }
+        change.commit().await.or_internal()
     }
 }

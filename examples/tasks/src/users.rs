@@ -184,6 +184,9 @@ pub(crate) async fn login(
     let id = id.filter(|_| is_right).ok_or_else(|| {
         Problem::forbidden().code("users.wrong").detail("the login or the password is wrong")
     })?;
+    // Waits for a change of the role that has ended the sessions, and is not committed yet.
+    let settled = sqlx::query("UPDATE members SET name = name WHERE id = $1").bind(&id);
+    settled.execute(&store.pool).await.or_internal()?;
     let me = store.member(&id).await?.or_not_found()?;
     sessions.login(identity(&id, &me.team, &me.role)).await?;
     Ok((AppendHeaders([(SET_COOKIE, devices.remember(&login)?)]), Json(me)))

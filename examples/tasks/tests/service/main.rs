@@ -49,6 +49,8 @@ statements! {
     members::a_lead_gives_and_takes_roles
     members::one_of_two_leads_who_remove_each_other_stays
     members::a_lead_who_is_removed_adds_nothing_by_requests_in_flight
+    members::a_person_who_is_no_longer_in_the_list_has_no_access
+    members::a_machine_that_is_no_longer_in_the_list_has_no_access
     tasks::a_task_is_added_read_changed_and_deleted
     tasks::changes_need_the_newest_version
     tasks::a_stranger_finds_no_task_of_another_team

@@ -1,11 +1,14 @@
 //! What leads may change about the people of their team.
 
+use std::{future::poll_fn, pin::pin, task::Poll};
+
 use axum_core::body::Body;
 use futures_util::stream;
+use policy_server::http::Method;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::site::{PAGE, PASSWORD, Site, path, refusal, sign_up, with};
+use crate::site::{PASSWORD, Session, Site, path, refusal, sign_up, with};
 
 pub(crate) async fn a_member_who_is_removed_is_out_at_once(site: &Site) {
     let lead = site.lead("edith").await;
@@ -98,22 +101,14 @@ pub(crate) async fn a_lead_who_is_removed_adds_nothing_by_requests_in_flight(sit
         let role = lead.put(&format!("{own}/role")).json(&json!({ "role": "lead" })).send().await;
         assert_eq!(role.status(), 204);
 
-        // A client that decides when the body arrives.
-        let credentials = json!({ "login": login, "password": PASSWORD });
-        let begun = site.client.post("/login").origin(PAGE).json(&credentials).send().await;
-        let cookies = begun.header_all("set-cookie").into_iter();
-        let pairs: Vec<&str> = cookies.filter_map(|cookie| cookie.split(';').next()).collect();
-        let cookie = pairs.join("; ");
-        let csrf = site.client.get("/csrf").origin(PAGE).header("cookie", &cookie).send().await;
-        let csrf: Value = csrf.json();
+        let session = Session::begin(site, &login).await;
         let (says_that_it_reads, is_read) = oneshot::channel();
         let (arrives, body) = oneshot::channel::<&str>();
         let body = Body::from_stream(stream::once(async move {
             says_that_it_reads.send(()).expect("the test");
             body.await
         }));
-        let request = site.client.post(to).origin(PAGE).header("cookie", &cookie);
-        let request = request.header("x-csrf-token", csrf["token"].as_str().expect("a token"));
+        let request = session.request(site, Method::POST, to);
         let request = request.header("content-type", "application/json").body(body);
         let (response, ()) = tokio::join!(request.send(), async {
             is_read.await.expect("a handler that reads the body");
@@ -124,4 +119,61 @@ pub(crate) async fn a_lead_who_is_removed_adds_nothing_by_requests_in_flight(sit
     }
     let machines: Value = lead.get("/machines").send().await.json();
     assert_eq!(machines, json!([]));
+}
+
+/// Whether a request is done after this number of steps. If not, its client leaves.
+async fn is_done_after(steps: usize, request: impl Future) -> bool {
+    let mut request = pin!(request);
+    let mut taken = 0;
+    poll_fn(|context| {
+        if taken == steps {
+            return Poll::Ready(false);
+        }
+        taken += 1;
+        request.as_mut().poll(context).map(|_| true)
+    })
+    .await
+}
+
+/// At every step, the request is dropped.
+pub(crate) async fn a_person_who_is_no_longer_in_the_list_has_no_access(site: &Site) {
+    let lead = site.lead("uma").await;
+    let session = Session::begin(site, "uma").await;
+    let mut is_done = false;
+    let (mut steps, mut round) = (0, 0);
+    while !is_done {
+        round += 1;
+        let member = site.member(&lead, &format!("udo{round}")).await;
+        let me: Value = member.get("/me").send().await.json();
+        let mut is_listed = true;
+        while is_listed && !is_done {
+            let request = session.request(site, Method::DELETE, &path("members", &me)).send();
+            is_done = is_done_after(steps, request).await;
+            steps += 1;
+            let people: Vec<Value> = lead.get("/members").send().await.json();
+            is_listed = people.iter().any(|person| person["id"] == me["id"]);
+        }
+        assert_eq!(member.get("/tasks").send().await.status(), 401, "after {steps} steps");
+    }
+}
+
+pub(crate) async fn a_machine_that_is_no_longer_in_the_list_has_no_access(site: &Site) {
+    let lead = site.lead("vera").await;
+    let session = Session::begin(site, "vera").await;
+    let mut is_done = false;
+    let mut steps = 0;
+    while !is_done {
+        let new = json!({ "name": "a script", "scopes": ["tasks:read"] });
+        let tokens: Value = lead.post("/machines").json(&new).send().await.json();
+        let mut machines: Vec<Value> = lead.get("/machines").send().await.json();
+        while let Some(machine) = machines.first().filter(|_| !is_done) {
+            let request = session.request(site, Method::DELETE, &path("machines", machine)).send();
+            is_done = is_done_after(steps, request).await;
+            steps += 1;
+            machines = lead.get("/machines").send().await.json();
+        }
+        let token = format!("Bearer {}", tokens["access_token"].as_str().expect("a token"));
+        let list = site.client.get("/tasks").header("authorization", token).send().await;
+        assert_eq!(list.status(), 401, "after {steps} steps");
+    }
 }

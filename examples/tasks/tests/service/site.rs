@@ -1,6 +1,9 @@
 //! The service without sockets, and pages that call it.
 
-use policy_server::testing::{Fetched, TestClient, TestPage};
+use policy_server::{
+    http::Method,
+    testing::{Fetched, TestClient, TestPage, TestRequest},
+};
 use policy_tests::folder::Folder;
 use serde_json::{Value, json};
 
@@ -46,6 +49,31 @@ impl Site {
         let signed_up = sign_up(&page, login, json!({ "invitation": code })).await;
         assert_eq!(signed_up.status(), 201, "{}", signed_up.text());
         page
+    }
+}
+
+/// A session of somebody, for requests that are sent slowly or not to their end.
+pub(crate) struct Session {
+    cookie: String,
+    csrf: String,
+}
+
+impl Session {
+    pub(crate) async fn begin(site: &Site, login: &str) -> Self {
+        let credentials = json!({ "login": login, "password": PASSWORD });
+        let begun = site.client.post("/login").origin(PAGE).json(&credentials).send().await;
+        assert_eq!(begun.status(), 200, "{}", begun.text());
+        let cookies = begun.header_all("set-cookie").into_iter();
+        let pairs: Vec<&str> = cookies.filter_map(|cookie| cookie.split(';').next()).collect();
+        let cookie = pairs.join("; ");
+        let csrf = site.client.get("/csrf").origin(PAGE).header("cookie", &cookie).send().await;
+        let csrf = csrf.json::<Value>()["token"].as_str().expect("a token").to_owned();
+        Self { cookie, csrf }
+    }
+
+    pub(crate) fn request(&self, site: &Site, method: Method, to: &str) -> TestRequest {
+        let request = site.client.request(method, to).origin(PAGE).header("cookie", &self.cookie);
+        request.header("x-csrf-token", &self.csrf)
     }
 }
 
