@@ -53,7 +53,7 @@ pub(crate) async fn login(
     State(events): State<Events>,
     Json(credentials): Json<Credentials>,
 ) -> Result<Remembered, Problem> {
-    let name = users.verify(credentials, Guesser::Device(&device)).await?;
+    let name = users.verify(credentials, Guesser::Device(&device)).await?.name;
     begin(&name, &sessions, &session, &device).await?;
     let is_known = device.last_login(&name).is_some();
     let what = if is_known { "A login" } else { "A login on a new device" };
@@ -98,12 +98,16 @@ pub(crate) async fn change_password(
     Json(NewPassword { current, password }): Json<NewPassword>,
 ) -> Result<NoContent, Problem> {
     let credentials = Credentials { name: me.subject().to_owned(), password: current };
-    users.verify(credentials, Guesser::Session(&me)).await?;
-    users.set_password(me.subject(), password).await?;
-    sessions.login(me.subject()).await?;
-    sessions.revoke_others().await?;
-    events.record(me.subject(), "The password was changed", &device).await?;
-    Ok(NoContent)
+    let verified = users.verify(credentials, Guesser::Session(&me)).await?;
+    // The client may leave meanwhile. Once the password is another one, the rest has to follow.
+    let change = tokio::spawn(async move {
+        users.replace_password(verified, password).await?;
+        sessions.login(me.subject()).await?;
+        sessions.revoke_others().await?;
+        events.record(me.subject(), "The password was changed", &device).await?;
+        Ok::<_, Problem>(NoContent)
+    });
+    change.await.or_internal()?
 }
 
 #[derive(Deserialize, JsonSchema)]

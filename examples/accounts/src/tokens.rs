@@ -32,7 +32,7 @@ pub(crate) async fn token(
     State(events): State<Events>,
     Json(credentials): Json<Credentials>,
 ) -> Result<IssuedTokens, Problem> {
-    let name = users.verify(credentials, Guesser::Device(&device)).await?;
+    let name = users.verify(credentials, Guesser::Device(&device)).await?.name;
     let issued = tokens.login(&name).await?;
     events.record(&name, "Tokens were given out", &device).await?;
     Ok(issued)

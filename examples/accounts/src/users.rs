@@ -23,6 +23,13 @@ pub(crate) struct Credentials {
     pub(crate) password: String,
 }
 
+/// A user whose password was right.
+pub(crate) struct Verified {
+    pub(crate) name: String,
+    /// What the password matched.
+    hash: String,
+}
+
 /// All users. A name never changes hands here, so it can identify its user in sessions and tokens;
 /// if accounts can be renamed or removed, use an id.
 #[derive(Clone)]
@@ -66,12 +73,12 @@ impl Users {
         is_new.await?.ok_or_else(taken)
     }
 
-    /// The name, if the password is right.
+    /// The user, if the password is right.
     pub(crate) async fn verify(
         &self,
         credentials: Credentials,
         guesser: Guesser<'_>,
-    ) -> Result<String, Problem> {
+    ) -> Result<Verified, Problem> {
         // Before the attempt counts: a user who is refused because of others has not used one up.
         let place = self.passwords.place(guesser.queue(&credentials.name))?;
         self.attempts.take(&credentials.name, &guesser)?;
@@ -79,7 +86,8 @@ impl Users {
         let verified = self.passwords.run(place, move |passwords| {
             let Credentials { name, password } = credentials;
             let hash = users.find(&name)?;
-            Ok(passwords.verify(&password, hash.as_deref()).then_some(name))
+            let is_right = passwords.verify(&password, hash.as_deref());
+            Ok(hash.filter(|_| is_right).map(|hash| Verified { name, hash }))
         });
         let wrong = || {
             Problem::forbidden().code("accounts.wrong").detail("the name or the password is wrong")
@@ -87,16 +95,24 @@ impl Users {
         verified.await?.ok_or_else(wrong)
     }
 
-    pub(crate) async fn set_password(&self, name: &str, password: String) -> Result<(), Problem> {
+    /// Replaces the password that was verified. Of two who replace it at once, one does.
+    pub(crate) async fn replace_password(
+        &self,
+        verified: Verified,
+        password: String,
+    ) -> Result<(), Problem> {
         check(&password)?;
-        let place = self.passwords.place(Queue::Familiar)?;
-        let (users, name) = (self.clone(), name.to_owned());
-        self.passwords
-            .run(place, move |passwords| {
-                let hash = passwords.hash(&password)?;
-                Ok(users.put(&name, &hash)?)
-            })
-            .await
+        let (users, place) = (self.clone(), self.passwords.place(Queue::Familiar)?);
+        let replaced = self.passwords.run(place, move |passwords| {
+            let hash = passwords.hash(&password)?;
+            Ok(users.replace(&verified, &hash)?.then_some(()))
+        });
+        let late = || {
+            Problem::conflict()
+                .code("accounts.password-replaced")
+                .detail("another request has replaced the password")
+        };
+        replaced.await?.ok_or_else(late)
     }
 
     fn find(&self, name: &str) -> Result<Option<String>, redb::Error> {
@@ -104,14 +120,24 @@ impl Users {
         Ok(users.get(name)?.map(|hash| hash.value().to_owned()))
     }
 
-    /// Durable when it returns.
-    fn put(&self, name: &str, hash: &str) -> Result<(), redb::Error> {
+    /// Returns whether the hash was still this one. Durable when it returns.
+    fn replace(&self, verified: &Verified, hash: &str) -> Result<bool, redb::Error> {
+        let name = &*verified.name;
         let change = self.database.begin_write()?;
-        change.open_table(USERS)?.insert(name, hash)?;
-        Ok(change.commit()?)
+        let is_current = {
+            let mut users = change.open_table(USERS)?;
+            let is_current = users.get(name)?.is_some_and(|it| it.value() == verified.hash);
+            if is_current {
+                users.insert(name, hash)?;
+            }
+            is_current
+        };
+        change.commit()?;
+        Ok(is_current)
     }
 
-    /// Like `put`, unless a user with this name exists. Returns whether the user was added.
+    /// Returns whether the user was added, which they are unless the name exists. Durable when it
+    /// returns.
     fn put_new(&self, name: &str, hash: &str) -> Result<bool, redb::Error> {
         let change = self.database.begin_write()?;
         let is_new = {

@@ -382,6 +382,33 @@ async fn no_login_with_the_old_password_survives_its_change() {
     }
 }
 
+/// The one who knows the old password, too, has a session, and replaces it at the same time.
+#[tokio::test]
+async fn one_of_two_who_replace_a_password_at_once_does_and_the_other_is_out() {
+    let (_folder, accounts) = start();
+    for round in 0..3 {
+        let name = format!("victim{round}");
+        let mut one = Visitor::signed_up(&accounts, &name).await;
+        let mut other = Visitor::logged_in(&accounts, &name).await;
+        one.renew_csrf().await;
+        other.renew_csrf().await;
+        let new = |password: &str| json!({ "current": PASSWORD, "password": password });
+        let (of_one, of_other) = (new("the horse of one"), new("the horse of the other"));
+        let (by_one, by_other) =
+            tokio::join!(one.post("/password", &of_one), other.post("/password", &of_other));
+        let (mut winner, mut loser, password) = match (by_one.status, by_other.status) {
+            (204, 401 | 403 | 409) => (one, other, &of_one["password"]),
+            (401 | 403 | 409, 204) => (other, one, &of_other["password"]),
+            both => unreachable!("one of both replaces it: {both:?}"),
+        };
+        assert_eq!(winner.get("/profile").await.status, 200);
+        assert_eq!(loser.get("/profile").await.status, 401);
+        let password = password.as_str().expect("a password");
+        let login = Visitor::new(&accounts).enter("/login", &name, password).await;
+        assert_eq!(login.status, 200, "only the one who was told so has replaced it");
+    }
+}
+
 #[tokio::test]
 async fn a_password_given_once_more_changes_the_id_and_nothing_else() {
     let (_folder, accounts) = start();
