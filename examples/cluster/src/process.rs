@@ -1,10 +1,14 @@
 //! Programs that end with this one, however it ends, and whose files are removed then.
 
 use std::{
-    env, fs,
+    env,
+    fs::{self, DirBuilder},
     io::{self, BufRead, BufReader, Write},
     net::{Ipv4Addr, SocketAddr},
-    os::unix::{fs::chown, process::CommandExt},
+    os::unix::{
+        fs::{DirBuilderExt, chown},
+        process::CommandExt,
+    },
     path::{Path, PathBuf},
     process::{ChildStdin, Command, Stdio},
     sync::Arc,
@@ -124,12 +128,12 @@ impl Port {
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    /// An empty one, which this user may write.
+    /// An empty one, which only this user may enter: it has the password of the store.
     pub(crate) fn new(port: &Port, user: Option<(u32, u32)>) -> io::Result<Arc<Self>> {
         let path = env::temp_dir().join(format!("policy-cluster-{}", port.address.port()));
         // Left over from a run that was killed.
         let _none = fs::remove_dir_all(&path);
-        fs::create_dir(&path)?;
+        DirBuilder::new().mode(0o700).create(&path)?;
         if let Some((user, group)) = user {
             chown(&path, Some(user), Some(group))?;
         }

@@ -90,19 +90,23 @@ impl Server {
         let number = port.address.port().to_string();
         let path = folder.join("");
         let path = path.to_string_lossy();
+        // Every user of the machine can read the arguments of a program.
+        let settings = folder.join("settings");
+        fs::write(&settings, format!("requirepass {password}\n"))?;
         // What it acknowledges is on the disk.
-        let arguments = [
+        let options = [
             ["--port", &*number],
             ["--bind", "127.0.0.1"],
             ["--dir", &*path],
-            ["--requirepass", &*password],
             ["--save", ""],
             ["--appendonly", "yes"],
             ["--appendfsync", "always"],
         ];
+        let mut arguments = vec![settings.to_string_lossy().into_owned()];
+        arguments.extend(options.concat().into_iter().map(str::to_owned));
         let launch = Launch {
             program,
-            arguments: arguments.concat().into_iter().map(str::to_owned).collect(),
+            arguments,
             environment: Vec::new(),
             folder: Arc::clone(&folder),
             last_signal: "KILL",

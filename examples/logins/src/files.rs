@@ -1,14 +1,18 @@
 //! The files of an example, and what is wrong with them in words.
 
-use std::{fs, io, path::Path};
+use std::{fs::DirBuilder, io, path::Path};
 
-/// Makes the folder of the files.
+/// Makes the folder of the files. Only its owner may enter it: databases have hashes of passwords.
 ///
 /// # Errors
 ///
 /// It cannot be made. The variable names another one.
 pub fn folder(path: &Path, variable: &str) -> io::Result<()> {
-    fs::create_dir_all(path).map_err(|error| {
+    let mut new = DirBuilder::new();
+    new.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut new, 0o700);
+    new.create(path).map_err(|error| {
         let words = format!("{error}; {variable} names a folder in which files may be written");
         at(path, io::Error::new(error.kind(), words))
     })
@@ -30,5 +34,16 @@ mod tests {
         let error = folder(&file, "POLICY_EXAMPLE_FOLDER").unwrap_err().to_string();
         assert!(error.starts_with(&format!("`{}`: ", file.display())), "{error}");
         assert!(error.contains("POLICY_EXAMPLE_FOLDER names a folder"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_its_owner_enters_a_new_folder() {
+        use std::{env, fs, os::unix::fs::PermissionsExt, process};
+        let path = env::temp_dir().join(format!("policy-logins-{}", process::id()));
+        folder(&path, "POLICY_EXAMPLE_FOLDER").unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        fs::remove_dir(&path).unwrap();
+        assert_eq!(mode & 0o777, 0o700);
     }
 }
