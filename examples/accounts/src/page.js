@@ -37,13 +37,17 @@ async function change(method, path, body) {
 }
 
 async function renewCsrf() {
-  csrf = (await call("GET", "/csrf")).body?.token ?? null;
+  const response = await call("GET", "/csrf");
+  if (!response.ok) throw new Error(words(response));
+  csrf = response.body.token;
 }
 
 // Finds out who is logged in, and shows it.
 async function load() {
   await renewCsrf();
   const response = csrf ? await call("GET", "/profile") : null;
+  // Only a 401 says that nobody is logged in.
+  if (response && !response.ok && response.status !== 401) throw new Error(words(response));
   const user = response?.ok ? response.body.name : null;
   byId("signed-out").hidden = user !== null;
   byId("signed-in").hidden = user === null;
@@ -103,7 +107,7 @@ const from = (device, address) => `${named(device)}, ${address}`;
 
 // Events of the account. `EventSource` sends the cookie only with `withCredentials`.
 function listen(on) {
-  if (on && stream) return showStream();
+  if (on && stream && stream.readyState !== EventSource.CLOSED) return showStream();
   stream?.close();
   stream = on ? new EventSource(`${service}/news`, { withCredentials: true }) : null;
   showStream();
@@ -114,8 +118,13 @@ function listen(on) {
     byId("news").append(element("li", `${what}: ${from(device, address)}`));
     act(showSessions);
   };
-  // The browser reconnects automatically, but the session may have ended, here or elsewhere.
-  stream.onerror = () => act(load);
+  // The browser reconnects automatically unless the service refuses, but the session may have ended, here
+  // or elsewhere.
+  stream.onerror = ({ target }) => {
+    if (target.readyState === EventSource.CLOSED) setTimeout(() => act(load), 5000);
+    else act(load);
+    showStream();
+  };
 }
 
 function showStream() {
@@ -205,7 +214,7 @@ const actions = {
 let last = Promise.resolve();
 function act(action) {
   document.body.setAttribute("aria-busy", "true");
-  const done = last.then(action).catch((error) => say({ ok: false, body: { detail: String(error) } }));
+  const done = last.then(action).catch((error) => say({ ok: false, body: { detail: error.message } }));
   last = done.then(() => {
     showTokens();
     if (last === settled) document.body.setAttribute("aria-busy", "false");
@@ -213,9 +222,14 @@ function act(action) {
   const settled = last;
 }
 
-function say({ ok, body }, words) {
-  byId("status").className = ok ? "good" : "bad";
-  byId("status").textContent = ok ? words : `${body?.detail ?? body?.title}${body?.code ? ` (${body.code})` : ""}`;
+function say(response, done) {
+  byId("status").className = response.ok ? "good" : "bad";
+  byId("status").textContent = response.ok ? done : words(response);
+}
+
+// What a problem says to people.
+function words({ status, body }) {
+  return `${body?.detail ?? body?.title ?? `The service responded ${status}.`}${body?.code ? ` (${body.code})` : ""}`;
 }
 
 function note(request, credentials, { ok, status, body }) {

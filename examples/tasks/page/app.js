@@ -10,10 +10,27 @@ import * as team from "/team.js";
 let me = null;
 /** The code of an invitation, of the address by which the page was opened. */
 let invitation = null;
+/** Until the page loads again, in milliseconds. */
+let pause = 1000;
+let timer = null;
 
-/** Finds out who is logged in, and shows it. */
-async function load() {
+/** Finds out who is logged in, and shows it. If that fails, the page stays as it is, and tries again. */
+const load = () => find().catch((error) => {
+  again();
+  throw error;
+});
+
+/** Loads after a pause, which grows until changes of others arrive. */
+function again() {
+  clearTimeout(timer);
+  timer = setTimeout(() => act(load), pause);
+  pause = Math.min(2 * pause, 60_000);
+}
+
+async function find() {
   const found = (await renew()) ? await call("GET", "/me") : null;
+  // Only a 401 says that nobody is logged in.
+  if (found && !found.ok && found.status !== 401) throw new Error(words(found));
   const before = document.body.dataset.me;
   me = found?.ok ? found.body : null;
   document.body.dataset.me = me?.name ?? "";
@@ -24,12 +41,14 @@ async function load() {
     byId("me").textContent = me.name;
     await team.load(me);
     await tasks.load();
-    live.start({ change, here, connected, end: () => act(load) });
+    live.start({ change, here, connected, end: again });
   } else {
     live.stop();
     byId("task").close();
     document.title = "Tasks";
     for (const id of ["invitation", "issued"]) byId(id).hidden = true;
+    // The next person at this page reads no secrets.
+    for (const id of ["link", "access", "refresh"]) byId(id).value = "";
   }
   view();
   // The form in use is gone, so the focus moves here for those who use a keyboard.
@@ -74,6 +93,7 @@ function change(news) {
 
 /** Whether changes of others arrive. */
 function connected(is) {
+  if (is) pause = 1000;
   document.body.dataset.live = is;
   byId("live").textContent = is ? "live" : "connecting";
 }

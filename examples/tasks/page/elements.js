@@ -47,7 +47,7 @@ export function say(text, isBad = false) {
 let last = Promise.resolve();
 export function act(action) {
   document.body.setAttribute("aria-busy", "true");
-  const mine = last = last.then(action).catch((error) => say(String(error), true)).then(() => {
+  const mine = last = last.then(action).catch((error) => say(error.message, true)).then(() => {
     if (last === mine) document.body.setAttribute("aria-busy", "false");
   });
 }

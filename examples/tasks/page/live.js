@@ -16,10 +16,10 @@ export function start(told) {
     told.change("missed");
   };
   events.onmessage = ({ data }) => told.change(JSON.parse(data));
-  // The browser tries again automatically, unless the session has ended.
+  // The browser tries again automatically, unless the service refuses: perhaps the session has ended.
   events.onerror = () => {
     told.connected(false);
-    if (events?.readyState === EventSource.CLOSED) setTimeout(told.end, 1000);
+    if (events?.readyState === EventSource.CLOSED) told.end();
   };
   attend(told);
 }

@@ -21,9 +21,11 @@ export async function call(method, path, { json, file, match } = {}) {
   return answer;
 }
 
-/** Fetches the CSRF token, and returns whether it is another one. */
+/** Fetches the CSRF token, and returns whether it is another one. A failure says nothing about the session. */
 export async function renew(before = null) {
-  csrf = (await call("GET", "/csrf")).body?.token ?? null;
+  const found = await call("GET", "/csrf");
+  if (!found.ok) throw new Error(words(found));
+  csrf = found.body.token;
   return csrf !== null && csrf !== before;
 }
 

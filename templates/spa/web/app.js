@@ -9,8 +9,18 @@ async function call(method, path, body) {
   const response = await fetch(`/api${path}`, { method, headers, body: JSON.stringify(body) });
   const isJson = (response.headers.get("content-type") ?? "").includes("json");
   const answer = isJson ? await response.json() : null;
-  if (!response.ok) throw new Error(answer?.detail ?? answer?.title ?? response.statusText);
-  return answer;
+  if (response.ok) return answer;
+  // The token changes with the session: at a login, also in another tab.
+  if (answer?.code === "csrf.token" && (await renew())) return call(method, path, body);
+  const words = answer?.detail ?? answer?.title ?? response.statusText;
+  throw Object.assign(new Error(words), { status: response.status });
+}
+
+/** Fetches the CSRF token, and returns whether it is another one. */
+async function renew() {
+  const before = csrf;
+  csrf = (await call("GET", "/csrf")).token;
+  return csrf !== null && csrf !== before;
 }
 
 function show(me, notes = []) {
@@ -25,21 +35,27 @@ function show(me, notes = []) {
 }
 
 async function start() {
-  csrf = (await call("GET", "/csrf")).token;
-  const me = csrf ? await call("GET", "/me").catch(() => null) : null;
+  await renew();
+  const me = csrf ? await call("GET", "/me") : null;
   show(me, me ? await call("GET", "/notes") : []);
 }
 
-/** Runs what a control does, and says why it failed. */
+/** Runs an action, and says why it failed. Only a 401 says that nobody is logged in. */
+async function act(run) {
+  $("#status").textContent = "";
+  try {
+    await run();
+  } catch (error) {
+    $("#status").textContent = error.message;
+    if (error.status === 401) show(null);
+  }
+}
+
+/** Runs what a control does. */
 function on(selector, event, run) {
-  $(selector).addEventListener(event, async (happened) => {
+  $(selector).addEventListener(event, (happened) => {
     happened.preventDefault();
-    $("#status").textContent = "";
-    try {
-      await run(happened.target);
-    } catch (error) {
-      $("#status").textContent = error.message;
-    }
+    act(() => run(happened.target));
   });
 }
 
@@ -57,4 +73,4 @@ on("#logout", "click", async () => {
   await call("POST", "/logout");
   await start();
 });
-start();
+act(start);
