@@ -14,7 +14,7 @@ use crate::{
     live::{Live, News},
     members::Person,
     store::{Cursor, Store, bind, load, now, secret},
-    users::Member,
+    users::{Member, is_text},
 };
 
 #[derive(JsonSchema, Object, Serialize)]
@@ -59,6 +59,13 @@ impl Validate for Content {
         Invalid::new()
             .check((1..=200).contains(&title), "/title", "a title has 1 to 200 letters")
             .check(note <= 4000, "/note", "a note has at most 4000 letters")
+            .check(is_text(&self.title), "/title", "a title has no NUL")
+            .check(is_text(&self.note), "/note", "a note has no NUL")
+            .check(
+                self.assignee.as_deref().is_none_or(is_text),
+                "/assignee",
+                "is nobody of the team",
+            )
             .result()
     }
 }
@@ -80,7 +87,10 @@ fn usual() -> i64 {
 
 impl Validate for Page {
     fn validate(&self) -> Result<(), Invalid> {
-        Invalid::new().check((1..=100).contains(&self.limit), "/limit", "is 1 to 100").result()
+        Invalid::new()
+            .check((1..=100).contains(&self.limit), "/limit", "is 1 to 100")
+            .check(is_text(&self.after.id), "/after", "is no `next` of a page")
+            .result()
     }
 }
 

@@ -111,6 +111,11 @@ pub(crate) fn is_name(text: &str) -> bool {
     (1..=60).contains(&text.trim().chars().count()) && !text.chars().any(char::is_control)
 }
 
+/// Whether a text can be stored: PostgreSQL takes no NUL.
+pub(crate) fn is_text(text: &str) -> bool {
+    !text.contains('\0')
+}
+
 #[post("/signup")]
 #[limit(PASSWORDS)]
 #[auth(public)]
@@ -170,6 +175,7 @@ pub(crate) async fn login(
     State(devices): State<Devices>,
     Json(Credentials { login, password }): Json<Credentials>,
 ) -> Result<Remembered, Problem> {
+    Invalid::new().check(is_text(&login), "/login", "a login has no NUL").result()?;
     let guesser = Guesser::Device(&device);
     // Before the attempt counts: a user who is refused because of others has not used one up.
     let queue = logins.passwords.place(guesser.queue(&login))?;

@@ -53,6 +53,7 @@ statements! {
     members::a_machine_that_is_no_longer_in_the_list_has_no_access
     tasks::a_task_is_added_read_changed_and_deleted
     tasks::changes_need_the_newest_version
+    tasks::a_text_with_a_nul_is_refused
     tasks::a_stranger_finds_no_task_of_another_team
     tasks::pages_of_a_list_have_every_task_once
     attachments::a_file_comes_back_as_it_was_and_never_as_a_page

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use policy_server::testing::TestPage;
 use serde_json::{Value, json};
 
-use crate::site::{Site, add, path, refusal, with};
+use crate::site::{PASSWORD, Site, add, path, refusal, with};
 
 pub(crate) async fn a_task_is_added_read_changed_and_deleted(site: &Site) {
     let lead = site.lead("gerda").await;
@@ -57,6 +57,22 @@ pub(crate) async fn changes_need_the_newest_version(site: &Site) {
     let statuses = futures_util::future::join_all(race).await;
     let granted = statuses.iter().filter(|response| response.status() == 200).count();
     assert_eq!(granted, 1);
+}
+
+/// PostgreSQL stores none.
+pub(crate) async fn a_text_with_a_nul_is_refused(site: &Site) {
+    let lead = site.lead("walter").await;
+    for new in [
+        json!({ "title": "a\0b" }),
+        json!({ "title": "a task", "note": "\0" }),
+        json!({ "title": "a task", "assignee": "\0" }),
+    ] {
+        let refused = lead.post("/tasks").json(&new).send().await;
+        assert_eq!(refused.status(), 422, "{new}");
+    }
+    assert_eq!(lead.get("/tasks?after=5-%00").send().await.status(), 422);
+    let login = json!({ "login": "walter\0", "password": PASSWORD });
+    assert_eq!(site.page().post("/login").json(&login).send().await.status(), 422);
 }
 
 pub(crate) async fn a_stranger_finds_no_task_of_another_team(site: &Site) {
