@@ -53,7 +53,7 @@ impl Cors {
             (_, Single::Repeated) => None,
             (Audience::Listed(set), Single::One(value)) => set.echo(value),
             (Audience::Shared(list), Single::One(value)) if self.key().is_none() => {
-                list.load().echo(value)
+                list.echo(value)
             }
             (Audience::Shared(list), Single::One(value)) => {
                 key.and_then(|key| list.load_for(key)).and_then(|set| set.echo(value))

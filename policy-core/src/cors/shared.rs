@@ -10,6 +10,7 @@ use std::{
 };
 
 use arc_swap::{ArcSwap, Guard};
+use http::HeaderValue;
 
 use super::{
     errors::{PolicyError, PolicyErrors},
@@ -17,7 +18,7 @@ use super::{
 };
 use crate::{
     catalogue::{Rule, Severity},
-    origin::{OriginPattern, OriginSet, Site},
+    origin::{Origin, OriginPattern, OriginSet, Site},
 };
 
 /// A named list of origins, shared by all routes that use it. A clone is another handle to the same
@@ -32,6 +33,8 @@ pub struct SharedOrigins {
     keyed: Arc<ArcSwap<BTreeMap<String, Arc<OriginSet>>>>,
     /// The requirements of the routes that use the list. Locked while a list is replaced.
     uses: Arc<Mutex<Vec<Use>>>,
+    /// Whether the entries are not known, so that every origin may be one.
+    is_unknown: bool,
 }
 
 /// A list of origins as it was at one moment. It is equal only to itself, and not to another list
@@ -173,6 +176,15 @@ impl SharedOrigins {
             current: Arc::clone(&self.current),
             keyed: Arc::clone(&self.keyed),
             uses: Arc::default(),
+            is_unknown: self.is_unknown,
+        }
+    }
+
+    /// The origin to write into a response, if the list has it.
+    pub(super) fn echo(&self, origin: &HeaderValue) -> Option<HeaderValue> {
+        match self.is_unknown {
+            true => Origin::parse(origin.as_bytes()).map(|_| origin.clone()),
+            false => self.load().echo(origin),
         }
     }
 
@@ -328,6 +340,30 @@ impl OriginLists {
     /// Names a list; a later list with the same name replaces it.
     pub fn insert(&mut self, name: impl Into<String>, origins: SharedOrigins) {
         self.lists.insert(name.into(), origins);
+    }
+
+    /// States that the entries of a list are not known, for decisions without a running app: a policy
+    /// that names the list grants every origin, since each may be an entry.
+    ///
+    /// ```
+    /// use policy_core::{cors::{Cors, CorsPolicy, OriginLists}, head::Single::One};
+    ///
+    /// const OF_PARTNERS: CorsPolicy = CorsPolicy::origins_at_run_time("partners").build();
+    ///
+    /// let mut lists = OriginLists::new();
+    /// lists.set_unknown_entries("partners");
+    /// let cors = Cors::new("GET /prices", &OF_PARTNERS, &lists)?;
+    ///
+    /// let granted = |origin| {
+    ///     let origin = http::HeaderValue::from_static(origin);
+    ///     cors.decide_origin(One(&origin)).grants(One(&origin), Some(&cors))
+    /// };
+    /// assert!(granted("https://any.example"));
+    /// assert!(!granted("null") && !granted("https://any.example/"));
+    /// # Ok::<(), policy_core::cors::PolicyErrors>(())
+    /// ```
+    pub fn set_unknown_entries(&mut self, name: &str) {
+        self.insert(name, SharedOrigins { is_unknown: true, ..SharedOrigins::default() });
     }
 
     /// States the bound of a list for policies that take it from the configuration

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::{
     Auth, Csrf, Direction, FindingSeverity, Jsonp, ManifestRoute, RouteCors, RouteKind,
-    RouteOrigins, RouteRequirement, SessionFacts, TokenFacts, engine::Outcome,
+    RouteOrigins, RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts, engine::Outcome,
 };
 
 fn session() -> RouteRequirement {
@@ -103,6 +103,19 @@ fn origins_that_are_granted_act_and_read_as_their_visitor() {
         ]
         .map(|line| line.replace("widened medium", "widened high"))
     );
+}
+
+#[test]
+fn a_list_without_its_bound_opens_a_route_to_every_page() {
+    let listed = |within: Option<&str>| {
+        let within = within.map(|within| vec![within.to_owned()]);
+        let list = RuntimeOrigins { list: "partners".to_owned(), within, by: None };
+        let origins = RouteOrigins::AtRunTime(list);
+        order(|route| route.cors = Some(RouteCors { origins, ..cors(&[]) }))
+    };
+    let found = diff(&listed(Some("https://*.partner.example")), &listed(None)).unwrap();
+    assert!(!found.findings.is_empty());
+    assert!(found.findings.iter().all(|finding| finding.axis == Axis::Widened));
 }
 
 #[test]

@@ -120,7 +120,7 @@ impl Error for EngineError {}
 
 impl Engine {
     /// Compiles a manifest. The run-time lists of origins are assumed to have all origins that
-    /// their bounds allow, since an operator may grant them; a list without a bound is empty.
+    /// their bounds allow, and without a bound every origin, since an operator may grant them.
     ///
     /// # Errors
     ///
@@ -366,7 +366,7 @@ impl Engine {
 
 /// The source of the entries of run-time lists.
 enum Lists<'a, 'l> {
-    /// By the names of the lists; a list without entries has all origins that its bound allows.
+    /// By the names of the lists; one that is not given has all origins that its bound allows.
     Texts(&'a dyn Fn(&str) -> Option<&'l [String]>),
     Running(&'a OriginLists),
 }
@@ -447,12 +447,16 @@ fn compile(cors: &RouteCors, location: &str, lists: &Lists<'_, '_>) -> Result<Co
             Cors::compile(location, &spec, &named)
         }
         Lists::Texts(lists) => {
+            let entries = lists(&list.list);
+            if entries.is_none() && matches!(within.as_deref(), None | Some(["*"])) {
+                named.set_unknown_entries(&list.list);
+                return Cors::compile(location, &spec, &named);
+            }
             let present = SharedOrigins::new();
             named.insert(&list.list, present.clone());
             let compiled = Cors::compile(location, &spec, &named)?;
-            let bound = within.iter().flatten().map(|text| (*text).to_owned());
-            let bound: Vec<_> = bound.filter(|text| text != "*").collect();
-            present.replace(lists(&list.list).unwrap_or(&bound))?;
+            let bound: Vec<_> = within.iter().flatten().map(|text| (*text).to_owned()).collect();
+            present.replace(entries.unwrap_or(&bound))?;
             Ok(compiled)
         }
     }

@@ -297,7 +297,7 @@ fn no_line_is_named_for_refusals_that_only_the_request_causes() {
 }
 
 #[test]
-fn no_attribute_adds_an_entry_to_a_list_without_a_bound() {
+fn a_list_without_a_bound_may_have_every_origin_except_null() {
     let mut manifest = shop();
     for route in &mut manifest.routes {
         let Some(cors) = &mut route.cors else { continue };
@@ -309,9 +309,14 @@ fn no_attribute_adds_an_entry_to_a_list_without_a_bound() {
             by: None,
         });
     }
-    let sent = request("PUT", "/orders/1", &[("origin", "https://new.example"), COOKIE]);
-    let caller = user(&["staff"], 0);
-    let found = explain(&manifest, &Sources::default(), &sent, &caller).unwrap();
+    let explained = |origin: &str| {
+        let sent = request("GET", "/orders", &[("origin", origin), COOKIE]);
+        explain(&manifest, &Sources::default(), &sent, &user(&["staff"], 0)).unwrap()
+    };
+    assert_eq!(explained("https://new.example").decision.if_listed.as_deref(), Some("partners"));
+    assert_eq!(explained("null").decision.if_listed, None);
+    let sent = request("PUT", "/orders/1", &[("origin", "null"), COOKIE]);
+    let found = explain(&manifest, &Sources::default(), &sent, &user(&["staff"], 0)).unwrap();
     assert_eq!(found.unsent, Some(Unsent::PreflightRefused(Refusal::PreflightOrigin)));
     assert!(found.edit.is_none());
 }

@@ -5,7 +5,7 @@ use policy_core::time::Timestamp;
 use super::*;
 use crate::{
     AppScheme, Auth, Csrf, Date, Headers, Manifest, ManifestRoute, RouteCors, RouteKind,
-    RouteOrigins, RouteRate, RouteRequirement, SessionFacts, TokenFacts,
+    RouteOrigins, RouteRate, RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts,
     engine::{Engine, Outcome},
 };
 
@@ -194,6 +194,25 @@ fn pages_of_an_origin_do_not_act_for_their_visitors() {
     let public = |cors| vec![ManifestRoute { cors, ..route(&["GET"], "/a", Auth::Public) }];
     assert_eq!(violations(&rules, public(partner(false))), ["never.partner GET /a reached"]);
     assert_eq!(violations(&rules, public(None)), [""; 0]);
+}
+
+#[test]
+fn a_list_without_a_bound_may_name_every_page() {
+    let rules = "[never.pages]\nroutes = [\"**\"]\norigins = [\"*\"]\ncallers = ";
+    let of = |auth: Auth, within: Option<&[&str]>, kind: &str| {
+        let (list, within) = ("customers".to_owned(), within.map(texts));
+        let origins = RouteOrigins::AtRunTime(RuntimeOrigins { list, within, by: None });
+        let credentials = auth != Auth::Public;
+        let cors = Some(RouteCors { credentials, ..RouteCors::new(origins) });
+        let rules = format!("{rules}[\"{kind}\"]");
+        violations(&rules, vec![ManifestRoute { cors, ..route(&["GET"], "/me", auth) }])
+    };
+    let reached = ["never.pages GET /me reached"];
+    assert_eq!(of(session(&[]), None, "session"), reached);
+    assert_eq!(of(session(&[]), None, "anonymous"), [""; 0]);
+    for within in [None, Some(&["*"][..])] {
+        assert_eq!(of(Auth::Public, within, "anonymous"), reached, "{within:?}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A second reading of a manifest: a naive interpreter of its JSON value, written from the
-//! documentation. It shares no code with the engine, splits texts and walks through lists, and
-//! compiles nothing.
+//! documentation. Except for the form of an origin it shares no code with the engine, splits texts and
+//! walks through lists, and compiles nothing.
 
 mod asked;
 mod caller;

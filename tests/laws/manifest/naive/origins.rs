@@ -1,5 +1,10 @@
 //! The origins that a list matches.
 
+/// Whether a text is an origin. The parser has laws of its own, so it is not written again here.
+pub(super) fn is_origin(text: &str) -> bool {
+    policy_core::origin::Origin::parse(text.as_bytes()).is_some()
+}
+
 /// Whether a pattern matches an origin.
 pub(super) fn matches(pattern: &str, origin: &str) -> bool {
     if !pattern.contains('*') {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{
     App, End, Found, Route,
     asked::{Asked, is_safe, is_standard, is_token},
-    origins::{are_same, matches},
+    origins::{are_same, is_origin, matches},
     texts,
 };
 
@@ -15,8 +15,15 @@ impl<'a> App<'a> {
     /// The origins of a policy. For a run-time list without present entries, its bound.
     fn origins(&self, cors: &Value) -> Vec<String> {
         let Some(name) = cors["origins"]["list"].as_str() else { return texts(&cors["origins"]) };
-        let bound = || texts(&cors["origins"]["within"]).into_iter().filter(|entry| entry != "*");
-        self.lists.get(name).cloned().unwrap_or_else(|| bound().collect())
+        self.lists.get(name).cloned().unwrap_or_else(|| texts(&cors["origins"]["within"]))
+    }
+
+    /// Whether a policy has a run-time list that may have every origin.
+    fn may_name_all(&self, cors: &Value) -> bool {
+        let list = cors["origins"]["list"].as_str();
+        let is_unknown = list.is_some_and(|name| !self.lists.contains_key(name));
+        let within = cors["origins"].get("within");
+        is_unknown && within.is_none_or(|within| texts(within) == ["*"])
     }
 
     fn is_for_all(&self, cors: &Value) -> bool {
@@ -27,7 +34,11 @@ impl<'a> App<'a> {
     fn named_origin(&self, cors: &Value, request: &Asked) -> Option<String> {
         let origin = str::from_utf8(request.once("origin")?).ok()?;
         let origins = self.origins(cors);
-        let is_named = !self.is_for_all(cors) && origins.iter().any(|it| matches(it, origin));
+        let is_listed = || origins.iter().any(|it| matches(it, origin));
+        let is_named = match self.may_name_all(cors) {
+            true => is_origin(origin),
+            false => !self.is_for_all(cors) && is_listed(),
+        };
         is_named.then(|| origin.to_owned())
     }
 
