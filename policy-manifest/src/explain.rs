@@ -130,9 +130,10 @@ pub fn explain(
         decision.refusal().is_none() && !matches!(unsent, Some(Unsent::PreflightRefused(_)));
     let (mut nearest, mut edit) = (None, None);
     if !is_let_through {
-        nearest = nearest::find(manifest, &engine, request, caller);
+        let (found, needs_credential) = nearest::find(manifest, &engine, request, caller);
+        nearest = found;
         // An edit would open the route to callers without that credential.
-        if !nearest.as_ref().is_some_and(|nearest| nearest.needs_credential) {
+        if !needs_credential {
             edit = edit::find(manifest, sources, request, caller);
         }
     }

@@ -1,6 +1,6 @@
 //! The most similar request that is let through.
 
-use http::{HeaderName, HeaderValue, Method, Request, header};
+use http::{HeaderName, HeaderValue, Method, Request, Uri, header};
 use policy_core::{Refusal, csrf, gates::Gate};
 
 use super::{development_origin, is_let_through, served_as};
@@ -19,47 +19,50 @@ pub struct Nearest {
     pub request: Request<()>,
     /// The sender of the request.
     pub caller: RequestCredentials,
-    /// Whether it lacks a valid credential, or nothing but its CSRF token.
-    pub(super) needs_credential: bool,
 }
 
-/// Changes the parts that the gates refuse, one after the other. The engine confirms the result.
+/// Changes the parts that the gates refuse, one after the other. The engine confirms the result. The
+/// second value is whether the request lacks a valid credential, or nothing but its CSRF token: this is
+/// known even if no request is found.
 pub(super) fn find(
     manifest: &Manifest,
     engine: &Engine,
     request: &Request<()>,
     caller: &RequestCredentials,
-) -> Option<Nearest> {
-    let own = manifest.app.public_origin.as_deref();
-    let mut near = Nearest {
-        steps: Vec::new(),
-        request: request.clone(),
-        caller: caller.clone(),
-        needs_credential: false,
-    };
+) -> (Option<Nearest>, bool) {
+    let (request, caller) = (request.clone(), caller.clone());
+    let mut near = Nearest { steps: Vec::new(), request, caller };
     let mut refusals = Vec::new();
-    // More steps than there are gates would be a cycle.
-    for _ in Gate::ALL {
-        match is_let_through(engine, own, &near.request, &near.caller) {
-            Ok(()) => {
-                near.needs_credential = refusals.iter().any(|refusal| is_of_credential(*refusal))
-                    || refusals == [Refusal::CsrfToken];
-                return (!near.steps.is_empty()).then_some(near);
-            }
-            Err(refusal) => {
-                refusals.push(refusal);
-                let step = near.mend(manifest, engine, refusal)?;
-                if near.steps.contains(&step) {
-                    return None;
-                }
-                near.steps.push(step);
-            }
-        }
-    }
-    None
+    let is_found = near.mend_all(manifest, engine, &mut refusals).is_some();
+    let needs_credential = refusals.iter().any(|refusal| is_of_credential(*refusal))
+        || refusals == [Refusal::CsrfToken];
+    (is_found.then_some(near), needs_credential)
 }
 
 impl Nearest {
+    /// Changes the request until it is let through, and lists why it was not.
+    fn mend_all(
+        &mut self,
+        manifest: &Manifest,
+        engine: &Engine,
+        refusals: &mut Vec<Refusal>,
+    ) -> Option<()> {
+        let own = manifest.app.public_origin.as_deref();
+        // More steps than there are gates would be a cycle.
+        for _ in Gate::ALL {
+            let Err(refusal) = is_let_through(engine, own, &self.request, &self.caller) else {
+                return (!self.steps.is_empty()).then_some(());
+            };
+            refusals.push(refusal);
+            let step = self.mend(manifest, engine, refusal)?;
+            if self.steps.contains(&step) {
+                return None;
+            }
+            self.steps.push(step);
+        }
+        None
+    }
+
     /// Changes the part of the request that a refusal is about.
     fn mend(&mut self, manifest: &Manifest, engine: &Engine, refusal: Refusal) -> Option<String> {
         let route = engine.serving(served_as(&self.request), self.request.uri().path());
@@ -129,6 +132,18 @@ impl Nearest {
         Some(())
     }
 
+    /// Has exactly one ticket in the query.
+    fn set_ticket(&mut self) -> Option<()> {
+        let uri = self.request.uri();
+        let others = parameters(uri).filter(|parameter| !is_ticket(parameter));
+        let query: Vec<_> = others.chain(["ticket=ticket"]).collect();
+        let target = format!("{}?{}", uri.path(), query.join("&"));
+        let mut parts = uri.clone().into_parts();
+        parts.path_and_query = Some(target.parse().ok()?);
+        *self.request.uri_mut() = Uri::from_parts(parts).ok()?;
+        Some(())
+    }
+
     /// Sends a valid credential of the first kind that the route takes, with the required rights.
     fn log_in(&mut self, manifest: &Manifest, route: &ManifestRoute) -> Option<String> {
         let Auth::Required(requirement) = &route.auth else { return None };
@@ -157,6 +172,14 @@ impl Nearest {
             self.caller.token = good(issuer.cloned());
             self.set(header::AUTHORIZATION, "Bearer token")?;
             return Some(format!("send a valid bearer token{}", rights(requirement)));
+        }
+        // A ticket that is sent decides before a session and a scheme.
+        let has_ticket = parameters(self.request.uri()).any(is_ticket);
+        let has_other = requirement.session || requirement.scheme.is_some();
+        if requirement.ticket && (has_ticket || !has_other) {
+            self.caller.ticket = good(issuer.cloned());
+            self.set_ticket()?;
+            return Some(format!("send a valid ticket in `?ticket=`{}", rights(requirement)));
         }
         if requirement.session {
             let cookie = &manifest.app.sessions.as_ref()?.cookie;
@@ -199,6 +222,15 @@ impl Nearest {
             _ => None,
         })
     }
+}
+
+/// The parameters of a query.
+fn parameters(uri: &Uri) -> impl Iterator<Item = &str> {
+    uri.query().unwrap_or_default().split('&').filter(|parameter| !parameter.is_empty())
+}
+
+fn is_ticket(parameter: &str) -> bool {
+    parameter.starts_with("ticket=")
 }
 
 /// Whether a request is refused for lack of a valid credential.

@@ -152,6 +152,33 @@ fn no_edit_takes_the_place_of_a_credential() {
 }
 
 #[test]
+fn no_edit_takes_the_place_of_a_ticket() {
+    let mut manifest = shop();
+    let issuer = Some("https://api.shop.example".to_owned());
+    manifest.app.tokens = Some(TokenFacts { issuer, ..TokenFacts::default() });
+    let ticket = RouteRequirement { ticket: true, ..RouteRequirement::default() };
+    manifest.routes.push(ManifestRoute::handler("/live", ["GET"], Auth::Required(ticket)));
+    let explained = |method: &str, path: &str| {
+        let sent = request(method, path, &[]);
+        explain(&manifest, &Sources::default(), &sent, &RequestCredentials::default()).unwrap()
+    };
+    for (path, target) in [
+        ("/live", "/live?ticket=ticket"),
+        ("/live?a=1&ticket=old", "/live?a=1&ticket=ticket"),
+        ("/live?ticket=a&ticket=b", "/live?ticket=ticket"),
+    ] {
+        let found = explained("GET", path);
+        assert!(found.edit.is_none(), "{:?}", found.edit);
+        let nearest = found.nearest.unwrap();
+        assert_eq!(nearest.steps, ["send a valid ticket in `?ticket=`"]);
+        assert_eq!(nearest.request.uri().to_string(), target);
+    }
+    // A ticket does not count for HEAD, so nothing helps.
+    let found = explained("HEAD", "/live");
+    assert!(found.nearest.is_none() && found.edit.is_none(), "{:?}", found.edit);
+}
+
+#[test]
 fn edits_of_rights_and_age_are_minimal() {
     let sent = request("GET", "/orders", &[COOKIE]);
     let found = explained(&sent, &user(&["guest"], 700));
