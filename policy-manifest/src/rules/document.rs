@@ -324,7 +324,9 @@ fn exception(fields: &Fields<'_, '_>, is_shared: bool) -> Result<Exception, Rule
             fields.error(at, plain(&error.to_string()), "write the last day on which it holds")
         })?),
     };
-    if route.contains(['*', '?']) && route.split(' ').next_back() != Some("*") {
+    // The star of `{*path}` belongs to the name of a parameter.
+    let has_wildcard = route.replace("{*", "{").contains(['*', '?']);
+    if has_wildcard && route.split(' ').next_back() != Some("*") {
         let message = format!("`{}` is not one route", plain(&route));
         let help = "write an exception for each route, so that new routes are not excepted";
         return Err(fields.error(at, message, help));

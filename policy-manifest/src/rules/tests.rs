@@ -469,6 +469,14 @@ fn an_exception_leaves_one_route_until_its_end() {
 }
 
 #[test]
+fn an_exception_names_a_route_with_a_rest() {
+    let files = app(vec![route(&["GET"], "/admin/{*path}", Auth::Public)]);
+    let found = check_and_replay(&EXCEPTED.replace("/admin/status", "/admin/{*path}"), &files);
+    assert!(found.holds(), "{:?}", found.problems);
+    assert_eq!(found.excepted[0].0.routes, ["GET /admin/{*path}"]);
+}
+
+#[test]
 fn an_exception_from_nothing_fails() {
     let closed = app(vec![route(&["GET"], "/admin/status", session(&["admin"]))]);
     let found = check_and_replay(EXCEPTED, &closed);
