@@ -19,7 +19,7 @@ use crate::{
     algebra::{NameSet, OriginRegion},
     diff::{
         class_of, policy_text,
-        probe::{self, Cookie, Credentials, HeaderOrigin, Sender, Slot},
+        probe::{self, Cookie, Credentials, Extra, HeaderOrigin, Sender, Slot},
         side::Side,
     },
     engine::{CallerFacts, Decision, EngineError, Login, Outcome},
@@ -233,7 +233,7 @@ impl Subject {
             issuer,
         };
         let callers = self.callers(route, method, login);
-        let found = self.senders(route, question.from).into_iter().find_map(|sender| {
+        let found = self.senders((route, method), question.from).into_iter().find_map(|sender| {
             let mut callers = callers.iter();
             let credentials = callers.find(|credentials| {
                 self.gets_through(index, (method, path), (&sender, credentials), question).is_some()
@@ -254,6 +254,10 @@ impl Subject {
         let requirement = requirement(route);
         let valid = |issuer| Slot::Valid(login(issuer));
         let mut callers = vec![Credentials::default()];
+        if let Some(query) = script_query(route, method) {
+            let extra = Extra { query: Some(query), ..Extra::default() };
+            callers.push(Credentials { extra, ..Credentials::default() });
+        }
         if !matches!(route.kind, RouteKind::Handler | RouteKind::Probe | RouteKind::Tunnel) {
             callers.push(Credentials { cookie: Cookie::Other, ..Credentials::default() });
         }
@@ -287,7 +291,7 @@ impl Subject {
         callers
     }
 
-    fn senders(&self, route: &ManifestRoute, from: From<'_>) -> Vec<Sender> {
+    fn senders(&self, (route, method): (&ManifestRoute, &str), from: From<'_>) -> Vec<Sender> {
         let granted = || route.cors.as_ref().map(crate::RouteCors::region).unwrap_or_default();
         let of_pages = |regions: &[OriginRegion]| {
             let own = self.side.identity.origin.parse::<OriginRegion>().unwrap_or_default();
@@ -307,11 +311,16 @@ impl Subject {
             }
             From::Pages(region, _) => {
                 let (granted, null) = (granted(), OriginRegion::null());
-                of_pages(&[
+                let mut pages = of_pages(&[
                     region.intersection(&granted).difference(&null),
                     region.difference(&granted).difference(&null),
                     region.intersection(&null),
-                ])
+                ]);
+                if script_query(route, method).is_some() && !pages.is_empty() {
+                    // The request for a script states no origin.
+                    pages.push(Sender { site: Some("cross-site"), ..Sender::default() });
+                }
+                pages
             }
             From::Forged => {
                 let named = match &route.cors {
@@ -350,7 +359,12 @@ impl Subject {
         };
         let has = |name, value: &str| decision.cors.get(name).is_some_and(|it| it == value);
         let is_shared = decision.cors.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN);
-        let may_read = is_shared && (!is_ambient || has(ACCESS_CONTROL_ALLOW_CREDENTIALS, "true"));
+        let is_script = credentials.extra.query.is_some()
+            && sender.origin == HeaderOrigin::Absent
+            && kind == CallerKind::Anonymous;
+        let is_granted =
+            is_shared && (!is_ambient || has(ACCESS_CONTROL_ALLOW_CREDENTIALS, "true"));
+        let may_read = is_granted || is_script;
         let has_effect = match question.from {
             From::Anywhere => true,
             From::Pages(..) => may_read || !method::is_safe(method),
@@ -358,6 +372,12 @@ impl Subject {
         };
         (is_asked && has_effect).then_some(decision)
     }
+}
+
+/// The query by which a page loads the response of a method as a script, if it is served as one.
+fn script_query(route: &ManifestRoute, method: &str) -> Option<String> {
+    let jsonp = route.jsonp.as_ref().filter(|_| method == "GET")?;
+    Some(format!("{}=f", jsonp.callback))
 }
 
 /// How the app identifies a caller, and whether browsers add the credential themselves. A service

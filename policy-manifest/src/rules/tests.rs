@@ -4,7 +4,7 @@ use policy_core::time::Timestamp;
 
 use super::*;
 use crate::{
-    AppScheme, Auth, Csrf, Date, Headers, Manifest, ManifestRoute, RouteCors, RouteKind,
+    AppScheme, Auth, Csrf, Date, Headers, Jsonp, Manifest, ManifestRoute, RouteCors, RouteKind,
     RouteOrigins, RouteRate, RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts,
     engine::{Engine, Outcome},
 };
@@ -194,6 +194,19 @@ fn pages_of_an_origin_do_not_act_for_their_visitors() {
     let public = |cors| vec![ManifestRoute { cors, ..route(&["GET"], "/a", Auth::Public) }];
     assert_eq!(violations(&rules, public(partner(false))), ["never.partner GET /a reached"]);
     assert_eq!(violations(&rules, public(None)), [""; 0]);
+}
+
+#[test]
+fn every_page_reads_what_is_served_as_a_script() {
+    let rules = "[never.pages]\nroutes = [\"**\"]\norigins = [\"https://a.example\"]\ncallers = ";
+    let of = |auth: Auth, kind: &str| {
+        let jsonp = Some(Jsonp { callback: "cb".to_owned(), dotted: false });
+        let prices = ManifestRoute { jsonp, ..route(&["GET"], "/prices", auth) };
+        violations(&format!("{rules}[\"{kind}\"]"), vec![prices])
+    };
+    assert_eq!(of(Auth::Public, "anonymous"), ["never.pages GET /prices reached"]);
+    assert_eq!(of(Auth::Public, "session"), [""; 0]);
+    assert_eq!(of(session(&[]), "anonymous"), [""; 0]);
 }
 
 #[test]
