@@ -10,6 +10,20 @@
 /// assert!(!glob_matches("/orders/*", "/orders/{id}/lines"));
 /// ```
 pub fn glob_matches(pattern: &str, path: &str) -> bool {
+    let mut is_match = false;
+    for_each_rest(pattern, path, |rest| is_match |= rest.is_empty());
+    is_match
+}
+
+/// What has to follow a text for a pattern to match the whole: the pattern without its beginning, for
+/// each beginning that matches the text.
+pub(super) fn rests_after(text: &str, pattern: &str) -> Vec<String> {
+    let mut rests = Vec::new();
+    for_each_rest(pattern, text, |rest| rests.push(rest.iter().collect()));
+    rests
+}
+
+fn for_each_rest(pattern: &str, path: &str, mut found: impl FnMut(&[char])) {
     let (pattern, path): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), path.chars().collect());
     // Whether what is left of the pattern matches what is left of the path, for each beginning of
@@ -19,7 +33,11 @@ pub fn glob_matches(pattern: &str, path: &str) -> bool {
         *first = true;
     }
     let mut rest = &*pattern;
-    while let Some((sign, behind)) = rest.split_first() {
+    loop {
+        if reached.last().copied().unwrap_or_default() {
+            found(rest);
+        }
+        let Some((sign, behind)) = rest.split_first() else { return };
         let is_deep = *sign == '*' && behind.first() == Some(&'*');
         rest = if is_deep { behind.get(1..).unwrap_or_default() } else { behind };
         let mut next = Vec::with_capacity(reached.len());
@@ -42,7 +60,6 @@ pub fn glob_matches(pattern: &str, path: &str) -> bool {
         }
         reached = next;
     }
-    reached.last().copied().unwrap_or_default()
 }
 
 /// The beginning of a pattern that stands for itself.
@@ -52,7 +69,7 @@ pub(super) fn literal_prefix(pattern: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::glob_matches;
+    use super::{glob_matches, rests_after};
 
     #[test]
     fn a_star_ends_at_a_slash_and_two_do_not() {
@@ -76,6 +93,19 @@ mod tests {
             ("/é?", "/éß", true),
         ] {
             assert_eq!(glob_matches(pattern, path), is_match, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn a_rest_of_a_pattern_is_what_has_to_follow() {
+        for (pattern, rests) in [
+            ("/v*/admin/**", &["admin/**"][..]),
+            ("/**/admin", &["/admin", "admin"]),
+            ("/v1/?", &["?"]),
+            ("/v1", &[]),
+            ("/v2/**", &[]),
+        ] {
+            assert_eq!(rests_after("/v1/", pattern), rests, "{pattern}");
         }
     }
 

@@ -11,7 +11,7 @@ use policy_core::{auth::OWN_ISSUER, method};
 use super::{
     CallerKind, CheckError,
     budget::Budget,
-    glob::{glob_matches, literal_prefix},
+    glob::{glob_matches, literal_prefix, rests_after},
     rule::Never,
 };
 use crate::{
@@ -127,13 +127,23 @@ impl Subject {
         let from = routes.partition_point(|route| route.path.as_str() < prefix);
         let rest = routes.iter().enumerate().skip(from);
         let mut found = BTreeMap::new();
+        let is_rooted = glob.starts_with('/');
+        let mut paths = if is_rooted { self.paths_of("", glob) } else { BTreeSet::new() };
         for (index, route) in rest.take_while(|(_, route)| route.path.starts_with(prefix)) {
             budget.spend(1 + glob.len() * route.path.len() / 64)?;
             if glob_matches(glob, &route.path) {
                 found.insert(index, None);
+                continue;
+            }
+            for beginning in self.beginnings(route).iter().filter(|_| is_rooted) {
+                budget.spend(1 + glob.len() * beginning.len() / 64)?;
+                for rest in rests_after(beginning, glob) {
+                    budget.spend(1 + rest.len() / 8)?;
+                    paths.append(&mut self.paths_of(beginning, &rest));
+                }
             }
         }
-        for path in self.paths_of(glob) {
+        for path in paths {
             budget.spend(path.len() / 64)?;
             let number = self.side.engine.path_number(&path);
             let served = match number {
@@ -152,11 +162,22 @@ impl Subject {
         Ok(found)
     }
 
-    /// Paths that a glob stands for, with segments that no route names.
-    fn paths_of(&self, glob: &str) -> Vec<String> {
-        if !glob.starts_with('/') {
-            return Vec::new();
+    /// The beginnings that the paths of a route have in common, if it serves more than one path. A
+    /// wildcard of a glob has to match their text.
+    fn beginnings(&self, route: &ManifestRoute) -> Vec<String> {
+        match route.kind {
+            RouteKind::Mount | RouteKind::Proxy => vec![format!("{}/", route.path)],
+            RouteKind::Handler | RouteKind::Probe => {
+                let Some((fixed, _)) = route.path.split_once('{') else { return Vec::new() };
+                let before_rest = route.path.split("{*").next().unwrap_or_default();
+                vec![fixed.to_owned(), self.example_paths.short_path_of(before_rest)]
+            }
+            RouteKind::Tunnel | RouteKind::Fallback | RouteKind::NotFound => Vec::new(),
         }
+    }
+
+    /// Paths for which a beginning and a glob stand, with segments that no route names.
+    fn paths_of(&self, beginning: &str, glob: &str) -> BTreeSet<String> {
         let value = self.example_paths.value();
         let plain = glob.split('/').map(|segment| {
             let is_parameter = segment.starts_with('{') && segment.ends_with('}');
@@ -167,7 +188,9 @@ impl Subject {
         let rests =
             ["", value, &self.example_paths.longest()].map(|rest| plain.replace("**", rest));
         let paths = rests.iter().flat_map(|path| ["", value].map(|text| path.replace('*', text)));
-        paths.collect::<BTreeSet<_>>().into_iter().collect()
+        let paths = paths.map(|path| format!("{beginning}{path}"));
+        // No route serves a path with an empty segment inside.
+        paths.filter(|path| !path.contains("//")).collect()
     }
 
     /// A path of a route by which it serves a method.
