@@ -274,7 +274,8 @@ impl Checker<'_> {
         self.subjects.get(policy).map_or(&[], |subject| &subject.side.manifest.routes)
     }
 
-    /// A path of a route: the given one, or one that only this route serves.
+    /// A path by which a route serves a method: the given one if it does, or one that only this route
+    /// serves.
     fn path(
         &self,
         policy: usize,
@@ -282,7 +283,11 @@ impl Checker<'_> {
         chosen_path: Option<&String>,
         method: &str,
     ) -> Option<String> {
-        chosen_path.cloned().or_else(|| self.subjects.get(policy)?.path(route, method))
+        let subject = self.subjects.get(policy)?;
+        match chosen_path {
+            Some(path) => subject.serves(route, method, path).then(|| path.clone()),
+            None => subject.path(route, method),
+        }
     }
 
     /// The routes that a rule is about.

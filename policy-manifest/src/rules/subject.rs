@@ -208,17 +208,19 @@ impl Subject {
         let paths = templates
             .iter()
             .flat_map(|template| [examples.short_path_of(template), examples.path_of(template)]);
+        paths.into_iter().find(|path| self.serves(index, method, path))
+    }
+
+    /// Whether a route serves a method of a path, and no other route does.
+    pub(super) fn serves(&self, index: usize, method: &str, path: &str) -> bool {
         let engine = &self.side.engine;
-        let is_served = |path: &String| match engine.path_number(path) {
-            None => engine.elsewhere() == Some(index),
-            Some(number) => {
-                let methods = engine.methods_of(number);
-                let of = |name: &str| methods.iter().find(|served| served.method == name);
-                let served = of(method).or_else(|| of("GET").filter(|_| method == "HEAD"));
-                served.is_some_and(|served| served.route == index)
-            }
+        let Some(number) = engine.path_number(path) else {
+            return engine.elsewhere() == Some(index);
         };
-        paths.into_iter().find(is_served)
+        let methods = engine.methods_of(number);
+        let of = |name: &str| methods.iter().find(|served| served.method == name);
+        let served = of(method).or_else(|| of("GET").filter(|_| method == "HEAD"));
+        served.is_some_and(|served| served.route == index)
     }
 
     /// A request that gets through, of those that a question is about.
