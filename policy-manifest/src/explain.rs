@@ -300,7 +300,7 @@ fn is_forbidden(method: &Method) -> bool {
 /// that browsers set themselves do not.
 fn is_unsafe(name: &header::HeaderName, value: &HeaderValue) -> bool {
     let name = name.as_str();
-    if name.starts_with("sec-") || name.starts_with("access-control-") {
+    if ["sec-", "proxy-", "access-control-"].iter().any(|prefix| name.starts_with(prefix)) {
         return false;
     }
     match name {
@@ -312,10 +312,11 @@ fn is_unsafe(name: &header::HeaderName, value: &HeaderValue) -> bool {
         }
         "accept" | "accept-language" | "content-language" => false,
         "range" => !value.to_str().is_ok_and(is_simple_range),
-        // Browsers write these themselves: forbidden request-headers, and those of navigations and of
-        // reloads, which a recorded request has.
+        // Browsers write these themselves: forbidden request-headers, and those of navigations, of
+        // reloads, of alternative services (RFC 7838 5) and of data savers, which a recorded request has.
         "accept-charset"
         | "accept-encoding"
+        | "alt-used"
         | "cache-control"
         | "connection"
         | "content-length"
@@ -329,6 +330,7 @@ fn is_unsafe(name: &header::HeaderName, value: &HeaderValue) -> bool {
         | "pragma"
         | "priority"
         | "referer"
+        | "save-data"
         | "te"
         | "trailer"
         | "transfer-encoding"

@@ -261,7 +261,8 @@ fn a_page_whose_preflight_lacks_an_entry_sees_an_error() {
     assert!(page("GET", &[COOKIE, ("x-tenant", "1")]).ends_with("one of its headers"));
     // What browsers write into recorded requests needs no preflight.
     let own = ["accept-encoding", "cache-control", "dnt", "pragma", "priority", "sec-ch-ua"];
-    let own: Vec<_> = own.map(|name| (name, "1")).into_iter().chain([COOKIE]).collect();
+    let own = own.into_iter().chain(["alt-used", "proxy-connection", "save-data"]);
+    let own: Vec<_> = own.map(|name| (name, "1")).chain([COOKIE]).collect();
     assert_eq!(page("GET", &own), "the page can read the response");
     assert_eq!(page("GET", &[COOKIE]), "the page can read the response");
     for (range, is_simple) in [
