@@ -19,9 +19,10 @@ pub enum AddressSpace {
     /// The internet.
     #[default]
     Public,
-    /// The network of the user: private and link-local addresses, and names that end with `.local`.
+    /// The network of the user: private, link-local and documentation addresses, and names that end
+    /// with `.local`.
     Local,
-    /// The computer of the user: `localhost`, `127.0.0.1`, `::1`.
+    /// The computer of the user: `localhost`, `127.0.0.1`, `::1`, and `0.0.0.0` and `::`.
     Loopback,
 }
 
@@ -71,14 +72,25 @@ impl AddressSpace {
 
     fn from_ip(address: IpAddr) -> Self {
         let is_local = match address.to_canonical() {
-            address if address.is_loopback() => return Self::Loopback,
+            // A server that listens at `0.0.0.0` is reached by this address, too.
+            address if address.is_loopback() || address.is_unspecified() => return Self::Loopback,
             IpAddr::V4(address) => {
                 // Shared address space (RFC 6598).
                 let [first, second, ..] = address.octets();
                 let is_shared = first == 100 && (64..128).contains(&second);
-                address.is_private() || address.is_link_local() || is_shared
+                first == 0 || address.is_private() || address.is_link_local() || is_shared
             }
-            IpAddr::V6(address) => address.is_unique_local() || address.is_unicast_link_local(),
+            IpAddr::V6(address) => {
+                let [first, second, ..] = address.segments();
+                // Documentation (RFC 3849, RFC 9637), and the former site-local addresses (RFC 3879).
+                let is_of_documentation =
+                    (first, second) == (0x2001, 0x0db8) || (first == 0x3fff && second < 0x1000);
+                let is_site_local = first & 0xffc0 == 0xfec0;
+                address.is_unique_local()
+                    || address.is_unicast_link_local()
+                    || is_of_documentation
+                    || is_site_local
+            }
         };
         if is_local { Self::Local } else { Self::Public }
     }
@@ -182,6 +194,13 @@ mod tests {
             ("127.9.9.9", AddressSpace::Loopback),
             ("[::1]", AddressSpace::Loopback),
             ("[::ffff:127.0.0.1]", AddressSpace::Loopback),
+            ("0.0.0.0:3000", AddressSpace::Loopback),
+            ("[::]:3000", AddressSpace::Loopback),
+            ("0.1.2.3", AddressSpace::Local),
+            ("[2001:db8::1]", AddressSpace::Local),
+            ("[3fff:fff::1]", AddressSpace::Local),
+            ("[fec0::1]", AddressSpace::Local),
+            ("[feff::1]", AddressSpace::Local),
             ("10.0.0.1", AddressSpace::Local),
             ("172.31.0.1", AddressSpace::Local),
             ("192.168.1.1", AddressSpace::Local),
@@ -193,7 +212,9 @@ mod tests {
             ("printer.local.", AddressSpace::Local),
             ("172.32.0.1", AddressSpace::Public),
             ("100.128.0.1", AddressSpace::Public),
-            ("[2001:db8::1]", AddressSpace::Public),
+            ("1.0.0.0", AddressSpace::Public),
+            ("[2001:db9::1]", AddressSpace::Public),
+            ("[3fff:1000::1]", AddressSpace::Public),
             ("local", AddressSpace::Public),
             ("local.example", AddressSpace::Public),
         ] {
