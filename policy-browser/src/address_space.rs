@@ -26,8 +26,8 @@ pub enum AddressSpace {
     Loopback,
 }
 
-/// The permission for pages to reach hosts in a more private [address space](AddressSpace) than
-/// their own.
+/// The permission for public pages to reach hosts in a more private [address space](AddressSpace).
+/// Pages of the local network reach the computer of the user without it, in Chromium and in Firefox.
 ///
 /// The browser asks its user once for each site, and no field of a response helps: those of Private
 /// Network Access (`Access-Control-Allow-Private-Network`) are gone. A navigation of a window needs
@@ -68,6 +68,11 @@ impl AddressSpace {
             Some(Host::Domain(name)) if is_local_name(name) => Self::Local,
             _ => Self::Public,
         }
+    }
+
+    /// Whether a page of this space needs the permission to reach a host of the other one.
+    fn has_to_ask_for(self, host: Self) -> bool {
+        self == Self::Public && host != Self::Public
     }
 
     fn from_ip(address: IpAddr) -> Self {
@@ -123,7 +128,7 @@ pub(crate) fn check(state: &State, request: &Request) -> Result<(), Reason> {
     let Some(page) = initiator(request) else { return Ok(()) };
     let is_exempt = request.fetch.mode == Mode::WebSocket && !profile.local_network_has_sockets;
     let space = state.names.space(&request.url);
-    if is_exempt || space <= state.names.space(&page.url) {
+    if is_exempt || !state.names.space(&page.url).has_to_ask_for(space) {
         return Ok(());
     }
     match profile.local_network {
@@ -134,11 +139,12 @@ pub(crate) fn check(state: &State, request: &Request) -> Result<(), Reason> {
     }
 }
 
-/// Whether the URL alone shows that its host is more private than the page, which then has to ask
-/// for the permission instead of loading mixed content.
+/// Whether the URL alone shows that the page has to ask for the permission to reach its host, instead
+/// of loading mixed content.
 pub(crate) fn is_local_by_url(request: &Request) -> bool {
     initiator(request).is_some_and(|page| {
-        is_secure(page) && AddressSpace::from_url(&request.url) > AddressSpace::from_url(&page.url)
+        let space = AddressSpace::from_url(&request.url);
+        is_secure(page) && AddressSpace::from_url(&page.url).has_to_ask_for(space)
     })
 }
 
@@ -245,14 +251,17 @@ mod tests {
     }
 
     #[test]
-    fn a_page_reaches_addresses_of_its_own_space() {
-        let is_free =
-            |from: &str, to: &str| reason(&load(Profile::CHROMIUM, from, Fetch::get(to))).is_none();
-        assert!(is_free("http://localhost:3000/", LOCAL));
-        assert!(is_free("http://localhost:3000/", "http://192.168.1.1/"));
-        assert!(is_free("http://192.168.1.2/", "http://192.168.1.1/"));
-        assert!(is_free("https://192.168.1.2/", APP));
-        assert!(!is_free("https://192.168.1.2/", LOCAL));
+    fn a_page_that_is_not_public_reaches_all_addresses() {
+        for profile in [Profile::CHROMIUM, Profile::FIREFOX] {
+            let is_free =
+                |from: &str, to: &str| reason(&load(profile, from, Fetch::get(to))).is_none();
+            assert!(is_free("http://localhost:3000/", LOCAL));
+            assert!(is_free("http://localhost:3000/", "http://192.168.1.1/"));
+            assert!(is_free("http://192.168.1.2/", "http://192.168.1.1/"));
+            assert!(is_free("https://192.168.1.2/", APP));
+            assert!(is_free("https://192.168.1.2/", LOCAL));
+            assert!(!is_free(APP, LOCAL));
+        }
     }
 
     #[test]
