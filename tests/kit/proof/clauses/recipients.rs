@@ -155,10 +155,10 @@ mod right {
 
     #[get("/right")]
     #[auth(session)]
-    #[layer(kept())]
+    #[layer(session_cache())]
     pub(crate) async fn handler() {}
 
-    fn kept() -> impl Clone + Send + tower::Layer<SharedService, Service: CacheService> {
+    fn session_cache() -> impl Clone + Send + tower::Layer<SharedService, Service: CacheService> {
         cache(|_| None, |_| false)
     }
 }
@@ -168,10 +168,10 @@ mod wrong {
 
     #[get("/wrong")]
     #[auth(session)]
-    #[layer(kept())]
+    #[layer(session_cache())]
     pub(crate) async fn handler() {}
 
-    fn kept() -> impl Clone + Send + tower::Layer<SharedService, Service: CacheService> {
+    fn session_cache() -> impl Clone + Send + tower::Layer<SharedService, Service: CacheService> {
         cache(by_path, |_| true)
     }
 }
