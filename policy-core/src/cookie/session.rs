@@ -29,9 +29,9 @@ pub enum PresentedCookie {
 /// use policy_core::cookie::{PresentedCookie, presented};
 ///
 /// let mut headers = HeaderMap::new();
-/// assert!(matches!(presented(&headers, "__Host-sid"), Ok(Presented::Absent)));
+/// assert!(matches!(presented(&headers, "__Host-sid"), Ok(PresentedCookie::Absent)));
 /// headers.insert(COOKIE, HeaderValue::from_static("__Host-sid=short"));
-/// assert!(matches!(presented(&headers, "__Host-sid"), Ok(Presented::Malformed)));
+/// assert!(matches!(presented(&headers, "__Host-sid"), Ok(PresentedCookie::Malformed)));
 /// ```
 ///
 /// # Errors

@@ -83,7 +83,7 @@ pub fn is_forwarding(name: &HeaderName) -> bool {
 /// headers.insert(FORWARDED, HeaderValue::from_static(line));
 /// let statement = forwarded(&headers, &[IpNetwork::parse("10.0.0.0/8")?]).unwrap();
 /// // The client wrote the element in front of it.
-/// let Reported::Node(client) = statement.client else { panic!("{statement:?}") };
+/// let ProxyReport::Node(client) = statement.client else { panic!("{statement:?}") };
 /// assert_eq!(client.address.to_string(), "192.0.2.1");
 /// assert_eq!(statement.scheme, Some(UriScheme::Https));
 /// assert_eq!(statement.host, Some("a.example"));
@@ -130,7 +130,7 @@ pub fn forwarded<'a>(
 /// headers.insert("x-forwarded-for", HeaderValue::from_static("203.0.113.7, 192.0.2.1, 10.0.0.1"));
 /// headers.insert("x-forwarded-proto", HeaderValue::from_static("https"));
 /// let statement = x_forwarded(&headers, &[IpNetwork::parse("10.0.0.0/8")?], Hosts::Ignored).unwrap();
-/// let Reported::Node(client) = statement.client else { panic!("{statement:?}") };
+/// let ProxyReport::Node(client) = statement.client else { panic!("{statement:?}") };
 /// assert_eq!(client.address.to_string(), "192.0.2.1");
 /// assert_eq!(statement.scheme, Some(UriScheme::Https));
 /// # Ok::<(), policy_core::Rule>(())

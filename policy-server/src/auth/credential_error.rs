@@ -24,7 +24,7 @@ use crate::{
 /// ```
 /// use policy_server::{CredentialError, Session, Tokens, tokens::IssuedTokens};
 ///
-/// async fn for_reports(session: Session, tokens: Tokens) -> Result<Issued, CredentialError> {
+/// async fn for_reports(session: Session, tokens: Tokens) -> Result<IssuedTokens, CredentialError> {
 ///     let user = session.identity().ok_or(CredentialError::Anonymous)?;
 ///     session.increment("reports", 1)?;
 ///     tokens.issue(&user)

@@ -32,7 +32,7 @@ use crate::auth::{CredentialError, CutOffs, Ending};
 /// ```
 /// use policy_server::{CredentialError, Identity, Tokens, tokens::IssuedTokens};
 ///
-/// async fn token(tokens: Tokens) -> Result<Issued, CredentialError> {
+/// async fn token(tokens: Tokens) -> Result<IssuedTokens, CredentialError> {
 ///     // After checking a password or the like:
 ///     tokens.login(Identity::new("ada").scopes(["reports:read"])).await
 /// }
@@ -114,7 +114,7 @@ impl Tokens {
     /// ```
     /// use policy_server::{CredentialError, Identity, Tokens, tokens::IssuedTokens};
     ///
-    /// async fn token_for_reports(tokens: Tokens) -> Result<Issued, CredentialError> {
+    /// async fn token_for_reports(tokens: Tokens) -> Result<IssuedTokens, CredentialError> {
     ///     tokens.issue(&Identity::new("nightly").scopes(["reports:read"]))
     /// }
     /// ```
