@@ -8,7 +8,7 @@
 //! | [`ETag`] | the version of the resource |
 //! | [`LastModified`] | when this version was created |
 //! | [`ByteRanges`] | that ranges may be requested |
-//! | [`Chosen`](crate::handler::extract::Chosen) | the chosen media type |
+//! | [`ChosenMediaType`](crate::handler::extract::ChosenMediaType) | the chosen media type |
 //!
 //! [`Created`] and [`NoContent`] are responses whose type states their status, and [`Page`] is a page of a
 //! list. With the feature `sse`, the module `sse` has streams of events.
