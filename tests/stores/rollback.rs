@@ -217,7 +217,7 @@ pub(crate) async fn a_loss_of_logouts_alone_is_noticed<S: SessionStore>(
     a_loss_of_ends_is_noticed(way, open, end).await;
 }
 
-/// Neither does a logout that keeps values: an anonymous session replaces that of the user.
+/// Neither does a logout that keeps values: an anonymous session replaces the session of the user.
 pub(crate) async fn a_loss_of_replaced_sessions_alone_is_noticed<S: SessionStore>(
     way: &impl Way,
     open: impl Fn(&str) -> S,

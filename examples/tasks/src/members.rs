@@ -148,8 +148,8 @@ impl Store {
             tasks.bind(id).execute(&mut *change).await.or_internal()?;
         }
         // Before the commit: if this fails, or the client leaves, the person is still in the list,
-        // and the change can be repeated. The team is locked, so that of several changes, sessions
-        // have the rights of the last.
+        // and the change can be repeated. The team is locked, so changes of rights are made one after
+        // the other, and sessions have the rights of the last.
         for machine in machines {
             sessions.revoke_user(&machine).await?;
         }

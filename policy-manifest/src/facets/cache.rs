@@ -206,8 +206,8 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
     Some((direction, format!("was `{}`, is `{}`", words(old), words(new))))
 }
 
-/// Whether more caches may keep responses by the policy of one route than by that of the other, for
-/// longer, or for more requests.
+/// Whether the policy of `one` lets more caches keep responses than the policy of `other`, or lets them
+/// keep responses for longer or for more requests.
 fn exceeds(one: &ManifestRoute, other: &ManifestRoute) -> bool {
     match (&one.cache, &other.cache) {
         (Some(one), Some(other)) => !one.is_within(other),

@@ -175,8 +175,8 @@ impl Session {
     /// Ends the session with its values, the streams that it opened, and the access tokens, refresh
     /// tokens and tickets that were issued in it. Values written afterwards go to a new session.
     ///
-    /// The response is 503 while a store is unavailable. If only that of the tokens is, the session
-    /// has ended, and this instance ends its tokens when their store is back.
+    /// The response is 503 while a store is unavailable. If only the store of the tokens is, the
+    /// session has ended, and this instance ends its tokens when that store is back.
     pub fn logout(&self) {
         self.logout_keep([]);
     }

@@ -241,8 +241,8 @@ impl SessionSettings {
     ///
     /// All instances need the same keys. To replace one, give all instances the new key behind the
     /// old one, then put it in front. Remove the old one when every session that it may have
-    /// encrypted has ended: after the [maximum lifetime](Self::absolute), or [that of remembered
-    /// sessions](Self::remembered_absolute) if a login remembers them. Until they end, sessions
+    /// encrypted has ended: after the [maximum lifetime](Self::absolute), or the [longer one of
+    /// remembered sessions](Self::remembered_absolute) if a login remembers them. Until they end, sessions
     /// encrypted with a key that the app does not have get 503.
     ///
     /// Values are bound to their session and its user, so that an attacker who can write to the
@@ -272,9 +272,9 @@ impl SessionSettings {
     /// such values are accepted: their sessions have ended, and their users have to log in again.
     ///
     /// Until then, an attacker who can write to the store can forge values, so choose the day on
-    /// which today's sessions will have ended: the [maximum lifetime](Self::absolute), or [that of
-    /// remembered sessions](Self::remembered_absolute) if a login remembers them, after the last
-    /// instance of the earlier release has stopped.
+    /// which today's sessions will have ended: the [maximum lifetime](Self::absolute), or the
+    /// [longer one of remembered sessions](Self::remembered_absolute) if a login remembers them,
+    /// after the last instance of the earlier release has stopped.
     ///
     /// ```
     /// use std::time::{Duration, UNIX_EPOCH};
@@ -300,7 +300,7 @@ impl SessionSettings {
     ///
     /// A session moves to this store with its next id: at a login or when its rights are raised. Every
     /// other session stays in the old store until it ends, at the latest after its [maximum
-    /// lifetime](Self::absolute), or [that of remembered sessions](Self::remembered_absolute). While
+    /// lifetime](Self::absolute) or the [lifetime of a remembered session](Self::remembered_absolute). While
     /// both are used, requests with a session of the old store query both stores, and logouts and
     /// cut-offs apply to both. If the old store is unavailable, those sessions get 503.
     ///
