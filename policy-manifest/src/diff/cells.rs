@@ -426,7 +426,7 @@ fn severity(
     caller: Option<CallerFacts>,
 ) -> FindingSeverity {
     let authority = match caller {
-        Some(CallerFacts::Nobody { handler: Some(Some(_)), .. }) => Authority::Ambient,
+        Some(CallerFacts::Nobody { handler: Some(Some(_)) }) => Authority::Ambient,
         None | Some(CallerFacts::Nobody { .. }) => Authority::Nobody,
         Some(CallerFacts::Token | CallerFacts::Ticket) => Authority::Held,
         Some(CallerFacts::Session { .. }) => Authority::Ambient,

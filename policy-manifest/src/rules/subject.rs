@@ -22,7 +22,7 @@ use crate::{
         probe::{self, Cookie, Credentials, Extra, HeaderOrigin, Sender, Slot},
         side::Side,
     },
-    engine::{CallerFacts, Decision, EngineError, Login, Outcome},
+    engine::{AmbientCredential, CallerFacts, Decision, EngineError, Login, Outcome},
 };
 
 /// A policy, prepared for questions about it.
@@ -376,8 +376,8 @@ impl Subject {
         if decision.outcome != Outcome::Reached || decision.route != Some(index) {
             return None;
         }
-        let facts = self.side.engine.inspect(&request, &caller).caller?;
-        let (kind, is_ambient) = identified(facts, self.route(index)?.kind);
+        let inspection = self.side.engine.inspect(&request, &caller);
+        let (kind, is_ambient) = identified(inspection.caller?, inspection.ambient);
         let is_asked = match question.callers {
             Some(kinds) => kinds.contains(&kind),
             None => is_ambient || matches!(question.from, From::Anywhere),
@@ -407,14 +407,12 @@ fn script_query(route: &ManifestRoute, method: &str) -> Option<String> {
 
 /// How the app identifies a caller, and whether browsers add the credential themselves. A service
 /// behind the route may use cookies of its own.
-fn identified(facts: CallerFacts, kind: RouteKind) -> (CallerKind, bool) {
+fn identified(facts: CallerFacts, ambient: AmbientCredential) -> (CallerKind, bool) {
     match facts {
-        CallerFacts::Nobody { handler: Some(Some(_)), .. } | CallerFacts::Session { .. } => {
+        CallerFacts::Nobody { handler: Some(Some(_)) } | CallerFacts::Session { .. } => {
             (CallerKind::Session, true)
         }
-        CallerFacts::Nobody { has_cookie, .. } => {
-            (CallerKind::Anonymous, has_cookie && kind.is_service())
-        }
+        CallerFacts::Nobody { .. } => (CallerKind::Anonymous, ambient == AmbientCredential::Cookie),
         CallerFacts::Token => (CallerKind::Token, false),
         CallerFacts::Ticket => (CallerKind::Ticket, false),
         CallerFacts::Scheme { is_ambient, .. } => (CallerKind::Scheme, is_ambient),

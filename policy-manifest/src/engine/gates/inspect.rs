@@ -74,8 +74,8 @@ pub(crate) enum AmbientCredential {
 /// that admits it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum CallerFacts {
-    /// No caller, and whether there is a cookie, which the target may know.
-    Nobody { has_cookie: bool, handler: HandlerSession },
+    /// No caller.
+    Nobody { handler: HandlerSession },
     /// The holder of a token.
     Token,
     /// The holder of a ticket.
@@ -136,9 +136,11 @@ pub(in super::super) fn inspect(
         let found = engine.path_number(request.head.path);
         let is_tunnel = request.head.is_tunnel() && engine.tunnel.is_some();
         let mut refusals = Refusals::default();
-        // The sender is judged without its credentials.
-        let bare = without_credentials(request.headers);
-        let bare_request = RequestView { headers: &bare, ..request };
+        // Of the gates of the head, only that of WebSockets reads credentials. The sender is judged
+        // without them.
+        let bare = request.head.is_upgrade().then(|| without_credentials(request.headers));
+        let bare_request =
+            RequestView { headers: bare.as_ref().unwrap_or(request.headers), ..request };
         let admitted = gates::check_head(&GatedEngine(engine), &bare_request, &mut refusals);
         let mut inspection = Inspection {
             found: found.filter(|_| !is_tunnel),
@@ -159,13 +161,15 @@ pub(in super::super) fn inspect(
             Single::Absent | Single::Repeated => false,
         };
         let (is_granted, provenance) = (gates.sender.is_granted(), gates.sender.provenance());
-        let opens_bare_socket = request.head.is_upgrade() && {
-            let (mut with_cookie, mut lent) = (bare.clone(), Refusals::default());
-            with_cookie.insert(COOKIE, HeaderValue::from_static("a=b"));
-            let lent_request = RequestView { headers: &with_cookie, ..request };
-            let _ = gates::check_head(&GatedEngine(engine), &lent_request, &mut lent);
-            lent.sender && !refusals.sender
-        };
+        let opens_bare_socket = !refusals.sender
+            && bare.as_ref().is_some_and(|bare| {
+                let mut with_cookie = bare.clone();
+                with_cookie.insert(COOKIE, HeaderValue::from_static("a=b"));
+                let lent_request = RequestView { headers: &with_cookie, ..request };
+                let mut lent = Refusals::default();
+                let _ = gates::check_head(&GatedEngine(engine), &lent_request, &mut lent);
+                lent.sender
+            });
         let facts = SenderFacts { is_other_page, is_granted, provenance, opens_bare_socket };
         inspection.route = Some(compiled.index);
         inspection.sender = (!refusals.sender).then_some(facts);
@@ -214,10 +218,7 @@ impl<'a> CallerGates<'a> {
             Some(Some(session.map(|_| has_token)))
         };
         Some(match known {
-            None => {
-                let has_cookie = self.request.headers.contains_key(COOKIE);
-                CallerFacts::Nobody { has_cookie, handler: handler()? }
-            }
+            None => CallerFacts::Nobody { handler: handler()? },
             Some(IdentifiedCaller { explicit: Some(ExplicitCredential::Ticket), .. }) => {
                 CallerFacts::Ticket
             }
