@@ -27,9 +27,10 @@ pub(super) fn check<'a, A: GatedApp<'a>>(
 }
 
 /// Whether the request may be served from TLS early data, which an attacker can replay (RFC 8470
-/// 4): only safe methods on routes without a caller.
+/// 4), over QUIC from an address that is not validated (RFC 9001 4.6, RFC 9000 8.1): only safe
+/// methods on routes without a caller and without a rate, which would count the victim's address.
 fn may_be_early(head: &Head<'_>, route: &impl GatedRoute) -> bool {
-    method::is_safe(head.method.as_str()) && !route.needs_caller()
+    method::is_safe(head.method.as_str()) && !route.needs_caller() && !route.has_rate()
 }
 
 /// Checks how a page requests the resource against the isolation policy of the route.

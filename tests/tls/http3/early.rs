@@ -110,20 +110,22 @@ async fn only_replayable_requests_are_served_before_the_handshake_completes() {
         let quic = quic.clone();
         async move { client::exchange(&quic, &client::head(&client::lines(method, path))).await }
     };
-    let (early, posted, owned, asking, missing) = tokio::join!(
+    let (early, posted, owned, asking, rated, missing) = tokio::join!(
         raw("GET", "/hello"),
         raw("POST", "/echo"),
         raw("GET", "/mine"),
         raw("GET", "/early"),
+        raw("GET", "/rated"),
         raw("GET", "/nowhere"),
     );
     let text =
         |response: Result<Vec<u8>, u64>| String::from_utf8_lossy(&response.unwrap()).into_owned();
     assert!(text(early).ends_with("hello"), "a safe method in public");
-    let (posted, owned, asking) = (text(posted), text(owned), text(asking));
+    let (posted, owned, asking, rated) = (text(posted), text(owned), text(asking), text(rated));
     assert!(posted.contains("wire.too-early"), "an unsafe method: {posted}");
     assert!(owned.contains("wire.too-early"), "of somebody's own: {owned}");
     assert!(asking.contains("wire.too-early"), "where it might be asked who it is: {asking}");
+    assert!(rated.contains("wire.too-early"), "by an address that may be forged: {rated}");
     assert!(text(missing).contains("route.not-found"));
 
     // The same requests after the handshake.
@@ -135,6 +137,7 @@ async fn only_replayable_requests_are_served_before_the_handshake_completes() {
     let owned = session.response(request("GET", "/mine"), "").await;
     assert_eq!(owned.problem(), (401, "auth.credentials-missing".to_owned()));
     assert_eq!(session.response(request("GET", "/early"), "").await.text(), "None");
+    assert_eq!(session.response(request("GET", "/rated"), "").await.text(), "rated");
 }
 
 /// RFC 8470 5.1: a proxy's `Early-Data` counts in every version.
@@ -146,6 +149,7 @@ async fn early_data_of_a_proxy_counts_in_every_version() {
         ("POST /echo", 425),
         ("PUT /flag", 425),
         ("GET /mine", 425),
+        ("GET /rated", 425),
         ("DELETE /hello", 405),
         ("OPTIONS /echo", 204),
     ] {

@@ -170,6 +170,13 @@ async fn mine() -> &'static str {
     "mine"
 }
 
+#[get("/rated")]
+#[auth(public)]
+#[limit(rate = "1000/min")]
+async fn rated() -> &'static str {
+    "rated"
+}
+
 #[get("/peer")]
 #[auth(public)]
 async fn address(PeerAddr(address): PeerAddr) -> String {
@@ -198,6 +205,7 @@ fn app_with(site: &Site) -> App<Site> {
         early_field,
         flag,
         mine,
+        rated,
         address,
     ])
 }

@@ -435,7 +435,9 @@ impl<'a> App<'a> {
         if request.is_upgrade() && !is_tunnel && request.has("origin") && !may_open {
             return Err("cors.websocket-origin-not-granted");
         }
-        let may_be_replayed = is_safe(&request.method) && !self.may_ask_caller(route);
+        let takes_rate = !route.value["limits"]["rate"].is_null();
+        let may_be_replayed =
+            is_safe(&request.method) && !self.may_ask_caller(route) && !takes_rate;
         if request.has("early-data") && !may_be_replayed {
             return Err("wire.too-early");
         }
