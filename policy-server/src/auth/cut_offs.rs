@@ -18,7 +18,7 @@ use policy_core::session::{Handle, Identity, SessionKey};
 
 use crate::{
     auth::{session::SessionService, tokens::TokenService},
-    store::StoreError,
+    store::{StoreError, TokenHash},
 };
 
 /// The number of the newest cut-off of each store that this process had read when a request began.
@@ -50,6 +50,11 @@ pub(crate) enum Ending {
     Everyone,
     /// The access tokens and tickets of all users.
     Access,
+    /// The family of a refresh token, and its access tokens.
+    Family(TokenHash),
+    /// The access tokens and tickets of a user of an external issuer, in the form that revocations
+    /// use.
+    Foreign(Box<str>),
     /// All rights of a user beyond these: sessions continue with these rights, everything else ends.
     Rights(Identity),
 }
@@ -159,7 +164,7 @@ impl CutOffs {
             Ending::Session { user, session } => {
                 return sessions.end(user, *session).await.map(u64::from);
             }
-            Ending::Access => return Ok(0),
+            Ending::Access | Ending::Family(_) | Ending::Foreign(_) => return Ok(0),
             Ending::User { user, keep } => sessions.cut_off(user, keep.as_ref()).await?,
             Ending::Everyone => sessions.cut_everyone_off().await?,
             Ending::Rights(identity) => sessions.change_rights(identity).await?,
@@ -176,7 +181,9 @@ impl CutOffs {
             Ending::Session { user, session } => {
                 return tokens.end_session(user, *session, None).await.map(|_| 0);
             }
+            Ending::Family(token) => return tokens.end_family(*token).await.map(u64::from),
             Ending::User { user, .. } => tokens.cut_off(user).await?,
+            Ending::Foreign(user) => tokens.cut_scoped_off(user).await?,
             Ending::Rights(identity) => tokens.cut_off(&identity.subject).await?,
             Ending::Everyone => tokens.cut_everyone_off().await?,
             Ending::Access => tokens.revoke_all().await?,

@@ -5,6 +5,7 @@ use std::{borrow::Cow, sync::Arc};
 use policy_core::{
     session::{Handle, Identity},
     time::Timestamp,
+    token::{OpaqueKind, OpaqueToken},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -14,7 +15,10 @@ use super::{
     service::{Grant, SIGNS_NONE},
     verified::is_nameless,
 };
-use crate::auth::{CredentialError, CutOffs, Ending};
+use crate::{
+    auth::{CredentialError, CutOffs, Ending},
+    store::TokenHash,
+};
 
 /// As a handler argument, issues and revokes tokens. Its constructors create the
 /// [settings](crate::tokens::TokenSettings) of an app from keys.
@@ -181,7 +185,9 @@ impl Tokens {
     ///
     /// 503 while the store is unavailable.
     pub async fn logout(&self, refresh_token: &str) -> Result<bool, CredentialError> {
-        self.service.logout(refresh_token).await
+        let token = OpaqueToken::parse(OpaqueKind::Refresh, refresh_token);
+        let Some(token) = token.map(|token| TokenHash(token.hash())) else { return Ok(false) };
+        self.end(Ending::Family(token)).await.map(|ended| ended > 0)
     }
 
     /// Revokes the access token of this request, or the one from which its ticket was issued.
@@ -198,12 +204,7 @@ impl Tokens {
         match &caller.token {
             None => return Ok(false),
             Some((id, _)) if is_nameless(id) => {
-                let user = caller.user();
-                self.service
-                    .cut_scoped_off(&user)
-                    .await
-                    .map(drop)
-                    .map_err(CredentialError::token_store)?;
+                self.end(Ending::Foreign(caller.user().into())).await?;
             }
             Some((id, expires)) => self.revoke_token(id, *expires).await?,
         }
@@ -269,7 +270,7 @@ impl Tokens {
     #[cfg(feature = "asym")]
     pub async fn revoke_foreign_user(&self, user: ForeignUser<'_>) -> Result<(), CredentialError> {
         let user = scoped(Some(user.issuer), user.name);
-        self.service.cut_scoped_off(&user).await.map(drop).map_err(CredentialError::token_store)
+        self.end(Ending::Foreign(user.into())).await.map(drop)
     }
 
     /// Revokes every access token of every issuer, and every ticket, issued until now. Refresh

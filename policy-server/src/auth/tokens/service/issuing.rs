@@ -21,7 +21,7 @@ use crate::{
             log,
         },
     },
-    store::{CreateFamily, Family, Refresh, RefreshOutcome, TokenHash},
+    store::{CreateFamily, Family, Refresh, RefreshOutcome, StoreError, TokenHash},
 };
 
 /// The outcome of a refresh, as a value of an attribute of metrics.
@@ -196,7 +196,7 @@ impl TokenService {
                     user = %printable(&family.identity.subject),
                     family = %Handle(family.id),
                 );
-                self.end_access(&family).await?;
+                self.end_access(&family).await.map_err(CredentialError::token_store)?;
                 return Err(CredentialError::RefreshRefused);
             }
             RefreshOutcome::Overtaken | RefreshOutcome::Dead | RefreshOutcome::Unknown => {
@@ -207,19 +207,15 @@ impl TokenService {
         self.issue_for(&family, issued, &valid, cut_offs)
     }
 
-    /// Ends the family of a refresh token. Returns whether it was live.
-    pub(in crate::auth::tokens) async fn logout(
-        &self,
-        text: &str,
-    ) -> Result<bool, CredentialError> {
-        self.refresh_key().await.map_err(CredentialError::token_store)?;
-        let Some(token) = OpaqueToken::parse(OpaqueKind::Refresh, text) else { return Ok(false) };
-        let family = self.store.end_family(TokenHash(token.hash())).await;
+    /// Ends the family of a refresh token and its access tokens. Returns whether it was live.
+    pub(crate) async fn end_family(&self, token: TokenHash) -> Result<bool, StoreError> {
+        self.refresh_key().await?;
+        let family = self.store.end_family(token).await;
         if family.is_err() {
             // A store may return revocations although it could not write.
             let _ = self.sync().await;
         }
-        match family.map_err(CredentialError::token_store)? {
+        match family? {
             Some(family) => self.end_access(&family).await.map(|()| true),
             None => Ok(false),
         }
@@ -243,8 +239,8 @@ impl TokenService {
     }
 
     /// Revokes the access tokens of a family that ended.
-    async fn end_access(&self, family: &Family) -> Result<(), CredentialError> {
+    async fn end_access(&self, family: &Family) -> Result<(), StoreError> {
         let until = self.issue_time(&family.identity.subject).after(self.longest);
-        self.end_access_of(&[family.id], until, None).await.map_err(CredentialError::token_store)
+        self.end_access_of(&[family.id], until, None).await
     }
 }

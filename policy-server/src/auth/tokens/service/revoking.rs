@@ -63,10 +63,7 @@ impl TokenService {
     }
 
     /// Revokes everything issued to a user, who is in the form that revocations use.
-    pub(in crate::auth::tokens) async fn cut_scoped_off(
-        &self,
-        user: &str,
-    ) -> Result<Revoked, StoreError> {
+    pub(crate) async fn cut_scoped_off(&self, user: &str) -> Result<Revoked, StoreError> {
         let before = self.revocation_cache.cut_off(user, self.clock.now());
         self.revoke(Revocation::User { user: user.into(), before }).await
     }

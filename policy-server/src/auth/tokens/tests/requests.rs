@@ -171,6 +171,36 @@ fn a_revocation_whose_client_goes_away_is_stored() {
     }
 }
 
+/// What the store had not begun to end is ended by the commit of the request.
+#[test]
+fn a_family_and_a_foreign_user_end_although_the_client_goes_away() {
+    let clock = Clock::at(START);
+    let store = FaultyStore::new(MemoryStore::new());
+    let instance = Instance::new(settings(), store.clone(), &clock);
+    wait(instance.service.open()).unwrap();
+    let text = wait(instance.tokens().login(ada())).unwrap().refresh_token.unwrap();
+    // Its token has no `jti`.
+    let token = Some(("https://a.example\u{1f}".into(), Timestamp::from_seconds(START + 300)));
+    let foreign = Caller { identity: Identity::new("eve"), token, ..caller() };
+    let cut_offs = instance.cut_offs();
+    let service = Arc::clone(&instance.service);
+    let tokens = Tokens::new(service, Arc::clone(&cut_offs), Some(foreign));
+    store.hold();
+    {
+        let mut context = Context::from_waker(Waker::noop());
+        let mut logout = pin!(tokens.logout(&text));
+        let mut revoking = pin!(tokens.revoke());
+        assert!(logout.as_mut().poll(&mut context).is_pending());
+        assert!(revoking.as_mut().poll(&mut context).is_pending());
+    }
+    store.release();
+    wait(cut_offs.finish()).unwrap();
+    let refreshed = wait(instance.tokens().refresh(&text));
+    assert_eq!(refreshed.unwrap_err(), CredentialError::RefreshRefused);
+    let eve = "https://a.example\u{1f}eve";
+    assert_eq!(instance.service.check_cut_offs(eve, 0), Err(CredentialError::Ended));
+}
+
 #[test]
 fn the_end_of_a_session_whose_client_goes_away_ends_all_its_tokens() {
     let clock = Clock::at(START);
