@@ -241,8 +241,8 @@ impl TokenKeys {
 
     /// Replaces all keys by these, of which the first signs:
     ///
-    /// - A first key that has not signed before begins to sign in five minutes, when every instance
-    ///   of the app has it; the current one signs until then.
+    /// - A first key that has not signed before begins to sign five minutes after it became the
+    ///   first, when every instance of the app has it; the current one signs until then.
     /// - A key that is no longer listed verifies until the last token that it may have signed has
     ///   expired.
     ///
@@ -348,13 +348,21 @@ fn changed(ring: &KeyRing, keys: Vec<Key>, now: Timestamp, longest: Duration) ->
     };
 
     let first = keys.iter().find(|key| key.can_sign()).map(|key| Box::<str>::from(key.id()));
-    let begins = if first == signing_id { now } else { now.after(PROPAGATION) };
+    // A key that is already waiting begins at the time that was set.
+    let waiting = first.as_deref().and_then(present).map(|entry| entry.signs_from);
+    let waiting = waiting.filter(|from| now < *from && *from < Timestamp::MAX);
+    let begins = if first == signing_id { now } else { waiting.unwrap_or(now.after(PROPAGATION)) };
+    let last_signed = Some(begins.after(longest));
     let left_out = live().filter(|entry| keys.iter().all(|key| key.id() != entry.key.id()));
     let mut entries: Vec<RingKey> = left_out
         .map(|entry| {
             let mut leaving = RingKey::new(entry.key.clone());
             leaving.signs_from = begun(Some(entry));
-            leaving.retires = entry.retires.or(Some(begins.after(longest)));
+            // The key that signs does so until then, even if it left the list earlier.
+            let is_signing = signing_id.as_deref() == Some(entry.key.id());
+            let retires = entry.retires;
+            leaving.retires =
+                if is_signing { retires.max(last_signed) } else { retires.or(last_signed) };
             leaving
         })
         .collect();

@@ -61,6 +61,26 @@ fn a_new_key_signs_after_five_minutes_and_the_old_one_outlives_its_tokens() {
 }
 
 #[test]
+fn a_second_change_postpones_no_rotation_and_shortens_no_key() {
+    let keys = TokenKeys::new([("one", secret(1))]).unwrap();
+    let (instance, clock) = app(&keys);
+    keys.replace([("two", secret(2))]).unwrap();
+    clock.advance(Duration::from_secs(200));
+    keys.replace([("two", secret(2))]).unwrap();
+    clock.advance(Duration::from_secs(100));
+    assert_eq!(signer(&instance), "two");
+    keys.replace([("one", secret(1))]).unwrap();
+    clock.advance(Duration::from_secs(200));
+    keys.replace([("three", secret(3))]).unwrap();
+    clock.advance(FIVE_MINUTES - Duration::from_secs(1));
+    assert_eq!(signer(&instance), "two");
+    let now = clock.now().seconds();
+    let last = instance.sign("J1", "ada", now, now + 3600);
+    clock.advance(LONGEST - Duration::from_secs(1));
+    assert_eq!(instance.verify(&last), Ok(()), "as long as it lives");
+}
+
+#[test]
 fn a_rotation_can_be_taken_back() {
     let keys = TokenKeys::new([("one", secret(1))]).unwrap();
     let (instance, clock) = app(&keys);
