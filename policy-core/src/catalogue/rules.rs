@@ -1201,6 +1201,10 @@ entries! {
     KeyRepeated Error "token.key-repeated",
         "two keys have the same id",
         "give each key its own id";
+    /// Another key under the id of one that is in use.
+    KeyIdReused Error "token.key-id-reused",
+        "another key with this id is in use",
+        "give the new key its own id: the old one then verifies until its tokens have expired";
     /// A key ring without keys.
     KeysMissing Error "token.keys-missing",
         "a key ring needs at least one key",

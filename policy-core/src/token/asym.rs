@@ -115,6 +115,17 @@ impl AsymmetricKey {
         matches!(self, Self::Es256(_, Some(_)) | Self::Ed25519(_, Some(_)))
     }
 
+    pub(super) fn has_public_key_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Es256(own, _), Self::Es256(other, _)) => own == other,
+            (Self::Ed25519(own, _), Self::Ed25519(other, _)) => own == other,
+            (Self::Rs256(own), Self::Rs256(other)) => {
+                AsRef::<[u8]>::as_ref(own) == AsRef::<[u8]>::as_ref(other)
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), SignatureFault> {
         let is_valid = match self {
             // Refuses r and s outside of 1 to n - 1. A high s is as valid as its counterpart.

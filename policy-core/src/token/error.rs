@@ -252,6 +252,8 @@ broken_rules! {
         Id KeyId,
         /// Two keys of one id.
         DuplicateId KeyRepeated,
+        /// Another key under the id of one that is in use.
+        ReusedId KeyIdReused,
         /// A ring without keys.
         Empty KeysMissing,
         /// Bytes or text that do not encode a key of this algorithm.

@@ -146,6 +146,23 @@ impl Key {
         self.material.can_sign()
     }
 
+    /// Whether both keys verify the same signatures, whatever their ids are and whether they sign.
+    pub fn has_material_of(&self, other: &Self) -> bool {
+        match (&self.material, &other.material) {
+            (Material::Hs256(own), Material::Hs256(other)) => {
+                // In constant time: the secrets are compared by what they sign.
+                let tag = own.clone().finalize().into_bytes();
+                other.clone().verify_slice(&tag).is_ok()
+            }
+            #[cfg(feature = "asym")]
+            (Material::Asymmetric(own), Material::Asymmetric(other)) => {
+                own.has_public_key_of(other)
+            }
+            #[cfg(feature = "asym")]
+            _ => false,
+        }
+    }
+
     pub(super) fn header(&self) -> &[u8] {
         self.header.as_bytes()
     }

@@ -27,8 +27,10 @@ fn ring(key: Key) -> KeyRing {
 
 #[test]
 fn a_token_signed_with_the_private_key_verifies_with_the_public_one_only() {
-    let keys = ring(Key::ed25519("a", ED25519.as_bytes()).expect("a key"));
-    let public = ring(Key::ed25519_public("a", ED25519_PUBLIC.as_bytes()).expect("a key"));
+    let private = Key::ed25519("a", ED25519.as_bytes()).expect("a key");
+    let public = Key::ed25519_public("a", ED25519_PUBLIC.as_bytes()).expect("a key");
+    assert!(public.has_material_of(&private));
+    let (keys, public) = (ring(private), ring(public));
     let claims = NewClaims::new("https://id.example", "api", "user-1", "a1", NOW);
     let token = keys.sign(&claims, NOW).expect("a token");
     let profile = Profile::new("https://id.example", "api").expect("a profile");

@@ -147,10 +147,10 @@ impl TokenKeys {
     ///
     /// While an app runs that uses the keys, it checks the file every 10 seconds and
     /// [reloads](Self::reload) it when its lines have changed. So a rotation reaches all instances that
-    /// read the same file, and needs no restart: write the new key into the first line, and remove the
-    /// old one. An unusable file changes nothing, and is logged as an error. An instance that starts
-    /// signs with the first key at once; while instances start, write a new key into the second line
-    /// first.
+    /// read the same file, and needs no restart: write the new key, under a new id, into the first line,
+    /// and remove the old one. An unusable file changes nothing, and is logged as an error. An instance
+    /// that starts signs with the first key at once; while instances start, write a new key into the
+    /// second line first.
     ///
     /// # Errors
     ///
@@ -250,7 +250,8 @@ impl TokenKeys {
     ///
     /// # Errors
     ///
-    /// No keys, two keys with the same id, or an invalid id. The keys are then unchanged.
+    /// No keys, two keys with the same id, an invalid id, or the id of a key in use for another key. The
+    /// keys are then unchanged.
     pub fn replace(&self, keys: impl IntoKeys) -> Result<(), KeyError> {
         self.change(keys.into_keys()?, &[])
     }
@@ -260,7 +261,7 @@ impl TokenKeys {
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read); the keys are then unchanged.
+    /// As [`read`](Self::read) and [`replace`](Self::replace); the keys are then unchanged.
     pub fn reload(&self, path: impl AsRef<Path>) -> Result<(), KeyFileError> {
         let path = path.as_ref();
         let file = key_file::read(path)?;
@@ -316,7 +317,7 @@ impl TokenKeys {
         let longest =
             self.0.timing.get().map_or(Duration::from_secs(3900), |timing| timing.longest);
         let ring = self.load();
-        self.store(without(changed(&ring, keys, now, longest), revoked))
+        self.store(without(changed(&ring, keys, now, longest)?, revoked))
     }
 
     /// Stores a ring. If none of its keys signs yet, the next one begins now.
@@ -335,10 +336,21 @@ impl TokenKeys {
     }
 }
 
-/// The ring in which `keys` replace the present ones.
-fn changed(ring: &KeyRing, keys: Vec<Key>, now: Timestamp, longest: Duration) -> Vec<RingKey> {
+/// The ring in which `keys` replace the present ones. The id of a live key stays with its bytes: tokens
+/// name their key by it, and other instances may have the old one.
+fn changed(
+    ring: &KeyRing,
+    keys: Vec<Key>,
+    now: Timestamp,
+    longest: Duration,
+) -> Result<Vec<RingKey>, KeyError> {
     let live = || ring.keys().filter(|entry| entry.retires.is_none_or(|end| now < end));
     let present = |id: &str| live().find(|entry| entry.key.id() == id);
+    let is_other =
+        |key: &Key| present(key.id()).is_some_and(|entry| !entry.key.has_material_of(key));
+    if keys.iter().any(is_other) {
+        return Err(KeyError::ReusedId);
+    }
     // The ring is sorted by when its keys begin to sign, latest first.
     let signing = live().find(|entry| entry.signs_from <= now && entry.key.can_sign());
     let signing_id = signing.map(|entry| Box::<str>::from(entry.key.id()));
@@ -373,7 +385,7 @@ fn changed(ring: &KeyRing, keys: Vec<Key>, now: Timestamp, longest: Duration) ->
         entry.signs_from = signs_from;
         entry
     }));
-    entries
+    Ok(entries)
 }
 
 fn without(mut entries: Vec<RingKey>, ids: &[Box<str>]) -> Vec<RingKey> {

@@ -118,6 +118,11 @@ fn a_change_that_is_none_changes_nothing() {
     assert_eq!(keys.replace([("../two", secret(2))]), Err(KeyError::Id));
     assert_eq!(keys.replace(Vec::<(&str, SecretKey)>::new()), Err(KeyError::Empty));
     assert_eq!(keys.retire("one"), Err(KeyError::Empty));
+    // It would end all tokens of the old key, and of instances that still have it.
+    let token = instance.sign("J1", "ada", START, START + 300);
+    let reused = keys.replace([("one", secret(2)), ("two", secret(1))]).unwrap_err();
+    assert_eq!(reused.rule(), Rule::KeyIdReused);
+    assert_eq!(instance.verify(&token), Ok(()));
     clock.advance(FIVE_MINUTES);
     assert_eq!(signer(&instance), "one");
 }
