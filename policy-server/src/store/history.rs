@@ -83,8 +83,10 @@ mod shared {
         is_new: AtomicBool,
     }
 
-    /// The count, as a poll states it.
-    pub(in crate::store) struct EndingPoll {
+    /// The count, as a poll states it. The next poll states the same ends, unless this one
+    /// [records](Self::record) that the store has their count.
+    pub(in crate::store) struct EndingPoll<'a> {
+        endings: &'a EndingCount,
         pub(in crate::store) instance: i64,
         pub(in crate::store) count: u64,
         pub(in crate::store) is_new: bool,
@@ -96,21 +98,30 @@ mod shared {
             self.is_new.store(true, Ordering::Release);
         }
 
-        pub(in crate::store) fn poll(&self) -> Result<EndingPoll, StoreError> {
+        pub(in crate::store) fn poll(&self) -> Result<EndingPoll<'_>, StoreError> {
             let drawn = i64::from_ne_bytes(Random::system().draw().map_err(StoreError::new)?);
             Ok(EndingPoll {
+                endings: self,
                 instance: *self.instance.get_or_init(|| drawn),
                 count: self.count.load(Ordering::Acquire),
                 is_new: self.is_new.swap(false, Ordering::AcqRel),
             })
         }
+    }
 
-        /// Records the count that a poll left in the store; `None` if it failed.
-        pub(in crate::store) fn record_count(&self, poll: &EndingPoll, count: Option<u64>) {
-            match count {
-                Some(count) => drop(self.count.fetch_max(count, Ordering::AcqRel)),
-                None if poll.is_new => self.record_end(),
-                None => (),
+    impl EndingPoll<'_> {
+        /// Records the count that this poll left in the store.
+        pub(in crate::store) fn record(mut self, count: u64) {
+            self.endings.count.fetch_max(count, Ordering::AcqRel);
+            self.is_new = false;
+        }
+    }
+
+    /// A poll that failed, or whose request was dropped while it waited.
+    impl Drop for EndingPoll<'_> {
+        fn drop(&mut self) {
+            if self.is_new {
+                self.endings.record_end();
             }
         }
     }
@@ -118,3 +129,20 @@ mod shared {
 
 #[cfg(any(feature = "postgres", feature = "redis"))]
 pub(super) use self::shared::{EndingCount, LOST, MarkedNumber, Numbers};
+
+#[cfg(all(test, any(feature = "postgres", feature = "redis")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_stated_until_a_poll_has_recorded_their_count() {
+        let endings = EndingCount::default();
+        endings.record_end();
+        drop(endings.poll().unwrap());
+        let poll = endings.poll().unwrap();
+        assert!(poll.is_new);
+        poll.record(1);
+        let next = endings.poll().unwrap();
+        assert_eq!((next.is_new, next.count), (false, 1));
+    }
+}

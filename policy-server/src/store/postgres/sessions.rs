@@ -221,10 +221,10 @@ impl SessionStore for PostgresStore {
                 &number(poll.count),
                 &poll.is_new,
             ];
-            let row = self.row(CUT_OFFS, &parameters).await;
-            let left = row.as_ref().ok().map(|row| Columns(row).number("endings")).transpose()?;
-            self.0.endings.record_count(&poll, left);
-            let last = Columns(&row?).marked_number("cut_off")?;
+            let row = self.row(CUT_OFFS, &parameters).await?;
+            let row = Columns(&row);
+            poll.record(row.number("endings")?);
+            let last = row.marked_number("cut_off")?;
             numbers.record(last);
             Ok(last.number)
         })

@@ -26,7 +26,6 @@ use policy_core::{
     session::{Handle, Record, SessionKey},
     time::Timestamp,
 };
-use redis::Value;
 
 /// Maximum keys that a purge examines in one script.
 pub(super) const STEP: usize = 100;
@@ -222,13 +221,13 @@ impl RedisStore {
         let poll = endings.poll()?;
         let poll_call = |name| Call::sessions(name).arg(poll.instance).arg(number(poll.count));
         let known = self.call_with(poll_call("cut_offs"), numbers.newest()).await;
-        let known = known.and_then(|(reply, _)| Items::new(reply)?.marked_number());
-        let left = match &known {
-            Ok(_) if poll.is_new => self.call(poll_call("leave_mark").confirmed()).await,
-            _ => Ok(Value::Nil),
-        };
-        endings.record_count(&poll, left.and_then(|left| as_number(&left)).ok());
-        let known = known?;
+        let known = known.and_then(|(reply, _)| Items::new(reply)?.marked_number())?;
+        if poll.is_new {
+            let left = self.call(poll_call("leave_mark").confirmed()).await;
+            if let Ok(count) = left.and_then(|left| as_number(&left)) {
+                poll.record(count);
+            }
+        }
         numbers.record(known);
         Ok(known.number)
     }
