@@ -168,7 +168,7 @@ impl TokenService {
         cut_offs: u64,
     ) -> Result<IssuedTokens, CredentialError> {
         let key = self.refresh_key().await.map_err(CredentialError::token_store)?;
-        self.era.check().map_err(CredentialError::token_store)?;
+        let era = self.era.check().map_err(CredentialError::token_store)?;
         let token = OpaqueToken::parse(OpaqueKind::Refresh, text);
         let Some(token) = token else {
             count(Count::Refresh("refused"));
@@ -203,6 +203,7 @@ impl TokenService {
                 return Err(CredentialError::RefreshRefused);
             }
         };
+        self.era.is_still(era).map_err(CredentialError::token_store)?;
         let issued = self.issue_time(&family.identity.subject);
         self.issue_for(&family, issued, &valid, cut_offs)
     }

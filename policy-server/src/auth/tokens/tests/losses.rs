@@ -79,6 +79,25 @@ impl TokenStore for LosingStore {
     }
 }
 
+/// The store may have lost the end of the family whose token it takes.
+#[test]
+fn a_refresh_across_a_loss_is_refused() {
+    let (clock, losing) = (Clock::at(START), LosingStore::default());
+    let store = FaultyStore::new(losing.clone());
+    let instance = Instance::new(settings(), store.clone(), &clock);
+    wait(instance.service.open()).unwrap();
+    let tokens = instance.tokens();
+    let text = wait(tokens.login(ada())).unwrap().refresh_token.unwrap();
+    store.hold();
+    let mut refresh = pin!(tokens.refresh(&text));
+    assert!(refresh.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    store.release();
+    losing.state.has_lost.store(true, Ordering::SeqCst);
+    wait(instance.service.sync()).unwrap();
+    assert_eq!(wait(refresh).unwrap_err(), CredentialError::TokenStore);
+    assert!(wait(tokens.refresh(&text)).is_ok(), "the client tries again");
+}
+
 /// One instance ended them, and the other has only read that.
 #[test]
 fn families_that_ended_are_ended_again_by_each_instance() {
