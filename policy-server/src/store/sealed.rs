@@ -202,10 +202,16 @@ impl SessionStore for SealedStore {
             let mut all = vec![];
             for mut one in self.store.list(request).await? {
                 let owner = Owner::new(one.handle, Some(request.user));
-                if let Some(data) = self.open(&one.data, &owner, request.now)? {
-                    one.data = data;
-                    all.push(one);
-                }
+                one.data = match self.open(&one.data, &owner, request.now) {
+                    Ok(Some(data)) => data,
+                    Ok(None) => continue,
+                    // Without its values, so that its user can end it and sees the others.
+                    Err(error) => {
+                        log!(SessionNotLoaded, %error);
+                        Box::default()
+                    }
+                };
+                all.push(one);
             }
             Ok(all)
         })
@@ -414,6 +420,11 @@ mod tests {
         look("revoke_user", &c, "{secret:3}").await;
         store.purge(NOW, 100).await.unwrap();
         look("purge", &c, "{secret:3}").await;
+        // With another key, the session is refused, and listed without its values.
+        let other = sealed_in(&inner, &[2], Timestamp::default());
+        assert!(other.load(&c, NOW).await.is_err());
+        let listed = other.list(ListSessions::new("ada", 9, NOW)).await.unwrap();
+        assert!(!listed.is_empty() && listed.iter().all(|one| one.data.is_empty()));
         assert!(store.delete(&c).await.unwrap());
         assert!(inner.load(&c, NOW).await.unwrap().is_none());
     }

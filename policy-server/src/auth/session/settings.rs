@@ -243,7 +243,7 @@ impl SessionSettings {
     /// old one, then put it in front. Remove the old one when every session that it may have
     /// encrypted has ended: after the [maximum lifetime](Self::absolute), or the [longer one of
     /// remembered sessions](Self::remembered_absolute) if a login remembers them. Until they end, sessions
-    /// encrypted with a key that the app does not have get 503.
+    /// encrypted with a key that the app does not have get 503, and are listed without their values.
     ///
     /// Values are bound to their session and its user, so that an attacker who can write to the
     /// store can neither copy them to another session nor forge them. A session whose values are not
@@ -269,7 +269,8 @@ impl SessionSettings {
 
     /// Until when to accept values that an earlier release of the app stored: unencrypted, or
     /// encrypted but not bound to their session. They are encrypted when they change. By default no
-    /// such values are accepted: their sessions have ended, and their users have to log in again.
+    /// such values are accepted: their sessions have ended, and their users have to log in again. A
+    /// stream that is open then continues until the time of its session is over.
     ///
     /// Until then, an attacker who can write to the store can forge values, so choose the day on
     /// which today's sessions will have ended: the [maximum lifetime](Self::absolute), or the
