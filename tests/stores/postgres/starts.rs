@@ -138,6 +138,18 @@ async fn a_server_that_loses_acknowledged_writes_is_refused() {
     says(&start_error(&server.url()).await, &["`fsync` is off", "`synchronous_commit` is off"]);
 }
 
+/// Above `read committed`, a call that waits for a lock does not see what was committed meanwhile, or fails. A
+/// setting in the URL replaces those of the role and of the database.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn no_setting_changes_the_isolation_level() {
+    let server = Postgres::shared().await;
+    let options = "options=--default_transaction_isolation%3Dserializable";
+    let url = || format!("{}&{options}", server.schema());
+    conformance::sessions(|| PostgresStore::new(url())).await;
+    conformance::tokens(|| PostgresStore::new(url())).await;
+}
+
 /// The instances make one schema, whichever is first.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]

@@ -72,7 +72,12 @@ impl Database {
     pub(super) fn new(address: Address) -> Result<Self, String> {
         let Address { mut config, tls, schema, connections } = address;
         let own = config.get_options().unwrap_or_default().to_owned();
-        config.options(format!("-c statement_timeout={} {own}", STATEMENT.as_millis()));
+        // The functions of the schema take a lock, then look at what others have committed meanwhile. The last
+        // setting wins, so that neither the URL nor the role nor the database changes the isolation level.
+        config.options(format!(
+            "-c statement_timeout={} {own} -c default_transaction_isolation=read\\ committed",
+            STATEMENT.as_millis()
+        ));
         let connector = Connector(MakeRustlsConnect::new(tls));
         let settings = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_connect(config.clone(), connector.clone(), settings);
