@@ -1,5 +1,6 @@
 //! A database that dies, hangs and comes back, while an app runs.
 
+use policy_core::session::Record;
 use policy_tests::disk::Disk;
 
 use super::*;
@@ -77,6 +78,32 @@ async fn a_foreign_lock_blocks_only_calls_that_need_it() {
     assert_eq!(client.query_one(&waiting, &[]).await.unwrap().get::<_, i64>(0), 0);
     client.batch_execute("ROLLBACK").await.unwrap();
     assert_eq!(ada.post(&instance, "/count").await.text(), "1");
+}
+
+/// The client of a change that was made, and was reported as failed, would make it again.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_trim_that_fails_fails_no_change_and_is_repeated() {
+    let server = Postgres::shared().await;
+    let url = server.schema();
+    let schema = url.split_once("schema=").unwrap().1;
+    let limit = AnonymousLimit::new(100_000, 200);
+    let store = PostgresStore::new(&*url).anonymous_limit(limit);
+    SessionStore::open(&store).await.unwrap();
+    let begin = async |number, bytes| {
+        let record = Record { data: vec![b'x'; bytes].into(), ..record(number, None) };
+        let begun = store.create(CreateSession::new(key(number), record, NOW)).await.unwrap();
+        assert_eq!(begun, SessionCreated::Done { evicted: vec![] });
+    };
+    begin(1, 150).await;
+    let client = server.client().await;
+    let lock = format!("BEGIN; SELECT * FROM {schema}.sessions FOR UPDATE");
+    client.batch_execute(&lock).await.unwrap();
+    begin(2, 150).await;
+    client.batch_execute("ROLLBACK").await.unwrap();
+    assert!(store.load(&key(1), NOW).await.unwrap().is_some());
+    begin(3, 0).await;
+    assert!(store.load(&key(1), NOW).await.unwrap().is_none());
 }
 
 /// Other clients take all connections of the server.

@@ -116,7 +116,7 @@ impl SessionStore for PostgresStore {
             let row = Columns(&row);
             let changed = cas(row.get("outcome")?, expected, Vec::new())?;
             if row.get::<Option<bool>>("was_anonymous")? == Some(true) {
-                self.count_anonymous(0, data.len()).await?;
+                self.count_anonymous(0, data.len()).await;
             }
             Ok(changed)
         })
@@ -336,7 +336,7 @@ impl PostgresStore {
         let done = Columns(&done);
         let created = created(done.get("outcome")?, done.handles("evicted")?)?;
         if record.identity.is_none() {
-            self.count_anonymous(1, record.data.len()).await?;
+            self.count_anonymous(1, record.data.len()).await;
         }
         Ok(created)
     }
@@ -387,14 +387,16 @@ impl PostgresStore {
 
     /// Counts anonymous writes, and trims the oldest sessions after each hundredth of the limit. So each
     /// instance exceeds the limit by at most a hundredth.
-    async fn count_anonymous(&self, sessions: u64, bytes: usize) -> Result<(), StoreError> {
+    async fn count_anonymous(&self, sessions: u64, bytes: usize) {
         let limit = self.limit_of_anonymous();
         if self.counts_anonymous(sessions, bytes as u64) {
             let parameters: [&(dyn ToSql + Sync); 2] =
                 [&number(limit.sessions), &number(limit.bytes)];
-            self.row(TRIM, &parameters).await?;
+            // The write is committed even if the trim fails. Then the next write trims.
+            if self.row(TRIM, &parameters).await.is_err() {
+                self.0.new_sessions.fetch_max(limit.sessions.max(1), Ordering::Relaxed);
+            }
         }
-        Ok(())
     }
 }
 
