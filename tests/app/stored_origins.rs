@@ -260,11 +260,20 @@ async fn an_instance_that_cannot_use_a_list_keeps_its_own_and_is_not_ready() {
     assert!(text.contains("cors.origin-outside-bound") && text.contains("`partners`"), "{text}");
     older.partners.remove(B).await.unwrap();
     until(async || newer.status("/ready").await == 200).await;
-    // Nor does it use a value that is no list.
+    // Nor does it use a value that is no list, until another list replaces that.
     let version = store.value("partners").await.unwrap().unwrap().version;
     assert!(store.set_value("partners", version, Box::from(*b"{}")).await.unwrap());
     until(async || newer.status("/ready").await == 503).await;
     assert!(newer.grants(A).await);
+    assert!(matches!(newer.partners.add(A).await, Err(StoredOriginsError::Store(_))));
+    newer.partners.replace(&[A]).await.unwrap();
+    assert_eq!(newer.status("/ready").await, 200);
+    let restored = MemoryStore::new();
+    assert!(restored.set_value("partners", 0, Box::from(*b"{}")).await.unwrap());
+    store.older.set(restored).unwrap();
+    until(async || newer.status("/ready").await == 503).await;
+    newer.partners.replace(&[A]).await.unwrap();
+    assert_eq!(newer.status("/ready").await, 200);
 }
 
 /// An older version, and another list of the same version, as from a server that continued separately.

@@ -174,7 +174,7 @@ impl StoredOrigins {
     /// The list breaks a rule, or the store failed.
     pub async fn replace<T: AsRef<str>>(&self, origins: &[T]) -> Result<(), StoredOriginsError> {
         let all: Vec<_> = origins.iter().map(|origin| origin.as_ref().to_owned()).collect();
-        self.change(|_| Some(all.clone())).await.map(drop)
+        self.change(|_replaced| Ok(Some(all.clone()))).await.map(drop)
     }
 
     /// Adds an origin, and returns whether it was not in the list. Concurrent changes by others are
@@ -184,10 +184,11 @@ impl StoredOrigins {
     ///
     /// The list would break a rule, or the store failed.
     pub async fn add(&self, origin: &str) -> Result<bool, StoredOriginsError> {
-        self.change(|mut all| {
+        self.change(|all| {
+            let mut all = all?;
             let is_new = all.iter().all(|one| one != origin);
             all.push(origin.to_owned());
-            is_new.then_some(all)
+            Ok(is_new.then_some(all))
         })
         .await
     }
@@ -199,10 +200,11 @@ impl StoredOrigins {
     ///
     /// The store failed.
     pub async fn remove(&self, origin: &str) -> Result<bool, StoredOriginsError> {
-        self.change(|mut all| {
+        self.change(|all| {
+            let mut all = all?;
             let before = all.len();
             all.retain(|one| one != origin);
-            (all.len() < before).then_some(all)
+            Ok((all.len() < before).then_some(all))
         })
         .await
     }
@@ -217,10 +219,11 @@ impl StoredOrigins {
         &self.0.list
     }
 
-    /// Stores the result of an edit of the stored list; nothing if it is `None`.
+    /// Stores the result of an edit of the stored list; nothing if it is `None`. The edit gets an error in place of
+    /// a list that cannot be read.
     async fn change(
         &self,
-        edit: impl Fn(Vec<String>) -> Option<Vec<String>>,
+        edit: impl Fn(Result<Vec<String>, StoreError>) -> Result<Option<Vec<String>>, StoreError>,
     ) -> Result<bool, StoredOriginsError> {
         for _ in 0..TRIES {
             let mut state = self.0.state.lock().await;
@@ -228,11 +231,13 @@ impl StoredOrigins {
                 return Err(StoredOriginsError::NotStarted);
             };
             let stored = state.load(&opened).await?;
-            if state.is_lost(&stored) {
+            let before = read(&opened.name, &stored.value);
+            // What cannot be read has nothing in common with another list.
+            if before.is_ok() && state.is_lost(&stored) {
                 self.narrow(&mut state, &opened, stored).await?;
                 continue;
             }
-            let after = edit(read(&opened.name, &stored.value)?);
+            let after = edit(before)?;
             if let Some(after) = &after {
                 self.0.list.check(after).map_err(StoredOriginsError::Refused)?;
                 let stored = self.store(&mut state, &opened, stored.version, after).await?;
