@@ -386,7 +386,9 @@ async fn while_the_store_is_away_the_last_list_holds_and_changes_fail() {
 #[tokio::test]
 async fn a_stored_list_is_in_the_store_of_the_sessions_or_names_one() {
     let partners = StoredOrigins::new([A]);
-    assert!(matches!(partners.add(B).await, Err(StoredOriginsError::NotStarted)));
+    let error = partners.add(B).await.unwrap_err();
+    assert!(matches!(error, StoredOriginsError::NotStarted));
+    assert!(error.to_string().contains("`App::origins`"), "{error}");
     let app = || App::new(()).origins("partners", &partners).routes(routes![prices]);
     let error = app().open().await.map(drop).expect_err("no store");
     assert_eq!(codes(&error), ["cors.list-without-store"]);

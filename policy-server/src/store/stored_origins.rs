@@ -450,7 +450,7 @@ impl fmt::Display for StoredOriginsError {
             Self::Store(error) => write!(f, "the store of the list: {error}"),
             Self::Busy => f.write_str("others changed the list at each try"),
             Self::NotStarted => {
-                f.write_str("the list is given to no app that has started: `App::stored_origins`")
+                f.write_str("the list is given to no app that has started: `App::origins`")
             }
         }
     }
