@@ -191,7 +191,7 @@ impl CutOffs {
         raise(&self.known_of_tokens, revoked.before, revoked.position);
         // The caller counts only the sessions with the new rights.
         let is_counted = !matches!(ending, Ending::Rights(_));
-        Ok(if is_counted { revoked.families.len() as u64 } else { 0 })
+        Ok(if is_counted { revoked.ended } else { 0 })
     }
 
     fn pending(&self) -> MutexGuard<'_, Vec<Ending>> {

@@ -233,14 +233,18 @@ pub struct Revoked {
     /// For a cut-off of a user, the highest position of an earlier one of the same user or of
     /// everyone, 0 without one. For one of everyone or of all, that of any earlier revocation.
     pub before: u64,
-    /// The ids of the families that ended.
+    /// How many families ended.
+    pub ended: u64,
+    /// The ids of the families that ended with their user or session. None for a cut-off of everyone, which may end
+    /// millions.
     pub families: Vec<[u8; 16]>,
 }
 
 impl Revoked {
-    /// A revocation at `position`, after a cut-off at `before`.
+    /// A revocation at `position`, after a cut-off at `before`, which ended these families. For a cut-off of
+    /// everyone, a store sets [`ended`](Self::ended) in place of naming them.
     pub fn new(position: u64, before: u64, families: Vec<[u8; 16]>) -> Self {
-        Self { position, before, families }
+        Self { position, before, ended: families.len() as u64, families }
     }
 }
 

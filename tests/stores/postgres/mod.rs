@@ -17,8 +17,10 @@ use std::{
     time::Duration,
 };
 
+use policy_core::session::Identity;
 use policy_server::store::{
-    AnonymousLimit, Cas, CreateSession, PostgresStore, RotateSession, SessionCreated, SessionStore,
+    AnonymousLimit, Cas, CreateFamily, CreateSession, Family, PostgresStore, Refresh,
+    RefreshOutcome, Revocation, RotateSession, SessionCreated, SessionStore, TokenHash, TokenStore,
     UpdateSession, conformance,
 };
 use policy_tests::postgres::Postgres;
@@ -241,6 +243,29 @@ async fn sessions_that_are_loaded_at_the_same_time_share_a_statement() {
         all_are_loaded
     })
     .await;
+}
+
+/// However many families there are: another transaction has locked all of them.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL: `cargo xtask test` runs it"]
+async fn a_cut_off_of_everyone_writes_no_family() {
+    let server = Postgres::shared().await;
+    let url = server.schema();
+    let schema = url.split_once("schema=").unwrap().1;
+    let store = PostgresStore::new(&*url);
+    TokenStore::open(&store).await.unwrap();
+    let later = NOW.after(Duration::from_secs(60));
+    let family = Family::new([1; 16], Identity::new("ada"), NOW, later);
+    let token = TokenHash([1; 32]);
+    assert!(store.create_family(CreateFamily::new(family, token, 0)).await.unwrap());
+    let client = server.client().await;
+    let lock = format!("BEGIN; SELECT * FROM {schema}.families FOR UPDATE");
+    client.batch_execute(&lock).await.unwrap();
+    let cut = store.revoke(Revocation::Everyone { before: 5 }).await.unwrap();
+    client.batch_execute("ROLLBACK").await.unwrap();
+    assert_eq!((cut.ended, cut.families), (1, vec![]));
+    let refresh = Refresh::new(token, TokenHash([2; 32]), Duration::ZERO, NOW);
+    assert_eq!(store.refresh(refresh).await.unwrap(), RefreshOutcome::Dead);
 }
 
 /// A statement may not take long, so none reads all of a large table.

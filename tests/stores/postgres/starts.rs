@@ -34,9 +34,9 @@ async fn a_schema_of_a_newer_release_is_refused_and_left_alone() {
     let url = server.schema();
     let schema = url.split_once("schema=").unwrap().1;
     Instance::start(&url).await;
-    server.sql(&format!("UPDATE {schema}.meta SET version = version + 90")).await;
+    server.sql(&format!("UPDATE {schema}.meta SET version = version + 900")).await;
     says(&start_error(&url).await, &[schema, "version 9", "start the newer release"]);
-    server.sql(&format!("UPDATE {schema}.meta SET version = version - 90")).await;
+    server.sql(&format!("UPDATE {schema}.meta SET version = version - 900")).await;
     Instance::start(&url).await;
 }
 
@@ -71,7 +71,7 @@ async fn an_older_schema_is_migrated_once_with_all_that_is_in_it() {
         DROP TABLE {schema}.marks;
         ALTER TABLE {schema}.numbers DROP COLUMN cut_off_era, DROP COLUMN revocation_era;
         {}",
-        without_tenants(schema)
+        without_later_columns(schema)
     );
     server.sql(&marked).await;
     server.sql(&format!("UPDATE {schema}.meta SET version = 1")).await;
@@ -80,10 +80,17 @@ async fn an_older_schema_is_migrated_once_with_all_that_is_in_it() {
     assert_eq!(instances[2].status("/rated").await, 200);
 }
 
-/// Undoes what version 9 adds.
-fn without_tenants(schema: &str) -> String {
-    let column = |table| format!("ALTER TABLE {schema}.{table} DROP COLUMN tenant;");
-    ["sessions", "families", "tickets"].map(column).concat()
+/// Removes the columns that versions 9 and 10 add.
+fn without_later_columns(schema: &str) -> String {
+    [
+        ("sessions", "tenant"),
+        ("families", "tenant"),
+        ("tickets", "tenant"),
+        ("families", "began"),
+        ("meta", "family_cut"),
+    ]
+    .map(|(table, column)| format!("ALTER TABLE {schema}.{table} DROP COLUMN {column};"))
+    .concat()
 }
 
 /// A schema of version 8.
@@ -97,7 +104,7 @@ async fn rows_of_a_release_without_tenants_are_read() {
     let version_8 = format!(
         "DROP FUNCTION {schema}.revoke_user(text, bytea, text[], text[], text, bigint, bigint, bigint);
         {} UPDATE {schema}.meta SET version = 8",
-        without_tenants(schema)
+        without_later_columns(schema)
     );
     server.sql(&version_8).await;
     read_without_tenant(&PostgresStore::new(&*url)).await;

@@ -288,10 +288,15 @@ async fn all_families<S: TokenStore>(store: &S) {
         answer(store.create_family(request)).await;
     }
     let cut = answer(store.revoke(Revocation::Everyone { before: 50 })).await;
-    rule(cut.families.len() == 2, "a cut-off of everyone ends all families");
+    rule(cut.ended == 2, "a cut-off of everyone counts the families that it ended");
+    rule(cut.families.is_empty(), "a cut-off of everyone names no family");
     rule(
         !refreshes(store, 1).await && !refreshes(store, 2).await,
         "no family of the users refreshes after it",
+    );
+    rule(
+        answer(store.end_family(hash(1))).await.is_none(),
+        "a family that a cut-off of everyone ended does not end again",
     );
     rule(!begin(store, 3, hash(3), began).await, "a cut-off of everyone applies to each user");
     rule(
@@ -300,6 +305,9 @@ async fn all_families<S: TokenStore>(store: &S) {
     );
     let next = answer(store.revoke(ada_revocation())).await;
     rule(next.before == cut.position, "a cut-off of everyone is the newest cut-off of each user");
+    rule(next.families == [[4; 16]], "a cut-off of everyone and one of a user end a family once");
+    let last = answer(store.revoke(Revocation::Everyone { before: 50 })).await;
+    rule(last.ended == 0, "a cut-off of everyone ends a family once");
 }
 
 async fn family_races<S: TokenStore>(store: &Arc<S>) {

@@ -200,8 +200,8 @@ impl<'t> TokenTables<'t> {
         Ok(ended)
     }
 
-    /// Ends all families. Their tokens are dead without them; the next purge removes them.
-    fn end_all_families(&mut self) -> Result<Vec<[u8; 16]>, redb::Error> {
+    /// Ends all families, and returns how many. Their tokens are dead without them; the next purge removes them.
+    fn end_all_families(&mut self) -> Result<u64, redb::Error> {
         let mut all = vec![];
         for row in self.families.rows.iter()? {
             let (id, row) = row?;
@@ -213,7 +213,7 @@ impl<'t> TokenTables<'t> {
                 None => drop(self.families.remove(id, None)?),
             }
         }
-        Ok(all.into_iter().map(|(id, _)| id).collect())
+        Ok(all.len() as u64)
     }
 
     pub(super) fn revoke(&mut self, mut revocation: Revocation) -> Result<Revoked, redb::Error> {
@@ -223,8 +223,7 @@ impl<'t> TokenTables<'t> {
             Revocation::Session { user, session, .. } => {
                 (0, self.end_families(user, Some(*session))?)
             }
-            Revocation::Everyone { .. } => (last, self.end_all_families()?),
-            Revocation::All { .. } => (last, vec![]),
+            Revocation::Everyone { .. } | Revocation::All { .. } => (last, vec![]),
             Revocation::Token { .. } => (0, vec![]),
         };
         let name = name(&revocation);
@@ -244,7 +243,11 @@ impl<'t> TokenTables<'t> {
             self.deadlines.add(until, REVOCATION, &place.to_be_bytes())?;
         }
         self.effect = Effect::Durable;
-        Ok(Revoked::new(place, before, families))
+        let mut revoked = Revoked::new(place, before, families);
+        if matches!(revocation, Revocation::Everyone { .. }) {
+            revoked.ended = self.end_all_families()?;
+        }
+        Ok(revoked)
     }
 
     /// The position of the last cut-off of a user or of everyone.

@@ -89,36 +89,37 @@ impl Inner {
     }
 
     fn revoke(&self, revocation: Revocation) -> Revoked {
-        let add = |revocation| {
+        let add = |revocation, families: Option<_>| {
             let mut revocations = lock(&self.revocations);
             let before = match &revocation {
                 Revocation::User { user, .. } => revocations.cut_off(user),
                 Revocation::Everyone { .. } | Revocation::All { .. } => revocations.sequence(),
                 _ => 0,
             };
-            Revoked::new(revocations.add(revocation), before, Vec::new())
+            Revoked::new(revocations.add(revocation), before, families.unwrap_or_default())
         };
         // The shard of the user is locked, so that no family begins in between.
         match &revocation {
             Revocation::User { user, .. } => {
                 let families = self.families.lock(&**user);
                 let ended = families.get(user).map(|rows| end(rows, |_| true));
-                Revoked { families: ended.unwrap_or_default(), ..add(revocation) }
+                add(revocation, ended)
             }
             Revocation::Session { user, session, .. } => {
                 let families = self.families.lock(&**user);
                 let is_of_it = |row: &FamilyRow| row.family.session == Some(*session);
                 let ended = families.get(user).map(|rows| end(rows, is_of_it));
-                Revoked { families: ended.unwrap_or_default(), ..add(revocation) }
+                add(revocation, ended)
             }
             Revocation::Everyone { .. } => {
-                let mut revoked = add(revocation);
+                let mut revoked = add(revocation, None);
                 self.families.each(|families| {
-                    families.values().for_each(|rows| revoked.families.extend(end(rows, |_| true)));
+                    let ended = families.values().map(|rows| end(rows, |_| true).len() as u64);
+                    revoked.ended += ended.sum::<u64>();
                 });
                 revoked
             }
-            Revocation::Token { .. } | Revocation::All { .. } => add(revocation),
+            Revocation::Token { .. } | Revocation::All { .. } => add(revocation, None),
         }
     }
 

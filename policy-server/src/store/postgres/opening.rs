@@ -19,6 +19,7 @@ const STEPS: &[&str] = &[
     include_str!("history.sql"),
     include_str!("endings.sql"),
     include_str!("tenants.sql"),
+    include_str!("families.sql"),
 ];
 
 /// How long the migration may take, including the wait for another instance that runs it.

@@ -18,7 +18,7 @@ const SECRET: &str = "UPDATE policy.meta SET token_secret = coalesce(token_secre
     RETURNING token_secret";
 
 const CREATE_FAMILY: &str = "SELECT policy.create_family(
-    ROW($1, $2, $3, $4, $5, $6, $7, 0, false, $14)::policy.families, $8,
+    ROW($1, $2, $3, $4, $5, $6, $7, 0, false, $14, 0)::policy.families, $8,
     policy.known('revocation', $9, $11, $12, $13), $10)";
 
 const REFRESH: &str = "SELECT outcome, steps, (family).*
@@ -26,7 +26,15 @@ const REFRESH: &str = "SELECT outcome, steps, (family).*
 const END_FAMILY: &str = "SELECT * FROM policy.end_family($1) WHERE id IS NOT NULL";
 const END_FAMILY_BY_ID: &str = "UPDATE policy.families SET is_ended = true
     WHERE id = $1 AND NOT is_ended";
-const REVOKE: &str = "SELECT * FROM policy.revoke($1, $2, $3, $4, $5, $6)";
+
+/// With the cut-off of everyone before it.
+const REVOKE: &str = "SELECT r.*, m.family_cut
+    FROM policy.meta m, policy.revoke($1, $2, $3, $4, $5, $6) r";
+
+/// Counts the families that a cut-off of everyone ended, after it was committed, so that no lock is held
+/// meanwhile.
+const ENDED: &str = "SELECT count(*) FROM policy.families
+    WHERE NOT is_ended AND began >= $1 AND began < $2";
 
 /// One statement, so that the rows and the number are of one snapshot.
 const REVOCATIONS: &str = "SELECT * FROM policy.revocations_after($1, $2, $3)";
@@ -136,7 +144,15 @@ impl TokenStore for PostgresStore {
             let row = Columns(&row);
             numbers.record(row.marked_number("place")?);
             let families = row.handles("ended")?.into_iter().map(|id| id.0).collect();
-            Ok(Revoked::new(row.number("place")?, row.number("earlier")?, families))
+            let mut revoked = Revoked::new(row.number("place")?, row.number("earlier")?, families);
+            if matches!(revocation, Revocation::Everyone { .. }) {
+                let last = row.get::<i64>("family_cut")?;
+                // The cut-off is committed even if the count fails.
+                let ended = self.row(ENDED, &[&last, &number(revoked.position)]).await;
+                revoked.ended =
+                    ended.and_then(|row| Columns(&row).number("count")).unwrap_or_default();
+            }
+            Ok(revoked)
         })
     }
 

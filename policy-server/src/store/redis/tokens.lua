@@ -154,9 +154,9 @@ function calls.end_family_by_id(id)
     if family and not family.is_ended then end_family(family) end
 end
 
--- Returns the position, that of an earlier cut-off, and the families that it ended.
+-- Returns the position, that of an earlier cut-off, how many families it ended, and their ids, except for everyone.
 function calls.revoke(kind, subject, user, value, known, known_mark, mark)
-    local ended = {}
+    local ended, count = {}, nil
     follow(known, known_mark, mark)
     local place = give_out('revocation', mark)
     local earlier = 0
@@ -176,7 +176,7 @@ function calls.revoke(kind, subject, user, value, known, known_mark, mark)
         end
     elseif kind == 'everyone' then
         -- However many there are, this reads and writes one key.
-        ended = redis.call('ZRANGEBYSCORE', P .. 'families', '(0', '+inf')
+        count = redis.call('ZCOUNT', P .. 'families', '(0', '+inf')
         redis.call('HSET', P .. 'numbers', 'family_cut', text(place))
         set_aside('families', text(place))
     end
@@ -190,7 +190,7 @@ function calls.revoke(kind, subject, user, value, known, known_mark, mark)
         redis.call('ZADD', P .. 'revocation_ends', value, name)
     end
     tell('r')
-    return { place, earlier, ended }
+    return { place, earlier, count or #ended, ended }
 end
 
 -- The last position and its mark, and for each revocation after `since` its position, name and row.

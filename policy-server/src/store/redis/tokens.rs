@@ -113,10 +113,10 @@ impl TokenStore for RedisStore {
             let numbers = &self.0.revocations;
             let (reply, mark) = self.call_with(call, numbers.newest()).await?;
             let mut reply = Items::new(reply)?;
-            let (position, before) = (reply.number()?, reply.number()?);
+            let (position, before, ended) = (reply.number()?, reply.number()?, reply.number()?);
             numbers.record(MarkedNumber { number: position, mark: Some(mark) });
             let families = reply.handles()?.into_iter().map(|id| id.0).collect();
-            Ok(Revoked::new(position, before, families))
+            Ok(Revoked { position, before, ended, families })
         })
     }
 
