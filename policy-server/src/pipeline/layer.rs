@@ -15,9 +15,10 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use http::{
-    Extensions, HeaderMap, HeaderValue, Method, StatusCode, Version,
+    Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version,
     header::{
-        ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ALLOW, CONNECTION, ORIGIN,
+        ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ALLOW, CONNECTION, EXPECT,
+        ORIGIN,
     },
 };
 use policy_core::{
@@ -27,6 +28,7 @@ use policy_core::{
     csrf::CsrfPolicy,
     gates::{self, EndResponse, GatedApp, GatedRoute, RequestView, Sender},
     head::{Head, OwnOrigin, Single},
+    headers::groups,
     limits::{self, RateGrant},
     route::CompiledFacets,
     router::Router,
@@ -93,11 +95,11 @@ const MOST_METHODS: usize = 32;
 /// # Methods of a preflight
 ///
 /// If a policy states `methods`, a granted preflight allows those, and the service is not asked.
-/// Otherwise the service gets an `OPTIONS` without the headers of CORS, and the preflight allows
-/// what its `Allow` lists. For a service that does not list its methods, such as one that responds
-/// to `OPTIONS` by itself, the preflight allows GET, HEAD and POST, for which browsers need no
-/// permission. A preflight for which the service is asked counts against the rate, needs a permit
-/// and has the time-out, like any other request.
+/// Otherwise the service gets an `OPTIONS` without the headers of CORS and without a body, and the
+/// preflight allows what its `Allow` lists. For a service that does not list its methods, such as
+/// one that responds to `OPTIONS` by itself, the preflight allows GET, HEAD and POST, for which
+/// browsers need no permission. A preflight for which the service is asked counts against the rate,
+/// needs a permit and has the time-out, like any other request.
 ///
 /// axum writes `Allow` outside of the layers of `Router::layer`, which therefore do not see it. Put
 /// this layer around the whole router, as above: the result is a service for
@@ -299,7 +301,7 @@ impl PolicyService {
             return ResponseFuture::ready(policy.apply(response, ResponseFacts::default()));
         }
         let headers = parts.headers.clone();
-        for name in [ORIGIN, ACCESS_CONTROL_REQUEST_METHOD, ACCESS_CONTROL_REQUEST_HEADERS] {
+        for name in headers.keys().filter(|name| is_left_out(name)) {
             parts.headers.remove(name);
         }
         let request = http::Request::from_parts(parts, Body::empty());
@@ -362,6 +364,19 @@ impl LayerRefusal {
         }
         policy.apply(response, ResponseFacts::default())
     }
+}
+
+/// Whether a field of a preflight is left out when the service is asked for its methods. The service
+/// gets neither the page nor the body: if it forwarded the length of the body alone, its upstream
+/// would take the next request for that body (RFC 9112 11.2).
+fn is_left_out(name: &HeaderName) -> bool {
+    let is_of_page =
+        matches!(*name, ORIGIN | ACCESS_CONTROL_REQUEST_METHOD | ACCESS_CONTROL_REQUEST_HEADERS);
+    let text = name.as_str();
+    let is_of_content = groups::is_payload(text)
+        || groups::is_representation_metadata(text)
+        || groups::is_digest(text);
+    is_of_page || is_of_content || *name == EXPECT
 }
 
 /// The methods in `Allow`, except for OPTIONS: the layer responds to preflights, and pages send no

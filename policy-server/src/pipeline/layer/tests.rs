@@ -48,7 +48,8 @@ async fn errors_and_panics_of_the_service_carry_the_policy() {
     }
 }
 
-/// The service is asked without the headers of CORS, and believed where it says what it serves.
+/// The service is asked without the headers of CORS and of the body, and believed where it says what
+/// it serves.
 #[tokio::test]
 async fn a_preflight_allows_the_methods_that_the_service_lists() {
     const ANY_METHOD: CorsPolicy = CorsPolicy::origins(&["https://a.test"]).credentials().build();
@@ -81,8 +82,12 @@ async fn a_preflight_allows_the_methods_that_the_service_lists() {
             .method(Method::OPTIONS)
             .header("origin", "https://a.test")
             .header("access-control-request-method", "PUT")
-            .header("access-control-request-headers", "x-a");
-        let response = layer.layer(inner).oneshot(request.body(Body::empty()).unwrap());
+            .header("access-control-request-headers", "x-a")
+            .header("content-length", "4")
+            .header("content-type", "text/plain")
+            .header("content-digest", "sha-256=:AAAA:")
+            .header("expect", "100-continue");
+        let response = layer.layer(inner).oneshot(request.body(Body::from("body")).unwrap());
         let response = response.await.unwrap();
         assert_eq!(response.status(), 204, "{allow:?}");
         let methods = &response.headers()["access-control-allow-methods"];
