@@ -571,9 +571,10 @@ impl GatedRoute for &CompiledLayer {
         false
     }
 
-    /// Without a public origin, nothing says which pages are its own.
+    /// CSRF protection relies on it, since gate 8 lets GET pass. CORS alone does not say which pages
+    /// are its own if there is no public origin.
     fn judges_upgrades(&self) -> bool {
-        self.is_public() && self.rules.cors.is_some()
+        self.csrf == Some(CsrfPolicy::Origin) || (self.is_public() && self.rules.cors.is_some())
     }
 }
 

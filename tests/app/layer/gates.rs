@@ -288,9 +288,10 @@ async fn a_grant_without_credentials_does_not_apply_with_a_cookie() {
 
 /// RFC 6455 10.2: browsers let every page open a WebSocket.
 #[tokio::test]
-async fn a_layer_with_cors_and_a_public_origin_judges_the_page_of_an_upgrade() {
+async fn a_layer_with_cors_or_csrf_protection_judges_the_page_of_an_upgrade() {
     let judging =
         in_front(PolicyLayer::builder().public_origin(OWN).policies(Policies::new().cors(READERS)));
+    let protected = in_front(PolicyLayer::builder().public_origin(OWN).csrf(CsrfPolicy::Origin));
     let others = [
         in_front(PolicyLayer::builder().policies(Policies::new().cors(READERS))),
         in_front(PolicyLayer::builder().public_origin(OWN)),
@@ -306,6 +307,8 @@ async fn a_layer_with_cors_and_a_public_origin_judges_the_page_of_an_upgrade() {
     };
     for origin in [None, Some(OWN), Some(ORIGIN)] {
         assert_eq!(upgrade(&judging, origin).await.status(), 200, "{origin:?}");
+        let status = if origin == Some(ORIGIN) { 403 } else { 200 };
+        assert_eq!(upgrade(&protected, origin).await.status(), status, "{origin:?}");
     }
     // A grant without credentials covers no cookies.
     for (origin, status) in [(OWN, 200), (ORIGIN, 403)] {
@@ -314,9 +317,11 @@ async fn a_layer_with_cors_and_a_public_origin_judges_the_page_of_an_upgrade() {
         assert_eq!(request.send().await.status(), status, "{origin}");
     }
     for origin in ["https://evil.example", "null", "http://api.example"] {
-        let refused = upgrade(&judging, Some(origin)).await;
-        assert_eq!(refused.status(), 403);
-        assert_eq!(code(&refused), "cors.websocket-origin-not-granted");
+        for client in [&judging, &protected] {
+            let refused = upgrade(client, Some(origin)).await;
+            assert_eq!(refused.status(), 403);
+            assert_eq!(code(&refused), "cors.websocket-origin-not-granted");
+        }
         for client in &others {
             assert_eq!(upgrade(client, Some(origin)).await.status(), 200);
         }
