@@ -91,7 +91,9 @@ async fn every_level_sets_and_removes_policies() {
         assert_eq!(observe(&app().proxy(proxy).test(), "/p/x").await, expected, "proxy");
     }
     for (layer, expected) in each_taken_back!(stating!(PolicyLayer::builder())) {
-        let router = Router::new().route("/plain", routing::get(async || "plain"));
+        // The policy of the layer holds, whatever the router shares.
+        let shared = async || [("access-control-allow-origin", "https://app.example")];
+        let router = Router::new().route("/plain", routing::get(shared));
         let service = layer.build().expect("policies without problems").layer(router);
         let client = TestClient::new(service, "api.example");
         assert_eq!(observe(&client, "/plain").await, expected, "layer");

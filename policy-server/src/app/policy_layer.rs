@@ -61,12 +61,13 @@ impl PolicyLayerBuilder {
     }
 
     /// The `https` origin under which browsers reach the service. Requests for any other host
-    /// get 421. HSTS is sent if there are [`headers`](Policies::headers). If there is CORS or CSRF
-    /// protection, a WebSocket from another origin is refused unless [`cors`](Policies::cors) grants
-    /// that origin (RFC 6455 10.2), with credentials if there is a cookie or an `Authorization` but a
-    /// bearer token. Without a public origin, [`csrf`](Self::csrf) and
-    /// [`isolation`](Policies::isolation) compare a request without Fetch Metadata, and `csrf` every
-    /// WebSocket, with `http://` and the host that the request names, which suits development only.
+    /// get 421. HSTS is sent if there are [`headers`](Policies::headers). If CORS or CSRF
+    /// protection is stated, a WebSocket from another origin is refused unless
+    /// [`cors`](Policies::cors) grants that origin (RFC 6455 10.2), with credentials if there is a
+    /// cookie or an `Authorization` but a bearer token. Without a public origin,
+    /// [`csrf`](Self::csrf) and [`isolation`](Policies::isolation) compare a request without Fetch
+    /// Metadata, and `csrf` every WebSocket, with `http://` and the host that the request names, which
+    /// suits development only.
     pub fn public_origin(mut self, origin: impl Into<String>) -> Self {
         self.public_origin = Some(origin.into());
         self

@@ -7,7 +7,7 @@ use policy_core::{
     csrf::CsrfPolicy,
     limits::{Limits, RateCapacity},
     path::TrailingSlash,
-    route::{RouteFacts, RoutePolicy},
+    route::{Facet, RouteFacts, RoutePolicy},
 };
 
 use super::{
@@ -58,6 +58,7 @@ impl PolicyLayerBuilder {
         // A limit that is not stated does not apply.
         builder.sockets = SocketLimits::new(Limits::NONE);
         let limits = policies.level.limits;
+        let leaves_cors = matches!(policies.level.cors, Facet::Inherit);
         let counts_callers = limits.rate.is_some() || limits.sockets_per_caller.is_some();
         if counts_callers && peer.is_none() {
             builder.rule(LAYER, Rule::RateOfLayer, "");
@@ -80,6 +81,7 @@ impl PolicyLayerBuilder {
         }
         let rules = Arc::into_inner(rules).unwrap_or_default();
         let rules = CompiledRoutePolicy {
+            leaves_cors,
             body: limits.body.unwrap_or(u64::MAX),
             timeout: limits.timeout.unwrap_or(Duration::MAX),
             ..rules

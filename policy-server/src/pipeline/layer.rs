@@ -126,7 +126,7 @@ pub struct PolicyLayer(Arc<CompiledLayer>);
 #[derive(Debug)]
 pub(crate) struct CompiledLayer {
     pub(crate) rules: Arc<CompiledRoutePolicy>,
-    /// `None` without CORS: the service then responds to preflights.
+    /// `None` without CORS.
     pub(crate) preflight: Option<Preflight>,
     pub(crate) own_origin: OwnOrigin,
     pub(crate) csrf: Option<CsrfPolicy>,
@@ -427,10 +427,14 @@ impl CompiledLayer {
     ) -> Result<NextStep, LayerRefusal> {
         let (head, headers) = (view.head, view.headers);
         let cors = self.rules.cors.as_deref();
-        let is_preflight = cors.is_some() && head.is_preflight();
+        let is_preflight = !self.rules.leaves_cors && head.is_preflight();
         match gates::check_head(&LayerRequest { layer: self, extensions }, view, &mut ()) {
             ControlFlow::Continue(admitted) => {
                 taken.rate = admitted.rate;
+                if is_preflight {
+                    // Gate 4 ends it if there is a policy: this layer shares with nobody.
+                    return Err(LayerRefusal::Preflight(Refusal::PreflightOrigin));
+                }
                 if let Some(csrf) = self.csrf {
                     let (own, grant) = (&self.own_origin, &admitted.grant);
                     Sender::new(own, head, headers, cors, grant, csrf, true)
@@ -574,7 +578,7 @@ impl GatedRoute for &CompiledLayer {
     /// CSRF protection relies on it, since gate 8 lets GET pass. CORS alone does not say which pages
     /// are its own if there is no public origin.
     fn judges_upgrades(&self) -> bool {
-        self.csrf == Some(CsrfPolicy::Origin) || (self.is_public() && self.rules.cors.is_some())
+        self.csrf == Some(CsrfPolicy::Origin) || (self.is_public() && !self.rules.leaves_cors)
     }
 }
 

@@ -21,6 +21,8 @@ macro_rules! define_rules {
         #[derive(Debug, Default)]
         pub(crate) struct CompiledRoutePolicy {
             pub(crate) cors: Option<Arc<Cors>>,
+            /// Whether CORS is left to the service behind a layer, which states nothing about it.
+            pub(crate) leaves_cors: bool,
             $(pub(crate) $name: Option<$Compiled>,)*
             $(pub(crate) $own: Option<$OwnCompiled>,)*
             /// The maximum size of a body in bytes.

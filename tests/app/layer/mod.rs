@@ -274,6 +274,16 @@ async fn a_layer_without_policies_changes_nothing() {
     assert_eq!(preflight(&client, "/lamp", ORIGIN).await.status(), 405);
 }
 
+/// CORS that is taken back is not left to the service.
+#[tokio::test]
+async fn a_layer_without_cors_shares_with_nobody() {
+    let client = in_front(PolicyLayer::builder().policies(Policies::new().no_cors()));
+    let own = client.get("/own-cors").origin(ORIGIN).send().await;
+    assert_eq!((own.status().as_u16(), cors_headers(&own)), (200, vec![]));
+    let refused = preflight(&client, "/own-cors", ORIGIN).await;
+    assert_eq!((refused.status().as_u16(), &*code(&refused)), (403, "cors.origin-not-granted"));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_layer_limits_bodies_times_and_requests_in_flight() {
     let limits = Limits::NONE.body(4).timeout(Duration::from_secs(5)).concurrency(1);

@@ -113,7 +113,7 @@ impl ResponsePolicy {
         self.guard = Some(Arc::clone(guard));
     }
 
-    /// Leaves to the service what the policy says nothing about: conditions, caching and CORS.
+    /// Leaves conditions to the service, and caching if the policy says nothing about it.
     pub(crate) fn leave_to_service(&mut self) {
         self.is_of_layer = true;
         if let Some(optional) = &mut self.optional {
@@ -235,7 +235,7 @@ impl ResponsePolicy {
         }
         match &rules.cors {
             Some(cors) => cors.apply(grant, headers),
-            None if is_of_layer => (),
+            None if rules.leaves_cors => (),
             None => remove_cors(headers),
         }
         if let Some(route) = optional.and_then(|optional| optional.route.as_ref()) {
