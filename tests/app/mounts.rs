@@ -1,5 +1,9 @@
 //! Services below a prefix.
 
+use futures_util::stream;
+use policy_server::PolicyLayer;
+use tower::Layer;
+
 use super::*;
 
 const MOUNT: CorsPolicy = CorsPolicy::origins(&["https://mount.example"]).build();
@@ -74,6 +78,25 @@ async fn mounts_serve_the_methods_that_they_say() {
     }
     let head = client.head("/read/x").send().await;
     assert_eq!((head.status().as_u16(), head.text()), (200, String::new()));
+}
+
+/// Services remove the body themselves, and with it its length (RFC 9110 8.6).
+#[tokio::test]
+async fn head_of_a_service_has_no_length_of_0() {
+    let router = || {
+        let chunks = async || Body::from_stream(stream::iter(["chunk"].map(Ok::<_, Infallible>)));
+        Router::new().route("/chunks", routing::get(chunks))
+    };
+    let app = || App::new(());
+    let layer = PolicyLayer::builder().build().expect("no policy");
+    for (client, path) in [
+        (app().mount("/m", Mount::new(router()).public().strip_prefix()).test(), "/m/chunks"),
+        (app().fallback(Fallback::new(router()).public()).test(), "/chunks"),
+        (TestClient::new(layer.layer(router()), "localhost"), "/chunks"),
+    ] {
+        let head = client.head(path).send().await;
+        assert_eq!((head.status().as_u16(), head.header("content-length")), (200, None), "{path}");
+    }
 }
 
 #[tokio::test]

@@ -22,14 +22,9 @@ pub(crate) trait BodyObserver<B: Body> {
 
     /// Called when the body is dropped, whether it is complete or not.
     fn dropped(&mut self, _body: &B) {}
-
-    /// The stated length.
-    fn size_hint(&self, body: &B) -> SizeHint {
-        body.size_hint()
-    }
 }
 
-/// A body with its observer. The observer may change frames and the stated length.
+/// A body with its observer. The observer may change frames.
 #[derive(Debug)]
 pub(crate) struct ObservedBody<B: Body, O: BodyObserver<B>> {
     body: B,
@@ -61,7 +56,7 @@ impl<B: Body + Unpin, O: BodyObserver<B> + Unpin> Body for ObservedBody<B, O> {
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.observer.size_hint(&self.body)
+        self.body.size_hint()
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 
 use axum_core::body::Body;
 use bytes::Bytes;
-use http_body::{Body as HttpBody, SizeHint};
+use http_body::Body as HttpBody;
 use http_body_util::{BodyExt, LengthLimitError};
 use hyper::body::Incoming;
 use policy_core::{Refusal, reverse_proxy::keep_trailers};
@@ -105,18 +105,15 @@ impl BodyObserver<Body> for RequestObserver {
 }
 
 /// The body of a response on its way to the client.
-pub(super) fn response_body(mut body: Begun<Incoming>, is_of_head: bool, idle: Duration) -> Body {
+pub(super) fn response_body(mut body: Begun<Incoming>, idle: Duration) -> Body {
     if let Some(data) = body.take_whole() {
         return Body::from(data);
     }
-    let observer = ResponseObserver { is_of_head, idle, deadline: None, is_waiting: false };
+    let observer = ResponseObserver { idle, deadline: None, is_waiting: false };
     Body::new(ObservedBody::new(body.map_err(BrokenOff::Upstream), observer))
 }
 
 struct ResponseObserver {
-    /// Whether this is a response to HEAD, whose headers describe a body that is not sent (RFC 9110
-    /// 9.3.2).
-    is_of_head: bool,
     idle: Duration,
     /// Set when the upstream is first waited for, since most responses are complete by then.
     deadline: Option<Pin<Box<Sleep>>>,
@@ -148,10 +145,6 @@ impl<B: HttpBody<Data = Bytes, Error = BrokenOff>> BodyObserver<B> for ResponseO
         if let Poll::Ready(Some(Err(error))) = polled {
             log!(UpstreamBrokeOff, %error);
         }
-    }
-
-    fn size_hint(&self, body: &B) -> SizeHint {
-        if self.is_of_head { SizeHint::default() } else { body.size_hint() }
     }
 }
 

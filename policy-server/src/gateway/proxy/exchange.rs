@@ -107,13 +107,8 @@ pub(crate) fn forward(
         fields.insert(CONNECTION, HeaderValue::from_static("te"));
     }
     let pool = Arc::clone(pool);
-    let is_of_head = parts.method == Method::HEAD;
-    let returning = Returning {
-        gateway: Arc::clone(gateway),
-        path: parts.uri.path().to_owned(),
-        own_cookie,
-        is_of_head,
-    };
+    let returning =
+        Returning { gateway: Arc::clone(gateway), path: parts.uri.path().to_owned(), own_cookie };
     let outgoing = Outgoing { method: parts.method, target, fields };
     Box::pin(async move {
         match outgoing.send(&returning.gateway, &pool, body, upgrade.is_some()).await {
@@ -174,7 +169,6 @@ struct Returning {
     /// A copy: a slice of the URI would prevent hyper from reusing its read buffer.
     path: String,
     own_cookie: Option<String>,
-    is_of_head: bool,
 }
 
 impl Returning {
@@ -213,7 +207,7 @@ impl Returning {
                 Err(error) => return self.failed(Refusal::UpstreamAnswer, &Causes(&error)),
             };
             let idle = self.gateway.timeouts.idle;
-            *response.body_mut() = response_body(body, self.is_of_head, idle);
+            *response.body_mut() = response_body(body, idle);
         }
         *response.status_mut() = parts.status;
         *response.headers_mut() = parts.headers;
