@@ -107,20 +107,19 @@ impl SharedService {
     /// stated.
     pub(crate) fn new(service: impl HttpService) -> Self {
         Self(Arc::new(move |request| {
-            let mut service = service.clone();
+            let service = service.clone();
             Box::pin(async move {
-                if let Err(error) = poll_fn(|context| service.poll_ready(context)).await {
-                    return Problem::internal(error.into()).into_response();
-                }
-                match service.call(request).await {
-                    Ok(mut response) => {
-                        weaken_coded(response.headers_mut());
-                        response.map(Body::new)
-                    }
-                    Err(error) => Problem::internal(error.into()).into_response(),
-                }
+                let mut response = respond(service, request).await;
+                weaken_coded(response.headers_mut());
+                response
             })
         }))
+    }
+
+    /// Keeps the `ETag` of an encoded response: the service evaluates conditions and cuts parts
+    /// itself.
+    pub(crate) fn with_own_tags(service: impl HttpService) -> Self {
+        Self(Arc::new(move |request| Box::pin(respond(service.clone(), request))))
     }
 
     /// A service from a function that returns a boxed future.
@@ -159,6 +158,17 @@ impl SharedService {
 
     pub(crate) fn run(&self, request: Request) -> BoxFuture {
         (self.0)(request)
+    }
+}
+
+/// The response of a service; an error becomes a 500.
+async fn respond(mut service: impl HttpService, request: Request) -> Response {
+    if let Err(error) = poll_fn(|context| service.poll_ready(context)).await {
+        return Problem::internal(error.into()).into_response();
+    }
+    match service.call(request).await {
+        Ok(response) => response.map(Body::new),
+        Err(error) => Problem::internal(error.into()).into_response(),
     }
 }
 

@@ -213,7 +213,7 @@ impl<T: HttpService> Layer<T> for PolicyLayer {
     type Service = PolicyService;
 
     fn layer(&self, inner: T) -> PolicyService {
-        PolicyService { layer: Arc::clone(&self.0), inner: SharedService::new(inner) }
+        PolicyService { layer: Arc::clone(&self.0), inner: SharedService::with_own_tags(inner) }
     }
 }
 

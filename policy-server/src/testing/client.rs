@@ -117,7 +117,7 @@ impl TestClient {
     {
         let app = (&service as &dyn Any).downcast_ref::<AppService>().cloned();
         let browser = Browser::chromium();
-        Self { service: SharedService::new(service), host: host.into(), app, browser }
+        Self { service: SharedService::with_own_tags(service), host: host.into(), app, browser }
     }
 
     /// A page at this address that calls the service with `fetch()`. All pages of a client are in one

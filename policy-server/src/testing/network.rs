@@ -93,7 +93,7 @@ impl Network {
                  `https://api.shop.example`"
             )
         };
-        if self.hosts.insert(origin_of(&url), SharedService::new(service)).is_some() {
+        if self.hosts.insert(origin_of(&url), SharedService::with_own_tags(service)).is_some() {
             panic!("`{origin}` has a server already: one origin is one host of the network")
         }
         self

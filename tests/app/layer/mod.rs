@@ -176,6 +176,10 @@ fn router() -> Router {
             "/kept",
             get(async || ([("cache-control", "max-age=60"), ("etag", "\"1\"")], "kept")),
         )
+        .route(
+            "/coded",
+            get(async || ([("content-encoding", "gzip"), ("etag", "\"7\"")], "as if coded")),
+        )
         .route("/own-cors", get(async || [("access-control-allow-origin", "*")]))
 }
 
@@ -269,6 +273,8 @@ async fn a_layer_without_policies_changes_nothing() {
     let headers: Vec<_> = kept.headers().keys().map(HeaderName::as_str).collect();
     assert_eq!(headers.len(), 4, "{headers:?}");
     assert_eq!(kept.header("cache-control"), Some("max-age=60"));
+    // The service may compare its own tag with `If-Match`.
+    assert_eq!(client.get("/coded").send().await.header("etag"), Some("\"7\""));
     let own = client.get("/own-cors").send().await;
     assert_eq!(own.header("access-control-allow-origin"), Some("*"));
     assert_eq!(preflight(&client, "/lamp", ORIGIN).await.status(), 405);
