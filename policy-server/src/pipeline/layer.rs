@@ -22,9 +22,9 @@ use http::{
     },
 };
 use policy_core::{
-    Refusal,
+    Refusal, Rule,
     cache::ResponseFacts,
-    cors::{Cors, OriginDecision, OriginLists, PolicyErrors, Preflight},
+    cors::{Cors, CorsPart, OriginDecision, OriginLists, PolicyError, PolicyErrors, Preflight},
     csrf::CsrfPolicy,
     gates::{self, EndResponse, GatedApp, GatedRoute, RequestView, Sender},
     head::{Head, OwnOrigin, Single},
@@ -184,6 +184,11 @@ impl PolicyLayer {
         lists: &OriginLists,
     ) -> Result<Self, PolicyErrors> {
         let cors = policy.into().compile("PolicyLayer", lists)?;
+        // A layer has no paths, and so no parameter that could select a list.
+        if let Some(key) = cors.key() {
+            let error = PolicyError::new("PolicyLayer", Rule::OriginListBy, CorsPart::Origins, key);
+            return Err(PolicyErrors::from_iter([error]));
+        }
         let rules = CompiledRoutePolicy {
             cors: Some(Arc::new(cors)),
             body: u64::MAX,

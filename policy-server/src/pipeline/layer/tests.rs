@@ -110,6 +110,12 @@ async fn origins_can_be_replaced_while_it_serves() {
     }
     let missing = PolicyLayer::new(PARTNERS).unwrap_err();
     assert_eq!(missing.errors()[0].rule(), Rule::OriginListMissing);
+    const BY_TENANT: CorsPolicy = CorsPolicy::origins_at_run_time("partners")
+        .within(&["https://*.shop.example"])
+        .by("tenant")
+        .build();
+    let selected = PolicyLayer::with_origins(BY_TENANT, &lists).unwrap_err();
+    assert_eq!(selected.errors()[0].rule(), Rule::OriginListBy);
 }
 
 #[test]
