@@ -21,6 +21,8 @@ old=$1:./$new
 [ ! -e "$old" ] || fail "\`$old\` is a file of this checkout, and no revision"
 out=${POLICY_OUT:-.}
 mkdir -p "$out"
+# The checkout may have links of these names, to files that must not be overwritten.
+rm -rf "$out"/policy.md "$out"/policy-{diff,lint,rules}.sarif
 
 # A report whose exit code is 1 has findings. This is `cargo policy`, without the aliases that a
 # .cargo/config.toml of the pull request may define.

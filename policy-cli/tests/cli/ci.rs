@@ -2,6 +2,7 @@
 
 use std::{
     env, fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -156,6 +157,20 @@ fn the_recipe_fails_on_a_base_that_is_none() {
         assert!(code == 2 && output.contains(words), "{arguments:?}: {code}: {output}");
     }
     assert_eq!(repository.recipe(&["main"], "true").0, 0);
+}
+
+/// A link to the recipe would replace it while it runs, so that its gates never do.
+#[test]
+#[ignore = "needs git"]
+fn the_recipe_writes_through_no_link_of_the_checkout() {
+    let repository = Repository::new("links", &shop(), &shop().to_json());
+    repository.write("out/kept", "kept");
+    for name in ["policy.md", "policy-diff.sarif", "policy-lint.sarif", "policy-rules.sarif"] {
+        symlink("kept", repository.0.join("out").join(name)).unwrap();
+    }
+    let (code, output) = repository.recipe(&["main"], "false");
+    assert_eq!((code, repository.result("kept").as_str()), (0, "kept"), "{output}");
+    assert!(repository.result("policy-lint.sarif").contains("cargo-policy"), "{output}");
 }
 
 #[test]
