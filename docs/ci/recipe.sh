@@ -19,6 +19,9 @@ new=${2:-policy.lock}
 old=$1:./$new
 # A file counts before a revision of its name, and the files are those of the pull request.
 [ ! -e "$old" ] || fail "\`$old\` is a file of this checkout, and no revision"
+# A name without a file would be a revision of the package, for which cargo is asked, and a checkout can
+# name the program that runs as cargo.
+[ -f "$new" ] && [ ! -L "$new" ] || fail "\`$new\` is no file of this checkout"
 out=${POLICY_OUT:-.}
 mkdir -p "$out"
 # The checkout may have links of these names, to files that must not be overwritten.

@@ -141,17 +141,21 @@ fn the_recipe_fails_on_access_gains_that_are_not_accepted() {
 
 #[test]
 #[ignore = "needs git"]
-fn the_recipe_fails_on_a_base_that_is_none() {
+fn the_recipe_fails_on_names_that_do_not_fit() {
     let new = signed(&hello(), &shop()).to_json();
     let repository = Repository::new("bases", &hello(), &new);
     // A revision that an attacker would prefer as the base of the comparison.
     repository.write("HEAD~1:./policy.lock", &shop().to_json());
+    repository.write("policy.other.lock", &new);
+    symlink("policy.lock", repository.0.join("policy.link.lock")).unwrap();
     for (arguments, words) in [
         (&[][..], "name the revision"),
         (&[""], "name the revision"),
         (&["HEAD~1"], "is a file of this checkout"),
         (&["no-such-branch"], "git does not have"),
         (&["main", "policy.other.lock"], "git does not have"),
+        (&["main", "policy.gone.lock"], "`policy.gone.lock` is no file of this checkout"),
+        (&["main", "policy.link.lock"], "`policy.link.lock` is no file of this checkout"),
     ] {
         let (code, output) = repository.recipe(arguments, "true");
         assert!(code == 2 && output.contains(words), "{arguments:?}: {code}: {output}");
