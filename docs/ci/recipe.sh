@@ -5,7 +5,8 @@
 # file, policy-rules.sarif into the folder POLICY_OUT, or the current one.
 # Exit codes:
 #   0  nobody gains access, or ALLOW_NEW_ACCESS is `true` and the lock file accepts all of it by name
-#   1  somebody gains access, a lint fails, or a rule is violated
+#   1  somebody gains access, a lint fails, or a rule is violated; unless ALLOW_NEW_ACCESS is `true`,
+#      also a rule of the base
 #   2  a policy cannot be read, which never counts as no difference
 set -euo pipefail
 
@@ -41,25 +42,40 @@ report diff "$old" "$new" --format sarif > "$out/policy-diff.sarif"
 report lint --from "$new" --format sarif > "$out/policy-lint.sarif"
 # Rules of the base that are gone here are an error of the check, and no way around it.
 rules=$(dirname "$new")/policy.rules
-has_rules=false
-if [ -e "$rules" ] || git cat-file -e "$1:./$rules" 2> /dev/null; then
-  has_rules=true
+base_has_rules=false
+if git cat-file -e "$1:./$rules" 2> /dev/null; then base_has_rules=true; fi
+has_rules=$base_has_rules
+if [ -e "$rules" ]; then has_rules=true; fi
+if [ "$has_rules" = true ]; then
   report check "$new" --format markdown >> "$out/policy.md"
   report check "$new" --format sarif > "$out/policy-rules.sarif"
 fi
 
+worst=0
+gate() {
+  local code=0
+  cargo-policy policy "$@" || code=$?
+  worst=$((code > worst ? code : worst))
+}
+
 # What is allowed still has to be signed, for exactly this policy.
-access=0
 if [ "${ALLOW_NEW_ACCESS:-}" = true ]; then
-  cargo-policy policy diff "$old" "$new" --no-new-access --accepted || access=$?
+  gate diff "$old" "$new" --no-new-access --accepted
 else
-  cargo-policy policy diff "$old" "$new" --no-new-access || access=$?
+  gate diff "$old" "$new" --no-new-access
 fi
-lints=0
-cargo-policy policy lint --from "$new" || lints=$?
-checked=0
+gate lint --from "$new"
 if [ "$has_rules" = true ]; then
-  cargo-policy policy check "$new" || checked=$?
+  gate check "$new"
 fi
-worst=$((access > lints ? access : lints))
-exit $((worst > checked ? worst : checked))
+# An author who changes the policy can change the rules with it, so those of the base count, too.
+if [ "$base_has_rules" = true ] && [ "${ALLOW_NEW_ACCESS:-}" != true ]; then
+  base=$(mktemp -d)
+  trap 'rm -rf "$base"' EXIT
+  # All of its files, since rules can extend others.
+  git -C "$(git rev-parse --show-toplevel)" archive "$1" | tar -x -C "$base" ||
+    fail "the files of \`$1\` cannot be read"
+  base_rules=$base/$(git rev-parse --show-prefix)$rules
+  gate check "$new" --rules "$base_rules"
+fi
+exit "$worst"

@@ -96,8 +96,8 @@ mod tests {
     fn lines_of(text: &str) -> impl Iterator<Item = Vec<&str>> {
         text.lines().filter_map(|line| {
             let line = line.split(['#', '>', '|']).next()?;
-            // In recipe.sh, the function `report` runs it.
-            let starts = ["cargo policy ", "cargo-policy policy ", "report "];
+            // In recipe.sh, the functions `report` and `gate` run it.
+            let starts = ["cargo policy ", "cargo-policy policy ", "report ", "gate "];
             let arguments = starts.iter().find_map(|start| line.trim().strip_prefix(start))?;
             let words = arguments.split_whitespace().map(|word| word.trim_matches('"'));
             Some([&["cargo policy"], &*words.collect::<Vec<_>>()].concat())
@@ -116,7 +116,7 @@ mod tests {
                 seen += 1;
             }
         }
-        assert_eq!(seen, 19);
+        assert_eq!(seen, 21);
     }
 
     #[test]

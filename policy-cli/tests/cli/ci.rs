@@ -191,12 +191,16 @@ fn the_recipe_fails_on_violated_rules() {
     assert!(code == 1 && output.contains("it has no `x-own`"), "{code}: {output}");
     assert!(repository.result("policy.md").contains("## Rules"), "{output}");
     assert!(repository.result("policy-rules.sarif").contains("require.a"), "{output}");
-    // The base has rules, and the checkout has none.
+    // The base has rules, and the checkout has others or none.
     repository.git(&["checkout", "-q", "main"]);
     repository.write("policy.rules", &rule("x-own"));
     repository.git(&["add", "policy.rules"]);
     repository.commit("rules");
-    repository.git(&["rm", "-q", "policy.rules"]);
+    repository.write("policy.rules", "");
+    let (code, output) = repository.recipe(&["main"], "false");
+    assert!(code == 1 && output.contains("it has no `x-own`"), "{code}: {output}");
+    assert_eq!(repository.recipe(&["main"], "true").0, 0);
+    repository.git(&["rm", "-qf", "policy.rules"]);
     let (code, output) = repository.recipe(&["main"], "false");
     assert!(code == 2 && output.contains("there is no policy.rules"), "{code}: {output}");
 }
