@@ -207,7 +207,7 @@ impl Kind {
         if !is_revision {
             return Err(absent());
         }
-        let package = Package::find(package).ok();
+        let package = Package::find_in_revision(package)?;
         let folder = package.as_ref().map_or(Path::new("."), |package| &package.folder);
         let file = package.as_ref().map_or_else(|| self.usual.to_owned(), self.file);
         git(folder, &format!("{named}:./{file}")).map_err(|reason| {

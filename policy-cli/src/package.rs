@@ -77,6 +77,18 @@ impl Package {
         Ok(package)
     }
 
+    /// Asks cargo for the package of a revision, which may have other apps than the working tree.
+    /// `None` if there is no package and none is named.
+    pub(crate) fn find_in_revision(arguments: &PackageArguments) -> Result<Option<Self>, Failure> {
+        if let Some(app) = &arguments.app {
+            return Ok(Some(Self { app: Some(app.clone()), ..Self::find_any(arguments)? }));
+        }
+        match Self::find(arguments) {
+            Err(_) if arguments.package.is_none() && arguments.manifest_path.is_none() => Ok(None),
+            package => package.map(Some),
+        }
+    }
+
     fn find_any(arguments: &PackageArguments) -> Result<Self, Failure> {
         let metadata = metadata(arguments.manifest_path.as_deref())?;
         let packages = packages(&metadata);

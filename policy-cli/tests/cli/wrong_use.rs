@@ -135,7 +135,12 @@ fn a_package_with_several_apps_asks_for_a_name() {
 fn a_revision_has_the_lock_file_of_the_package() {
     let lock = fixtures::hello().to_json();
     let cargo = "[package]\nname = \"app\"\nedition = \"2024\"\n\n[workspace]\n";
-    let files = [("a/Cargo.toml", cargo), ("a/src/lib.rs", ""), ("a/policy.lock", &*lock)];
+    let files = [
+        ("a/Cargo.toml", cargo),
+        ("a/src/lib.rs", ""),
+        ("a/policy.lock", &*lock),
+        ("a/policy.old.lock", &*lock),
+    ];
     let root = folder("revision", &files);
     for arguments in [
         &["init", "-q"][..],
@@ -146,7 +151,9 @@ fn a_revision_has_the_lock_file_of_the_package() {
         assert!(git.status.success(), "{}", String::from_utf8_lossy(&git.stderr));
     }
     let app = root.join("a");
-    std::fs::remove_file(app.join("policy.lock")).unwrap();
+    for file in ["policy.lock", "policy.old.lock"] {
+        std::fs::remove_file(app.join(file)).unwrap();
+    }
     for input in ["HEAD", "HEAD:a/policy.lock"] {
         let ran = run_in(&app, &["show", "--from", input], "");
         assert_eq!(ran.code, 0, "{}", ran.err);
@@ -154,4 +161,12 @@ fn a_revision_has_the_lock_file_of_the_package() {
     }
     let missing = run_in(&app, &["show", "--from", "HEAD~1"], "");
     assert!(missing.code == 2 && missing.err.contains("HEAD~1"), "{}", missing.err);
+    for (arguments, code, words) in [
+        (["--app", "old"], 0, ""),
+        (["--app", "other"], 2, "git has no policy.other.lock"),
+        (["-p", "other"], 2, "this workspace has no package `other`"),
+    ] {
+        let ran = run_in(&app, &[&["show", "--from", "HEAD"], &arguments[..]].concat(), "");
+        assert!(ran.code == code && ran.err.contains(words), "{arguments:?}: {}", ran.err);
+    }
 }
