@@ -4,7 +4,7 @@ use std::{
     fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
 };
 
 use clap::Args;
@@ -266,10 +266,15 @@ fn read_package(package: &Package, output: &Output) -> Result<Input, Failure> {
 
 /// The text of a file.
 pub(crate) fn read(path: &Path) -> Result<String, Failure> {
-    File::open(path).and_then(text_within_bound).map_err(|error| {
+    file_within_bound(path).map_err(|error| {
         Failure::new(format!("`{}` cannot be read: {error}", path.display()))
             .help("name a manifest in UTF-8 that you may read")
     })
+}
+
+/// The text of a file, unless it is longer than [`MAX_BYTES`].
+pub(crate) fn file_within_bound(path: impl AsRef<Path>) -> io::Result<String> {
+    File::open(path).and_then(text_within_bound)
 }
 
 /// All that is read, unless it is longer than [`MAX_BYTES`].
@@ -299,15 +304,22 @@ fn parse_sources(text: &str, file: &Path) -> Result<Sources, Failure> {
     })
 }
 
-/// A file of a revision. The error is git's message.
+/// A file of a revision. The error is git's message, or says why the file cannot be read.
 fn git(folder: &Path, object: &str) -> Result<String, String> {
-    let output = Command::new("git")
+    let mut git = Command::new("git")
         .args(["cat-file", "blob", object])
         .current_dir(folder)
-        .output()
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .map_err(|error| format!("git cannot be started: {error}"))?;
+    // Closes the pipe at the bound, which ends git.
+    let text = git.stdout.take().map_or_else(|| Ok(String::new()), text_within_bound);
+    let output = git.wait_with_output().map_err(|error| format!("git failed: {error}"))?;
+    let text = text.map_err(|error| error.to_string())?;
     if output.status.success() {
-        return String::from_utf8(output.stdout).map_err(|error| error.to_string());
+        return Ok(text);
     }
     let reason = String::from_utf8_lossy(&output.stderr);
     Err(reason.trim().trim_start_matches("fatal: ").to_owned())

@@ -1,6 +1,10 @@
 //! Wrong uses: exit code 2, and words that say what to do.
 
-use std::{path::Path, process::Command};
+use std::{
+    fs::{self, File},
+    path::Path,
+    process::Command,
+};
 
 use crate::{
     fixtures,
@@ -26,13 +30,25 @@ fn an_acceptance_without_a_name_or_a_reason_is_refused() {
     }
 }
 
+/// Writes a sparse file beyond the bound.
+fn write_large(path: &Path) {
+    File::create(path).unwrap().set_len((64 << 20) + 1).unwrap();
+}
+
 #[test]
 fn unreadable_input_is_an_error_with_its_fix() {
-    let not_utf8 = folder("not-utf8", &[]);
-    std::fs::create_dir_all(&not_utf8).unwrap();
-    let file = not_utf8.join("latin1.json");
-    std::fs::write(&file, b"{\"f\": \"\xe9\"}").unwrap();
+    let home = folder("unreadable", &[]);
+    fs::create_dir_all(&home).unwrap();
+    let file = home.join("latin1.json");
+    fs::write(&file, b"{\"f\": \"\xe9\"}").unwrap();
     let not_utf8 = format!("show --from {}", file.display());
+    let large = home.join("large");
+    write_large(&large);
+    let large = large.display();
+    let har = format!("explain --har {large} --from shop.json");
+    let audit = "audit https://api.shop.example --plan --from shop.json";
+    let session = format!("{audit} --session file:{large}");
+    let login = format!("{audit} --login {large}");
     for (line, words) in [
         ("show --from nowhere.json", &["no file `nowhere.json`", "name a manifest"][..]),
         ("show --from HEAD:nowhere.json", &["git does not have", "REVISION:PATH"]),
@@ -44,6 +60,9 @@ fn unreadable_input_is_an_error_with_its_fix() {
         ("show --from -", &["standard input is empty", "pipe a manifest"]),
         ("show --from ../../Cargo.toml", &["this is not a manifest", "write it again"]),
         (&not_utf8, &["cannot be read", "UTF-8"]),
+        (&har, &["it is longer than 64 MiB"]),
+        (&session, &["it is longer than 64 MiB"]),
+        (&login, &["it is longer than 64 MiB"]),
         ("show --manifest-path nowhere/Cargo.toml", &["cargo finds no package", "--manifest-path"]),
         ("show -p nobody", &["no package `nobody`", "`policy-cli`"]),
         ("show -p policy-core", &["has no policy yet", "`cargo test -p policy-core`"]),
@@ -142,6 +161,7 @@ fn a_revision_has_the_lock_file_of_the_package() {
         ("a/policy.old.lock", &*lock),
     ];
     let root = folder("revision", &files);
+    write_large(&root.join("large"));
     for arguments in [
         &["init", "-q"][..],
         &["add", "."],
@@ -152,7 +172,7 @@ fn a_revision_has_the_lock_file_of_the_package() {
     }
     let app = root.join("a");
     for file in ["policy.lock", "policy.old.lock"] {
-        std::fs::remove_file(app.join(file)).unwrap();
+        fs::remove_file(app.join(file)).unwrap();
     }
     for input in ["HEAD", "HEAD:a/policy.lock"] {
         let ran = run_in(&app, &["show", "--from", input], "");
@@ -161,6 +181,8 @@ fn a_revision_has_the_lock_file_of_the_package() {
     }
     let missing = run_in(&app, &["show", "--from", "HEAD~1"], "");
     assert!(missing.code == 2 && missing.err.contains("HEAD~1"), "{}", missing.err);
+    let large = run_in(&app, &["show", "--from", "HEAD:large"], "");
+    assert!(large.code == 2 && large.err.contains("it is longer than 64 MiB"), "{}", large.err);
     for (arguments, code, words) in [
         (["--app", "old"], 0, ""),
         (["--app", "other"], 2, "git has no policy.other.lock"),

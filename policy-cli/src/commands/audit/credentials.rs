@@ -1,12 +1,12 @@
 //! The credentials of the user of the command. They are sent, and never shown.
 
-use std::{env, fs};
+use std::env;
 
 use http::{HeaderName, HeaderValue, header};
 use policy_manifest::Manifest;
 
 use super::plan::Credential;
-use crate::failure::Failure;
+use crate::{failure::Failure, input::file_within_bound};
 
 /// The headers with the credentials of the user of the command.
 #[derive(Default)]
@@ -65,7 +65,7 @@ fn secret(source: &str) -> Result<String, Failure> {
             Failure::new(format!("the environment variable `{name}`: {error}"))
                 .help("set it to the credential")
         })?,
-        Some(("file", path)) => fs::read_to_string(path).map_err(|error| {
+        Some(("file", path)) => file_within_bound(path).map_err(|error| {
             Failure::new(format!("`{path}` cannot be read: {error}"))
                 .help("name a file that contains only the credential")
         })?,

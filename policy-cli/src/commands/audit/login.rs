@@ -1,6 +1,6 @@
 //! The login whose session an audit uses.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use http::{HeaderName, HeaderValue, Request, header};
 use policy_manifest::Manifest;
@@ -14,6 +14,7 @@ use super::{
 use crate::{
     commands::explain::{ParsedRequest, curl, har},
     failure::Failure,
+    input::file_within_bound,
 };
 
 /// A request that logs a user in.
@@ -47,7 +48,7 @@ impl Login {
         let Some(facts) = &manifest.app.sessions else {
             return Err(Failure::new("the app has no sessions").help("leave out `--login`"));
         };
-        let text = fs::read_to_string(file).map_err(|error| {
+        let text = file_within_bound(file).map_err(|error| {
             Failure::new(format!("`{}` cannot be read: {error}", file.display()))
                 .help("name a file with a curl line, or a HAR file")
         })?;

@@ -1,13 +1,13 @@
 //! The request that is explained.
 
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use http::{HeaderName, HeaderValue, Method, Request, Uri, Version, header};
 use policy_manifest::{Manifest, engine::Protocol};
 
 use super::{curl, har, record};
-use crate::{failure::Failure, output::Output};
+use crate::{failure::Failure, input::file_within_bound, output::Output};
 
 /// The request, as method and URL, as a curl line, or as an entry of a HAR file.
 #[derive(Debug, Args)]
@@ -66,7 +66,7 @@ impl RequestArguments {
             (None, None) if self.log.is_some() => self.record(manifest, output)?,
             (Some(line), _) => curl::parse(line)?,
             (None, Some(file)) => {
-                let text = fs::read_to_string(file).map_err(|error| {
+                let text = file_within_bound(file).map_err(|error| {
                     Failure::new(format!("`{}` cannot be read: {error}", file.display()))
                         .help("name a HAR file that you may read")
                 })?;
