@@ -6,7 +6,7 @@ mod security;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -57,8 +57,10 @@ pub(super) fn compare(old: &Document, new: &Document) -> Vec<Change> {
     compare_servers(old, new, &mut changes);
     let steps = Steps::new(STEPS);
     let (olds, news): (Vec<_>, Vec<_>) = (old.operations().collect(), new.operations().collect());
+    // The first of a key counts.
+    let others: BTreeMap<_, _> = news.iter().rev().map(|other| (key(other), other)).collect();
     for operation in &olds {
-        match news.iter().find(|other| key(other) == key(operation)) {
+        match others.get(&key(operation)).copied() {
             Some(other) => compare_operations((old, operation), (new, other), &steps, &mut changes),
             None => add(&mut changes, Impact::Breaks, operation, "the operation is gone"),
         }

@@ -606,4 +606,8 @@ fn hostile_documents_end() {
     let many: Vec<_> = (0..3_000).map(|index| json!({ "const": index })).collect();
     let (many, more) = (json!({ "oneOf": many }), json!({ "anyOf": many, "title": "more" }));
     let _ = holds(&json!({ "Root": many }), &json!({ "Root": more }));
+    let path = |index: u32| (format!("/{index}"), json!({ "get": { "responses": {} } }));
+    let paths: Map<_, _> = (0..40_000).map(path).collect();
+    let paths = document(&json!({ "openapi": "3.1.1", "paths": paths }));
+    assert!(compare(&paths, &paths).is_empty());
 }
