@@ -53,7 +53,7 @@ pub(crate) fn render(findings: &[SarifFinding]) -> String {
             json!({
                 "id": finding.rule,
                 "shortDescription": { "text": finding.rule },
-                "help": { "text": finding.help },
+                "help": { "text": plain_text(&finding.help) },
             })
         })
         .collect();
@@ -99,7 +99,7 @@ fn result(finding: &SarifFinding, index: &BTreeMap<&str, usize>) -> Value {
         ("ruleId", Some(json!(finding.rule))),
         ("ruleIndex", Some(json!(index.get(finding.rule.as_str())))),
         ("level", Some(json!(level))),
-        ("message", Some(json!({ "text": finding.message }))),
+        ("message", Some(json!({ "text": plain_text(&finding.message) }))),
         ("locations", is_placed.then(|| json!([location]))),
         (
             "suppressions",
@@ -112,6 +112,16 @@ fn result(finding: &SarifFinding, index: &BTreeMap<&str, usize>) -> Value {
 fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
     let known = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     Value::Object(known.collect())
+}
+
+/// A message without links (SARIF 3.11.6): `[text](target)` would be one, with a target that a manifest
+/// chooses. Other brackets stay as they are. So do braces, since a message without `arguments` has
+/// nothing to put into a placeholder.
+fn plain_text(message: &str) -> String {
+    match message.contains("](") {
+        true => message.replace('\\', r"\\").replace('[', r"\[").replace(']', r"\]"),
+        false => message.to_owned(),
+    }
 }
 
 /// A relative path as a URI reference (SARIF 3.4.3), with the slashes of URIs.
@@ -166,6 +176,19 @@ mod tests {
         let place = &run["results"][0]["locations"][0]["physicalLocation"];
         assert_eq!(place["artifactLocation"]["uri"], "src/a%20b.rs");
         assert_eq!(place["region"]["startLine"], 7);
+    }
+
+    #[test]
+    fn a_message_has_no_link() {
+        let linked = r#"exempt = "\[a](https://evil.example)", in `#[csrf]`"#.to_owned();
+        let run =
+            render_json(&[SarifFinding { message: linked.clone(), help: linked, ..finding("a") }]);
+        let plain = r#"exempt = "\\\[a\](https://evil.example)", in `#\[csrf\]`"#;
+        assert_eq!(run["results"][0]["message"]["text"], plain);
+        assert_eq!(run["tool"]["driver"]["rules"][0]["help"]["text"], plain);
+        let attribute = SarifFinding { message: r"`#[csrf]` \".to_owned(), ..finding("a") };
+        let run = render_json(&[attribute]);
+        assert_eq!(run["results"][0]["message"]["text"], r"`#[csrf]` \");
     }
 
     #[test]
