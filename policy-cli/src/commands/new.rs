@@ -118,14 +118,28 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         }
         fs::write(file, source.put_into(path, fill(text, name))).map_err(written)?;
     }
+    let exclude = exclude_from_workspace(folder).unwrap_or_default();
     let folder = folder.display();
     output.write(&format!(
         "made {folder}, with Policy from {}\n\
-         next, with Rust 1.90 or newer:\n  cd {folder}\n  cargo test\n\
+         {exclude}next, with Rust 1.90 or newer:\n  cd {folder}\n  cargo test\n\
          then start it as its README.md says\n",
         source.words()
     ));
     Ok(ExitCode::SUCCESS)
+}
+
+/// What to do about a workspace above the folder. cargo refuses a package below it that is neither a
+/// member nor excluded, and a member has neither a profile nor a Cargo.lock for its Dockerfile.
+fn exclude_from_workspace(folder: &Path) -> Option<String> {
+    let folder = folder.canonicalize().ok()?;
+    let is_workspace = |above: &&Path| {
+        let manifest = fs::read_to_string(above.join("Cargo.toml"));
+        manifest.is_ok_and(|manifest| manifest.contains("[workspace"))
+    };
+    let above = folder.ancestors().skip(1).find(is_workspace)?;
+    let (below, manifest) = (folder.strip_prefix(above).ok()?, above.join("Cargo.toml"));
+    Some(format!("add `{}` to `workspace.exclude` in {}\n", below.display(), manifest.display()))
 }
 
 impl Source {

@@ -122,6 +122,26 @@ fn a_new_service_depends_on_a_clone_a_repository_or_the_release() {
     assert!(ran.err.contains("`built` is no clone of Policy"), "{}", ran.err);
 }
 
+/// cargo refuses a package below a workspace that is neither a member nor excluded.
+#[test]
+fn a_service_below_a_workspace_is_to_be_excluded() {
+    let workspace = "[workspace]\nresolver = \"3\"\n";
+    let home = Folder::new().unwrap();
+    let manifest = fs::canonicalize(home.path()).unwrap().join("Cargo.toml");
+    fs::write(&manifest, workspace).unwrap();
+    let ran = run_in(home.path(), &["new", "--template", "api", "services/orders"], "");
+    let line =
+        format!("\nadd `services/orders` to `workspace.exclude` in {}\n", manifest.display());
+    assert!(ran.code == 0 && ran.out.contains(&line), "{}{}", ran.out, ran.err);
+    fs::write(&manifest, format!("{workspace}exclude = [\"services/orders\"]\n")).unwrap();
+    let cargo = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .current_dir(home.path().join("services/orders"))
+        .output()
+        .unwrap();
+    assert!(cargo.status.success(), "{}", String::from_utf8_lossy(&cargo.stderr));
+}
+
 /// The blocks of commands in the README's chapter about the start.
 fn start_of_readme() -> [String; 2] {
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
