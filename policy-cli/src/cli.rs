@@ -30,7 +30,8 @@ const STYLES: styling::Styles = styling::Styles::styled()
     version,
     styles = STYLES,
     max_term_width = 100,
-    after_help = "Exit codes: 0 fine, 1 findings, 2 wrong use or unreadable input."
+    after_help = "\
+Exit codes: 0 fine, 1 findings, 2 wrong use or unreadable input, 3 an error of the command."
 )]
 pub(crate) struct Cli {
     /// When to use colours.
