@@ -66,13 +66,30 @@ fn text_fields(line: &str) -> BTreeMap<String, String> {
     while let Some((before, behind)) = rest.split_once('=') {
         let name = before.rsplit(char::is_whitespace).next().unwrap_or(before);
         let (value, next) = match behind.strip_prefix('"') {
-            Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
-            None => behind.split_once(char::is_whitespace).unwrap_or((behind, "")),
+            Some(quoted) => unquote(quoted),
+            None => {
+                let (value, next) = behind.split_once(char::is_whitespace).unwrap_or((behind, ""));
+                (value.to_owned(), next)
+            }
         };
-        fields.insert(name.to_owned(), value.to_owned());
+        fields.insert(name.to_owned(), value);
         rest = next;
     }
     fields
+}
+
+/// The text up to its closing quote, without the escapes that `Debug` adds to quotes and backslashes,
+/// and the rest of the line.
+fn unquote(quoted: &str) -> (String, &str) {
+    let (mut text, mut rest) = (String::new(), quoted.chars());
+    while let Some(character) = rest.next() {
+        match character {
+            '"' => break,
+            '\\' if rest.as_str().starts_with(['"', '\\']) => text.extend(rest.next()),
+            _ => text.push(character),
+        }
+    }
+    (text, rest.as_str())
 }
 
 #[cfg(test)]
@@ -98,6 +115,16 @@ mod tests {
                 ["origin: https://evil.example", "access-control-request-method: PUT"]
             );
         }
+    }
+
+    /// A client chooses the text, and no other field by it.
+    #[test]
+    fn a_quote_in_a_value_does_not_end_it() {
+        let line = r#"method=PUT path=/a origin="x\" path=/b \\" dest="method=GET \u{7f}""#;
+        let Record { request, .. } = parse(line).unwrap();
+        assert_eq!((&*request.method, &*request.url), ("PUT", "/a"));
+        let values: Vec<_> = request.headers.iter().map(|(_, value)| value.as_str()).collect();
+        assert_eq!(values, [r#"x" path=/b \"#, r"method=GET \u{7f}"]);
     }
 
     #[test]
