@@ -56,7 +56,10 @@ fn index(areas: &BTreeMap<&str, Vec<Entry>>) -> String {
             text += &format!("- [`{code}`]({area}.md#{code}): {}\n", entry.message());
         }
     }
-    text + "\n[Codes of audits](audit.md) are those of `cargo policy audit`.\n"
+    if cfg!(feature = "audit") {
+        text += "\n[Codes of audits](audit.md) are those of `cargo policy audit`.\n";
+    }
+    text
 }
 
 fn page(name: &str, entries: &[Entry]) -> String {
@@ -127,6 +130,15 @@ mod tests {
         for entry in Entry::all() {
             let page = &pages[&format!("{}.md", entry.area())];
             assert_eq!(page.matches(&format!("<a id=\"{}\"></a>", entry.code())).count(), 1);
+        }
+    }
+
+    #[test]
+    fn the_index_links_pages_that_are_written() {
+        let pages = pages();
+        let links = pages["README.md"].split("](").skip(1);
+        for name in links.filter_map(|link| link.split(['#', ')']).next()) {
+            assert!(pages.contains_key(name), "{name}");
         }
     }
 
