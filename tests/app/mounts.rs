@@ -232,9 +232,11 @@ async fn all_methods_get_the_csrf_check() {
 async fn mounts_make_problems_of_errors_in_plain_text_where_they_say_so() {
     let service = || {
         Mount::new(service_fn(async |request: Request| {
-            let allow = [("allow", "GET")];
+            let (allow, gzip) = ([("allow", "GET")], [("content-encoding", "gzip")]);
+            let digest = [("content-digest", "sha-256=:AAAA:")];
             Ok::<_, Infallible>(match request.uri().path() {
-                "/old/gone" => (StatusCode::GONE, "sold out").into_response(),
+                "/old/gone" => (StatusCode::GONE, digest, "sold out").into_response(),
+                "/old/coded" => (StatusCode::GONE, gzip, "encoded").into_response(),
                 "/old/bare" => (StatusCode::METHOD_NOT_ALLOWED, allow).into_response(),
                 "/old/down" => (StatusCode::SERVICE_UNAVAILABLE, "disk 3 is gone").into_response(),
                 "/old/json" => (StatusCode::GONE, Json("sold out")).into_response(),
@@ -255,8 +257,11 @@ async fn mounts_make_problems_of_errors_in_plain_text_where_they_say_so() {
         assert_eq!((response.status().as_u16(), problem["title"].as_str()), (status, Some(title)));
         assert_eq!(problem["detail"].as_str(), detail, "{path}");
         assert_eq!(response.header("allow").is_some(), path == "/old/bare");
+        assert_eq!(response.header("content-digest"), None, "{path}");
     }
-    for (path, text) in [("/old/json", "\"sold out\""), ("/old/", "hello")] {
+    for (path, text) in
+        [("/old/json", "\"sold out\""), ("/old/coded", "encoded"), ("/old/", "hello")]
+    {
         assert_eq!(client.get(path).send().await.text(), text);
     }
     let unchanged = App::new(()).mount("/old", service()).test();

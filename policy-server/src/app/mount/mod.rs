@@ -157,7 +157,8 @@ impl Mount {
 
     /// Converts errors of the service without a body or with one in plain text, such as the rejections
     /// of axum's extractors, into problems: `application/problem+json` with the same status, and with
-    /// the text as `detail`. The text of a server error is only logged. Other responses are unchanged.
+    /// the text as `detail`. The text of a server error is only logged. Other responses are unchanged,
+    /// and so is text that a layer inside of the mount has compressed.
     ///
     /// ```
     /// use policy_server::prelude::*;

@@ -3,10 +3,10 @@
 use axum_core::response::{IntoResponse, Response};
 use http::{
     HeaderValue, StatusCode,
-    header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE},
+    header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE},
 };
 use http_body_util::{BodyExt, Collected, Limited};
-use policy_core::Refusal;
+use policy_core::{Refusal, conditional::not_modified};
 
 use super::Problem;
 use crate::base::{escape::printable, event::log};
@@ -46,18 +46,21 @@ pub(crate) fn unsupported(problem: Problem, media_type: &'static str) -> Respons
     response
 }
 
-/// Whether a response is an error that other crates state in plain text, or without a body.
+/// Whether a response is an error that other crates state in plain text, or without a body. Encoded
+/// text cannot be read here.
 pub(crate) fn is_text(response: &Response) -> bool {
-    let (status, kind) = (response.status(), response.headers().get(CONTENT_TYPE));
+    let (status, headers) = (response.status(), response.headers());
+    let is_plain = |kind: &HeaderValue| kind.as_bytes().starts_with(b"text/plain");
     (status.is_client_error() || status.is_server_error())
-        && kind.is_none_or(|kind| kind.as_bytes().starts_with(b"text/plain"))
+        && headers.get(CONTENT_TYPE).is_none_or(is_plain)
+        && !headers.contains_key(CONTENT_ENCODING)
 }
 
 /// Converts an error in plain text to a problem of the same status. Its text is the `detail`; the
 /// text of a server error is written for developers, and only logged. A client error without its own
 /// code gets that of `refusal`.
 pub(crate) async fn convert_text(response: Response, refusal: Option<Refusal>) -> Response {
-    let (parts, body) = response.into_parts();
+    let (mut parts, body) = response.into_parts();
     let text = Limited::new(body, LONGEST_TEXT).collect().await;
     let text = text.map(Collected::to_bytes).unwrap_or_default();
     let text = printable(&String::from_utf8_lossy(&text));
@@ -76,11 +79,10 @@ pub(crate) async fn convert_text(response: Response, refusal: Option<Refusal>) -
         _ => problem = problem.detail(text),
     }
     let mut response = problem.into_response();
-    let of_text = [CONTENT_LENGTH, CONTENT_TYPE];
+    // What described the text does not describe the problem.
+    not_modified(&mut parts.headers);
     for (name, value) in &parts.headers {
-        if !of_text.contains(name) {
-            response.headers_mut().append(name, value.clone());
-        }
+        response.headers_mut().append(name, value.clone());
     }
     response
 }
