@@ -115,9 +115,9 @@ impl Conditions {
         }
     }
 
-    /// Makes the `ETag` of a response weak if the client sent only its weak form: a layer encoded
-    /// the response that the client stored. With the strong tag in a 304, a cache would give its
-    /// encoded bytes the tag of the unencoded ones (RFC 9110 15.4.5, RFC 9111 4.3.4).
+    /// Makes the `ETag` of a 304 weak if the client sent only its weak form: the response that it
+    /// stored was encoded on its way. With the strong tag, a cache would give its encoded bytes the
+    /// tag of the unencoded ones (RFC 9110 15.4.5, RFC 9111 4.3.4).
     pub fn weaken_known(&self, headers: &mut HeaderMap) {
         let etag = Validators::read(headers).etag;
         let has = |is_same| find(&self.if_none_match, true, etag.as_ref(), is_same);

@@ -242,7 +242,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_304_has_the_policy_and_no_content() {
-        let response = film_with("if-none-match", "W/\"1\"").await;
+        let response = film_with("if-none-match", "\"1\"").await;
         assert_eq!((response.status().as_u16(), response.text()), (304, String::new()));
         assert_eq!(response.header("content-type"), None);
         assert_eq!(response.header("cache-control"), Some("private, max-age=60"));

@@ -149,23 +149,37 @@ async fn layered() -> (ETag, ByteRanges, String) {
 }
 
 /// The same resource, compressed by a layer of the handler, of its group, of the app, of a mounted
-/// router, and of the fallback.
-async fn compressed_everywhere() -> [(Running, &'static str); 5] {
-    let router = || {
-        let of_axum = async || ([("etag", "\"1\""), ("accept-ranges", "bytes")], LONG.repeat(100));
+/// router, and of the fallback; around a service that evaluates `If-None-Match` itself, and around
+/// an app with a fallback.
+async fn compressed_everywhere() -> [(Running, &'static str); 7] {
+    const FIELDS: [(&str, &str); 2] = [("etag", "\"1\""), ("accept-ranges", "bytes")];
+    let plain = || {
+        let whole = async || (FIELDS, LONG.repeat(100));
+        // By the weak comparison, as files are.
+        let evaluated = async |headers: HeaderMap| {
+            let known = headers.get("if-none-match").map(|tags| tags.to_str().expect("tags"));
+            match known.is_some_and(|tags| tags.contains("\"1\"")) {
+                true => (StatusCode::NOT_MODIFIED, FIELDS).into_response(),
+                false => (FIELDS, LONG.repeat(100)).into_response(),
+            }
+        };
         axum::Router::new()
-            .route("/long", axum::routing::get(of_axum))
-            .layer(CompressionLayer::new())
+            .route("/long", axum::routing::get(whole))
+            .route("/evaluated", axum::routing::get(evaluated))
     };
+    let router = || plain().layer(CompressionLayer::new());
     let group = Group::new().routes(routes![long]).layer(CompressionLayer::new());
-    let mount = Mount::new(router()).public().strip_prefix();
+    let mount = || Mount::new(router()).public().strip_prefix();
     let app = || App::new(());
+    let around = app().fallback(Fallback::new(plain()).public()).layer(CompressionLayer::new());
     [
         (Running::start(app().routes(routes![layered])).await, "/layered"),
         (Running::start(app().group("/group", group)).await, "/group/long"),
         (server().await, "/long"),
-        (Running::start(app().mount("/mount", mount)).await, "/mount/long"),
+        (Running::start(app().mount("/mount", mount())).await, "/mount/long"),
+        (Running::start(app().mount("/mount", mount())).await, "/mount/evaluated"),
         (Running::start(app().fallback(Fallback::new(router()).public())).await, "/long"),
+        (Running::start(around).await, "/long"),
     ]
 }
 

@@ -69,6 +69,14 @@ impl<'a> Assumed<'a> {
         }
     }
 
+    /// The weak tag, if the client names only that one: no 304 gives its bytes, which may be
+    /// encoded, the strong tag.
+    fn weak_tag(&self) -> Option<String> {
+        let list = self.field("if-none-match").filter(|list| *list != "*")?;
+        let tag = self.tag.filter(|tag| !tags(list).iter().any(|listed| listed == tag))?;
+        Some(format!("W/{}", tag.trim_start_matches("W/")))
+    }
+
     /// Step 5: whether `Range` applies.
     fn is_range_good(&self) -> bool {
         match self.field("if-range") {
@@ -213,12 +221,15 @@ fn conditional_reads_follow_the_standard() {
             PreconditionVerdict::NotModified => {
                 prop_assert_eq!(reply.status, 304);
                 prop_assert!(reply.body.is_empty());
+                let mut due = whole.headers.clone();
+                if let Some(weak) = assumed.weak_tag() {
+                    due.insert("etag", weak.parse().expect("a tag"));
+                }
                 for name in ["etag", "vary", "cache-control", "content-location", "expires"] {
-                    let values = |reply: &Reply| {
-                        let values = reply.headers.get_all(name).iter().cloned();
-                        values.collect::<Vec<_>>()
+                    let values = |fields: &HeaderMap| {
+                        fields.get_all(name).iter().cloned().collect::<Vec<_>>()
                     };
-                    prop_assert_eq!(values(&reply), values(&whole), "{}", name);
+                    prop_assert_eq!(values(&reply.headers), values(&due), "{}", name);
                 }
             }
             PreconditionVerdict::Perform => {

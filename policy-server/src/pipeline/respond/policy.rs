@@ -197,8 +197,8 @@ impl ResponsePolicy {
         }
         if let Some(conditions) = optional.and_then(|optional| optional.conditions.as_ref()) {
             response = conditional::answer(conditions, response);
-            // A layer around the app may have encoded the response that the client has stored.
-            if optional.is_some_and(|optional| optional.route.is_some()) {
+            // A layer or the target may have encoded the response that the client has stored.
+            if response.status() == StatusCode::NOT_MODIFIED {
                 conditions.weaken_known(response.headers_mut());
             }
         }
