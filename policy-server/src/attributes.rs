@@ -517,7 +517,9 @@ pub use policy_macros::cache;
 /// that the handler returns; without the parameter, the JSON itself. An invalid or repeated name is
 /// refused with 400 and never written to a response. Every page can read such a response, so
 /// cookies and tokens of the request are ignored. Errors are not wrapped: a page detects them by
-/// the `error` event of its script element.
+/// the `error` event of its script element. For a script, layers of the route and of its group read
+/// `Accept-Encoding: identity`, since encoded JSON cannot be wrapped; a layer around the app may
+/// compress the script.
 ///
 /// A script of another origin has full control over the page that loads it, and a Content Security
 /// Policy that allows a host allows all scripts of that host. Serve such partners from a separate

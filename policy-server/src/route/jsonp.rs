@@ -5,8 +5,10 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use http::{
-    Request,
-    header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, COOKIE, SET_COOKIE},
+    HeaderValue, Request,
+    header::{
+        ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, COOKIE, SET_COOKIE,
+    },
 };
 use http_body_util::BodyExt;
 use policy_core::{
@@ -17,7 +19,8 @@ use policy_core::{
 use crate::{base::problem::Problem, handler::extract::media_type::is_json};
 
 /// The function to call. Any page can load the response, so credentials never reach the handler,
-/// not even where no function is named.
+/// not even where no function is named. Where one is, the layers of the route leave the JSON
+/// unencoded, so that it can be wrapped.
 ///
 /// # Errors
 ///
@@ -31,7 +34,11 @@ pub(crate) fn callback(
     }
     let query = request.uri().query().unwrap_or_default();
     let JsonpSpec { callback, grammar, .. } = *policy.spec();
-    Callback::from_query(query, callback, grammar)
+    let callback = Callback::from_query(query, callback, grammar)?;
+    if callback.is_some() {
+        request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    }
+    Ok(callback)
 }
 
 /// Wraps a JSON response without content encoding in a call of the function. Error responses are

@@ -29,6 +29,14 @@ async fn scripts() -> Json<String> {
     Json(LONG.repeat(100))
 }
 
+#[get("/layered-scripts")]
+#[jsonp(callback = "cb")]
+#[layer(CompressionLayer::new())]
+#[auth(public)]
+async fn layered_scripts() -> Json<String> {
+    Json(LONG.repeat(100))
+}
+
 #[get("/stream")]
 #[limit(concurrency = 1)]
 #[auth(public)]
@@ -37,7 +45,7 @@ async fn chunks() -> Body {
 }
 
 async fn server() -> Running {
-    let app = App::new(()).routes(routes![long, short, scripts, chunks, declared]);
+    let app = App::new(()).routes(routes![long, short, scripts, layered_scripts, chunks, declared]);
     Running::start(app.layer(CompressionLayer::new())).await
 }
 
@@ -75,7 +83,7 @@ async fn compression_adds_to_vary_and_leaves_the_policy() {
         let text = if is_zipped { unzipped(&response.body) } else { response.text().to_owned() };
         assert_eq!(text, LONG.repeat(100));
     }
-    for path in ["/short", "/stream", "/scripts?cb=f"] {
+    for path in ["/short", "/stream", "/scripts?cb=f", "/layered-scripts?cb=f"] {
         let response = ask(&server, &format!("GET {path}"), &[GZIP]).await;
         let text = match response.header("content-encoding") {
             Some("gzip") => unzipped(&response.body),
