@@ -8,7 +8,7 @@ use axum_core::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
-use policy_core::head::Single;
+use policy_core::{head::Single, path::TrailingSlash};
 use tower_http::services::ServeDir;
 use tower_service::Service;
 
@@ -18,7 +18,7 @@ use crate::{
         mount::{Mount, ServedBy},
     },
     base::problem::Problem,
-    handler::service::{SharedService, StrippedPrefix},
+    handler::service::{RemovedPath, SharedService},
 };
 
 /// The files of a folder (feature `files`), for [`Mount::files`] and [`Fallback::files`].
@@ -130,10 +130,9 @@ const OF_NAVIGATION: HeaderValue = HeaderValue::from_static("accept, sec-fetch-m
 
 impl FolderService {
     async fn respond(&self, mut request: Request) -> Response {
-        let prefix = request.extensions_mut().remove::<StrippedPrefix>().unwrap_or_default();
-        if prefix.is_whole_path {
+        if let Some(RemovedPath(path)) = request.extensions_mut().remove() {
             // The links of the index are relative to the folder.
-            return redirected(&prefix.text, "/", request.uri().query());
+            return redirected(&path, request.uri().query());
         }
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         if !is_read || self.files.hides(request.uri().path()) {
@@ -153,7 +152,7 @@ impl FolderService {
                 response
             }
             (status, _) if status.is_redirection() && status != StatusCode::NOT_MODIFIED => {
-                redirected(&prefix.text, &format!("{path}/"), query.as_deref())
+                redirected(&path, query.as_deref())
             }
             _ => response,
         }
@@ -170,10 +169,9 @@ impl FolderService {
     }
 }
 
-/// A redirect to the address of a folder, as `ServeDir` makes it for a path without a prefix.
-fn redirected(prefix: &str, path: &str, query: Option<&str>) -> Response {
-    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
-    let location = format!("{prefix}{path}{query}");
+/// A redirect to the address of a folder. That of `ServeDir` lacks the prefix of the mount.
+fn redirected(path: &str, query: Option<&str>) -> Response {
+    let location = TrailingSlash::target(path, query);
     (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, location)]).into_response()
 }
 

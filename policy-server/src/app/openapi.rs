@@ -141,9 +141,12 @@ mod page {
 
     use axum_core::{extract::Request, response::IntoResponse};
     use http::{StatusCode, header::LOCATION};
-    use policy_core::headers::{
-        Frame, HeadersPolicy,
-        csp::{Directive, Name, Source},
+    use policy_core::{
+        headers::{
+            Frame, HeadersPolicy,
+            csp::{Directive, Name, Source},
+        },
+        path::TrailingSlash,
     };
     use swagger_ui_dist::{ApiDefinition, OpenApiSource, generate_routes};
 
@@ -152,7 +155,7 @@ mod page {
         base::problem::Problem,
         handler::{
             BoxFuture,
-            service::{SharedService, StrippedPrefix},
+            service::{RemovedPath, SharedService},
         },
     };
 
@@ -191,13 +194,13 @@ mod page {
         }
 
         pub(super) fn respond(&self, mut request: Request) -> BoxFuture {
-            let prefix = request.extensions_mut().remove::<StrippedPrefix>().unwrap_or_default();
-            let response = match request.uri().path() {
+            if let Some(RemovedPath(path)) = request.extensions_mut().remove() {
                 // The addresses in the page are relative to the prefix with a slash.
-                _ if prefix.is_whole_path => {
-                    (StatusCode::PERMANENT_REDIRECT, [(LOCATION, prefix.text + "/")])
-                        .into_response()
-                }
+                let location = TrailingSlash::target(&path, None);
+                let redirect = (StatusCode::PERMANENT_REDIRECT, [(LOCATION, location)]);
+                return Box::pin(ready(redirect.into_response()));
+            }
+            let response = match request.uri().path() {
                 "/" => file("text/html;charset=utf-8", INDEX),
                 "/start.js" => file("text/javascript", START),
                 STYLE | SCRIPT => return self.viewer.run(request),
@@ -276,7 +279,7 @@ mod tests {
         let redirect = client.get("/docs").send().await;
         assert_eq!(
             (redirect.status(), redirect.header("location")),
-            (StatusCode::PERMANENT_REDIRECT, Some("/docs/"))
+            (StatusCode::PERMANENT_REDIRECT, Some("./docs/"))
         );
         let page = client.get("/docs/").send().await;
         let policy = page.header("content-security-policy").unwrap();

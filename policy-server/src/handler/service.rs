@@ -145,10 +145,8 @@ impl SharedService {
             let prefix = prefix_of(request.uri().path(), segments).to_owned();
             if let Some(uri) = without_prefix(request.uri(), &prefix) {
                 #[cfg(any(feature = "files", feature = "openapi_page"))]
-                {
-                    let is_whole_path = request.uri().path() == prefix;
-                    let prefix = StrippedPrefix { text: prefix, is_whole_path };
-                    request.extensions_mut().insert(prefix);
+                if request.uri().path() == prefix {
+                    request.extensions_mut().insert(RemovedPath(prefix));
                 }
                 *request.uri_mut() = uri;
             }
@@ -172,14 +170,11 @@ async fn respond(mut service: impl HttpService, request: Request) -> Response {
     }
 }
 
-/// The part of a path that a service does not see; an extension of its requests.
+/// The path of a request that was a prefix and nothing else, not even a slash; an extension of the
+/// request without it. Relative links of a page that is served there would miss the prefix.
 #[cfg(any(feature = "files", feature = "openapi_page"))]
-#[derive(Clone, Debug, Default)]
-pub(crate) struct StrippedPrefix {
-    pub(crate) text: String,
-    /// Whether nothing follows the prefix in the path, not even a slash.
-    pub(crate) is_whole_path: bool,
-}
+#[derive(Clone, Debug)]
+pub(crate) struct RemovedPath(pub(crate) String);
 
 /// The first `segments` segments of a path.
 fn prefix_of(path: &str, segments: usize) -> &str {
