@@ -759,11 +759,11 @@ pub use policy_macros::isolation;
 /// [group](crate::Group::layer), which wrap them. The expressions are evaluated once for each time
 /// that the route is added to an app.
 ///
-/// If a layer compresses a response, or a service sets `Content-Encoding`, a strong `ETag` becomes
-/// weak, since it was stated for the unencoded bytes (RFC 9110 8.8.3.3): `If-None-Match` still gets
-/// 304, `If-Range` the whole response, and `If-Match` fails, since it compares strongly. Do not
-/// compress a response whose tag clients send back in `If-Match`, or state the version in its body
-/// too.
+/// If a response has a `Content-Encoding` when it leaves a layer or a service, a strong `ETag` becomes
+/// weak, since it may have been stated for the unencoded bytes (RFC 9110 8.8.3.3): `If-None-Match`
+/// still gets 304, `If-Range` the whole response, and `If-Match` fails, since it compares strongly.
+/// That is so for a response that the handler encodes, too, whatever the layer does. Do not compress
+/// a response whose tag clients send back in `If-Match`, or state the version in its body too.
 ///
 /// ```
 /// use policy_server::{Request, http, prelude::*};
