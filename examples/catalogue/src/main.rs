@@ -181,8 +181,7 @@ const FILES: CachePolicy = CachePolicy::public().max_age(3600).vary(&["accept-en
 /// compressed but depend on it as well.
 ///
 /// Around the whole app, `App::layer(CompressionLayer::new())` also compresses the responses of
-/// handlers, after the policy. Each route that it compresses then needs this `vary`, and a weak
-/// tag.
+/// handlers, after the policy. Each route that it compresses then needs this `vary`.
 fn files() -> Mount {
     let files = ServeDir::new(env!("CARGO_MANIFEST_DIR"));
     let compressed = CompressionLayer::new().layer(files);

@@ -409,9 +409,8 @@ impl<S> App<S> {
     /// `tower-http` around that service, so that the policy is written onto the compressed
     /// response; the example `catalogue` shows it. Around a whole app it works too: `Vary` is kept
     /// and completed. Such a route needs `#[cache(.., vary = ["accept-encoding"])]`, since the
-    /// layer does not touch 304 responses and responses to HEAD, and
-    /// [`ETag::weak`](crate::handler::response::ETag::weak), since two encodings are not the same
-    /// bytes.
+    /// layer does not touch 304 responses and responses to HEAD. The strong `ETag` of a compressed
+    /// response becomes weak, as behind a [layer of a route](macro@crate::layer).
     pub fn layer(mut self, layer: impl RouteLayer + Send + 'static) -> Self {
         self.parts.layers.push(Wrap::new(layer));
         self
