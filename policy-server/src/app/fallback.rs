@@ -17,7 +17,7 @@ use crate::{
 /// [`App::fallback`](crate::App::fallback).
 ///
 /// It gets requests with every method, and states its callers, as a handler does by its attribute.
-/// A preflight for an unknown path still gets 404.
+/// A preflight for an unknown path is not granted.
 ///
 /// ```
 /// use policy_server::prelude::*;
