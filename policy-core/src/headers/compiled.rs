@@ -133,8 +133,9 @@ impl SecurityHeaders {
         1 + usize::from(self.over_tls.is_some()) + self.everywhere.len()
     }
 
-    /// Writes the headers that the handler did not write itself. Pages are recognised by their
-    /// `Content-Type` at the time of sending: a 304 has none and gets no page headers.
+    /// Writes `X-Content-Type-Options`, and the other headers that the handler did not write itself.
+    /// Pages are recognised by their `Content-Type` at the time of sending: a 304 has none and gets
+    /// no page headers.
     pub fn apply(&self, headers: &mut HeaderMap, nonce: Option<&Nonce>) {
         headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         add(headers, &self.everywhere);
