@@ -11,10 +11,7 @@ mod products;
 use std::time::Duration;
 
 use arrivals::{Arrival, Arrivals};
-use axum::{
-    http::{HeaderMap, HeaderValue, header},
-    middleware::from_fn_with_state,
-};
+use axum::{http::header, middleware::from_fn_with_state};
 use example_look::Example;
 use policy_server::{
     prelude::*,
@@ -22,7 +19,7 @@ use policy_server::{
 };
 use products::{Change, Product, Products};
 use serde::Deserialize;
-use tower::{Layer, util::MapResponse};
+use tower::Layer;
 use tower_http::{compression::CompressionLayer, services::ServeDir};
 
 const EXAMPLE: Example = Example {
@@ -185,24 +182,7 @@ const FILES: CachePolicy = CachePolicy::public().max_age(3600).vary(&["accept-en
 fn files() -> Mount {
     let files = ServeDir::new(env!("CARGO_MANIFEST_DIR"));
     let compressed = CompressionLayer::new().layer(files);
-    Mount::new(MapResponse::new(compressed, |mut response: axum::http::Response<_>| {
-        weaken(response.headers_mut());
-        response
-    }))
-    .public()
-    .policies(Policies::new().cache(FILES))
-}
-
-/// A file and its compressed form differ in their bytes, so one strong tag cannot identify both
-/// (RFC 9110 8.8.3.3).
-fn weaken(headers: &mut HeaderMap) {
-    if headers.contains_key(header::CONTENT_ENCODING)
-        && let Some(tag) =
-            headers.get(header::ETAG).filter(|tag| !tag.as_bytes().starts_with(b"W/"))
-        && let Ok(weak) = HeaderValue::from_bytes(&[b"W/", tag.as_bytes()].concat())
-    {
-        headers.insert(header::ETAG, weak);
-    }
+    Mount::new(compressed).public().policies(Policies::new().cache(FILES))
 }
 
 /// By default responses are data that browsers never show as pages of ours (`HeadersPolicy::API`),
