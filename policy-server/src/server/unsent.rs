@@ -61,8 +61,9 @@ impl UnsentBudget {
         drop(holding);
         open.retain(|connection| !connection.is_closed());
         let mut held: usize = open.iter().map(|connection| connection.held.load(Relaxed)).sum();
-        // The last ones are closed first.
-        open.sort_by_key(|connection| {
+        // The last ones are closed first. The keys are read once, since other threads change them
+        // meanwhile, and a sort may panic without a total order.
+        open.sort_by_cached_key(|connection| {
             (connection.is_full(), std::cmp::Reverse(connection.since()))
         });
         while held > self.in_all
@@ -277,7 +278,7 @@ impl HttpBody for CountedBody {
 
 #[cfg(test)]
 mod tests {
-    use std::task::Waker;
+    use std::{task::Waker, thread};
 
     use futures_util::FutureExt;
 
@@ -378,6 +379,24 @@ mod tests {
         let most = whole(last, 3);
         assert_eq!(closed(), [false, false, true, false, true]);
         drop((held, more, most));
+    }
+
+    #[test]
+    fn connections_are_compared_while_frames_come_and_go() {
+        let budget = budget(1000, 1);
+        let connections: Vec<_> = (0..200).map(|_| Unsent::new(&budget)).collect();
+        let frames = || -> Vec<_> {
+            let frame = |unsent| body(unsent, Bytes::from(vec![7; SMALL + 1]));
+            connections.iter().map(frame).collect()
+        };
+        let _held = frames();
+        thread::scope(|scope| {
+            let sorts = scope.spawn(|| (0..1000).for_each(|_| budget.make_room()));
+            while !sorts.is_finished() {
+                drop(frames());
+            }
+        });
+        assert!(connections.iter().all(|connection| !connection.is_closed()));
     }
 
     #[test]
