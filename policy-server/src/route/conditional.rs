@@ -21,7 +21,7 @@ use policy_core::{
     conditional::{Conditions, PreconditionVerdict, Range, Validators, not_modified, one_range},
 };
 
-use crate::base::problem::Problem;
+use crate::base::{body::PolledBody, problem::Problem};
 
 /// Evaluates the conditions of a GET or HEAD request against its response.
 pub(crate) fn answer(conditions: &Conditions, response: Response) -> Response {
@@ -62,7 +62,9 @@ fn part(conditions: &Conditions, validators: &Validators, response: Response) ->
             for name in ["content-digest", "content-md5"] {
                 parts.headers.remove(name);
             }
-            Response::from_parts(parts, Body::new(Part { body, skipped: first, left }))
+            // Polled at once, so that it holds no more than the part while the client reads nothing.
+            let part = PolledBody::new(Body::new(Part { body, skipped: first, left }));
+            Response::from_parts(parts, Body::new(part))
         }
         Range::NotSatisfiable => {
             let mut response = instead(response, Refusal::RangeNotSatisfiable);
@@ -143,12 +145,17 @@ impl HttpBody for Part {
             };
             // Trailers describe the whole content, not a part.
             let Ok(mut data) = frame.into_data() else { continue };
+            let whole = data.len();
             let passed = self.skipped.min(data.len() as u64);
             self.skipped -= passed;
             data.advance(passed as usize);
             let taken = self.left.min(data.len() as u64);
             self.left -= taken;
             data.truncate(taken as usize);
+            // Otherwise the slice keeps memory that is in no count of what the client has not read.
+            if data.is_unique() && data.len() <= whole / 2 {
+                data = Bytes::copy_from_slice(&data);
+            }
             if !data.is_empty() {
                 return Poll::Ready(Some(Ok(Frame::data(data))));
             }
@@ -167,7 +174,7 @@ impl HttpBody for Part {
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
+    use std::{convert::Infallible, sync::Arc};
 
     use futures_util::stream;
     use http_body_util::BodyExt;
@@ -323,6 +330,27 @@ mod tests {
                 let part = Part { body, skipped, left }.collect().await.unwrap().to_bytes();
                 assert_eq!(part, whole[first..=last]);
             }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_small_part_does_not_keep_the_memory_of_the_whole() {
+        for (range, is_kept) in [("bytes=0-0", false), ("bytes=-512", false), ("bytes=1-", true)] {
+            let whole = vec![7_u8; 1024];
+            let memory = whole.as_ptr_range();
+            let is_read = Arc::new(());
+            let unread = Arc::clone(&is_read);
+            let body = Body::from_stream(stream::once(async move {
+                drop(unread);
+                Ok::<_, Infallible>(Bytes::from(whole))
+            }));
+            let field = (RANGE, HeaderValue::from_static(range));
+            let conditions = Conditions::read(&Method::GET, &HeaderMap::from_iter([field]));
+            let response = (ByteRanges, [("content-length", "1024")], body).into_response();
+            let part = answer(&conditions.unwrap(), response).into_body();
+            assert_eq!(Arc::strong_count(&is_read), 1, "before the client has room for it");
+            let data = part.collect().await.unwrap().to_bytes();
+            assert_eq!(memory.contains(&data.as_ptr()), is_kept, "{range}");
         }
     }
 
