@@ -132,7 +132,8 @@ impl ServerSettings {
         self
     }
 
-    /// Closes every HTTP/1.1 connection after one response.
+    /// Closes every connection of HTTP/1.1 and HTTP/3 after one response. Connections of HTTP/2 serve
+    /// further requests.
     pub fn one_request_per_connection(mut self) -> Self {
         self.keep_alive = false;
         self

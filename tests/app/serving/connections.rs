@@ -34,6 +34,10 @@ async fn connections_end_after_one_request_if_the_app_says_so() {
         assert_eq!(response.header("connection"), Some("close"), "{path}");
         connection.wait_for_close().await;
     }
+    let (mut client, _connection) = http2::connect(&server).await;
+    for _ in 0..2 {
+        assert_eq!(http2::send(&mut client, http2::get("/hello"), "").await.status, 200);
+    }
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ facts! {
         max_unsent_per_connection: Option<u64> => order::more,
         /// How many bytes may wait for all clients together.
         max_unsent_total: Option<u64> => order::more,
-        /// Whether a connection serves one request only.
+        /// Whether connections of HTTP/1.1 and HTTP/3 serve one request only.
         one_request_per_connection: bool => order::shifting,
         /// Whether other processes may listen on the same port.
         shared_port: bool => order::opening,
