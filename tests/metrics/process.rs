@@ -1,7 +1,7 @@
 //! What the process counts: credentials, limits, stores, connections and the log. Each test runs
 //! alone, since all metrics of a process share their counts.
 
-use std::{env, fs, time::Duration};
+use std::{env, fs, sync::Arc, time::Duration};
 
 use policy_server::{
     Clock, CredentialError, CsrfPolicy, Metrics, ServerSettings, StoredOrigins, Tls,
@@ -15,10 +15,12 @@ use policy_tests::{
     http::{Running, exchange, request},
     redis::Redis,
 };
+use quinn::{Endpoint, crypto::rustls::QuicClientConfig};
 use tokio::{
     net::TcpStream,
     sync::{Mutex, MutexGuard},
 };
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::aws_lc_rs};
 
 use crate::{read, requests::until};
 
@@ -196,8 +198,9 @@ async fn certificates_keys_and_lists_that_are_replaced_are_counted() {
     let app = App::new(())
         .metrics(&metrics)
         .origins("partners", &partners)
+        .settings(ServerSettings::default().header_timeout(Duration::from_millis(200)))
         .routes(routes![prices])
-        .tls(Tls::files(&certificate, key).reload_every(Duration::from_millis(20)));
+        .tls(Tls::files(&certificate, key).reload_every(Duration::from_millis(20)).http3());
     let server = app.bind("127.0.0.1:0").await.unwrap();
     let address = server.local_addr();
     let running = tokio::spawn(server.run_until(std::future::pending()));
@@ -221,8 +224,29 @@ async fn certificates_keys_and_lists_that_are_replaced_are_counted() {
     assert_eq!(failures(), 0.0);
     exchange(address, b"GET / HTTP/1.1\r\n\r\n").await;
     until(|| failures() == 1.0).await;
+    let _stalls = TcpStream::connect(address).await.unwrap();
+    until(|| failures() == 2.0).await;
+    let quic = client_of_another_authority();
+    quic.connect(address, "localhost").unwrap().await.unwrap_err();
+    until(|| failures() == 3.0).await;
     running.abort();
     fs::remove_dir_all(folder).unwrap();
+}
+
+/// A client of HTTP/3 that trusts no certificate of the test's server.
+fn client_of_another_authority() -> Endpoint {
+    let mut roots = RootCertStore::empty();
+    roots.add(Authority::new().certificate()).unwrap();
+    let mut tls = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![b"h3".to_vec()];
+    let mut client = Endpoint::client("127.0.0.1:0".parse().unwrap()).unwrap();
+    let config = QuicClientConfig::try_from(tls).unwrap();
+    client.set_default_client_config(quinn::ClientConfig::new(Arc::new(config)));
+    client
 }
 
 /// Over a socket, since the file is read again while the server runs.

@@ -22,8 +22,9 @@ use super::{
 use crate::{
     app::settings::ServerSettings,
     auth::LastCredential,
-    base::event::count::{Count, count},
-    server::{Serving, activity::Activity, connection::Timer, shutdown::Phase},
+    server::{
+        Serving, activity::Activity, connection::Timer, shutdown::Phase, tls::HandshakeOutcome,
+    },
 };
 
 /// How many round trips a connection lingers after its last response.
@@ -74,9 +75,10 @@ pub(super) async fn serve(
     // Only the handshake proves that the client receives at its address: a later packet moves the
     // connection to its source before that is proved (RFC 9000 8.2, 9.3).
     let address = incoming.remote_address();
+    let mut outcome = HandshakeOutcome::default();
     // A returning client may send requests in its first packets.
     let Ok(Ok((quic, confirmed))) = incoming.accept().map(quinn::Connecting::into_0rtt) else {
-        return count(Count::HandshakeFailed);
+        return;
     };
     let settings = serving.service.app().settings.clone();
     let Some(mut connection) = open(&quic, &settings).await else { return };
@@ -130,10 +132,11 @@ pub(super) async fn serve(
             },
             in_time = &mut confirmed, if handshake.is_some() => {
                 handshake = None;
-                if in_time.is_err() {
-                    count(Count::HandshakeFailed);
+                // It is also over if the client refused the certificate.
+                if in_time.is_err() || quic.close_reason().is_some() {
                     break;
                 }
+                outcome.complete();
             }
             () = poll_fn(|context| timer.poll(&activity, context)) => break,
             () = poll_fn(|context| activity.unsent().poll_evicted(context)) => {

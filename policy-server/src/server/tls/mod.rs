@@ -42,9 +42,11 @@ pub(super) async fn handshake(
     acceptor: &TlsAcceptor,
     stream: Stream,
 ) -> Option<(Socket, Protocol)> {
+    let mut outcome = HandshakeOutcome::default();
     // Boxed, since the task of every connection would otherwise be that much larger.
     match Box::pin(acceptor.accept(stream)).await {
         Ok(stream) => {
+            outcome.complete();
             let protocol = match stream.get_ref().1.alpn_protocol() {
                 Some(b"h2") => Protocol::Http2,
                 _ => Protocol::Http1,
@@ -53,8 +55,27 @@ pub(super) async fn handshake(
         }
         Err(error) => {
             tracing::debug!(%error, "handshake failed");
-            count(Count::HandshakeFailed);
             None
+        }
+    }
+}
+
+/// Counts a handshake as failed when it is dropped, unless it is complete: a time-out drops it.
+#[derive(Debug, Default)]
+pub(super) struct HandshakeOutcome {
+    is_complete: bool,
+}
+
+impl HandshakeOutcome {
+    pub(super) fn complete(&mut self) {
+        self.is_complete = true;
+    }
+}
+
+impl Drop for HandshakeOutcome {
+    fn drop(&mut self) {
+        if !self.is_complete {
+            count(Count::HandshakeFailed);
         }
     }
 }
