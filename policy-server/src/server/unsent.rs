@@ -117,9 +117,9 @@ impl Unsent {
     }
 
     /// Waits until the connection holds fewer unsent bytes than its budget, so that the caller may
-    /// run its handler. Wakes one waiting request at a time: after its response is counted, the
-    /// caller wakes the next one by [`admit_next`](Self::admit_next).
-    pub(super) async fn room(&self) {
+    /// run its handler. Wakes one waiting request at a time: the caller drops its turn after its
+    /// response is counted, which wakes the next one.
+    pub(super) async fn room(self: &Arc<Self>) -> Turn {
         loop {
             let mut room = pin!(self.room.notified());
             room.as_mut().enable();
@@ -128,13 +128,13 @@ impl Unsent {
                 // dropped with the connection.
                 (true, _) => pending().await,
                 (false, true) => room.await,
-                (false, false) => return,
+                (false, false) => return Turn(Arc::clone(self)),
             }
         }
     }
 
     /// Wakes a waiting request, unless the budget of the connection is used up.
-    pub(super) fn admit_next(&self) {
+    fn admit_next(&self) {
         if !self.is_full() {
             self.room.notify_one();
         }
@@ -185,6 +185,16 @@ impl Unsent {
             }
             Bytes::from_owner(counted)
         })
+    }
+}
+
+/// The turn of a request that waited. It is passed on even if the client gives the request up.
+#[derive(Debug)]
+pub(super) struct Turn(Arc<Unsent>);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.admit_next();
     }
 }
 
@@ -339,20 +349,26 @@ mod tests {
     fn requests_begin_one_after_the_other_when_there_is_room() {
         let unsent = Unsent::new(&budget(100, 2));
         let (one, other) = (whole(&unsent, 1), whole(&unsent, 1));
-        let mut waiting = vec![0; 4];
-        let mut waiting: Vec<_> = waiting.drain(..).map(|_| Box::pin(unsent.room())).collect();
-        let mut begun = || {
-            let before = waiting.len();
-            waiting.retain_mut(|room| room.as_mut().now_or_never().is_none());
-            before - waiting.len()
+        let mut waiting: Vec<_> = (0..4).map(|_| Box::pin(unsent.room())).collect();
+        let mut begin = || {
+            let mut turns = Vec::new();
+            waiting.retain_mut(|room| {
+                let turn = room.as_mut().now_or_never();
+                let waits = turn.is_none();
+                turns.extend(turn);
+                waits
+            });
+            turns
         };
-        assert_eq!(begun(), 0);
+        assert!(begin().is_empty());
         drop(one);
-        assert_eq!((begun(), begun()), (1, 0));
-        unsent.admit_next();
-        assert_eq!((begun(), begun()), (1, 0));
+        let turn = begin();
+        assert_eq!((turn.len(), begin().len()), (1, 0));
+        drop(turn);
+        let turn = begin();
+        assert_eq!((turn.len(), begin().len()), (1, 0));
         drop(other);
-        assert_eq!(begun(), 2, "nothing is held");
+        assert_eq!(begin().len(), 2, "nothing is held");
     }
 
     #[test]
@@ -360,10 +376,10 @@ mod tests {
         let unsent = Unsent::new(&budget(100, 1));
         let body = whole(&unsent, 1);
         let mut room = Box::pin(unsent.room());
-        assert_eq!(room.as_mut().now_or_never(), None);
+        assert!(room.as_mut().now_or_never().is_none());
         unsent.close();
         drop(body);
-        assert_eq!(room.as_mut().now_or_never(), None);
+        assert!(room.as_mut().now_or_never().is_none());
     }
 
     #[test]

@@ -29,9 +29,23 @@ async fn large_block(State(count): State<Made>) -> Bytes {
     body(&count, LARGE)
 }
 
+/// Counts as one that makes a body, and never does.
+#[get("/stuck")]
+#[auth(public)]
+async fn stuck(State(count): State<Made>) -> Bytes {
+    count.fetch_add(1, SeqCst);
+    pending().await
+}
+
 async fn serving(count: &Made, settings: ServerSettings) -> Running {
-    let routes = routes![block, large_block, hello];
+    let routes = routes![block, large_block, stuck, hello];
     Running::start(App::new(Arc::clone(count)).settings(settings).routes(routes)).await
+}
+
+/// Sends a request without waiting for its response.
+async fn send_request(client: &mut http2::Client, path: &str) -> h2::client::ResponseFuture {
+    *client = soon(client.clone().ready()).await.expect("a connection");
+    client.send_request(http2::get(path), true).expect("a request").0
 }
 
 /// Sends this many requests at once, and returns their responses.
@@ -41,9 +55,7 @@ async fn send_requests(
 ) -> Vec<h2::client::ResponseFuture> {
     let mut responses = Vec::new();
     for _ in 0..count {
-        *client = soon(client.clone().ready()).await.expect("a connection");
-        let (response, _) = client.send_request(http2::get("/block"), true).expect("a request");
-        responses.push(response);
+        responses.push(send_request(client, "/block").await);
     }
     responses
 }
@@ -80,6 +92,30 @@ async fn unread_responses_of_a_connection_make_its_next_requests_wait() {
         assert_eq!(read.await.expect("no panic").expect("a body"), MIB);
     }
     assert_eq!(count.load(SeqCst), REQUESTS);
+}
+
+#[tokio::test]
+async fn a_request_that_is_given_up_passes_its_turn_on() {
+    let count = Made::default();
+    let settings = ServerSettings::default().max_unsent_per_connection(2 * MIB);
+    let server = serving(&count, settings).await;
+    let (mut client, _connection) = http2::connect(&server).await;
+    let responses = send_requests(&mut client, 2).await;
+    let stuck = send_request(&mut client, "/stuck").await;
+    let last = send_request(&mut client, "/block").await;
+    let mut unread = Vec::new();
+    for response in responses {
+        unread.push(soon(response).await.expect("a response"));
+    }
+    drop(unread.pop());
+    let begun = async {
+        while count.load(SeqCst) < 3 {
+            tokio::task::yield_now().await;
+        }
+    };
+    soon(begun).await;
+    drop(stuck);
+    assert_eq!(soon(last).await.expect("a response").status(), 200);
 }
 
 /// Over HTTP/1.1, where a client may send requests before it has read the responses to others.

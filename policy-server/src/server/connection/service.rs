@@ -40,7 +40,7 @@ use crate::{
         activity::{Activity, OpenRequest},
         listen::Role,
         shutdown::{Phase, Shutdown},
-        unsent::CountedBody,
+        unsent::{CountedBody, Turn},
     },
 };
 
@@ -97,6 +97,7 @@ impl Service<Request<Incoming>> for ConnectionService {
             activity,
             is_admitted: is_http1,
             room: None,
+            turn: None,
             is_tunnel,
             app: Arc::clone(self.app.app()),
             is_last,
@@ -115,6 +116,8 @@ pub(super) struct OpenResponse {
     is_admitted: bool,
     /// The wait for the client to read enough of the earlier responses, if one was necessary.
     room: Option<Room>,
+    /// Held until the response is counted, if the request had to wait.
+    turn: Option<Turn>,
     /// The `Alt-Svc` value that announces HTTP/3.
     #[cfg(feature = "http3")]
     alternative: Option<HeaderValue>,
@@ -125,7 +128,7 @@ pub(super) struct OpenResponse {
     is_last: bool,
 }
 
-type Room = Pin<Box<dyn Future<Output = ()> + Send>>;
+type Room = Pin<Box<dyn Future<Output = Turn> + Send>>;
 
 impl OpenResponse {
     /// Ready when the handler may run: the client has read enough of the earlier responses. Checked
@@ -142,7 +145,7 @@ impl OpenResponse {
             let unsent = Arc::clone(unsent);
             Box::pin(async move { unsent.room().await })
         });
-        ready!(room.as_mut().poll(context));
+        self.turn = Some(ready!(room.as_mut().poll(context)));
         self.is_admitted = true;
         Poll::Ready(())
     }
@@ -189,12 +192,10 @@ impl Future for OpenResponse {
         }
         self.activity.completed();
         let (open, activity) = (self.open.take(), Arc::clone(&self.activity));
-        let has_waited = self.room.is_some();
+        let turn = self.turn.take();
         Poll::Ready(Ok(response.map(|body| {
             let body = CountedBody::new(body, activity.unsent(), context);
-            if has_waited {
-                activity.unsent().admit_next();
-            }
+            drop(turn);
             let open = open.filter(|_| !body.is_begun());
             ObservedBody::new(body, OpenWhileWaiting { open, activity })
         })))

@@ -41,7 +41,7 @@ use crate::{
         Serving,
         activity::{Activity, OpenRequest},
         shutdown::Phase,
-        unsent::CountedBody,
+        unsent::{CountedBody, Turn},
     },
 };
 
@@ -75,9 +75,10 @@ impl Common {
                 Err(_elapsed) => return,
             };
         let unsent = Arc::clone(self.activity.unsent());
+        let mut turn = None;
         if unsent.is_full() {
             tokio::select! {
-                () = unsent.room() => (),
+                admitted = unsent.room() => turn = Some(admitted),
                 _ = &mut stopped => {
                     self.activity.gave_up();
                     return;
@@ -91,6 +92,7 @@ impl Common {
             stream,
             _counted: counted,
             open: Some(open),
+            turn,
             activity: Arc::clone(&self.activity),
             limit: self.client_limit.load(Relaxed),
         };
@@ -173,6 +175,8 @@ struct ResponseSender {
     _counted: RequestStream<Outbound, Bytes>,
     /// Present while the exchange waits for the app and not for the client.
     open: Option<OpenRequest>,
+    /// Held until the response is counted, if the request had to wait.
+    turn: Option<Turn>,
     activity: Arc<Activity>,
     /// The largest field section that the client accepts.
     limit: u64,
@@ -194,7 +198,7 @@ impl ResponseSender {
             Poll::Ready(CountedBody::new(body, &unsent, context))
         });
         let body = body.await;
-        unsent.admit_next();
+        self.turn = None;
         let has_content = !is_head
             && !matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
             && !body.is_end_stream();
