@@ -63,7 +63,7 @@ fn part(conditions: &Conditions, validators: &Validators, response: Response) ->
                 parts.headers.remove(name);
             }
             // Polled at once, so that it holds no more than the part while the client reads nothing.
-            let part = PolledBody::new(Body::new(Part { body, skipped: first, left }));
+            let part = PolledBody::new(Part { body, skipped: first, left });
             Response::from_parts(parts, Body::new(part))
         }
         Range::NotSatisfiable => {

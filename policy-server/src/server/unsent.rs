@@ -7,7 +7,8 @@
 use std::{
     collections::HashMap,
     future::pending,
-    pin::{Pin, pin},
+    mem,
+    pin::pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
@@ -18,10 +19,13 @@ use std::{
 use axum_core::body::Body;
 use bytes::Bytes;
 use futures_util::task::AtomicWaker;
-use http_body::{Body as HttpBody, Frame, SizeHint};
+use http_body::Body as _;
 use tokio::{sync::Notify, time::Instant};
 
-use crate::{app::settings::ServerSettings, base::body::longer};
+use crate::{
+    app::settings::ServerSettings,
+    base::body::{BodyObserver, ObservedBody, PolledBody, PolledFrame},
+};
 
 /// Frames up to this size are not counted: the buffers of each protocol bound their sum.
 const SMALL: usize = 64 * 1024;
@@ -163,28 +167,46 @@ impl Unsent {
         *self.since.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
+    /// Counts the large frames of a body. One that states a large size is polled at once, even while
+    /// the client has no room for its first byte, since it may be in memory as a whole.
+    pub(super) fn watch(self: &Arc<Self>, body: Body) -> CountedBody {
+        let is_large = body.size_hint().lower() > SMALL as u64;
+        let body = ObservedBody::new(body, Arc::clone(self));
+        if is_large { PolledBody::new(body) } else { PolledBody::unpolled(body) }
+    }
+
     /// Counts a large frame whose memory is not shared. Shared memory, such as a file that is part
     /// of the program, exists anyway.
-    fn count(self: &Arc<Self>, frame: Frame<Bytes>) -> Frame<Bytes> {
-        let is_counted = |data: &Bytes| data.len() > SMALL && data.is_unique();
-        if !frame.data_ref().is_some_and(is_counted) {
-            return frame;
+    fn count(self: &Arc<Self>, frame: &mut Bytes) {
+        let len = frame.len();
+        if len <= SMALL || !frame.is_unique() {
+            return;
         }
-        frame.map_data(|bytes| {
-            let len = bytes.len();
-            self.frames.fetch_add(1, Relaxed);
-            if self.held.fetch_add(len, Relaxed) == 0 {
-                self.note_progress();
-                let address = Arc::as_ptr(self) as usize;
-                self.budget.holding().insert(address, Arc::downgrade(self));
-            }
-            let in_all = self.budget.held.fetch_add(len, Relaxed) + len;
-            let counted = CountedFrame { bytes, unsent: Arc::clone(self) };
-            if in_all > self.budget.in_all {
-                self.budget.make_room();
-            }
-            Bytes::from_owner(counted)
-        })
+        self.frames.fetch_add(1, Relaxed);
+        if self.held.fetch_add(len, Relaxed) == 0 {
+            self.note_progress();
+            let address = Arc::as_ptr(self) as usize;
+            self.budget.holding().insert(address, Arc::downgrade(self));
+        }
+        let in_all = self.budget.held.fetch_add(len, Relaxed) + len;
+        let counted = CountedFrame { bytes: mem::take(frame), unsent: Arc::clone(self) };
+        if in_all > self.budget.in_all {
+            self.budget.make_room();
+        }
+        *frame = Bytes::from_owner(counted);
+    }
+}
+
+/// A body whose large frames are counted.
+pub(super) type CountedBody = PolledBody<ObservedBody<Body, Arc<Unsent>>>;
+
+impl BodyObserver<Body> for Arc<Unsent> {
+    fn after(&mut self, polled: &mut PolledFrame<Body>, _body: &Body, _context: &mut Context<'_>) {
+        if let Poll::Ready(Some(Ok(frame))) = polled
+            && let Some(data) = frame.data_mut()
+        {
+            self.count(data);
+        }
     }
 }
 
@@ -232,63 +254,9 @@ impl Drop for CountedFrame {
     }
 }
 
-/// A body whose large frames are counted.
-pub(super) struct CountedBody {
-    body: Body,
-    /// The result of a poll before the client had room for it.
-    first: Option<Box<First>>,
-    unsent: Arc<Unsent>,
-}
-
-type First = Option<Result<Frame<Bytes>, axum_core::Error>>;
-
-impl CountedBody {
-    /// Creates the body. One that states a large size is polled at once, even while the client has
-    /// no room for its first byte, since it may be in memory as a whole.
-    pub(super) fn new(body: Body, unsent: &Arc<Unsent>, context: &mut Context<'_>) -> Self {
-        let mut counted = Self { body, first: None, unsent: Arc::clone(unsent) };
-        if counted.body.size_hint().lower() > SMALL as u64
-            && let Poll::Ready(first) = Pin::new(&mut counted).poll_frame(context)
-        {
-            counted.first = Some(Box::new(first));
-        }
-        counted
-    }
-
-    /// Whether the body waits for the client.
-    pub(super) fn is_begun(&self) -> bool {
-        self.first.is_some()
-    }
-}
-
-impl HttpBody for CountedBody {
-    type Data = Bytes;
-    type Error = axum_core::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<First> {
-        if let Some(first) = self.first.take() {
-            return Poll::Ready(*first);
-        }
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        polled.map(|frame| frame.map(|frame| frame.map(|frame| self.unsent.count(frame))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.first.is_none() && self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        let first = match self.first.as_deref() {
-            Some(Some(Ok(frame))) => frame.data_ref().map_or(0, Bytes::len),
-            _ => 0,
-        };
-        longer(self.body.size_hint(), first as u64)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::{task::Waker, thread};
+    use std::{pin::Pin, task::Waker, thread};
 
     use futures_util::FutureExt;
 
@@ -304,7 +272,7 @@ mod tests {
     }
 
     fn body(unsent: &Arc<Unsent>, bytes: Bytes) -> CountedBody {
-        CountedBody::new(Body::from(bytes), unsent, &mut Context::from_waker(Waker::noop()))
+        unsent.watch(Body::from(bytes))
     }
 
     fn whole(unsent: &Arc<Unsent>, mib: usize) -> CountedBody {

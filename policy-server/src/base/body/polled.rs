@@ -1,60 +1,69 @@
 //! A body that is polled before it is sent.
 
 use std::{
-    mem,
     pin::Pin,
     task::{Context, Poll, Waker},
 };
 
 use axum_core::body::Body;
 use bytes::Bytes;
-use http_body::{Body as HttpBody, SizeHint};
+use http_body::{Body as HttpBody, Frame, SizeHint};
 
 use super::{PolledFrame, longer};
 
-/// A body with the result of its first poll.
-pub(crate) struct PolledBody {
+/// A body with the result of its first poll, if it was polled.
+pub(crate) struct PolledBody<B: HttpBody = Body> {
     /// The result, until it is passed on.
-    first: PolledFrame<Body>,
-    rest: Body,
+    first: Option<Box<First<B>>>,
+    rest: B,
 }
 
-impl PolledBody {
+type First<B> = Option<Result<Frame<<B as HttpBody>::Data>, <B as HttpBody>::Error>>;
+
+impl<B: HttpBody<Data = Bytes> + Unpin> PolledBody<B> {
     /// Polls a body once. The sender polls it again, so that nobody has to be woken.
-    pub(crate) fn new(mut rest: Body) -> Self {
-        let first = Pin::new(&mut rest).poll_frame(&mut Context::from_waker(Waker::noop()));
+    pub(crate) fn new(mut rest: B) -> Self {
+        let first = match Pin::new(&mut rest).poll_frame(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(first) => Some(Box::new(first)),
+            Poll::Pending => None,
+        };
         Self { first, rest }
+    }
+
+    /// Leaves the first poll to the sender.
+    pub(crate) fn unpolled(rest: B) -> Self {
+        Self { first: None, rest }
     }
 
     /// Whether everything was there at the first poll. A stated length does not tell: files and
     /// upstreams state one, too.
     pub(crate) fn is_whole(&self) -> bool {
-        match &self.first {
-            Poll::Ready(Some(Ok(_))) => self.rest.is_end_stream(),
-            Poll::Ready(None | Some(Err(_))) => true,
-            Poll::Pending => false,
+        match self.first.as_deref() {
+            Some(Some(Ok(_))) => self.rest.is_end_stream(),
+            Some(None | Some(Err(_))) => true,
+            None => false,
         }
     }
 }
 
-impl HttpBody for PolledBody {
+impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for PolledBody<B> {
     type Data = Bytes;
-    type Error = axum_core::Error;
+    type Error = B::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> PolledFrame<Body> {
-        match mem::replace(&mut self.first, Poll::Pending) {
-            Poll::Pending => Pin::new(&mut self.rest).poll_frame(context),
-            first => first,
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> PolledFrame<B> {
+        match self.first.take() {
+            Some(first) => Poll::Ready(*first),
+            None => Pin::new(&mut self.rest).poll_frame(context),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        !matches!(self.first, Poll::Ready(Some(_))) && self.rest.is_end_stream()
+        !matches!(self.first.as_deref(), Some(Some(_))) && self.rest.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        let data = match &self.first {
-            Poll::Ready(Some(Ok(frame))) => frame.data_ref(),
+        let data = match self.first.as_deref() {
+            Some(Some(Ok(frame))) => frame.data_ref(),
             _ => None,
         };
         longer(self.rest.size_hint(), data.map_or(0, Bytes::len) as u64)

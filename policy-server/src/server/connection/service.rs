@@ -191,14 +191,13 @@ impl Future for OpenResponse {
             self.activity.hold(permit);
         }
         self.activity.completed();
-        let (open, activity) = (self.open.take(), Arc::clone(&self.activity));
-        let turn = self.turn.take();
-        Poll::Ready(Ok(response.map(|body| {
-            let body = CountedBody::new(body, activity.unsent(), context);
-            drop(turn);
-            let open = open.filter(|_| !body.is_begun());
-            ObservedBody::new(body, OpenWhileWaiting { open, activity })
-        })))
+        let activity = Arc::clone(&self.activity);
+        let response = response.map(|body| {
+            let body = activity.unsent().watch(body);
+            ObservedBody::new(body, OpenWhileWaiting { open: None, activity })
+        });
+        (self.turn, self.open) = (None, None);
+        Poll::Ready(Ok(response))
     }
 }
 

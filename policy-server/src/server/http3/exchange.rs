@@ -191,13 +191,7 @@ impl ResponseSender {
         refused: impl Fn() -> Option<Code>,
     ) -> Result<bool, BoxError> {
         let (mut head, body) = response.into_parts();
-        let unsent = Arc::clone(self.activity.unsent());
-        let mut body = Some(body);
-        let body = poll_fn(|context| {
-            let body = body.take().unwrap_or_default();
-            Poll::Ready(CountedBody::new(body, &unsent, context))
-        });
-        let body = body.await;
+        let body = self.activity.unsent().watch(body);
         self.turn = None;
         let has_content = !is_head
             && !matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
