@@ -30,6 +30,8 @@ const MOST_GIVEN_UP: i32 = 500;
 pub(super) struct Activity {
     /// Requests that wait for a handler or for the source of a body.
     open: AtomicU32,
+    /// Responses that wait for the client to take what there is of them.
+    unread: AtomicU32,
     /// Increases with the data of requests.
     moved: AtomicU32,
     /// Bytes written, minus those read that demand only a reply of their own length.
@@ -56,6 +58,7 @@ impl Activity {
     pub(super) fn new(unsent: &Arc<UnsentBudget>) -> Self {
         Self {
             open: AtomicU32::new(0),
+            unread: AtomicU32::new(0),
             moved: AtomicU32::new(0),
             balance: AtomicI64::new(0),
             head_begun: AtomicBool::new(false),
@@ -86,6 +89,12 @@ impl Activity {
         self.moved.fetch_add(1, Relaxed);
         self.head_begun.store(false, Relaxed);
         OpenRequest(Arc::clone(self))
+    }
+
+    /// A response is there for the client. It is unread until the guard is dropped.
+    pub(super) fn begin_response(self: &Arc<Self>) -> UnreadResponse {
+        self.unread.fetch_add(1, Relaxed);
+        UnreadResponse(Arc::clone(self))
     }
 
     /// Records bytes that were read. Without a request in flight they are no progress: in HTTP/1.1
@@ -183,9 +192,12 @@ impl Activity {
         self.open.load(Relaxed) == 0 || self.has_to_read()
     }
 
-    /// Whether the client keeps bytes of responses waiting.
+    /// Whether the client keeps bytes of responses waiting: in the socket, in memory, or by a stream
+    /// that it gives no room.
     pub(super) fn has_to_read(&self) -> bool {
-        self.write_blocked.load(Relaxed) || self.unsent.is_waiting()
+        self.write_blocked.load(Relaxed)
+            || self.unsent.is_waiting()
+            || self.unread.load(Relaxed) > 0
     }
 
     /// A number that changes whenever data of a request was received.
@@ -203,9 +215,31 @@ impl Activity {
 #[derive(Debug)]
 pub(super) struct OpenRequest(Arc<Activity>);
 
+impl OpenRequest {
+    pub(super) fn begin_response(&self) -> UnreadResponse {
+        self.0.begin_response()
+    }
+}
+
 impl Drop for OpenRequest {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Relaxed);
         self.0.head_begun.store(false, Relaxed);
+    }
+}
+
+/// A response that waits for its client.
+#[derive(Debug)]
+pub(super) struct UnreadResponse(Arc<Activity>);
+
+impl UnreadResponse {
+    pub(super) fn reopen_request(&self) -> OpenRequest {
+        self.0.begin_request()
+    }
+}
+
+impl Drop for UnreadResponse {
+    fn drop(&mut self) {
+        self.0.unread.fetch_sub(1, Relaxed);
     }
 }

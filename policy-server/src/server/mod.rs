@@ -6,6 +6,7 @@ mod connection;
 mod http3;
 mod listen;
 mod monitor;
+mod outgoing;
 mod proxy_protocol;
 #[cfg(feature = "tls")]
 mod redirect;

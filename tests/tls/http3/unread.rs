@@ -70,3 +70,18 @@ async fn a_connection_that_reads_nothing_is_closed_for_others() {
     soon(oldest.closed()).await;
     assert!(connections.iter().all(|(quic, _)| quic.close_reason().is_none()));
 }
+
+#[tokio::test]
+async fn further_requests_do_not_keep_a_connection_that_is_not_read() {
+    let settings =
+        ServerSettings::default().idle_timeout(Duration::from_secs(2)).min_read_rate(1 << 20);
+    let server = Server::start(app().settings(settings)).await;
+    let quic = server.raw().await;
+    let (mut send, _unread) = quic.open_bi().await.unwrap();
+    send.write_all(&client::head(&client::lines("GET", "/endless"))).await.unwrap();
+    send.finish().unwrap();
+    let hello = client::head(&client::lines("GET", "/hello"));
+    let ask = async { while client::exchange(&quic, &hello).await.is_ok() {} };
+    soon(ask).await;
+    soon(quic.closed()).await;
+}

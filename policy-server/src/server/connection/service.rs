@@ -11,10 +11,7 @@ use std::{
 use axum_core::body::Body;
 #[cfg(feature = "http3")]
 use http::header::ALT_SVC;
-use http::{
-    HeaderValue, Method, Request, Response, StatusCode, Version,
-    header::{CONNECTION, SERVER},
-};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header::CONNECTION};
 use hyper::{
     body::{Body as _, Incoming},
     service::Service,
@@ -25,8 +22,7 @@ use tokio::sync::mpsc;
 #[cfg(feature = "metrics")]
 use crate::observe::metrics;
 use crate::{
-    auth::{LastCredential, end_with_service},
-    base::body::{BodyObserver, ObservedBody, PolledFrame},
+    auth::LastCredential,
     client::peer::Peer,
     handler::upgrade::OpenStream,
     pipeline::{
@@ -39,8 +35,9 @@ use crate::{
     server::{
         activity::{Activity, OpenRequest},
         listen::Role,
+        outgoing::{OutgoingBody, finish_response},
         shutdown::{Phase, Shutdown},
-        unsent::{CountedBody, Turn},
+        unsent::Turn,
     },
 };
 
@@ -57,7 +54,7 @@ pub(super) struct ConnectionService {
 }
 
 impl Service<Request<Incoming>> for ConnectionService {
-    type Response = Response<OpenBody>;
+    type Response = Response<OutgoingBody>;
     type Error = Infallible;
     type Future = OpenResponse;
 
@@ -107,7 +104,7 @@ impl Service<Request<Incoming>> for ConnectionService {
     }
 }
 
-/// A response that keeps its request open: this future until the head is sent, then the body.
+/// A response that keeps its request open until it is there, then by its body.
 pub(super) struct OpenResponse {
     response: ResponseFuture,
     open: Option<OpenRequest>,
@@ -161,7 +158,7 @@ impl Drop for OpenResponse {
 }
 
 impl Future for OpenResponse {
-    type Output = Result<Response<OpenBody>, Infallible>;
+    type Output = Result<Response<OutgoingBody>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if !self.is_admitted {
@@ -174,10 +171,8 @@ impl Future for OpenResponse {
         }
         #[cfg(feature = "http3")]
         let response = announced(response, self.alternative.take());
-        let mut response = end_with_service(&self.app.auth.revocation_bus, response);
-        if let Some(server) = &self.app.settings.server_header {
-            response.headers_mut().entry(SERVER).or_insert_with(|| server.clone());
-        }
+        let mut response = finish_response(&self.app, &self.activity, response);
+        (self.turn, self.open) = (None, None);
         // Data after a refused CONNECT may be meant for the target, sent without waiting for the
         // response (RFC 9931): it must not be read as requests.
         let is_refused_tunnel = self.is_tunnel && !response.status().is_success();
@@ -191,12 +186,6 @@ impl Future for OpenResponse {
             self.activity.hold(permit);
         }
         self.activity.completed();
-        let activity = Arc::clone(&self.activity);
-        let response = response.map(|body| {
-            let body = activity.unsent().watch(body);
-            ObservedBody::new(body, OpenWhileWaiting { open: None, activity })
-        });
-        (self.turn, self.open) = (None, None);
         Poll::Ready(Ok(response))
     }
 }
@@ -208,29 +197,4 @@ fn announced(mut response: Response<Body>, alternative: Option<HeaderValue>) -> 
         response.headers_mut().entry(ALT_SVC).or_insert(alternative);
     }
     response
-}
-
-/// A body that keeps its request open.
-type OpenBody = ObservedBody<CountedBody, OpenWhileWaiting>;
-
-/// Keeps a request open while its body waits for its source. While the client has data to read,
-/// the connection waits for the client instead.
-pub(super) struct OpenWhileWaiting {
-    open: Option<OpenRequest>,
-    activity: Arc<Activity>,
-}
-
-impl BodyObserver<CountedBody> for OpenWhileWaiting {
-    fn after(
-        &mut self,
-        polled: &mut PolledFrame<CountedBody>,
-        _body: &CountedBody,
-        _context: &mut Context<'_>,
-    ) {
-        if polled.is_ready() {
-            self.open = None;
-        } else if self.open.is_none() {
-            self.open = Some(self.activity.begin_request());
-        }
-    }
 }

@@ -4,7 +4,6 @@ use std::{
     cell::RefCell,
     future::poll_fn,
     net::SocketAddr,
-    pin::{Pin, pin},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -13,7 +12,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use axum_core::{BoxError, body::Body};
+use axum_core::BoxError;
 use bytes::Bytes;
 use h3::{
     error::Code,
@@ -21,9 +20,10 @@ use h3::{
 };
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode,
-    header::{CONNECTION, CONTENT_LENGTH, DATE, SERVER, TE, TRANSFER_ENCODING, UPGRADE},
+    header::{CONNECTION, CONTENT_LENGTH, DATE, TE, TRANSFER_ENCODING, UPGRADE},
 };
-use http_body::{Body as _, Frame};
+use http_body::Body as _;
+use http_body_util::BodyExt;
 use policy_core::conditional::ModificationDate;
 use tokio::time::timeout;
 
@@ -34,14 +34,14 @@ use super::{
     quic::{AcceptedStream, Outbound, ResponseStream, Transport},
 };
 use crate::{
-    auth::{LastCredential, end_with_service},
+    auth::LastCredential,
     client::peer::Peer,
     pipeline::{dispatch::Connection, response_future::FirstPoll},
     server::{
         Serving,
-        activity::{Activity, OpenRequest},
+        activity::Activity,
+        outgoing::{OutgoingBody, finish_response},
         shutdown::Phase,
-        unsent::{CountedBody, Turn},
     },
 };
 
@@ -91,8 +91,6 @@ impl Common {
         let mut sender = ResponseSender {
             stream,
             _counted: counted,
-            open: Some(open),
-            turn,
             activity: Arc::clone(&self.activity),
             limit: self.client_limit.load(Relaxed),
         };
@@ -119,10 +117,8 @@ impl Common {
             let connection = Connection { peer, last, first_poll: FirstPoll::Later };
             let service = &self.serving.service;
             let Ok(response) = service.respond(request, connection).await;
-            let mut response = end_with_service(&service.app().auth.revocation_bus, response);
-            if let Some(server) = &settings.server_header {
-                response.headers_mut().entry(SERVER).or_insert_with(|| server.clone());
-            }
+            let response = finish_response(service.app(), &self.activity, response);
+            drop((turn, open));
             sender.send(response, is_head, || state.refusal_code()).await
         };
         let outcome = tokio::select! {
@@ -173,10 +169,6 @@ struct ResponseSender {
     stream: ResponseStream,
     /// The library counts the request until it is dropped.
     _counted: RequestStream<Outbound, Bytes>,
-    /// Present while the exchange waits for the app and not for the client.
-    open: Option<OpenRequest>,
-    /// Held until the response is counted, if the request had to wait.
-    turn: Option<Turn>,
     activity: Arc<Activity>,
     /// The largest field section that the client accepts.
     limit: u64,
@@ -186,13 +178,11 @@ impl ResponseSender {
     /// Sends a whole response. `false` if it was cut off.
     async fn send(
         &mut self,
-        response: Response<Body>,
+        response: Response<OutgoingBody>,
         is_head: bool,
         refused: impl Fn() -> Option<Code>,
     ) -> Result<bool, BoxError> {
-        let (mut head, body) = response.into_parts();
-        let body = self.activity.unsent().watch(body);
-        self.turn = None;
+        let (mut head, mut body) = response.into_parts();
         let has_content = !is_head
             && !matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
             && !body.is_end_stream();
@@ -201,10 +191,8 @@ impl ResponseSender {
             self.stream.reset(code);
             return Ok(false);
         }
-        self.open = None;
         self.send_fields(fields::encode(Some(head.status), &head.headers)).await?;
-        let mut body = pin!(body);
-        while has_content && let Some(frame) = self.next(body.as_mut()).await {
+        while has_content && let Some(frame) = body.frame().await {
             let Ok(frame) = frame else {
                 self.stream.reset(Code::H3_INTERNAL_ERROR);
                 return Ok(false);
@@ -239,23 +227,6 @@ impl ResponseSender {
             return Err("a field section is over the limit of the client".into());
         }
         Ok(self.stream.send(headers_head(section.bytes.len()), section.bytes).await?)
-    }
-
-    /// The next part of a body. The request is open while the part has to be awaited.
-    async fn next(
-        &mut self,
-        mut body: Pin<&mut CountedBody>,
-    ) -> Option<Result<Frame<Bytes>, axum_core::Error>> {
-        poll_fn(|context| {
-            let frame = body.as_mut().poll_frame(context);
-            if frame.is_ready() {
-                self.open = None;
-            } else if self.open.is_none() {
-                self.open = Some(self.activity.begin_request());
-            }
-            frame
-        })
-        .await
     }
 }
 
