@@ -1,10 +1,15 @@
 //! A curl line as browsers copy it.
 
+use std::iter;
+
 use super::{
     request::{ParsedRequest, header_of},
     shell::words,
 };
 use crate::failure::Failure;
+
+/// The letters of options without a value. Behind any other letter, the rest of a word is its value.
+const WITHOUT_VALUE: &str = "#46GILNOSfgiksv";
 
 /// Reads a curl line.
 pub(crate) fn parse(line: &str) -> Result<ParsedRequest, Failure> {
@@ -18,85 +23,79 @@ pub(crate) fn parse(line: &str) -> Result<ParsedRequest, Failure> {
     let mut is_elsewhere = false;
     let mut media_type = None;
     while let Some(word) = words.next() {
-        let (option, inline) = match word.split_once('=') {
-            Some((option, value)) if option.starts_with("--") => {
-                (option.to_owned(), Some(value.to_owned()))
-            }
-            _ => short(&word),
-        };
-        let mut value = || {
-            inline.clone().or_else(|| words.next()).ok_or_else(|| {
-                Failure::new(format!("`{option}` of the curl line has no value"))
-                    .help("copy the whole line")
-            })
-        };
-        match option.as_str() {
-            "-X" | "--request" => method = Some(value()?),
-            "-H" | "--header" => {
-                let header = value()?;
-                // `name;` sends the header without a value, `name:` sends none.
-                if !header.trim_end().ends_with([':', ';']) {
-                    written.headers.push(header_of(&header)?);
+        for (option, inline) in options(&word) {
+            let mut value = || {
+                inline.clone().or_else(|| words.next()).ok_or_else(|| {
+                    Failure::new(format!("`{option}` of the curl line has no value"))
+                        .help("copy the whole line")
+                })
+            };
+            match option.as_str() {
+                "-X" | "--request" => method = Some(value()?),
+                "-H" | "--header" => {
+                    let header = value()?;
+                    // `name;` sends the header without a value, `name:` sends none.
+                    if !header.trim_end().ends_with([':', ';']) {
+                        written.headers.push(header_of(&header)?);
+                    }
                 }
-            }
-            "-A" | "--user-agent" => written.headers.push(("user-agent".to_owned(), value()?)),
-            "-e" | "--referer" => written.headers.push(("referer".to_owned(), value()?)),
-            "-b" | "--cookie" => written.headers.push(("cookie".to_owned(), value()?)),
-            "-u" | "--user" => {
-                let encoded = data_encoding::BASE64.encode(value()?.as_bytes());
-                written.headers.push(("authorization".to_owned(), format!("Basic {encoded}")));
-            }
-            "--oauth2-bearer" => {
-                let token = format!("Bearer {}", value()?);
-                written.headers.push(("authorization".to_owned(), token));
-            }
-            "-d" | "--data" | "--data-raw" | "--data-binary" | "--data-ascii"
-            | "--data-urlencode" => {
-                let data = value()?;
-                is_elsewhere |= option == "--data-urlencode"
-                    || (option != "--data-raw" && data.starts_with('@'));
-                body = Some(body.map_or_else(|| data.clone(), |before| format!("{before}&{data}")));
-                media_type.get_or_insert("application/x-www-form-urlencoded");
-            }
-            "--json" => {
-                let data = value()?;
-                is_elsewhere |= data.starts_with('@');
-                body = Some(body.unwrap_or_default() + &data);
-                media_type = Some("application/json");
-            }
-            "-F" | "--form" | "--form-string" => {
-                value()?;
-                is_elsewhere = true;
-                body.get_or_insert_default();
-                media_type = Some("multipart/form-data");
-            }
-            "-I" | "--head" => method = method.or(Some("HEAD".to_owned())),
-            "-G" | "--get" => is_get = true,
-            "--url" => written.url = value()?,
-            "-o" | "--output" | "-w" | "--write-out" | "-m" | "--max-time"
-            | "--connect-timeout" | "--cacert" | "--cert" | "--key" | "-x" | "--proxy"
-            | "--resolve" | "--retry" | "-c" | "--cookie-jar" => {
-                value()?;
-            }
-            option if option.starts_with('-') && option.len() > 1 => {
-                let is_known = ["-s", "-S", "-i", "-v", "-k", "-L", "-g", "-f", "-N", "-#"]
-                    .contains(&option)
-                    || ["--compressed", "--silent", "--include", "--verbose", "--insecure"]
-                        .contains(&option)
-                    || [
-                        "--location",
-                        "--globoff",
-                        "--fail",
-                        "--http1.1",
-                        "--http2",
-                        "--show-error",
-                    ]
-                    .contains(&option);
-                if !is_known {
-                    written.ignored.push(option.to_owned());
+                "-A" | "--user-agent" => {
+                    written.headers.push(("user-agent".to_owned(), value()?));
                 }
+                "-e" | "--referer" => written.headers.push(("referer".to_owned(), value()?)),
+                "-b" | "--cookie" => written.headers.push(("cookie".to_owned(), value()?)),
+                "-u" | "--user" => {
+                    let encoded = data_encoding::BASE64.encode(value()?.as_bytes());
+                    written.headers.push(("authorization".to_owned(), format!("Basic {encoded}")));
+                }
+                "--oauth2-bearer" => {
+                    let token = format!("Bearer {}", value()?);
+                    written.headers.push(("authorization".to_owned(), token));
+                }
+                "-d" | "--data" | "--data-raw" | "--data-binary" | "--data-ascii"
+                | "--data-urlencode" => {
+                    let data = value()?;
+                    is_elsewhere |= option == "--data-urlencode"
+                        || (option != "--data-raw" && data.starts_with('@'));
+                    body = Some(
+                        body.map_or_else(|| data.clone(), |before| format!("{before}&{data}")),
+                    );
+                    media_type.get_or_insert("application/x-www-form-urlencoded");
+                }
+                "--json" => {
+                    let data = value()?;
+                    is_elsewhere |= data.starts_with('@');
+                    body = Some(body.unwrap_or_default() + &data);
+                    media_type = Some("application/json");
+                }
+                "-F" | "--form" | "--form-string" => {
+                    value()?;
+                    is_elsewhere = true;
+                    body.get_or_insert_default();
+                    media_type = Some("multipart/form-data");
+                }
+                "-I" | "--head" => method = method.or(Some("HEAD".to_owned())),
+                "-G" | "--get" => is_get = true,
+                "--url" => written.url = value()?,
+                // These change no request.
+                "-#" | "-4" | "-6" | "-L" | "-N" | "-O" | "-S" | "-f" | "-g" | "-i" | "-k"
+                | "-s" | "-v" | "--compressed" | "--fail" | "--fail-with-body" | "--globoff"
+                | "--http1.1" | "--http2" | "--http3" | "--include" | "--insecure" | "--ipv4"
+                | "--ipv6" | "--location" | "--no-buffer" | "--path-as-is" | "--show-error"
+                | "--silent" | "--verbose" => (),
+                "-c" | "-m" | "-o" | "-w" | "-x" | "--cacert" | "--cert" | "--connect-timeout"
+                | "--connect-to" | "--cookie-jar" | "--key" | "--max-redirs" | "--max-time"
+                | "--output" | "--proxy" | "--resolve" | "--retry" | "--unix-socket"
+                | "--write-out" => {
+                    value()?;
+                }
+                unknown if unknown.starts_with('-') && unknown != "-" => {
+                    // It may change the request, and the next word may be its value.
+                    return Err(Failure::new(format!("`{unknown}` of the curl line is not read"))
+                        .help("leave it out, or write what it sends with `-X`, `-H` and `-d`"));
+                }
+                _ => written.url = option,
             }
-            _ => written.url = word,
         }
     }
     if written.url.is_empty() {
@@ -119,17 +118,26 @@ pub(crate) fn parse(line: &str) -> Result<ParsedRequest, Failure> {
     Ok(written)
 }
 
-/// An option of one letter, with the value that may follow without a space.
-fn short(word: &str) -> (String, Option<String>) {
-    const WITH_VALUE: [char; 12] = ['X', 'H', 'A', 'e', 'b', 'u', 'd', 'F', 'o', 'w', 'm', 'x'];
-    let mut characters = word.chars();
-    match (characters.next(), characters.next()) {
-        (Some('-'), Some(letter)) if WITH_VALUE.contains(&letter) => {
-            let value = characters.as_str();
-            (format!("-{letter}"), (!value.is_empty()).then(|| value.to_owned()))
+/// The options of a word, each with the value that is in the same word. Letters without a value can
+/// be written together, and the last letter may have one: `-sXPUT` is `-s -X PUT`.
+fn options(word: &str) -> impl Iterator<Item = (String, Option<String>)> {
+    let letters = word.strip_prefix('-').filter(|rest| !rest.is_empty() && !rest.starts_with('-'));
+    let whole = letters.is_none().then(|| match word.split_once('=') {
+        Some((option, value)) if option.starts_with("--") => {
+            (option.to_owned(), Some(value.to_owned()))
         }
         _ => (word.to_owned(), None),
-    }
+    });
+    let mut rest = letters.unwrap_or_default();
+    let short = iter::from_fn(move || {
+        let mut letters = rest.chars();
+        let letter = letters.next()?;
+        let value = letters.as_str();
+        let takes_value = !WITHOUT_VALUE.contains(letter);
+        rest = if takes_value { "" } else { value };
+        Some((format!("-{letter}"), (takes_value && !value.is_empty()).then(|| value.to_owned())))
+    });
+    whole.into_iter().chain(short)
 }
 
 #[cfg(test)]
@@ -171,6 +179,10 @@ mod tests {
             ("curl -G -d x=1 https://a.example", "GET"),
             ("curl --json '{}' --request=PATCH https://a.example", "PATCH"),
             ("curl -F file=@x https://a.example", "POST"),
+            ("curl -sX POST https://a.example", "POST"),
+            ("curl -sXPUT https://a.example", "PUT"),
+            ("curl https://a.example -sLIX DELETE", "DELETE"),
+            ("curl -sIL --connect-to ::127.0.0.1:80 https://a.example", "HEAD"),
         ] {
             assert_eq!(fields(line).0, method, "{line}");
         }
@@ -205,9 +217,15 @@ mod tests {
             ("curl $'\\xff'", "the curl line has bytes that are not UTF-8"),
             ("curl -s", "the curl line has no URL"),
             ("curl https://a.example -H origin", "`origin` is not a header"),
+            ("curl https://a.example -sH", "`-H` of the curl line has no value"),
+            ("curl -sT file https://a.example", "`-T` of the curl line is not read"),
+            ("curl --range 0-9 https://a.example", "`--range` of the curl line is not read"),
+            (
+                "curl --user-agents=x https://a.example",
+                "`--user-agents` of the curl line is not read",
+            ),
         ] {
             assert_eq!(parse(line).unwrap_err().message, words, "{line}");
         }
-        assert_eq!(parse("curl --frobnicate https://a.example").unwrap().ignored, ["--frobnicate"]);
     }
 }

@@ -60,7 +60,7 @@ pub(crate) fn parse(text: &str, number: usize) -> Result<ParsedRequest, Failure>
     let headers = headers.into_iter().filter(is_kept);
     let headers = headers.map(|field| (field.name, field.value)).collect();
     let body = post_data.get("text").and_then(Value::as_str).map(str::to_owned);
-    Ok(ParsedRequest { method, url, headers, body, ignored: Vec::new() })
+    Ok(ParsedRequest { method, url, headers, body })
 }
 
 /// Whether the cache of the browser adds this header to a request that it sends to revalidate a response. It

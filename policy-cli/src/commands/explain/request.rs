@@ -46,8 +46,6 @@ pub struct ParsedRequest {
     pub headers: Vec<(String, String)>,
     /// The body, if the source has all of it.
     pub body: Option<String>,
-    /// The parts that are not understood and are left out.
-    pub ignored: Vec<String>,
 }
 
 impl RequestArguments {
@@ -76,9 +74,6 @@ impl RequestArguments {
         };
         for header in &self.headers {
             written.headers.push(header_of(header)?);
-        }
-        for ignored in &written.ignored {
-            output.note(&format!("`{ignored}` is ignored, since no policy depends on it"));
         }
         let request = written.request(manifest)?;
         match &self.protocol {
