@@ -79,6 +79,19 @@ fn browsers_and_programs_are_told_apart() {
     }
 }
 
+/// A copied request may already have the cookie that `--session` is about.
+#[test]
+fn a_copied_request_has_one_session_cookie_and_every_other_cookie_once() {
+    let theme = format!("theme={}", "x".repeat(9000));
+    for cookies in ["__Host-sid=abc", "theme=dark; __Host-sid=abc", &theme] {
+        let curl = format!("curl https://api.shop.example/orders/1 -b '{cookies}'");
+        let rights = ["--session", "--scope", "orders:read", "--from", "-"];
+        let arguments = [&["explain", "--curl", &curl][..], &rights].concat();
+        let ran = run_in(env!("CARGO_MANIFEST_DIR").as_ref(), &arguments, &shop().to_json());
+        assert_eq!(ran.code, 0, "{cookies}: {}{}", ran.out, ran.err);
+    }
+}
+
 #[test]
 fn the_json_follows_its_schema() {
     for line in [

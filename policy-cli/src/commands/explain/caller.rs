@@ -2,7 +2,10 @@
 
 use clap::Args;
 use http::{HeaderName, HeaderValue, Request, header};
-use policy_core::csrf;
+use policy_core::{
+    cookie::{PresentedCookie, presented},
+    csrf,
+};
 use policy_manifest::{
     Manifest,
     engine::{CredentialState, CsrfTokenState, Login, RequestCredentials},
@@ -86,7 +89,7 @@ impl CallerArguments {
             let cookie = cookie.ok_or_else(|| {
                 Failure::new("the app has no sessions").help("leave out `--session`")
             })?;
-            add(request, header::COOKIE, &format!("{cookie}=explained"));
+            add_cookie(request, cookie);
         }
         if self.token {
             add(request, header::AUTHORIZATION, "Bearer explained");
@@ -108,11 +111,7 @@ impl CallerArguments {
 
     /// Notes that a credential of a copied request may be valid: only the app knows.
     fn note_unknown(&self, cookie: Option<&str>, request: &Request<()>, output: &Output) {
-        let cookies = request.headers().get_all(header::COOKIE).iter();
-        let mut pairs =
-            cookies.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(';'));
-        let has_session = cookie
-            .is_some_and(|cookie| pairs.any(|pair| pair.trim().split('=').next() == Some(cookie)));
+        let has_session = cookie.is_some_and(|cookie| has_cookie(request, cookie));
         let has_token = request.headers().contains_key(header::AUTHORIZATION);
         for (is_unknown, what, flag) in [
             (has_session && !self.session, "the session cookie", "--session"),
@@ -125,20 +124,27 @@ impl CallerArguments {
     }
 }
 
-/// Adds a cookie, or another header unless it is present.
-fn add(request: &mut Request<()>, name: HeaderName, value: &str) {
-    let headers = request.headers_mut();
-    let Ok(value) = HeaderValue::from_str(value) else { return };
-    if name == header::COOKIE
-        && let Some(known) = headers.get(&name)
-    {
-        let mut all = known.as_bytes().to_vec();
-        all.extend_from_slice(b"; ");
-        all.extend_from_slice(value.as_bytes());
-        headers.extend(HeaderValue::from_bytes(&all).ok().map(|value| (name, value)));
-    } else {
-        headers.entry(name).or_insert(value);
+/// Whether the request has the session cookie, be it one that the app knows or not.
+fn has_cookie(request: &Request<()>, cookie: &str) -> bool {
+    presented(request.headers(), cookie)
+        .is_ok_and(|presented| !matches!(presented, PresentedCookie::Absent))
+}
+
+/// Adds the session cookie unless it is present: with two values, an app uses none.
+fn add_cookie(request: &mut Request<()>, cookie: &str) {
+    if has_cookie(request, cookie) {
+        return;
     }
+    let pair = format!("{cookie}=explained");
+    let lines = request.headers().get_all(header::COOKIE).iter().map(HeaderValue::as_bytes);
+    let all = lines.chain([pair.as_bytes()]).collect::<Vec<_>>().join(b"; ".as_slice());
+    let Ok(value) = HeaderValue::from_bytes(&all) else { return };
+    request.headers_mut().insert(header::COOKIE, value);
+}
+
+/// Adds a header unless it is present.
+fn add(request: &mut Request<()>, name: HeaderName, value: &'static str) {
+    request.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
 }
 
 fn add_ticket(request: &mut Request<()>) -> Result<(), Failure> {
