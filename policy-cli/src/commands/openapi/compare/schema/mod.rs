@@ -7,6 +7,8 @@
 mod keywords;
 mod limits;
 mod parts;
+#[cfg(test)]
+mod tests;
 mod types;
 mod values;
 
