@@ -91,6 +91,11 @@ pub(super) fn alternatives(schema: &Value) -> Option<&Vec<Value>> {
     schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array)
 }
 
+/// Whether a value needs an alternative of both lists, of which `alternatives` has one.
+pub(super) fn has_both_lists(schema: &Value) -> bool {
+    schema.get("anyOf").is_some() && schema.get("oneOf").is_some()
+}
+
 pub(super) fn required(schema: &Value) -> impl Iterator<Item = &str> {
     schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }

@@ -22,8 +22,8 @@ use serde_json::Value;
 pub(super) use self::limits::Steps;
 use self::{
     keywords::{
-        KEPT, KNOWN, LOWER, UPPER, alternatives, is_annotation, names, required, stated_values,
-        weight,
+        KEPT, KNOWN, LOWER, UPPER, alternatives, has_both_lists, is_annotation, names, required,
+        stated_values, weight,
     },
     limits::{DEPTH, PARTS, address},
     parts::{DeclaredProperties, Part, is_disjoint, property},
@@ -210,6 +210,10 @@ impl<'a, 'b> Subset<'a, 'b> {
         open.retain(|right| !parts.iter().any(|part| self.is_equal(part.schema, right, 0)));
         if open.is_empty() {
             return;
+        }
+        let mut schemas = parts.iter().map(|part| part.schema).chain(open.iter().copied());
+        if schemas.any(has_both_lists) {
+            return self.report(at, right, Gap::Other);
         }
         let weights = parts.iter().map(|part| weight(part.schema)).sum::<usize>();
         let work = weights.saturating_mul(rights.iter().map(|right| weight(right)).sum());

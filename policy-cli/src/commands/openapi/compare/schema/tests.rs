@@ -104,6 +104,7 @@ fn schema() -> BoxedStrategy<Value> {
         3 => plain.clone(),
         1 => many().prop_map(|list| json!({ "anyOf": list })),
         1 => many().prop_map(|list| json!({ "oneOf": list })),
+        1 => (many(), many()).prop_map(|(any, one)| json!({ "anyOf": any, "oneOf": one })),
         1 => many().prop_map(|list| json!({ "allOf": list })),
     ]
     .boxed();
@@ -248,6 +249,20 @@ fn what_accepts_the_same_or_more_breaks_nothing() {
         ),
     ] {
         assert!(holds(&shared(old.clone()), &shared(new.clone())), "{old} {new}");
+    }
+}
+
+#[test]
+fn a_value_needs_an_alternative_of_both_lists() {
+    let (a, b) = (json!({ "const": "a" }), json!({ "const": "b" }));
+    let both = json!({ "anyOf": [a, b], "oneOf": [a] });
+    for (old, new, expected) in [
+        (json!({ "anyOf": [a, b] }), both.clone(), false),
+        (b, json!({ "anyOf": [both] }), false),
+        (both.clone(), both, true),
+    ] {
+        let root = |schema: &Value| json!({ "Root": schema });
+        assert_eq!(holds(&root(&old), &root(&new)), expected, "{old} {new}");
     }
 }
 

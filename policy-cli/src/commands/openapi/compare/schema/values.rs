@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::{
     super::super::document::{Document, conjuncts},
-    keywords::{KEPT, LOWER, UPPER, alternatives, is_annotation, stated_values, weight},
+    keywords::{
+        KEPT, LOWER, UPPER, alternatives, has_both_lists, is_annotation, stated_values, weight,
+    },
     limits::{DEPTH, Steps, address},
     types::{ANY, NOTHING, own_types, type_of},
 };
@@ -67,6 +69,7 @@ pub(super) fn accepts(
     }
     let mut is_known = true;
     for schema in conjuncts(document, schema) {
+        is_known &= !has_both_lists(schema);
         let Some(keywords) = schema.as_object() else {
             if *schema == NOTHING {
                 return Some(false);
