@@ -2,6 +2,7 @@
 
 use std::{collections::HashSet, iter, ptr};
 
+use data_encoding::HEXLOWER_PERMISSIVE;
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
@@ -52,10 +53,14 @@ impl Document {
     /// What a `$ref` points to, if it is in this document.
     pub(super) fn target(&self, value: &Value) -> Option<&Value> {
         let pointer = value.get("$ref")?.as_str()?.strip_prefix('#')?;
-        self.0.pointer(pointer)
+        match pointer.contains('%') {
+            true => self.0.pointer(&decode(pointer)?),
+            false => self.0.pointer(pointer),
+        }
     }
 
-    /// A parameter, response or the like, which may be a reference to one.
+    /// A parameter, response or the like, which may be a reference to one. What is not in this document
+    /// stays a reference.
     pub(super) fn resolve<'a>(&'a self, value: &'a Value) -> &'a Value {
         let chain = iter::successors(Some(value), |value| self.target(value));
         chain.take(CHAIN).last().unwrap_or(value)
@@ -98,6 +103,24 @@ impl Operation<'_> {
     pub(super) fn names_in_path(&self) -> impl Iterator<Item = &str> {
         self.path.split('{').skip(1).filter_map(|rest| rest.split('}').next())
     }
+}
+
+/// A pointer without the percent codes of a fragment (RFC 6901 6).
+fn decode(fragment: &str) -> Option<String> {
+    let mut parts = fragment.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (code, rest) = part.split_at_checked(2)?;
+        bytes.extend(HEXLOWER_PERMISSIVE.decode(code.as_bytes()).ok()?);
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// The reference of a value. A resolved value has one if its target is not in this document.
+pub(super) fn reference(value: &Value) -> Option<String> {
+    let reference = value.get("$ref")?;
+    Some(reference.as_str().map_or_else(|| reference.to_string(), str::to_owned))
 }
 
 /// The conjuncts of a schema: itself, and what its references and `allOf` add to it.

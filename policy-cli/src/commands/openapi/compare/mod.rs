@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use self::{operation::compare_operations, schema::Steps};
-use super::document::{Document, Operation};
+use super::document::{Document, Operation, reference};
 
 /// The most steps of one comparison: some seconds.
 const STEPS: u64 = 1 << 25;
@@ -55,6 +55,14 @@ pub(crate) struct Change {
 pub(super) fn compare(old: &Document, new: &Document) -> Vec<Change> {
     let mut changes = Vec::new();
     compare_servers(old, new, &mut changes);
+    for (path, item) in old.entries(old.root(), "paths") {
+        if let Some(reference) = reference(item) {
+            let words =
+                format!("the path `{path}` is `{reference}`, which is not in this document");
+            let (operation, part) = (String::new(), String::new());
+            changes.push(Change { impact: Impact::Breaks, operation, part, words });
+        }
+    }
     let steps = Steps::new(STEPS);
     let (olds, news): (Vec<_>, Vec<_>) = (old.operations().collect(), new.operations().collect());
     // The first of a key counts.

@@ -9,7 +9,9 @@ use super::{
     schema::{Gap, LocatedGap, Side, Steps, Subset},
     security::{Alternative, alternatives},
 };
-use crate::commands::openapi::document::{Document, Operation, conjuncts, identity, object};
+use crate::commands::openapi::document::{
+    Document, Operation, conjuncts, identity, object, reference,
+};
 
 /// The media type of problems (RFC 9457 4).
 const PROBLEM: &str = "application/problem+json";
@@ -77,7 +79,22 @@ impl<'a> Comparison<'a> {
         }
     }
 
+    /// Reports what is in another document, where it may change.
+    fn reference(&mut self, part: &str, value: &Value) {
+        if let Some(reference) = reference(value) {
+            self.push(Impact::Breaks, part, unresolved(&reference));
+        }
+    }
+
     fn parameters(&mut self, old: &Operation<'a>, new: &Operation<'a>) {
+        for parameter in old.parameters.iter().chain(&new.parameters) {
+            self.reference("parameters", parameter);
+        }
+        let known = |operation: &Operation<'a>| {
+            let parameters = operation.parameters.iter().copied();
+            parameters.filter(|parameter| reference(parameter).is_none()).collect::<Vec<_>>()
+        };
+        let (olds, news) = (known(old), known(new));
         let renamed: BTreeMap<_, _> = old.names_in_path().zip(new.names_in_path()).collect();
         let same = |old: &Value| {
             let (place, name) = identity(old);
@@ -91,10 +108,10 @@ impl<'a> Comparison<'a> {
             let (place, name) = identity(parameter);
             (place.to_owned(), name)
         };
-        for parameter in &old.parameters {
+        for parameter in &olds {
             let (place, name) = identity(parameter);
             let part = format!("{place} parameter `{name}`");
-            let Some(other) = new.parameters.iter().find(|it| of(it) == same(parameter)) else {
+            let Some(other) = news.iter().find(|it| of(it) == same(parameter)) else {
                 self.push(Impact::Breaks, &part, "it is gone");
                 continue;
             };
@@ -118,8 +135,8 @@ impl<'a> Comparison<'a> {
             );
             self.contents(&part, parameter, other, Direction::Request);
         }
-        for parameter in &new.parameters {
-            if !old.parameters.iter().any(|it| same(it) == of(parameter)) {
+        for parameter in &news {
+            if !olds.iter().any(|it| same(it) == of(parameter)) {
                 let (place, name) = identity(parameter);
                 let part = format!("{place} parameter `{name}`");
                 match is_true(parameter, "required") {
@@ -152,7 +169,11 @@ impl<'a> Comparison<'a> {
         let body = |document: &'a Document, operation: &'a Value| {
             operation.get("requestBody").map(|it| document.resolve(it))
         };
-        match (body(self.old, old), body(self.new, new)) {
+        let (old, new) = (body(self.old, old), body(self.new, new));
+        for body in [old, new].into_iter().flatten() {
+            self.reference("body", body);
+        }
+        match (old, new) {
             (Some(old), Some(new)) => {
                 self.required("body", old, new, Direction::Request);
                 self.contents("body", old, new, Direction::Request);
@@ -178,6 +199,7 @@ impl<'a> Comparison<'a> {
                 self.push(impact, &part, "it no longer occurs");
                 continue;
             };
+            [old, new].iter().for_each(|response| self.reference(&part, response));
             self.contents(&part, old, new, Direction::Response);
             self.headers(&part, old, new);
         }
@@ -194,6 +216,7 @@ impl<'a> Comparison<'a> {
             let part = format!("{part} header `{name}`");
             match news.get(name) {
                 Some(new) => {
+                    [old, new].iter().for_each(|header| self.reference(&part, header));
                     self.required(&part, old, new, Direction::Response);
                     self.schemas(
                         &part,
@@ -220,6 +243,7 @@ impl<'a> Comparison<'a> {
             let part = if is_only { part.to_owned() } else { format!("{part} `{media_type}`") };
             match news.get(media_type) {
                 Some(new) => {
+                    [old, new].iter().for_each(|content| self.reference(&part, content));
                     let is_problem = direction == Direction::Response && *media_type == PROBLEM;
                     let (old, new) = (old.get("schema"), new.get("schema"));
                     if let (true, Some(old), Some(new)) = (is_problem, old, new) {
@@ -342,9 +366,14 @@ fn words(gap: &Gap, direction: Direction, impact: Impact) -> String {
         Gap::Alternatives if left_is_old => "an alternative is gone or narrower".to_owned(),
         Gap::Alternatives => "an alternative is new or wider".to_owned(),
         Gap::Overlap => "several alternatives of `oneOf` may be meant".to_owned(),
+        Gap::Unresolved(reference) => unresolved(reference),
         Gap::Other => "it changed in a way that is not compared".to_owned(),
         Gap::TooDeep => "it is too large, or nests too deeply, to be compared".to_owned(),
     }
+}
+
+fn unresolved(reference: &str) -> String {
+    format!("`{reference}` is not in this document")
 }
 
 fn is_true(value: &Value, name: &str) -> bool {

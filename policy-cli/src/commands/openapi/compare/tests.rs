@@ -340,3 +340,29 @@ fn a_large_document_ends() {
     let paths = document(&json!({ "openapi": "3.1.1", "paths": paths }));
     assert!(compare(&paths, &paths).is_empty());
 }
+
+/// What is in another document may change, although the reference stays.
+#[test]
+fn a_reference_to_another_document_breaks() {
+    for (pointer, part) in [
+        ("/paths/~1shops~1{shop}~1orders", ""),
+        ("/paths/~1shops~1{shop}~1orders/post/parameters/1", "parameters"),
+        ("/paths/~1shops~1{shop}~1orders/post/requestBody", "body"),
+        ("/paths/~1shops~1{shop}~1orders/post/responses/201", "response 201"),
+        (
+            "/paths/~1shops~1{shop}~1orders/post/responses/201/headers/Location",
+            "response 201 header `location`",
+        ),
+        ("/components/schemas/NewOrder/properties/lamp", "body `/lamp`"),
+    ] {
+        let shop = document(&service(|document| {
+            *document.pointer_mut(pointer).unwrap() = json!({ "$ref": "other.json#/a" });
+        }));
+        let found = compare(&shop, &shop);
+        let found: Vec<_> = found
+            .iter()
+            .map(|it| (it.impact, &*it.part, it.words.contains("`other.json#/a`")))
+            .collect();
+        assert_eq!(found, [(Impact::Breaks, part, true)], "{pointer}");
+    }
+}

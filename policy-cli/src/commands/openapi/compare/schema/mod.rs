@@ -33,7 +33,7 @@ use self::{
     },
     values::{accepts, types_of},
 };
-use super::super::document::{Document, conjuncts, object};
+use super::super::document::{Document, conjuncts, object, reference};
 
 /// Why a value of the left schema may be none of the right one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -56,6 +56,8 @@ pub(super) enum Gap {
     Overlap,
     /// The schema has keywords that are not compared.
     Other,
+    /// A reference to what is not in the document.
+    Unresolved(String),
     /// The schemas nest too deeply.
     TooDeep,
 }
@@ -211,9 +213,16 @@ impl<'a, 'b> Subset<'a, 'b> {
         if open.is_empty() {
             return;
         }
-        let mut schemas = parts.iter().map(|part| part.schema).chain(open.iter().copied());
-        if schemas.any(has_both_lists) {
-            return self.report(at, right, Gap::Other);
+        let lefts = parts.iter().map(|part| (self.left, part.schema));
+        let others = open.iter().map(|schema| (self.right, *schema));
+        let uncompared = lefts.chain(others).find_map(|(document, schema)| {
+            match reference(schema).filter(|_| document.target(schema).is_none()) {
+                Some(reference) => Some(Gap::Unresolved(reference)),
+                None => has_both_lists(schema).then_some(Gap::Other),
+            }
+        });
+        if let Some(gap) = uncompared {
+            return self.report(at, right, gap);
         }
         let weights = parts.iter().map(|part| weight(part.schema)).sum::<usize>();
         let work = weights.saturating_mul(rights.iter().map(|right| weight(right)).sum());
@@ -297,9 +306,7 @@ impl<'a, 'b> Subset<'a, 'b> {
                 || ["type", "uniqueItems"].contains(&&**name)
                 || is_annotation(name)
         };
-        if !keywords.keys().all(is_read)
-            || (right.get("$ref").is_some() && self.right.target(right).is_none())
-        {
+        if !keywords.keys().all(is_read) {
             return self.report(at, right, Gap::Other);
         }
         if alternatives(right).is_some() {
@@ -452,7 +459,7 @@ impl<'a, 'b> Subset<'a, 'b> {
                                 {
                                     continue;
                                 }
-                                (None, None) if left.get("$ref") == right.get("$ref") => continue,
+                                // The target of the same reference may differ, if it is elsewhere.
                                 _ => false,
                             }
                         }
