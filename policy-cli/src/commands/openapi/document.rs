@@ -18,13 +18,15 @@ const CHAIN: usize = 32;
 #[derive(Debug)]
 pub(super) struct Document(Value);
 
-/// An operation, with the parameters that its path has for all operations.
+/// An operation, with what its path has for all operations.
 #[derive(Debug)]
 pub(super) struct Operation<'a> {
     pub(super) path: &'a str,
     pub(super) method: &'static str,
     pub(super) value: &'a Value,
     pub(super) parameters: Vec<&'a Value>,
+    /// The servers, if they are not those of the document.
+    pub(super) servers: Option<&'a Value>,
 }
 
 impl Document {
@@ -87,7 +89,8 @@ impl Document {
                         parameters.push(shared);
                     }
                 }
-                Some(Operation { path, method, value, parameters })
+                let servers = value.get("servers").or_else(|| item.get("servers"));
+                Some(Operation { path, method, value, parameters, servers })
             })
         })
     }

@@ -61,8 +61,8 @@ enum Subcommands {
 /// Compare two documents: what breaks clients, what is added, what only reads differently.
 ///
 /// What a request may have has to be accepted still, and what a response may have has to be known before:
-/// a narrower type breaks one, a wider type the other. What cannot be decided counts as a break. Callbacks
-/// and webhooks are not compared. The version of the JSON form is 1; docs/schema/openapi-diff-1.json
+/// a narrower type breaks one, a wider type the other. What cannot be decided counts as a break. Callbacks,
+/// links and webhooks are not compared. The version of the JSON form is 1; docs/schema/openapi-diff-1.json
 /// describes it.
 #[derive(Debug, Args)]
 #[command(after_help = "\

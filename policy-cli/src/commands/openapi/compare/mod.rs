@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use self::{operation::compare_operations, schema::Steps};
-use super::document::{Document, Operation, reference};
+use super::document::{Document, Operation, object, reference};
 
 /// The most steps of one comparison: some seconds.
 const STEPS: u64 = 1 << 25;
@@ -54,7 +54,7 @@ pub(crate) struct Change {
 /// The differences, the worst first.
 pub(super) fn compare(old: &Document, new: &Document) -> Vec<Change> {
     let mut changes = Vec::new();
-    compare_servers(old, new, &mut changes);
+    compare_servers("", (old, None), (new, None), &mut changes);
     for (path, item) in old.entries(old.root(), "paths") {
         if let Some(reference) = reference(item) {
             let words =
@@ -105,22 +105,47 @@ fn add(changes: &mut Vec<Change>, impact: Impact, operation: &Operation<'_>, wor
     changes.push(Change { impact, operation, part, words: words.to_owned() });
 }
 
-/// The addresses that clients have.
-fn compare_servers(old: &Document, new: &Document, changes: &mut Vec<Change>) {
-    let urls = |document: &Document| {
-        let servers = document.root().get("servers").and_then(Value::as_array);
-        let urls = servers.into_iter().flatten().filter_map(|server| server.get("url")?.as_str());
-        let urls: BTreeSet<String> = urls.map(str::to_owned).collect();
-        // OpenAPI 3.1, 4.8.1: the default.
-        if urls.is_empty() { BTreeSet::from(["/".to_owned()]) } else { urls }
-    };
-    let (old, new) = (urls(old), urls(new));
-    let mut push = |impact, url: &String, what| {
+/// Compares the addresses that clients have, of an operation or of the document.
+fn compare_servers(
+    operation: &str,
+    (old, old_list): (&Document, Option<&Value>),
+    (new, new_list): (&Document, Option<&Value>),
+    changes: &mut Vec<Change>,
+) {
+    let (olds, news) = (servers(old, old_list), servers(new, new_list));
+    let mut push = |impact, url: &str, what| {
         let words = format!("the server `{url}` {what}");
-        changes.push(Change { impact, operation: String::new(), part: String::new(), words });
+        let (operation, part) = (operation.to_owned(), String::new());
+        changes.push(Change { impact, operation, part, words });
     };
-    old.difference(&new).for_each(|url| push(Impact::Breaks, url, "is gone"));
-    new.difference(&old).for_each(|url| push(Impact::Adds, url, "is new"));
+    for (url, variables) in &olds {
+        match news.get(url) {
+            None => push(Impact::Breaks, url, "is gone"),
+            Some(other) if other != variables => push(Impact::Breaks, url, "has other variables"),
+            Some(_) => (),
+        }
+    }
+    let added = news.keys().filter(|url| !olds.contains_key(*url));
+    added.for_each(|url| push(Impact::Adds, url, "is new"));
+}
+
+/// Names, values and defaults of the variables of a server.
+type Variables<'a> = Vec<(&'a String, Option<&'a Value>, Option<&'a Value>)>;
+
+/// The URLs of a list of servers, or else of the document's.
+fn servers<'a>(
+    document: &'a Document,
+    list: Option<&'a Value>,
+) -> BTreeMap<&'a str, Variables<'a>> {
+    let list = list.or_else(|| document.root().get("servers")).and_then(Value::as_array);
+    let read = |server: &'a Value| {
+        let variables = object(server, "variables").into_iter().flatten();
+        let variables = variables.map(|(name, it)| (name, it.get("enum"), it.get("default")));
+        Some((server.get("url")?.as_str()?, variables.collect()))
+    };
+    let servers: BTreeMap<_, Variables<'_>> = list.into_iter().flatten().filter_map(read).collect();
+    // OpenAPI 3.1, 4.8.1: the default.
+    if servers.is_empty() { BTreeMap::from([("/", Vec::new())]) } else { servers }
 }
 
 /// The callers of an operation, in words.

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
-    Change, Impact,
+    Change, Impact, compare_servers,
     schema::{Gap, LocatedGap, Side, Steps, Subset},
     security::{Alternative, alternatives},
 };
@@ -34,6 +34,13 @@ pub(super) fn compare_operations(
 ) {
     let mut comparison =
         Comparison { old, new, operation: new_operation.name(), steps, changes: Vec::new() };
+    comparison.rest(
+        "",
+        old_operation.value,
+        new_operation.value,
+        &["operationId", "parameters", "requestBody", "responses", "security", "servers"],
+    );
+    comparison.servers(old_operation.servers, new_operation.servers);
     comparison.identifier(old_operation.value, new_operation.value);
     comparison.parameters(old_operation, new_operation);
     comparison.body(old_operation.value, new_operation.value);
@@ -79,10 +86,32 @@ impl<'a> Comparison<'a> {
         }
     }
 
+    /// The servers of the document are compared as its own.
+    fn servers(&mut self, old: Option<&Value>, new: Option<&Value>) {
+        if old.is_some() || new.is_some() {
+            let (old, new) = ((self.old, old), (self.new, new));
+            compare_servers(&self.operation, old, new, &mut self.changes);
+        }
+    }
+
     /// Reports what is in another document, where it may change.
     fn reference(&mut self, part: &str, value: &Value) {
         if let Some(reference) = reference(value) {
             self.push(Impact::Breaks, part, unresolved(&reference));
+        }
+    }
+
+    /// Reports what differs beside the keywords that are compared.
+    fn rest(&mut self, part: &str, old: &Value, new: &Value, compared: &[&str]) {
+        self.reference(part, old);
+        self.reference(part, new);
+        let names = [old, new].into_iter().filter_map(Value::as_object).flat_map(Map::keys);
+        let names: BTreeSet<_> = names.collect();
+        for name in names {
+            let is_left_out = compared.contains(&&**name) || is_irrelevant(name);
+            if !is_left_out && old.get(name) != new.get(name) {
+                self.push(Impact::Breaks, part, format!("`{name}` is another"));
+            }
         }
     }
 
@@ -121,11 +150,8 @@ impl<'a> Comparison<'a> {
                 self.push(Impact::Breaks, &part, words);
             }
             self.required(&part, parameter, other, Direction::Request);
-            for keyword in ["style", "explode", "allowReserved"] {
-                if parameter.get(keyword) != other.get(keyword) {
-                    self.push(Impact::Breaks, &part, format!("`{keyword}` is another"));
-                }
-            }
+            let compared = ["content", "in", "name", "required", "schema"];
+            self.rest(&part, parameter, other, &compared);
             self.schemas(
                 &part,
                 parameter.get("schema"),
@@ -169,12 +195,9 @@ impl<'a> Comparison<'a> {
         let body = |document: &'a Document, operation: &'a Value| {
             operation.get("requestBody").map(|it| document.resolve(it))
         };
-        let (old, new) = (body(self.old, old), body(self.new, new));
-        for body in [old, new].into_iter().flatten() {
-            self.reference("body", body);
-        }
-        match (old, new) {
+        match (body(self.old, old), body(self.new, new)) {
             (Some(old), Some(new)) => {
+                self.rest("body", old, new, &["content", "required"]);
                 self.required("body", old, new, Direction::Request);
                 self.contents("body", old, new, Direction::Request);
             }
@@ -182,7 +205,10 @@ impl<'a> Comparison<'a> {
             (None, Some(new)) if is_true(new, "required") => {
                 self.push(Impact::Breaks, "body", "it is new, and required");
             }
-            (None, Some(_)) => self.push(Impact::Adds, "body", "it is new"),
+            (None, Some(new)) => {
+                self.reference("body", new);
+                self.push(Impact::Adds, "body", "it is new");
+            }
             (None, None) => (),
         }
     }
@@ -199,7 +225,7 @@ impl<'a> Comparison<'a> {
                 self.push(impact, &part, "it no longer occurs");
                 continue;
             };
-            [old, new].iter().for_each(|response| self.reference(&part, response));
+            self.rest(&part, old, new, &["content", "headers"]);
             self.contents(&part, old, new, Direction::Response);
             self.headers(&part, old, new);
         }
@@ -216,7 +242,7 @@ impl<'a> Comparison<'a> {
             let part = format!("{part} header `{name}`");
             match news.get(name) {
                 Some(new) => {
-                    [old, new].iter().for_each(|header| self.reference(&part, header));
+                    self.rest(&part, old, new, &["required", "schema"]);
                     self.required(&part, old, new, Direction::Response);
                     self.schemas(
                         &part,
@@ -243,7 +269,7 @@ impl<'a> Comparison<'a> {
             let part = if is_only { part.to_owned() } else { format!("{part} `{media_type}`") };
             match news.get(media_type) {
                 Some(new) => {
-                    [old, new].iter().for_each(|content| self.reference(&part, content));
+                    self.rest(&part, old, new, &["schema"]);
                     let is_problem = direction == Direction::Response && *media_type == PROBLEM;
                     let (old, new) = (old.get("schema"), new.get("schema"));
                     if let (true, Some(old), Some(new)) = (is_problem, old, new) {
@@ -374,6 +400,23 @@ fn words(gap: &Gap, direction: Direction, impact: Impact) -> String {
 
 fn unresolved(reference: &str) -> String {
     format!("`{reference}` is not in this document")
+}
+
+/// Whether no change of a keyword breaks a client, or it is not compared. A `$ref` is reported by itself.
+fn is_irrelevant(keyword: &str) -> bool {
+    matches!(
+        keyword,
+        "$ref"
+            | "callbacks"
+            | "deprecated"
+            | "description"
+            | "example"
+            | "examples"
+            | "externalDocs"
+            | "links"
+            | "summary"
+            | "tags"
+    ) || keyword.starts_with("x-")
 }
 
 fn is_true(value: &Value, name: &str) -> bool {

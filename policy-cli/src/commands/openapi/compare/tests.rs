@@ -39,6 +39,7 @@ fn service(change: impl FnOnce(&mut Value)) -> Value {
     let mut value = json!({
         "openapi": "3.1.1",
         "info": { "title": "Shop", "version": "1" },
+        "servers": [{ "url": "https://{host}", "variables": { "host": { "default": "a.example" } } }],
         "paths": { "/shops/{shop}/orders": { "post": operation } },
         "components": {
             "schemas": {
@@ -104,6 +105,29 @@ fn each_change_is_found_with_its_meaning() {
             &[(Words, "", "its descriptions or extensions changed")],
         ),
         ("op/deprecated", json!(true), &[(Words, "", "it is deprecated")]),
+        (
+            "op/servers",
+            json!([{ "url": "/v2" }]),
+            &[
+                (Breaks, "", "the server `https://{host}` is gone"),
+                (Adds, "", "the server `/v2` is new"),
+            ],
+        ),
+        (
+            "op/requestBody/content/application~1json/encoding",
+            json!({ "lamp": { "style": "pipeDelimited" } }),
+            &[(Breaks, "body", "`encoding` is another")],
+        ),
+        (
+            "op/responses/201/headers/Location/explode",
+            json!(true),
+            &[(Breaks, "response 201 header `location`", "`explode` is another")],
+        ),
+        (
+            "op/responses/201/links",
+            json!({ "next": {} }),
+            &[(Words, "", "its descriptions or extensions changed")],
+        ),
         (
             "op/parameters/1/required",
             json!(true),
@@ -310,6 +334,14 @@ fn operations_and_paths_are_compared_by_what_requests_have() {
     assert!(renamed[0].words.contains("called `store` now"), "{renamed:?}");
     let of_server = changed(|document| document["servers"] = json!([{ "url": "/v2" }]));
     assert_eq!(of_server.len(), 2, "{of_server:?}");
+    let of_path = changed(|document| {
+        document["paths"]["/shops/{shop}/orders"]["servers"] = json!([{ "url": "/v2" }]);
+    });
+    assert_eq!(of_path[0].impact, Impact::Breaks, "{of_path:?}");
+    let of_host = changed(|document| {
+        document["servers"][0]["variables"]["host"]["default"] = json!("b.example");
+    });
+    assert_eq!(of_host[0].words, "the server `https://{host}` has other variables");
 }
 
 #[test]
