@@ -1,6 +1,10 @@
 //! What an audit does not do.
 
-use std::net::SocketAddr;
+use std::{
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpListener},
+    thread,
+};
 
 use policy_tests::port::Port;
 
@@ -26,6 +30,21 @@ async fn a_host_that_is_away_is_an_error() {
     let ran = run(audit_of(&format!("https://{HOST}"), port.address, &files)).await;
     assert_eq!((ran.code, &*ran.out), (2, ""));
     assert!(ran.err.contains("does not respond"), "{}", ran.err);
+}
+
+#[tokio::test]
+async fn a_proxy_without_an_upstream_shows_nothing_about_plain_http() {
+    let (files, proxy) = (Files::new(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let address = proxy.local_addr().unwrap();
+    thread::spawn(move || {
+        for mut stream in proxy.incoming().flatten() {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 503 Unavailable\r\nContent-Length: 0\r\n\r\n");
+        }
+    });
+    let ran = run(audit_of(&format!("http://{HOST}"), address, &files)).await;
+    assert_eq!((ran.code, ran.codes()), (2, Vec::new()), "{}", ran.err);
+    assert_ne!(ran.report()["inconclusive"], serde_json::json!([]));
 }
 
 #[tokio::test]

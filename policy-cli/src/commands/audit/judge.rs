@@ -3,11 +3,13 @@
 mod cookies;
 mod decision;
 mod headers;
+mod plain_http;
 mod sequence;
 
 use http::Request;
 use policy_manifest::{Manifest, engine::Engine};
 
+pub(super) use self::plain_http::protection;
 use super::{
     codes::Code,
     exchange::{Exchange, Response},
@@ -85,6 +87,12 @@ pub(super) fn judge(
         })
         .collect();
     let mut findings = Findings { trial, all: Vec::new() };
+    if trial.purpose == Purpose::PlainHttp {
+        let own = manifest.app.public_origin.as_deref().unwrap_or_default();
+        let all = judged.iter().filter(|one| !is_inconclusive(one.response));
+        all.for_each(|one| plain_http::judge(own, one, &mut findings));
+        return findings.all;
+    }
     let is_mixed = sequence::judge(manifest, &judged, &mut findings);
     let mut own = Vec::new();
     for one in &judged {

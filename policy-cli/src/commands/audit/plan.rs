@@ -67,6 +67,8 @@ pub(super) enum Purpose {
     StaticFile,
     /// The login that the user of the command names. No plan has it.
     Login,
+    /// Whether an app that is served over TLS redirects or refuses plain HTTP. No plan has it.
+    PlainHttp,
 }
 
 /// What is unusual about a path.

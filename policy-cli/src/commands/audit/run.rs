@@ -2,13 +2,12 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use http::header;
 use policy_manifest::{Manifest, engine::Engine};
 
 use super::{
     codes::Code,
     exchange::Exchange,
-    judge::{Finding, is_inconclusive, judge},
+    judge::{Finding, is_inconclusive, judge, protection},
     login::Login,
     plan::{Plan, Purpose, Trial, name_of},
     report::{Report, ReportEntry, curl},
@@ -16,6 +15,10 @@ use super::{
     target::Target,
 };
 use crate::failure::Failure;
+
+/// What a first trial without a conclusive response shows.
+const NOT_REACHED: &str =
+    "the app is not reached: every response is 429, or of a proxy without an upstream";
 
 /// An audit in progress.
 pub(super) struct Audit<'a> {
@@ -35,6 +38,8 @@ struct Outcome {
     inconclusive: usize,
     /// Whether any response shows something about the policy.
     is_conclusive: bool,
+    /// How the app keeps clients from plain HTTP, if that is the purpose.
+    protection: Option<String>,
 }
 
 impl Audit<'_> {
@@ -53,7 +58,7 @@ impl Audit<'_> {
         report.unseen.clone_from(&plan.unseen);
         let is_https = self.manifest.app.public_origin.is_some();
         if is_https && !self.target.is_https {
-            self.plain_http(baseline, &mut report)?;
+            self.plain_http(baseline.clone(), &mut report)?;
         } else if self.baseline(baseline, &mut report)? {
             if let Some(login) = self.login {
                 report.findings.extend(self.log_in(login)?);
@@ -104,9 +109,7 @@ impl Audit<'_> {
     fn baseline(&mut self, trial: &Trial, report: &mut Report) -> Result<bool, Failure> {
         let outcome = self.confirm(trial, &mut report.notes).map_err(|error| self.away(&*error))?;
         if !outcome.is_conclusive {
-            let words = "the app is not reached: every response is 429, or of a proxy without an \
-                         upstream";
-            report.notes.push(words.to_owned());
+            report.notes.push(NOT_REACHED.to_owned());
             return Ok(false);
         }
         report.inconclusive.remove(&trial.route);
@@ -140,30 +143,17 @@ impl Audit<'_> {
         Ok(findings.into_iter().map(to_entry).collect())
     }
 
-    /// The audit of plain HTTP of an app that is served over TLS: it must redirect or refuse.
-    fn plain_http(&mut self, trial: &Trial, report: &mut Report) -> Result<(), Failure> {
-        let exchanges = self.exchanges(trial).map_err(|error| self.away(&*error))?;
-        let Some(Exchange { request, response }) = exchanges.first() else { return Ok(()) };
-        // Nothing but the redirect is expected.
-        report.inconclusive.clear();
-        let location = response.text(&header::LOCATION).unwrap_or_default();
-        let own = self.manifest.app.public_origin.clone().unwrap_or_default();
-        let is_refused = response.code().as_deref() == Some("origin.plain-http");
-        if (300..400).contains(&response.status) && location.starts_with(&own) {
-            report.notes.push(format!("plain HTTP redirects to `{own}`; audit that"));
-        } else if is_refused || (response.status >= 400 && response.code().is_none()) {
-            report.notes.push(format!("plain HTTP is refused with {}", response.status));
+    /// The audit of plain HTTP of an app that is served over TLS, of which nothing else is expected.
+    fn plain_http(&mut self, baseline: Trial, report: &mut Report) -> Result<(), Failure> {
+        let trial = Trial { purpose: Purpose::PlainHttp, ..baseline };
+        let outcome =
+            self.confirm(&trial, &mut report.notes).map_err(|error| self.away(&*error))?;
+        if outcome.is_conclusive {
+            report.inconclusive.clear();
+            report.findings.extend(outcome.findings);
+            report.notes.extend(outcome.protection);
         } else {
-            let finding = Finding {
-                code: Code::PlainHttp,
-                route: trial.route.clone(),
-                expected: format!("a redirect to `{own}`, or a refusal"),
-                found: response.status.to_string(),
-                traces: response.traces(),
-                shown_by: vec![0],
-            };
-            let curl = vec![curl(self.target, request, false)];
-            report.findings.push(ReportEntry { finding, curl });
+            report.notes.push(NOT_REACHED.to_owned());
         }
         Ok(())
     }
@@ -222,7 +212,10 @@ impl Audit<'_> {
             exchanges.iter().filter(|exchange| is_inconclusive(&exchange.response)).count();
         let is_conclusive = inconclusive < exchanges.len();
         let findings = findings.into_iter().map(to_entry).collect();
-        Ok(Outcome { findings, inconclusive, is_conclusive })
+        let first = exchanges.first().filter(|_| trial.purpose == Purpose::PlainHttp);
+        let own = self.manifest.app.public_origin.as_deref().unwrap_or_default();
+        let protection = first.and_then(|exchange| protection(own, &exchange.response));
+        Ok(Outcome { findings, inconclusive, is_conclusive, protection })
     }
 
     fn exchanges(&mut self, trial: &Trial) -> Result<Vec<Exchange>, super::send::NoResponse> {

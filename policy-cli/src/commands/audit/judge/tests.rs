@@ -213,6 +213,28 @@ fn inconclusive_responses_are_no_findings() {
 }
 
 #[test]
+fn plain_http_is_redirected_to_the_own_origin_or_refused() {
+    let manifest = shop();
+    let engine = Engine::new(&manifest).unwrap();
+    let (baseline, mut sent) = exchanges(&manifest, &engine).remove(0);
+    let trial = Trial { purpose: Purpose::PlainHttp, ..baseline };
+    for (status, location, is_found) in [
+        (301, "https://api.shop.example", false),
+        (308, "https://api.shop.example/orders", false),
+        (301, "https://api.shop.example.evil.example/", true),
+        (301, "http://api.shop.example/", true),
+        (200, "", true),
+        (403, "", false),
+        (503, "", false),
+    ] {
+        sent[0].response = Response { status, ..Response::default() };
+        set(&mut sent[0], header::LOCATION, location);
+        let found = judge(&manifest, &engine, &trial, &sent);
+        assert_eq!(!found.is_empty(), is_found, "{status} {location}: {found:?}");
+    }
+}
+
+#[test]
 fn a_header_that_is_missing_is_found() {
     for (name, code) in [
         (header::VARY, "audit.vary-missing"),
