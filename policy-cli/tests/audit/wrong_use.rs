@@ -33,6 +33,16 @@ async fn a_host_that_is_away_is_an_error() {
 }
 
 #[tokio::test]
+async fn routes_are_inconclusive_if_nothing_may_be_sent() {
+    let (files, port) = (Files::new(), Port::reserve());
+    let mut command = audit_of(&format!("https://{HOST}"), port.address, &files);
+    command.args(["--max-probes", "0"]);
+    let ran = run(command).await;
+    assert_eq!((ran.code, ran.codes()), (2, Vec::new()), "{}", ran.err);
+    assert_ne!(ran.report()["inconclusive"], serde_json::json!([]));
+}
+
+#[tokio::test]
 async fn a_proxy_without_an_upstream_shows_nothing_about_plain_http() {
     let (files, proxy) = (Files::new(), TcpListener::bind("127.0.0.1:0").unwrap());
     let address = proxy.local_addr().unwrap();

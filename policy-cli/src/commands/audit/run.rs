@@ -50,12 +50,12 @@ impl Audit<'_> {
     /// The host does not respond at all, or the login sets no session.
     pub(super) fn run(mut self, plan: &Plan) -> Result<Report, Failure> {
         let mut report = Report { origin: self.target.origin(), ..Report::default() };
-        let mut trials = plan.trials.iter();
-        let Some(baseline) = trials.next() else { return Ok(report) };
         // Until a response shows something about a route, nothing is known about it.
         let planned = plan.trials.iter().map(|trial| &trial.route);
         report.inconclusive = planned.chain(&plan.left_out).cloned().collect();
         report.unseen.clone_from(&plan.unseen);
+        let mut trials = plan.trials.iter();
+        let Some(baseline) = trials.next() else { return Ok(report) };
         let is_https = self.manifest.app.public_origin.is_some();
         if is_https && !self.target.is_https {
             self.plain_http(baseline.clone(), &mut report)?;
