@@ -17,6 +17,7 @@ mod output;
 mod package;
 mod route_lines;
 mod sarif;
+mod shell;
 mod shown;
 
 use std::{collections::BTreeMap, env, ffi::OsString, process::ExitCode};

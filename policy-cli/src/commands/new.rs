@@ -8,7 +8,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 
-use crate::{failure::Failure, output::Output};
+use crate::{failure::Failure, output::Output, shell::quote};
 
 /// Make a new service from a template.
 ///
@@ -119,12 +119,13 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         fs::write(file, source.put_into(path, fill(text, name))).map_err(written)?;
     }
     let exclude = exclude_from_workspace(folder).unwrap_or_default();
-    let folder = folder.display();
+    let folder = folder.display().to_string();
     output.write(&format!(
         "made {folder}, with Policy from {}\n\
-         {exclude}next, with Rust 1.90 or newer:\n  cd {folder}\n  cargo test\n\
+         {exclude}next, with Rust 1.90 or newer:\n  cd {}\n  cargo test\n\
          then start it as its README.md says\n",
-        source.words()
+        source.words(),
+        quote(&folder)
     ));
     Ok(ExitCode::SUCCESS)
 }
@@ -183,7 +184,7 @@ impl Source {
                 text.replacen(CONTEXT, &copy, 1)
             }
             (Self::Clone(clone), "README.md") => {
-                text.replace(BUILD, &format!("{BUILD}--build-context policy='{clone}' "))
+                text.replace(BUILD, &format!("{BUILD}--build-context policy={} ", quote(clone)))
             }
             _ => text,
         }

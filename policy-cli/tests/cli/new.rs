@@ -110,10 +110,10 @@ fn a_new_service_depends_on_a_clone_a_repository_or_the_release() {
         assert_eq!(manifest.matches(dependency).count(), 2, "{manifest}");
         let copy =
             format!("\nWORKDIR /service\nCOPY --from=policy [\".\", \"{clone}\"]\nCOPY . .\n");
-        let build = format!("\ndocker build --build-context policy='{clone}' -t {name} .\n");
+        let build = format!("\ndocker build --build-context policy={clone} -t {name} .\n");
         let is_clone = name != "git";
         assert_eq!(read("Dockerfile").contains(&copy), is_clone);
-        assert_eq!(read("README.md").contains(&build), is_clone);
+        assert_eq!(read("README.md").replace('\'', "").contains(&build), is_clone);
         assert!(is_clone || read("README.md").contains("\ndocker build -t git .\n"));
         assert!(ran.out.contains(&format!("\n  cd {name}\n  cargo test\n")), "{}", ran.out);
     }
@@ -140,6 +140,20 @@ fn a_service_below_a_workspace_is_to_be_excluded() {
         .output()
         .unwrap();
     assert!(cargo.status.success(), "{}", String::from_utf8_lossy(&cargo.stderr));
+}
+
+#[test]
+fn paths_in_commands_are_quoted() {
+    let clone = [("ada's/Cargo.toml", "[workspace]"), ("ada's/policy-server/Cargo.toml", "")];
+    let home = folder("new-quoted", &clone);
+    let new = ["new", "--template", "api", "my shop/orders", "--policy-path", "ada's"];
+    let ran = run_in(&home, &new, "");
+    assert_eq!((ran.code, &*ran.err), (0, ""), "{}", ran.out);
+    assert!(ran.out.contains("\n  cd 'my shop/orders'\n"), "{}", ran.out);
+    let readme = fs::read_to_string(home.join("my shop/orders/README.md")).unwrap();
+    let clone = fs::canonicalize(home.join("ada's")).unwrap().display().to_string();
+    let context = format!("--build-context policy='{}' ", clone.replace('\'', r"'\''"));
+    assert!(readme.contains(&context), "{readme}");
 }
 
 /// The blocks of commands in the README's chapter about the start.

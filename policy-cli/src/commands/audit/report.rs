@@ -1,14 +1,15 @@
 //! What an audit found, in text and in JSON.
 
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::{borrow::Cow, collections::BTreeSet, fmt::Write as _};
 
-use http::{Method, Request, header};
+use http::{HeaderName, HeaderValue, Request, header};
 use serde_json::json;
 
 use super::{codes::Code, judge::Finding, target::Target};
 use crate::{
     escape::{json_text, printable},
     output::{BOLD, DIM},
+    shell::{self, quote},
 };
 
 #[derive(Debug, Default)]
@@ -160,30 +161,20 @@ fn routes(of: &[&ReportEntry]) -> Vec<String> {
 
 /// The command that sends a request, without its credential.
 pub(super) fn curl(target: &Target, request: &Request<()>, is_secret: bool) -> String {
-    let mut words = vec!["curl -s --path-as-is".to_owned()];
-    words.push(match *request.method() {
-        Method::HEAD => "-I".to_owned(),
-        Method::GET => "-i".to_owned(),
-        ref method => format!("-i -X {}", quote(method.as_str())),
-    });
+    let mut options = "-s --path-as-is -i".to_owned();
     if target.is_elsewhere {
         let (host, port) = &target.address;
-        words.push(format!("--connect-to {}", quote(&format!("::{host}:{port}"))));
+        options += &format!(" --connect-to {}", quote(&format!("::{host}:{port}")));
     }
-    for (name, value) in request.headers() {
-        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let is_added = |name: &HeaderName, value: &HeaderValue| {
+        (*name == header::HOST && value == target.authority.as_str()) || *name == header::USER_AGENT
+    };
+    let headers = request.headers().iter().filter(|(name, value)| !is_added(name, value));
+    let headers = headers.map(|(name, value)| {
         let is_credential = matches!(*name, header::COOKIE | header::AUTHORIZATION);
-        if (*name == header::HOST && value == target.authority) || *name == header::USER_AGENT {
-            continue;
-        }
-        let value = if is_credential && is_secret { "...".to_owned() } else { value };
-        words.push(format!("-H {}", quote(&format!("{name}: {value}"))));
-    }
-    words.push(quote(&format!("{}{}", target.origin(), request.uri())));
-    words.join(" ")
-}
-
-/// A word of a shell.
-fn quote(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "'\\''"))
+        let value = String::from_utf8_lossy(value.as_bytes());
+        (name, if is_credential && is_secret { Cow::Borrowed("...") } else { value })
+    });
+    let url = format!("{}{}", target.origin(), request.uri());
+    shell::curl(&options, request.method(), &url, headers)
 }
