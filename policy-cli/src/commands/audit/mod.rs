@@ -108,7 +108,8 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode, Failure> {
-    let target = Target::parse(&arguments.origin, arguments.connect.as_deref())?;
+    let mut target = Target::parse(&arguments.origin, arguments.connect.as_deref())?;
+    target.authority_file.clone_from(&arguments.ca);
     let manifest = arguments.input.read(output)?.manifest;
     let engine = Engine::new(&manifest).map_err(|error| {
         Failure::new(format!("the manifest breaks a rule: {error}"))
@@ -137,7 +138,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         rate: arguments.rate.get(),
         patience: Duration::from_secs(u64::from(arguments.timeout.get())),
     };
-    let sender = Sender::new(target.clone(), credentials, pace, arguments.ca.as_deref())?;
+    let sender = Sender::new(target.clone(), credentials, pace)?;
     let audit = run::Audit {
         manifest: &manifest,
         engine: &engine,

@@ -163,8 +163,11 @@ fn routes(of: &[&ReportEntry]) -> Vec<String> {
 pub(super) fn curl(target: &Target, request: &Request<()>, is_secret: bool) -> String {
     let mut options = "-s --path-as-is -i".to_owned();
     if target.is_elsewhere {
-        let (host, port) = &target.address;
-        options += &format!(" --connect-to {}", quote(&format!("::{host}:{port}")));
+        let to = format!("::{}", target.host_and_port());
+        options += &format!(" --connect-to {}", quote(&to));
+    }
+    if let Some(file) = target.authority_file.as_ref().filter(|_| target.is_https) {
+        options += &format!(" --cacert {}", quote(&file.to_string_lossy()));
     }
     let is_added = |name: &HeaderName, value: &HeaderValue| {
         (*name == header::HOST && value == target.authority.as_str()) || *name == header::USER_AGENT
@@ -177,4 +180,27 @@ pub(super) fn curl(target: &Target, request: &Request<()>, is_secret: bool) -> S
     });
     let url = format!("{}{}", target.origin(), request.uri());
     shell::curl(&options, request.method(), &url, headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_connects_and_trusts_as_the_audit_does() {
+        let line = |url: &str, connect: &str| {
+            let mut target = Target::parse(url, Some(connect)).unwrap();
+            target.authority_file = Some("my ca.pem".into());
+            curl(&target, &Request::get("/a").body(()).unwrap(), false)
+        };
+        assert_eq!(
+            line("https://api.example", "[::1]:8443"),
+            "curl -s --path-as-is -i --connect-to '::[::1]:8443' --cacert 'my ca.pem' \
+             https://api.example/a"
+        );
+        assert_eq!(
+            line("http://api.example", "10.0.0.7:80"),
+            "curl -s --path-as-is -i --connect-to ::10.0.0.7:80 http://api.example/a"
+        );
+    }
 }

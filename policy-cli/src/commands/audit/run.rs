@@ -159,7 +159,6 @@ impl Audit<'_> {
     }
 
     fn away(&self, error: &dyn std::error::Error) -> Failure {
-        let (host, port) = &self.target.address;
         let mut words = error.to_string();
         let mut source = error.source();
         while let Some(cause) = source {
@@ -167,8 +166,9 @@ impl Audit<'_> {
             source = cause.source();
         }
         Failure::new(format!(
-            "`{}` does not respond at {host}:{port}: {words}",
-            self.target.origin()
+            "`{}` does not respond at {}: {words}",
+            self.target.origin(),
+            self.target.host_and_port()
         ))
         .help(
             "name the host that browsers use, with `--ca FILE` for your own certificate authority",

@@ -2,7 +2,6 @@
 
 use std::{
     error::Error,
-    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -71,18 +70,17 @@ pub(super) struct Sender {
 pub(super) type NoResponse = Box<dyn Error + Send + Sync>;
 
 impl Sender {
-    /// A sender that trusts the usual authorities, and those in a PEM file.
+    /// A sender that trusts the usual authorities, and those in the file of the target.
     pub(super) fn new(
         target: Target,
         credentials: Credentials,
         pace: Pace,
-        authorities: Option<&Path>,
     ) -> Result<Self, Failure> {
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|error| Failure::new(format!("the network is not available: {error}")))?;
-        let tls = target.is_https.then(|| tls(&target, authorities)).transpose()?;
+        let tls = target.is_https.then(|| tls(&target)).transpose()?;
         Ok(Self { runtime, target, tls, credentials, pace, next: None, count: 0 })
     }
 
@@ -147,12 +145,9 @@ impl Sender {
     }
 }
 
-fn tls(
-    target: &Target,
-    authorities: Option<&Path>,
-) -> Result<(TlsConnector, ServerName<'static>), Failure> {
+fn tls(target: &Target) -> Result<(TlsConnector, ServerName<'static>), Failure> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    if let Some(file) = authorities {
+    if let Some(file) = &target.authority_file {
         let unreadable = |error: &dyn Error| {
             Failure::new(format!("`{}` cannot be read: {error}", file.display()))
                 .help("name a PEM file with the certificate of the authority")

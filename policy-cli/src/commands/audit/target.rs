@@ -1,5 +1,7 @@
 //! Which host is audited, and where it is reached.
 
+use std::path::PathBuf;
+
 use crate::failure::Failure;
 
 /// The origin that is audited, and where to connect.
@@ -14,6 +16,8 @@ pub(super) struct Target {
     pub(super) address: (String, u16),
     /// Whether the address is not that of the origin.
     pub(super) is_elsewhere: bool,
+    /// A PEM file with an authority to trust, beside the usual ones.
+    pub(super) authority_file: Option<PathBuf>,
 }
 
 impl Target {
@@ -43,7 +47,16 @@ impl Target {
         };
         let authority = authority.strip_suffix(&format!(":{usual}")).unwrap_or(authority);
         let authority = authority.to_ascii_lowercase();
-        Ok(Self { is_https, authority, host, address, is_elsewhere: connect.is_some() })
+        let is_elsewhere = connect.is_some();
+        Ok(Self { is_https, authority, host, address, is_elsewhere, authority_file: None })
+    }
+
+    /// Host and port of the connection, as in a URL.
+    pub(super) fn host_and_port(&self) -> String {
+        match &self.address {
+            (host, port) if host.contains(':') => format!("[{host}]:{port}"),
+            (host, port) => format!("{host}:{port}"),
+        }
     }
 
     /// The origin as browsers write it.
