@@ -35,8 +35,14 @@ pub(crate) fn parse(line: &str) -> Result<ParsedRequest, Failure> {
                 "-H" | "--header" => {
                     let header = value()?;
                     // `name;` sends the header without a value, `name:` sends none.
-                    if !header.trim_end().ends_with([':', ';']) {
-                        written.headers.push(header_of(&header)?);
+                    match header.trim_end().strip_suffix(';').filter(|it| !it.contains(':')) {
+                        Some(name) => written.headers.push((name.to_owned(), String::new())),
+                        None => {
+                            let (name, value) = header_of(&header)?;
+                            if !value.is_empty() {
+                                written.headers.push((name, value));
+                            }
+                        }
                     }
                 }
                 "-A" | "--user-agent" => {
@@ -152,7 +158,8 @@ mod tests {
     #[test]
     fn a_line_of_a_browser_is_read() {
         let line = "curl 'https://api.example/orders' \\\n  -X 'PUT' \\\n  \
-                    -H 'origin: https://app.example' -H 'x-empty;' \\\n  -b 'sid=1; theme=dark' \\\n  \
+                    -H 'origin: https://app.example' -H 'x-empty;' -H 'x-none:' \\\n  \
+                    -H 'x-list: a;' -b 'sid=1; theme=dark' \\\n  \
                     --data-raw $'{\"a\":\"it\\'s\"}' --compressed";
         let (method, url, headers) = fields(line);
         assert_eq!((&*method, &*url), ("PUT", "https://api.example/orders"));
@@ -162,6 +169,8 @@ mod tests {
             headers,
             [
                 "origin: https://app.example",
+                "x-empty: ",
+                "x-list: a;",
                 "cookie: sid=1; theme=dark",
                 "content-type: application/x-www-form-urlencoded",
                 "content-length: 12",
