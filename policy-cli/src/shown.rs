@@ -15,10 +15,15 @@ pub(crate) fn more(all: usize, most: usize) -> Option<String> {
 }
 
 /// The first routes in one line, and how many more there are.
-pub(crate) fn routes(routes: &[String]) -> String {
-    let (head, _) = first(routes, ROUTES);
+pub(crate) fn routes<'r>(routes: impl ExactSizeIterator<Item = &'r String>) -> String {
     let more = more(routes.len(), ROUTES).map(|more| format!(" {more}"));
+    let head: Vec<_> = routes.take(ROUTES).map(String::as_str).collect();
     head.join("; ") + &more.unwrap_or_default()
+}
+
+/// A number of things.
+pub(crate) fn count(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 #[cfg(test)]
@@ -31,7 +36,7 @@ mod tests {
         assert_eq!(first(&list, 9), (&*list, 0));
         assert_eq!(first(&list, 0).1, 9);
         assert_eq!((more(8, 8), more(9, 8)), (None, Some("and 1 more".to_owned())));
-        assert_eq!(routes(&list), "/0; /1; /2; /3; /4; /5; /6; /7 and 1 more");
-        assert_eq!(routes(&list[..8]), "/0; /1; /2; /3; /4; /5; /6; /7");
+        assert_eq!(routes(list.iter()), "/0; /1; /2; /3; /4; /5; /6; /7 and 1 more");
+        assert_eq!(routes(list[..8].iter()), "/0; /1; /2; /3; /4; /5; /6; /7");
     }
 }

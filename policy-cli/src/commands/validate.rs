@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use policy_manifest::{Lock, engine::Engine};
 
-use crate::{escape::printable, failure::Failure, fleet, output::Output};
+use crate::{escape::printable, failure::Failure, fleet, output::Output, shown::count};
 
 /// Check that files are manifests or lock files.
 ///
@@ -32,8 +32,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
         let name = printable(&input.name).to_string();
         if problems.is_empty() {
             let routes = input.manifest.routes.len();
-            let s = if routes == 1 { "" } else { "s" };
-            output.write(&format!("{name}: valid, {routes} route{s}\n"));
+            output.write(&format!("{name}: valid, {}\n", count(routes, "route")));
         }
         for problem in problems {
             output.write(&format!("{name}: {}\n", printable(&problem)));

@@ -10,6 +10,7 @@ use crate::{
     escape::{json_text, printable},
     output::{BOLD, DIM},
     shell::{self, quote},
+    shown,
 };
 
 #[derive(Debug, Default)]
@@ -71,7 +72,7 @@ impl Report {
             let mut line = |name: &str, value: &str| {
                 let _ = writeln!(text, "  {DIM}{name:<9}{DIM:#} {}", printable(value));
             };
-            line(if routes.len() > 1 { "routes" } else { "route" }, &join_routes(routes.iter()));
+            line(if routes.len() > 1 { "routes" } else { "route" }, &shown::routes(routes.iter()));
             line("expected", &finding.expected);
             line("got", &finding.found);
             if let Some(traces) = &finding.traces {
@@ -85,11 +86,10 @@ impl Report {
         let count = self.by_code().count();
         let verdict = match count {
             0 => "no differences from the policy".to_owned(),
-            1 => "1 difference from the policy".to_owned(),
-            count => format!("{count} differences from the policy"),
+            count => format!("{} from the policy", shown::count(count, "difference")),
         };
         if !self.inconclusive.is_empty() {
-            let routes = join_routes(self.inconclusive.iter());
+            let routes = shown::routes(self.inconclusive.iter());
             let _ = writeln!(text, "no response shows anything about {}", printable(&routes));
         }
         for unseen in &self.unseen {
@@ -97,8 +97,7 @@ impl Report {
         }
         let unknown = match self.inconclusive.len() {
             0 => String::new(),
-            1 => ", nothing known about 1 route".to_owned(),
-            count => format!(", nothing known about {count} routes"),
+            count => format!(", nothing known about {}", shown::count(count, "route")),
         };
         let (origin, sent) = (printable(&self.origin), self.sent);
         let _ = writeln!(text, "{origin}: {sent} requests, {verdict}{unknown}");
@@ -141,16 +140,6 @@ impl Report {
         });
         json_text(&report)
     }
-}
-
-/// How many routes a text names with a finding.
-const SHOWN_ROUTES: usize = 4;
-
-/// The first of these routes, and the number of the others.
-pub(super) fn join_routes<'r>(routes: impl ExactSizeIterator<Item = &'r String>) -> String {
-    let more = routes.len().saturating_sub(SHOWN_ROUTES);
-    let names = routes.take(SHOWN_ROUTES).map(String::as_str).collect::<Vec<_>>().join(", ");
-    if more > 0 { format!("{names} and {more} more") } else { names }
 }
 
 fn routes(of: &[&ReportEntry]) -> Vec<String> {

@@ -48,7 +48,7 @@ impl Group {
     /// The facts about a violation, in order.
     pub(super) fn facts(&self, violation: &RuleViolation) -> Vec<(&'static str, String)> {
         let name = self.input(violation).map(|input| input.name.clone()).unwrap_or_default();
-        let mut facts = vec![("policy", name), ("at", shown::routes(&violation.routes))];
+        let mut facts = vec![("policy", name), ("at", shown::routes(violation.routes.iter()))];
         facts.extend(violation.witness.iter().map(|witness| ("witness", witness.to_string())));
         facts.extend(self.curl(violation).map(|line| ("curl", line)));
         if !violation.rule.why.is_empty() {

@@ -171,10 +171,7 @@ impl ComparedFleets {
 }
 
 fn describe_service(Input { name, manifest, .. }: &Input) -> String {
-    match manifest.routes.len() {
-        1 => format!("{name} (1 route)"),
-        routes => format!("{name} ({routes} routes)"),
-    }
+    format!("{name} ({})", shown::count(manifest.routes.len(), "route"))
 }
 
 fn more(all: usize, before: &str) -> String {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     escape::printable,
-    markdown::{code, words},
+    markdown::{code, with_code, words},
     shown::{first, more},
 };
 
@@ -46,7 +46,7 @@ pub(super) fn render(compared: &Compared, most: usize) -> String {
         let (head, more) = first(&changes, most);
         for alike in head {
             text += &item(compared, alike);
-            let witness = alike.witness().map(|words| format!("  - {}\n", phrase(&words)));
+            let witness = alike.witness().map(|words| format!("  - {}\n", with_code(&words)));
             text += &witness.unwrap_or_default();
         }
         if more > 0 {
@@ -86,10 +86,10 @@ fn add_case(text: &mut String, compared: &Compared, axis: Axis, case: &Case) {
     };
     let callers = match case.callers.as_slice() {
         [] => String::new(),
-        callers => format!(", with {}", phrase(&callers.join("; or "))),
+        callers => format!(", with {}", with_code(&callers.join("; or "))),
     };
-    let who = phrase(&case.senders.words());
-    let what = phrase(&case.gains.words().join(", "));
+    let who = with_code(&case.senders.words());
+    let what = with_code(&case.gains.words().join(", "));
     *text += &format!("- {who} {can} {what}{callers}\n");
     let witness = &case.witness;
     let own = compared.new.manifest.app.public_origin.as_deref();
@@ -109,16 +109,10 @@ fn add_case(text: &mut String, compared: &Compared, axis: Axis, case: &Case) {
     *text += &format!("\n  ```js\n{}  ```\n", lines.concat());
 }
 
-/// Words with names between backticks, which are code.
-fn phrase(text: &str) -> String {
-    let parts = text.split('`').enumerate();
-    parts.map(|(index, part)| if index % 2 == 0 { words(part) } else { code(part) }).collect()
-}
-
 fn item(compared: &Compared, alike: &Alike<'_>) -> String {
     let line = compared.source(alike.first).map(|source| {
         format!(" ({}, {})", code(&format!("{}:{}", source.file, source.line)), source.level.name())
     });
-    let change = phrase(&alike.first.to_string());
+    let change = with_code(&alike.first.to_string());
     format!("- {change}{}{}\n", line.unwrap_or_default(), alike.words())
 }

@@ -5,7 +5,7 @@ use std::{cmp::Reverse, fmt::Write as _};
 use policy_manifest::Finding;
 use serde_json::{Value, json};
 
-use super::report::{Report, count};
+use super::report::Report;
 use crate::{
     escape::{json_text, printable},
     markdown::{code, words},
@@ -56,7 +56,7 @@ impl<'a> FleetReport<'a> {
                 let _ = writeln!(
                     text,
                     "    {DIM}at{DIM:#} {}",
-                    printable(&shown::routes(&finding.routes))
+                    printable(&shown::routes(finding.routes.iter()))
                 );
             }
             if let Some(more) = more(findings.len(), SHOWN_FINDINGS) {
@@ -76,7 +76,7 @@ impl<'a> FleetReport<'a> {
             for finding in findings.iter().take(SHOWN_FINDINGS) {
                 let (lint, severity) = (finding.lint, finding.severity());
                 let (message, of) = (words(lint.message()), code(lint.code()));
-                let places = code(&shown::routes(&finding.routes));
+                let places = code(&shown::routes(finding.routes.iter()));
                 let _ = writeln!(text, "- {severity}: {message} ({of}) at {places}");
             }
             if let Some(more) = more(findings.len(), SHOWN_FINDINGS) {
@@ -131,12 +131,12 @@ impl<'a> FleetReport<'a> {
         let findings = self.reports.iter().map(|report| report.linted.findings.len()).sum();
         let suppressed: usize =
             self.reports.iter().map(|report| report.linted.suppressed.len()).sum();
-        let services = count(self.reports.len(), "service");
+        let services = shown::count(self.reports.len(), "service");
         let mut summary = match findings {
             0 => format!("{services}: no policy has oddities"),
             all => format!(
                 "{services}: {} in {} of them, of which {} fail",
-                count(all, "finding"),
+                shown::count(all, "finding"),
                 self.with_findings(),
                 self.fails()
             ),

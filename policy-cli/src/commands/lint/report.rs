@@ -67,7 +67,7 @@ impl Report<'_> {
         if !finding.about.is_empty() {
             facts.push(("about", finding.about.clone()));
         }
-        facts.push(("at", shown::routes(&finding.routes)));
+        facts.push(("at", shown::routes(finding.routes.iter())));
         facts.extend(finding.gain.map(|gain| ("gain", gain.to_string())));
         facts.extend(finding.witness.clone().map(|witness| ("witness", witness)));
         if finding.lint.confidence() == Confidence::Heuristic {
@@ -88,7 +88,7 @@ impl Report<'_> {
         let LintReport { findings, suppressed, .. } = self.linted;
         let mut summary = match findings.len() {
             0 => "this policy has no oddities".to_owned(),
-            all => format!("{}, of which {} fail", count(all, "finding"), self.fails),
+            all => format!("{}, of which {} fail", shown::count(all, "finding"), self.fails),
         };
         if !suppressed.is_empty() {
             summary += &format!("; {} suppressed", suppressed.len());
@@ -161,11 +161,6 @@ impl Report<'_> {
             self.linted.suppressed.iter().map(|(finding, line)| of(finding, Some(line)));
         findings.chain(suppressed).collect()
     }
-}
-
-/// A number of things.
-pub(super) fn count(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// What was found, in one line.

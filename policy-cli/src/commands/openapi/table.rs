@@ -11,6 +11,7 @@ use crate::{
     escape::{json_text, printable},
     markdown::{code, words},
     output::BOLD,
+    shown::count,
 };
 
 /// What the columns say.
@@ -65,10 +66,7 @@ fn text(name: &str, rows: &[[String; 5]]) -> String {
         }
         line.trim_end().to_owned() + "\n"
     };
-    let count = match rows.len() {
-        1 => "1 operation".to_owned(),
-        count => format!("{count} operations"),
-    };
+    let count = count(rows.len(), "operation");
     let lines: String = rows.iter().map(line).collect();
     format!("{BOLD}{}{BOLD:#}: {count}\n\n{}{lines}", printable(name), line(&titles))
 }

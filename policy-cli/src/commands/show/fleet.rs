@@ -9,7 +9,11 @@ use policy_manifest::{
 use serde_json::{Value, json};
 
 use super::{filter::Selected, json::render, view::Section};
-use crate::{escape::printable_json, input::Input, shown::more};
+use crate::{
+    escape::printable_json,
+    input::Input,
+    shown::{count, more},
+};
 
 /// A service and those of its routes that are shown.
 #[derive(Debug)]
@@ -71,7 +75,7 @@ fn service(ServiceRoutes { input, routes }: &ServiceRoutes<'_>) -> Cell {
     let issuer = facts.tokens.as_ref().and_then(|tokens| tokens.issuer.as_ref());
     let words = [
         Some(origin),
-        Some(count_of(routes.len())),
+        Some(count(routes.len(), "route")),
         (open > 0).then(|| format!("{open} of them for everybody")),
         facts.sessions.is_some().then(|| "sessions".to_owned()),
         issuer.map(|issuer| format!("tokens of {issuer}")),
@@ -79,13 +83,9 @@ fn service(ServiceRoutes { input, routes }: &ServiceRoutes<'_>) -> Cell {
     Cell::list(words.into_iter().flatten())
 }
 
-fn count_of(routes: usize) -> String {
-    if routes == 1 { "1 route".to_owned() } else { format!("{routes} routes") }
-}
-
 impl Relation<'_> {
     fn words(&self) -> String {
-        let (to, routes) = (self.to, count_of(self.routes));
+        let (to, routes) = (self.to, count(self.routes, "route"));
         match self.by {
             By::Issuer(issuer) => format!("{to} with its tokens at {routes} ({issuer})"),
             By::Origin { pattern, credentials, if_listed } => {

@@ -13,7 +13,7 @@ use super::{
     json::select_routes,
     words,
 };
-use crate::input::Input;
+use crate::{input::Input, shown};
 
 /// What is shown.
 #[derive(Debug)]
@@ -241,10 +241,9 @@ fn transpose(table: Table, count: usize) -> Vec<Vec<Cell>> {
 
 /// How many routes are shown, of how many.
 fn count(selected: usize, all: usize) -> String {
-    match (selected, all) {
-        (1, 1) => "1 route".to_owned(),
-        _ if selected == all => format!("{all} routes"),
-        _ => format!("{selected} of {all} routes"),
+    match selected == all {
+        true => shown::count(all, "route"),
+        false => format!("{selected} of {all} routes"),
     }
 }
 

@@ -6,12 +6,12 @@ use policy_core::method;
 use policy_manifest::{Auth, ManifestRoute, RouteKind, RouteOrigins};
 
 use super::{
-    super::report::join_routes,
     Planner, Subject,
     callers::{takes_session, takes_token},
     name_of,
     static_files::takes_file_names,
 };
+use crate::shown;
 
 impl Planner<'_> {
     /// What the plan cannot show, with the argument that would show it if there is one. An audit
@@ -71,16 +71,14 @@ impl Planner<'_> {
         };
         let others: Vec<_> = routes().filter(is_other).map(name_of).collect();
         if !others.is_empty() {
-            let others = join_routes(others.iter());
+            let others = shown::routes(others.iter());
             unseen.push(format!("routes without a path of their own: {others}"));
         }
         let alike = routes().filter(|route| self.served_path(route).is_some()).count();
         let alike = alike.saturating_sub(subjects.len());
         if alike > 0 {
-            let routes = if alike == 1 { "route" } else { "routes" };
-            unseen.push(format!(
-                "{alike} {routes} with the same policy as one that is asked: `--all-routes`"
-            ));
+            let words = "with the same policy as one that is asked: `--all-routes`";
+            unseen.push(format!("{} {words}", shown::count(alike, "route")));
         }
         unseen
     }
