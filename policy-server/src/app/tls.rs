@@ -103,6 +103,9 @@ impl Tls {
     /// - **Connections** above
     ///   [`ServerSettings::max_connections`](crate::ServerSettings::max_connections) are refused
     ///   instead of queued.
+    /// - **Silence.** A client whose own idle time-out is shorter than
+    ///   [`ServerSettings::idle_timeout`](crate::ServerSettings::idle_timeout) has to send a PING while
+    ///   it waits for a response (RFC 9114 5.1), as browsers do.
     ///
     /// ```
     /// use policy_server::{App, Tls};

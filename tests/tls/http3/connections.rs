@@ -76,6 +76,24 @@ async fn a_connection_that_does_nothing_is_closed() {
 }
 
 #[tokio::test]
+async fn a_silent_request_in_flight_outlasts_the_idle_timeout() {
+    let (site, mut seen) = site();
+    let settings = ServerSettings::default().idle_timeout(Duration::from_secs(1));
+    let server = Server::start(app_with(&site).settings(settings)).await;
+    // Its client sends no PING.
+    let mut session = server.connect().await;
+    let mut waiting = session.send(request("GET", "/wait")).await;
+    soon(waiting.finish()).await.unwrap();
+    assert_eq!(soon(seen.recv()).await, Some("begun"));
+    // Two idle connections are closed meanwhile, one after the other.
+    for _ in 0..2 {
+        soon(server.raw().await.closed()).await;
+    }
+    site.gate.add_permits(1);
+    assert_eq!(client::read(&mut waiting).await.unwrap().text(), "waited");
+}
+
+#[tokio::test]
 async fn a_head_that_does_not_come_is_given_up() {
     let settings = ServerSettings::default().header_timeout(Duration::from_secs(1));
     let server = Server::start(app().settings(settings)).await;

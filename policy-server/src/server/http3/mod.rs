@@ -65,6 +65,10 @@ const SESSIONS: usize = 4096;
 /// How long clients remember that HTTP/3 is available: a day (RFC 7838 3.1).
 const ANNOUNCED_FOR: u32 = 24 * 60 * 60;
 
+/// The longest silence before a PING: quinn adds it to its clock, and `idle_timeout` may be without
+/// end.
+const LONGEST_SILENCE: Duration = Duration::from_secs(60 * 60);
+
 /// How often a port that another process has is tried.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -186,7 +190,10 @@ fn bound(config: &mut quinn::ServerConfig, settings: &ServerSettings) {
         .receive_window(CONNECTION_WINDOW.into())
         .send_window(SEND_WINDOW)
         .datagram_receive_buffer_size(None)
-        .max_idle_timeout(Some(idle(settings.idle_timeout)));
+        .max_idle_timeout(Some(idle(settings.idle_timeout)))
+        // QUIC counts packets and not requests. A client that responds is idle when the timer of its
+        // connection says so, as in the other versions.
+        .keep_alive_interval(Some(LONGEST_SILENCE.min(settings.idle_timeout / 2)));
     config
         .transport_config(Arc::new(transport))
         .max_incoming(WAITING)
