@@ -87,8 +87,12 @@ impl Server {
                 let per_core = plan.assembled.settings.per_core;
                 #[cfg(feature = "per_core")]
                 let cores = per_core.then(Cores::start).transpose().map_err(Error::Io)?;
+                let service = plan.open().await?;
+                for (listener, _) in &listeners {
+                    listener.listen().map_err(|problem| Error::Start(vec![problem]))?;
+                }
                 Ok(Self {
-                    service: plan.open().await?,
+                    service,
                     address,
                     listeners,
                     #[cfg(feature = "http3")]

@@ -1,6 +1,8 @@
 //! One runtime for each core.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, pin::pin};
+
+use policy_server::testing::FaultyStore;
 
 use super::*;
 
@@ -134,4 +136,25 @@ async fn two_servers_share_a_port_only_if_both_say_so() {
     let second = app().settings(shared).bind(&address).await.expect("a second server");
     assert_eq!(second.local_addr(), first.address);
     assert!(app().bind(&address).await.is_err(), "without a word it is a mistake");
+}
+
+#[tokio::test]
+async fn a_server_takes_no_connections_of_a_shared_port_before_it_can_serve() {
+    let shared = ServerSettings::default().shared_port();
+    let first = Running::start(app().settings(shared.clone())).await;
+    let store: FaultyStore = FaultyStore::default();
+    store.hold();
+    let next = app().settings(shared).sessions(Sessions::store(store.clone()));
+    let mut starting = pin!(next.bind(first.address));
+    tokio::select! {
+        _ = &mut starting => panic!("its store did not respond yet"),
+        () = store.is_held() => (),
+    }
+    // If both listened, each connection would be one of the other's with probability 1/2.
+    for _ in 0..50 {
+        assert_eq!(first.response(get("/hello")).await.text(), "hello");
+    }
+    store.release();
+    let next = soon(starting).await.expect("a second server");
+    assert_eq!(next.local_addr(), first.address);
 }

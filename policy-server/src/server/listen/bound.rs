@@ -4,10 +4,12 @@ use std::{fmt, io, net::SocketAddr};
 #[cfg(unix)]
 use std::{os::unix, path::PathBuf};
 
+use socket2::SockRef;
 use tokio::net::TcpListener;
 #[cfg(unix)]
 use tokio::net::UnixListener;
 
+use super::BACKLOG;
 use crate::server::stream::Stream;
 
 /// A bound socket that is not registered with a runtime yet.
@@ -58,6 +60,14 @@ impl BoundSocket {
             #[cfg(unix)]
             Self::Unix(listener) => Self::Unix(listener.try_clone()?),
         })
+    }
+
+    /// Takes connections, as the others already do. Repeated calls change nothing.
+    pub(super) fn listen(&self) -> io::Result<()> {
+        if let Self::Tcp(listener) = self {
+            SockRef::from(listener).listen(BACKLOG)?;
+        }
+        Ok(())
     }
 
     /// Registers the socket with the current runtime.

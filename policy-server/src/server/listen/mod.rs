@@ -184,6 +184,15 @@ impl Listener {
         Ok(Self::new(sockets, address))
     }
 
+    /// Takes connections from now on, once the app can serve them. The kernel distributes those of a
+    /// shared port over all sockets that listen, and resets those of a process that does not start.
+    pub(super) fn listen(&self) -> Result<(), StartProblem> {
+        self.sockets.iter().try_for_each(BoundSocket::listen).map_err(|error| {
+            let address = self.address.to_string();
+            StartProblem::new(Rule::Listen, "listener", address).caused_by(error)
+        })
+    }
+
     fn new(sockets: Vec<BoundSocket>, address: LocalAddress) -> Self {
         Self {
             sockets,
@@ -221,7 +230,10 @@ fn socket(address: SocketAddr, settings: &ServerSettings) -> io::Result<std::net
     }
     socket.set_nonblocking(true)?;
     socket.bind(&address.into())?;
-    socket.listen(BACKLOG)?;
+    // Clients may wait while the app starts, unless another process could serve them.
+    if !settings.shares_port {
+        socket.listen(BACKLOG)?;
+    }
     Ok(socket.into())
 }
 
