@@ -86,7 +86,14 @@ impl Server {
     /// A QUIC connection without HTTP/3. The client keeps it alive: the server announces the end in
     /// a datagram that may be lost, and again only to a client that sends something.
     pub(crate) async fn raw(&self) -> quinn::Connection {
-        let mut transport = quinn::TransportConfig::default();
+        self.raw_with(quinn::TransportConfig::default()).await
+    }
+
+    /// The same with other limits of the client.
+    pub(crate) async fn raw_with(
+        &self,
+        mut transport: quinn::TransportConfig,
+    ) -> quinn::Connection {
         transport.keep_alive_interval(Some(Duration::from_millis(50)));
         let mut config = self.client_config();
         config.transport_config(Arc::new(transport));

@@ -115,6 +115,27 @@ async fn one_request_is_all_if_the_settings_say_so() {
 }
 
 #[tokio::test]
+async fn a_connection_ends_although_its_client_has_no_room_for_goaway() {
+    let settings = ServerSettings::default().one_request_per_connection();
+    let server = Server::start(app().settings(settings)).await;
+    // The control stream begins with its type, and the type and the length of SETTINGS.
+    let quic = server.raw().await;
+    let mut control = soon(quic.accept_uni()).await.unwrap();
+    let mut begin = [0; 3];
+    soon(control.read_exact(&mut begin)).await.unwrap();
+    assert!(begin[2] < 64, "a length in one byte");
+
+    let mut transport = quinn::TransportConfig::default();
+    transport.stream_receive_window((3 + u32::from(begin[2])).into());
+    let quic = server.raw_with(transport).await;
+    let (mut send, mut receive) = soon(quic.open_bi()).await.unwrap();
+    soon(send.write_all(&client::head(&client::lines("GET", "/hello")))).await.unwrap();
+    send.finish().unwrap();
+    assert!(soon(receive.read_to_end(1024)).await.unwrap().ends_with(b"hello"));
+    assert_eq!(client::close_code(&soon(quic.closed()).await), NO_ERROR);
+}
+
+#[tokio::test]
 async fn a_stopping_server_finishes_open_requests() {
     let (site, mut seen) = site();
     let server = Server::start(app_with(&site)).await;

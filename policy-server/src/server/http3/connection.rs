@@ -7,6 +7,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -27,8 +28,14 @@ use crate::{
     },
 };
 
-/// How many round trips a connection lingers after its last response.
+/// How many round trips a connection lingers after its last response. Its client decides how long
+/// they take, so there is a limit.
 const LINGER: u32 = 3;
+const LONGEST_LINGER: Duration = Duration::from_millis(500);
+
+/// How long GOAWAY may wait for room at the client. A connection notices nothing else meanwhile, nor
+/// while it lingers; with both it still ends within `LAST_TASKS`.
+const GOAWAY: Duration = Duration::from_millis(300);
 
 /// Counts a handshake in progress.
 #[derive(Debug)]
@@ -156,14 +163,16 @@ pub(super) async fn serve(
         if is_last && !is_closing {
             is_closing = true;
             connection.inner.conn.close_for_requests();
-            // GOAWAY: requests from the next number on are not served.
-            if connection.shutdown(1).await.is_err() {
+            // GOAWAY: requests from the next number on are not served. A client without room for it
+            // learns that when they are rejected.
+            if let Ok(Err(_closed)) = timeout(GOAWAY, connection.shutdown(1)).await {
                 break;
             }
         }
         if is_closing && requests.is_empty() {
             // Data in flight arrives, with a retransmission if needed.
-            let _ = timeout(quic.rtt() * LINGER, quic.closed()).await;
+            let linger = LONGEST_LINGER.min(quic.rtt() * LINGER);
+            let _ = timeout(linger, quic.closed()).await;
             break;
         }
     }
