@@ -27,7 +27,7 @@ const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=u
 async fn a_listener_of_its_own_serves_the_metrics_and_nothing_else() {
     let metrics = Metrics::new().listen("127.0.0.1:0");
     let app = App::new(()).metrics(&metrics).routes(routes![hello]);
-    // No host is checked: Prometheus calls an instance by its address.
+    // Its host is not that of the metrics: Prometheus calls an instance by its address.
     let app = app.public_origin("https://api.shop.example");
     let server = app.bind("127.0.0.1:0").await.unwrap();
     let address = server.metrics_addr().expect("a second address");
@@ -51,6 +51,20 @@ async fn a_listener_of_its_own_serves_the_metrics_and_nothing_else() {
     }
     let refused = ask("POST /metrics").await;
     assert_eq!((refused.status, refused.header("allow")), (405, Some("GET, HEAD")));
+    for (head, status) in [
+        (&format!("host: {address}\r\nx-forwarded-for: 192.0.2.1")[..], 200),
+        ("host: localhost", 200),
+        ("host: api.shop.example", 421),
+        // DNS rebinding.
+        ("host: evil.example:9464", 421),
+        ("host: localhost\r\nhost: localhost", 400),
+        ("host: localhost\r\nexpect: x", 417),
+        ("accept: */*", 400),
+    ] {
+        let mut connection = Connection::open(address).await;
+        connection.send(format!("GET /metrics HTTP/1.1\r\n{head}\r\n\r\n")).await;
+        assert_eq!(connection.head().await.status, status, "{head}");
+    }
     let malformed = exchange(address, b"nonsense\r\n\r\n").await;
     assert!(String::from_utf8_lossy(&malformed.bytes).starts_with("HTTP/1.1 400"));
     let name = "http_server_request_duration_seconds_count";

@@ -27,7 +27,7 @@ use super::{redirect::Redirect, tls::Certificates};
 #[cfg(feature = "tls")]
 use crate::app::tls::Tls;
 #[cfg(feature = "metrics")]
-use crate::observe::metrics::{Metrics, MetricsTarget, Target};
+use crate::observe::metrics::{Endpoint, Metrics, MetricsTarget, Target};
 use crate::{
     app::AppParts,
     app::settings::ServerSettings,
@@ -196,7 +196,9 @@ impl Start {
                     let notice = StartProblem::new(Rule::MetricsPublic, "listener", address);
                     self.notices.push(notice);
                 }
-                listeners.push((listener, Role::Metrics(metrics.clone())));
+                let address = listener.address.tcp();
+                let is_loopback = address.is_some_and(|address| address.ip().is_loopback());
+                listeners.push((listener, Role::Metrics(Endpoint::new(metrics, is_loopback))));
             }
             Err(problem) => self.problems.push(problem),
         }

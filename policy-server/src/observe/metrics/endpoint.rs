@@ -8,7 +8,11 @@ use http::{
     HeaderValue, Method, Request,
     header::{ALLOW, CONTENT_TYPE},
 };
-use policy_core::{Refusal, cache::forbid_storing};
+use policy_core::{
+    Refusal,
+    cache::forbid_storing,
+    head::{Head, OwnOrigin},
+};
 
 use super::{Metrics, exposition::MEDIA_TYPE};
 use crate::{base::problem::Problem, handler::service::SharedService};
@@ -25,9 +29,49 @@ pub(crate) fn service(metrics: &Metrics) -> SharedService {
     })
 }
 
-/// The response of a separate listener.
-pub(crate) fn response<B>(metrics: &Metrics, request: &Request<B>) -> Response {
-    let mut response = match *request.method() {
+/// A separate listener.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    metrics: Metrics,
+    /// Whether it listens on loopback.
+    is_loopback: bool,
+}
+
+impl Endpoint {
+    pub(crate) fn new(metrics: &Metrics, is_loopback: bool) -> Self {
+        Self { metrics: metrics.clone(), is_loopback }
+    }
+
+    pub(crate) fn response<B>(&self, request: &Request<B>) -> Response {
+        let mut response = match self.admit(request) {
+            Ok(()) => answer(&self.metrics, request),
+            Err(refusal) => Problem::from(refusal).into_response(),
+        };
+        forbid_storing(response.headers_mut());
+        response
+    }
+
+    /// Refuses what two parsers could read differently and, on loopback, other hosts: to a page of
+    /// a name that resolves to this machine (DNS rebinding), the response would be of its own
+    /// origin. Elsewhere Prometheus may call an instance by any name.
+    fn admit<B>(&self, request: &Request<B>) -> Result<(), Refusal> {
+        let mut head = Head::read(request);
+        head.well_formed()?;
+        if !self.is_loopback {
+            return Ok(());
+        }
+        // A proxy may be in front of it.
+        head.is_forwarded = false;
+        match OwnOrigin::Development.admit(&head) {
+            // There may be a public origin, which is not that of the metrics.
+            Err(Refusal::HostNotLoopback) => Err(Refusal::HostUnknown),
+            admitted => admitted,
+        }
+    }
+}
+
+fn answer<B>(metrics: &Metrics, request: &Request<B>) -> Response {
+    match *request.method() {
         _ if request.uri().path() != PATH => Problem::from(Refusal::RouteNotFound).into_response(),
         Method::GET => text(metrics),
         Method::HEAD => text(metrics).map(|_body| Body::empty()),
@@ -36,9 +80,7 @@ pub(crate) fn response<B>(metrics: &Metrics, request: &Request<B>) -> Response {
             response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             response
         }
-    };
-    forbid_storing(response.headers_mut());
-    response
+    }
 }
 
 fn text(metrics: &Metrics) -> Response {

@@ -18,7 +18,7 @@ use metrics::{
 };
 
 pub(crate) use self::{
-    endpoint::{response, service},
+    endpoint::{Endpoint, service},
     requests::{MeasuredRequest, Meter, ReceivedRequest},
 };
 use self::{
@@ -131,7 +131,9 @@ impl Metrics {
 
     /// Serves the text at `/metrics` on a separate address, over plain HTTP. The default port
     /// is 9464. Anybody who reaches the address can read it, so use one of this machine or of a
-    /// private network: a notice at start reports any other (`app.metrics-public`).
+    /// private network: a notice at start reports any other (`app.metrics-public`). On a loopback address,
+    /// requests have to name a loopback host, such as `localhost`: others get 421, since a page of a
+    /// name that resolves to this machine (DNS rebinding) could read it, too.
     ///
     /// ```no_run
     /// use policy_server::{Metrics, prelude::*};

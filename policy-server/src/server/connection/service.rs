@@ -19,8 +19,6 @@ use hyper::{
 };
 use tokio::sync::mpsc;
 
-#[cfg(feature = "metrics")]
-use crate::observe::metrics;
 use crate::{
     auth::LastCredential,
     client::peer::Peer,
@@ -77,7 +75,7 @@ impl Service<Request<Incoming>> for ConnectionService {
             #[cfg(feature = "tls")]
             Role::Redirect(redirect) => ResponseFuture::ready(redirect.response(&request)),
             #[cfg(feature = "metrics")]
-            Role::Metrics(metrics) => ResponseFuture::ready(metrics::response(metrics, &request)),
+            Role::Metrics(endpoint) => ResponseFuture::ready(endpoint.response(&request)),
             _ => {
                 let (peer, last) = (Some(self.peer), Some(&self.last));
                 self.app.respond(request, Connection { peer, last, first_poll })

@@ -33,7 +33,7 @@ use super::{Serving, connection::serve_connection, shutdown::Phase, stream::Stre
 #[cfg(feature = "tls")]
 use super::{redirect::Redirect, tls::Certificates};
 #[cfg(feature = "metrics")]
-use crate::observe::metrics::Metrics;
+use crate::observe::metrics::Endpoint;
 use crate::{
     app::settings::ServerSettings,
     base::{error::StartProblem, event::log},
@@ -71,7 +71,7 @@ pub(super) enum Role {
     Redirect(Redirect),
     /// Serves the metrics.
     #[cfg(feature = "metrics")]
-    Metrics(Metrics),
+    Metrics(Endpoint),
 }
 
 impl Role {
