@@ -29,6 +29,12 @@ pub async fn never() -> &'static str {
     pending().await
 }
 
+#[get("/status/{status}")]
+#[auth(public)]
+pub async fn status(status: u16) -> StatusCode {
+    StatusCode::from_u16(status).unwrap_or_default()
+}
+
 #[get("/me")]
 #[auth(session)]
 pub async fn me(me: Principal) -> String {

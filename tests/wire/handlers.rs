@@ -1,11 +1,11 @@
-//! Handlers that panic or never return.
+//! Handlers that panic, never return, or respond with a status that is not final.
 
 use std::panic::panic_any;
 
 use axum_core::extract::FromRequestParts;
 use http_body_util::StreamBody;
 use policy_server::{Body, http::request::Parts};
-use policy_tests::handlers::never;
+use policy_tests::handlers::{never, status};
 
 use super::*;
 
@@ -84,7 +84,7 @@ async fn stream() -> Response {
 
 fn app() -> App<()> {
     let routes =
-        routes![hello, text, formatted, any, parameter, extractor, response, stream, never];
+        routes![hello, text, formatted, any, parameter, extractor, response, stream, never, status];
     App::new(()).policies(Policies::new().cors(SHOP)).routes(routes)
 }
 
@@ -133,6 +133,17 @@ async fn handlers_outside_of_routes_may_panic_too() {
     for path in ["/mount/x", "/nowhere"] {
         let response = server.response(request(&format!("GET {path}"), &[ORIGIN])).await;
         assert_eq!(response.problem(), (500, "handler.failed".to_owned()), "{path}");
+        assert_eq!(response.sharing(), SHARING);
+    }
+}
+
+#[tokio::test]
+async fn handlers_whose_status_is_not_final_are_answered_for() {
+    let server = Running::start(app()).await;
+    for status in [100, 101, 103] {
+        let request = request(&format!("GET /status/{status}"), &[ORIGIN]);
+        let response = server.response(request).await;
+        assert_eq!(response.problem(), (500, "handler.failed".to_owned()), "{status}");
         assert_eq!(response.sharing(), SHARING);
     }
 }

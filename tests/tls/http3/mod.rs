@@ -27,7 +27,7 @@ use futures_util::stream;
 use http_body_util::BodyExt;
 use policy_server::{Body, ServerSettings, prelude::*, tokens::SecretKey};
 use policy_tests::{
-    handlers::{hello, panics},
+    handlers::{hello, panics, status},
     http as sockets,
     http::soon,
 };
@@ -207,6 +207,7 @@ fn app_with(site: &Site) -> App<Site> {
         mine,
         rated,
         address,
+        status,
     ])
 }
 

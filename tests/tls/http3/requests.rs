@@ -26,6 +26,8 @@ async fn responses_equal_those_of_http1() {
 
     let foreign = http::Request::get("https://evil.example/hello").body(()).unwrap();
     assert_eq!(session.response(foreign, "").await.status(), 421);
+    let not_final = session.response(request("GET", "/status/103"), "").await;
+    assert_eq!(not_final.problem(), (500, "handler.failed".to_owned()));
 }
 
 #[tokio::test]

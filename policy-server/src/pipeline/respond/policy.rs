@@ -188,6 +188,15 @@ impl ResponsePolicy {
             socket = None;
             response = Problem::from(Refusal::ProtocolNotServed).into_response();
         }
+        let is_upgrade = response.status() == StatusCode::SWITCHING_PROTOCOLS
+            && method != Method::CONNECT
+            && (is_of_layer || socket.is_some());
+        if response.status().is_informational() && !is_upgrade {
+            // It is not final (RFC 9110 15.2): hyper would replace it without a policy, and HTTP/3
+            // would send nothing else.
+            socket = None;
+            response = Problem::internal("a status of 1xx ends no request").into_response();
+        }
         #[cfg(feature = "gateway")]
         if optional.is_some_and(OptionalContext::is_of_tunnel) {
             response = tunnel::as_proxy(response);
