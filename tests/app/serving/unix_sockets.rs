@@ -13,8 +13,9 @@ use policy_tests::{log::Log, program::Program};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpStream, UnixListener, UnixStream},
+    runtime::Handle,
     sync::oneshot,
-    task::JoinHandle,
+    task::{JoinHandle, spawn_blocking},
 };
 
 use super::*;
@@ -141,6 +142,22 @@ async fn unix_sockets_of_dead_processes_are_replaced_and_those_in_use_are_not() 
     let text = refused().await;
     assert!(text.contains(": a file with this name exists and is not a socket"), "{text}");
     assert_eq!(fs::read(folder.file()).expect("the file"), b"precious");
+}
+
+/// As a script may lock it while it restarts a service.
+#[tokio::test]
+async fn unix_sockets_are_made_and_removed_in_a_folder_that_another_program_has_locked() {
+    let folder = Folder::new("locked");
+    let lock = fs::File::open(&folder.0).expect("the folder");
+    lock.lock().expect("a lock");
+    let address = folder.address();
+    // A wait for the lock would block the thread.
+    let started = spawn_blocking(move || {
+        let server = Handle::current().block_on(app().bind(address)).expect("an app that starts");
+        drop(server);
+    });
+    soon(started).await.unwrap();
+    assert!(!folder.file().exists());
 }
 
 #[tokio::test]

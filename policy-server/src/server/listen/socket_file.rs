@@ -1,13 +1,15 @@
 //! The file of a Unix socket.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, TryLockError},
     io::{self, ErrorKind},
     os::unix::{
         fs::{FileTypeExt, MetadataExt},
         net::UnixListener,
     },
     path::{Path, PathBuf},
+    thread,
+    time::Duration,
 };
 
 use socket2::{Domain, SockAddr, Socket, Type};
@@ -94,10 +96,21 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 }
 
 /// Locks the folder, so that two processes that start together do not each consider the other's
-/// socket unused. On a file system without locks, there is no lock.
+/// socket unused. There is no lock on a file system without locks, and none if another program keeps
+/// it, such as a script that locks the folder while it restarts this server.
 fn lock_folder(path: &Path) -> Option<File> {
+    const ATTEMPTS: u32 = 25;
+    /// A server holds the lock for a few calls of the system.
+    const PAUSE: Duration = Duration::from_millis(10);
     let folder = File::open(path.parent()?).ok()?;
-    folder.lock().is_ok().then_some(folder)
+    for _ in 0..ATTEMPTS {
+        match folder.try_lock() {
+            Ok(()) => return Some(folder),
+            Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
+            Err(TryLockError::Error(_)) => return None,
+        }
+    }
+    None
 }
 
 fn invalid(reason: &str) -> io::Error {
