@@ -1,8 +1,10 @@
 //! Fields that are about one connection, and are not forwarded.
 
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version,
-    header::{ALT_SVC, CONNECTION, CONTENT_LENGTH, COOKIE, HOST, MAX_FORWARDS, TE, UPGRADE},
+    HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Version,
+    header::{
+        ALT_SVC, CONNECTION, CONTENT_LENGTH, COOKIE, EXPECT, HOST, MAX_FORWARDS, TE, UPGRADE,
+    },
 };
 
 use super::framing;
@@ -24,27 +26,62 @@ fn connection_options(headers: &HeaderMap) -> Vec<HeaderName> {
     others.filter_map(|option| HeaderName::from_bytes(option).ok()).collect()
 }
 
+/// Removes the fields that `Connection` names from a request (RFC 9110 7.6.1), and their names from
+/// `Connection`. This comes before anything is added to the request: a client must not name, and so
+/// remove, what this server adds. So it has no effect on a request that it has changed already.
+///
+/// Fields that a proxy in front writes stay, since that proxy may have copied `Connection` from its
+/// client, and so do those that [`end_to_end`] leaves out in any case.
+///
+/// ```
+/// use http::Request;
+/// use policy_core::reverse_proxy::remove_connection_fields;
+///
+/// let request = Request::get("/").header("connection", "close, x-user").header("x-user", "a");
+/// let mut request = request.body(())?;
+/// remove_connection_fields(&mut request);
+/// assert!(request.headers().is_empty());
+/// # Ok::<(), http::Error>(())
+/// ```
+pub fn remove_connection_fields<B>(request: &mut Request<B>) {
+    // HTTP/2 and later forbid `Connection`, and a request that has it is refused.
+    if request.version() >= Version::HTTP_2 || !request.headers().contains_key(CONNECTION) {
+        return;
+    }
+    let headers = request.headers_mut();
+    let named = connection_options(headers);
+    if named.iter().all(|name| is_hop_by_hop(name.as_str()) || name == "close") {
+        return;
+    }
+    for name in named.iter().filter(|name| !is_left_out(name) && !is_trace_field(name.as_str())) {
+        headers.remove(name);
+    }
+    match named.contains(&UPGRADE) {
+        true => drop(headers.insert(CONNECTION, HeaderValue::from_static("upgrade"))),
+        false => drop(headers.remove(CONNECTION)),
+    }
+}
+
 /// The headers of a request that go to an upstream unchanged: without those of this connection, and
 /// without those that are rewritten for the next one (host, length, cookies, expectations,
-/// forwarding headers).
+/// forwarding headers). What the client's `Connection` names is
+/// [removed earlier](remove_connection_fields).
 ///
 /// `te: trailers` stays; before HTTP/2 `Connection` has to name it (RFC 9110 10.1.4).
 pub fn end_to_end(mut headers: HeaderMap) -> HeaderMap {
     let takes_trailers = takes_trailers(&headers);
-    let named = connection_options(&headers);
-    retain(&mut headers, |name| {
-        let is_said_anew =
-            matches!(*name, HOST | CONTENT_LENGTH | COOKIE) || name == http::header::EXPECT;
-        !is_said_anew
-            && !is_hop_by_hop(name.as_str())
-            && !is_about_sender(name.as_str())
-            // A client must not remove the fields of this server's own trace.
-            && (!named.contains(name) || is_trace_field(name.as_str()))
-    });
+    retain(&mut headers, |name| !is_left_out(name));
     if takes_trailers {
         headers.insert(TE, HeaderValue::from_static("trailers"));
     }
     headers
+}
+
+/// Whether no request to an upstream has this header as its client sent it.
+fn is_left_out(name: &HeaderName) -> bool {
+    matches!(*name, HOST | CONTENT_LENGTH | COOKIE | EXPECT)
+        || is_hop_by_hop(name.as_str())
+        || is_about_sender(name.as_str())
 }
 
 fn takes_trailers(headers: &HeaderMap) -> bool {
@@ -183,15 +220,37 @@ mod tests {
         ]));
         let ours = [("accept", "a"), ("accept", "b"), ("authorization", "Bearer x"), ("x", "y")];
         received.extend(headers(&ours));
-        assert_eq!(end_to_end(received), headers(&ours));
+        let mut request = Request::new(());
+        *request.headers_mut() = received;
+        remove_connection_fields(&mut request);
+        // A layer adds a field that the client has named, and what is behind it removes nothing.
+        let added = HeaderValue::from_static("3");
+        request.headers_mut().insert("x-mine", added.clone());
+        remove_connection_fields(&mut request);
+        let mut forwarded = end_to_end(request.headers().clone());
+        assert_eq!(forwarded.remove("x-mine"), Some(added));
+        assert_eq!(forwarded, headers(&ours));
     }
 
     #[test]
-    fn a_client_does_not_remove_the_trace_of_this_server() {
-        let trace = [("traceparent", "00-1-2-01"), ("tracestate", "a=1"), ("baggage", "a=1")];
-        let mut received = headers(&trace);
-        received.extend(headers(&[("connection", "traceparent, tracestate, baggage, close")]));
-        assert_eq!(end_to_end(received), headers(&trace));
+    fn a_client_does_not_remove_what_a_proxy_in_front_writes() {
+        for (field, connection, left) in [
+            ("traceparent", "traceparent, Upgrade", Some("upgrade")),
+            ("x-forwarded-for", "close, x-forwarded-for, x-mine", None),
+            ("host", "host", None),
+            (
+                "x",
+                "keep-alive, Upgrade, HTTP2-Settings",
+                Some("keep-alive, Upgrade, HTTP2-Settings"),
+            ),
+        ] {
+            let mut request = Request::new(());
+            *request.headers_mut() = headers(&[(field, "1"), ("connection", connection)]);
+            remove_connection_fields(&mut request);
+            assert!(request.headers().contains_key(field), "{field}");
+            let named = request.headers().get(CONNECTION).map(HeaderValue::as_bytes);
+            assert_eq!(named, left.map(str::as_bytes), "{field}");
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub use address::Upstream;
 pub use cookies::{rewrite_cookie, without_cookies};
 pub use fields::{
     asks_for_websocket, count_hop, end_to_end, is_last_hop, keep_end_to_end, keep_trailers,
-    switches_to_websocket,
+    remove_connection_fields, switches_to_websocket,
 };
 pub use mapping::Mapping;
 pub use sender::OriginalRequest;

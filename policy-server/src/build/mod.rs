@@ -113,6 +113,7 @@ pub(crate) fn compile(mut app: AppParts) -> Result<Plan, Error> {
     #[cfg(feature = "manifest")]
     let observing = observing.with_policies(decisions, candidate);
     let auth = AuthService::new(&own_origin, app.clock, RevocationBus::default());
+    let forwards = routes.iter().any(|route| route.target.is_proxy());
     let assembled = CompiledApp {
         notices,
         own_origin,
@@ -132,6 +133,7 @@ pub(crate) fn compile(mut app: AppParts) -> Result<Plan, Error> {
         meter,
         auth: Arc::new(auth),
         proxies,
+        forwards,
         tunnel: unrouted.tunnel,
         #[cfg(feature = "gateway")]
         traces: app.gateway.traces,

@@ -47,6 +47,8 @@ pub(crate) struct CompiledApp {
     pub(crate) proxies: Option<CompiledProxies>,
     /// The notices about its files.
     pub(crate) notices: Vec<StartProblem>,
+    /// Whether it has a proxy. Always `false` without the feature `gateway`.
+    pub(crate) forwards: bool,
     /// Always `None` without the feature `gateway`.
     pub(crate) tunnel: Option<Arc<CompiledRoute>>,
     /// Whether TRACE is served.
@@ -136,6 +138,17 @@ impl CompiledApp {
         for route in layered.filter(|route| !route.layers.is_empty()) {
             route.layers.insert(0, entrance(super::gates::target::behind_layers()));
         }
+    }
+}
+
+impl Target {
+    /// Whether requests go on to another server.
+    #[inline(always)]
+    pub(crate) fn is_proxy(&self) -> bool {
+        #[cfg(feature = "gateway")]
+        return matches!(self, Self::Proxy(_));
+        #[cfg(not(feature = "gateway"))]
+        false
     }
 }
 

@@ -30,7 +30,7 @@ use super::{
         limits::TakenLimits,
         target::{RequestTarget, ready_response},
     },
-    normal_form::normalize,
+    normal_form::{normalize, remove_connection_fields},
     request_head::RequestHead,
     respond::ResponsePolicy,
     response_future::{Begun, FirstPoll, ResponseFuture},
@@ -85,6 +85,7 @@ fn observe<B>(
 where
     B: MessageBody,
 {
+    remove_connection_fields(app, &mut request);
     let proxies = app.proxies.as_ref();
     let client = client.with_forwarded(request.headers_mut(), proxies);
     let is_trusted = client.is_proxied(proxies);
@@ -108,7 +109,7 @@ where
     if app.auth.takes_websocket_protocol {
         websocket_protocol::present(&mut request);
     }
-    let path = normalize(&mut request);
+    let path = normalize(app, &mut request);
     let mut head = Head::read(&request);
     let (needs_forwarded, is_traced) = (client.needs_forwarded(&head), head.is_traced);
     let mut remote = None;

@@ -4,17 +4,29 @@ use http::{Method, Request, Uri, uri::PathAndQuery};
 use policy_core::{
     Refusal,
     head::{NormalPath, join_cookie_lines},
+    reverse_proxy,
 };
 
+use super::compiled_app::CompiledApp;
 use crate::base::sent_target::SentTarget;
 
-/// Joins the lines of `Cookie`, brings the path into its normal form, and says whether it has
-/// encoded slashes. TRACE returns what it got (RFC 9110 9.3.8), and keeps the path that it has.
+/// Removes the fields of the client's connection, if a proxy of the app may forward the request.
+/// This comes before the app adds a field, which a client could otherwise name in `Connection`.
+pub(super) fn remove_connection_fields<B>(app: &CompiledApp, request: &mut Request<B>) {
+    if app.forwards {
+        reverse_proxy::remove_connection_fields(request);
+    }
+}
+
+/// Removes the fields of the client's connection, joins the lines of `Cookie`, brings the path into
+/// its normal form, and says whether it has encoded slashes. TRACE returns what it got (RFC 9110
+/// 9.3.8), and keeps the path that it has.
 ///
 /// # Errors
 ///
 /// The refusal, which gate 1 reports.
-pub(super) fn normalize<B>(request: &mut Request<B>) -> Result<bool, Refusal> {
+pub(super) fn normalize<B>(app: &CompiledApp, request: &mut Request<B>) -> Result<bool, Refusal> {
+    remove_connection_fields(app, request);
     join_cookie_lines(request);
     let uri = request.uri();
     // `*`, and the authority of CONNECT, have no path.

@@ -103,7 +103,7 @@ impl AppService {
         B: MessageBody,
     {
         // Layers see the path that the router sees. Gate 1 refuses a path without a normal form.
-        let _ = normalize(&mut request);
+        let _ = normalize(&self.app, &mut request);
         let proxies = self.app.proxies.as_ref();
         let client = Client::new(peer).with_forwarded(request.headers_mut(), proxies);
         request.extensions_mut().insert(client);

@@ -1,6 +1,8 @@
 //! The requests that an upstream receives.
 
-use policy_server::{ReverseProxy, Sessions, prelude::*};
+use ::http::HeaderValue;
+use policy_server::{Request, ReverseProxy, Sessions, prelude::*};
+use tower::util::MapRequestLayer;
 
 use super::{Running, Upstream, http::request, start, stripping};
 
@@ -35,6 +37,33 @@ async fn an_upstream_gets_the_request_and_its_client() {
         "x-other: 2".to_owned(),
     ];
     assert_eq!(got.lines(), want);
+}
+
+/// RFC 9110 7.6.1: otherwise a client could hide from the upstream who it is.
+#[tokio::test]
+async fn a_client_does_not_remove_what_this_server_adds() {
+    let upstream = Upstream::start().await;
+    let adds = |name: &'static str| {
+        MapRequestLayer::new(move |mut request: Request| {
+            request.headers_mut().insert(name, HeaderValue::from_static("ours"));
+            request
+        })
+    };
+    let origin = upstream.origin();
+    let mut arrived = upstream.answering(NOTHING);
+    let app = || {
+        let proxy = ReverseProxy::new("/x", &origin).public();
+        App::new(()).request_ids().group("/api", Group::new().layer(adds("x-user")).proxy(proxy))
+    };
+    for (app, tenant) in [(app(), None), (app().layer(adds("x-tenant")), Some("ours"))] {
+        let server = Running::start(app).await;
+        let fields =
+            ["connection: x-user, x-tenant, x-request-id, x-own", "x-user: theirs", "x-own: 1"];
+        assert_eq!(server.response(request("GET /api/x", &fields)).await.status, 204);
+        let got = arrived.recv().await.expect("a request");
+        assert_eq!((got.header("x-user"), got.header("x-tenant")), (Some("ours"), tenant));
+        assert!(got.header("x-request-id").is_some() && got.header("x-own").is_none(), "{got:?}");
+    }
 }
 
 #[tokio::test]

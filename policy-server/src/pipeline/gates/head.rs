@@ -131,10 +131,7 @@ impl GatedRoute for SharedRoute<'_> {
 
     #[inline(always)]
     fn is_proxy(&self) -> bool {
-        #[cfg(feature = "gateway")]
-        return matches!(self.0.target, Target::Proxy(_));
-        #[cfg(not(feature = "gateway"))]
-        false
+        self.0.target.is_proxy()
     }
 
     fn is_probe(&self) -> bool {
