@@ -109,7 +109,8 @@ impl ReverseProxy {
     /// Forwards everything below `prefix`, such as `/api`, to `upstream`, such as
     /// `http://127.0.0.1:9000` or `https://api.internal/v1`, with its whole path.
     ///
-    /// Over `https` it uses HTTP/2 if the upstream supports that. The certificate of the upstream has to
+    /// Over `https` it uses HTTP/2 if the upstream supports that. Requests share a connection, and a
+    /// further one is opened when the upstream allows no more streams on it. The certificate of the upstream has to
     /// be issued by an authority that browsers trust, or by one of
     /// [`root_certificates`](Self::root_certificates).
     pub fn new(prefix: impl Into<String>, upstream: impl Into<String>) -> Self {

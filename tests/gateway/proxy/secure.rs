@@ -487,6 +487,37 @@ async fn a_client_that_does_not_read_stops_one_stream_of_an_http2_upstream() {
     assert!(slow.exactly(4 << 20).await.ends_with(b"x"));
 }
 
+/// RFC 9113 5.1.2: more streams than the upstream allows would wait until others end.
+#[tokio::test]
+async fn a_full_connection_of_http2_is_not_the_only_one() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.expect("a connection");
+            tokio::spawn(async move {
+                let mut settings = h2::server::Builder::new();
+                settings.max_concurrent_streams(2);
+                let mut connection = settings.handshake(stream).await.expect("a handshake");
+                let mut endless: Vec<h2::SendStream<Bytes>> = Vec::new();
+                while let Some(Ok((_request, mut respond))) = connection.accept().await {
+                    let stream = respond.send_response(Response::new(()), false);
+                    endless.push(stream.expect("a stream"));
+                }
+            });
+        }
+    });
+    let server =
+        start(ReverseProxy::new("/api", format!("http://{address}")).public().http2()).await;
+    let mut open = Vec::new();
+    for _ in 0..5 {
+        let mut connection = server.connect().await;
+        connection.send(plain("GET /api", &[])).await;
+        assert_eq!(connection.head().await.status, 200);
+        open.push(connection);
+    }
+}
+
 #[tokio::test]
 async fn websockets_have_http1_beside_an_upstream_of_http2() {
     let upstream = Upstream::start().await;

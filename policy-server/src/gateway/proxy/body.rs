@@ -17,7 +17,7 @@ use hyper::body::Incoming;
 use policy_core::{Refusal, reverse_proxy::keep_trailers};
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::begun::Begun;
+use super::{begun::Begun, connection::StreamCount};
 use crate::base::{
     body::{BodyObserver, ObservedBody, PolledFrame},
     event::log,
@@ -105,11 +105,15 @@ impl BodyObserver<Body> for RequestObserver {
 }
 
 /// The body of a response on its way to the client.
-pub(super) fn response_body(mut body: Begun<Incoming>, idle: Duration) -> Body {
+pub(super) fn response_body(
+    mut body: Begun<Incoming>,
+    idle: Duration,
+    stream: Option<StreamCount>,
+) -> Body {
     if let Some(data) = body.take_whole() {
         return Body::from(data);
     }
-    let observer = ResponseObserver { idle, deadline: None, is_waiting: false };
+    let observer = ResponseObserver { idle, deadline: None, is_waiting: false, _stream: stream };
     Body::new(ObservedBody::new(body.map_err(BrokenOff::Upstream), observer))
 }
 
@@ -118,6 +122,7 @@ struct ResponseObserver {
     /// Set when the upstream is first waited for, since most responses are complete by then.
     deadline: Option<Pin<Box<Sleep>>>,
     is_waiting: bool,
+    _stream: Option<StreamCount>,
 }
 
 impl ResponseObserver {

@@ -4,7 +4,7 @@ use std::{
     io,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
 };
 
@@ -19,6 +19,10 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// A connection to an upstream.
 pub(super) type Connection = ObservedIo<Box<dyn Stream>, Usage>;
+
+/// Counts the requests on a shared connection by its references: a request holds one from the choice
+/// of the connection to the end of its response.
+pub(super) type StreamCount = Arc<()>;
 
 pub(super) fn connection(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -40,11 +44,22 @@ struct UsageFlags {
     is_reused: AtomicBool,
     /// Whether a byte was received since the last one was sent; used before HTTP/2 only.
     is_answered: AtomicBool,
+    /// How many streams the upstream allows at once; used over HTTP/2 only.
+    allowed_streams: AtomicUsize,
 }
 
 impl Usage {
     pub(super) fn is_http2(&self) -> bool {
         self.is_http2
+    }
+
+    /// The upstream allows this many streams at once (RFC 9113 5.1.2).
+    pub(super) fn allow_streams(&self, allowed: usize) {
+        self.flags.allowed_streams.store(allowed, Relaxed);
+    }
+
+    pub(super) fn allowed_streams(&self) -> usize {
+        self.flags.allowed_streams.load(Relaxed)
     }
 
     /// A response has arrived on this connection.

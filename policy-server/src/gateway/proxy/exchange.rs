@@ -29,6 +29,7 @@ use super::{
     Gateway,
     begun::Begun,
     body::response_body,
+    connection::StreamCount,
     outgoing::{Causes, Failure, Fate, Outgoing},
     websocket,
 };
@@ -112,7 +113,7 @@ pub(crate) fn forward(
     let outgoing = Outgoing { method: parts.method, target, fields };
     Box::pin(async move {
         match outgoing.send(&returning.gateway, &pool, body, upgrade.is_some()).await {
-            Ok(response) => returning.answer(response, upgrade).await,
+            Ok((response, stream)) => returning.answer(response, upgrade, stream).await,
             Err(refusal) => Problem::from(refusal).into_response(),
         }
     })
@@ -176,6 +177,7 @@ impl Returning {
         &self,
         upstream: http::Response<Incoming>,
         upgrade: Option<Upgrade>,
+        stream: Option<StreamCount>,
     ) -> Response {
         let (mut parts, body) = upstream.into_parts();
         let is_websocket = switches_to_websocket(parts.status, &parts.headers)
@@ -207,7 +209,7 @@ impl Returning {
                 Err(error) => return self.failed(Refusal::UpstreamAnswer, &Causes(&error)),
             };
             let idle = self.gateway.timeouts.idle;
-            *response.body_mut() = response_body(body, idle);
+            *response.body_mut() = response_body(body, idle, stream);
         }
         *response.status_mut() = parts.status;
         *response.headers_mut() = parts.headers;

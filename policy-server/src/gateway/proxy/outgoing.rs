@@ -19,7 +19,7 @@ use tokio::{
 use super::{
     Gateway,
     body::{Progress, RequestBody, no_request_body, request_body},
-    connection::Usage,
+    connection::{StreamCount, Usage},
     pool::{Lease, Pool, SendError},
 };
 use crate::base::{event::terminal::emit, timers};
@@ -57,7 +57,7 @@ impl Outgoing {
         pool: &Arc<Pool>,
         body: Body,
         has_upgrade: bool,
-    ) -> Result<http::Response<Incoming>, Refusal> {
+    ) -> Result<(http::Response<Incoming>, Option<StreamCount>), Refusal> {
         let (body, progress) = request_body(body);
         let is_idempotent = method::is_idempotent(self.method.as_str());
         // A body cannot be sent twice.
@@ -94,7 +94,7 @@ impl Gateway {
         pool: &Arc<Pool>,
         mut request: Request<RequestBody>,
         progress: Option<&Progress>,
-    ) -> Result<http::Response<Incoming>, Failure> {
+    ) -> Result<(http::Response<Incoming>, Option<StreamCount>), Failure> {
         let begun = Instant::now();
         loop {
             let lease = match pool.waiting(begun) {
@@ -110,7 +110,7 @@ impl Gateway {
                 }
             };
             pool.address(&mut request, &lease);
-            let Lease { sender, usage, is_reused, mut timer } = lease;
+            let Lease { sender, usage, is_reused, mut timer, stream } = lease;
             let (response, sender) = sender.send(request);
             if sender.is_none() {
                 pool.forget_closed();
@@ -119,9 +119,9 @@ impl Gateway {
                 Ok(response) => {
                     usage.note_response();
                     if let Some(sender) = sender {
-                        pool.keep(Lease { sender, usage, is_reused, timer });
+                        pool.keep(Lease { sender, usage, is_reused, timer, stream: None });
                     }
-                    return Ok(response);
+                    return Ok((response, stream));
                 }
                 // The upstream closed it before it was used again.
                 Err(mut error) => match error.take_message().filter(|_| is_reused) {

@@ -2,6 +2,7 @@
 
 use std::{
     error::Error,
+    future::poll_fn,
     mem,
     pin::Pin,
     sync::{
@@ -26,7 +27,7 @@ use tokio::{
 
 use super::{
     body::RequestBody,
-    connection::{Connection, Usage},
+    connection::{Connection, StreamCount, Usage},
     connector::Connector,
 };
 use crate::base::{task::BackgroundTask, timers};
@@ -77,10 +78,19 @@ struct Address {
 struct PooledConnections {
     /// HTTP/1.1 connections, each for one request at a time. The most recently used is last.
     idle: Vec<(Lease, Instant)>,
-    /// The HTTP/2 connection, which all requests share.
-    shared: Option<(http2::SendRequest<RequestBody>, Usage, Instant)>,
+    /// HTTP/2 connections. A request takes the first one with room.
+    shared: Vec<SharedConnection>,
     /// Closes idle connections.
     sweeper: Option<BackgroundTask>,
+}
+
+/// An HTTP/2 connection, which many requests share.
+struct SharedConnection {
+    sender: http2::SendRequest<RequestBody>,
+    usage: Usage,
+    used: Instant,
+    /// Each request on it has a reference, too.
+    streams: StreamCount,
 }
 
 /// A connection for one request.
@@ -91,6 +101,8 @@ pub(super) struct Lease {
     /// The timer of the exchange. It stays with an HTTP/1.1 connection: resetting a timer costs less
     /// than creating one for each request.
     pub(super) timer: Pin<Box<Sleep>>,
+    /// Kept until the response has ended.
+    pub(super) stream: Option<StreamCount>,
 }
 
 pub(super) enum Sender {
@@ -154,11 +166,9 @@ impl Pool {
     /// A connection that is open and waits for a request.
     pub(super) fn waiting(&self, now: Instant) -> Option<Lease> {
         let mut kept = self.lock();
-        if let Some((sender, usage, used)) = &mut kept.shared
-            && sender.is_ready()
-        {
-            *used = now;
-            return Some(Lease::new(Sender::Http2(sender.clone()), usage.clone(), true));
+        if let Some(shared) = kept.shared.iter_mut().find(|shared| shared.has_room()) {
+            shared.used = now;
+            return Some(shared.lease(true));
         }
         while let Some((lease, since)) = kept.idle.pop() {
             if lease.sender.is_ready() && now < since + IDLE_TIME {
@@ -201,32 +211,43 @@ impl Pool {
         let connection = self.connector.connect().await.map_err(SendError::unreachable)?;
         let usage = connection.observer.clone();
         let broken = |error| SendError::on(usage.clone(), error);
-        let sender = if usage.is_http2() {
-            let sender = self.share(connection, &usage).await.map_err(broken)?;
-            Sender::Http2(sender)
-        } else {
-            let (sender, driver) =
-                self.http1.handshake(TokioIo::new(connection)).await.map_err(broken)?;
-            // Its errors are reported by the request in flight.
-            tokio::spawn(async move { drop(driver.with_upgrades().await) });
-            Sender::Http1(sender)
-        };
-        Ok(Lease::new(sender, usage, false))
+        if usage.is_http2() {
+            return self.share(connection, &usage).await.map_err(broken);
+        }
+        let (sender, driver) =
+            self.http1.handshake(TokioIo::new(connection)).await.map_err(broken)?;
+        // Its errors are reported by the request in flight.
+        tokio::spawn(async move { drop(driver.with_upgrades().await) });
+        Ok(Lease::new(Sender::Http1(sender), usage, false))
     }
 
     async fn share(
         self: &Arc<Self>,
         connection: Connection,
         usage: &Usage,
-    ) -> hyper::Result<http2::SendRequest<RequestBody>> {
-        let (sender, driver) = self.http2.handshake(TokioIo::new(connection)).await?;
-        tokio::spawn(async move { drop(driver.await) });
+    ) -> hyper::Result<Lease> {
+        let connection = self.http2.handshake::<_, RequestBody>(TokioIo::new(connection));
+        let (sender, mut driver) = connection.await?;
+        usage.allow_streams(driver.current_max_send_streams());
+        let of_driver = usage.clone();
+        tokio::spawn(poll_fn(move |context| {
+            let polled = Pin::new(&mut driver).poll(context);
+            of_driver.allow_streams(driver.current_max_send_streams());
+            polled.map(drop)
+        }));
+        let shared = SharedConnection {
+            sender,
+            usage: usage.clone(),
+            used: Instant::now(),
+            streams: StreamCount::default(),
+        };
+        let lease = shared.lease(false);
         let mut kept = self.lock();
-        if self.keeps && !kept.shared.as_ref().is_some_and(|(sender, ..)| sender.is_ready()) {
-            kept.shared = Some((sender.clone(), usage.clone(), Instant::now()));
+        if self.keeps && !kept.shared.iter().any(SharedConnection::has_room) {
+            kept.shared.push(shared);
             self.sweep(&mut kept);
         }
-        Ok(sender)
+        Ok(lease)
     }
 
     /// Keeps the connection of a request whose response has begun, for use after its end.
@@ -273,9 +294,9 @@ impl Pool {
         kept.sweeper = Some(BackgroundTask::spawn(&Handle::current(), sweep));
     }
 
-    /// Drops a shared connection that has ended.
+    /// Drops the shared connections that have ended.
     pub(super) fn forget_closed(&self) {
-        self.lock().shared.take_if(|(sender, ..)| sender.is_closed());
+        self.lock().shared.retain(|shared| !shared.sender.is_closed());
     }
 
     fn lock(&self) -> MutexGuard<'_, PooledConnections> {
@@ -325,13 +346,29 @@ impl PooledConnections {
     fn close_unused(&mut self) {
         let is_used = |since: Instant| since.elapsed() < IDLE_TIME;
         self.idle.retain(|(lease, since)| lease.sender.is_ready() && is_used(*since));
-        self.shared.take_if(|(sender, _, used)| !sender.is_ready() || !is_used(*used));
+        self.shared.retain(|shared| shared.sender.is_ready() && is_used(shared.used));
+    }
+}
+
+impl SharedConnection {
+    /// Whether the upstream takes one more request at once. If it does not, hyper would hold back
+    /// this one and all later ones until a stream ends.
+    fn has_room(&self) -> bool {
+        // One reference is that of this connection itself.
+        self.sender.is_ready() && Arc::strong_count(&self.streams) <= self.usage.allowed_streams()
+    }
+
+    fn lease(&self, is_reused: bool) -> Lease {
+        let sender = Sender::Http2(self.sender.clone());
+        let stream = Some(StreamCount::clone(&self.streams));
+        Lease { stream, ..Lease::new(sender, self.usage.clone(), is_reused) }
     }
 }
 
 impl Lease {
     fn new(sender: Sender, usage: Usage, is_reused: bool) -> Self {
-        Self { sender, usage, is_reused, timer: Box::pin(timers::sleep(IDLE_TIME)) }
+        let timer = Box::pin(timers::sleep(IDLE_TIME));
+        Self { sender, usage, is_reused, timer, stream: None }
     }
 }
 
