@@ -4,12 +4,12 @@ use std::{net::TcpListener, time::Duration};
 
 use http::Request;
 use policy_server::{ReverseProxy, prelude::*};
-use tokio::net::TcpStream;
+use tokio::{net::TcpStream, task::yield_now};
 use tungstenite::{Message, accept, handshake::derive_accept_key};
 
 use super::{
     Line, Running, Upstream,
-    http::{Connection, request, soon},
+    http::{Connection, StoppedTime, request, soon},
     start, stripping,
 };
 
@@ -262,6 +262,30 @@ async fn a_silent_one_ends_and_a_busy_one_stays() {
     assert_eq!(ended.escape_ascii().to_string(), r"\x89\x06policy\x88\x0f\x03\xe9limit.silence");
     busy.send(b"\x81\x82\0\0\0\0yo").await;
     assert_eq!(busy.exactly(4).await, b"\x81\x02yo");
+}
+
+/// No limit of the route counts the connection to the upstream.
+#[tokio::test]
+async fn an_upstream_that_does_not_end_is_left_with_its_client() {
+    let time = StoppedTime::begin();
+    let upstream = Upstream::start().await;
+    let limits = Limits::NONE.silence(Duration::from_secs(4));
+    let proxy = ReverseProxy::new("/api", upstream.origin()).public();
+    let server = start(proxy.policies(Policies::new().limits(limits))).await;
+    let (mut connection, mut line) = begin_handshake(&server, &upstream).await;
+    line.send(SWITCHED).await;
+    assert_eq!(connection.head().await.status, 101);
+    drop(connection);
+    assert_eq!(line.rest().await, b"");
+    time.pass(Duration::from_secs(20)).await;
+    // A connection that is closed on the other side is reset when something arrives there.
+    line.send("x").await;
+    let reset = async {
+        while line.stream.take_error().expect("a socket").is_none() {
+            yield_now().await;
+        }
+    };
+    time.until(soon(reset)).await;
 }
 
 /// RFC 8441: a WebSocket over an HTTP/2 stream becomes one over HTTP/1.1 behind the proxy.

@@ -37,7 +37,7 @@ use crate::{
     auth::AuthService,
     base::{clock::Random, problem::Problem},
     client,
-    handler::BoxFuture,
+    handler::{BoxFuture, upgrade::ClientClosed},
 };
 
 const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
@@ -69,7 +69,10 @@ pub(crate) fn forward(
     let is_websocket =
         is_extended || asks_for_websocket(&parts.method, parts.version, &parts.headers);
     let stream = parts.extensions.remove::<OnUpgrade>().filter(|_| is_websocket);
-    let mut upgrade = stream.map(|stream| Upgrade { stream, is_extended, accept: None });
+    let mut upgrade = stream.map(|stream| {
+        let closed = parts.extensions.remove().unwrap_or_default();
+        Upgrade { stream, closed, is_extended, accept: None }
+    });
     if is_extended {
         parts.method = Method::GET;
     }
@@ -122,6 +125,7 @@ pub(crate) fn forward(
 /// The upgrade of the client's connection.
 struct Upgrade {
     stream: OnUpgrade,
+    closed: ClientClosed,
     /// Whether this is a single stream of HTTP/2 or later (RFC 8441) and not a connection.
     is_extended: bool,
     /// The `Sec-WebSocket-Accept` that proves that the upstream has read our key (RFC 6455 4.1). A
@@ -195,7 +199,7 @@ impl Returning {
                 let cause = "the upstream did not switch protocols as requested";
                 return self.failed(Refusal::UpstreamAnswer, &cause);
             };
-            websocket::join(client.stream, upstream);
+            websocket::join(client.stream, upstream, client.closed);
             if client.is_extended {
                 parts.status = StatusCode::OK;
                 parts.headers.remove(SEC_WEBSOCKET_ACCEPT);

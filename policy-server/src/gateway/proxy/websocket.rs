@@ -1,6 +1,6 @@
 //! WebSockets after both sides have switched protocols.
 
-use std::future::pending;
+use std::time::Duration;
 
 use base64ct::{Base64, Encoding};
 use http::HeaderValue;
@@ -10,9 +10,16 @@ use sha1::{Digest, Sha1};
 use tokio::{runtime::Handle, try_join};
 
 use crate::{
-    base::clock::{Random, RandomError},
-    base::{relay::relay, task},
+    base::{
+        clock::{Random, RandomError},
+        relay::relay,
+        task, timers,
+    },
+    handler::upgrade::ClientClosed,
 };
+
+/// How long an upstream may take for what its client sent, once the stream of the client is closed.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// A `Sec-WebSocket-Key` for the upstream (RFC 6455 4.1), since an HTTP/2 client sends none.
 pub(super) fn key(random: &Random) -> Result<HeaderValue, RandomError> {
@@ -27,11 +34,15 @@ pub(super) fn accept(key: &HeaderValue) -> String {
 }
 
 /// Relays bytes in both directions until both sides have ended or one fails. The limits of the
-/// route apply to the client's stream.
-pub(super) fn join(client: OnUpgrade, upstream: OnUpgrade) {
+/// route apply to the client's stream, and the connection to the upstream is closed soon after it.
+pub(super) fn join(client: OnUpgrade, upstream: OnUpgrade, closed: ClientClosed) {
     task::spawn(&Handle::current(), async move {
         if let Ok((client, upstream)) = try_join!(client, upstream) {
-            relay(TokioIo::new(client), TokioIo::new(upstream), None, pending()).await;
+            let ended = async {
+                closed.wait().await;
+                timers::sleep(GRACE).await;
+            };
+            relay(TokioIo::new(client), TokioIo::new(upstream), None, ended).await;
         }
     });
 }

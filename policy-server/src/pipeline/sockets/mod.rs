@@ -38,7 +38,10 @@ use crate::{
         websocket_protocol::{self, ProtocolBearer},
     },
     base::{stream_end::StreamEnd, task, timers},
-    handler::{BoxFuture, upgrade::OpenStream},
+    handler::{
+        BoxFuture,
+        upgrade::{ClientClosed, OpenStream},
+    },
     route::{
         limits::Permit,
         socket_limits::{SocketLimits, SocketPermit},
@@ -67,6 +70,7 @@ pub(crate) struct PendingSocket {
     permit: SocketPermit,
     /// Keeps the connection from counting as idle, and the server from ending before it.
     open: Option<OpenStream>,
+    closed: ClientClosed,
     bus: Option<RevocationBus>,
     min_read_rate: u32,
     /// Whether its token was in `Sec-WebSocket-Protocol`.
@@ -112,12 +116,15 @@ pub(crate) fn intercept<B>(
         Some(outermost) => outermost.ask_for(&socket),
         None => drop(extensions.insert(Outermost(Arc::downgrade(&socket)))),
     }
+    let closed = ClientClosed::default();
+    extensions.insert(closed.clone());
     Ok(Some(PendingSocket {
         socket,
         client: stream,
         handing_over,
         permit,
         open: extensions.remove::<OpenStream>(),
+        closed,
         bus: watching.bus.cloned(),
         min_read_rate: watching.min_read_rate,
         is_of_protocol,
@@ -183,7 +190,7 @@ impl PendingSocket {
 
     /// Watches the socket from when the response was sent, until it ends.
     pub(crate) fn begin(self, response: &Response, permit: Option<Permit>) {
-        let Self { socket, client, handing_over, permit: of_sockets, open, bus, .. } = self;
+        let Self { socket, client, handing_over, permit: of_sockets, open, closed, bus, .. } = self;
         drop(handing_over);
         let (half, min_read_rate) = (socket.silence() / 2, self.min_read_rate);
         let revoked =
@@ -199,6 +206,7 @@ impl PendingSocket {
                 }
             };
             watch(&socket, client, half, min_read_rate, end).await;
+            closed.tell();
             drop((of_sockets, permit, open));
         });
     }
