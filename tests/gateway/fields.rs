@@ -17,14 +17,17 @@ fn get(path: &str, fields: &[&str]) -> String {
 #[tokio::test]
 async fn trusted_proxies_state_the_client_in_the_configured_format() {
     let all = [
-        "forwarded: for=192.0.2.1;proto=https",
+        "forwarded: for=198.51.100.9;host=evil.example, for=192.0.2.1;proto=https",
         "x-forwarded-for: 198.51.100.9, 192.0.2.2, 10.0.0.1",
         "x-forwarded-proto: https",
     ];
     let proxies = || TrustedProxies::new(PROXIES);
     for (proxies, of_proxy) in [
-        (proxies().forwarded(), "192.0.2.1 over 127.0.0.1, forwarded"),
-        (proxies().x_forwarded(), "192.0.2.2 over 127.0.0.1, x-forwarded-for x-forwarded-proto"),
+        (proxies().forwarded(), "192.0.2.1 over 127.0.0.1, forwarded=for=192.0.2.1;proto=https"),
+        (
+            proxies().x_forwarded(),
+            "192.0.2.2 over 127.0.0.1, x-forwarded-for=192.0.2.2 x-forwarded-proto=https",
+        ),
         (proxies().proxy_protocol(), ""),
     ] {
         let speaks_first = of_proxy.is_empty();
@@ -248,7 +251,10 @@ async fn proxies_are_not_imitated_for_layers_either() {
     let server = Running::start(app).await;
     let bytes = get("/client", &["x-forwarded-for: 192.0.2.1"]);
     let of_proxy = ask_from(PROXY, &server, &bytes).await;
-    assert_eq!(of_proxy.text(), "192.0.2.1 over 127.0.0.1, x-forwarded-for x-saw-forwarded");
+    assert_eq!(
+        of_proxy.text(),
+        "192.0.2.1 over 127.0.0.1, x-forwarded-for=192.0.2.1 x-saw-forwarded=true"
+    );
     let of_stranger = ask_from(STRANGER, &server, &bytes).await;
-    assert_eq!(of_stranger.text(), "127.0.0.2 over 127.0.0.2, x-saw-forwarded");
+    assert_eq!(of_stranger.text(), "127.0.0.2 over 127.0.0.2, x-saw-forwarded=false");
 }

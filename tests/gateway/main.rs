@@ -12,7 +12,7 @@ mod websockets;
 
 use std::{net::SocketAddr, time::Duration};
 
-use ::http::{HeaderMap, HeaderName};
+use ::http::HeaderMap;
 use policy_server::{ServerSettings, TrustedProxies, prelude::*};
 use policy_tests::{
     http::{self, Connection, Running, StoppedTime, request, soon},
@@ -26,7 +26,7 @@ const PROXIES: [&str; 2] = ["127.0.0.1", "10.0.0.0/8"];
 /// An address of this machine that is no proxy's.
 const STRANGER: [u8; 4] = [127, 0, 0, 2];
 
-/// The client, the scheme, and the remaining fields of proxies.
+/// The client, the peer, and the remaining fields of proxies.
 #[get("/client")]
 #[auth(public)]
 async fn client(
@@ -34,8 +34,11 @@ async fn client(
     PeerAddr(peer): PeerAddr,
     fields: HeaderMap,
 ) -> String {
-    let mut left: Vec<_> =
-        fields.keys().map(HeaderName::as_str).filter(|name| name.contains("forwarded")).collect();
+    let mut left: Vec<_> = fields
+        .iter()
+        .filter(|(name, _)| name.as_str().contains("forwarded"))
+        .map(|(name, value)| format!("{name}={}", value.as_bytes().escape_ascii()))
+        .collect();
     left.sort_unstable();
     format!("{client} over {}, {}", peer.ip(), left.join(" "))
 }

@@ -91,7 +91,8 @@ async fn nginx_states_its_client() {
         (&["forwarded: for=192.0.2.1"], "127.0.0.1"),
     ] {
         let response = response(&nginx, &request("GET /client", fields)).await;
-        let expected = format!("{client} over 127.0.0.1, x-forwarded-for x-forwarded-proto");
+        let expected =
+            format!("{client} over 127.0.0.1, x-forwarded-for={client} x-forwarded-proto=http");
         assert_eq!(response, expected, "{fields:?}");
     }
     // The test is a trusted proxy, and its report is malformed.

@@ -5,7 +5,7 @@ pub(crate) mod trusted_proxies;
 
 use std::net::{IpAddr, SocketAddr};
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use policy_core::{
     Refusal,
     forwarded::{ProxyReport, UriScheme, is_forwarding},
@@ -39,6 +39,52 @@ struct ForwardedInfo {
     host: Option<Box<str>>,
 }
 
+impl ForwardedInfo {
+    /// Replaces fields with several entries by what was read of them: a client may have written the
+    /// first ones.
+    fn replace_lists(&self, headers: &mut HeaderMap) {
+        for name in ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"] {
+            let mut lines = headers.get_all(name).iter();
+            let has_one = lines.next().is_none_or(|line| !line.as_bytes().contains(&b','));
+            if has_one && lines.next().is_none() {
+                continue;
+            }
+            let text = match name {
+                "forwarded" => self.element(),
+                "x-forwarded-for" => self.node(),
+                "x-forwarded-host" => self.host.as_deref().map(str::to_owned),
+                _ => self.scheme_name().map(str::to_owned),
+            };
+            match text.and_then(|text| HeaderValue::try_from(text).ok()) {
+                Some(value) => drop(headers.insert(name, value)),
+                None => drop(headers.remove(name)),
+            }
+        }
+    }
+
+    /// The client in `X-Forwarded-For`, if there is a report.
+    fn node(&self) -> Option<String> {
+        match self.client {
+            ProxyReport::Nothing => None,
+            ProxyReport::Hidden => Some("unknown".to_owned()),
+            ProxyReport::Node(node) => Some(node.address.to_string()),
+        }
+    }
+
+    fn scheme_name(&self) -> Option<&'static str> {
+        self.scheme.map(|scheme| if scheme == UriScheme::Https { "https" } else { "http" })
+    }
+
+    /// An element of `Forwarded` (RFC 7239 4), if there is a report.
+    fn element(&self) -> Option<String> {
+        let node = self.node()?;
+        let node = if node.contains(':') { format!("\"[{node}]\"") } else { node };
+        let host = self.host.iter().map(|host| format!(";host=\"{host}\""));
+        let scheme = self.scheme_name().into_iter().map(|scheme| format!(";proto={scheme}"));
+        Some([format!("for={node}")].into_iter().chain(host).chain(scheme).collect())
+    }
+}
+
 impl Client {
     /// The client of a request whose headers are not read yet.
     pub(crate) fn new(peer: Option<Peer>) -> Self {
@@ -46,7 +92,8 @@ impl Client {
     }
 
     /// Reads what trusted proxies report in the headers, and removes those headers from all other
-    /// peers. Call it once, and only if such a header is present; few requests have one.
+    /// peers. What a client wrote in front of a report is removed as well. Call it once, and only if
+    /// such a header is present; few requests have one.
     pub(crate) fn resolve_forwarded(
         &mut self,
         headers: &mut HeaderMap,
@@ -61,6 +108,9 @@ impl Client {
         self.is_forged = believed.is_none() && headers.keys().any(is_forwarding);
         self.is_resolved = true;
         remove_untrusted(headers, believed);
+        if let Some(Ok(info)) = &self.forwarded {
+            info.replace_lists(headers);
+        }
     }
 
     /// Resolves forwarding headers, if the request has any.
@@ -145,5 +195,55 @@ impl Client {
     /// The report of a trusted proxy, if it can be read.
     fn report(&self) -> Option<&ForwardedInfo> {
         self.forwarded.as_ref()?.as_deref().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{trusted_proxies::TrustedProxies, *};
+
+    #[test]
+    fn fields_of_proxies_are_left_without_the_entries_of_a_client() {
+        let networks = || TrustedProxies::new(["10.0.0.0/8"]);
+        let left = |proxies: TrustedProxies, fields: &[(&'static str, &str)]| {
+            let address = Some(SocketAddr::from(([10, 0, 0, 1], 4711)));
+            let peer = Peer { address, client: None, is_tls: false };
+            let mut headers = HeaderMap::new();
+            for (name, value) in fields {
+                headers.append(*name, value.parse().unwrap());
+            }
+            let proxies = proxies.check().unwrap();
+            Client::new(Some(peer)).resolve_forwarded(&mut headers, Some(&proxies));
+            let lines = headers.iter();
+            let lines = lines.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
+            lines.collect::<Vec<_>>()
+        };
+        for (sent, is_left) in [
+            (
+                &["for=6.6.6.6, for=\"[2001:db8::1]:47\";proto=https;host=\"a.example:8\""][..],
+                "forwarded: for=\"[2001:db8::1]\";host=\"a.example:8\";proto=https",
+            ),
+            (&["for=6.6.6.6;host=evil.example", "for=192.0.2.1"], "forwarded: for=192.0.2.1"),
+            (&["for=6.6.6.6, proto=http"], "forwarded: for=unknown;proto=http"),
+            (&["for=192.0.2.1:47; by=x"], "forwarded: for=192.0.2.1:47; by=x"),
+        ] {
+            let fields: Vec<_> = sent.iter().map(|value| ("forwarded", *value)).collect();
+            assert_eq!(left(networks().forwarded(), &fields), [is_left]);
+        }
+        let fields = [
+            ("x-forwarded-for", "6.6.6.6, 192.0.2.1:47, 10.0.0.2"),
+            ("x-forwarded-proto", "http, https"),
+            ("x-forwarded-host", "evil.example"),
+            ("x-forwarded-host", "a.example"),
+        ];
+        assert_eq!(
+            left(networks().x_forwarded_with_host(), &fields),
+            [
+                "x-forwarded-for: 192.0.2.1",
+                "x-forwarded-proto: https",
+                "x-forwarded-host: a.example"
+            ]
+        );
+        assert_eq!(left(networks().x_forwarded(), &[("x-forwarded-for", " , ")]), [""; 0]);
     }
 }

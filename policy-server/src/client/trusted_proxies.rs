@@ -40,7 +40,8 @@ const UNIX: &str = "unix";
 ///
 /// All other headers that state the sender of a request are removed before a handler sees them, from
 /// trusted proxies too: `Forwarded`, `X-Forwarded-*`, `X-Real-IP`, those of content delivery networks
-/// and those with `_` for `-` ([`is_about_sender`]). A client cannot affect anything with them.
+/// and those with `_` for `-` ([`is_about_sender`]). Of several entries in a trusted header, only the
+/// one that was read is left. A client cannot affect anything with them.
 ///
 /// A report that cannot be read is refused with 400 (`wire.forwarded-malformed`). If a proxy hides
 /// its client (`unknown`), there is no address: that of the proxy is not used.
