@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use policy_server::{AuthRequirement, Metrics, prelude::*, tokens::SecretKey};
+use policy_server::{AuthRequirement, Metrics, TrustedProxies, prelude::*, tokens::SecretKey};
 use policy_tests::{
     http::{Connection, Running, exchange, request},
     log::Log,
@@ -29,6 +29,8 @@ async fn a_listener_of_its_own_serves_the_metrics_and_nothing_else() {
     let app = App::new(()).metrics(&metrics).routes(routes![hello]);
     // Its host is not that of the metrics: Prometheus calls an instance by its address.
     let app = app.public_origin("https://api.shop.example");
+    // Nor is the app's load balancer in front of it, which would begin with a PROXY header.
+    let app = app.behind(TrustedProxies::new(["127.0.0.1"]).proxy_protocol());
     let server = app.bind("127.0.0.1:0").await.unwrap();
     let address = server.metrics_addr().expect("a second address");
     let running = tokio::spawn(server.run_until(std::future::pending()));

@@ -55,8 +55,9 @@ pub(super) async fn serve_connection(
     let app = Arc::clone(service.app());
     let settings = &app.settings;
     let stream = stream.without_delay();
+    let proxies = app.proxies.as_ref().filter(|_| role.is_behind_proxies());
     // Boxed, so that its memory is freed when it completes, instead of staying part of the task.
-    let established = Box::pin(establish(stream, address, &role, app.proxies.as_ref()));
+    let established = Box::pin(establish(stream, address, &role, proxies));
     let established = tokio::select! {
         established = established => established,
         () = sleep(settings.header_timeout) => None,

@@ -104,6 +104,14 @@ impl Role {
         }
     }
 
+    /// Whether the proxies of the app are in front of the listener.
+    pub(super) fn is_behind_proxies(&self) -> bool {
+        #[cfg(feature = "metrics")]
+        return !matches!(self, Self::Metrics(_));
+        #[cfg(not(feature = "metrics"))]
+        true
+    }
+
     /// The start message of a listener.
     pub(super) fn start_message(&self, address: &LocalAddress) -> String {
         let with = |scheme: &str| match address {
