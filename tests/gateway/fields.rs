@@ -1,6 +1,6 @@
 //! Behind proxies that write fields.
 
-use policy_server::tokens::SecretKey;
+use policy_server::tokens::{SecretKey, TokenSettings};
 
 use super::*;
 
@@ -8,6 +8,10 @@ const PROXY: [u8; 4] = [127, 0, 0, 1];
 
 fn deployed(proxies: TrustedProxies) -> App<()> {
     app().public_origin("https://api.example").behind(proxies)
+}
+
+fn tokens() -> TokenSettings {
+    Tokens::hs256([("k1", SecretKey::from_bytes([7; 32]))]).expect("keys")
 }
 
 fn get(path: &str, fields: &[&str]) -> String {
@@ -116,20 +120,24 @@ async fn proxies_have_each_of_their_clients_counted_alone() {
 
 #[tokio::test]
 async fn proxies_pass_on_nothing_that_came_without_https() {
-    let server = Running::start(deployed(TrustedProxies::new(PROXIES).forwarded())).await;
-    for (field, status) in [
-        ("forwarded: for=192.0.2.1;proto=http", 421),
-        ("forwarded: for=192.0.2.1;proto=ws", 421),
-        ("forwarded: for=192.0.2.1;proto=HTTPS", 200),
-        ("forwarded: for=192.0.2.1", 200),
-        ("x-forwarded-proto: http", 200),
-    ] {
-        let response = ask_from(PROXY, &server, &get("/client", &[field])).await;
-        assert_eq!(response.status, status, "{field}");
-        if status == 421 {
-            assert_eq!(response.problem().1, "origin.plain-http");
+    let app = || deployed(TrustedProxies::new(PROXIES).forwarded());
+    // Peers of this machine need no report, even if they could send credentials.
+    for app in [app(), app().tokens(tokens())] {
+        let server = Running::start(app).await;
+        for (field, status) in [
+            ("forwarded: for=192.0.2.1;proto=http", 421),
+            ("forwarded: for=192.0.2.1;proto=ws", 421),
+            ("forwarded: for=192.0.2.1;proto=HTTPS", 200),
+            ("forwarded: for=192.0.2.1", 200),
+            ("x-forwarded-proto: http", 200),
+        ] {
+            let response = ask_from(PROXY, &server, &get("/client", &[field])).await;
+            assert_eq!(response.status, status, "{field}");
+            if status == 421 {
+                assert_eq!(response.problem().1, "origin.plain-http");
+            }
+            assert_eq!(ask_from(STRANGER, &server, &get("/client", &[field])).await.status, 200);
         }
-        assert_eq!(ask_from(STRANGER, &server, &get("/client", &[field])).await.status, 200);
     }
 }
 
@@ -171,8 +179,7 @@ async fn proxies_say_whether_browsers_are_to_stay_with_https() {
 #[tokio::test]
 async fn proxies_let_an_app_with_credentials_listen_without_tls() {
     let with_tokens = |proxies: Option<TrustedProxies>| {
-        let tokens = Tokens::hs256([("k1", SecretKey::from_bytes([7; 32]))]).expect("keys");
-        let app = app().public_origin("https://api.example").tokens(tokens);
+        let app = app().public_origin("https://api.example").tokens(tokens());
         proxies.into_iter().fold(app, App::behind)
     };
     let proxies = || TrustedProxies::new(PROXIES);

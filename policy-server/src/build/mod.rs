@@ -60,6 +60,7 @@ pub(crate) fn compile(mut app: AppParts) -> Result<Plan, Error> {
     let decisions = app
         .decision_records
         .map(|records| Arc::new(Decisions::new(manifest::read(&app).0.digest(), records)));
+    let has_credentials = app.has_credentials();
     let mut problems = Vec::new();
     #[cfg(feature = "openapi")]
     openapi::write(&app, &mut problems);
@@ -133,6 +134,7 @@ pub(crate) fn compile(mut app: AppParts) -> Result<Plan, Error> {
         meter,
         auth: Arc::new(auth),
         proxies,
+        has_credentials,
         forwards,
         tunnel: unrouted.tunnel,
         #[cfg(feature = "gateway")]

@@ -146,14 +146,28 @@ impl Client {
     }
 
     /// Refuses a request if its proxy's report cannot be read, or states another scheme than that
-    /// of the public origin.
-    pub(crate) fn admit(&self, own: &OwnOrigin) -> Result<(), Refusal> {
+    /// of the public origin. Where requests may carry credentials, one from another machine has to
+    /// have come over TLS, or with a report that it did.
+    pub(crate) fn admit(&self, own: &OwnOrigin, has_credentials: bool) -> Result<(), Refusal> {
         if let Some(Err(refusal)) = self.forwarded {
             return Err(refusal);
         }
-        match (own, self.scheme()) {
-            (OwnOrigin::Public(_), Some(UriScheme::Other)) => Err(Refusal::PlainHttp),
+        let is_exposed = |peer: Peer| !peer.is_tls && !peer.is_of_this_machine();
+        let is_plain = match self.scheme() {
+            Some(scheme) => scheme == UriScheme::Other,
+            None => has_credentials && self.peer.is_some_and(is_exposed),
+        };
+        match own {
+            OwnOrigin::Public(_) if is_plain => Err(Refusal::PlainHttp),
             _ => Ok(()),
+        }
+    }
+
+    /// Why a request is refused with [`Refusal::PlainHttp`], for logs.
+    pub(crate) fn plain_detail(&self) -> &'static str {
+        match self.scheme() {
+            Some(_) => "a proxy reports another scheme than https",
+            None => "no trusted proxy reports that the request came over https",
         }
     }
 
@@ -200,7 +214,41 @@ impl Client {
 
 #[cfg(test)]
 mod tests {
+    use policy_core::head::PublicOrigin;
+
     use super::{trusted_proxies::TrustedProxies, *};
+
+    #[test]
+    fn credentials_of_other_machines_need_tls_or_its_report() {
+        let own = OwnOrigin::Public(PublicOrigin::parse("https://api.example").unwrap());
+        let proxies = TrustedProxies::new(["10.0.0.0/8"]).x_forwarded().check().unwrap();
+        let is_admitted = |address: &str, is_tls, scheme: &str, has_credentials| {
+            let address = address.parse().ok();
+            let mut headers = HeaderMap::new();
+            headers.insert("x-forwarded-for", HeaderValue::from_static("192.0.2.1"));
+            if !scheme.is_empty() {
+                headers.insert("x-forwarded-proto", scheme.parse().unwrap());
+            }
+            let client = Client::new(Some(Peer { address, client: None, is_tls }));
+            let client = client.with_forwarded(&mut headers, Some(&proxies));
+            assert_eq!(client.admit(&OwnOrigin::Development, has_credentials), Ok(()));
+            client.admit(&own, has_credentials) == Ok(())
+        };
+        for (address, is_tls, scheme, without, with) in [
+            ("10.0.0.1:1", false, "https", true, true),
+            ("10.0.0.1:1", false, "http", false, false),
+            ("10.0.0.1:1", false, "", true, false),
+            ("203.0.113.9:1", false, "https", true, false),
+            ("203.0.113.9:1", true, "", true, true),
+            ("127.0.0.2:1", false, "", true, true),
+            ("[::ffff:127.0.0.1]:1", false, "", true, true),
+            ("a Unix socket", false, "", true, true),
+        ] {
+            assert_eq!(is_admitted(address, is_tls, scheme, false), without, "{address} {scheme}");
+            assert_eq!(is_admitted(address, is_tls, scheme, true), with, "{address} {scheme}");
+        }
+        assert_eq!(Client::new(None).admit(&own, true), Ok(()));
+    }
 
     #[test]
     fn fields_of_proxies_are_left_without_the_entries_of_a_client() {

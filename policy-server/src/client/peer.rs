@@ -12,3 +12,10 @@ pub(crate) struct Peer {
     /// Whether the connection uses TLS.
     pub(crate) is_tls: bool,
 }
+
+impl Peer {
+    /// Whether no other machine can read the connection: it is over loopback, or a Unix socket.
+    pub(crate) fn is_of_this_machine(self) -> bool {
+        self.address.is_none_or(|address| address.ip().to_canonical().is_loopback())
+    }
+}

@@ -69,7 +69,10 @@ const UNIX: &str = "unix";
 ///
 /// If the app has a public origin and a proxy reports another scheme than `https`, the request gets
 /// 421 (RFC 9110 7.4): any credential in it has travelled unencrypted. Redirecting `http` to
-/// `https` is the job of the proxy, which listens there.
+/// `https` is the job of the proxy, which listens there. If the app also has sessions, tokens or
+/// schemes, a request without TLS and without any such report gets 421, too: it comes from a proxy
+/// that does not report the scheme, or from a client that connects past it. Peers on loopback and on
+/// Unix sockets, and requests of probes, need no report.
 ///
 /// Without a public origin an app stays on loopback and refuses forwarding headers, unless the
 /// networks include the peer that sends them: `TrustedProxies::new(["127.0.0.1", "::1"])`.

@@ -45,6 +45,8 @@ pub(crate) struct CompiledApp {
     pub(crate) meter: Option<Arc<Meter>>,
     pub(crate) auth: Arc<AuthService>,
     pub(crate) proxies: Option<CompiledProxies>,
+    /// Whether requests can carry credentials.
+    pub(crate) has_credentials: bool,
     /// The notices about its files.
     pub(crate) notices: Vec<StartProblem>,
     /// Whether it has a proxy. Always `false` without the feature `gateway`.

@@ -44,10 +44,11 @@ impl RequestHead<'_> {
 
     /// The response of a refusal, which is logged.
     pub(crate) fn problem(&self, refusal: Refusal) -> Response {
-        let Self { app, head, .. } = *self;
+        let Self { app, head, client, .. } = *self;
         let refusals = &app.auth.refusals;
-        let refused =
-            refusals.log(refusal, RefusalReason::default(), head.method, head.path, head.origin);
+        let detail = (refusal == Refusal::PlainHttp).then(|| client.plain_detail());
+        let reason = RefusalReason { cause: None, detail };
+        let refused = refusals.log(refusal, reason, head.method, head.path, head.origin);
         RefusalEntry::note(refused, Problem::from(refusal).into_response())
     }
 

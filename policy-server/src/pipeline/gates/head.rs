@@ -43,7 +43,7 @@ impl<'a> GatedApp<'a> for RequestHead<'a> {
 
     #[inline(always)]
     fn admit_client(&self) -> Result<(), Refusal> {
-        self.client.admit(&self.app.own_origin)
+        self.client.admit(&self.app.own_origin, self.app.has_credentials)
     }
 
     #[inline(always)]
