@@ -112,7 +112,7 @@ impl Tunnel {
         self
     }
 
-    /// How long a tunnel may be idle; 5 minutes. It is closed at most half of that time later.
+    /// How long a tunnel may be idle; 5 minutes. It is closed at most a quarter of that time later.
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = timeout;
         self

@@ -45,6 +45,13 @@ impl Tunnel {
         if self.max_tunnels == 0 {
             problem(Rule::TunnelNone, "0");
         }
+        for (name, timeout) in
+            [("connect_timeout", self.connect_timeout), ("idle_timeout", self.idle_timeout)]
+        {
+            if timeout.is_zero() {
+                problem(Rule::ProxyTimeoutZero, name);
+            }
+        }
         if !problems.is_empty() {
             return Err(problems);
         }
@@ -87,6 +94,7 @@ mod tests {
         assert_eq!(codes(Tunnel::to(["a.example:1", "93.184.216.34:22"]).public()), [""; 0]);
         assert_eq!(codes(Tunnel::to([""; 0]).public()), ["tunnel.targets-missing"]);
         let wrong = Tunnel::to(["a.example", "10.0.0.1:22", "[::1]:80"]).public();
+        let wrong = wrong.connect_timeout(Duration::ZERO).idle_timeout(Duration::ZERO);
         assert_eq!(
             codes(wrong.private(["10.0.0.1/8", "fd00::/8"]).max_tunnels(0)),
             [
@@ -94,7 +102,9 @@ mod tests {
                 "tunnel.target",
                 "tunnel.target-private",
                 "tunnel.target-private",
-                "tunnel.limit-zero"
+                "tunnel.limit-zero",
+                "proxy.timeout-zero",
+                "proxy.timeout-zero"
             ]
         );
         let listed = Tunnel::to(["10.0.0.1:22"]).public().private(["10.0.0.0/8"]);
