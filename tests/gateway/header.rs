@@ -3,6 +3,7 @@
 use super::*;
 
 const V1: &[u8] = b"PROXY TCP4 192.0.2.1 198.51.100.1 4711 443\r\n";
+const UNKNOWN: &[u8] = b"PROXY UNKNOWN\r\n";
 const LOCAL: &[u8] = b"\r\n\r\n\0\r\nQUIT\n\x20\0\0\0";
 /// 192.0.2.1:4711 to 198.51.100.1:443, followed by TLVs with the name in the certificate.
 const V2: &[u8] = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x12\xc0\0\x02\x01\xc6\x33\x64\x01\x12\x67\x01\xbb\x02\0\x03abc";
@@ -30,6 +31,18 @@ async fn the_proxy_protocol_states_the_client_before_its_first_byte() {
         }
         connection.send(&get).await;
         assert_eq!(connection.response().await.text(), format!("{client} over 127.0.0.1, "));
+    }
+}
+
+/// Its address is not that of the proxy, which has a rate of its own.
+#[tokio::test]
+async fn a_client_that_its_proxy_does_not_know_has_no_address() {
+    let server = start().await;
+    let once = request("GET /once", &[]);
+    for (header, status) in [(UNKNOWN, 200), (UNKNOWN, 429), (LOCAL, 200)] {
+        let mut connection = server.connect().await;
+        connection.send([header, once.as_bytes()].concat()).await;
+        assert_eq!(connection.response().await.status, status);
     }
 }
 

@@ -1,7 +1,9 @@
 //! The header of the PROXY protocol, versions 1 and 2 (HAProxy, "The PROXY protocol", 2.1 and 2.2),
 //! which a proxy sends at the start of a connection.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::fields::{Node, ProxyReport};
 
 /// The maximum length in bytes of a header that is read. Version 1 has at most 107; version 2 has
 /// 52, plus extensions such as a certificate's name.
@@ -16,9 +18,9 @@ pub enum Progress {
     Complete {
         /// Its length.
         length: usize,
-        /// The address of the client. `None` if the proxy connects on its own behalf (LOCAL) or
-        /// does not know the address (UNKNOWN, UNSPEC, or anything but a stream over IP).
-        client: Option<SocketAddr>,
+        /// The client: nothing if the proxy connects on its own behalf (LOCAL), and hidden if the
+        /// proxy does not know its address (UNKNOWN, UNSPEC, or anything but a stream over IP).
+        client: ProxyReport,
     },
 }
 
@@ -33,11 +35,14 @@ pub struct Malformed;
 /// The bytes are not the beginning of a header.
 ///
 /// ```
-/// use policy_core::forwarded::proxy_protocol::{Malformed, Progress, read};
+/// use policy_core::forwarded::{ProxyReport, proxy_protocol::{Malformed, Progress, read}};
 ///
 /// let bytes = b"PROXY TCP4 192.0.2.1 198.51.100.1 4711 443\r\nGET / HTTP/1.1\r\n";
-/// let client = Some("192.0.2.1:4711".parse().unwrap());
-/// assert_eq!(read(bytes), Ok(Progress::Complete { length: 44, client }));
+/// let header = read(bytes);
+/// let Ok(Progress::Complete { length: 44, client: ProxyReport::Node(client) }) = header else {
+///     panic!("{header:?}")
+/// };
+/// assert_eq!((client.address.to_string(), client.port), ("192.0.2.1".to_owned(), Some(4711)));
 /// assert_eq!(read(&bytes[..30]), Ok(Progress::Incomplete));
 /// assert_eq!(read(b"GET / HTTP/1.1\r\n"), Err(Malformed));
 /// ```
@@ -73,7 +78,9 @@ fn version_1(bytes: &[u8]) -> Result<Progress, Malformed> {
         Some("TCP4") => true,
         Some("TCP6") => false,
         // The rest of the line is ignored.
-        Some("UNKNOWN") => return Ok(Progress::Complete { length: end + 2, client: None }),
+        Some("UNKNOWN") => {
+            return Ok(Progress::Complete { length: end + 2, client: ProxyReport::Hidden });
+        }
         _ => return Err(Malformed),
     };
     let mut address = || {
@@ -86,10 +93,14 @@ fn version_1(bytes: &[u8]) -> Result<Progress, Malformed> {
     match words.next() {
         Some(_) => Err(Malformed),
         None => {
-            let client = Some(SocketAddr::new(source.to_canonical(), source_port));
+            let client = node(source, source_port);
             Ok(Progress::Complete { length: end + 2, client })
         }
     }
+}
+
+fn node(address: IpAddr, port: u16) -> ProxyReport {
+    ProxyReport::Node(Node { address: address.to_canonical(), port: Some(port) })
 }
 
 /// A decimal number without leading zeros.
@@ -116,14 +127,14 @@ fn version_2(bytes: &[u8]) -> Result<Progress, Malformed> {
     let Some(content) = behind.get(..behind_length) else { return Ok(Progress::Incomplete) };
     let client = match (is_proxied, family) {
         // A stream over IPv4: two addresses and two ports, followed by TLVs.
-        (true, 0x11) => Some(v4(content).ok_or(Malformed)?),
+        (true, 0x11) => v4(content).ok_or(Malformed)?,
         // A stream over IPv6.
-        (true, 0x21) => Some(v6(content).ok_or(Malformed)?),
+        (true, 0x21) => v6(content).ok_or(Malformed)?,
         // UNSPEC, datagrams, and sockets of a file system.
-        (true, 0x00 | 0x12 | 0x22 | 0x31 | 0x32) => None,
+        (true, 0x00 | 0x12 | 0x22 | 0x31 | 0x32) => ProxyReport::Hidden,
         (true, _) => return Err(Malformed),
         // The address family is ignored.
-        (false, _) => None,
+        (false, _) => ProxyReport::Nothing,
     };
     Ok(Progress::Complete { length, client })
 }
@@ -137,23 +148,24 @@ fn is_proxied(command: u8) -> Result<bool, Malformed> {
     }
 }
 
-fn v4(content: &[u8]) -> Option<SocketAddr> {
+fn v4(content: &[u8]) -> Option<ProxyReport> {
     let (source, behind) = content.split_first_chunk::<4>()?;
     let (_destination, behind) = behind.split_first_chunk::<4>()?;
     let (port, _) = behind.split_first_chunk::<4>()?.0.split_first_chunk::<2>()?;
-    Some(SocketAddr::new(Ipv4Addr::from(*source).into(), u16::from_be_bytes(*port)))
+    Some(node(Ipv4Addr::from(*source).into(), u16::from_be_bytes(*port)))
 }
 
-fn v6(content: &[u8]) -> Option<SocketAddr> {
+fn v6(content: &[u8]) -> Option<ProxyReport> {
     let (source, behind) = content.split_first_chunk::<16>()?;
     let (_destination, behind) = behind.split_first_chunk::<16>()?;
     let (port, _) = behind.split_first_chunk::<4>()?.0.split_first_chunk::<2>()?;
-    let source = IpAddr::from(Ipv6Addr::from(*source)).to_canonical();
-    Some(SocketAddr::new(source, u16::from_be_bytes(*port)))
+    Some(node(Ipv6Addr::from(*source).into(), u16::from_be_bytes(*port)))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+
     use super::*;
 
     fn second(command: u8, family: u8, content: &[u8]) -> Vec<u8> {
@@ -161,11 +173,17 @@ mod tests {
         [SIGNATURE, &[command, family], &length, content].concat()
     }
 
-    fn client(bytes: &[u8]) -> Option<String> {
+    fn client(bytes: &[u8]) -> String {
         match read(bytes) {
             Ok(Progress::Complete { length, client }) => {
                 assert_eq!(length, bytes.len());
-                client.map(|client| client.to_string())
+                match client {
+                    ProxyReport::Nothing => "the proxy".to_owned(),
+                    ProxyReport::Hidden => "hidden".to_owned(),
+                    ProxyReport::Node(Node { address, port }) => {
+                        SocketAddr::new(address, port.unwrap()).to_string()
+                    }
+                }
             }
             other => panic!("`{}`: {other:?}", bytes.escape_ascii()),
         }
@@ -204,7 +222,7 @@ mod tests {
         let around = powers.flat_map(|power| [power - 1, power, power + 1]);
         for length in around.chain([longest - 1, longest, longest + 1, usize::from(u16::MAX)]) {
             let header = second(0x21, 0x11, &vec![1; length]);
-            let whole = Progress::Complete { length: header.len(), client: v4(&[1; 12]) };
+            let whole = Progress::Complete { length: header.len(), client: v4(&[1; 12]).unwrap() };
             let due = if length <= longest { Ok(whole) } else { Err(Malformed) };
             assert_eq!(read(&header), due, "{length}");
             let cut = if length <= longest { Ok(Progress::Incomplete) } else { Err(Malformed) };
@@ -218,23 +236,20 @@ mod tests {
             [&[0x20, 1, 0xd, 0xb8][..], &[0; 11], &[1], &[9; 16], &[0x12, 0x67, 1, 187]].concat();
         let mapped = [&[0; 10][..], &[255, 255, 192, 0, 2, 1], &[9; 16], &[0, 80, 1, 187]].concat();
         for (header, want) in [
-            (b"PROXY TCP4 192.0.2.1 198.51.100.1 65535 0\r\n".to_vec(), Some("192.0.2.1:65535")),
-            (b"PROXY TCP6 2001:db8::1 ::1 4711 443\r\n".to_vec(), Some("[2001:db8::1]:4711")),
-            (b"PROXY UNKNOWN ff:: 1 2 whatever\r\n".to_vec(), None),
-            (
-                second(0x21, 0x11, &[192, 0, 2, 1, 9, 9, 9, 9, 0x12, 0x67, 0, 1]),
-                Some("192.0.2.1:4711"),
-            ),
-            (second(0x21, 0x21, &v6), Some("[2001:db8::1]:4711")),
-            (second(0x21, 0x21, &mapped), Some("192.0.2.1:80")),
+            (b"PROXY TCP4 192.0.2.1 198.51.100.1 65535 0\r\n".to_vec(), "192.0.2.1:65535"),
+            (b"PROXY TCP6 2001:db8::1 ::1 4711 443\r\n".to_vec(), "[2001:db8::1]:4711"),
+            (b"PROXY UNKNOWN ff:: 1 2 whatever\r\n".to_vec(), "hidden"),
+            (second(0x21, 0x11, &[192, 0, 2, 1, 9, 9, 9, 9, 0x12, 0x67, 0, 1]), "192.0.2.1:4711"),
+            (second(0x21, 0x21, &v6), "[2001:db8::1]:4711"),
+            (second(0x21, 0x21, &mapped), "192.0.2.1:80"),
             // A health check by the proxy.
-            (second(0x20, 0x11, &[192, 0, 2, 1, 9, 9, 9, 9, 0, 1, 0, 1]), None),
-            (second(0x20, 0xff, b"anything"), None),
-            (second(0x20, 0x11, &[]), None),
-            (second(0x21, 0x00, &[]), None),
-            (second(0x21, 0x31, &[b'/'; 216]), None),
+            (second(0x20, 0x11, &[192, 0, 2, 1, 9, 9, 9, 9, 0, 1, 0, 1]), "the proxy"),
+            (second(0x20, 0xff, b"anything"), "the proxy"),
+            (second(0x20, 0x11, &[]), "the proxy"),
+            (second(0x21, 0x00, &[]), "hidden"),
+            (second(0x21, 0x31, &[b'/'; 216]), "hidden"),
         ] {
-            assert_eq!(client(&header).as_deref(), want, "`{}`", header.escape_ascii());
+            assert_eq!(client(&header), want, "`{}`", header.escape_ascii());
         }
     }
 

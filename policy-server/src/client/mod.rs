@@ -178,9 +178,9 @@ impl Client {
 
     /// The address of the client, if known. The address of a proxy that hides its client is not used.
     pub(crate) fn address(&self) -> Option<IpAddr> {
-        let of_peer = |peer: Peer| Some(peer.client.or(peer.address)?.ip().to_canonical());
+        let of_peer = |peer: Peer| Some(peer.address?.ip().to_canonical());
         let reported = match &self.forwarded {
-            None => ProxyReport::Nothing,
+            None => self.peer.map_or(ProxyReport::Nothing, |peer| peer.client),
             Some(Ok(info)) => info.client,
             Some(Err(_)) => ProxyReport::Hidden,
         };
@@ -229,7 +229,8 @@ mod tests {
             if !scheme.is_empty() {
                 headers.insert("x-forwarded-proto", scheme.parse().unwrap());
             }
-            let client = Client::new(Some(Peer { address, client: None, is_tls }));
+            let client = ProxyReport::Nothing;
+            let client = Client::new(Some(Peer { address, client, is_tls }));
             let client = client.with_forwarded(&mut headers, Some(&proxies));
             assert_eq!(client.admit(&OwnOrigin::Development, has_credentials), Ok(()));
             client.admit(&own, has_credentials) == Ok(())
@@ -255,7 +256,7 @@ mod tests {
         let networks = || TrustedProxies::new(["10.0.0.0/8"]);
         let left = |proxies: TrustedProxies, fields: &[(&'static str, &str)]| {
             let address = Some(SocketAddr::from(([10, 0, 0, 1], 4711)));
-            let peer = Peer { address, client: None, is_tls: false };
+            let peer = Peer { address, client: ProxyReport::Nothing, is_tls: false };
             let mut headers = HeaderMap::new();
             for (name, value) in fields {
                 headers.append(*name, value.parse().unwrap());

@@ -2,13 +2,15 @@
 
 use std::net::SocketAddr;
 
+use policy_core::forwarded::ProxyReport;
+
 /// The properties of a connection below HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Peer {
     /// The address of the client, or of a proxy in front of this server; `None` on a Unix socket.
     pub(crate) address: Option<SocketAddr>,
-    /// The client's address, if a trusted proxy reported it by the PROXY protocol.
-    pub(crate) client: Option<SocketAddr>,
+    /// The client that a trusted proxy reported by the PROXY protocol.
+    pub(crate) client: ProxyReport,
     /// Whether the connection uses TLS.
     pub(crate) is_tls: bool,
 }

@@ -44,7 +44,8 @@ const UNIX: &str = "unix";
 /// one that was read is left. A client cannot affect anything with them.
 ///
 /// A report that cannot be read is refused with 400 (`wire.forwarded-malformed`). If a proxy hides
-/// its client (`unknown`), there is no address: that of the proxy is not used.
+/// its client (`unknown`) or does not know it (`UNKNOWN` in the PROXY protocol), there is no address:
+/// that of the proxy is not used.
 ///
 /// | format | client | scheme | host |
 /// |---|---|---|---|

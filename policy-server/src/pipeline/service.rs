@@ -7,7 +7,7 @@ use std::{
 };
 
 use axum_core::{body::Body, extract::Request};
-use policy_core::head::OwnOrigin;
+use policy_core::{forwarded::ProxyReport, head::OwnOrigin};
 use tower_service::Service;
 
 use crate::{
@@ -132,8 +132,8 @@ where
         // Behind another server, the app takes the scheme from its public origin.
         let is_tls = self.app.own_origin != OwnOrigin::Development;
         let peer = request.extensions().get::<PeerAddr>();
-        let peer =
-            peer.map(|PeerAddr(address)| Peer { address: Some(*address), client: None, is_tls });
+        let client = ProxyReport::Nothing;
+        let peer = peer.map(|PeerAddr(address)| Peer { address: Some(*address), client, is_tls });
         self.respond(request, Connection { peer, ..Connection::default() })
     }
 }

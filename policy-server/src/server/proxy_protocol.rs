@@ -1,21 +1,24 @@
 //! The PROXY protocol.
 
-use std::{io, net::SocketAddr};
+use std::io;
 
-use policy_core::forwarded::proxy_protocol::{MAX_LENGTH, Malformed, Progress, read};
+use policy_core::forwarded::{
+    ProxyReport,
+    proxy_protocol::{MAX_LENGTH, Malformed, Progress, read},
+};
 use tokio::io::AsyncReadExt;
 
 use super::stream::Stream;
 
-/// Reads the header of the PROXY protocol from a connection, exactly its bytes, and returns the
-/// address of the client if the header has one.
+/// Reads the header of the PROXY protocol from a connection, exactly its bytes, and returns what it
+/// states of the client.
 ///
 /// Bytes are peeked at before they are read, so that nothing after the header is consumed.
 ///
 /// # Errors
 ///
 /// There is no header, or the connection ended within it.
-pub(super) async fn take(stream: &mut Stream) -> io::Result<Option<SocketAddr>> {
+pub(super) async fn take(stream: &mut Stream) -> io::Result<ProxyReport> {
     let mut header = Vec::new();
     let mut peeked = [0; 256];
     loop {

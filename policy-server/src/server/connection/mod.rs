@@ -19,6 +19,7 @@ use std::{
 };
 
 use hyper_util::rt::TokioIo;
+use policy_core::forwarded::ProxyReport;
 use tokio::{
     sync::OwnedSemaphorePermit,
     time::{Sleep, sleep},
@@ -103,7 +104,7 @@ pub(super) async fn serve_connection(
 /// A connection that is ready for HTTP.
 struct EstablishedConnection {
     /// The client that a proxy reports.
-    client: Option<SocketAddr>,
+    client: ProxyReport,
     socket: Socket,
     protocol: Protocol,
 }
@@ -116,7 +117,7 @@ async fn establish(
     role: &Role,
     proxies: Option<&CompiledProxies>,
 ) -> Option<EstablishedConnection> {
-    let mut client = None;
+    let mut client = ProxyReport::Nothing;
     if proxies.is_some_and(|proxies| proxies.sends_header(address.map(|address| address.ip()))) {
         let taken = proxy_protocol::take(&mut stream).await;
         let no_header =

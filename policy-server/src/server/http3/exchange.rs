@@ -24,7 +24,7 @@ use http::{
 };
 use http_body::Body as _;
 use http_body_util::BodyExt;
-use policy_core::conditional::ModificationDate;
+use policy_core::{conditional::ModificationDate, forwarded::ProxyReport};
 use tokio::time::timeout;
 
 use super::{
@@ -110,7 +110,8 @@ impl Common {
             return sender.stream.reset(code);
         }
         let is_head = head.method == Method::HEAD;
-        let peer = Peer { address: Some(self.address), client: None, is_tls: true };
+        let client = ProxyReport::Nothing;
+        let peer = Peer { address: Some(self.address), client, is_tls: true };
         let request = http::Request::from_parts(head, body);
         let answering = async {
             let (peer, last) = (Some(peer), Some(&self.last));
