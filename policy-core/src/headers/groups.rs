@@ -143,29 +143,42 @@ pub const CREDENTIAL_WORDS: [&str; 9] =
 /// Headers that state where a request came from or what it asked for, in addition to `Forwarded`
 /// and `X-Forwarded-*`: the fields of proxies, load balancers and content delivery networks. A
 /// client can write each of them, so they mean something only where a trusted proxy wrote them.
-pub const SENDER: [&str; 22] = [
+pub const SENDER: [&str; 35] = [
     "cf-connecting-ip",
     "cf-connecting-ipv6",
+    "cf-visitor",
     "client-ip",
+    "cloudfront-viewer-address",
+    "do-connecting-ip",
     "fastly-client-ip",
+    "fly-client-ip",
     "forwarded",
     "forwarded-for",
+    "front-end-https",
+    "incap-client-ip",
     "proxy-client-ip",
     "true-client-ip",
     "wl-proxy-client-ip",
+    "x-appengine-remote-addr",
     "x-appengine-user-ip",
     "x-azure-clientip",
+    "x-azure-socketip",
     "x-client-ip",
     "x-cluster-client-ip",
     "x-envoy-external-address",
     "x-forwarded",
     "x-host",
+    "x-nf-client-connection-ip",
     "x-original-forwarded-for",
     "x-original-host",
+    "x-original-uri",
     "x-original-url",
     "x-proxyuser-ip",
     "x-real-ip",
     "x-rewrite-url",
+    "x-scheme",
+    "x-sucuri-clientip",
+    "x-vercel-forwarded-for",
 ];
 
 /// Whether a field is one of [`REQUEST`].
@@ -219,7 +232,9 @@ pub fn is_about_sender(name: &str) -> bool {
     let may_be = matches!(
         name.as_bytes(),
         [b'c', b'f' | b'l', ..]
-            | [b'f', b'a' | b'o', ..]
+            | [b'd', b'o', ..]
+            | [b'f', b'a' | b'l' | b'o' | b'r', ..]
+            | [b'i', b'n', ..]
             | [b'p' | b't', b'r', ..]
             | [b'w', b'l', ..]
             | [b'x', b'-' | b'_', ..]
