@@ -244,9 +244,8 @@ async fn proxies_on_loopback_serve_development_only_if_they_are_named() {
 
 #[tokio::test]
 async fn proxies_are_not_imitated_for_layers_either() {
-    use axum::middleware::{Next, map_request};
+    use axum::middleware::map_request;
 
-    let _: Option<Next> = None;
     let app = deployed(TrustedProxies::new(PROXIES).x_forwarded());
     let app = app.layer(map_request(async |mut request: policy_server::Request| {
         let has_field = request.headers().contains_key("x-forwarded-for");

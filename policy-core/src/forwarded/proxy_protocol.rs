@@ -7,7 +7,7 @@ use super::fields::{Node, ProxyReport};
 
 /// The maximum length in bytes of a header that is read. Version 1 has at most 107; version 2 has
 /// 52, plus extensions such as a certificate's name.
-pub const MAX_LENGTH: usize = 4096;
+const MAX_LENGTH: usize = 4096;
 
 /// The state of reading a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

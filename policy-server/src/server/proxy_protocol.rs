@@ -4,7 +4,7 @@ use std::io;
 
 use policy_core::forwarded::{
     ProxyReport,
-    proxy_protocol::{MAX_LENGTH, Malformed, Progress, read},
+    proxy_protocol::{Malformed, Progress, read},
 };
 use tokio::io::AsyncReadExt;
 
@@ -31,9 +31,6 @@ pub(super) async fn take(stream: &mut Stream) -> io::Result<ProxyReport> {
         header.extend_from_slice(next);
         let progress = read(&header).map_err(|Malformed| io::ErrorKind::InvalidData)?;
         let end = match progress {
-            Progress::Incomplete if header.len() > MAX_LENGTH => {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
             Progress::Incomplete => header.len(),
             Progress::Complete { length, .. } => length,
         };
