@@ -1,6 +1,10 @@
 //! The state of a browser, and its next step.
 
-use std::{collections::BTreeMap, mem, time::Duration};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    mem,
+    time::Duration,
+};
 
 use crate::{
     AddressSpace, Event, Fetch, Jar, LoadId, Outcome, Output, Page, Profile, SentRequest,
@@ -171,24 +175,18 @@ pub fn run(
 ) -> (State, Outcome) {
     // An id that no other load has.
     let id = LoadId((0..).find(|id| !state.loads.contains_key(&LoadId(*id))).unwrap_or_default());
-    let mut event = Event::Start { id, page: page.cloned(), fetch };
-    let mut state = state;
+    let (mut state, outputs) = step(state, Event::Start { id, page: page.cloned(), fetch });
+    let mut outputs = VecDeque::from(outputs);
     loop {
-        let (next, mut outputs) = step(state, event);
-        state = next;
-        let last = outputs.pop();
-        for output in outputs {
-            if let Output::Request { id, request } = output {
-                (state, _) = step(state, Event::Response { id, response: server(&request) });
-            }
-        }
-        event = match last {
-            Some(Output::Request { request, .. }) => {
-                Event::Response { id, response: server(&request) }
+        match outputs.pop_front() {
+            Some(Output::Request { id, request }) => {
+                let (next, more) = step(state, Event::Response { id, response: server(&request) });
+                state = next;
+                outputs.extend(more);
             }
             Some(Output::Done { outcome, .. }) => return (state, outcome),
             None => panic!("a load neither asks nor ends"),
-        };
+        }
     }
 }
 

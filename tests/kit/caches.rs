@@ -38,3 +38,16 @@ async fn a_fresh_response_is_not_requested_again() {
     assert!(!page.fetch(&net, lamps).await.response().is_cached);
     assert_eq!(net.requests().len(), 2);
 }
+
+#[tokio::test]
+async fn a_stale_response_is_used_once_and_refreshed() {
+    let list = async || ([("cache-control", "max-age=60, stale-while-revalidate=600")], "lamps");
+    let router = axum::Router::new().route("/list", axum::routing::get(list));
+    let net = Network::new().host("https://shop.example", router);
+    let page = Browser::chromium().open("https://shop.example");
+    for (seconds, is_cached, requests) in [(0, false, 1), (61, true, 2), (1, true, 2)] {
+        net.elapse(Duration::from_secs(seconds));
+        let list = page.fetch(&net, Fetch::get("/list")).await;
+        assert_eq!((list.response().is_cached, net.requests().len()), (is_cached, requests));
+    }
+}

@@ -1,6 +1,7 @@
 //! A browser and its state.
 
 use std::{
+    collections::VecDeque,
     fmt, mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -121,18 +122,24 @@ impl Browser {
             LoadId(running.loads)
         };
         let mut last = None;
-        let mut event = Event::Start { id, page, fetch };
+        let mut outputs = VecDeque::from(self.step(Event::Start { id, page, fetch }));
         loop {
-            match self.step(event) {
-                Some(Output::Request { request, .. }) => {
+            match outputs.pop_front() {
+                Some(Output::Request { id: asking, request }) => {
                     let trace = RouteTrace::default();
                     let response = net.deliver(&request, &trace).await;
-                    event = match &response {
-                        Some(response) => Event::Response { id, response: response.clone() },
-                        None => Event::Unreachable { id },
-                    };
-                    let decider = trace.finding();
-                    last = Some(Exchange { request, response, decider, not_stored: Vec::new() });
+                    outputs.extend(self.step(match &response {
+                        Some(response) => {
+                            Event::Response { id: asking, response: response.clone() }
+                        }
+                        None => Event::Unreachable { id: asking },
+                    }));
+                    // The others are for the cache, and tell the page nothing.
+                    if asking == id {
+                        let decider = trace.finding();
+                        last =
+                            Some(Exchange { request, response, decider, not_stored: Vec::new() });
+                    }
                 }
                 Some(Output::Done { outcome, .. }) => {
                     if let Some(last) = &mut last {
@@ -145,11 +152,11 @@ impl Browser {
         }
     }
 
-    /// Passes an event to the model and returns its output for this load.
-    fn step(&self, event: Event) -> Option<Output> {
+    /// Passes an event to the model and returns its outputs.
+    fn step(&self, event: Event) -> Vec<Output> {
         let mut running = self.running();
         running.catch_up();
-        running.step(event).pop()
+        running.step(event)
     }
 
     /// `document.cookie = text`

@@ -3,8 +3,8 @@
 
 use http::HeaderMap;
 use policy_browser::{
-    AddressSpace, CacheMode, Destination, Event, Fetch, LoadId, Mode, Outcome, Output, Profile,
-    Response, ResponseType, SentRequest, State, step,
+    AddressSpace, CacheMode, Destination, Event, Fetch, Mode, Outcome, Profile, Response,
+    ResponseType, SentRequest, State, run, step,
 };
 use serde_json::{Value, json};
 
@@ -65,10 +65,11 @@ pub(crate) fn by_model(case: &Case, filling: &Filling<'_>, profile: Profile) -> 
                     // WebKit revalidates stored responses for beacons.
                     fetch.cache = CacheMode::NoCache;
                 }
-                let start =
-                    Event::Start { id: LoadId(0), page: Some(page.clone()), fetch: fetch.clone() };
                 let outcome;
-                (state, outcome) = load(state, start, &mut servers, &mut sent);
+                (state, outcome) = run(state, Some(&page), fetch.clone(), |request| {
+                    sent.push(request.clone());
+                    servers.respond(&request.method, request.url.path(), &request.headers)
+                });
                 match one {
                     Step::Beacon(_) => "sent".into(),
                     _ => observe(&fetch, &outcome, filling.id),
@@ -87,28 +88,6 @@ pub(crate) fn by_model(case: &Case, filling: &Filling<'_>, profile: Profile) -> 
     }
     lines.extend(sent.iter().map(|sent| request(sent, case, filling.id)));
     Predicted { lines, steps }
-}
-
-fn load(
-    mut state: State,
-    start: Event,
-    servers: &mut Servers,
-    log: &mut Vec<SentRequest>,
-) -> (State, Outcome) {
-    let mut event = start;
-    loop {
-        let (next, outputs) = step(state, event);
-        state = next;
-        event = match outputs.into_iter().next().expect("a load goes on until it is done") {
-            Output::Request { id, request } => {
-                let response =
-                    servers.respond(&request.method, request.url.path(), &request.headers);
-                log.push(request);
-                Event::Response { id, response }
-            }
-            Output::Done { outcome, .. } => return (state, outcome),
-        };
-    }
 }
 
 /// The result of a filled case in a browser: that of its page, and the requests at the server.

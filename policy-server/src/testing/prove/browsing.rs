@@ -62,7 +62,8 @@ enum Kind {
 
 impl Node {
     fn new(state: State, outputs: Vec<Output>) -> Rc<Self> {
-        let kind = match outputs.into_iter().next() {
+        // The last one is about the load.
+        let kind = match outputs.into_iter().next_back() {
             Some(Output::Request { request, .. }) => Kind::Sends(Box::new((state, request))),
             Some(Output::Done { outcome, .. }) => Kind::Ended(end(outcome)),
             None => Kind::Ended(LoadEnd::Lost),
@@ -334,7 +335,7 @@ mod tests {
         let event = Event::Start { id: ID, page, fetch: exchange.request_case.fetch.clone() };
         let (mut state, mut outputs) = step(state.clone(), event);
         loop {
-            let request = match outputs.into_iter().next().unwrap() {
+            let request = match outputs.pop().unwrap() {
                 Output::Done { outcome, .. } => return end(outcome),
                 Output::Request { request, .. } => request,
             };
