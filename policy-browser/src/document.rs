@@ -1,7 +1,7 @@
 //! Navigations (HTML, 7.4): how a response becomes a document.
 
 use crate::{
-    Destination, Outcome, Page, PageOrigin, Profile, Reason, ResponseType, ServerResponse,
+    Destination, Outcome, Page, Profile, Reason, ResponseType, ServerResponse,
     csp::{csp, directive},
     filter::{filter, nothing},
     framing,
@@ -29,14 +29,10 @@ pub(crate) fn load(
         framing::check(profile, parent, request, &response.headers)?;
     }
     let is_sandboxed = csp(&response.headers).any(|policy| is_sandbox(&policy));
-    let around =
-        frame_of.map_or_else(|| Page::at(url.clone()), |parent| parent.framed(url.clone()));
-    let page = Page {
-        is_window_sandboxed: around.is_window_sandboxed || frame_of.is_none() && is_sandboxed,
-        origin: if is_sandboxed { PageOrigin::Opaque } else { request.target.clone() },
-        referrer_policy: referrer::policy(&response.headers).unwrap_or_default(),
-        ..around
-    };
+    let page = frame_of.map_or_else(|| Page::at(url.clone()), |parent| parent.framed(url.clone()));
+    let page = if is_sandboxed { page.sandboxed() } else { page };
+    let referrer_policy = referrer::policy(&response.headers).unwrap_or_default();
+    let page = Page { referrer_policy, ..page };
     Ok(Outcome::Page(page, filter(profile, request, response, is_cached)))
 }
 
@@ -96,6 +92,26 @@ mod tests {
         ] {
             let outcome = open(Fetch::navigate("/"), 200, &[("content-security-policy", policy)]);
             assert_eq!(outcome.page().unwrap().origin.to_string(), origin, "{policy}");
+        }
+    }
+
+    #[test]
+    fn a_frame_in_a_sandbox_is_sandboxed() {
+        let url = || "https://api.test/a".parse().unwrap();
+        let sandbox = ("content-security-policy", "sandbox allow-scripts");
+        let sandboxed = open(Fetch::navigate("/"), 200, &[sandbox]);
+        for (parent, origin) in [
+            (sandboxed.page().unwrap(), "null"),
+            (&app().framed(app().url).sandboxed(), "null"),
+            (&app(), "https://api.test"),
+            // Its origin is opaque, and none of its frames inherits it.
+            (&Page::at("data:text/html,x".parse().unwrap()), "https://api.test"),
+        ] {
+            let trial = load(parent, Fetch::frame("https://api.test/a"), &[response(200, &[])]);
+            let page = trial.outcome.page().unwrap();
+            assert_eq!(*page, parent.framed(url()));
+            assert_eq!(page.origin.to_string(), origin);
+            assert_eq!(page.framed(url()).origin.to_string(), origin, "and so on");
         }
     }
 

@@ -21,9 +21,8 @@ pub struct Page {
     pub ancestor_origins: Vec<PageOrigin>,
     /// Whether all pages around it are of its own site.
     pub has_same_site_ancestors: bool,
-    /// Whether the top-level page is sandboxed by its own response, so that its window belongs to
-    /// no site.
-    pub is_window_sandboxed: bool,
+    /// Whether a sandbox makes its origin opaque, and so the origins of the pages in its frames.
+    pub is_sandboxed: bool,
     /// Its referrer policy.
     pub referrer_policy: ReferrerPolicy,
 }
@@ -36,15 +35,16 @@ impl Page {
             top_level: url.clone(),
             ancestor_origins: Vec::new(),
             has_same_site_ancestors: true,
-            is_window_sandboxed: false,
+            is_sandboxed: false,
             referrer_policy: ReferrerPolicy::default(),
             url,
         }
     }
 
-    /// A page in a frame of this page.
+    /// A page in a frame of this page. It is sandboxed if this page is (HTML, 7.1.5: the sandboxing
+    /// flags of a document are those of its frames, too).
     pub fn framed(&self, url: Url) -> Self {
-        Self {
+        let page = Self {
             top_level: self.top_level.clone(),
             ancestor_origins: [&self.origin]
                 .into_iter()
@@ -53,9 +53,16 @@ impl Page {
                 .collect(),
             has_same_site_ancestors: self.has_same_site_ancestors
                 && is_same_site(&self.origin, &url),
-            is_window_sandboxed: self.is_window_sandboxed,
             ..Self::at(url)
-        }
+        };
+        if self.is_sandboxed { page.sandboxed() } else { page }
+    }
+
+    /// The same page in a sandbox without `allow-same-origin`: the attribute of its frame, or
+    /// `Content-Security-Policy: sandbox` of its response.
+    #[must_use]
+    pub fn sandboxed(self) -> Self {
+        Self { origin: PageOrigin::Opaque, is_sandboxed: true, ..self }
     }
 }
 

@@ -33,8 +33,9 @@ pub(crate) fn tell(
         return;
     }
     // A window whose document is sandboxed belongs to no site.
+    let window_origin = page.ancestor_origins.last().unwrap_or(&page.origin);
     let is_of_window = |url: &Url| match profile.storage_access {
-        _ if page.is_window_sandboxed => false,
+        _ if *window_origin == PageOrigin::Opaque => false,
         StorageAccess::ToldOfDomains => is_same_domain(&page.top_level, url),
         _ => site(&page.top_level) == site(url),
     };
@@ -110,7 +111,7 @@ mod tests {
             let open = Fetch::navigate("https://app.test/");
             let trial = load_in(state, None, open, &[response(200, &sandbox)]);
             let window = trial.outcome.page().unwrap();
-            assert!(window.is_window_sandboxed);
+            assert!(window.is_sandboxed);
             assert_eq!(image(profile, window), [Some("none".to_owned()), None], "{}", profile.name);
 
             let url = Url::parse("https://app.test/").unwrap();

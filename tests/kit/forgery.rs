@@ -54,9 +54,12 @@ async fn a_sandboxed_frame_is_of_no_origin() {
     let net = net();
     let browser = logged_in(&net, Profile::CHROMIUM).await;
     let frame = browser.open("https://app.shop.example").frame("https://app.shop.example/ad");
-    let me = Fetch::get("https://api.shop.example/me").credentials(Include);
-    assert!(frame.sandboxed().fetch(&net, me).await.is_blocked());
-    assert_eq!(net.requests().last().map(|sent| &sent.headers["origin"] == "null"), Some(true));
+    let frame = frame.sandboxed();
+    for page in [frame.frame("https://app.shop.example"), frame] {
+        let me = Fetch::get("https://api.shop.example/me").credentials(Include);
+        assert!(page.fetch(&net, me).await.is_blocked());
+        assert_eq!(net.requests().last().map(|sent| &sent.headers["origin"] == "null"), Some(true));
+    }
 }
 
 /// The legitimate request of the shop's page.

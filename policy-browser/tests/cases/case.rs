@@ -4,8 +4,8 @@ use std::{time::Duration, vec};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use policy_browser::{
-    Credentials, Fetch, Mode, Outcome, Page, PageOrigin, Profile, Reason, Redirect, ResponseType,
-    SentRequest, ServerResponse, State, Url, run,
+    Credentials, Fetch, Mode, Outcome, Page, Profile, Reason, Redirect, ResponseType, SentRequest,
+    ServerResponse, State, Url, run,
 };
 use policy_core_tests::exchange::Header;
 use serde::{
@@ -171,11 +171,7 @@ impl Script {
     /// The page, and its fetch.
     pub(crate) fn fetch(&self) -> (Page, Fetch) {
         let page = match &*self.origin {
-            "null" => {
-                let mut page = Page::at(Url::parse("https://sandbox.test").expect("an address"));
-                page.origin = PageOrigin::Opaque;
-                page
-            }
+            "null" => Page::at(Url::parse("https://sandbox.test").expect("an address")).sandboxed(),
             origin => Page::at(Url::parse(origin).expect("an address")),
         };
         let fetch = Fetch::new(&self.method, &self.url)

@@ -1,6 +1,6 @@
 //! A page and its loads.
 
-use policy_browser::{Fetch, Page, PageOrigin, ReferrerPolicy};
+use policy_browser::{Fetch, Page, ReferrerPolicy};
 
 use super::{Browser, Fetched, Network, browser::address_of};
 
@@ -59,10 +59,10 @@ impl Tab {
     }
 
     /// The same page with an opaque origin: in a frame with `sandbox`, or with
-    /// `Content-Security-Policy: sandbox`. Servers see `Origin: null`.
+    /// `Content-Security-Policy: sandbox`. Servers see `Origin: null`, from the pages in its frames too.
     #[must_use]
     pub fn sandboxed(mut self) -> Self {
-        self.page.origin = PageOrigin::Opaque;
+        self.page = self.page.sandboxed();
         self
     }
 

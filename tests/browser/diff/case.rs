@@ -38,6 +38,8 @@ pub(crate) enum Sandbox {
     None,
     /// The attribute `sandbox` of its frame.
     Frame,
+    /// The attribute `sandbox` of the frame around its frame.
+    Around,
     /// `Content-Security-Policy: sandbox` of its own response.
     Response,
 }
@@ -190,7 +192,12 @@ impl Place {
             let mut query = url.query_pairs_mut();
             if let Some(inner) = urls.first() {
                 query.append_pair("frame", inner.as_str());
-                if self.sandbox == Sandbox::Frame && index + 2 == self.origins.len() {
+                let within = match self.sandbox {
+                    Sandbox::Frame => Some(2),
+                    Sandbox::Around => Some(3),
+                    Sandbox::None | Sandbox::Response => None,
+                };
+                if within.is_some_and(|within| index + within == self.origins.len()) {
                     query.append_pair("sandbox-frame", "");
                 }
             } else {
@@ -211,11 +218,13 @@ impl Place {
         let (top_level, url) = (urls.first().expect("a window"), urls.last().expect("a page"));
         let mut page = Page::at(url.clone());
         if self.is_sandboxed() {
-            page.origin = PageOrigin::Opaque;
+            page = page.sandboxed();
         }
         page.top_level = top_level.clone();
         page.ancestor_origins = urls.iter().rev().skip(1).map(PageOrigin::from_url).collect();
-        page.is_window_sandboxed = self.sandbox == Sandbox::Response && urls.len() == 1;
+        if self.sandbox == Sandbox::Around {
+            page.ancestor_origins[0] = PageOrigin::Opaque;
+        }
         page.has_same_site_ancestors = (!self.is_sandboxed() || urls.len() == 1)
             && urls.iter().all(|one| site(one) == site(url));
         page.referrer_policy = self.referrer_policy;
@@ -337,6 +346,7 @@ impl fmt::Display for Case {
         let sandbox = match self.place.sandbox {
             Sandbox::None => "",
             Sandbox::Frame => " sandboxed by its frame",
+            Sandbox::Around => " sandboxed by the frame around its frame",
             Sandbox::Response => " sandboxed by its response",
         };
         let policy = policy_name(self.place.referrer_policy);

@@ -26,6 +26,7 @@ const ENOUGH: &[(&str, usize)] = &[
     ("page in a frame", 20),
     ("page sandboxed by its frame", 40),
     ("page sandboxed by its response", 40),
+    ("page within a sandboxed frame", 40),
     ("preflight", 10),
     ("QUERY", 150),
     ("read after a tainted redirect", 1000),
@@ -52,6 +53,7 @@ impl Kinds {
         match place.sandbox {
             Sandbox::None => {}
             Sandbox::Frame => of_case.push("page sandboxed by its frame"),
+            Sandbox::Around => of_case.push("page within a sandboxed frame"),
             Sandbox::Response => of_case.push("page sandboxed by its response"),
         }
         if place.is_sandboxed() && of_case.contains(&"window") {

@@ -4,9 +4,7 @@ use http::{
     HeaderName, HeaderValue, Method,
     header::{ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, CACHE_CONTROL, COOKIE, VARY},
 };
-use policy_browser::{
-    Credentials, Fetch, Outcome, Page, PageOrigin, SentRequest, ServerResponse, Url,
-};
+use policy_browser::{Credentials, Fetch, Outcome, Page, SentRequest, ServerResponse, Url};
 use policy_core::{auth::OWN_ISSUER, csrf, method::is_safe};
 use policy_manifest::{
     Auth, ManifestRoute, RouteOrigins, RouteRequirement,
@@ -81,9 +79,7 @@ pub(super) fn page_of(origin: &str) -> Result<Page, Problem> {
     let problem = || Problem::new("attacker", "write an origin such as https://evil.test, or null");
     if origin == "null" {
         let url = Url::parse("https://evil.test/").map_err(|_never| problem())?;
-        let mut page = Page::at(url);
-        page.origin = PageOrigin::Opaque;
-        return Ok(page);
+        return Ok(Page::at(url).sandboxed());
     }
     let url = Url::parse(origin).map_err(|_invalid| problem())?;
     let is_page = matches!(url.scheme(), "https" | "http") && url.has_host();

@@ -83,6 +83,10 @@ pub(crate) fn place(random: &mut Random, turn: usize) -> Place {
             origins.push(origins[0].clone());
         }
         2 if is_secure => origins.push(secure("api.shop.test")),
+        3 => {
+            sandbox = Sandbox::Around;
+            origins.extend([origins[0].clone(), origins[0].clone()]);
+        }
         4 => sandbox = Sandbox::Response,
         5 if is_secure => origins.push(secure("evil.test")),
         7 if is_secure => origins.extend([secure("evil.test"), origins[0].clone()]),
