@@ -52,7 +52,7 @@ fn the_recorder_keeps_what_the_program_counts_itself() {
 
 #[test]
 fn no_series_is_kept_that_the_format_could_not_tell_from_another() {
-    let recorder = Metrics::new();
+    let recorder = Metrics::new().label("region", "eu");
     with_local_recorder(&recorder, || {
         counter!("a").increment(1);
         gauge!("a").set(1.0);
@@ -60,10 +60,15 @@ fn no_series_is_kept_that_the_format_could_not_tell_from_another() {
         counter!("b", "x.y" => "1", "x_y" => "2").increment(1);
         histogram!("c", "le" => "1").record(1.0);
         counter!("policy.metrics.dropped.series").increment(9);
+        counter!("d", "region" => "us").increment(1);
+        counter!("e", "__name__" => "a").increment(1);
+        counter!("f", "" => "1").increment(1);
+        counter!("").increment(1);
+        gauge!("_total").set(1.0);
     });
     let read = read(&recorder);
     assert_eq!(read.sum("a_total", &[]), 1.0);
-    assert_eq!(read.sum("policy_metrics_dropped_series_total", &[]), 5.0);
+    assert_eq!(read.sum("policy_metrics_dropped_series_total", &[]), 10.0);
     assert_eq!(read.samples.len(), 2);
 }
 

@@ -85,8 +85,8 @@ fn head(
 }
 
 /// The labels of a series as text, without those that are empty. `None` if two have the same name,
-/// or if the format reserves one.
-pub(super) fn labels(key: &Key) -> Option<String> {
+/// if one has a name that is taken, or if the format reserves or does not have one.
+pub(super) fn labels(key: &Key, taken: &[String]) -> Option<String> {
     let mut all: Vec<_> = key
         .labels()
         .filter(|label| !label.value().is_empty())
@@ -95,7 +95,9 @@ pub(super) fn labels(key: &Key) -> Option<String> {
     all.sort();
     let names = || all.iter().map(|(name, _)| name);
     let is_repeated = names().zip(names().skip(1)).any(|(one, next)| one == next);
-    if is_repeated || names().any(|name| name == "le") {
+    let is_refused =
+        |name: &String| matches!(&**name, "" | "__name__" | "le") || taken.contains(name);
+    if is_repeated || names().any(is_refused) {
         return None;
     }
     let mut text = String::new();

@@ -101,7 +101,8 @@ impl Metrics {
     ///
     /// The name consists of ASCII letters, digits and `_`, and does not begin with a digit or with
     /// `__`. It may not be `le`, nor the name of an attribute. Anything else is a start error
-    /// (`app.metrics-label`).
+    /// (`app.metrics-label`). A series of the program that has a label of this name itself is not
+    /// kept, since Prometheus would refuse all of the text.
     ///
     /// ```
     /// use policy_server::{Metrics, prelude::*};
@@ -111,7 +112,9 @@ impl Metrics {
     /// assert!(metrics.text().contains(r#"policy_logins_total{region="eu-central",policy_credential="#));
     /// ```
     pub fn label(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.labels.push((name.into(), value.into()));
+        let name = name.into();
+        self.registry.take_label(name.clone());
+        self.labels.push((name, value.into()));
         self
     }
 

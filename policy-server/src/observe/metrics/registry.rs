@@ -26,6 +26,8 @@ pub(super) struct State {
     described: HashMap<String, (Option<Unit>, String)>,
     /// The names of all samples, which two families must not share.
     taken: HashSet<String>,
+    /// The names of the labels that every series has.
+    labels: Vec<String>,
     series: usize,
     max_series: usize,
 }
@@ -61,6 +63,7 @@ impl Default for Registry {
             families: BTreeMap::new(),
             described: HashMap::new(),
             taken: exposition::OWN.map(str::to_owned).into(),
+            labels: Vec::new(),
             series: 0,
             max_series: MAX_SERIES,
         };
@@ -77,6 +80,11 @@ impl Registry {
         self.state().max_series = max;
     }
 
+    /// Keeps the name of a label for the one that every series has.
+    pub(super) fn take_label(&self, name: String) {
+        self.state().labels.push(name);
+    }
+
     /// States the unit and the text of the series with this name, before the first of them.
     pub(super) fn describe(&self, name: &str, unit: Option<Unit>, about: &str) {
         let mut state = self.state();
@@ -85,8 +93,8 @@ impl Registry {
         }
     }
 
-    /// The instrument of a series. `None` if there is no room for it, or if OpenMetrics could not tell it
-    /// from another one.
+    /// The instrument of a series. `None` if there is no room for it, or if OpenMetrics has no name for it
+    /// or could not tell it from another one.
     pub(super) fn instrument(&self, kind: Kind, key: &Key) -> Option<Instrument> {
         let instrument = self.state().instrument(kind, key);
         if instrument.is_none() {
@@ -98,7 +106,7 @@ impl Registry {
 
 impl State {
     fn instrument(&mut self, kind: Kind, key: &Key) -> Option<Instrument> {
-        let labels = exposition::labels(key)?;
+        let labels = exposition::labels(key, &self.labels)?;
         let has_room = self.series < self.max_series;
         if let Some(family) = self.families.get_mut(key.name()) {
             if family.kind != kind {
@@ -117,7 +125,8 @@ impl State {
         let unit = of_unit.and_then(exposition::unit);
         let name = exposition::name(key.name(), unit);
         let samples = exposition::samples(kind, &name);
-        if !has_room || samples.iter().any(|sample| self.taken.contains(sample)) {
+        let is_taken = samples.iter().any(|sample| self.taken.contains(sample));
+        if !has_room || name.is_empty() || is_taken {
             return None;
         }
         self.taken.extend(samples);
