@@ -83,7 +83,7 @@ pub(super) const STORE_CALLS: Name =
 pub(super) const CIRCUIT: Name = name(
     "policy.store.circuit.open",
     Unit::Count,
-    "Whether calls fail since the database is away.",
+    "Whether calls fail since a database of this kind is away.",
 );
 pub(super) const RELOADS: Name = name(
     "policy.reloads",

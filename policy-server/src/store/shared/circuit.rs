@@ -1,6 +1,7 @@
 //! A circuit breaker for a server that does not respond.
 
 use std::{
+    collections::BTreeMap,
     fmt::Display,
     sync::{
         Mutex, PoisonError,
@@ -21,9 +22,12 @@ const FAILURES: u32 = 3;
 const MIN_PAUSE: Duration = Duration::from_millis(100);
 const MAX_PAUSE: Duration = Duration::from_secs(2);
 
+/// How many circuits of each kind are open. Metrics have one gauge for all databases of a kind.
+static OPEN: Mutex<BTreeMap<&'static str, usize>> = Mutex::new(BTreeMap::new());
+
 /// Refuses calls while a server is away, so that no request waits for it, and admits one attempt from time to
 /// time. The jitter keeps instances from trying at the same moment.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::store) struct Circuit {
     /// The kind of the server, as a value of an attribute of metrics.
     store: &'static str,
@@ -59,7 +63,12 @@ impl Admission {
 
 impl Circuit {
     pub(in crate::store) fn new(store: &'static str) -> Self {
-        Self { store, ..Self::default() }
+        Self {
+            store,
+            changes: AtomicU64::new(0),
+            failures: AtomicU32::new(0),
+            attempts: Mutex::default(),
+        }
     }
 
     /// Whether calls are refused.
@@ -92,19 +101,12 @@ impl Circuit {
         let Self { store, .. } = *self;
         let is_failed = failure.is_some();
         count(Count::StoreCall { store, begun: admission.begun, is_failed });
-        match failure {
-            Some(error) => {
-                if self.record_failure(admission, Instant::now(), random()) {
-                    log!(StoreAway, %error);
-                    count(Count::Circuit { store, is_open: true });
-                }
-            }
-            None => {
-                if self.record_success() {
-                    log!(StoreBack);
-                    count(Count::Circuit { store, is_open: false });
-                }
-            }
+        if let Some(error) = failure
+            && self.record_failure(admission, Instant::now(), random())
+        {
+            log!(StoreAway, %error);
+        } else if failure.is_none() && self.record_success() {
+            log!(StoreBack);
         }
     }
 
@@ -129,6 +131,7 @@ impl Circuit {
         }
         *attempts = Attempts::default();
         self.changes.fetch_add(1, Ordering::AcqRel);
+        self.count_change(false);
         true
     }
 
@@ -145,11 +148,30 @@ impl Circuit {
         self.failures.store(0, Ordering::Relaxed);
         attempts.pause_from(now, random);
         self.changes.fetch_add(1, Ordering::AcqRel);
+        self.count_change(true);
         true
+    }
+
+    /// Counts whether a circuit of this kind is open, after this one has opened or closed.
+    fn count_change(&self, is_open: bool) {
+        let mut all = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = all.entry(self.store).or_default();
+        *open = if is_open { *open + 1 } else { open.saturating_sub(1) };
+        // Before another circuit changes the number.
+        count(Count::Circuit { store: self.store, is_open: *open > 0 });
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Attempts> {
         self.attempts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A store that is no longer used is not away.
+impl Drop for Circuit {
+    fn drop(&mut self) {
+        if self.is_open() {
+            self.count_change(false);
+        }
     }
 }
 
@@ -183,7 +205,7 @@ mod tests {
         }
 
         fn new_open(now: Instant) -> Self {
-            let circuit = Self::default();
+            let circuit = Self::new("test");
             assert_eq!([(); 3].map(|()| circuit.fails(now)), [false, false, true]);
             circuit
         }
@@ -191,7 +213,7 @@ mod tests {
 
     #[test]
     fn one_failure_refuses_nothing_and_three_in_a_row_do() {
-        let (circuit, now) = (Circuit::default(), Instant::now());
+        let (circuit, now) = (Circuit::new("test"), Instant::now());
         for _ in 0..5 {
             assert!(!circuit.fails(now));
             assert!(!circuit.fails(now));
@@ -227,10 +249,42 @@ mod tests {
         assert!(circuit.admits_at(now + 50 * MILLI, 0.5).is_some());
     }
 
+    #[cfg(feature = "metrics")]
+    #[test]
+    fn a_kind_of_databases_is_away_while_one_of_them_is() {
+        use std::sync::{Arc, atomic::AtomicBool};
+
+        use crate::base::event::count::{Counts, subscribe};
+
+        #[derive(Default)]
+        struct Gauge(AtomicBool);
+
+        impl Counts for Gauge {
+            fn count(&self, count: &Count) {
+                if let Count::Circuit { store: "twins", is_open } = *count {
+                    self.0.store(is_open, Ordering::SeqCst);
+                }
+            }
+        }
+
+        let gauge = Arc::new(Gauge::default());
+        let counts: Arc<dyn Counts> = Arc::<Gauge>::clone(&gauge);
+        subscribe(&counts);
+        let is_away = || gauge.0.load(Ordering::SeqCst);
+        let now = Instant::now();
+        let [one, other] = [(); 2].map(|()| Circuit::new("twins"));
+        for circuit in [&one, &other] {
+            assert!([(); 3].map(|()| circuit.fails(now)).contains(&true));
+        }
+        assert!(other.record_success() && is_away());
+        drop(one);
+        assert!(!is_away(), "the other one is back, and this one is no longer used");
+    }
+
     /// All calls in flight fail together, and some of them after the server is back.
     #[test]
     fn calls_from_before_the_outage_neither_prolong_it_nor_begin_another() {
-        let (circuit, now) = (Circuit::default(), Instant::now());
+        let (circuit, now) = (Circuit::new("test"), Instant::now());
         let calls = [(); 20].map(|()| circuit.admits_at(now, 0.5).unwrap());
         let opened = calls.iter().filter(|call| circuit.record_failure(call, now, 0.5)).count();
         assert_eq!(opened, 1);
