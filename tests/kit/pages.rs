@@ -2,6 +2,7 @@
 
 use policy_server::{
     prelude::*,
+    session::SameSite,
     testing::{Omit, TestClient},
 };
 
@@ -67,6 +68,25 @@ async fn pages_of_a_client_share_its_browser() {
     assert!(refused.console().is_some_and(|it| it.contains("csrf.origin")), "{refused:?}");
     let other = client.another_browser().page("https://app.shop.example");
     assert_eq!(other.get("/who").send().await.status(), 401);
+}
+
+/// The browser has a cookie of the session for each of the two sites.
+#[tokio::test]
+async fn each_partition_has_its_own_token() {
+    const SITES: CorsPolicy =
+        CorsPolicy::origins(&["https://a.example", "https://b.example"]).credentials().build();
+    let sessions = Sessions::memory().same_site(SameSite::None).partitioned();
+    let app = app().public_origin("https://api.shop.example").sessions(sessions);
+    let client = app.policies(Policies::new().cors(SITES)).test();
+    let pages = [("ada", "https://a.example"), ("eve", "https://b.example")]
+        .map(|(name, origin)| (name, client.page(origin)));
+    for (name, page) in &pages {
+        assert_eq!(page.post("/begin").json(name).send().await.status(), 200);
+    }
+    for (name, page) in &pages {
+        let renamed = page.put("/name").json("Ada").send().await;
+        assert_eq!(renamed.text(), format!("{name} is Ada"));
+    }
 }
 
 #[tokio::test]

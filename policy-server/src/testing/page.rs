@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, HeaderValue, header::COOKIE};
-use policy_browser::{Credentials, Fetch, PageOrigin, Url};
+use http::HeaderValue;
+use policy_browser::{CacheMode, Credentials, Event, Fetch, LoadId, Output, PageOrigin, step};
 use policy_core::{
     cookie::presented,
     cors::{Cors, OriginDecision},
@@ -144,20 +144,22 @@ impl TestPage {
         *origin == self.origin || policies.any(grants)
     }
 
-    /// The CSRF token of the session in the browser's cookie.
+    /// The CSRF token of the session whose cookie the browser sends from this page.
     async fn csrf_token(&self) -> Option<String> {
         let sessions = self.app.as_ref()?.app().auth.sessions.as_ref()?;
-        let own = Url::parse(&self.origin).ok()?;
-        let name = sessions.cookie_name();
-        let cookies = self.browser.cookies();
-        let of_session = cookies.iter().rfind(|cookie| {
-            cookie.name() == name
-                && own.host_str().is_some_and(|host| host.ends_with(cookie.domain()))
+        let fetch = Fetch::get(&*self.origin).credentials(Credentials::Include);
+        let event = Event::Start {
+            id: LoadId(0),
+            page: Some(self.tab.page().clone()),
+            fetch: fetch.cache(CacheMode::NoStore),
+        };
+        let (_, outputs) = self.browser.look(|state| step(state.clone(), event));
+        let request = outputs.into_iter().find_map(|output| match output {
+            Output::Request { request, .. } => Some(request),
+            Output::Done { .. } => None,
         })?;
-        let mut headers = HeaderMap::new();
-        let pair = format!("{name}={}", of_session.value());
-        headers.insert(COOKIE, HeaderValue::from_str(&pair).ok()?);
-        let presented = PresentedSession::new(presented(&headers, name).ok()?, None);
+        let cookie = presented(&request.headers, sessions.cookie_name()).ok()?;
+        let presented = PresentedSession::new(cookie, None);
         let session = RequestSession::new(Arc::clone(sessions), presented);
         session.load().await.ok()?;
         session.csrf_token().ok()?
