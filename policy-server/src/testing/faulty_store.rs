@@ -54,9 +54,8 @@ struct State {
     fails_to_read: AtomicBool,
     fails_to_write: AtomicBool,
     is_silent: AtomicBool,
-    /// Calls wait for a permit while this is set.
-    holds: AtomicBool,
-    permits: Semaphore,
+    /// Calls wait for its permits while it is there, or until it is closed.
+    gate: Mutex<Option<Arc<Semaphore>>>,
     held: Semaphore,
     calls: Mutex<Vec<&'static str>>,
 }
@@ -67,8 +66,7 @@ impl Default for State {
             fails_to_read: AtomicBool::default(),
             fails_to_write: AtomicBool::default(),
             is_silent: AtomicBool::default(),
-            holds: AtomicBool::default(),
-            permits: Semaphore::new(0),
+            gate: Mutex::default(),
             held: Semaphore::new(0),
             calls: Mutex::default(),
         }
@@ -121,7 +119,12 @@ impl<S> FaultyStore<S> {
 
     /// Blocks calls from now on, until [`step`](Self::step) or [`release`](Self::release).
     pub fn hold(&self) {
-        self.state.holds.store(true, Ordering::SeqCst);
+        let mut gate = self.gate();
+        if gate.is_none() {
+            // No call of an earlier hold is blocked any more.
+            self.state.held.forget_permits(usize::MAX);
+            *gate = Some(Arc::new(Semaphore::new(0)));
+        }
     }
 
     /// Completes when a further call is blocked. Each call completes one `is_held`.
@@ -131,15 +134,22 @@ impl<S> FaultyStore<S> {
         }
     }
 
-    /// Lets one call proceed.
+    /// Lets one call proceed: a blocked one, or the next one if none is blocked.
     pub fn step(&self) {
-        self.state.permits.add_permits(1);
+        if let Some(gate) = &*self.gate() {
+            gate.add_permits(1);
+        }
     }
 
-    /// Lets all calls proceed, present and future ones.
+    /// Lets all calls proceed, present and future ones, until the next [`hold`](Self::hold).
     pub fn release(&self) {
-        self.state.holds.store(false, Ordering::SeqCst);
-        self.state.permits.add_permits(Semaphore::MAX_PERMITS / 2);
+        if let Some(gate) = self.gate().take() {
+            gate.close();
+        }
+    }
+
+    fn gate(&self) -> MutexGuard<'_, Option<Arc<Semaphore>>> {
+        self.state.gate.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The names of the calls since the last `take_calls`, without those of background tasks:
@@ -165,12 +175,10 @@ impl<S> FaultyStore<S> {
         if self.fails(kind) {
             return failed();
         }
-        if !self.state.holds.load(Ordering::SeqCst) {
-            return call(&self.store);
-        }
+        let Some(gate) = self.gate().clone() else { return call(&self.store) };
         StoreFuture::new(async move {
             self.state.held.add_permits(1);
-            if let Ok(permit) = self.state.permits.acquire().await {
+            if let Ok(permit) = gate.acquire().await {
                 permit.forget();
             }
             call(&self.store).await
@@ -348,5 +356,26 @@ impl<S: LimitStore> LimitStore for FaultyStore<S> {
 
     fn purge(&self, limit: usize) -> StoreFuture<'_, usize> {
         self.background(Kind::Write, move |store| LimitStore::purge(store, limit))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn a_store_can_be_held_again() {
+        let store: FaultyStore = FaultyStore::default();
+        let call = || SessionStore::secret(&store, [7; 32]);
+        for _ in 0..3 {
+            store.hold();
+            assert!(store.is_held().now_or_never().is_none());
+            let mut blocked = call();
+            assert!((&mut blocked).now_or_never().is_none());
+            store.release();
+            assert!(blocked.now_or_never().is_some() && call().now_or_never().is_some());
+        }
     }
 }
