@@ -22,7 +22,7 @@ pub enum AddressSpace {
     /// The network of the user: private, link-local and documentation addresses, and names that end
     /// with `.local`.
     Local,
-    /// The computer of the user: `localhost`, `127.0.0.1`, `::1`, and `0.0.0.0` and `::`.
+    /// The computer of the user: `localhost`, `127.0.0.1`, `::1`, `0.0.0.0` and `::`, and files.
     Loopback,
 }
 
@@ -62,7 +62,8 @@ impl AddressSpace {
     /// The address space of a URL, judged by the URL alone.
     fn from_url(url: &Url) -> Self {
         match url.host() {
-            _ if is_loopback(url) => Self::Loopback,
+            // Chromium, `CalculateClientAddressSpace`; Firefox restricts pages of the network only.
+            _ if is_loopback(url) || url.scheme() == "file" => Self::Loopback,
             Some(Host::Ipv4(address)) => Self::from_ip(IpAddr::V4(address)),
             Some(Host::Ipv6(address)) => Self::from_ip(IpAddr::V6(address)),
             Some(Host::Domain(name)) if is_local_name(name) => Self::Local,
@@ -260,6 +261,7 @@ mod tests {
             assert!(is_free("http://192.168.1.2/", "http://192.168.1.1/"));
             assert!(is_free("https://192.168.1.2/", APP));
             assert!(is_free("https://192.168.1.2/", LOCAL));
+            assert!(is_free("file:///home/ada/page.html", LOCAL));
             assert!(!is_free(APP, LOCAL));
         }
     }
