@@ -31,9 +31,9 @@ const SCRIPTS: [&str; 16] = [
 impl Mime {
     /// Parse a MIME type (MIME Sniffing, 4.4).
     pub(crate) fn parse(value: &[u8]) -> Option<Self> {
-        let value = str::from_utf8(trim(value)).ok()?;
-        let essence = value.split(';').next()?;
-        let (kind, subtype) = essence.split_once('/')?;
+        let essence = trim(value).split(|byte| *byte == b';').next()?;
+        // Parameters can have any bytes (Fetch decodes them as ISO 8859-1).
+        let (kind, subtype) = str::from_utf8(essence).ok()?.split_once('/')?;
         let subtype = subtype.trim_end_matches(['\t', '\n', '\r', ' ']);
         let is_valid = is_token(kind) && is_token(subtype);
         is_valid.then(|| Self(format!("{kind}/{subtype}").to_ascii_lowercase()))
@@ -72,6 +72,8 @@ mod tests {
     #[test]
     fn the_essence_has_lower_case_and_no_parameters() {
         assert_eq!(Mime::parse(b" Text/HTML ;charset=x").unwrap().0, "text/html");
+        assert_eq!(Mime::parse(b"text/plain;x=\xe9").unwrap().0, "text/plain");
+        assert_eq!(Mime::parse(b"text/pl\xe9in"), None);
         assert_eq!(Mime::parse(b"text"), None);
         assert_eq!(Mime::parse(b"text /plain"), None);
     }
