@@ -145,8 +145,9 @@ impl fmt::Debug for Network {
 
 /// Whether a response is an event stream (HTML, 9.2), which a page reads while it arrives.
 fn is_endless(headers: &HeaderMap) -> bool {
-    let media_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
-    media_type.is_some_and(|it| it.starts_with(b"text/event-stream"))
+    let Some(value) = headers.get(CONTENT_TYPE) else { return false };
+    let essence = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+    essence.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
 }
 
 async fn whole(body: Body) -> Option<Vec<u8>> {
@@ -202,4 +203,21 @@ fn request_of(sent: &SentRequest) -> Option<Request> {
         headers.insert(CONTENT_LENGTH, body.len().into());
     }
     Some(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_stream_is_known_by_its_media_type() {
+        for (value, is_stream) in [
+            ("text/event-stream", true),
+            ("Text/Event-Stream ; charset=utf-8", true),
+            ("text/event-streams", false),
+        ] {
+            let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(value))]);
+            assert_eq!(is_endless(&headers), is_stream, "{value}");
+        }
+    }
 }
