@@ -19,8 +19,8 @@ pub enum AddressSpace {
     /// The internet.
     #[default]
     Public,
-    /// The network of the user: private, link-local and documentation addresses, and names that end
-    /// with `.local`.
+    /// The network of the user: private and link-local addresses, those of IPv6 for documentation,
+    /// and names that end with `.local`.
     Local,
     /// The computer of the user: `localhost`, `127.0.0.1`, `::1`, `0.0.0.0` and `::`, and files.
     Loopback,

@@ -11,7 +11,7 @@ use super::registry::{Instrument, Kind, Registry};
 
 pub(super) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The counter of series that a registry has no room for, and its samples.
+/// The counter of attempts to register a series that is not kept, and its samples.
 pub(super) const OWN: [&str; 3] = [
     "policy_metrics_dropped_series",
     "policy_metrics_dropped_series_total",
@@ -54,7 +54,7 @@ pub(super) fn text(registry: &Registry, own: &[(String, String)]) -> Result<Stri
         }
     }
     let [name, total, _] = OWN;
-    let about = "Series that were not registered, since there are too many.";
+    let about = "Attempts to register a series that is not kept.";
     head(&mut out, name, Kind::Counter, None, about)?;
     writeln!(out, "{total}{} {}", braced(&constant), registry.dropped.load(Relaxed))?;
     out.push_str("# EOF\n");

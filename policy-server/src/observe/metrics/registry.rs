@@ -16,7 +16,7 @@ const MAX_SERIES: usize = 20_000;
 /// All series, in memory of bounded size.
 pub(super) struct Registry {
     state: Mutex<State>,
-    /// How many series were not registered.
+    /// How often a series was not registered. The macros of the facade register it at each call.
     pub(super) dropped: AtomicU64,
 }
 
