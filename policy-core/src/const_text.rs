@@ -78,4 +78,11 @@ impl ConstText {
             Err(_) => "",
         }
     }
+
+    /// Panics with the text.
+    #[track_caller]
+    #[expect(clippy::panic, reason = "a const panic is how a constant says that it is wrong")]
+    pub(crate) const fn panic(&self) -> ! {
+        panic!("{}", self.as_str())
+    }
 }

@@ -185,5 +185,66 @@ macro_rules! validator {
     };
 }
 
+/// Implements the checks of a policy, which is a spec that passed them, and of its builder, which is
+/// a spec before them.
+macro_rules! policy {
+    ($policy:ident, $builder:ident, $spec:ident, $violation:ident) => {
+        impl $policy {
+            /// Checks a spec, as the macros do.
+            ///
+            /// # Errors
+            ///
+            /// The first violation.
+            pub const fn try_new(spec: $spec<'static>) -> Result<Self, $violation<'static>> {
+                match spec.first_error() {
+                    None => Ok(Self(spec)),
+                    Some(violation) => Err(violation),
+                }
+            }
+
+            /// The spec of the policy.
+            pub const fn spec(&self) -> &$spec<'static> {
+                &self.0
+            }
+        }
+
+        #[cfg(feature = "engine")]
+        impl $crate::facet::FromSpec for $policy {
+            type Spec = $spec<'static>;
+
+            fn from_spec(
+                spec: Self::Spec,
+            ) -> Result<Self, $crate::Violation<'static, &'static str>> {
+                Self::try_new(spec).map_err($crate::Violation::into_named)
+            }
+        }
+
+        impl $builder {
+            /// The checked policy.
+            ///
+            /// # Errors
+            ///
+            /// The first violation.
+            pub const fn try_build(self) -> Result<$policy, $violation<'static>> {
+                $policy::try_new(self.0)
+            }
+
+            /// The checked policy; in a `const`, a violation is a compile error.
+            ///
+            /// # Panics
+            ///
+            /// On a violation. Outside of constants, use [`try_build`](Self::try_build).
+            #[track_caller]
+            pub const fn build(self) -> $policy {
+                match self.try_build() {
+                    Ok(policy) => policy,
+                    Err(violation) => violation.text_of_builder().panic(),
+                }
+            }
+        }
+    };
+}
+
 pub(crate) use parts;
+pub(crate) use policy;
 pub(crate) use validator;

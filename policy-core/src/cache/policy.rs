@@ -2,7 +2,8 @@
 
 use super::spec::{Audience, CacheSpec, CacheViolation};
 #[cfg(feature = "engine")]
-use crate::facet::{FacetPolicy, FromSpec, Level, RouteFacts};
+use crate::facet::{FacetPolicy, Level, RouteFacts};
+use crate::validator::policy;
 
 /// A caching policy that passed every rule: a value to share between routes.
 ///
@@ -45,32 +46,6 @@ impl CachePolicy {
     /// Begins a policy that does not state which caches may keep responses.
     pub const fn unstated() -> CachePolicyBuilder {
         CachePolicyBuilder(CacheSpec::NOTHING)
-    }
-
-    /// Checks a spec, as the macros do.
-    ///
-    /// # Errors
-    ///
-    /// The first violation.
-    pub const fn try_new(spec: CacheSpec<'static>) -> Result<Self, CacheViolation<'static>> {
-        match spec.first_error() {
-            None => Ok(Self(spec)),
-            Some(violation) => Err(violation),
-        }
-    }
-
-    /// The spec of the policy.
-    pub const fn spec(&self) -> &CacheSpec<'static> {
-        &self.0
-    }
-}
-
-#[cfg(feature = "engine")]
-impl FromSpec for CachePolicy {
-    type Spec = CacheSpec<'static>;
-
-    fn from_spec(spec: Self::Spec) -> Result<Self, crate::Violation<'static, &'static str>> {
-        Self::try_new(spec).map_err(CacheViolation::into_named)
     }
 }
 
@@ -158,27 +133,6 @@ impl CachePolicyBuilder {
         self.0.vary = fields;
         self
     }
-
-    /// The checked policy.
-    ///
-    /// # Errors
-    ///
-    /// The first violation, see [`CachePolicy::try_new`].
-    pub const fn try_build(self) -> Result<CachePolicy, CacheViolation<'static>> {
-        CachePolicy::try_new(self.0)
-    }
-
-    /// The checked policy; in a `const`, a violation is a compile error.
-    ///
-    /// # Panics
-    ///
-    /// On a violation. Outside of constants, use [`try_build`](Self::try_build).
-    #[track_caller]
-    #[expect(clippy::panic, reason = "a const panic is how a constant says that it is wrong")]
-    pub const fn build(self) -> CachePolicy {
-        match self.try_build() {
-            Ok(policy) => policy,
-            Err(violation) => panic!("{}", violation.text_of_builder().as_str()),
-        }
-    }
 }
+
+policy!(CachePolicy, CachePolicyBuilder, CacheSpec, CacheViolation);

@@ -1,10 +1,10 @@
 //! Policies that live in constants.
 
 use super::spec::{CorsSpec, CorsViolation, Origins};
-#[cfg(feature = "engine")]
-use crate::facet::FromSpec;
+use crate::validator::policy;
 
-/// A CORS policy that passed every rule: a value to share between routes.
+/// A CORS policy that passed every rule but those about public suffixes, which are left to the
+/// start: a value to share between routes.
 ///
 /// ```
 /// use policy_core::cors::CorsPolicy;
@@ -36,33 +36,6 @@ impl CorsPolicy {
     /// Begins a policy whose origins the app supplies at start under this name.
     pub const fn origins_at_run_time(name: &'static str) -> CorsPolicyBuilder {
         CorsPolicyBuilder(CorsSpec::new(Origins::AtRunTime { name, within: None, by: None }))
-    }
-
-    /// Checks a spec, as the macros do.
-    ///
-    /// # Errors
-    ///
-    /// The first violation. Public suffixes are left to the start, where every policy is checked
-    /// once more.
-    pub const fn try_new(spec: CorsSpec<'static>) -> Result<Self, CorsViolation<'static>> {
-        match spec.first_error() {
-            None => Ok(Self(spec)),
-            Some(violation) => Err(violation),
-        }
-    }
-
-    /// The spec of the policy.
-    pub const fn spec(&self) -> &CorsSpec<'static> {
-        &self.0
-    }
-}
-
-#[cfg(feature = "engine")]
-impl FromSpec for CorsPolicy {
-    type Spec = CorsSpec<'static>;
-
-    fn from_spec(spec: Self::Spec) -> Result<Self, crate::Violation<'static, &'static str>> {
-        Self::try_new(spec).map_err(CorsViolation::into_named)
     }
 }
 
@@ -142,27 +115,6 @@ impl CorsPolicyBuilder {
         self.0.dangerous_configured_bound = true;
         self
     }
-
-    /// The checked policy.
-    ///
-    /// # Errors
-    ///
-    /// The first violation, see [`CorsPolicy::try_new`].
-    pub const fn try_build(self) -> Result<CorsPolicy, CorsViolation<'static>> {
-        CorsPolicy::try_new(self.0)
-    }
-
-    /// The checked policy; in a `const`, a violation is a compile error.
-    ///
-    /// # Panics
-    ///
-    /// On a violation. Outside of constants, use [`try_build`](Self::try_build).
-    #[track_caller]
-    #[expect(clippy::panic, reason = "a const panic is how a constant says that it is wrong")]
-    pub const fn build(self) -> CorsPolicy {
-        match self.try_build() {
-            Ok(policy) => policy,
-            Err(violation) => panic!("{}", violation.text_of_builder().as_str()),
-        }
-    }
 }
+
+policy!(CorsPolicy, CorsPolicyBuilder, CorsSpec, CorsViolation);

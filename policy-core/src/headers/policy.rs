@@ -5,7 +5,8 @@ use super::{
     spec::{Frame, HeadersSpec, HeadersViolation},
 };
 #[cfg(feature = "engine")]
-use crate::facet::{FacetPolicy, FromSpec, RouteFacts};
+use crate::facet::{FacetPolicy, RouteFacts};
+use crate::validator::policy;
 
 /// The validated security headers of a response.
 ///
@@ -87,32 +88,6 @@ impl HeadersPolicy {
     /// Begins a policy.
     pub const fn builder() -> HeadersPolicyBuilder {
         HeadersPolicyBuilder(HeadersSpec::NOTHING)
-    }
-
-    /// Checks a spec, as the macros do.
-    ///
-    /// # Errors
-    ///
-    /// The first violation.
-    pub const fn try_new(spec: HeadersSpec<'static>) -> Result<Self, HeadersViolation<'static>> {
-        match spec.first_error() {
-            None => Ok(Self(spec)),
-            Some(violation) => Err(violation),
-        }
-    }
-
-    /// The spec of the policy.
-    pub const fn spec(&self) -> &HeadersSpec<'static> {
-        &self.0
-    }
-}
-
-#[cfg(feature = "engine")]
-impl FromSpec for HeadersPolicy {
-    type Spec = HeadersSpec<'static>;
-
-    fn from_spec(spec: Self::Spec) -> Result<Self, crate::Violation<'static, &'static str>> {
-        Self::try_new(spec).map_err(HeadersViolation::into_named)
     }
 }
 
@@ -203,27 +178,6 @@ impl HeadersPolicyBuilder {
         self.0.every_response = true;
         self
     }
-
-    /// The checked policy.
-    ///
-    /// # Errors
-    ///
-    /// The first violation.
-    pub const fn try_build(self) -> Result<HeadersPolicy, HeadersViolation<'static>> {
-        HeadersPolicy::try_new(self.0)
-    }
-
-    /// The checked policy; in a `const`, a violation is a compile error.
-    ///
-    /// # Panics
-    ///
-    /// On a violation. Outside of constants, use [`try_build`](Self::try_build).
-    #[track_caller]
-    #[expect(clippy::panic, reason = "a const panic is how a constant says that it is wrong")]
-    pub const fn build(self) -> HeadersPolicy {
-        match self.try_build() {
-            Ok(policy) => policy,
-            Err(violation) => panic!("{}", violation.text_of_builder().as_str()),
-        }
-    }
 }
+
+policy!(HeadersPolicy, HeadersPolicyBuilder, HeadersSpec, HeadersViolation);
