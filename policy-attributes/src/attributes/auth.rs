@@ -142,6 +142,32 @@ impl Attribute for Args {
         }
         expansion.state("auth", &policy);
     }
+
+    #[cfg(feature = "manifest")]
+    fn declare(&self, to: &mut super::Declaration<'_>) -> super::DeclareResult {
+        let list = self.unseen_lists().next().map(|(_, list)| list.expr.to_token_stream());
+        let scheme = || self.scheme.as_ref().map(|scheme| scheme.ty.to_token_stream());
+        let group = || self.callers.iter().find(|word| *word == "group");
+        let group = || group().map(ToTokens::to_token_stream);
+        if let Some(unseen) = list.or_else(scheme).or_else(group) {
+            return Err(unseen);
+        }
+        to.route.auth = match self.takes("public") {
+            true => policy_manifest::Auth::Public,
+            false => policy_manifest::Auth::Required(policy_manifest::RouteRequirement {
+                session: self.takes("session"),
+                token: self.takes("token"),
+                ticket: self.takes("ticket"),
+                scheme: None,
+                optional: self.optional,
+                issuers: texts(self.issuers.as_ref()),
+                scopes: texts(self.scopes.as_ref()),
+                roles: texts(self.roles.as_ref()),
+                fresh: self.fresh.as_ref().and_then(|text| seconds_of(&text.value()).ok()),
+            }),
+        };
+        Ok(())
+    }
 }
 
 impl Args {
@@ -478,37 +504,4 @@ fn is_without_credentials(context: &Context<'_>) -> bool {
 fn constant_of(part: AuthPart) -> TokenStream {
     let name = format_ident!("__POLICY_{}", part.name().to_ascii_uppercase());
     name.to_token_stream()
-}
-
-#[cfg(feature = "manifest")]
-impl super::Declare for Args {
-    fn declare(
-        &self,
-        _: &Context<'_>,
-        route: &mut policy_manifest::ManifestRoute,
-        _: &mut policy_manifest::Manifest,
-    ) -> super::DeclareResult {
-        let list = self.unseen_lists().next().map(|(_, list)| list.expr.to_token_stream());
-        let scheme = || self.scheme.as_ref().map(|scheme| scheme.ty.to_token_stream());
-        let group = || self.callers.iter().find(|word| *word == "group");
-        let group = || group().map(ToTokens::to_token_stream);
-        if let Some(unseen) = list.or_else(scheme).or_else(group) {
-            return Err(unseen);
-        }
-        route.auth = match self.takes("public") {
-            true => policy_manifest::Auth::Public,
-            false => policy_manifest::Auth::Required(policy_manifest::RouteRequirement {
-                session: self.takes("session"),
-                token: self.takes("token"),
-                ticket: self.takes("ticket"),
-                scheme: None,
-                optional: self.optional,
-                issuers: texts(self.issuers.as_ref()),
-                scopes: texts(self.scopes.as_ref()),
-                roles: texts(self.roles.as_ref()),
-                fresh: self.fresh.as_ref().and_then(|text| seconds_of(&text.value()).ok()),
-            }),
-        };
-        Ok(())
-    }
 }

@@ -107,6 +107,18 @@ impl Attribute for Args {
             Self::None => expansion.set_none("cache"),
         }
     }
+
+    #[cfg(feature = "manifest")]
+    fn declare(&self, to: &mut super::Declaration<'_>) -> super::DeclareResult {
+        match self {
+            Self::Inline(inline) => {
+                to.route.cache = Some(inline.with_spec(to.context, |spec| (&spec).into()));
+            }
+            Self::Shared(expr) => return Err(expr.to_token_stream()),
+            Self::None => (),
+        }
+        Ok(())
+    }
 }
 
 /// A policy that is already checked, and a constant whose evaluation checks that it agrees with the
@@ -185,24 +197,5 @@ impl InlineCache {
             .or(age)
             .or_else(|| entry.map(|list| list.tokens_of(index)))
             .unwrap_or_else(|| self.tokens.clone())
-    }
-}
-
-#[cfg(feature = "manifest")]
-impl super::Declare for Args {
-    fn declare(
-        &self,
-        context: &Context<'_>,
-        route: &mut policy_manifest::ManifestRoute,
-        _: &mut policy_manifest::Manifest,
-    ) -> super::DeclareResult {
-        match self {
-            Self::Inline(inline) => {
-                route.cache = Some(inline.with_spec(context, |spec| (&spec).into()));
-            }
-            Self::Shared(expr) => return Err(expr.to_token_stream()),
-            Self::None => (),
-        }
-        Ok(())
     }
 }

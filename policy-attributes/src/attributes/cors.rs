@@ -192,6 +192,26 @@ impl Attribute for Args {
             Self::None => expansion.set_none("cors"),
         }
     }
+
+    #[cfg(feature = "manifest")]
+    fn declare(&self, to: &mut super::Declaration<'_>) -> super::DeclareResult {
+        let inline = match self {
+            Self::Inline(inline) => inline,
+            Self::Shared(expr) => return Err(expr.to_token_stream()),
+            Self::None => return Ok(()),
+        };
+        // The engine has no lists of a running app, and the text no outer level to extend.
+        let is_at_run_time = matches!(inline.origins, Some(OriginsArg::AtRunTime { .. }));
+        let unseen = CorsPart::ALL.iter().find(|&&part| !inline.is_visible(part));
+        match unseen {
+            Some(&part) => return Err(inline.tokens_of(part, 0)),
+            None if is_at_run_time => return Err(inline.tokens_of(CorsPart::Origins, 0)),
+            None if inline.extends() => return Err(inline.tokens.clone()),
+            None => (),
+        }
+        to.route.cors = Some(inline.with_spec(|spec| (&spec).into()));
+        Ok(())
+    }
 }
 
 /// The constant of a policy that is not all literals. `#[auth]` refers to a shared one.
@@ -419,32 +439,5 @@ impl InlineCors {
                 _ => #otherwise,
             }
         }
-    }
-}
-
-#[cfg(feature = "manifest")]
-impl super::Declare for Args {
-    fn declare(
-        &self,
-        _: &Context<'_>,
-        route: &mut policy_manifest::ManifestRoute,
-        _: &mut policy_manifest::Manifest,
-    ) -> super::DeclareResult {
-        let inline = match self {
-            Self::Inline(inline) => inline,
-            Self::Shared(expr) => return Err(expr.to_token_stream()),
-            Self::None => return Ok(()),
-        };
-        // The engine has no lists of a running app, and the text no outer level to extend.
-        let is_at_run_time = matches!(inline.origins, Some(OriginsArg::AtRunTime { .. }));
-        let unseen = CorsPart::ALL.iter().find(|&&part| !inline.is_visible(part));
-        match unseen {
-            Some(&part) => return Err(inline.tokens_of(part, 0)),
-            None if is_at_run_time => return Err(inline.tokens_of(CorsPart::Origins, 0)),
-            None if inline.extends() => return Err(inline.tokens.clone()),
-            None => (),
-        }
-        route.cors = Some(inline.with_spec(|spec| (&spec).into()));
-        Ok(())
     }
 }

@@ -108,22 +108,13 @@ impl Attribute for Args {
         })
     }
 
-    fn check(&self, _: &Context<'_>, _: &mut Diagnostics) {}
-
     fn emit(&self, _: &Context<'_>, expansion: &mut Expansion) {
         expansion.state("csrf", &some(&self.policy()));
     }
-}
 
-#[cfg(feature = "manifest")]
-impl super::Declare for Args {
-    fn declare(
-        &self,
-        _: &Context<'_>,
-        route: &mut policy_manifest::ManifestRoute,
-        _: &mut policy_manifest::Manifest,
-    ) -> super::DeclareResult {
-        route.csrf = match &self.protection {
+    #[cfg(feature = "manifest")]
+    fn declare(&self, to: &mut super::Declaration<'_>) -> super::DeclareResult {
+        to.route.csrf = match &self.protection {
             Protection::Token => policy_manifest::Csrf::Token,
             Protection::OriginElseToken => policy_manifest::Csrf::OriginElseToken,
             Protection::Origin => policy_manifest::Csrf::Origin,

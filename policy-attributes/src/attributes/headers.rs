@@ -143,6 +143,23 @@ impl Attribute for Args {
             Self::None => expansion.set_none("headers"),
         }
     }
+
+    #[cfg(feature = "manifest")]
+    fn declare(&self, to: &mut super::Declaration<'_>) -> super::DeclareResult {
+        match self {
+            Self::Inline(inline) => {
+                let csp = inline.text("csp").map(LitStr::value);
+                let csp = csp.as_deref().map(csp::parse);
+                let headers = inline.with_spec(to.context, csp.as_ref(), |spec| {
+                    policy_core::headers::SecurityHeaders::from_spec(&spec)
+                });
+                to.route.headers = Some(to.manifest.add_security_headers(headers));
+            }
+            Self::Shared(expr) => return Err(expr.to_token_stream()),
+            Self::None => to.route.headers = None,
+        }
+        Ok(())
+    }
 }
 
 /// The policy behind a name, which is checked itself; and, if it must be consistent with other
@@ -294,28 +311,4 @@ fn directives(text: &str, headers: &TokenStream) -> TokenStream {
         quote!(#headers::csp::Directive(#headers::csp::Name::#name, &[#(#sources),*]))
     });
     quote!(&[#(#directives),*])
-}
-
-#[cfg(feature = "manifest")]
-impl super::Declare for Args {
-    fn declare(
-        &self,
-        context: &Context<'_>,
-        route: &mut policy_manifest::ManifestRoute,
-        manifest: &mut policy_manifest::Manifest,
-    ) -> super::DeclareResult {
-        match self {
-            Self::Inline(inline) => {
-                let csp = inline.text("csp").map(LitStr::value);
-                let csp = csp.as_deref().map(csp::parse);
-                let headers = inline.with_spec(context, csp.as_ref(), |spec| {
-                    policy_core::headers::SecurityHeaders::from_spec(&spec)
-                });
-                route.headers = Some(manifest.add_security_headers(headers));
-            }
-            Self::Shared(expr) => return Err(expr.to_token_stream()),
-            Self::None => route.headers = None,
-        }
-        Ok(())
-    }
 }

@@ -50,8 +50,6 @@ impl Attribute for Args {
         read
     }
 
-    fn check(&self, _: &Context<'_>, _: &mut Diagnostics) {}
-
     fn emit(&self, _: &Context<'_>, expansion: &mut Expansion) {
         let isolation = quote!(__policy::policy_core::isolation::Isolation);
         match self {
@@ -60,17 +58,10 @@ impl Attribute for Args {
             Self::None => expansion.set_none("isolation"),
         }
     }
-}
 
-#[cfg(feature = "manifest")]
-impl super::Declare for Args {
-    fn declare(
-        &self,
-        _: &Context<'_>,
-        route: &mut policy_manifest::ManifestRoute,
-        _: &mut policy_manifest::Manifest,
-    ) -> super::DeclareResult {
-        route.isolation = match self {
+    #[cfg(feature = "manifest")]
+    fn declare(&self, to: &mut super::Declaration<'_>) -> super::DeclareResult {
+        to.route.isolation = match self {
             Self::SameOrigin => Some(policy_core::isolation::Isolation::SameOrigin),
             Self::SameSite => Some(policy_core::isolation::Isolation::SameSite),
             Self::None => None,

@@ -99,6 +99,19 @@ impl Attribute for Args {
         };
         expansion.state("jsonp", &some(&spec));
     }
+
+    #[cfg(feature = "manifest")]
+    fn declare(&self, to: &mut super::Declaration<'_>) -> super::DeclareResult {
+        match &self.policy {
+            PolicyArgs::Inline(InlineJsonp { callback: Some(callback), dotted, .. }) => {
+                let (callback, dotted) = (callback.value(), *dotted);
+                to.route.jsonp = Some(policy_manifest::Jsonp { callback, dotted });
+            }
+            PolicyArgs::Shared(expr) => return Err(expr.to_token_stream()),
+            PolicyArgs::Inline(_) | PolicyArgs::None => (),
+        }
+        Ok(())
+    }
 }
 
 impl Args {
@@ -115,25 +128,5 @@ impl Args {
             JsonpPart::Methods | JsonpPart::Session => None,
         };
         found.unwrap_or_else(|| self.tokens.clone())
-    }
-}
-
-#[cfg(feature = "manifest")]
-impl super::Declare for Args {
-    fn declare(
-        &self,
-        _: &Context<'_>,
-        route: &mut policy_manifest::ManifestRoute,
-        _: &mut policy_manifest::Manifest,
-    ) -> super::DeclareResult {
-        match &self.policy {
-            PolicyArgs::Inline(InlineJsonp { callback: Some(callback), dotted, .. }) => {
-                let (callback, dotted) = (callback.value(), *dotted);
-                route.jsonp = Some(policy_manifest::Jsonp { callback, dotted });
-            }
-            PolicyArgs::Shared(expr) => return Err(expr.to_token_stream()),
-            PolicyArgs::Inline(_) | PolicyArgs::None => (),
-        }
-        Ok(())
     }
 }

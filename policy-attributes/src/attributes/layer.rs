@@ -29,8 +29,6 @@ impl Attribute for Args {
         Some(Self { layers })
     }
 
-    fn check(&self, _context: &Context<'_>, _diagnostics: &mut Diagnostics) {}
-
     /// One function, which the compiler checks at each expression.
     fn emit(&self, _context: &Context<'_>, expansion: &mut Expansion) {
         let wraps = self.layers.iter().rev().map(|layer| {
@@ -51,6 +49,13 @@ impl Attribute for Args {
             });
         });
     }
+
+    #[cfg(feature = "manifest")]
+    fn declare(&self, to: &mut super::Declaration<'_>) -> super::DeclareResult {
+        to.route.layers =
+            self.layers.iter().map(|layer| format!("route {}", name_of(layer))).collect();
+        Ok(())
+    }
 }
 
 /// The path of the call that makes a layer, such as `CompressionLayer::new`; its last call's, where
@@ -64,19 +69,5 @@ fn name_of(layer: &Expr) -> String {
             segments.collect::<Vec<_>>().join("::")
         }
         _ => "an expression".to_owned(),
-    }
-}
-
-#[cfg(feature = "manifest")]
-impl super::Declare for Args {
-    fn declare(
-        &self,
-        _: &Context<'_>,
-        route: &mut policy_manifest::ManifestRoute,
-        _: &mut policy_manifest::Manifest,
-    ) -> super::DeclareResult {
-        route.layers =
-            self.layers.iter().map(|layer| format!("route {}", name_of(layer))).collect();
-        Ok(())
     }
 }

@@ -136,6 +136,16 @@ impl Attribute for Args {
         };
         expansion.state("limits", &value);
     }
+
+    #[cfg(feature = "manifest")]
+    fn declare(&self, to: &mut super::Declaration<'_>) -> super::DeclareResult {
+        match self {
+            Self::Inline(inline) => to.route.limits = (&inline.limits(|_, _| ())).into(),
+            Self::Shared(expr) => return Err(expr.to_token_stream()),
+            Self::None => (),
+        }
+        Ok(())
+    }
 }
 
 /// The value of a user's constant, which the compiler checks while it evaluates another.
@@ -221,22 +231,5 @@ impl InlineLimits {
             #core::Limits::NONE #body #timeout #rate #concurrency #message #silence #sockets
                 #per_caller #misses
         }
-    }
-}
-
-#[cfg(feature = "manifest")]
-impl super::Declare for Args {
-    fn declare(
-        &self,
-        _: &Context<'_>,
-        route: &mut policy_manifest::ManifestRoute,
-        _: &mut policy_manifest::Manifest,
-    ) -> super::DeclareResult {
-        match self {
-            Self::Inline(inline) => route.limits = (&inline.limits(|_, _| ())).into(),
-            Self::Shared(expr) => return Err(expr.to_token_stream()),
-            Self::None => (),
-        }
-        Ok(())
     }
 }

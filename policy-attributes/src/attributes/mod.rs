@@ -60,9 +60,9 @@ macro_rules! define {
                 route: &mut policy_manifest::ManifestRoute,
                 manifest: &mut policy_manifest::Manifest,
             ) -> Vec<proc_macro2::TokenStream> {
-                let mut unseen = Vec::new();
+                let (mut to, mut unseen) = (Declaration { context, route, manifest }, Vec::new());
                 $(
-                    let stated = self.$name.as_ref().map(|args| args.declare(context, route, manifest));
+                    let stated = self.$name.as_ref().map(|args| args.declare(&mut to));
                     unseen.extend(stated.and_then(Result::err));
                 )*
                 unseen
@@ -83,16 +83,12 @@ macro_rules! define {
 
 crate::all_attributes!(define);
 
-/// A policy attribute whose values are literals, as data.
+/// Where a policy attribute is stated.
 #[cfg(feature = "manifest")]
-pub(crate) trait Declare {
-    /// States the policy in a route of a manifest.
-    fn declare(
-        &self,
-        context: &Context<'_>,
-        route: &mut policy_manifest::ManifestRoute,
-        manifest: &mut policy_manifest::Manifest,
-    ) -> DeclareResult;
+pub(crate) struct Declaration<'a> {
+    pub(crate) context: &'a Context<'a>,
+    pub(crate) route: &'a mut policy_manifest::ManifestRoute,
+    pub(crate) manifest: &'a mut policy_manifest::Manifest,
 }
 
 /// Fails with the tokens of a value that is no literal.
@@ -104,9 +100,13 @@ pub(crate) trait Attribute: Sized {
     /// Parses the arguments; `None` after an error that leaves nothing to check.
     fn read(parsed: ParsedAttribute, diagnostics: &mut Diagnostics) -> Option<Self>;
 
-    /// Has policy-core check the visible values.
-    fn check(&self, context: &Context<'_>, diagnostics: &mut Diagnostics);
+    /// Has policy-core check the visible values, if there are rules for them.
+    fn check(&self, _: &Context<'_>, _: &mut Diagnostics) {}
 
     /// States the policy, whose visible values break no rule.
     fn emit(&self, context: &Context<'_>, expansion: &mut Expansion);
+
+    /// States the policy in a route of a manifest.
+    #[cfg(feature = "manifest")]
+    fn declare(&self, to: &mut Declaration<'_>) -> DeclareResult;
 }

@@ -83,27 +83,20 @@ impl Attribute for Args {
         let recheck = self.interval().map(duration).map(|interval| quote!(.recheck(#interval)));
         expansion.state("object", &some(&quote!(#object::ObjectPolicy::NONE #none #recheck)));
     }
+
+    #[cfg(feature = "manifest")]
+    fn declare(&self, to: &mut super::Declaration<'_>) -> super::DeclareResult {
+        let none = self.none.as_ref().map(LitStr::value);
+        to.route.object = Some(policy_manifest::RouteObjects::from_attribute(
+            none,
+            self.interval().unwrap_or(policy_core::object::ObjectPolicy::INTERVAL),
+        ));
+        Ok(())
+    }
 }
 
 impl Args {
     fn interval(&self) -> Option<Duration> {
         recheck_of(&self.recheck.as_ref()?.value()).ok()
-    }
-}
-
-#[cfg(feature = "manifest")]
-impl super::Declare for Args {
-    fn declare(
-        &self,
-        _: &Context<'_>,
-        route: &mut policy_manifest::ManifestRoute,
-        _: &mut policy_manifest::Manifest,
-    ) -> super::DeclareResult {
-        let none = self.none.as_ref().map(LitStr::value);
-        route.object = Some(policy_manifest::RouteObjects::from_attribute(
-            none,
-            self.interval().unwrap_or(policy_core::object::ObjectPolicy::INTERVAL),
-        ));
-        Ok(())
     }
 }
