@@ -23,7 +23,7 @@
 //! let token = keys.sign(&claims, now).unwrap();
 //!
 //! let verifier = Verifier::new(Profile::new("https://api.example", "https://api.example").unwrap());
-//! let verified = verifier.verify_owned(&keys, token.as_bytes(), now).unwrap();
+//! let verified = verifier.verify(&keys, token.as_bytes(), now).unwrap();
 //! assert_eq!(verified.claims().subject(), "user-1");
 //! assert!(verified.claims().has_scope("orders:read"));
 //! ```

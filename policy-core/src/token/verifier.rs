@@ -8,8 +8,8 @@
 use std::{fmt, sync::Arc};
 
 use super::{
-    Algorithm, Claims, KeyRing, Profile, RingKey, Token, TokenError, fields::Fields,
-    header::Header, jws::Segments, profile::ACCESS_TOKEN, ring::is_before,
+    Algorithm, KeyRing, Profile, RingKey, Token, TokenError, fields::Fields, header::Header,
+    jws::Segments, profile::ACCESS_TOKEN, ring::is_before,
 };
 use crate::{base64url, time::Timestamp};
 
@@ -44,7 +44,10 @@ impl SignedToken {
     /// The first reason to refuse it.
     #[inline]
     pub fn verify_at(&self, now: Timestamp) -> Result<Token, TokenError> {
-        check(self.token.fields(), self.retires, &self.profile, now)?;
+        if !is_before(self.retires, now) {
+            return Err(TokenError::UnknownKey);
+        }
+        self.token.fields().check(&self.profile, now)?;
         Ok(self.token.clone())
     }
 }
@@ -55,21 +58,6 @@ impl fmt::Debug for SignedToken {
     }
 }
 
-/// The checks that depend on the time, for a token with these claims and this retirement of its
-/// key.
-#[inline]
-fn check(
-    fields: &Fields,
-    retires: Option<Timestamp>,
-    profile: &Profile,
-    now: Timestamp,
-) -> Result<(), TokenError> {
-    if !is_before(retires, now) {
-        return Err(TokenError::UnknownKey);
-    }
-    fields.check(profile, now)
-}
-
 impl Verifier {
     /// A verifier of this profile.
     pub fn new(profile: Profile) -> Self {
@@ -77,33 +65,14 @@ impl Verifier {
         Self { profile: Arc::new(profile), takes_own_headers }
     }
 
-    /// Verifies a token: the bytes after `Bearer `. Its claims are decoded into `payload`, whose
-    /// memory is reused; for tokens made by [`KeyRing::sign`] nothing else is allocated.
+    /// Verifies a token: the bytes after `Bearer `.
     ///
     /// Revocation, scopes and roles are checked separately.
     ///
     /// # Errors
     ///
     /// The first reason to refuse it.
-    #[inline]
-    pub fn verify<'p>(
-        &self,
-        keys: &KeyRing,
-        token: &[u8],
-        now: Timestamp,
-        payload: &'p mut String,
-    ) -> Result<Claims<'p>, TokenError> {
-        let (fields, retires) = self.read(keys, token, payload)?;
-        check(&fields, retires, &self.profile, now)?;
-        Ok(Claims::new(payload, fields))
-    }
-
-    /// As [`verify`](Self::verify), for claims that outlive the request.
-    ///
-    /// # Errors
-    ///
-    /// The first reason to refuse the token.
-    pub fn verify_owned(
+    pub fn verify(
         &self,
         keys: &KeyRing,
         token: &[u8],
@@ -118,10 +87,24 @@ impl Verifier {
     ///
     /// The first reason to refuse the token at any time.
     pub fn open(&self, keys: &KeyRing, token: &[u8]) -> Result<SignedToken, TokenError> {
-        let mut payload = String::new();
-        let (fields, retires) = self.read(keys, token, &mut payload)?;
+        if token.len() > self.profile.max_len {
+            return Err(TokenError::TooLarge);
+        }
+        let (entry, segments) = match self.own_header(keys, token) {
+            Some(found) => found,
+            None => self.any_header(keys, token)?,
+        };
+        if let Err(fault) = entry.key.verify(segments.message, segments.signature) {
+            // The segments were split without a check of their characters.
+            Segments::split(token)?;
+            return Err(fault.into());
+        }
+        let mut bytes = Vec::new();
+        base64url::decode(segments.payload, &mut bytes).ok_or(TokenError::Malformed)?;
+        let mut payload = String::from_utf8(bytes).map_err(|_utf8| TokenError::Malformed)?;
+        let fields = Fields::read(&mut payload, &self.profile)?;
         let token = Token::new(payload, fields);
-        Ok(SignedToken { token, retires, profile: Arc::clone(&self.profile) })
+        Ok(SignedToken { token, retires: entry.retires, profile: Arc::clone(&self.profile) })
     }
 
     /// Whether a token *claims* to be issued by the issuer of the profile. Nothing is verified: use
@@ -139,31 +122,6 @@ impl Verifier {
             let fields = Fields::read(&mut payload, &self.profile);
             fields.is_ok_and(|fields| fields.is_own_issuer())
         })
-    }
-
-    /// The claims of a token whose signature is valid, and when its key retires.
-    fn read(
-        &self,
-        keys: &KeyRing,
-        token: &[u8],
-        payload: &mut String,
-    ) -> Result<(Fields, Option<Timestamp>), TokenError> {
-        if token.len() > self.profile.max_len {
-            return Err(TokenError::TooLarge);
-        }
-        let (entry, segments) = match self.own_header(keys, token) {
-            Some(found) => found,
-            None => self.any_header(keys, token)?,
-        };
-        if let Err(fault) = entry.key.verify(segments.message, segments.signature) {
-            // The segments were split without a check of their characters.
-            Segments::split(token)?;
-            return Err(fault.into());
-        }
-        let mut bytes = std::mem::take(payload).into_bytes();
-        base64url::decode(segments.payload, &mut bytes).ok_or(TokenError::Malformed)?;
-        *payload = String::from_utf8(bytes).map_err(|_utf8| TokenError::Malformed)?;
-        Ok((Fields::read(payload, &self.profile)?, entry.retires))
     }
 
     /// The key and the segments of a token that begins with a prepared header. Characters are not

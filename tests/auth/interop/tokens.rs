@@ -40,7 +40,7 @@ fn verified(key: Key, token: &str) -> Result<Value, TokenError> {
     let profile = Profile::new(ISSUER, AUDIENCE).and_then(|it| it.algorithms(&algorithms));
     let keys = KeyRing::new(vec![RingKey::new(key)]).expect("a ring");
     let token =
-        Verifier::new(profile.expect("a profile")).verify_owned(&keys, token.as_bytes(), now())?;
+        Verifier::new(profile.expect("a profile")).verify(&keys, token.as_bytes(), now())?;
     Ok(serde_json::from_str(token.claims().payload()).expect("JSON"))
 }
 

@@ -21,7 +21,7 @@ thread_local! {
 /// The verdict of the verifier on a token.
 pub(super) fn verified(token: &[u8]) -> Verdict {
     let verify = |verifier: &Verifier, keys: &KeyRing| {
-        let verified = verifier.verify_owned(keys, token, Timestamp::from_seconds(NOW));
+        let verified = verifier.verify(keys, token, Timestamp::from_seconds(NOW));
         verified.map_err(|fault| fault.detail().to_owned())
     };
     let token = bounded(token.len(), || KEYS.with(|keys| VERIFIER.with(|it| verify(it, keys))))?;

@@ -35,7 +35,7 @@ fn a_token_signed_with_the_private_key_verifies_with_the_public_one_only() {
     let token = keys.sign(&claims, NOW).expect("a token");
     let profile = Profile::new("https://id.example", "api").expect("a profile");
     let verify = |profile: Profile, token: &str| {
-        let verified = Verifier::new(profile).verify_owned(&public, token.as_bytes(), NOW);
+        let verified = Verifier::new(profile).verify(&public, token.as_bytes(), NOW);
         verified.map(|token| token.claims().subject().to_owned())
     };
     let ed25519 = profile.clone().algorithms(&[Algorithm::Ed25519]).expect("a profile");

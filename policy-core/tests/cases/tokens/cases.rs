@@ -64,9 +64,8 @@ fn verify(file: &Value, config: &Map<String, Value>, token: &str) -> Result<(), 
     let now = Timestamp::from_seconds(number(&config["now"]));
     let keys = texts(&config["keys"]).map(|id| RingKey::new(key(file, id))).collect();
     let keys = KeyRing::new(keys).expect("a ring");
-    let mut payload = String::new();
-    let claims =
-        Verifier::new(profile(config)).verify(&keys, token.as_bytes(), now, &mut payload)?;
+    let token = Verifier::new(profile(config)).verify(&keys, token.as_bytes(), now)?;
+    let claims = token.claims();
 
     // The check for a cut-off, which follows the verification.
     let cut = config["not_before_user"][claims.subject()].as_u64().unwrap_or_default();
