@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, header};
 use policy_core::{Refusal, method};
 
 use crate::{
-    Change, FacetSource, Manifest, Outcomes, Sources,
+    FacetSource, Manifest, Outcomes, Sources,
     engine::{
         Decision, Engine, EngineError, Gate, Outcome, Protocol, RequestCredentials, Step, Verdict,
     },
@@ -149,13 +149,6 @@ pub fn explain(
         nearest,
         edit,
     })
-}
-
-impl Explanation {
-    /// The changes of the edit beyond this request.
-    pub fn also_opened(&self) -> impl Iterator<Item = &Change> {
-        self.edit.iter().flat_map(|edit| &edit.changes).filter(|change| change.direction.opens())
-    }
 }
 
 /// Whether no edit of a facet of a route could make the gate let the request through.

@@ -24,9 +24,6 @@ use crate::base64url;
 pub struct SessionId([u8; 32]);
 
 impl SessionId {
-    /// The number of characters of an id.
-    pub const LEN: usize = 43;
-
     /// An id of bytes that a random source filled.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)

@@ -23,15 +23,6 @@ impl Axis {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Widened, Self::Narrowed];
 
-    /// The axis when old and new are swapped.
-    #[must_use]
-    pub const fn mirrored(self) -> Self {
-        match self {
-            Self::Widened => Self::Narrowed,
-            Self::Narrowed => Self::Widened,
-        }
-    }
-
     /// Its name, such as `widened`.
     pub const fn name(self) -> &'static str {
         match self {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    Auth, Csrf, EngineFacts, ManifestRoute, ObjectKey, ObjectUse, RouteCors, RouteKind,
+    Auth, Change, Csrf, EngineFacts, ManifestRoute, ObjectKey, ObjectUse, RouteCors, RouteKind,
     RouteObjects, RouteOrigins, RouteRequirement, RuntimeOrigins, SessionFacts, TokenFacts,
     engine::{CredentialState, Login},
 };
@@ -184,7 +184,8 @@ fn edits_of_rights_and_age_are_minimal() {
     let found = explained(&sent, &user(&["guest"], 700));
     let edit = found.edit.as_ref().unwrap();
     assert_eq!(edit.steps, ["auth: with the role \"guest\"", "auth: `fresh = \"701s\"`"]);
-    let opened: Vec<_> = found.also_opened().map(ToString::to_string).collect();
+    let opened = edit.changes.iter().filter(|change| change.direction.opens());
+    let opened: Vec<_> = opened.map(ToString::to_string).collect();
     assert_eq!(opened.len(), 1, "{opened:?}");
     assert!(opened[0].starts_with("opens: GET /orders: auth: was"), "{opened:?}");
     let nearest = found.nearest.unwrap();

@@ -250,7 +250,10 @@ fn described(found: &Diff) -> Vec<String> {
 }
 
 fn described_mirrored(found: &Diff) -> Vec<String> {
-    all_described(found, Axis::mirrored)
+    all_described(found, |axis| match axis {
+        Axis::Widened => Axis::Narrowed,
+        Axis::Narrowed => Axis::Widened,
+    })
 }
 
 fn all_described(found: &Diff, of: fn(Axis) -> Axis) -> Vec<String> {
