@@ -11,7 +11,7 @@ use tokio_postgres::{Row, types::FromSql};
 use crate::store::{
     Family, Revocation, StoreError, Summary, Ticket,
     history::MarkedNumber,
-    shared::{loads::Stored, notification::handle},
+    shared::{loads::Stored, revocation},
 };
 
 /// Numbers above the highest `bigint`, and the end of time, are stored as the highest `bigint`.
@@ -144,21 +144,8 @@ impl<'a> Columns<'a> {
     }
 
     pub(super) fn revocation(&self) -> Result<Revocation, StoreError> {
-        let subject = || self.get::<&str>("subject");
-        let (value, until) = (self.number("value")?, self.time("value")?);
-        Ok(match self.get::<&str>("kind")? {
-            "token" => Revocation::Token { id: subject()?.into(), until },
-            "session" => Revocation::Session {
-                user: self.get::<&str>("user_id")?.into(),
-                session: handle(subject()?)
-                    .ok_or_else(|| StoreError::new("a revocation names no session"))?,
-                until,
-            },
-            "user" => Revocation::User { user: subject()?.into(), before: value },
-            "everyone" => Revocation::Everyone { before: value },
-            "all" => Revocation::All { before: value },
-            kind => return Err(StoreError::new(format!("a revocation is of kind `{kind}`"))),
-        })
+        let names = (self.get("kind")?, self.get("subject")?, self.get("user_id")?);
+        revocation::read(names, self.number("value")?, self.time("value")?)
     }
 }
 

@@ -10,8 +10,9 @@ use super::{
 };
 use crate::store::{
     CreateFamily, Family, NewsReader, Refresh, RefreshOutcome, Revocation, RevocationBatch,
-    Revoked, StoreError, StoreFuture, Ticket, TokenHash, TokenStore, history::LOST,
-    shared::notification::hex, shared::outcome::unknown,
+    Revoked, StoreError, StoreFuture, Ticket, TokenHash, TokenStore,
+    history::LOST,
+    shared::{outcome::unknown, revocation::parts},
 };
 
 const SECRET: &str = "UPDATE policy.meta SET token_secret = coalesce(token_secret, $1)
@@ -125,21 +126,11 @@ impl TokenStore for PostgresStore {
 
     fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {
         StoreFuture::new(async move {
-            let (kind, subject, user, value) = match &revocation {
-                Revocation::Token { id, until } => ("token", id.to_string(), "", time(*until)),
-                Revocation::Session { user, session, until } => {
-                    ("session", hex(*session), &**user, time(*until))
-                }
-                Revocation::User { user, before } => {
-                    ("user", user.to_string(), &**user, number(*before))
-                }
-                Revocation::Everyone { before } => ("everyone", String::new(), "", number(*before)),
-                Revocation::All { before } => ("all", String::new(), "", number(*before)),
-            };
+            let (kind, subject, user, value) = parts(&revocation);
             let numbers = &self.0.revocations;
             let known = numbers.newest();
             let parameters: [&(dyn ToSql + Sync); 6] =
-                [&kind, &subject, &user, &value, &number(known.number), &known.mark];
+                [&kind, &subject, &user, &number(value), &number(known.number), &known.mark];
             let row = self.row(REVOKE, &parameters).await?;
             let row = Columns(&row);
             numbers.record(row.marked_number("place")?);

@@ -9,7 +9,7 @@ use policy_core::{
 use redis::Value;
 
 use crate::store::{
-    Family, Revocation, StoreError, Summary, history::MarkedNumber, shared::notification::handle,
+    Family, Revocation, StoreError, Summary, history::MarkedNumber, shared::revocation,
 };
 
 /// The highest number that Lua counts exactly. Larger numbers and the end of time are stored as this one.
@@ -197,20 +197,7 @@ impl Items {
         let (kind, subject) = name.split_once(':').unwrap_or_default();
         let (value, user) = row.split_once(' ').unwrap_or_default();
         let value: u64 = value.parse().map_err(StoreError::new)?;
-        let until = time_of(value);
-        Ok(match kind {
-            "token" => Revocation::Token { id: subject.into(), until },
-            "session" => Revocation::Session {
-                user: user.into(),
-                session: handle(subject)
-                    .ok_or_else(|| StoreError::new("a revocation names no session"))?,
-                until,
-            },
-            "user" => Revocation::User { user: subject.into(), before: value },
-            "everyone" => Revocation::Everyone { before: value },
-            "all" => Revocation::All { before: value },
-            kind => return Err(StoreError::new(format!("a revocation is of kind `{kind}`"))),
-        })
+        revocation::read((kind, subject, user), value, time_of(value))
     }
 }
 

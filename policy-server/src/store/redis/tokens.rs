@@ -14,7 +14,7 @@ use crate::store::{
     CreateFamily, Family, NewsReader, Refresh, RefreshOutcome, Revocation, RevocationBatch,
     Revoked, StoreError, StoreFuture, Ticket, TokenHash, TokenStore,
     history::{LOST, MarkedNumber},
-    shared::{notification::hex, outcome::unknown},
+    shared::{notification::hex, outcome::unknown, revocation::parts},
 };
 
 impl TokenStore for RedisStore {
@@ -98,18 +98,9 @@ impl TokenStore for RedisStore {
 
     fn revoke(&self, revocation: Revocation) -> StoreFuture<'_, Revoked> {
         StoreFuture::new(async move {
-            let (kind, subject, user, value) = match &revocation {
-                Revocation::Token { id, until } => ("token", id.to_string(), "", time(*until)),
-                Revocation::Session { user, session, until } => {
-                    ("session", hex(*session), &**user, time(*until))
-                }
-                Revocation::User { user, before } => {
-                    ("user", user.to_string(), &**user, number(*before))
-                }
-                Revocation::Everyone { before } => ("everyone", String::new(), "", number(*before)),
-                Revocation::All { before } => ("all", String::new(), "", number(*before)),
-            };
-            let call = Call::to_end_tokens("revoke").arg(kind).arg(subject).arg(user).arg(value);
+            let (kind, subject, user, value) = parts(&revocation);
+            let call = Call::to_end_tokens("revoke").arg(kind).arg(subject).arg(user);
+            let call = call.arg(number(value));
             let numbers = &self.0.revocations;
             let (reply, mark) = self.call_with(call, numbers.newest()).await?;
             let mut reply = Items::new(reply)?;

@@ -4,3 +4,4 @@ pub(super) mod circuit;
 pub(super) mod loads;
 pub(super) mod notification;
 pub(super) mod outcome;
+pub(super) mod revocation;
