@@ -11,7 +11,6 @@ mod url;
 mod values;
 
 use std::{
-    fmt,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
@@ -26,7 +25,7 @@ use self::{connection::Database, sessions::Loader, url::Address};
 use super::{
     AnonymousLimit, NewsFeed, NewsReader, StoreError,
     history::{EndingCount, Numbers},
-    shared::loads::BatchLoader,
+    shared::{loads::BatchLoader, opened_by_url},
 };
 use crate::base::task::BackgroundTask;
 
@@ -203,21 +202,4 @@ impl PostgresStore {
     }
 }
 
-impl From<&str> for PostgresStore {
-    fn from(url: &str) -> Self {
-        Self::new(url)
-    }
-}
-
-impl From<String> for PostgresStore {
-    fn from(url: String) -> Self {
-        Self::new(url)
-    }
-}
-
-/// Without the URL, which contains a password.
-impl fmt::Debug for PostgresStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PostgresStore")
-    }
-}
+opened_by_url!(PostgresStore);

@@ -17,7 +17,6 @@ mod url;
 mod values;
 
 use std::{
-    fmt,
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -33,7 +32,7 @@ use self::{
 use super::{
     AnonymousLimit, NewsFeed, NewsReader, StoreError,
     history::{EndingCount, MarkedNumber, Numbers},
-    shared::loads::BatchLoader,
+    shared::{loads::BatchLoader, opened_by_url},
 };
 use crate::base::{clock::Random, task::BackgroundTask};
 
@@ -203,21 +202,4 @@ impl RedisStore {
     }
 }
 
-impl From<&str> for RedisStore {
-    fn from(url: &str) -> Self {
-        Self::new(url)
-    }
-}
-
-impl From<String> for RedisStore {
-    fn from(url: String) -> Self {
-        Self::new(url)
-    }
-}
-
-/// Without the URL, which contains a password.
-impl fmt::Debug for RedisStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RedisStore")
-    }
-}
+opened_by_url!(RedisStore);
