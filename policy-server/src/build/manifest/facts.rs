@@ -12,7 +12,6 @@ use crate::app::{proxy::ReverseProxy, tunnel::Tunnel};
 use crate::{
     app::{
         AppParts,
-        fallback::Fallback,
         mount::{Mount, ServedBy},
         origin_list::{OriginList, OriginSource, Texts},
         settings::ServerSettings,
@@ -107,39 +106,23 @@ pub(super) fn describe_mount(mount: &Mount) -> TargetFacts {
     facts
 }
 
-pub(super) fn describe_fallback(fallback: &Fallback) -> TargetFacts {
-    served_by(&fallback.served_by)
-}
-
-fn served_by(served_by: &ServedBy) -> TargetFacts {
+pub(super) fn served_by(served_by: &ServedBy) -> TargetFacts {
+    let mut facts = TargetFacts::default();
     match served_by {
-        ServedBy::Service(name) => {
-            let mut facts = TargetFacts::default();
-            facts.service = Some(short(name));
-            facts
-        }
+        ServedBy::Service(name) => facts.service = Some(short(name)),
         #[cfg(feature = "openapi")]
-        ServedBy::OpenApi(_) => {
-            let mut facts = TargetFacts::default();
-            facts.service = Some("OpenAPI document".to_owned());
-            facts
-        }
+        ServedBy::OpenApi(_) => facts.service = Some("OpenAPI document".to_owned()),
         #[cfg(feature = "metrics")]
-        ServedBy::Metrics => {
-            let mut facts = TargetFacts::default();
-            facts.service = Some("Metrics".to_owned());
-            facts
-        }
+        ServedBy::Metrics => facts.service = Some("Metrics".to_owned()),
         #[cfg(feature = "files")]
         ServedBy::Files(files) => {
-            let mut facts = TargetFacts::default();
             facts.folder = Some(display_path(&files.folder));
             facts.dotfiles = files.serves_dotfiles;
             facts.single_page = files.is_single_page;
             facts.not_below.clone_from(&files.other);
-            facts
         }
     }
+    facts
 }
 
 #[cfg(feature = "gateway")]

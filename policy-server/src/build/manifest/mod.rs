@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
                     defaults: &fallback.policies,
                     extracts: true,
                     takes_slashes: false,
-                    target: facts::describe_fallback(fallback),
+                    target: facts::served_by(&fallback.served_by),
                     layers: facts::layers("fallback", &fallback.layers).collect(),
                 },
                 None,
