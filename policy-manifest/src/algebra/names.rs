@@ -98,12 +98,6 @@ impl<T: Ord + Clone> NameSet<T> {
         self.combine(other, |a, b| a && !b)
     }
 
-    /// The names that are in exactly one of the sets.
-    #[must_use]
-    pub fn symmetric_difference(&self, other: &Self) -> Self {
-        self.combine(other, |a, b| a != b)
-    }
-
     /// The names that are not in the set.
     #[must_use]
     pub fn complement(&self) -> Self {
@@ -182,7 +176,6 @@ mod tests {
             assert_eq!(members(&a.union(&b)), both(|a, b| a || b), "{a:?} {b:?}");
             assert_eq!(members(&a.intersection(&b)), both(|a, b| a && b), "{a:?} {b:?}");
             assert_eq!(members(&a.difference(&b)), both(|a, b| a && !b), "{a:?} {b:?}");
-            assert_eq!(members(&a.symmetric_difference(&b)), both(|a, b| a != b), "{a:?} {b:?}");
             assert_eq!(members(&a.complement()), both(|a, _| !a), "{a:?}");
         }
     }

@@ -44,7 +44,7 @@ impl Expression {
                     "or" => a.union(&b),
                     "and" => a.intersection(&b),
                     "minus" => a.difference(&b),
-                    "xor" => a.symmetric_difference(&b),
+                    "xor" => a.difference(&b).union(&b.difference(&a)),
                     _ => panic!("no operation is called {operation}"),
                 }
             }

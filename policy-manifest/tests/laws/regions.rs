@@ -36,7 +36,7 @@ impl Expression {
                     Operation::Union => a.union(&b),
                     Operation::Intersection => a.intersection(&b),
                     Operation::Difference => a.difference(&b),
-                    Operation::SymmetricDifference => a.symmetric_difference(&b),
+                    Operation::SymmetricDifference => a.difference(&b).union(&b.difference(&a)),
                 }
             }
         }
@@ -187,7 +187,7 @@ fn equal_regions_are_those_that_have_the_same_origins() {
     let cases = (any_expression(), any_expression());
     holds("equality is of the origins", 5, cases, |(one, another)| {
         let (a, b) = (one.region(), another.region());
-        let difference = a.symmetric_difference(&b);
+        let difference = a.difference(&b).union(&b.difference(&a));
         prop_assert_eq!(a == b, difference.is_empty());
         let witness = difference.witness();
         let origin = witness.as_ref().map(OriginWitness::origin);
@@ -240,7 +240,6 @@ fn regions_are_a_boolean_algebra() {
         prop_assert_eq!(&a.complement().complement(), &a);
         prop_assert_eq!(a.union(&b).complement(), a.complement().intersection(&b.complement()));
         prop_assert_eq!(a.difference(&b), a.intersection(&b.complement()));
-        prop_assert_eq!(a.symmetric_difference(&b), a.difference(&b).union(&b.difference(&a)));
         prop_assert_eq!(&a.union(&OriginRegion::empty()), &a);
         prop_assert_eq!(&a.intersection(&OriginRegion::all()), &a);
         prop_assert_eq!(a.union(&b).is_cofinite(), a.is_cofinite() || b.is_cofinite());

@@ -121,12 +121,6 @@ impl OriginRegion {
         self.combine(other, &|a, b| a && !b)
     }
 
-    /// The origins that are in exactly one of the sets.
-    #[must_use]
-    pub fn symmetric_difference(&self, other: &Self) -> Self {
-        self.combine(other, &|a, b| a != b)
-    }
-
     /// The origins that are not in the set, `null` included.
     #[must_use]
     pub fn complement(&self) -> Self {
