@@ -70,24 +70,12 @@ impl Date {
         let of_year = ((month + 9) % 12 * 153 + 2) / 5 + day.checked_sub(1)?;
         Some(Self { days: (days + of_year).checked_sub(Self::BEFORE_1970)? })
     }
-
-    fn parts(self) -> (u32, u32, u32) {
-        let days = self.days + Self::BEFORE_1970;
-        // 400 years have 146,097 days.
-        let (era, day) = (days / 146_097, days % 146_097);
-        let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-        let of_year = day - (365 * year + year / 4 - year / 100);
-        let month = (5 * of_year + 2) / 153;
-        let day = of_year - (153 * month + 2) / 5 + 1;
-        let month = if month < 10 { month + 3 } else { month - 9 };
-        (era * 400 + year + u32::from(month < 3), month, day)
-    }
 }
 
 impl fmt::Display for Date {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (year, month, day) = self.parts();
-        write!(f, "{year:04}-{month:02}-{day:02}")
+        let begin = Timestamp::from_seconds(u64::from(self.days) * 86_400).rfc3339();
+        f.write_str(begin.get(..10).unwrap_or_default())
     }
 }
 
