@@ -65,6 +65,24 @@ pub(crate) fn without_commands(text: &str) -> String {
     lines.collect()
 }
 
+/// [Printable](printable) text in markup, HTML or XML: it is no tag, and does not end an attribute.
+pub(crate) fn markup(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in printable(text).chars() {
+        match character {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
+            '\'' => escaped += "&#39;",
+            // XML has no such characters (XML 1.0, 2.2).
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            character => escaped.push(character),
+        }
+    }
+    escaped
+}
+
 /// Where the text of a line begins, after spaces and the styles that
 /// [`Output`](crate::output::Output) writes.
 fn beginning(line: &str) -> usize {

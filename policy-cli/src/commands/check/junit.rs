@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use policy_manifest::rules::{RuleProblem, RuleViolation};
 
 use super::report::Group;
-use crate::escape::printable;
+use crate::escape::markup;
 
 pub(super) fn render(groups: &[Group]) -> String {
     let mut text =
@@ -33,8 +33,8 @@ fn suite_of_policy(group: &Group, policy: usize) -> String {
             .collect();
         let failures = of_rule.iter().map(|violation| {
             let facts = group.facts(violation).into_iter();
-            let facts = facts.map(|(name, value)| format!("{name}: {}", printable(&value)));
-            (violation.about.clone(), facts.collect::<Vec<_>>().join("\n"))
+            let facts = facts.map(|(name, value)| format!("{name}: {}", markup(&value)));
+            (markup(&violation.about), facts.collect::<Vec<_>>().join("\n"))
         });
         (id.to_owned(), failures.collect())
     });
@@ -46,55 +46,33 @@ fn suite_of_rules(group: &Group) -> String {
     let problems = group.checked.problems.iter().filter(|problem| problem.is_error);
     let cases: Vec<_> = problems
         .map(|RuleProblem { rule, place, message, help, .. }| {
-            (rule.clone(), vec![(message.clone(), printable(&format!("{place}: {help}")))])
+            (rule.clone(), vec![(markup(message), markup(&format!("{place}: {help}")))])
         })
         .collect();
     if cases.is_empty() { String::new() } else { suite("policy.rules", cases) }
 }
 
-/// Tests with their failures: a message and a text each.
+/// Tests with their failures: a message and a text each, both as markup.
 type Cases = Vec<(String, Vec<(String, String)>)>;
 
 fn suite(name: &str, cases: Cases) -> String {
     let failures = cases.iter().filter(|(_, failures)| !failures.is_empty()).count();
-    let (count, name) = (cases.len(), escaped(name));
+    let (count, name) = (cases.len(), markup(name));
     let mut text =
         format!("  <testsuite name=\"{name}\" tests=\"{count}\" failures=\"{failures}\">\n");
     for (rule, failures) in cases {
-        let rule = escaped(&rule);
+        let rule = markup(&rule);
         let _ = write!(text, "    <testcase classname=\"{name}\" name=\"{rule}\"");
         if failures.is_empty() {
             text += "/>\n";
             continue;
         }
-        let message = failures.iter().map(|(message, _)| escaped(message));
-        let message = message.collect::<Vec<_>>().join("; ");
-        let bodies = failures.iter().map(|(_, body)| references(body));
-        let body = bodies.collect::<Vec<_>>().join("\n\n");
+        let (messages, bodies): (Vec<_>, Vec<_>) = failures.into_iter().unzip();
+        let (message, body) = (messages.join("; "), bodies.join("\n\n"));
         let _ = write!(
             text,
             ">\n      <failure message=\"{message}\">{body}</failure>\n    </testcase>\n"
         );
     }
     text + "  </testsuite>\n"
-}
-
-/// A text in an attribute. XML has no control characters (XML 1.0, 2.2).
-fn escaped(text: &str) -> String {
-    references(&printable(text))
-}
-
-fn references(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => safe += "&amp;",
-            '<' => safe += "&lt;",
-            '>' => safe += "&gt;",
-            '"' => safe += "&quot;",
-            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
-            character => safe.push(character),
-        }
-    }
-    safe
 }

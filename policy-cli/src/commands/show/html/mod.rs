@@ -7,7 +7,7 @@ use policy_manifest::facet::{CALLERS, Cell, Column, ORIGINS, Tone};
 use sha2::{Digest as _, Sha256};
 
 use super::view::{DECLARED, HeaderSet, METHODS, PATH, SERVICE, Section, View};
-use crate::escape::printable;
+use crate::escape::markup;
 
 /// Facts that few routes have.
 const ALSO: Column = Column::new("Also");
@@ -16,7 +16,7 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 pub(super) fn render(view: &View) -> String {
-    let title = escape(&view.title);
+    let title = markup(&view.title);
     let (style, script) = (hash(STYLE), hash(SCRIPT));
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -40,10 +40,10 @@ pub(super) fn render(view: &View) -> String {
 
 fn head(page: &mut String, view: &View) {
     let (name, count) = view.title.rsplit_once(": ").unwrap_or((&view.title, ""));
-    let (name, count) = (escape(name), escape(count));
+    let (name, count) = (markup(name), markup(count));
     *page += &format!("<header>\n<h1>{name} <small>{count}</small></h1>\n");
     if !view.filters.is_empty() {
-        let filters: Vec<_> = view.filters.iter().map(|words| escape(words)).collect();
+        let filters: Vec<_> = view.filters.iter().map(|words| markup(words)).collect();
         *page += &format!("<p>Only {}</p>\n", filters.join(", "));
     }
     *page += "<dl>\n";
@@ -65,7 +65,7 @@ fn sections(page: &mut String, view: &View) {
             "<details class=\"section\">\n<summary>{title}</summary>\n<dl tabindex=\"0\">\n"
         );
         for (name, cell) in facts {
-            let (name, items) = (escape(name), items(cell, ALSO));
+            let (name, items) = (markup(name), items(cell, ALSO));
             *page += &format!("<div><dt>{name}</dt><dd>{items}</dd></div>\n");
         }
         *page += "</dl>\n</details>\n";
@@ -74,7 +74,7 @@ fn sections(page: &mut String, view: &View) {
 
 /// The form, which the script shows: without it nothing is filtered.
 fn filters(page: &mut String, view: &View) {
-    let option = |text: &str| format!("<option>{}</option>", escape(text));
+    let option = |text: &str| format!("<option>{}</option>", markup(text));
     let options = |column| -> String {
         let cells = view.rows.iter().filter_map(|row| cell(view, row, column));
         let texts: BTreeSet<&String> = cells.flat_map(|cell| &cell.items).collect();
@@ -214,7 +214,7 @@ fn items(cell: &Cell, column: Column) -> String {
 
 fn headers(page: &mut String, sets: &[HeaderSet]) {
     for HeaderSet { name, fields } in sets {
-        let name = escape(name);
+        let name = markup(name);
         *page += &format!("<details>\n<summary>Headers, {name}</summary>\n");
         for (place, fields) in [("On every response", &fields.every), ("On pages", &fields.pages)] {
             if fields.is_empty() {
@@ -222,29 +222,13 @@ fn headers(page: &mut String, sets: &[HeaderSet]) {
             }
             *page += &format!("<h2>{place}</h2>\n<dl class=\"fields\">\n");
             for (name, value) in fields {
-                let (name, value) = (escape(name), escape(value));
+                let (name, value) = (markup(name), markup(value));
                 *page += &format!("<div><dt>{name}</dt><dd>{value}</dd></div>\n");
             }
             *page += "</dl>\n";
         }
         *page += "</details>\n";
     }
-}
-
-/// Text that is neither markup nor the end of an attribute.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in printable(text).chars() {
-        match character {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            '\'' => escaped += "&#39;",
-            character => escaped.push(character),
-        }
-    }
-    escaped
 }
 
 /// Text that may be broken after a sign, before the next name.
@@ -257,7 +241,7 @@ fn breakable(text: &str, sign: char) -> String {
         {
             breakable += "<wbr>";
         }
-        breakable += &escape(part);
+        breakable += &markup(part);
     }
     breakable
 }
@@ -274,7 +258,7 @@ mod tests {
     #[test]
     fn text_is_neither_markup_nor_the_end_of_an_attribute() {
         assert_eq!(
-            escape("<b a='c' d=\"e\">&\u{1b}"),
+            markup("<b a='c' d=\"e\">&\u{1b}"),
             "&lt;b a=&#39;c&#39; d=&quot;e&quot;&gt;&amp;\\u{1b}"
         );
         assert_eq!(breakable("/a//b/<c", '/'), "/<wbr>a//<wbr>b/&lt;c");
