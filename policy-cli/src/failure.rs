@@ -1,5 +1,7 @@
 //! Why a command cannot do its work.
 
+use policy_manifest::engine::EngineError;
+
 /// A command lists this many failures, and counts the rest.
 const SHOWN_FAILURES: usize = 20;
 /// A command shows at most this many kinds of help.
@@ -51,5 +53,12 @@ impl Failure {
     #[must_use]
     pub(crate) fn help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        Self::new(format!("the manifest breaks a rule: {error}"))
+            .help("write it again with `cargo test`")
     }
 }

@@ -111,10 +111,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     let mut target = Target::parse(&arguments.origin, arguments.connect.as_deref())?;
     target.authority_file.clone_from(&arguments.ca);
     let manifest = arguments.input.read(output)?.manifest;
-    let engine = Engine::new(&manifest).map_err(|error| {
-        Failure::new(format!("the manifest breaks a rule: {error}"))
-            .help("write it again with `cargo test`")
-    })?;
+    let engine = Engine::new(&manifest)?;
     check_origin(&manifest, &target)?;
     let credentials =
         Credentials::read(&manifest, arguments.session.as_deref(), arguments.token.as_deref())?;

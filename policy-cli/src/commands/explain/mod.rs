@@ -12,7 +12,7 @@ mod text;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use policy_manifest::{Sources, explain};
+use policy_manifest::explain;
 
 pub use self::request::ParsedRequest;
 use self::{caller::CallerArguments, request::RequestArguments};
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     let mut request = arguments.request.read(&input.manifest, output)?;
     let caller = arguments.caller.read(&input.manifest, &mut request, output)?;
     let sources = input.sources.unwrap_or_default();
-    let explanation = explain_request(&input.manifest, &sources, &request, &caller)?;
+    let explanation = explain(&input.manifest, &sources, &request, &caller)?;
     match arguments.format {
         Format::Text => output.write(&text::render(&request, &explanation)),
         Format::Json => output.write(&json::render(&request, &explanation)),
@@ -72,16 +72,4 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     let is_unsent = explanation.unsent.is_some() && arguments.request.is_of_page();
     let is_refused = is_unsent || explanation.decision.refusal().is_some();
     Ok(if is_refused { ExitCode::from(1) } else { ExitCode::SUCCESS })
-}
-
-fn explain_request(
-    manifest: &policy_manifest::Manifest,
-    sources: &Sources,
-    request: &http::Request<()>,
-    caller: &policy_manifest::engine::RequestCredentials,
-) -> Result<policy_manifest::Explanation, Failure> {
-    explain(manifest, sources, request, caller).map_err(|error| {
-        Failure::new(format!("the manifest breaks a rule: {error}"))
-            .help("write it again with `cargo test`")
-    })
 }
