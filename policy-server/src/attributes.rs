@@ -438,8 +438,8 @@ pub use policy_macros::csrf;
 /// It replaces the policies of the group and the app; nothing is merged. Without it, every route
 /// inherits `no_store`, and public reads any other policy; otherwise a response that depends on the
 /// caller is `private, no-cache`, and caching is left to the handler. A `Cache-Control` of the
-/// handler can only make it stricter, and a response that is personal or contains a secret is never
-/// stored by a shared cache, whatever is declared.
+/// handler can only make it stricter, and a response that is personal, has a nonce or contains a
+/// secret is never stored by a shared cache, whatever is declared.
 ///
 /// # Grammar
 ///

@@ -109,6 +109,13 @@ impl SecurityHeaders {
         !self.around_nonce.is_empty()
     }
 
+    /// Whether [`apply`](Self::apply) writes its nonce into a response with these headers.
+    pub fn writes_nonce(&self, headers: &HeaderMap) -> bool {
+        self.takes_nonce()
+            && headers.get(CONTENT_TYPE).is_some_and(is_page)
+            && !headers.contains_key(CONTENT_SECURITY_POLICY)
+    }
+
     /// Names and values of the headers: those of every response, then those of pages. A nonce is
     /// written as `'nonce'`.
     pub fn texts(&self) -> [std::collections::BTreeMap<String, String>; 2] {
@@ -143,11 +150,10 @@ impl SecurityHeaders {
         if !has_more || !headers.get(CONTENT_TYPE).is_some_and(is_page) {
             return;
         }
-        if let Some(nonce) = nonce.filter(|_| self.takes_nonce())
-            && let Entry::Vacant(entry) = headers.entry(CONTENT_SECURITY_POLICY)
+        if let Some(nonce) = nonce.filter(|_| self.writes_nonce(headers))
             && let Ok(value) = HeaderValue::try_from(self.around_nonce.join(nonce.as_str()))
         {
-            entry.insert(value);
+            headers.insert(CONTENT_SECURITY_POLICY, value);
         }
         add(headers, &self.on_pages);
     }

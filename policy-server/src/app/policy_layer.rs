@@ -8,7 +8,8 @@ use policy_core::csrf::CsrfPolicy;
 use crate::app::{origin_list::OriginList, policies::Policies};
 
 /// Builds a [`PolicyLayer`](crate::PolicyLayer) from its policies. A facet that is not stated is left
-/// to the service behind the layer; nothing is on by default.
+/// to the service behind the layer; nothing is on by default. A page to which the layer adds a nonce
+/// is also kept out of shared caches.
 ///
 /// ```
 /// use policy_server::{CsrfPolicy, PolicyLayer, prelude::*, testing::TestClient};

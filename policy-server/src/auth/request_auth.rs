@@ -373,6 +373,7 @@ impl RequestAuth {
             session_read: committed.was_read || self.is_ambient,
             bearer,
             bearer_absent: self.takes_token && !bearer,
+            nonce_written: false,
         };
         let headers = response.headers_mut();
         self.guard.keep_cookie(headers);

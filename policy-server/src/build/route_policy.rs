@@ -4,7 +4,6 @@ use std::{collections::HashMap, iter, sync::Arc};
 
 use policy_core::{
     Rule, Violation,
-    cache::Audience,
     cors::{Cors, CorsExtension, CorsPolicy, Origins, PolicyErrors},
     headers::SecurityHeaders,
     limits::{Limits, Rate, RateCapacity},
@@ -188,8 +187,10 @@ impl Builder<'_> {
             .map(|fields| if self.is_https { fields } else { fields.without_transport() });
         let takes_nonce = headers.as_ref().is_some_and(SecurityHeaders::takes_nonce);
         let (caching, _) = nearest_facet(levels, |stated| stated.policies.cache);
+        // A page with a nonce may declare what a response to one person may declare.
+        let one_person = RouteFacts { takes_session: true, ..RouteFacts::UNKNOWN };
         if let Some(policy) = caching.filter(|_| takes_nonce && facets.cache.is_some())
-            && policy.spec().audience == Audience::Public
+            && policy.violations(one_person).iter().any(Violation::is_error)
         {
             self.rule(location, Rule::HeadersNonceShared, "");
         }
@@ -413,9 +414,13 @@ mod tests {
             Json(1)
         }
 
+        let aged = CachePolicy::unstated().max_age(60).build();
+        let aged_in_shared_caches = CachePolicy::unstated().s_maxage(60).build();
         for (policies, code) in [
             (Policies::new().headers(HIDDEN), "headers.corp-of-shared"),
             (Policies::new().cache(KEPT), "headers.nonce-shared"),
+            (Policies::new().cache(aged), "headers.nonce-shared"),
+            (Policies::new().cache(aged_in_shared_caches), "headers.nonce-shared"),
         ] {
             let app = App::new(()).policies(policies).routes(routes![page, public, script]);
             let error = app.check().unwrap_err().to_string();

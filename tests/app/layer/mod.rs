@@ -262,6 +262,11 @@ async fn a_layer_carries_the_facets_that_it_states() {
     );
     let elsewhere = client.get("/lamp").header("host", "evil.example").send().await;
     assert_eq!(elsewhere.status(), 421);
+    // Caching is the router's, except for pages that get a nonce.
+    let client = in_front(PolicyLayer::builder().policies(Policies::new().headers(NONCE)));
+    for (path, control) in [("/nonce", "private, no-cache"), ("/kept", "max-age=60")] {
+        assert_eq!(client.get(path).send().await.header("cache-control"), Some(control), "{path}");
+    }
 }
 
 /// Nothing is on by default.

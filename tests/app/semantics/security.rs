@@ -59,8 +59,8 @@ async fn nonce(nonce: CspNonce) -> (ETag, Html<String>) {
 #[get("/own-nonce")]
 #[headers(csp = "script-src 'self' 'nonce'")]
 #[auth(public)]
-async fn own_nonce(nonce: CspNonce) -> Html<String> {
-    Html(nonce.to_string())
+async fn own_nonce(nonce: CspNonce) -> ([(&'static str, &'static str); 1], Html<String>) {
+    ([("cache-control", "public, max-age=60")], Html(nonce.to_string()))
 }
 
 /// Takes a nonce though its policy has none.
@@ -223,10 +223,13 @@ async fn each_page_has_a_nonce_of_its_own() {
     let response = ask(&server, "GET /own-nonce", &[]).await;
     let policy = response.header("content-security-policy").unwrap();
     assert!(policy.contains(&format!("'nonce-{}'", response.text())), "{policy}");
+    // A shared cache would show it to everybody, whatever the handler says.
+    assert_eq!(response.header("cache-control"), Some("private, no-cache"));
     // A cached page keeps its policy: a 304 with a new nonce would break it.
     for field in ["if-none-match: \"1\"", "if-none-match: *"] {
         let response = ask(&server, "GET /nonce", &[field]).await;
         assert_eq!((response.status, response.header("content-security-policy")), (304, None));
+        assert_eq!(response.header("cache-control"), Some("private, no-cache"));
     }
     assert_eq!(ask(&server, "GET /no-nonce", &[]).await.status, 500);
     // Other content needs none, and an error page allows no script.

@@ -62,6 +62,7 @@ fn facts(input: &Value) -> ResponseFacts {
         bearer: input["auth"] == "token",
         csrf_token_rendered: false,
         bearer_absent: false,
+        nonce_written: false,
     }
 }
 

@@ -51,6 +51,7 @@ fn a_handler_makes_it_stricter_only() {
             session_read: flag(4),
             bearer: flag(5),
             bearer_absent: false,
+            nonce_written: false,
         };
         let mut headers = HeaderMap::new();
         let targeted = HeaderName::from_static("cdn-cache-control");

@@ -167,6 +167,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 session_read,
                 bearer,
                 bearer_absent: !bearer && session_read,
+                nonce_written: false,
             };
             let method = Method::from_bytes(method.as_bytes()).expect("a method");
             Case { policy, written, method, status, facts, has_location }

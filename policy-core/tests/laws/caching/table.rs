@@ -19,9 +19,11 @@ const NOTHING: ResponseFacts = ResponseFacts {
     session_read: false,
     bearer: false,
     bearer_absent: false,
+    nonce_written: false,
 };
 const SESSION: ResponseFacts = ResponseFacts { session_read: true, ..NOTHING };
 const BEARER: ResponseFacts = ResponseFacts { bearer: true, ..NOTHING };
+const NONCE: ResponseFacts = ResponseFacts { nonce_written: true, ..NOTHING };
 
 /// The fields of a response whose handler wrote these.
 fn finished(
@@ -106,9 +108,10 @@ fn a_handler_makes_a_declaration_stricter() {
 
 #[test]
 fn personal_responses_stay_private() {
-    for facts in [SESSION, BEARER] {
+    for facts in [SESSION, BEARER, NONCE] {
         let get = (&Method::GET, 200, facts);
         assert_eq!(control(None, get, &[]), "private, no-cache");
+        assert_eq!(control(None, get, &["public, max-age=60"]), "private, no-cache");
         assert_eq!(control(Some(&LISTS), get, &[]), "private, no-cache");
         assert_eq!(control(Some(&MINE), get, &[]), "private, max-age=60");
         assert_eq!(control(Some(&MINE), get, &["max-age=5"]), "private, max-age=5");

@@ -113,7 +113,8 @@ impl ResponsePolicy {
         self.guard = Some(Arc::clone(guard));
     }
 
-    /// Leaves conditions to the service, and caching if the policy says nothing about it.
+    /// Leaves conditions to the service, and caching if the policy says nothing about it. A page
+    /// that gets a nonce is still kept out of shared caches.
     pub(crate) fn leave_to_service(&mut self) {
         self.is_of_layer = true;
         if let Some(optional) = &mut self.optional {
@@ -204,6 +205,9 @@ impl ResponsePolicy {
         if let Some(guard) = &guard {
             guard.keep_cookie(response.headers_mut());
         }
+        // Before the conditions, since a 304 has the `Cache-Control` of its page (RFC 9110 15.4.5).
+        facts.nonce_written = optional.is_some_and(|optional| optional.nonce.is_some())
+            && rules.headers.as_ref().is_some_and(|fields| fields.writes_nonce(response.headers()));
         if let Some(conditions) = optional.and_then(|optional| optional.conditions.as_ref()) {
             response = conditional::answer(conditions, response);
             // A layer or the target may have encoded the response that the client has stored.
@@ -223,7 +227,7 @@ impl ResponsePolicy {
         if rules.fields > 0 {
             headers.reserve(rules.fields);
         }
-        if !is_of_layer || rules.cache.is_some() || facts.refused {
+        if !is_of_layer || rules.cache.is_some() || facts.refused || facts.nonce_written {
             cache::apply(rules.cache.as_ref(), exchange, headers);
         }
         if method == Method::QUERY && status == StatusCode::UNSUPPORTED_MEDIA_TYPE {
