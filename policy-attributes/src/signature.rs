@@ -217,19 +217,19 @@ impl<'a> Arguments<'a> {
 
     /// Whether an argument is read from the fields of a body or a query.
     pub(crate) fn takes_fields(&self) -> bool {
-        let is_read = |it: &Extractor<'_>| {
-            matches!(it.known, Some(KnownExtractor::Body | KnownExtractor::Head))
+        let is_read = |ty: &Type| {
+            matches!(known_extractor(ty), Some(KnownExtractor::Body | KnownExtractor::Head))
         };
-        self.extractors.iter().any(is_read)
+        self.extractors.iter().flat_map(|it| members(it.ty)).any(is_read)
     }
 
     /// The type of an argument that reads nothing but the body. (A form is read from the query of a
     /// GET.)
     pub(crate) fn body(&self) -> Option<&'a Type> {
-        let last = self.extractors.last()?.ty;
         let is_body =
             |word: &Ident| ["Json", "Bytes", "String", "Multipart"].iter().any(|it| word == it);
-        word_inside(last).is_some_and(is_body).then_some(last)
+        let last = members(self.extractors.last()?.ty);
+        last.into_iter().find(|ty| word_inside(ty).is_some_and(is_body))
     }
 }
 

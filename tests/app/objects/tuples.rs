@@ -54,8 +54,15 @@ async fn body((_addr, _fields, Json(moved)): (ClientAddr, HeaderMap, Json<Move>)
     moved.order_id.to_string()
 }
 
+#[post("/exempt")]
+#[auth(scheme = CallerScheme)]
+#[object(none = "ids are only stored")]
+async fn exempt((_addr, Json(moved)): (ClientAddr, Json<Move>)) -> String {
+    moved.order_id.to_string()
+}
+
 fn manifest() -> Manifest {
-    let routes = routes![three, unknown, alias, in_result, in_tuple, body];
+    let routes = routes![three, unknown, alias, in_result, in_tuple, body, exempt];
     App::new(Orders::sample()).scheme(CallerScheme).routes(routes).manifest()
 }
 
@@ -85,6 +92,8 @@ fn no_tuple_hides_an_object_from_the_manifest() {
 #[test]
 fn no_tuple_hides_a_field_like_an_id_from_the_manifest() {
     let manifest = manifest();
-    let objects = route(&manifest, "POST", "/body").object.clone().unwrap_or_default();
-    assert_eq!(objects.fields.iter().collect::<Vec<_>>(), ["order_id"]);
+    for (path, fields) in [("/body", &["order_id"][..]), ("/exempt", &[])] {
+        let objects = route(&manifest, "POST", path).object.clone().unwrap_or_default();
+        assert_eq!(objects.fields.iter().collect::<Vec<_>>(), fields, "{path}");
+    }
 }

@@ -39,6 +39,11 @@ async fn form(form: Form<u8>) {}
 #[auth(public)]
 async fn either(body: Option<Json<u8>>) {}
 
+#[get("/10")]
+#[auth(public)]
+async fn in_tuple((method, body): (Method, Json<u8>)) {}
+
 fn main() {
     let _ = App::new(()).routes(routes![first, twice, three, text, of_get, of_head, form, either]);
+    let _ = App::new(()).routes(routes![in_tuple]);
 }
