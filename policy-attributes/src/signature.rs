@@ -384,8 +384,10 @@ fn check_type(argument: &Argument<'_>, words: &[String], diagnostics: &mut Diagn
             "name the type in place of `impl ..`; a request cannot choose it",
         );
     }
-    if let Some((name, help)) = useless_extractor(argument.ty) {
-        diagnostics.error(argument.ty, Rule::ExtractorOfAxum, name, help);
+    for ty in members(argument.ty) {
+        if let Some((name, help)) = useless_extractor(ty) {
+            diagnostics.error(ty, Rule::ExtractorOfAxum, name, help);
+        }
     }
 }
 

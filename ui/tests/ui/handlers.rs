@@ -36,6 +36,10 @@ async fn path(Path(id): Path<u64>) {}
 #[auth(public)]
 async fn matched(path: Option<MatchedPath>, nested: Result<NestedPath, ()>, raw: RawPathParams) {}
 
+#[get("/tuple")]
+#[auth(public)]
+async fn tuple((method, (Path(id), _)): (Method, (Path<u64>, Method))) {}
+
 #[get("/9")]
 #[auth(public)]
 async fn conditional(#[cfg(unix)] body: String) {}
@@ -66,6 +70,7 @@ const NUMBER: u8 = 1;
 
 fn main() {
     let _ = App::new(()).routes(routes![
-        blocking, generic, bounded, dangerous, borrowed, some, path, matched, conditional, many
+        blocking, generic, bounded, dangerous, borrowed, some, path, matched, conditional, many,
+        tuple
     ]);
 }
