@@ -1476,7 +1476,7 @@ entries! {
     /// An argument of which a document cannot say what it takes.
     RequestUnknown Warning "openapi.request-unknown",
         "the OpenAPI document cannot say what an argument of this type takes from requests",
-        "derive `schemars::JsonSchema` for the type that the request is read into, or implement `policy_server::extract::Rejects` for an extractor of your own";
+        "derive `schemars::JsonSchema` for the type that the request is read into (a query: a struct with a field for each parameter), or implement `policy_server::extract::Rejects` for an extractor of your own";
     /// A response of which a document cannot state the form.
     ResponseUnknown Warning "openapi.response-unknown",
         "the OpenAPI document cannot state the form of a response of this type",

@@ -137,6 +137,7 @@ impl Reader<'_> {
             };
             self.gaps.push(StartProblem::new(rule, description.handler, *of));
         }
+        let mut unlisted = BTreeSet::new();
         for (index, method, path, route) in entries {
             let Some(method) = METHODS.iter().chain([&QUERY]).find(|known| **known == method)
             else {
@@ -155,6 +156,7 @@ impl Reader<'_> {
                 types: &types,
                 schemas: &self.schemas,
             };
+            unlisted.extend(described.unlisted());
             let operation = operation(&described, &mut self.schemes);
             self.found.push(OperationEntry {
                 path,
@@ -164,6 +166,10 @@ impl Reader<'_> {
                 operation,
             });
         }
+        let unlisted = unlisted.into_iter();
+        self.gaps.extend(
+            unlisted.map(|of| StartProblem::new(Rule::RequestUnknown, description.handler, of)),
+        );
     }
 
     fn document(

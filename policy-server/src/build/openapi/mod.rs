@@ -20,7 +20,8 @@ pub(crate) use document::{read, write};
 ///
 /// It is derived, so that it says what the app does: statuses and codes are those that the policy and
 /// the arguments of a route can cause, callers are those of `#[auth]`, and schemas are those of the
-/// handler's types. A type that implements no `schemars::JsonSchema` is a [gap](Self::gaps).
+/// handler's types. A type that implements no `schemars::JsonSchema` is a [gap](Self::gaps), and so is
+/// a query that is not read into a struct.
 ///
 /// Equal apps have equal bytes: neither the order of routes nor the place of a handler matters.
 ///
@@ -71,8 +72,8 @@ impl OpenApi {
         text
     }
 
-    /// What the document does not say: each type without a schema, with the handler whose signature
-    /// has it.
+    /// What the document does not say: each type without a schema, and each query that is not read into
+    /// a struct, with the handler whose signature has it.
     pub fn gaps(&self) -> &[StartProblem] {
         &self.gaps
     }

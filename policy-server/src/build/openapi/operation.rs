@@ -131,14 +131,23 @@ impl DescribedRoute<'_> {
         self.method == "GET"
     }
 
+    /// What the query is read into. As in HTML, a form is in the query of a GET.
+    fn query(&self) -> impl Iterator<Item = &Input> {
+        let form = self.types.body.as_ref().filter(|input| input.taken == ArgumentKind::Form);
+        self.types.query.iter().chain(form.filter(|_| self.is_read()))
+    }
+
+    /// The extractors that read more from the query than the document lists.
+    pub(super) fn unlisted(&self) -> impl Iterator<Item = &'static str> {
+        let schemas = self.schemas;
+        let has_more = move |schema: &Value| !schemas.properties(schema).1;
+        let unlisted = self.query().filter(move |it| it.schema.as_ref().is_none_or(has_more));
+        unlisted.map(|input| input.extractor)
+    }
+
     fn parameters(&self) -> Vec<Value> {
         let mut found = self.path_parameters();
-        found.extend(self.types.query.iter().flat_map(|input| self.query_parameters(input)));
-        let form = self.types.body.as_ref().filter(|input| input.taken == ArgumentKind::Form);
-        // As in HTML, a form is in the query of a GET.
-        found.extend(
-            form.filter(|_| self.is_read()).into_iter().flat_map(|it| self.query_parameters(it)),
-        );
+        found.extend(self.query().flat_map(|input| self.query_parameters(input)));
         if let Some(jsonp) = &self.route.jsonp {
             let text = json!({
                 "type": "string",
@@ -186,7 +195,7 @@ impl DescribedRoute<'_> {
 
     /// The parameters of a query: the properties of what it is read into.
     fn query_parameters(&self, input: &Input) -> Vec<Value> {
-        let properties = input.schema.as_ref().and_then(|of| self.schemas.properties(of));
+        let properties = input.schema.as_ref().map(|schema| self.schemas.properties(schema).0);
         let properties = properties.unwrap_or_default().into_iter();
         properties
             .map(|(name, mut schema, is_required)| {
@@ -197,7 +206,7 @@ impl DescribedRoute<'_> {
     }
 
     fn body(&self) -> Value {
-        let Some(Input { taken, schema, is_optional }) = &self.types.body else {
+        let Some(Input { taken, schema, is_optional, .. }) = &self.types.body else {
             return Value::Null;
         };
         let media_type = match taken {

@@ -1,3 +1,5 @@
+mod gaps;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -393,39 +395,6 @@ fn a_web_socket_in_a_result_or_a_tuple_is_one() {
         assert!(takes.contains(&ArgumentKind::WebSocket), "{path}: {takes:?}");
         assert_eq!(statuses(&document, path, "get")[0], "101", "{path}");
     }
-}
-
-#[test]
-fn an_extractor_without_a_schema_and_a_method_without_an_operation_are_gaps() {
-    struct Unknown;
-
-    impl<S: Sync> crate::FromRequestParts<S> for Unknown {
-        type Rejection = std::convert::Infallible;
-
-        async fn from_request_parts(
-            _: &mut http::request::Parts,
-            _: &S,
-        ) -> Result<Self, Self::Rejection> {
-            Ok(Self)
-        }
-    }
-
-    #[post("/unknown")]
-    #[auth(public)]
-    async fn unknown(_unknown: Unknown) -> NoContent {
-        NoContent
-    }
-
-    #[route(PURGE, "/cache")]
-    #[auth(public)]
-    async fn purge() -> NoContent {
-        NoContent
-    }
-
-    let app = App::new(()).routes(routes![unknown, purge]);
-    let gaps = app.openapi().unwrap().gaps().to_vec();
-    let codes: Vec<_> = gaps.iter().map(crate::StartProblem::code).collect();
-    assert_eq!(codes, ["openapi.request-unknown", "openapi.method-unknown"]);
 }
 
 #[test]

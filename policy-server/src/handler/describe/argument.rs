@@ -111,7 +111,7 @@ macro_rules! takes {
         impl<$($generic)*> super::TypedTakes for $Type {
             #[allow(unused_variables, reason = "some take nothing")]
             fn describe(signature: &mut Signature) {
-                $(signature.content_of(ArgumentKind::$taken);)*
+                $(signature.content_of::<Self>(ArgumentKind::$taken);)*
             }
         }
     )*};

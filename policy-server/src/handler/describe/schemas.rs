@@ -5,6 +5,7 @@ use std::{
     borrow::Cow,
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
+    iter,
 };
 
 use schemars::{
@@ -71,20 +72,26 @@ impl Schemas {
         plain(schema)
     }
 
-    /// The properties of an object and whether each is required; `None` for another type.
-    pub(crate) fn properties(&self, schema: &Value) -> Option<Vec<(String, Value, bool)>> {
-        let schema = match reference(schema) {
-            Some((_, name)) => self.requests.get(name)?,
-            None => schema,
-        };
+    /// The properties of an object, whether each is required, and whether the schema describes nothing
+    /// else: a map and a union of objects have more.
+    pub(crate) fn properties(&self, schema: &Value) -> (Vec<(String, Value, bool)>, bool) {
+        let target = |schema: &&Value| self.requests.get(reference(schema)?.1);
+        // A type that contains only itself would have no end.
+        let chain = iter::successors(Some(schema), target).take(self.requests.len() + 1);
+        let schema = chain.last().unwrap_or(schema);
+        let is_object = schema.get("type").is_some_and(|of| of == "object" || of == "null");
+        let more = ["additionalProperties", "allOf", "anyOf", "oneOf", "patternProperties"];
+        let has_more = more.iter().any(|name| schema.get(name).is_some_and(|of| *of != false));
         let required = schema.get("required").and_then(Value::as_array);
         let is_required = |name: &str| {
             required.is_some_and(|names| names.iter().any(|required| required == name))
         };
-        let mut properties: Vec<_> = schema.get("properties")?.as_object()?.iter().collect();
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let mut properties: Vec<_> = properties.into_iter().flatten().collect();
         properties.sort_unstable_by_key(|(name, _)| *name);
         let properties = properties.into_iter();
-        Some(properties.map(|(name, of)| (name.clone(), of.clone(), is_required(name))).collect())
+        let properties = properties.map(|(name, of)| (name.clone(), of.clone(), is_required(name)));
+        (properties.collect(), is_object && !has_more)
     }
 
     /// Completes a document that refers to these schemas, and returns the components that it uses.

@@ -39,6 +39,8 @@ pub struct Types {
 pub struct Input {
     /// Its kind.
     pub(crate) taken: ArgumentKind,
+    /// The name of the extractor's type.
+    pub(crate) extractor: &'static str,
     /// Its schema, if it is known.
     pub(crate) schema: Option<Value>,
     /// Whether it may be absent.
@@ -134,9 +136,14 @@ impl Signature {
     }
 
     /// What a part of the request is read into.
-    fn input(&mut self, taken: ArgumentKind, schema: impl FnOnce(&mut Schemas) -> Option<Value>) {
+    fn input<E>(
+        &mut self,
+        taken: ArgumentKind,
+        schema: impl FnOnce(&mut Schemas) -> Option<Value>,
+    ) {
         let Some(types) = &mut self.types else { return };
-        let input = Input { taken, schema: schema(&mut types.schemas), is_optional: false };
+        let (extractor, schema) = (std::any::type_name::<E>(), schema(&mut types.schemas));
+        let input = Input { taken, extractor, schema, is_optional: false };
         match taken {
             ArgumentKind::Query => types.query.push(input),
             _ => types.body = Some(input),
@@ -144,9 +151,9 @@ impl Signature {
     }
 
     /// A body without a schema.
-    pub(super) fn content_of(&mut self, taken: ArgumentKind) {
+    pub(super) fn content_of<E>(&mut self, taken: ArgumentKind) {
         if taken.is_body() {
-            self.input(taken, |_| None);
+            self.input::<E>(taken, |_| None);
         }
     }
 
@@ -162,7 +169,7 @@ macro_rules! typed {
         impl<T: JsonSchema> TypedTakes for $Type<T> {
             fn describe(signature: &mut Signature) {
                 let schema = |schemas: &mut Schemas| Some(schemas.schema_for::<T>(Side::Request));
-                signature.input(ArgumentKind::$taken, schema);
+                signature.input::<Self>(ArgumentKind::$taken, schema);
             }
         }
     )*};
