@@ -238,6 +238,26 @@ fn parameters_and_bodies_are_those_of_the_types() {
     assert_eq!(names, ["Location", "RateLimit", "RateLimit-Policy"]);
 }
 
+/// The handler reads it, so the request is served without it, too.
+#[test]
+fn a_body_that_is_streamed_is_in_the_document() {
+    #[put("/files/{name}")]
+    #[auth(public)]
+    async fn store(_name: String, _body: crate::Body) {}
+
+    #[get("/files/{name}")]
+    #[post("/files/{name}")]
+    #[auth(public)]
+    async fn pass(_name: String, _request: axum_core::extract::Request) {}
+
+    let document = App::new(()).routes(routes![store, pass]).openapi().unwrap();
+    let document = document.complete().unwrap();
+    let body = json!({ "content": { "*/*": { "schema": {} } }, "required": false });
+    for (method, body) in [("put", &body), ("post", &body), ("get", &Value::Null)] {
+        assert_eq!(&document.as_json()["paths"]["/files/{name}"][method]["requestBody"], body);
+    }
+}
+
 #[test]
 fn texts_are_those_of_the_documentation() {
     let list = at(&document(), "/paths/~1lamps/get");

@@ -96,9 +96,13 @@ impl<T> UnknownArgument for Of<T> {
     }
 }
 
-/// Extractors whose values need no schema from the user.
+/// Extractors whose values need no schema from the user. After the comma is the content that the
+/// handler reads itself, whose extraction refuses nothing.
 macro_rules! takes {
-    ($($(#[$attribute:meta])* [$($generic:tt)*] $Type:ty => $($taken:ident)*;)*) => {$(
+    ($(
+        $(#[$attribute:meta])*
+        [$($generic:tt)*] $Type:ty => $($taken:ident)* $(, $content:ident)?;
+    )*) => {$(
         $(#[$attribute])*
         impl<$($generic)*> Takes for $Type {
             fn describe(signature: &mut Signature) {
@@ -112,6 +116,10 @@ macro_rules! takes {
             #[allow(unused_variables, reason = "some take nothing")]
             fn describe(signature: &mut Signature) {
                 $(signature.content_of::<Self>(ArgumentKind::$taken);)*
+                $(
+                    signature.content_of::<Self>(ArgumentKind::$content);
+                    signature.optional(ArgumentKind::$content);
+                )?
             }
         }
     )*};
@@ -139,8 +147,8 @@ takes! {
     [] http::Version => ;
     [] http::HeaderMap => ;
     [] http::Extensions => ;
-    [] axum_core::extract::Request => ;
-    [] axum_core::body::Body => ;
+    [] axum_core::extract::Request => , Body;
+    [] axum_core::body::Body => , Body;
     [] bytes::Bytes => Body;
     [] String => Body;
     #[cfg(feature = "multipart")]

@@ -157,7 +157,8 @@ impl Signature {
         }
     }
 
-    fn optional(&mut self, taken: ArgumentKind) {
+    /// The handler also serves requests without it.
+    pub(super) fn optional(&mut self, taken: ArgumentKind) {
         let Some(types) = &mut self.types else { return };
         let inputs = types.query.iter_mut().chain(&mut types.body);
         inputs.filter(|input| input.taken == taken).for_each(|input| input.is_optional = true);
