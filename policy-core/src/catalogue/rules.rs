@@ -1481,10 +1481,6 @@ entries! {
     ResponseUnknown Warning "openapi.response-unknown",
         "the OpenAPI document cannot state the form of a response of this type",
         "return a type such as `Json<T>`, `Created<Json<T>>` or `NoContent`, alone or in a `Result`, and derive `schemars::JsonSchema` for `T`";
-    /// A method that documents have no operation for.
-    MethodUndocumented Warning "openapi.method-unknown",
-        "no operation of an OpenAPI document can have this method",
-        "nothing: the document leaves the route out";
     /// A label of the metrics that no series can have.
     MetricsLabel Error "app.metrics-label",
         "this label of the metrics has an invalid name, or the name of another label",

@@ -128,7 +128,12 @@ impl DescribedRoute<'_> {
     }
 
     fn is_read(&self) -> bool {
-        self.method == "GET"
+        matches!(self.method, "GET" | "HEAD")
+    }
+
+    /// Only GET has ranges (RFC 9110 14.2).
+    fn has_ranges(&self) -> bool {
+        self.method == "GET" && self.takes(ArgumentKind::Range)
     }
 
     /// What the query is read into. As in HTML, a form is in the query of a GET.
@@ -164,7 +169,7 @@ impl DescribedRoute<'_> {
         if self.takes(ArgumentKind::ReadConditions) && self.is_read() {
             found.push(header("If-None-Match", "The entity tag that the client has."));
         }
-        if self.takes(ArgumentKind::Range) && self.is_read() {
+        if self.has_ranges() {
             found.push(header("Range", "The bytes that the client wants."));
         }
         found
@@ -303,7 +308,7 @@ impl DescribedRoute<'_> {
                 json!({ "description": not_modified, "headers": headers }),
             );
         }
-        if self.is_read() && self.takes(ArgumentKind::Range) {
+        if self.has_ranges() {
             let mut part = response.clone();
             describe(&mut part, "The requested bytes.");
             found.insert("206".to_owned(), part);

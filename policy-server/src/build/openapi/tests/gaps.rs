@@ -46,7 +46,7 @@ fn a_query_with_more_than_fields_is_a_gap() {
 }
 
 #[test]
-fn an_extractor_without_a_schema_and_a_method_without_an_operation_are_gaps() {
+fn an_extractor_without_a_schema_is_a_gap_and_a_method_without_an_operation_is_none() {
     struct Unknown;
 
     impl<S: Sync> crate::FromRequestParts<S> for Unknown {
@@ -66,14 +66,15 @@ fn an_extractor_without_a_schema_and_a_method_without_an_operation_are_gaps() {
         NoContent
     }
 
-    #[route(PURGE, "/cache")]
+    #[route(HEAD, OPTIONS, PURGE, "/cache")]
     #[auth(public)]
-    async fn purge() -> NoContent {
+    async fn cache() -> NoContent {
         NoContent
     }
 
-    let app = App::new(()).routes(routes![unknown, purge]);
-    let gaps = app.openapi().unwrap().gaps().to_vec();
-    let codes: Vec<_> = gaps.iter().map(crate::StartProblem::code).collect();
-    assert_eq!(codes, ["openapi.request-unknown", "openapi.method-unknown"]);
+    let document = App::new(()).routes(routes![unknown, cache]).openapi().unwrap();
+    let codes: Vec<_> = document.gaps().iter().map(crate::StartProblem::code).collect();
+    assert_eq!(codes, ["openapi.request-unknown"]);
+    let of_path = at(&document, "/paths/~1cache");
+    assert_eq!(of_path.as_object().unwrap().keys().collect::<Vec<_>>(), ["head", "options"]);
 }
