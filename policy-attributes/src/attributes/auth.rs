@@ -16,6 +16,7 @@ use crate::{
     directive::ParsedAttribute,
     emit::{Expansion, const_assertion, list, panic_arms, panic_at, some},
     parse::{List, PolicyArgs, read_entries, read_string, report_repeated, set, strs, texts},
+    type_names::last_segment,
 };
 
 /// The arguments of `#[auth]`.
@@ -487,9 +488,10 @@ impl Args {
 }
 
 impl SchemeType {
-    /// The type as written, without blanks.
+    /// The type without its path and without blanks, as `AuthRequirement::scheme` names it.
     fn name(&self) -> String {
-        let text = self.ty.to_token_stream().to_string();
+        let own = last_segment(&self.ty).map(ToTokens::to_token_stream);
+        let text = own.unwrap_or_else(|| self.ty.to_token_stream()).to_string();
         text.split_whitespace().collect()
     }
 }

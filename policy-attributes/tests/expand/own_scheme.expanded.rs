@@ -24,7 +24,7 @@ const _: () = {
     };
     const __POLICY_AUTH: __policy::policy_core::auth::AuthPolicy = __policy::policy_core::auth::AuthPolicy::Required(__policy::policy_core::auth::Requirement {
         scheme: ::core::option::Option::Some(__policy::policy_core::auth::OwnScheme {
-            name: "keys::ApiKeys",
+            name: "ApiKeys",
             ambient: <keys::ApiKeys as __policy::Scheme>::AMBIENT,
         }),
         optional: true,

@@ -85,7 +85,7 @@ pub struct Requirement {
 /// A custom authentication scheme, as a policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OwnScheme {
-    /// Its name, as it is written in the attribute.
+    /// Its name, as it is written in the attribute, without a path.
     pub name: &'static str,
     /// Whether browsers send its credential automatically, as they do cookies, Basic and client
     /// certificates.

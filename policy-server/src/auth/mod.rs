@@ -21,7 +21,7 @@ mod stream_revocation;
 pub(crate) mod tokens;
 pub(crate) mod websocket_protocol;
 
-use std::sync::Arc;
+use std::{any::TypeId, sync::Arc};
 
 use axum_core::response::Response;
 use http::{HeaderValue, Request};
@@ -155,6 +155,11 @@ impl RouteAuth {
     /// These requirements for a service without attributes.
     pub(crate) fn for_service(self) -> Self {
         Self { checks_anonymous: true, ..self }
+    }
+
+    /// Its callers, with the type of their scheme.
+    pub(crate) fn callers(&self) -> (AuthPolicy, Option<TypeId>) {
+        (self.auth, self.scheme.as_ref().map(|scheme| scheme.id))
     }
 
     /// Whether the route takes bearer tokens.

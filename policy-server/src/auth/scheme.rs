@@ -145,12 +145,14 @@ pub(crate) struct Schemes(HashMap<TypeId, SharedScheme>);
 /// A type-erased scheme.
 #[derive(Clone)]
 pub(crate) struct SharedScheme {
+    /// Its type.
+    pub(crate) id: TypeId,
     scheme: Arc<dyn AnyScheme>,
 }
 
 impl Schemes {
     pub(crate) fn add<T: Scheme>(&mut self, scheme: T) {
-        self.0.insert(TypeId::of::<T>(), SharedScheme { scheme: Arc::new(scheme) });
+        self.0.insert(TypeId::of::<T>(), SharedScheme::new(scheme));
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -163,9 +165,8 @@ impl Schemes {
 }
 
 impl SharedScheme {
-    #[cfg(feature = "testing")]
-    pub(crate) fn new(scheme: impl Scheme) -> Self {
-        Self { scheme: Arc::new(scheme) }
+    pub(crate) fn new<T: Scheme>(scheme: T) -> Self {
+        Self { id: TypeId::of::<T>(), scheme: Arc::new(scheme) }
     }
 
     pub(crate) fn challenge(&self) -> Option<HeaderValue> {

@@ -167,6 +167,23 @@ impl Builder<'_> {
     }
 }
 
+/// Whether the second requirement admits every caller that the first one admits, as
+/// [`AuthPolicy::is_as_strict_as`] says it. Schemes are compared by their types: two types can have one
+/// name, and one type can have two.
+pub(super) fn is_as_strict_as(
+    (mut own, own_scheme): (AuthPolicy, Option<TypeId>),
+    (other, other_scheme): (AuthPolicy, Option<TypeId>),
+) -> bool {
+    if let (AuthPolicy::Required(own), AuthPolicy::Required(other)) = (&mut own, &other)
+        && let Some(scheme) = &mut own.scheme
+    {
+        let same = other.scheme.filter(|_| own_scheme == other_scheme);
+        // No scheme has an empty name.
+        scheme.name = same.map_or("", |same| same.name);
+    }
+    own.is_as_strict_as(&other)
+}
+
 /// Whether a route refuses every caller without a session.
 pub(super) fn needs_session(auth: &AuthPolicy) -> bool {
     let AuthPolicy::Required(policy) = auth else { return false };

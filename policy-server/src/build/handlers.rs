@@ -12,7 +12,7 @@ use policy_core::{
 
 use super::{
     builder::Builder,
-    callers::{GuardedRoute, violations_of_callers},
+    callers::{GuardedRoute, is_as_strict_as, violations_of_callers},
     mount::Outer,
 };
 use crate::{
@@ -82,7 +82,8 @@ impl Builder<'_> {
         let inherits = callers.as_ref().is_some_and(|callers| callers.level != Level::Route);
         let (auth, scheme) =
             callers.map_or((AuthPolicy::Public, None), |callers| (callers.auth, callers.scheme));
-        if access.callers.is_some_and(|group| !auth.is_as_strict_as(&group.policy())) {
+        let of_group = access.callers.map(|group| (group.policy(), group.scheme()));
+        if of_group.is_some_and(|group| !is_as_strict_as((auth, scheme), group)) {
             self.notices.push(StartProblem::new(Rule::LaxerThanGroup, &location, &*routes));
         }
         let own = Policies::from(own.map_cors(|cors| cors.map(CorsSource::Policy)));

@@ -18,7 +18,7 @@ use policy_core::{
 
 use crate::{
     base::error::StartProblem,
-    build::callers::violations_of_callers,
+    build::callers::{is_as_strict_as, violations_of_callers},
     pipeline::compiled_app::{CompiledApp, CompiledRoute},
 };
 #[cfg(feature = "gateway")]
@@ -167,7 +167,8 @@ fn guarded_below(app: &CompiledApp) -> impl Iterator<Item = StartProblem> {
     loose.flat_map(move |mount| {
         let prefix = mount.path().strip_suffix("{*path}").unwrap_or_default();
         let below = app.routes().iter().filter(move |route| {
-            route.path().starts_with(prefix) && !mount.auth.auth.is_as_strict_as(&route.auth.auth)
+            route.path().starts_with(prefix)
+                && !is_as_strict_as(mount.auth.callers(), route.auth.callers())
         });
         below.map(move |route| {
             StartProblem::new(Rule::GuardedBelow, mount.path().to_string(), &**route.path())
@@ -370,6 +371,50 @@ mod tests {
         );
         // A requirement of the app is for mounts and fallbacks, which handlers seldom share.
         assert_eq!(noticed(Group::new()), [""; 0]);
+    }
+
+    macro_rules! schemes {
+        ($($module:ident)*) => {$(
+            mod $module {
+                use crate::{AuthError, Identity, Scheme, SchemeRequest};
+
+                pub(super) struct Keys;
+
+                impl Scheme for Keys {
+                    const AMBIENT: bool = false;
+
+                    async fn authenticate(
+                        &self,
+                        _: &mut SchemeRequest<'_>,
+                    ) -> Result<Option<Identity>, AuthError> {
+                        Ok(None)
+                    }
+                }
+            }
+        )*};
+    }
+
+    schemes! { staff partners }
+
+    #[test]
+    fn schemes_are_compared_by_their_types() {
+        use partners::Keys;
+
+        #[get("/same")]
+        #[auth(scheme = staff::Keys)]
+        async fn same() {}
+
+        #[get("/other")]
+        #[auth(scheme = Keys)]
+        async fn other() {}
+
+        let group = Group::new().auth(AuthRequirement::scheme::<staff::Keys>());
+        let group = group.routes(routes![same, other]);
+        let app = App::new(()).scheme(staff::Keys).scheme(Keys).group("/staff", group);
+        let notices = notices(app.into_service().app());
+        let noticed: Vec<_> =
+            notices.iter().map(|notice| (notice.rule(), notice.value())).collect();
+        assert_eq!(noticed, [(Rule::LaxerThanGroup, Some("GET /other"))]);
     }
 
     #[cfg(feature = "files")]

@@ -200,9 +200,9 @@ fn the_name_of_a_scheme_is_valid_in_a_document() {
     let app = App::new(()).scheme(keys::ApiKeys(PhantomData::<u8>)).routes(routes![priced]);
     let document = app.openapi().unwrap();
     let security = at(&document, "/paths/~1priced/get/security");
-    assert_eq!(security, json!([{ "keys.ApiKeys.u8": [] }]));
-    let scheme = at(&document, "/components/securitySchemes/keys.ApiKeys.u8/scheme");
-    assert_eq!(scheme, "keys.ApiKeys.u8");
+    assert_eq!(security, json!([{ "ApiKeys.u8": [] }]));
+    let scheme = at(&document, "/components/securitySchemes/ApiKeys.u8/scheme");
+    assert_eq!(scheme, "ApiKeys.u8");
 }
 
 #[test]
