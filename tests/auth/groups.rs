@@ -94,6 +94,15 @@ fn inherited_requirements_follow_the_same_rules() {
     #[auth(group)]
     async fn counted() {}
 
+    #[post("/streamed")]
+    #[auth(group)]
+    async fn streamed() {}
+
+    #[post("/hook")]
+    #[csrf(exempt = "a webhook")]
+    #[auth(group)]
+    async fn hook() {}
+
     let in_group = |group: Group<()>| codes(app().group("/a", group));
     let user = || Group::new().routes(routes![user]);
     assert_eq!(in_group(user().auth(admins())), [""; 0]);
@@ -110,6 +119,12 @@ fn inherited_requirements_follow_the_same_rules() {
     let counted = || Group::new().routes(routes![counted]);
     assert_eq!(in_group(counted().auth(admins())), [""; 0]);
     assert_eq!(in_group(counted().public()), ["limit.rate-of-nobody"]);
+    let streamed = Group::new().auth(AuthRequirement::ticket()).routes(routes![streamed]);
+    assert_eq!(in_group(streamed), ["auth.tokens-missing", "auth.ticket-method"]);
+    let hook = || Group::new().routes(routes![hook]);
+    assert_eq!(in_group(hook().auth(admins())), [""; 0]);
+    let of_tokens = hook().auth(AuthRequirement::token());
+    assert_eq!(in_group(of_tokens), ["auth.tokens-missing", "csrf.nothing-to-forge"]);
 }
 
 #[test]

@@ -191,13 +191,12 @@ pub(super) fn needs_session(auth: &AuthPolicy) -> bool {
 }
 
 /// Violations and notices of the callers of a route, checked on the resolved policy, which may come
-/// from its group or from the app.
-pub(crate) fn violations_of_callers(
-    spec: AuthSpec<'static>,
+/// from its group or from the app. `takes_session` is also true where nothing is known about that.
+pub(crate) fn violations_of_callers<'a>(
+    spec: AuthSpec<'a>,
+    takes_session: bool,
     cors: Option<&Cors>,
-) -> impl Iterator<Item = auth::AuthViolation<'static>> + use<> {
+) -> impl Iterator<Item = auth::AuthViolation<'a>> + use<'a> {
     let without_credentials = cors.is_some_and(|cors| !cors.allows_credentials());
-    // Only the macro sees the arguments of a handler, and it has checked this rule.
-    let takes_session = true;
     AuthSpec { without_credentials, takes_session, ..spec }.violations()
 }

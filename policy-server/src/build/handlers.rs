@@ -108,7 +108,10 @@ impl Builder<'_> {
             self.rule(&location, Rule::PrincipalOfOthers, &routes);
         }
         let asks_caller = self.asks_caller(&facts, description.extracts);
-        let violations = violations_of_callers(spec, rules.cors.as_deref());
+        // What a handler states itself, the macro has checked with its arguments.
+        let takes_session = !inherits || description.takes_session;
+        let spec = AuthSpec { methods: &methods, ..spec };
+        let violations = violations_of_callers(spec, takes_session, rules.cors.as_deref());
         self.errors(&location, violations.map(Violation::into_named));
         self.check_site(&location, &auth, rules.cors.as_ref(), level);
         #[cfg(feature = "metrics")]

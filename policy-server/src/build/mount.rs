@@ -187,7 +187,7 @@ impl Builder<'_> {
         let own = self.level(location, policies);
         let (rules, level) =
             self.rules(location, [&own, &outer.level], facts, &RoutePolicy::PUBLIC);
-        let violations = violations_of_callers(spec, rules.cors.as_deref());
+        let violations = violations_of_callers(spec, true, rules.cors.as_deref());
         self.errors(location, violations.map(Violation::into_named));
         self.check_list_key(location, rules.cors.as_deref(), prefix);
         self.check_site(location, &auth, rules.cors.as_ref(), level);

@@ -95,7 +95,8 @@ pub(crate) fn notices(app: &CompiledApp) -> Vec<StartProblem> {
         let cors = route.rules.cors.as_deref();
         let is_own = route.csrf_level == Some(Level::Route);
         let stated = is_own.then_some(&route.auth.csrf);
-        let odd = violations_of_callers(AuthSpec::from_policies(&route.auth.auth, stated), cors);
+        let spec = AuthSpec::from_policies(&route.auth.auth, stated);
+        let odd = violations_of_callers(spec, true, cors);
         notices.extend(odd.map(|auth::AuthViolation { rule, part, .. }| {
             StartProblem::without_value(rule, route.path().to_string()).with_part(part.name())
         }));

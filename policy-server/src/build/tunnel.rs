@@ -31,7 +31,8 @@ impl Builder<'_> {
             if spec.session || spec.ticket || spec.optional {
                 self.rule(location, Rule::TunnelCallers, &auth.to_string());
             }
-            self.errors(location, violations_of_callers(spec, None).map(Violation::into_named));
+            let violations = violations_of_callers(spec, true, None);
+            self.errors(location, violations.map(Violation::into_named));
             let scheme = requirement.scheme;
             let guarded = GuardedRoute { auth, csrf, scheme, takes_session: false };
             guard = self.guard(location, guarded, "CONNECT");
