@@ -136,23 +136,30 @@ async fn of_lists_with_one_name_the_last_counts_wherever_it_is_from() {
 #[test]
 fn lists_of_origins_of_a_bad_file_are_refused() {
     const UNREADABLE: &str = "app.config-file";
-    for (name, text, code) in [
-        ("table", "[origin]\npartners = []\n", UNREADABLE),
-        ("key", "origin = []\n[origins]\npartners = []\n", UNREADABLE),
-        ("type", "[origins]\npartners = \"https://a.partner.example\"\n", UNREADABLE),
-        ("toml", "[origins\n", UNREADABLE),
-        ("twice", "[origins]\npartners = []\npartners = []\n", UNREADABLE),
+    for (name, text, code, line) in [
+        ("table", "[origin]\npartners = []\n", UNREADABLE, "line 1: "),
+        ("key", "# lists\norigin = []\n[origins]\npartners = []\n", UNREADABLE, "line 2: "),
+        ("type", "[origins]\npartners = \"https://a.partner.example\"\n", UNREADABLE, "line 2: "),
+        ("toml", "[origins\n", UNREADABLE, "line "),
+        ("twice", "[origins]\npartners = []\npartners = []\n", UNREADABLE, "line 3: "),
         (
             "bound",
             "[origins]\npartners = [\"https://evil.example\"]\n",
             "cors.origin-outside-bound",
+            "",
         ),
-        ("line", "[origins]\npartners = [\"https://a.example\\n- forged\"]\n", "cors.origin-space"),
+        (
+            "line",
+            "[origins]\npartners = [\"https://a.example\\n- forged\"]\n",
+            "cors.origin-space",
+            "",
+        ),
     ] {
         let file = File::new(name, text);
         let app = App::new(()).routes(routes![prices]).config_file(&file.0);
         let error = app.check().expect_err(name);
         assert_eq!(codes(&error), [code], "{error}");
+        assert!(error.to_string().contains(line), "{error}");
         // Content of a file cannot forge a line of a message.
         assert!(!error.to_string().contains("\n- forged"), "{error}");
     }

@@ -29,7 +29,7 @@ impl ConfigFile {
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         toml::from_str(text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-            let line = before.lines().count().max(1);
+            let line = before.matches('\n').count() + 1;
             unreadable(format!("line {line}: {}", error.message()).into())
         })
     }
