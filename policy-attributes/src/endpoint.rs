@@ -4,8 +4,8 @@
 
 use policy_core::Rule;
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
-use syn::{LitStr, ReturnType, Signature, ext::IdentExt, spanned::Spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{LitStr, Path, ReturnType, Signature, ext::IdentExt, spanned::Spanned};
 
 use crate::{
     attributes::context::Context,
@@ -47,7 +47,14 @@ impl<'a> Endpoint<'a> {
             .into_iter()
             .map(|parsed| route::Args::read(parsed, diagnostics))
             .collect();
-        let krate = CratePath::new(routes.iter_mut().find_map(|route| route.krate.take()));
+        let mut crates = routes.iter_mut().filter_map(|route| route.krate.take());
+        let krate = crates.next();
+        let text = |path: &Path| path.to_token_stream().to_string();
+        let first = krate.as_ref().map(text);
+        for other in crates.filter(|other| first != Some(text(other))) {
+            diagnostics.rule(other, Rule::ArgumentRepeated, "crate");
+        }
+        let krate = CratePath::new(krate);
         let paths: Vec<_> = routes.iter().filter_map(|route| route.path.clone()).collect();
         let routes = route::routes(&routes, diagnostics);
         let arguments = Arguments::fit(sig, &paths, diagnostics);

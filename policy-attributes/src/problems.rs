@@ -61,9 +61,11 @@ fn read_crate(attrs: &[Attribute], diagnostics: &mut Diagnostics) -> Option<Path
     for tokens in arguments_of(attrs, "problem", diagnostics) {
         read_entries(tokens.clone(), diagnostics, |input, diagnostics| {
             if input.peek(Token![crate]) {
-                input.call(Ident::parse_any)?;
+                let key = input.call(Ident::parse_any)?;
                 input.parse::<Token![=]>()?;
-                krate = Some(input.call(Path::parse_mod_style)?);
+                if !set(&mut krate, Some(input.call(Path::parse_mod_style)?)) {
+                    report_repeated(&key, diagnostics);
+                }
             } else {
                 let entry: Expr = input.parse()?;
                 let help = "the enum takes `crate = path::to::policy_server` only; each variant has \

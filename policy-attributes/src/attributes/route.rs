@@ -13,7 +13,7 @@ use syn::{Expr, Ident, LitStr, Path, Token, ext::IdentExt};
 use crate::{
     diagnostics::Diagnostics,
     directive::{Directive, ParsedAttribute},
-    parse::{peek_assignment, read_entries, string_of, word_of},
+    parse::{peek_assignment, read_entries, report_repeated, set, string_of, word_of},
 };
 
 /// The arguments of a route attribute.
@@ -49,10 +49,10 @@ impl Args {
             }
             let key = input.call(Ident::parse_any)?;
             input.parse::<Token![=]>()?;
-            if key == "crate" {
-                krate = Some(input.call(Path::parse_mod_style)?);
+            let is_first = if key == "crate" {
+                set(&mut krate, Some(input.call(Path::parse_mod_style)?))
             } else if key == "id" {
-                id = operation_id(&input.parse()?, diagnostics);
+                set(&mut id, operation_id(&input.parse()?, diagnostics))
             } else {
                 input.parse::<Expr>()?;
                 diagnostics.error(
@@ -62,6 +62,10 @@ impl Args {
                     "besides the path there are `id = \"..\"` and `crate = path::to::policy_server`; \
                      policies are attributes of their own",
                 );
+                true
+            };
+            if !is_first {
+                report_repeated(&key, diagnostics);
             }
             Ok(())
         });
@@ -101,8 +105,10 @@ impl Args {
 /// The id of an operation, which generators of clients make a name of.
 fn operation_id(value: &Expr, diagnostics: &mut Diagnostics) -> Option<LitStr> {
     let id = string_of(value).cloned();
-    let is_name = |id: &LitStr| syn::parse_str::<Ident>(&id.value()).is_ok();
-    if !id.as_ref().is_some_and(is_name) {
+    // The parser of Rust skips blanks and comments, and `r#` is part of its names.
+    let is_sign = |sign: char| sign == '_' || sign.is_alphanumeric();
+    let is_name = |id: String| id.chars().all(is_sign) && syn::parse_str::<Ident>(&id).is_ok();
+    if !id.as_ref().map(LitStr::value).is_some_and(is_name) {
         diagnostics.rule(value, Rule::OperationId, "");
     }
     id

@@ -60,9 +60,23 @@ async fn conflict() {}
 #[auth(public)]
 async fn id() {}
 
+#[get("/a", id = " list /* old */")]
+#[auth(public)]
+async fn skipped() {}
+
+#[get("/a", id = "one", crate = policy_server, id = "two", crate = policy_server)]
+#[auth(public)]
+async fn twice() {}
+
+#[get("/a", crate = policy_server)]
+#[post("/a", crate = policy_core)]
+#[auth(public)]
+async fn crates() {}
+
 fn main() {
     let _ = App::new(()).routes(routes![
         start, query, encoded, double, dots, brace, suffix, angle, rest, repeated, constant, none, two,
-        unknown, equals, no_method, methods, conflict, id
+        unknown, equals, no_method, methods, conflict, id, skipped,
+        twice, crates
     ]);
 }

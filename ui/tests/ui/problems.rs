@@ -11,7 +11,7 @@ enum Generic<T> {
 }
 
 #[derive(Problems)]
-#[problem(404)]
+#[problem(404, crate = policy_server, crate = policy_server)]
 enum Statuses {
     NoAttribute,
     #[problem]
