@@ -273,7 +273,12 @@ fn takers<'s, 'a>(
     names: &[String],
     arguments: &'s [Argument<'a>],
 ) -> Vec<Option<&'s Argument<'a>>> {
-    let mut takers: Vec<_> = names.iter().map(|name| Argument::taking(name, arguments)).collect();
+    let taker = |name: &String| {
+        // `_id` takes `{_id}` and not also `{id}`.
+        Argument::taking(name, arguments)
+            .filter(|it| it.name.as_ref().is_none_or(|own| own == name || !names.contains(own)))
+    };
+    let mut takers: Vec<_> = names.iter().map(taker).collect();
     let is_free = |argument: &&Argument<'a>| {
         is_object(argument.ty) && !takers.iter().flatten().any(|it| ptr::eq(*it, *argument))
     };

@@ -36,6 +36,10 @@ async fn differ(id: u64) -> String {
 #[auth(public)]
 async fn many(a: u8, b: u8, c: u8, d: u8, e: u8, f: u8, g: u8, h: u8, i: u8) {}
 
+#[get("/pairs/{id}/{_id}")]
+#[auth(public)]
+async fn pair(_id: u64) {}
+
 fn main() {
-    let _ = App::new(()).routes(routes![missing, unused, pattern, old_syntax, differ, many]);
+    let _ = App::new(()).routes(routes![missing, unused, pattern, old_syntax, differ, many, pair]);
 }
