@@ -239,6 +239,8 @@ mod tests {
             ("default-src 'unsafe-inline'", Rule::CspScriptsInline, "'unsafe-inline'"),
             ("script-src *", Rule::CspScriptsOfAnybody, "*"),
             ("script-src HTTPS:", Rule::CspScriptsOfAnybody, "HTTPS:"),
+            ("script-src 'self' ws:", Rule::CspScriptsOfAnybody, "ws:"),
+            ("default-src 'self' wss:", Rule::CspScriptsOfAnybody, "wss:"),
             ("script-src https://*", Rule::CspScriptsOfAnybody, "https://*"),
             ("script-src *:443", Rule::CspScriptsOfAnybody, "*:443"),
             ("default-src *:*/lib/", Rule::CspScriptsOfAnybody, "*:*/lib/"),

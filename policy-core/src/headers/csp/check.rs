@@ -177,10 +177,14 @@ const fn check_scripts(sources: &[Source<'_>], source: Source<'_>) -> Option<Rul
     }
 }
 
+/// Whether a scheme matches scripts of any host. `ws:` and `wss:` also match the address of a script
+/// (CSP 3, 6.7.2.9).
 const fn is_open(scheme: &str) -> bool {
     let scheme = scheme.as_bytes();
     scheme.eq_ignore_ascii_case(b"https:")
         || scheme.eq_ignore_ascii_case(b"http:")
+        || scheme.eq_ignore_ascii_case(b"wss:")
+        || scheme.eq_ignore_ascii_case(b"ws:")
         || scheme.eq_ignore_ascii_case(b"data:")
 }
 
