@@ -262,3 +262,22 @@ macro_rules! takes_tuples {
 }
 
 takes_tuples! { A B C D E F G H I J K L M N O P }
+
+#[cfg(test)]
+mod tests {
+    /// Without a description, each document of an app that uses the extractor has a gap.
+    #[test]
+    fn each_extractor_of_the_table_is_described() {
+        let [table, here] = [include_str!("../extract/mod.rs"), include_str!("argument.rs")];
+        let described =
+            here.lines().filter(|line| line.contains(" => ") || line.contains("Takes for"));
+        let described: Vec<&str> =
+            described.flat_map(|line| line.split(|sign: char| !sign.is_alphanumeric())).collect();
+        let cells = table.lines().filter_map(|line| line.strip_prefix("//! | ")?.split('|').next());
+        let names: Vec<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+        assert!(names.len() > 15, "{names:?}");
+        for name in names {
+            assert!(described.contains(&name), "{name}");
+        }
+    }
+}
