@@ -268,8 +268,10 @@ mod tests {
 
         let faulty = || app().routes(routes![twice, thrice]);
         assert!(faulty().check().is_ok(), "nobody serves it");
-        let error = faulty().mount("/docs", Mount::openapi().public()).check().unwrap_err();
-        assert!(error.to_string().contains("openapi.operation-ids"), "{error}");
+        let served = faulty().mount("/docs", Mount::openapi().public());
+        let error = served.mount("/more", Mount::openapi().public()).check().unwrap_err();
+        let count = error.to_string().matches("(openapi.operation-ids)").count();
+        assert_eq!(count, 1, "{error}");
     }
 
     #[cfg(feature = "openapi_page")]

@@ -79,7 +79,11 @@ pub(crate) fn write(app: &AppParts, problems: &mut Vec<StartProblem>) {
         let ServedBy::OpenApi(served) = &mount.served_by else { continue };
         match read(app, &*served.is_shown) {
             Ok(document) => drop(served.text.set(document.to_json().into())),
-            Err(Error::Start(found)) => problems.extend(found),
+            Err(Error::Start(mut found)) => {
+                // Another mount may have found them, too.
+                found.retain(|it| problems.iter().all(|other| other.to_string() != it.to_string()));
+                problems.extend(found);
+            }
             Err(Error::Io(_)) => (),
         }
     }
