@@ -422,7 +422,8 @@ pub use policy_macros::auth;
 ///
 /// # Compile errors
 ///
-/// An exemption without a reason, and any protection on a route without an ambient credential:
+/// An exemption without a reason, and any protection on a route whose credentials are not ambient
+/// (on a public route it is a warning):
 ///
 /// ```compile_fail
 /// # use policy_server::prelude::*;
