@@ -44,13 +44,13 @@ fn vary(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
         .collect();
     origins.push(None);
     let callers = explorer.callers.clone();
-    let mut stored: Vec<(ProbeRequest, Reply, bool)> = Vec::new();
+    let mut stored: Vec<(ProbeRequest, Reply, Reuse)> = Vec::new();
     for caller in &callers {
         for origin in &origins {
             let request = explorer.by(caller, &method, origin.as_deref());
             let Some(reply) = explorer.ask(&request, HandlerBehavior::Answers) else { continue };
-            let is_shared = is_shared(&request, &reply);
-            stored.push((request, reply, is_shared));
+            let reuse = Reuse::from_response(reply.status, &reply.headers);
+            stored.push((request, reply, reuse));
         }
     }
     let lists: Vec<Vec<String>> = stored.iter().map(|(_, reply, _)| varies(reply)).collect();
@@ -64,15 +64,16 @@ fn vary(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
             groups.entry((names, key(&request.headers, names))).or_default().push(index);
         }
     }
-    for (index, (request, reply, is_shared)) in stored.iter().enumerate() {
+    for (index, (request, reply, reuse)) in stored.iter().enumerate() {
         let Some(names) = lists.get(index) else { continue };
-        if !is_reused(reply) || names.iter().any(|name| name == "*") {
+        if !reuse.is_reused() || names.iter().any(|name| name == "*") {
             continue;
         }
         let others = groups.get(&(names.as_slice(), key(&request.headers, names)));
         let others = others.into_iter().flatten().filter_map(|index| stored.get(*index));
+        let is_shared = is_shared(request, reuse);
         let other =
-            others.clone().find(|(_, other, _)| view(reply, *is_shared) != view(other, *is_shared));
+            others.clone().find(|(_, other, _)| view(reply, is_shared) != view(other, is_shared));
         let verdict = match other {
             None => Verdict::Holds,
             Some((_, other, _)) => Verdict::Broken(Fault {
@@ -111,28 +112,17 @@ fn varies(reply: &Reply) -> Vec<String> {
     names
 }
 
-fn has_directive(reply: &Reply, directive: &str) -> bool {
-    value_of(&reply.headers, directive).is_some()
-}
-
-/// The value of a directive of `Cache-Control`; empty if the directive has no value.
-fn value_of<'h>(headers: &'h HeaderMap, directive: &str) -> Option<&'h str> {
-    let lines = headers.get_all(header::CACHE_CONTROL).iter();
-    let lines = lines.filter_map(|line| line.to_str().ok());
-    let mut pairs = lines.flat_map(|line| line.split(',')).map(|part| {
-        let (name, value) = part.split_once('=').unwrap_or((part, ""));
-        (name.trim(), value.trim().trim_matches('"'))
-    });
-    pairs.find(|(name, _)| name.eq_ignore_ascii_case(directive)).map(|(_, value)| value)
-}
-
 /// The permissions of caches for a response (RFC 9111 3, 4.2 and 5.2.2, RFC 5861); times are in
 /// seconds.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Reuse {
     is_stored: bool,
+    /// Whether a shared cache may store it.
+    is_shared: bool,
     /// Whether a shared cache may store responses to requests with `Authorization`.
     is_public: bool,
+    /// Whether a private cache need not revalidate it when the user reloads (RFC 8246).
+    is_immutable: bool,
     /// The time for which a private cache reuses it without validation.
     own: u64,
     /// The same for a shared cache.
@@ -142,33 +132,58 @@ pub(super) struct Reuse {
 }
 
 impl Reuse {
-    const NONE: Self = Self { is_stored: false, is_public: false, own: 0, shared: 0, stale: 0 };
+    const NONE: Self = Self {
+        is_stored: false,
+        is_shared: false,
+        is_public: false,
+        is_immutable: false,
+        own: 0,
+        shared: 0,
+        stale: 0,
+    };
 
+    /// Reads a response as the most lenient cache does: `private="x-a"` is about one field, some
+    /// browsers ignore `no-cache="x-a"`, and of several ages some take the last.
     pub(super) fn from_response(status: u16, headers: &HeaderMap) -> Self {
-        let has = |directive: &str| value_of(headers, directive).is_some();
+        let lines = headers.get_all(header::CACHE_CONTROL).iter();
+        let lines: Vec<_> = lines.map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
+        let list = lines.join(",").to_ascii_lowercase();
+        let pairs = list.split(',').map(|part| match part.split_once('=') {
+            Some((name, value)) => (name.trim(), Some(value.trim().trim_matches('"'))),
+            None => (part.trim(), None),
+        });
+        let pairs: Vec<(&str, Option<&str>)> = pairs.collect();
+        let restricts = |directive: &str| pairs.iter().any(|pair| *pair == (directive, None));
+        let permits = |directive: &str| pairs.iter().any(|(name, _)| *name == directive);
+        // What is no number leaves the time up to the cache, as if it were too large.
         let seconds = |directive: &str| {
-            value_of(headers, directive).map(|value| value.parse::<u64>().unwrap_or_default())
+            let values = pairs.iter().filter(|(name, _)| *name == directive);
+            let numbers =
+                values.map(|(_, value)| value.and_then(|value| value.parse::<u64>().ok()));
+            numbers.map(|number| number.unwrap_or(u64::MAX)).max()
         };
         let (age, shared_age) = (seconds("max-age"), seconds("s-maxage"));
-        let is_public = has("public") || shared_age.is_some();
+        let is_public = permits("public") || shared_age.is_some();
         let is_kept = KEPT.contains(&status) || is_public || age.is_some();
-        if has("no-store") || !is_kept {
+        if restricts("no-store") || !is_kept {
             return Self::NONE;
         }
         // Without `max-age`, the freshness lifetime is up to the cache.
         let own = age.unwrap_or(u64::MAX);
         let later = ["stale-while-revalidate", "stale-if-error"].map(seconds);
         let later = later.into_iter().flatten().fold(1, u64::saturating_add);
-        let is_private = has("private");
+        let is_private = restricts("private") && !permits("public");
         let kept = Self {
             is_stored: true,
+            is_shared: !is_private,
             is_public: is_public && !is_private,
+            is_immutable: permits("immutable"),
             own,
             shared: if is_private { 0 } else { shared_age.unwrap_or(own) },
-            stale: if has("must-revalidate") { 0 } else { later },
+            stale: if restricts("must-revalidate") { 0 } else { later },
         };
-        match has("no-cache") {
-            true => Self { own: 0, shared: 0, stale: 0, ..kept },
+        match restricts("no-cache") {
+            true => Self { is_immutable: false, own: 0, shared: 0, stale: 0, ..kept },
             false => kept,
         }
     }
@@ -176,29 +191,26 @@ impl Reuse {
     /// Whether caches may do no more with this response than with the other.
     pub(super) fn is_within(&self, other: &Self) -> bool {
         self.is_stored <= other.is_stored
+            && self.is_shared <= other.is_shared
             && self.is_public <= other.is_public
+            && self.is_immutable <= other.is_immutable
             && self.own <= other.own
             && self.shared <= other.shared
             && self.stale <= other.stale
     }
+
+    /// Whether a cache may reuse the response without validation.
+    fn is_reused(&self) -> bool {
+        self.own > 0 || self.shared > 0 || self.stale > 0
+    }
 }
 
-/// Whether a cache may keep the response and reuse it without revalidation (RFC 9111 3 and 4).
-fn is_reused(reply: &Reply) -> bool {
-    let has_age = has_directive(reply, "max-age")
-        || has_directive(reply, "s-maxage")
-        || has_directive(reply, "public");
-    let is_kept = has_age || KEPT.contains(&reply.status);
-    is_kept && !has_directive(reply, "no-store") && !has_directive(reply, "no-cache")
-}
-
-/// Whether a shared cache may do so (RFC 9111 3 and 3.5).
-fn is_shared(request: &ProbeRequest, reply: &Reply) -> bool {
-    let is_for_many = ["public", "s-maxage", "must-revalidate"]
-        .into_iter()
-        .any(|name| has_directive(reply, name));
+/// Whether a shared cache may reuse the response to a request without validation.
+fn is_shared(request: &ProbeRequest, reuse: &Reuse) -> bool {
+    // `must-revalidate` permits it, too (RFC 9111 3.5), and leaves no time in which it is stale.
+    let is_for_many = reuse.is_public || reuse.stale == 0;
     let has_token = request.headers.contains_key(header::AUTHORIZATION);
-    is_reused(reply) && !has_directive(reply, "private") && (!has_token || is_for_many)
+    reuse.is_reused() && reuse.is_shared && (!has_token || is_for_many)
 }
 
 fn view(reply: &Reply, is_shared: bool) -> View {
