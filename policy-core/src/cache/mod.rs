@@ -16,6 +16,6 @@ pub use policy::{CachePolicy, CachePolicyBuilder};
 #[cfg(feature = "engine")]
 pub use response::{
     CacheExchange, Caching, ResponseFacts, apply, forbid_storing, forget_age,
-    is_cacheable_by_default,
+    is_cacheable_by_default, is_rival,
 };
 pub use spec::{Audience, CachePart, CacheSpec, CacheViolation};

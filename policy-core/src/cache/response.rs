@@ -132,8 +132,8 @@ pub const fn is_cacheable_by_default(status: u16) -> bool {
 ///   10008 2.7).
 /// - Without a declaration and without any of these facts, a response stays as it is.
 ///
-/// Where `Cache-Control` is written, the fields that some caches would follow instead are removed:
-/// `Expires`, `Pragma`, and those for one kind of cache (RFC 9213 and its predecessors).
+/// Where `Cache-Control` is written, the fields that some caches would follow instead are removed,
+/// see [`is_rival`].
 ///
 /// ```
 /// use http::{HeaderMap, HeaderValue, Method, StatusCode, header::{CACHE_CONTROL, VARY}};
@@ -268,7 +268,17 @@ fn remove_rivals(headers: &mut HeaderMap) {
     }
 }
 
-fn is_rival(name: &HeaderName) -> bool {
+/// Whether some caches follow this field in place of `Cache-Control`: `Expires`, `Pragma`, and the
+/// fields for one kind of cache (RFC 9213 and its predecessors).
+///
+/// ```
+/// use http::{HeaderName, header::CACHE_CONTROL};
+/// use policy_core::cache::is_rival;
+///
+/// assert!(is_rival(&HeaderName::from_static("cdn-cache-control")));
+/// assert!(!is_rival(&CACHE_CONTROL));
+/// ```
+pub fn is_rival(name: &HeaderName) -> bool {
     let is_targeted = |name: &str| {
         name.ends_with("-cache-control") || matches!(name, "surrogate-control" | "x-accel-expires")
     };

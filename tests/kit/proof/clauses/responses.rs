@@ -196,8 +196,9 @@ fn pages_and_caches_get_more_than_the_policy_gives() {
         ("timing-allow-origin", "*"),
         ("service-worker-allowed", "/"),
         ("supports-loading-mode", "credentialed-prerender"),
+        ("activate-storage-access", "load"),
         ("cdn-cache-control", "max-age=600"),
-        ("surrogate-control", "max-age=600"),
+        ("x-accel-expires", "600"),
     ] {
         let app = shared().layer(MapResponseLayer::new(move |mut response: Response| {
             set(response.headers_mut(), name, value);
@@ -298,6 +299,8 @@ fn layers_that_restrict_break_nothing() {
         let policy = HeaderValue::from_static("frame-src 'none'");
         headers.append("content-security-policy", policy);
         set(headers, "cache-control", "no-store");
+        set(headers, "pragma", "no-cache");
+        set(headers, "expires", "0");
         if !is_preflight(sent) {
             set(headers, "set-cookie", "visitor=1");
         }

@@ -132,7 +132,7 @@ pub(super) struct Reuse {
 }
 
 impl Reuse {
-    const NONE: Self = Self {
+    pub(super) const NONE: Self = Self {
         is_stored: false,
         is_shared: false,
         is_public: false,

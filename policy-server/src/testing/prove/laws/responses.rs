@@ -4,6 +4,7 @@ use std::{borrow::Cow, mem};
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use policy_browser::Mode;
+use policy_core::cache::is_rival;
 
 use super::{Fault, Law, LawSpec, Verdict, caching::Reuse, manifest};
 use crate::testing::prove::{
@@ -29,8 +30,9 @@ enum Freedom {
 }
 
 /// The fields that policies write, and others that would allow pages or caches more than the
-/// policies do, each with the attribute that states it. The fields of CORS are handled separately.
-static FIELDS: [(HeaderName, Freedom, &str); 19] = [
+/// policies do, each with the attribute that states it. The fields of CORS, and those that caches
+/// follow in place of `Cache-Control`, are handled separately.
+static FIELDS: [(HeaderName, Freedom, &str); 18] = [
     (header::X_CONTENT_TYPE_OPTIONS, Freedom::Absent, "headers"),
     (header::CONTENT_SECURITY_POLICY, Freedom::Add, "headers"),
     (header::X_FRAME_OPTIONS, Freedom::Absent, "headers"),
@@ -44,10 +46,9 @@ static FIELDS: [(HeaderName, Freedom, &str); 19] = [
     (HeaderName::from_static("timing-allow-origin"), Freedom::None, "cors"),
     (HeaderName::from_static("service-worker-allowed"), Freedom::None, "headers"),
     (HeaderName::from_static("supports-loading-mode"), Freedom::None, "headers"),
+    (HeaderName::from_static("activate-storage-access"), Freedom::None, "headers"),
     (header::VARY, Freedom::Add, "cache"),
     (header::CACHE_CONTROL, Freedom::Narrow, "cache"),
-    (HeaderName::from_static("cdn-cache-control"), Freedom::None, "cache"),
-    (HeaderName::from_static("surrogate-control"), Freedom::None, "cache"),
     (header::WWW_AUTHENTICATE, Freedom::None, "auth"),
     (header::SET_COOKIE, Freedom::None, "auth"),
 ];
@@ -155,12 +156,18 @@ fn undone(status: u16, reply: &Reply) -> Option<Fault> {
 
 /// The first field that differs from what the app wrote.
 fn fields(written: &WrittenHead, reply: &Reply, cookie: &str) -> Option<Fault> {
-    let all = written.headers.keys().chain(reply.headers.keys());
-    let mut of_cors: Vec<_> = all.filter(|name| name.as_str().starts_with(CORS)).collect();
+    let named = || written.headers.keys().chain(reply.headers.keys());
+    let mut of_cors: Vec<_> = named().filter(|name| name.as_str().starts_with(CORS)).collect();
     of_cors.sort_unstable_by_key(|name| name.as_str());
     let of_cors = of_cors.into_iter().map(|name| (name, Freedom::None, "cors"));
     let others = FIELDS.iter().map(|(name, freedom, attribute)| (name, *freedom, *attribute));
-    let mut all = others.chain(of_cors);
+    // Layers against caching write the two old fields beside `no-store`.
+    let is_kept = Reuse::from_response(reply.status, &reply.headers) != Reuse::NONE;
+    let is_followed = |name: &&HeaderName| {
+        is_rival(name) && (is_kept || !matches!(**name, header::EXPIRES | header::PRAGMA))
+    };
+    let of_caches = named().filter(is_followed).map(|name| (name, Freedom::None, "cache"));
+    let mut all = others.chain(of_cors).chain(of_caches);
     let (name, _, attribute) = all.find(|(name, freedom, _)| {
         let [expected, arrived] =
             [&written.headers, &reply.headers].map(|headers| lines(headers, name, cookie));
