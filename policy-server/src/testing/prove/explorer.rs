@@ -226,24 +226,25 @@ impl PathExplorer<'_, '_> {
         self.ask_by(request, script)
     }
 
-    /// Sends a request whose path names this object.
+    /// Sends a request directly to the app, without the layers. Its path names this object; `None`
+    /// to check no objects.
     pub(super) fn ask_about(
-        &mut self,
+        &self,
         request: &ProbeRequest,
-        object: SampleObject,
+        object: Option<SampleObject>,
     ) -> Option<Reply> {
         let script = self.script(request.method.as_str(), HandlerBehavior::Answers);
-        self.ask_by(request, ProbeScript { object: Some(object), ..script })
+        self.app.server.ask_bare(request, ProbeScript { object, ..script })
     }
 
-    /// Sends a request whose handler reads this list.
+    /// Sends a request directly to the app, without the layers. Its handler reads this list.
     pub(super) fn ask_for_list(
-        &mut self,
+        &self,
         request: &ProbeRequest,
-        list: ListTrial,
+        list: Option<ListTrial>,
     ) -> Option<Reply> {
         let script = self.script(request.method.as_str(), HandlerBehavior::Answers);
-        self.ask_by(request, ProbeScript { list: Some(list), ..script })
+        self.app.server.ask_bare(request, ProbeScript { list, ..script })
     }
 
     fn ask_by(&mut self, request: &ProbeRequest, script: ProbeScript) -> Option<Reply> {

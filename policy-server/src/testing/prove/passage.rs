@@ -1,7 +1,7 @@
 //! Records how the layers of an app change a request on its way to the gates, and the response on
 //! its way back.
 
-use std::cell::RefCell;
+use std::{borrow::Cow, cell::RefCell};
 
 use axum_core::{extract::Request, response::Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
@@ -10,7 +10,10 @@ use policy_core::headers::groups::may_be_credential;
 use super::probe;
 use tower_layer::layer_fn;
 
-use crate::handler::service::{SharedService, Wrap};
+use crate::{
+    base::problem,
+    handler::service::{SharedService, Wrap},
+};
 
 /// A part of a request that a layer changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +47,8 @@ pub(super) struct WrittenHead {
     pub(super) status: u16,
     /// Whether a gate refused the request.
     pub(super) is_refusal: bool,
+    /// The code of the problem that it shows. A response that a layer stored has none.
+    pub(super) code: Option<String>,
     pub(super) headers: HeaderMap,
 }
 
@@ -125,7 +130,8 @@ impl WrittenHead {
     fn from_response(response: &Response) -> Self {
         let status = response.status().as_u16();
         let is_refusal = status >= 400 && !probe::is_reached();
-        Self { status, is_refusal, headers: response.headers().clone() }
+        let code = problem::code(response).map(Cow::into_owned);
+        Self { status, is_refusal, code, headers: response.headers().clone() }
     }
 
     /// Writes it into a response, as [`MARK`].
@@ -153,7 +159,7 @@ impl WrittenHead {
         }
         let mut number = |name| headers.remove(name)?.to_str().ok()?.parse::<u16>().ok();
         let (status, refusal) = (number(STATUS)?, number(REFUSAL)?);
-        Some(Self { status, is_refusal: refusal == 1, headers })
+        Some(Self { status, is_refusal: refusal == 1, code: None, headers })
     }
 }
 

@@ -58,6 +58,14 @@ impl Reply {
         Some(problem.get("code")?.as_str()?.to_owned())
     }
 
+    /// The code of the problem with which the app itself responded.
+    pub(super) fn app_code(&self) -> Option<String> {
+        match &self.inner {
+            Some(inner) => inner.code.clone(),
+            None => self.code(),
+        }
+    }
+
     /// A header as text.
     pub(super) fn field(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()

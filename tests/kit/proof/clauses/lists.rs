@@ -43,7 +43,8 @@ async fn open(_orders: Scope<Order>) {}
 #[test]
 fn honest_lists_are_proved() {
     let app = with_tokens().sessions(Sessions::memory()).routes(routes![list, edit_all, open]);
-    let proof = prove(app);
+    // Behind a layer, too.
+    let proof = prove(requesting(app, |_| ()));
     proof.check(Law::ListRights);
     let text = proof.confirmation(Law::ListRights);
     assert!(text.contains("480 cases"), "{text}");

@@ -68,7 +68,8 @@ fn objects_with_locks_are_proved() {
 #[test]
 fn honest_objects_are_proved() {
     let app = with_tokens().sessions(Sessions::memory()).routes(routes![show, change]);
-    let proof = prove(app);
+    // Behind a layer, too.
+    let proof = prove(requesting(app, |_| ()));
     proof.check(Law::ObjectRights);
     let text = proof.confirmation(Law::ObjectRights);
     assert!(text.contains("208 cases"), "{text}");
@@ -97,19 +98,6 @@ fn a_caller_whose_credential_a_route_does_not_take_is_nobody_to_it() {
     let app = with_tokens().sessions(Sessions::memory());
     let proof = prove(app.routes(routes![open, by_token, change_shared]));
     proof.check(Law::ObjectRights);
-}
-
-#[test]
-fn laws_that_cannot_try_samples_behind_layers_do_not_apply() {
-    let proof = prove(requesting(with_sessions().routes(routes![show_by_session]), |_| ()));
-    proof.check(Law::ObjectRights);
-    proof.check(Law::ListRights);
-}
-
-#[get("/layered/{id}")]
-#[auth(session)]
-async fn show_by_session(order: Allowed<HonestOrder>, _all: Scope<HonestOrder>) -> String {
-    order.id.to_string()
 }
 
 /// An object that states these rules, and decides by others.

@@ -1,5 +1,5 @@
-//! Routes refuse as they are documented. No layer can break it, since layers may respond. Faults in
-//! the documented responses of a route do, one for each clause.
+//! Routes refuse as they are documented. No layer can break it, since the law judges what the app
+//! responds behind the layers. Faults in the documented responses of a route do, one for each clause.
 
 use super::*;
 use crate::proof::every_attribute;
@@ -10,12 +10,18 @@ fn every_attribute_is_documented() {
 }
 
 #[test]
-fn layers_around_an_app_may_respond() {
-    let app = app().layer(MapRequestLayer::new(|request: Request| request));
-    let proof = prove(app.routes(routes![open]));
+fn routes_behind_layers_are_judged_by_what_the_app_responds() {
+    let app = responding(with_sessions().routes(routes![orders]), |_, response| {
+        if response.status() == 401 {
+            *response.status_mut() = StatusCode::IM_A_TEAPOT;
+        }
+    });
+    let proof = prove(app);
     assert_eq!(proof.refutation(Law::DocumentedOutcomes), "");
+    let text = proof.confirmation(Law::DocumentedOutcomes);
+    assert!(!text.contains(": 0 cases"), "{text}");
 }
 
-#[get("/open")]
-#[auth(public)]
-async fn open() {}
+#[get("/orders")]
+#[auth(session)]
+async fn orders() {}

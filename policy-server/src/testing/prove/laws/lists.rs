@@ -25,7 +25,6 @@ use crate::{
         caller::Facts,
         declared::{Declaration, DeclaredApp},
         explorer::PathExplorer,
-        probe::HandlerBehavior,
         server::Reply,
         tally::Tallies,
     },
@@ -35,22 +34,19 @@ pub(super) const LAW: LawSpec = LawSpec {
     text: "a list has exactly the objects that the rules of its action and of `view` admit, in memory and \
            by its predicate",
     help: "please report this: a list is filtered by the rules of its objects",
-    silence: |app| match app.has_layers {
-        true => Some("layers are around the app, which may respond"),
-        false => app.without(
+    silence: |app| {
+        app.without(
             |route| route.lists.iter().any(is_judged),
             "no route takes a list whose rules and samples decide",
-        ),
+        )
     },
     judge_path,
     caveats,
     ..LawSpec::NONE
 };
 
+/// Without the layers around the app, which may respond in its place.
 fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
-    if explorer.app.declared.has_layers {
-        return;
-    }
     let callers = explorer.callers.clone();
     for route in explorer.path.routes.clone() {
         for list in route.lists.iter().filter(|list| is_judged(list)) {
@@ -59,7 +55,7 @@ fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
             for caller in &callers {
                 let request = explorer.by_own_page(caller, &route.method);
                 // Refused by a gate, whatever the list.
-                let reply = explorer.ask(&request, HandlerBehavior::Answers);
+                let reply = explorer.ask_for_list(&request, None);
                 if reply.is_none_or(|reply| reply.report.is_none()) {
                     continue;
                 }
@@ -67,7 +63,7 @@ fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
                 let trial = ListTrial { probe, caller: number_of(facts), samples };
                 // A new one, since a ticket is valid once.
                 let request = explorer.by_own_page(caller, &route.method);
-                let Some(reply) = explorer.ask_for_list(&request, trial) else { continue };
+                let Some(reply) = explorer.ask_for_list(&request, Some(trial)) else { continue };
                 for verdict in verdicts(list, facts, trial, &reply) {
                     let method = route.method.as_str();
                     tallies.requests(Law::ListRights, explorer.path, method, &[&request], verdict);

@@ -16,7 +16,6 @@ use crate::{
         caller::Facts,
         declared::{Declaration, DeclaredApp},
         explorer::PathExplorer,
-        probe::HandlerBehavior,
         server::Reply,
         tally::Tallies,
     },
@@ -26,9 +25,8 @@ pub(super) const LAW: LawSpec = LawSpec {
     text: "handlers run only for callers whom the rules of their objects admit, and an object that a \
            caller may not view is as if it were not there",
     help: "please report this: the rules of objects are checked before a handler runs",
-    silence: |app| match app.has_layers {
-        true => Some("layers are around the app, which may respond"),
-        false => app.without(is_judged, "no route takes an object whose rules and samples decide"),
+    silence: |app| {
+        app.without(is_judged, "no route takes an object whose rules and samples decide")
     },
     judge_path,
     caveats,
@@ -41,11 +39,8 @@ pub(super) const VIEW: &str = "view";
 /// The most fields whose values are combined: 256 objects for each caller.
 pub(super) const MAX_FIELDS: usize = 8;
 
+/// Without the layers around the app, which may respond in its place.
 fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
-    if explorer.app.declared.has_layers {
-        return;
-    }
-    let Some(own) = explorer.pages.iter().find(|page| page.is_own).cloned() else { return };
     let callers = explorer.callers.clone();
     for route in explorer.path.routes.clone() {
         let objects = &route.objects;
@@ -54,28 +49,25 @@ fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
         }
         let fields = objects.iter().map(|it| it.fields.len()).max().unwrap_or(0);
         for caller in &callers {
-            let ask = |explorer: &mut PathExplorer<'_, '_>, object: Option<SampleObject>| {
-                let request = explorer.by(caller, &route.method, Some(&own.origin));
-                let reply = match object {
-                    Some(object) => explorer.ask_about(&request, object),
-                    None => explorer.ask(&request, HandlerBehavior::Answers),
-                };
-                Some((request, reply?))
+            let ask = |object| {
+                let request = explorer.by_own_page(caller, &route.method);
+                let reply = explorer.ask_about(&request, object)?;
+                Some((request, reply))
             };
             // Refused by a gate, whatever the object.
-            let Some((_, reply)) = ask(explorer, None) else { continue };
+            let Some((_, reply)) = ask(None) else { continue };
             let facts = caller.facts_for(route);
             if reply.report.is_none() || facts.is_some_and(Facts::is_foreign) {
                 continue;
             }
-            let Some((_, missing)) = ask(explorer, Some(SampleObject::Missing)) else { continue };
+            let Some((_, missing)) = ask(Some(SampleObject::Missing)) else { continue };
             for values in 0..1_u32 << fields.min(MAX_FIELDS) {
                 if !objects.iter().all(|object| (object.has_sample)(values)) {
                     break;
                 }
                 let sample = SampleObject::Present { values, caller: number_of(facts) };
                 let Some(expected) = expected(objects, facts, values) else { continue };
-                let Some((request, reply)) = ask(explorer, Some(sample)) else { continue };
+                let Some((request, reply)) = ask(Some(sample)) else { continue };
                 let verdict = judge(expected, &reply, &missing);
                 let method = route.method.as_str();
                 tallies.requests(Law::ObjectRights, explorer.path, method, &[&request], verdict);

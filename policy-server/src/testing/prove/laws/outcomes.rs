@@ -19,7 +19,6 @@ use crate::testing::prove::{
 pub(super) const LAW: LawSpec = LawSpec {
     text: "a route refuses as it is documented, and admits whom it is documented for",
     help: "please report this: what a route can respond is derived from its policy",
-    silence: |app| app.has_layers.then_some("layers are around the app, which may respond"),
     judge_exchange,
     ..LawSpec::NONE
 };
@@ -40,11 +39,15 @@ pub(in crate::testing::prove) struct Seen {
     refusals: BTreeSet<(String, String)>,
     /// The methods with the credentials by which requests passed the gates; `None` is none.
     admitted: BTreeSet<(String, Option<CredentialKind>)>,
+    /// Whether layers kept a request from the app, or changed it.
+    is_partial: bool,
 }
 
 impl Seen {
     /// Notes the result of an exchange.
     pub(in crate::testing::prove) fn note(&mut self, exchange: &Exchange<'_>) {
+        let mut replies = exchange.preflight.as_deref().into_iter().chain(exchange.reply());
+        self.is_partial |= replies.any(|reply| reply.app_response().is_none());
         let Some(reply) = exchange.reply() else { return };
         let method = exchange.method().to_owned();
         if reply.is_reached {
@@ -53,7 +56,7 @@ impl Seen {
                 _ => None,
             };
             self.admitted.insert((method, credential));
-        } else if let Some(code) = reply.code() {
+        } else if let Some(code) = reply.app_code() {
             self.refusals.insert((method, code));
         }
     }
@@ -64,15 +67,16 @@ fn judge_exchange(exchange: &Exchange<'_>) -> Verdict {
     let (Some(route), Some(reply)) = (exchange.route(), exchange.reply()) else {
         return Verdict::Silent;
     };
-    if reply.is_layered || reply.is_reached || reply.status < 300 {
+    let Some((status, _)) = reply.app_response() else { return Verdict::Silent };
+    if reply.is_reached || status < 300 {
         return Verdict::Silent;
     }
-    // A page shows a problem in another form.
-    let code = reply.code();
-    let is_said = route.outcomes.refuse(reply.status, code.as_deref());
+    // A page may show a problem in another form.
+    let code = reply.app_code();
+    let is_said = route.outcomes.refuse(status, code.as_deref());
     Verdict::unless(!is_said, || Fault {
         expected: format!("one of {:?}", route.outcomes.by_status()),
-        seen: format!("{} {}", reply.status, code.as_deref().unwrap_or("without a code")),
+        seen: format!("{status} {}", code.as_deref().unwrap_or("without a code")),
         attribute: "auth",
     })
 }
@@ -80,7 +84,7 @@ fn judge_exchange(exchange: &Exchange<'_>) -> Verdict {
 /// Each refusal of a gate that is among the outcomes of a route occurred, and each credential that
 /// the route takes was admitted.
 pub(in crate::testing::prove) fn occurred(explorer: &PathExplorer<'_, '_>, tallies: &mut Tallies) {
-    if explorer.app.declared.has_layers {
+    if tallies.seen.is_partial {
         return;
     }
     for route in &explorer.path.routes {

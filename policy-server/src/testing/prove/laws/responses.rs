@@ -118,7 +118,7 @@ fn judge_layer_responses(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tall
             let Some((_, bare)) = ask(true) else { continue };
             let is_refusal = bare.status >= 400 && !bare.is_reached;
             let headers = without_nonces(bare.headers);
-            let expected = WrittenHead { status: bare.status, is_refusal, headers };
+            let expected = WrittenHead { status: bare.status, is_refusal, code: None, headers };
             let reply = Reply { headers: without_nonces(reply.headers), ..reply };
             let verdict = compare(&expected, &reply, &explorer.app.cookie);
             note(explorer, &request, verdict, tallies);
@@ -194,7 +194,7 @@ fn fields(written: &WrittenHead, reply: &Reply, cookie: &str) -> Option<Fault> {
 pub(super) fn difference(one: &Reply, other: &Reply, cookie: &str) -> Option<Fault> {
     let status = one.status;
     let headers = without_nonces(one.headers.clone());
-    let expected = WrittenHead { status, is_refusal: false, headers };
+    let expected = WrittenHead { status, is_refusal: false, code: None, headers };
     let other = Reply { headers: without_nonces(other.headers.clone()), ..other.clone() };
     fields(&expected, &other, cookie)
 }
