@@ -55,6 +55,13 @@ pub(super) struct DeclaredApp {
     pub(super) untried: Vec<String>,
 }
 
+/// Routes to which laws may apply: those of an app, or of one path.
+pub(super) struct Routes<'a> {
+    /// Whether there are layers around the app.
+    pub(super) has_layers: bool,
+    pub(super) routes: Vec<&'a Declaration>,
+}
+
 /// One method of one path.
 #[derive(Clone, Debug)]
 pub(super) struct Declaration {
@@ -142,18 +149,25 @@ impl DeclaredApp {
         }
     }
 
+    /// All its routes.
+    pub(super) fn all_routes(&self) -> Routes<'_> {
+        Routes { has_layers: self.has_layers, routes: self.routes.iter().collect() }
+    }
+
+    /// All CORS policies of the app.
+    pub(super) fn sharings(&self) -> impl Iterator<Item = &Arc<Sharing>> {
+        self.routes.iter().filter_map(|route| route.sharing.as_ref()).chain(&self.unknown)
+    }
+}
+
+impl Routes<'_> {
     /// A reason, unless one of the routes has a property.
     pub(super) fn without(
         &self,
         property: fn(&Declaration) -> bool,
         reason: &'static str,
     ) -> Option<&'static str> {
-        (!self.routes.iter().any(property)).then_some(reason)
-    }
-
-    /// All CORS policies of the app.
-    pub(super) fn sharings(&self) -> impl Iterator<Item = &Arc<Sharing>> {
-        self.routes.iter().filter_map(|route| route.sharing.as_ref()).chain(&self.unknown)
+        (!self.routes.iter().any(|route| property(route))).then_some(reason)
     }
 }
 

@@ -7,7 +7,8 @@ use policy_core::csrf;
 
 use super::{
     caller::Caller,
-    declared::{Declaration, DeclaredApp, Effective},
+    declared::{Declaration, DeclaredApp, Effective, Routes},
+    laws::Law,
     sharing::{Sharing, parts},
 };
 
@@ -89,20 +90,33 @@ impl<'a> Path<'a> {
         kinds.into_iter().map(|(_, path)| path).chain([unknown]).collect()
     }
 
-    /// The paths of a sample, if there are more kinds than this: first those with a policy of a route
-    /// that no other path of the sample has, then as many of the others, evenly spread. The unknown path
-    /// is always among them.
-    pub(super) fn sampled(all: Vec<Self>, most: usize) -> Vec<Self> {
+    /// The paths of a sample, if there are more kinds than this: first one for each law, then those
+    /// with a policy of a route that no other path of the sample has, then as many of the others,
+    /// evenly spread. The unknown path is always among them.
+    pub(super) fn sampled(all: Vec<Self>, most: usize, has_layers: bool) -> Vec<Self> {
         if all.len() <= most {
             return all;
         }
-        let mut known: Vec<&Effective> = Vec::new();
         let mut is_chosen = vec![false; all.len()];
-        for (path, is_chosen) in all.iter().zip(&mut is_chosen) {
-            let policies = path.routes.iter().map(|route| &*route.effective);
-            let new: Vec<_> = policies.filter(|policy| !known.contains(policy)).collect();
-            *is_chosen = path.routes.is_empty() || (!new.is_empty() && known.len() + 1 < most);
-            known.extend(new);
+        for law in Law::ALL {
+            let is_judged = |path: &Self| {
+                let routes = Routes { has_layers, routes: path.routes.clone() };
+                (law.spec().silence)(&routes).is_none()
+            };
+            let first = all.iter().zip(&mut is_chosen).find(|(path, _)| is_judged(path));
+            if let Some((_, is_chosen)) = first {
+                *is_chosen = true;
+            }
+        }
+        let mut known: Vec<&Effective> = Vec::new();
+        for is_for_law in [true, false] {
+            let paths = all.iter().zip(&mut is_chosen);
+            for (path, is_chosen) in paths.filter(|(_, is_chosen)| **is_chosen == is_for_law) {
+                let policies = path.routes.iter().map(|route| &*route.effective);
+                let new: Vec<_> = policies.filter(|policy| !known.contains(policy)).collect();
+                *is_chosen |= path.routes.is_empty() || (!new.is_empty() && known.len() + 1 < most);
+                known.extend(new);
+            }
         }
         let chosen = is_chosen.iter().filter(|it| **it).count();
         let rest = all.len() - chosen;
@@ -475,9 +489,22 @@ mod tests {
     fn a_sample_has_every_policy_and_the_unknown_path() {
         let declared = declared();
         let all = Path::all(&declared);
-        assert_eq!((all.len(), Path::sampled(Path::all(&declared), 4).len()), (4, 4));
-        let sample = Path::sampled(all, 3);
+        assert_eq!((all.len(), Path::sampled(Path::all(&declared), 4, false).len()), (4, 4));
+        let sample = Path::sampled(all, 3, false);
         assert_eq!(sample.len(), 3);
         assert!(sample.iter().any(|path| path.routes.is_empty()));
+    }
+
+    #[get("/own")]
+    #[auth(session)]
+    async fn own() {}
+
+    #[test]
+    fn a_sample_has_a_path_for_each_law() {
+        let mut declared = declared();
+        let app = App::new(()).sessions(Sessions::memory()).routes(routes![own]);
+        declared.routes.extend(DeclaredApp::read(&app.parts).routes);
+        let sample = Path::sampled(Path::all(&declared), 3, false);
+        assert!(sample.iter().any(|path| path.template == "/own"));
     }
 }

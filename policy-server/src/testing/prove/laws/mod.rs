@@ -19,7 +19,7 @@ pub(super) mod responses;
 mod writing;
 
 use super::{
-    declared::{Declaration, DeclaredApp},
+    declared::{Declaration, DeclaredApp, Routes},
     exchange::Exchange,
     explorer::PathExplorer,
     tally::Tallies,
@@ -97,8 +97,8 @@ pub(super) struct LawSpec {
     pub(super) help: &'static str,
     /// Whether a violation may be the cause of those of later laws.
     pub(super) is_cause: bool,
-    /// Why the law does not apply to an app, if so.
-    pub(super) silence: fn(&DeclaredApp) -> Option<&'static str>,
+    /// Why the law applies to none of some routes, if so.
+    pub(super) silence: fn(&Routes<'_>) -> Option<&'static str>,
     /// Judges an exchange.
     judge_exchange: fn(&Exchange<'_>) -> Verdict,
     /// Judges the responses of one path.
@@ -124,7 +124,7 @@ impl LawSpec {
     };
 }
 
-fn no_sharing(app: &DeclaredApp) -> Option<&'static str> {
+fn no_sharing(app: &Routes<'_>) -> Option<&'static str> {
     app.without(|route| route.sharing.is_some(), "no route is shared with another origin")
 }
 
