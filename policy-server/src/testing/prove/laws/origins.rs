@@ -18,7 +18,7 @@ pub(super) const LAW: LawSpec = LawSpec {
                  `#[cors(origins = [..])]`, or remove what writes it",
     silence: |app| app.routes.is_empty().then_some("there is no handler or mounted service"),
     judge_exchange,
-    judge_path: odd,
+    judge_path,
     ..LawSpec::NONE
 };
 
@@ -49,18 +49,27 @@ fn judge_exchange(exchange: &Exchange<'_>) -> Verdict {
     verdict
 }
 
+/// Tries odd origins with one method for each CORS policy of a path.
+fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+    let mut tried: Vec<Option<&Sharing>> = Vec::new();
+    for method in explorer.path.methods() {
+        let sharing = explorer.path.sharing(method);
+        if tried.contains(&sharing) {
+            continue;
+        }
+        tried.push(sharing);
+        if let Ok(method) = Method::from_bytes(method.as_bytes()) {
+            odd(explorer, &method, tallies);
+        }
+    }
+}
+
 /// An origin that only resembles a granted one is not accepted, and no field except `Origin` counts.
-fn odd(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
-    let Some(route) = explorer.path.routes.first() else { return };
-    let method = route.method.clone();
-    let (is_for_all, named) = match explorer.path.sharing(method.as_str()) {
-        Some(sharing) => (sharing.is_for_all(), true),
-        None => (false, false),
-    };
-    let granted = explorer.pages.iter().find(|page| {
-        !page.is_own
-            && explorer.path.sharing(method.as_str()).is_some_and(|all| all.names(&page.origin))
-    });
+fn odd(explorer: &mut PathExplorer<'_, '_>, method: &Method, tallies: &mut Tallies) {
+    let sharing = explorer.path.sharing(method.as_str());
+    let is_for_all = sharing.is_some_and(Sharing::is_for_all);
+    let is_granted = |origin: &str| sharing.is_some_and(|all| all.names(origin));
+    let granted = explorer.pages.iter().find(|page| !page.is_own && is_granted(&page.origin));
     let origin = granted.map_or("https://app.example", |page| &page.origin).to_owned();
     let upper = origin.to_ascii_uppercase();
     let odd: Vec<(Vec<String>, &str)> = vec![
@@ -79,7 +88,7 @@ fn odd(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
         for is_preflight in [false, true] {
             let mut request = match is_preflight {
                 true => preflight(explorer, "", method.as_str()),
-                false => plain(explorer, &method),
+                false => plain(explorer, method),
             };
             request.headers.remove(header::ORIGIN);
             for value in &values {
@@ -94,7 +103,7 @@ fn odd(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
             let allowed = reply.headers.get_all(header::ACCESS_CONTROL_ALLOW_ORIGIN).iter().count();
             let is_any = is_for_all && reply.field("access-control-allow-origin") == Some("*");
             let verdict = Verdict::unless(allowed > 0 && !is_any, || Fault {
-                expected: match named {
+                expected: match sharing.is_some() {
                     true => "no `Access-Control-Allow-Origin`: this is no origin of the policy",
                     false => "no `Access-Control-Allow-Origin`: the route is shared with nobody",
                 }
