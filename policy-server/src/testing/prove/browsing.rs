@@ -357,8 +357,8 @@ mod tests {
             .routes(routes![orders, order, prices]);
         let (declared, service) = prepared(app.parts);
         let paths = Path::all(&declared);
-        let own = AppExplorer::new(&declared, &service).unwrap();
-        let mut explorer = AppExplorer::new(&declared, &service).unwrap();
+        let own = AppExplorer::new(&declared, &service);
+        let mut explorer = AppExplorer::new(&declared, &service);
         let (mut swapped, mut blocked) = (0, 0);
         for (index, path) in paths.iter().enumerate() {
             explorer.path(index, path).exchanges(|exchange| {

@@ -62,8 +62,16 @@ pub(super) struct PathExplorer<'a, 's> {
 }
 
 impl<'a> AppExplorer<'a> {
-    pub(super) fn new(declared: &'a DeclaredApp, service: &AppService) -> Option<Self> {
-        let server = Server::new(service, &declared.own)?;
+    /// Begins to explore an app.
+    ///
+    /// # Panics
+    ///
+    /// If no runtime can be started, or the own origin of the app is none: no law would see a case.
+    #[expect(clippy::panic, reason = "a test fails so")]
+    pub(super) fn new(declared: &'a DeclaredApp, service: &AppService) -> Self {
+        let Some(server) = Server::new(service, &declared.own) else {
+            panic!("no request can be sent to the app at `{}`", declared.own)
+        };
         let sessions = server.guard().sessions.clone();
         let line = sessions.as_ref().and_then(|sessions| {
             let line = sessions.cookie().set("policy-probe").ok()?;
@@ -79,7 +87,7 @@ impl<'a> AppExplorer<'a> {
         let browsing = Browsing::new(&declared.own, now, line.as_deref(), &scheme);
         let url = format!("{}/policy-probe", declared.own);
         let cookie = cookie.unwrap_or_default();
-        Some(Self { declared, server, browsing, cookie, url })
+        Self { declared, server, browsing, cookie, url }
     }
 
     #[cfg(test)]
@@ -469,4 +477,18 @@ fn is_best(caller: &Caller, callers: &[Caller]) -> bool {
             && other.csrf.is_some() == other.cookie.is_some()
     };
     callers.iter().find(is_rival).is_some_and(|best| best.name == caller.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{app::App, testing::prove::prepared};
+
+    #[test]
+    #[should_panic(expected = "no request can be sent to the app at `nowhere`")]
+    fn a_proof_that_cannot_begin_fails() {
+        let (mut declared, service) = prepared(App::new(()).parts);
+        declared.own = "nowhere".to_owned();
+        let _ = AppExplorer::new(&declared, &service);
+    }
 }

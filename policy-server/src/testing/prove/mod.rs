@@ -258,13 +258,13 @@ impl Proof {
 ///
 /// # Panics
 ///
-/// If the law does, and if the app does not start.
+/// If the law does, if the app does not start, and if no request can be sent to it.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "a test says so what it saw")]
 pub fn every_exchange<S>(app: App<S>, mut law: impl FnMut(&Exchange<'_>)) {
     let (declared, service) = prepared(app.parts);
     let paths = Path::all(&declared);
-    let Some(mut explorer) = AppExplorer::new(&declared, &service) else { return };
+    let mut explorer = AppExplorer::new(&declared, &service);
     for (index, path) in paths.iter().enumerate() {
         explorer.path(index, path).exchanges(|exchange| {
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| law(exchange))) {
@@ -325,13 +325,11 @@ fn explore(declared: &DeclaredApp, service: &AppService, most: usize) -> (Explor
         let work = |worker: usize| {
             let paths = &paths;
             scope.spawn(move || {
-                let Some(mut explorer) = AppExplorer::new(declared, service) else {
-                    return Vec::new();
-                };
+                let mut explorer = AppExplorer::new(declared, service);
                 let of_worker = paths.iter().enumerate().skip(worker).step_by(workers);
                 of_worker
                     .map(|(index, path)| (index, explore_path(&mut explorer, index, path)))
-                    .collect()
+                    .collect::<Vec<_>>()
             })
         };
         let threads: Vec<_> = (0..workers).map(work).collect();
