@@ -359,10 +359,15 @@ fn rights_of(path: &[&Declaration]) -> Vec<Rights> {
             ..all.clone()
         });
     }
-    let fresh = requirements().filter_map(|requirement| requirement.fresh).max();
-    if let Some(limit) = fresh {
-        let age = Some(u64::from(limit) + 1);
-        rights.push(Rights { name: " too long ago".to_owned(), age, ..all.clone() });
+    let limits = requirements().filter_map(|requirement| requirement.fresh);
+    let mut limits: Vec<u32> = limits.collect();
+    limits.sort_unstable();
+    limits.dedup();
+    for limit in &limits {
+        let (name, age) = (format!(" more than {limit} s ago"), Some(u64::from(*limit) + 1));
+        rights.push(Rights { name, age, ..all.clone() });
+    }
+    if !limits.is_empty() {
         rights.push(Rights { name: " at an unknown time".to_owned(), age: None, ..all });
     }
     rights
@@ -426,4 +431,27 @@ fn spread(number: u64) -> [u8; 32] {
 
 fn earlier(time: Timestamp, seconds: u64) -> Timestamp {
     Timestamp::from_seconds(time.seconds().saturating_sub(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{prelude::*, testing::prove::declared::DeclaredApp};
+
+    #[get("/keys")]
+    #[auth(session, fresh = "1h")]
+    async fn keys() {}
+
+    #[post("/keys")]
+    #[auth(session, fresh = "1m")]
+    async fn add_key() {}
+
+    #[test]
+    fn a_login_is_too_old_for_each_limit_of_a_path() {
+        let app = App::new(()).sessions(Sessions::memory()).routes(routes![keys, add_key]);
+        let declared = DeclaredApp::read(&app.parts);
+        let path: Vec<_> = declared.routes.iter().collect();
+        let ages: Vec<_> = rights_of(&path).into_iter().map(|rights| rights.age).collect();
+        assert_eq!(ages, [Some(0), Some(61), Some(3601), None]);
+    }
 }
