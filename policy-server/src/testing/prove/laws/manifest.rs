@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderValue, Request, header};
 use policy_core::Refusal;
 use policy_manifest::{
-    ManifestRoute,
+    Csrf, ManifestRoute,
     engine::{
         CredentialState as State, CsrfTokenState, Decision, Engine, Login, Outcome,
         RequestCredentials as Sender,
@@ -24,7 +24,10 @@ pub(super) const LAW: LawSpec = LawSpec {
     text: "the app decides about each request as its manifest says",
     help: "please report this: the app and its manifest should never differ",
     judge_exchange,
-    judge_path: judge_preflights,
+    judge_path: |explorer, tallies| {
+        judge_preflights(explorer, tallies);
+        judge_csrf_tokens(explorer, tallies);
+    },
     ..LawSpec::NONE
 };
 
@@ -66,6 +69,36 @@ fn judge_preflights(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) 
             let Some(reply) = explorer.ask(&request, HandlerBehavior::Answers) else { continue };
             let verdict = judge(engine, &declared.own, &request, &nobody, &reply);
             tallies.requests(Law::ManifestFidelity, explorer.path, method, &[&request], verdict);
+        }
+    }
+}
+
+/// The CSRF token of another session, and one of no session, are decided as the manifest states.
+fn judge_csrf_tokens(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
+    let declared = explorer.app.declared;
+    let Some(engine) = &declared.engine else { return };
+    for route in explorer.path.routes.clone() {
+        if route.is_safe() || !route.is_ambient() || *route.csrf() != Csrf::Token {
+            continue;
+        }
+        for (caller, another) in explorer.rivals.clone() {
+            let Some(foreign) = another.csrf else { continue };
+            for token in [foreign, "policy-probe".to_owned()] {
+                let forger = Caller { csrf: Some(token), ..caller.clone() };
+                let request = explorer.by_own_page(&forger, &route.method);
+                let Some(reply) = explorer.ask(&request, HandlerBehavior::Answers) else {
+                    continue;
+                };
+                let verdict = judge(engine, &declared.own, &request, &caller, &reply);
+                let method = route.method.as_str();
+                tallies.requests(
+                    Law::ManifestFidelity,
+                    explorer.path,
+                    method,
+                    &[&request],
+                    verdict,
+                );
+            }
         }
     }
 }
@@ -154,8 +187,9 @@ fn sender(caller: &Caller, headers: &HeaderMap) -> Sender {
         CredentialKind::Own if has_own => sender.scheme = state,
         CredentialKind::Own => (),
     }
-    if headers.contains_key(policy_core::csrf::HEADER) {
-        sender.csrf = CsrfTokenState::Valid;
+    if let Some(token) = headers.get(policy_core::csrf::HEADER) {
+        let is_own = caller.csrf.as_ref().is_some_and(|own| token == own.as_str());
+        sender.csrf = if is_own { CsrfTokenState::Valid } else { CsrfTokenState::Invalid };
     }
     sender
 }
@@ -192,6 +226,25 @@ mod tests {
     use policy_manifest::Auth;
 
     use super::*;
+    use crate::{
+        prelude::*,
+        testing::prove::{equivalence_classes::Path, explorer::AppExplorer, prepared},
+    };
+
+    #[post("/orders")]
+    #[auth(session)]
+    async fn order() {}
+
+    #[test]
+    fn csrf_tokens_of_other_sessions_and_of_none_are_tried() {
+        let app = App::new(()).sessions(Sessions::memory()).routes(routes![order]);
+        let (declared, service) = prepared(app.parts);
+        let (paths, mut tallies) = (Path::all(&declared), Tallies::new(&declared.own));
+        let mut explorer = AppExplorer::new(&declared, &service);
+        judge_csrf_tokens(&mut explorer.path(0, &paths[0]), &mut tallies);
+        let tally = tallies.tally(Law::ManifestFidelity);
+        assert_eq!((tally.tried, tally.broken), (2, 0), "{:?}", tally.counterexample);
+    }
 
     #[test]
     fn caches_are_told_what_the_route_says_or_less() {
