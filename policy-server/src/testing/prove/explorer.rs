@@ -78,11 +78,7 @@ impl<'a> AppExplorer<'a> {
             Some(line.to_str().ok()?.to_owned())
         });
         let cookie = sessions.map(|sessions| sessions.cookie_name().to_owned());
-        let attributes = match declared.own.starts_with("https") {
-            true => "; SameSite=None; Secure",
-            false => "",
-        };
-        let scheme = format!("{OWN_CREDENTIAL}=policy-probe; Path=/{attributes}");
+        let scheme = format!("{OWN_CREDENTIAL}=policy-probe; Path=/; SameSite=None; Secure");
         let now = Duration::from_millis(server.guard().clock.now().millis());
         let browsing = Browsing::new(&declared.own, now, line.as_deref(), &scheme);
         let url = format!("{}/policy-probe", declared.own);
@@ -482,7 +478,11 @@ fn is_best(caller: &Caller, callers: &[Caller]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{app::App, testing::prove::prepared};
+    use crate::{
+        AuthError, Scheme, SchemeRequest,
+        prelude::*,
+        testing::prove::{equivalence_classes::STRANGER, prepared},
+    };
 
     #[test]
     #[should_panic(expected = "no request can be sent to the app at `nowhere`")]
@@ -490,5 +490,33 @@ mod tests {
         let (mut declared, service) = prepared(App::new(()).parts);
         declared.own = "nowhere".to_owned();
         let _ = AppExplorer::new(&declared, &service);
+    }
+
+    struct Badge;
+
+    impl Scheme for Badge {
+        const AMBIENT: bool = true;
+
+        async fn authenticate(
+            &self,
+            _request: &mut SchemeRequest<'_>,
+        ) -> Result<Option<Identity>, AuthError> {
+            Ok(None)
+        }
+    }
+
+    #[post("/orders")]
+    #[auth(scheme = Badge)]
+    async fn order() {}
+
+    #[test]
+    fn any_site_makes_a_browser_send_the_cookie_of_an_own_scheme() {
+        let (declared, service) = prepared(App::new(()).scheme(Badge).routes(routes![order]).parts);
+        let paths = Path::all(&declared);
+        let (mut explorer, mut is_sent) = (AppExplorer::new(&declared, &service), false);
+        explorer.path(0, &paths[0]).exchanges(|exchange| {
+            is_sent |= exchange.page() == STRANGER && exchange.is_carried();
+        });
+        assert!(is_sent);
     }
 }
