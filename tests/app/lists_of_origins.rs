@@ -1,7 +1,7 @@
 //! Lists of origins that are only known at run time.
 
 use policy_server::{OriginList, Rule};
-use policy_tests::log::Log;
+use policy_tests::{folder::Folder, log::Log};
 
 use super::*;
 
@@ -12,21 +12,12 @@ async fn prices() -> &'static str {
     "prices"
 }
 
-/// A temporary file, removed after the test.
-struct File(PathBuf);
-
-impl File {
-    fn new(name: &str, text: &str) -> Self {
-        let path = env::temp_dir().join(format!("policy-{}-{name}.toml", std::process::id()));
-        fs::write(&path, text).expect("a file");
-        Self(path)
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
+/// A configuration file in its folder.
+fn config_file(text: &str) -> (Folder, PathBuf) {
+    let folder = Folder::new().expect("a folder");
+    let file = folder.path().join("app.toml");
+    fs::write(&file, text).expect("a file");
+    (folder, file)
 }
 
 async fn is_granted(client: &TestClient, origin: &str) -> bool {
@@ -106,8 +97,8 @@ async fn lists_of_origins_are_replaced_atomically() {
 
 #[tokio::test]
 async fn lists_of_origins_come_from_a_file() {
-    let file = File::new("good", "[origins]\npartners = [\"https://a.partner.example\"]\n");
-    let client = App::new(()).routes(routes![prices]).config_file(&file.0).test();
+    let (_folder, file) = config_file("[origins]\npartners = [\"https://a.partner.example\"]\n");
+    let client = App::new(()).routes(routes![prices]).config_file(file).test();
     assert!(is_granted(&client, "https://a.partner.example").await);
     assert!(!is_granted(&client, "https://b.partner.example").await);
 }
@@ -115,15 +106,14 @@ async fn lists_of_origins_come_from_a_file() {
 #[tokio::test]
 async fn of_lists_with_one_name_the_last_counts_wherever_it_is_from() {
     let file = |letter: &str| {
-        let list = format!("[origins]\npartners = [\"https://{letter}.partner.example\"]\n");
-        File::new(&format!("last-{letter}"), &list)
+        config_file(&format!("[origins]\npartners = [\"https://{letter}.partner.example\"]\n"))
     };
-    let (one, other) = (file("a"), file("b"));
-    let app = || App::new(()).routes(routes![prices]).config_file(&one.0);
+    let ((_one, one), (_other, other)) = (file("a"), file("b"));
+    let app = || App::new(()).routes(routes![prices]).config_file(&one);
     for (app, last) in [
-        (app().config_file(&other.0), "b"),
+        (app().config_file(&other), "b"),
         (app().origins("partners", ["https://c.partner.example"]), "c"),
-        (app().origins("partners", ["https://c.partner.example"]).config_file(&other.0), "b"),
+        (app().origins("partners", ["https://c.partner.example"]).config_file(&other), "b"),
     ] {
         let client = app.test();
         for letter in ["a", "b", "c"] {
@@ -155,8 +145,8 @@ fn lists_of_origins_of_a_bad_file_are_refused() {
             "",
         ),
     ] {
-        let file = File::new(name, text);
-        let app = App::new(()).routes(routes![prices]).config_file(&file.0);
+        let (_folder, file) = config_file(text);
+        let app = App::new(()).routes(routes![prices]).config_file(file);
         let error = app.check().expect_err(name);
         assert_eq!(codes(&error), [code], "{error}");
         assert!(error.to_string().contains(line), "{error}");
@@ -294,8 +284,8 @@ async fn bounds_come_from_a_file_or_the_environment() {
         let text = format!(
             "\u{feff}[bounds]\r\ncustomer = [\"{bound}\"]\r\n[origins]\r\ncustomer = [\"{origin}\"]\r\n"
         );
-        let file = File::new("bounds", &text);
-        let found = problems(app().config_file(&file.0));
+        let (_folder, file) = config_file(&text);
+        let found = problems(app().config_file(file));
         assert_eq!(found.iter().map(|(code, _)| *code).collect::<Vec<_>>(), codes, "{found:?}");
     }
 }

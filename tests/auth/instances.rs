@@ -296,41 +296,24 @@ async fn values_in_plain_text_end_their_session_after_the_stated_date() {
     assert!(!log.with_code("session.unprotected").is_empty());
 }
 
-/// The file of the keys, removed at the end.
-struct KeyFile(std::path::PathBuf);
-
-impl KeyFile {
-    const KEYS: [&str; 2] = [
-        "0101010101010101010101010101010101010101010101010101010101010100",
-        "0202020202020202020202020202020202020202020202020202020202020200",
-    ];
-
-    fn write(&self, lines: &[&str]) {
-        // In one step, as tools that manage secrets do.
-        let new = self.0.with_extension("new");
-        std::fs::write(&new, lines.join("\n")).expect("a file");
-        std::fs::rename(new, &self.0).expect("a file");
-    }
-}
-
-impl Drop for KeyFile {
-    fn drop(&mut self) {
-        let _gone = std::fs::remove_file(&self.0);
-    }
-}
-
 /// A rotation, a mistake and a revocation, each one change of the file that both read.
 #[tokio::test]
 async fn a_change_of_the_key_file_reaches_all_instances_without_a_restart() {
     let (log, _guard) = policy_tests::log::Log::start("policy_server");
-    let name = format!("policy-instance-keys-{}", std::process::id());
-    let file = KeyFile(std::env::temp_dir().join(name));
-    let [one, two] = KeyFile::KEYS;
-    let (one, two) = (format!("one {one}"), format!("two {two}"));
-    file.write(&[&one]);
+    let folder = policy_tests::folder::Folder::new().expect("a folder");
+    let file = folder.path().join("keys");
+    let write = |lines: &[&str]| {
+        // In one step, as tools that manage secrets do.
+        let new = folder.path().join("new");
+        std::fs::write(&new, lines.join("\n")).expect("a file");
+        std::fs::rename(new, &file).expect("a file");
+    };
+    let one = "one 0101010101010101010101010101010101010101010101010101010101010100";
+    let two = "two 0202020202020202020202020202020202020202020202020202020202020200";
+    write(&[one]);
     let (clock, store) = (Clock::at(1_800_000_000), MemoryStore::new());
     let start = async || {
-        let keys = TokenKeys::read(&file.0).expect("keys");
+        let keys = TokenKeys::read(&file).expect("keys");
         let settings = Tokens::signed_with(keys).store(store.clone());
         let app = App::new(()).clock(clock.clone()).tokens(settings).routes(routes![issue, token]);
         TestClient::new(app.open().await.expect("an app"), "localhost")
@@ -362,7 +345,7 @@ async fn a_change_of_the_key_file_reaches_all_instances_without_a_restart() {
         instance.get("/token").header("authorization", bearer).send().await.status().as_u16()
     };
 
-    file.write(&[&two]);
+    write(&[two]);
     until_logged("token.keys-replaced", 2).await;
     clock.advance(Duration::from_secs(300));
     for instance in &instances {
@@ -372,7 +355,7 @@ async fn a_change_of_the_key_file_reaches_all_instances_without_a_restart() {
     assert_eq!(status(&instances[1], &token).await, 200);
 
     // An invalid key changes nothing, and each instance logs it once.
-    file.write(&["two hunter2"]);
+    write(&["two hunter2"]);
     until_logged("token.keys-kept", 2).await;
     for _ in 0..5 {
         clock.advance(Duration::from_secs(10));
@@ -382,7 +365,7 @@ async fn a_change_of_the_key_file_reaches_all_instances_without_a_restart() {
     let (token, _) = issue(&instances[1]).await;
     assert_eq!(status(&instances[0], &token).await, 200);
 
-    file.write(&[&one, "two revoked"]);
+    write(&[one, "two revoked"]);
     until_logged("token.keys-replaced", 4).await;
     for instance in &instances {
         assert_eq!(status(instance, &token).await, 401);

@@ -18,7 +18,6 @@ pub mod disk;
 pub mod every_policy;
 pub mod example;
 pub mod fetch;
-pub mod folder;
 pub mod frames;
 pub mod guard;
 pub mod handlers;
@@ -45,3 +44,5 @@ pub mod tls;
 pub mod webdriver;
 pub mod webkit;
 pub mod websocket;
+
+pub use policy_core_tests::folder;

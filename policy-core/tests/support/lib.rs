@@ -1,5 +1,5 @@
 //! The code that tests of the engine share with tests of the server: the vocabulary of cases, their
-//! expectations, and the runner of laws.
+//! expectations, the runner of laws, and folders for tests.
 #![expect(
     missing_docs,
     clippy::expect_used,
@@ -12,5 +12,6 @@ pub mod assembly;
 pub mod case;
 mod config;
 pub mod exchange;
+pub mod folder;
 pub mod law;
 pub mod verdict;

@@ -36,18 +36,18 @@ pub(crate) fn broken_rule(_path: &Path) -> Option<Rule> {
 #[cfg(all(test, unix))]
 mod tests {
     use std::{
-        env, fs,
+        fs,
         os::unix::fs::{PermissionsExt, symlink},
-        process,
     };
+
+    use policy_core_tests::folder::Folder;
 
     use super::*;
 
     #[test]
     fn others_may_not_write_and_should_not_read() {
-        let folder = env::temp_dir().join(format!("policy-secrets-{}", process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let (file, link) = (folder.join("file"), folder.join("link"));
+        let folder = Folder::new().unwrap();
+        let [file, link] = ["file", "link"].map(|name| folder.path().join(name));
         fs::write(&file, "secret").unwrap();
         symlink(&file, &link).unwrap();
         for (mode, rule) in [
@@ -64,7 +64,6 @@ mod tests {
             assert_eq!(broken_rule(&file), rule, "{mode:o}");
             assert_eq!(broken_rule(&link), rule, "{mode:o}");
         }
-        assert_eq!(broken_rule(&folder.join("missing")), None);
-        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(broken_rule(&folder.path().join("missing")), None);
     }
 }

@@ -106,13 +106,14 @@ fn differ(pointer: &str, kept: &Value, document: &Value, found: &mut Vec<String>
 
 #[cfg(test)]
 mod tests {
+    use policy_core_tests::folder::Folder;
+
     use super::*;
 
     #[test]
     fn a_document_is_kept_until_it_is_taken_over() {
-        let folder = env::temp_dir().join(format!("policy-openapi-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let file = folder.join("document");
+        let folder = Folder::new().unwrap();
+        let file = folder.path().join("document");
         let [old, new] = [r#"{"paths": {"/a": 1}}"#, r#"{"paths": {"/b": 2}}"#];
         let document = || Ok(new.to_owned());
         let unread = || panic!("nobody keeps it");
@@ -127,6 +128,5 @@ mod tests {
         assert_eq!(compare(document, &file, false), Ok(()));
         let faulty = Err("two types".to_owned());
         assert_eq!(compare(|| faulty.clone(), &file, false), faulty.clone().map(drop));
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

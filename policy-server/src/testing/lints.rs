@@ -58,8 +58,9 @@ pub(super) fn check(manifest: &Manifest, subject: Subject) -> Result<(), LockErr
 
 #[cfg(test)]
 mod tests {
-    use std::{env, fs, path::Path};
+    use std::fs;
 
+    use policy_core_tests::folder::Folder;
     use policy_manifest::Lock;
 
     use super::*;
@@ -71,32 +72,29 @@ mod tests {
     async fn orders() {}
 
     /// Checks the app with a lock file that suppresses this.
-    fn check_app(name: &str, suppressed: Vec<Suppression>) -> String {
+    fn check_app(suppressed: Vec<Suppression>) -> String {
         let app = App::new(()).sessions(Sessions::memory()).routes(routes![orders]);
         let manifest = LockTest::new(&app.parts).manifest;
-        let folder = env::temp_dir().join(format!("policy-lints-{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = Folder::new().unwrap();
         let lock = Lock { suppressed, ..Lock::new(manifest.clone()) };
-        fs::write(folder.join("policy.lock"), lock.to_json()).unwrap();
-        let path: &Path = &folder;
-        let folder: &'static str = Box::leak(path.display().to_string().into_boxed_str());
-        let subject = Subject { folder, package: "shop", name: "policy_laws" };
+        fs::write(folder.path().join("policy.lock"), lock.to_json()).unwrap();
+        let path: &'static str = Box::leak(folder.path().display().to_string().into_boxed_str());
+        let subject = Subject { folder: path, package: "shop", name: "policy_laws" };
         let result = check(&manifest, subject);
-        fs::remove_dir_all(folder).unwrap();
         result.err().map(|error| error.to_string()).unwrap_or_default()
     }
 
     #[test]
     fn the_test_says_the_line_that_suppresses_a_finding() {
-        let text = check_app("unsuppressed", Vec::new());
+        let text = check_app(Vec::new());
         assert!(text.starts_with("the policy of the app has findings"), "{text}");
         assert!(text.contains("(lint.insecure-origins)"), "{text}");
         let line = text.lines().find(|line| line.contains("\"who\":\"\"")).unwrap();
         let unsigned: Suppression = serde_json::from_str(line.trim()).unwrap();
-        let text = check_app("unsigned", vec![unsigned.clone()]);
+        let text = check_app(vec![unsigned.clone()]);
         assert!(text.contains("(lint.suppression-unsigned)"), "{text}");
         let signed = Suppression { who: "ada".into(), why: "a kiosk".into(), ..unsigned };
-        assert_eq!(check_app("signed", vec![signed]), "");
+        assert_eq!(check_app(vec![signed]), "");
     }
 
     #[test]
@@ -109,7 +107,7 @@ mod tests {
             until: until.map(|day| day.parse().unwrap()),
         };
         let expired = of("lint.own-origin", Some("2020-01-01"));
-        let text = check_app("expired", vec![of("lint.insecure-origins", None), expired]);
+        let text = check_app(vec![of("lint.insecure-origins", None), expired]);
         assert!(text.contains("(lint.suppression-expired)"), "{text}");
         assert!(text.contains("2020-01-01") && !text.contains("add these lines"), "{text}");
     }

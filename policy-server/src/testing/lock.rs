@@ -302,6 +302,8 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), LockError> {
 
 #[cfg(test)]
 mod tests {
+    use policy_core_tests::folder::Folder;
+
     use super::*;
     use crate::prelude::*;
 
@@ -323,21 +325,11 @@ mod tests {
 
     use crate::app::route::Route;
 
-    /// A folder that is removed at the end.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let folder = env::temp_dir().join(format!("policy-lock-{name}-{}", std::process::id()));
-            fs::create_dir_all(&folder).unwrap();
-            Self(folder.join("policy.lock"))
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(self.0.parent().unwrap());
-        }
+    /// The path of a lock file in its folder.
+    fn lock() -> (Folder, PathBuf) {
+        let folder = Folder::new().unwrap();
+        let file = folder.path().join("policy.lock");
+        (folder, file)
     }
 
     fn words(result: Result<(), LockError>) -> String {
@@ -347,9 +339,9 @@ mod tests {
     /// As in a volume that was made before cargo used it.
     #[test]
     fn a_target_folder_that_cargo_did_not_make_is_found() {
-        for (name, mark) in [("tagged", "CACHEDIR.TAG"), ("made", ".rustc_info.json")] {
-            let file = Folder::new(name);
-            let target = file.0.parent().unwrap();
+        for mark in ["CACHEDIR.TAG", ".rustc_info.json"] {
+            let folder = Folder::new().unwrap();
+            let target = folder.path();
             let test = target.join("debug/deps/laws-1");
             assert_eq!(target_folder(&test), None, "{mark}");
             fs::write(target.join(mark), "").unwrap();
@@ -359,68 +351,68 @@ mod tests {
 
     #[test]
     fn the_first_run_writes_the_lock_file_but_not_in_ci() {
-        let file = Folder::new("first");
-        let missing = words(app(routes![closed]).compare(&file.0, Mode::Ci));
+        let (_folder, file) = lock();
+        let missing = words(app(routes![closed]).compare(&file, Mode::Ci));
         assert!(missing.contains("run `cargo test` on your machine"), "{missing}");
-        app(routes![closed]).compare(&file.0, Mode::Check).unwrap();
-        app(routes![closed]).compare(&file.0, Mode::Ci).unwrap();
+        app(routes![closed]).compare(&file, Mode::Check).unwrap();
+        app(routes![closed]).compare(&file, Mode::Ci).unwrap();
     }
 
     #[test]
     fn a_changed_policy_fails_and_updates_take_over_closing_changes() {
-        let file = Folder::new("narrow");
-        app(routes![closed]).compare(&file.0, Mode::Check).unwrap();
-        let changed = words(app(routes![narrow]).compare(&file.0, Mode::Check));
+        let (_folder, file) = lock();
+        app(routes![closed]).compare(&file, Mode::Check).unwrap();
+        let changed = words(app(routes![narrow]).compare(&file, Mode::Check));
         let change = "narrows: GET /orders: auth: was `session`, is `session, roles = [\"staff\"]`";
         assert!(changed.contains(change) && changed.contains("POLICY_LOCK=update"), "{changed}");
-        app(routes![narrow]).compare(&file.0, Mode::Update).unwrap();
-        app(routes![narrow]).compare(&file.0, Mode::Ci).unwrap();
+        app(routes![narrow]).compare(&file, Mode::Update).unwrap();
+        app(routes![narrow]).compare(&file, Mode::Ci).unwrap();
     }
 
     #[test]
     fn updates_take_over_an_opening_change_with_its_accepted_line() {
-        let file = Folder::new("open");
-        app(routes![closed]).compare(&file.0, Mode::Check).unwrap();
-        let refused = words(app(routes![open]).compare(&file.0, Mode::Update));
+        let (_folder, file) = lock();
+        app(routes![closed]).compare(&file, Mode::Check).unwrap();
+        let refused = words(app(routes![open]).compare(&file, Mode::Update));
         let line = refused.lines().find(|line| line.contains("\"who\"")).unwrap();
         let line = line.replace("\"who\":\"\",\"why\":\"\"", "\"who\":\"ada\",\"why\":\"launch\"");
-        let text = fs::read_to_string(&file.0).unwrap();
+        let text = fs::read_to_string(&file).unwrap();
         let accepted = format!("\"accepted\": [{line}],\n  \"routes\"");
-        fs::write(&file.0, text.replacen("\"routes\"", &accepted, 1)).unwrap();
-        app(routes![open]).compare(&file.0, Mode::Update).unwrap();
-        app(routes![open]).compare(&file.0, Mode::Ci).unwrap();
-        assert!(fs::read_to_string(&file.0).unwrap().contains("launch"));
+        fs::write(&file, text.replacen("\"routes\"", &accepted, 1)).unwrap();
+        app(routes![open]).compare(&file, Mode::Update).unwrap();
+        app(routes![open]).compare(&file, Mode::Ci).unwrap();
+        assert!(fs::read_to_string(&file).unwrap().contains("launch"));
     }
 
     #[test]
     fn an_acceptance_in_advance_is_refused() {
-        let file = Folder::new("advance");
-        app(routes![closed]).compare(&file.0, Mode::Check).unwrap();
-        let refused = words(app(routes![open]).compare(&file.0, Mode::Update));
+        let (_folder, file) = lock();
+        app(routes![closed]).compare(&file, Mode::Check).unwrap();
+        let refused = words(app(routes![open]).compare(&file, Mode::Update));
         let line = refused.lines().find(|line| line.contains("\"who\"")).unwrap();
         let line = line.replace("\"who\":\"\",\"why\":\"\"", "\"who\":\"eve\",\"why\":\"later\"");
-        let text = fs::read_to_string(&file.0).unwrap();
+        let text = fs::read_to_string(&file).unwrap();
         let accepted = format!("\"accepted\": [{line}],\n  \"routes\"");
-        fs::write(&file.0, text.replacen("\"routes\"", &accepted, 1)).unwrap();
+        fs::write(&file, text.replacen("\"routes\"", &accepted, 1)).unwrap();
         for mode in [Mode::Check, Mode::Ci] {
-            let refused = words(app(routes![closed]).compare(&file.0, mode));
+            let refused = words(app(routes![closed]).compare(&file, mode));
             assert!(refused.contains("in advance") && refused.contains("eve"), "{refused}");
         }
-        app(routes![closed]).compare(&file.0, Mode::Update).unwrap();
-        app(routes![closed]).compare(&file.0, Mode::Ci).unwrap();
+        app(routes![closed]).compare(&file, Mode::Update).unwrap();
+        app(routes![closed]).compare(&file, Mode::Ci).unwrap();
     }
 
     #[test]
     fn an_acceptance_without_a_name_is_refused_in_every_mode() {
-        let file = Folder::new("nobody");
-        app(routes![closed]).compare(&file.0, Mode::Check).unwrap();
-        let refused = words(app(routes![open]).compare(&file.0, Mode::Update));
+        let (_folder, file) = lock();
+        app(routes![closed]).compare(&file, Mode::Check).unwrap();
+        let refused = words(app(routes![open]).compare(&file, Mode::Update));
         let line = refused.lines().find(|line| line.contains("\"who\"")).unwrap();
-        let text = fs::read_to_string(&file.0).unwrap();
+        let text = fs::read_to_string(&file).unwrap();
         let accepted = format!("\"accepted\": [{line}],\n  \"routes\"");
-        fs::write(&file.0, text.replacen("\"routes\"", &accepted, 1)).unwrap();
+        fs::write(&file, text.replacen("\"routes\"", &accepted, 1)).unwrap();
         for mode in [Mode::Check, Mode::Ci, Mode::Update] {
-            let refused = words(app(routes![open]).compare(&file.0, mode));
+            let refused = words(app(routes![open]).compare(&file, mode));
             let missing = "the acceptance of `GET /orders` has an empty `who`: write into its line";
             assert!(refused.contains(missing), "{refused}");
         }
@@ -428,10 +420,10 @@ mod tests {
 
     #[test]
     fn an_unreadable_lock_file_is_an_error() {
-        let file = Folder::new("broken");
-        fs::write(&file.0, "<<<<<<< ours").unwrap();
+        let (_folder, file) = lock();
+        fs::write(&file, "<<<<<<< ours").unwrap();
         for mode in [Mode::Check, Mode::Ci, Mode::Update] {
-            let error = words(app(routes![closed]).compare(&file.0, mode));
+            let error = words(app(routes![closed]).compare(&file, mode));
             assert!(error.contains("restore it"), "{error}");
         }
     }

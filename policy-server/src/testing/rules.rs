@@ -72,7 +72,9 @@ pub(super) fn check(
 
 #[cfg(test)]
 mod tests {
-    use std::{env, fs, path::PathBuf};
+    use std::fs;
+
+    use policy_core_tests::folder::Folder;
 
     use super::*;
     use crate::{prelude::*, testing::lock::LockTest};
@@ -82,19 +84,16 @@ mod tests {
     async fn users() {}
 
     /// Checks the app by these rules.
-    fn check_app(name: &str, rules: Option<&str>) -> String {
+    fn check_app(rules: Option<&str>) -> String {
         let app = App::new(()).sessions(Sessions::memory()).routes(routes![users]);
         let LockTest { manifest, sources, .. } = LockTest::new(&app.parts);
-        let folder: PathBuf =
-            env::temp_dir().join(format!("policy-rules-test-{name}-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let folder = Folder::new().unwrap();
         if let Some(rules) = rules {
-            fs::write(folder.join("policy.rules"), rules).unwrap();
+            fs::write(folder.path().join("policy.rules"), rules).unwrap();
         }
-        let folder: &'static str = Box::leak(folder.display().to_string().into_boxed_str());
-        let subject = Subject { folder, package: "shop", name: "policy_laws" };
+        let path: &'static str = Box::leak(folder.path().display().to_string().into_boxed_str());
+        let subject = Subject { folder: path, package: "shop", name: "policy_laws" };
         let result = check(&manifest, &sources, subject);
-        fs::remove_dir_all(folder).unwrap();
         result.err().map(|error| error.to_string()).unwrap_or_default()
     }
 
@@ -103,19 +102,19 @@ mod tests {
         let rules = |role: &str| {
             format!("[never.strangers]\nroutes = [\"/admin/**\"]\nwithout-roles = [{role}]")
         };
-        let text = check_app("violated", Some(&rules("\"admin\"")));
+        let text = check_app(Some(&rules("\"admin\"")));
         assert!(text.starts_with("the policy of the app does not keep to its rules:"), "{text}");
         assert!(text.contains("GET /admin/users with a session with the role `staff`"), "{text}");
         assert!(text.contains("  line     "), "{text}");
-        assert_eq!(check_app("kept", Some(&rules("\"admin\", \"staff\""))), "");
-        assert_eq!(check_app("without", None), "");
+        assert_eq!(check_app(Some(&rules("\"admin\", \"staff\""))), "");
+        assert_eq!(check_app(None), "");
     }
 
     #[test]
     fn rules_that_cannot_be_read_or_match_nothing_fail() {
-        let text = check_app("unreadable", Some("[nevr.a]"));
+        let text = check_app(Some("[nevr.a]"));
         assert!(text.contains("policy.rules:1: `nevr` is not a known key"), "{text}");
-        let text = check_app("unused", Some("[public]\nroutes = [\"/b\"]"));
+        let text = check_app(Some("[public]\nroutes = [\"/b\"]"));
         assert!(text.contains("`/b` selects no route"), "{text}");
     }
 }

@@ -1,39 +1,29 @@
 //! Files by `ServeDir` of tower-http, a service that does not know of policies.
 
-use std::{fs, path::PathBuf};
+use std::fs;
 
+use policy_tests::folder::Folder;
 use tower_http::services::ServeDir;
 
 use super::*;
 
 const ASSETS: CachePolicy = CachePolicy::public().max_age(600).immutable().build();
 
-/// A temporary folder, removed after the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("http-{name}-{}", std::process::id()));
-        // A mount receives the whole path.
-        fs::create_dir_all(path.join("files/sub")).unwrap();
-        fs::write(path.join("files/digits.txt"), "0123456789").unwrap();
-        fs::write(path.join("files/page.html"), "<p>page</p>").unwrap();
-        fs::write(path.join("secret.txt"), "secret").unwrap();
-        let file = fs::File::options().write(true).open(path.join("files/digits.txt")).unwrap();
-        file.set_modified(UNIX_EPOCH + Duration::from_secs(784_111_777)).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// The folder `files`, since a mount receives the whole path.
+fn folder() -> Folder {
+    let folder = Folder::new().unwrap();
+    let path = folder.path();
+    fs::create_dir_all(path.join("files/sub")).unwrap();
+    fs::write(path.join("files/digits.txt"), "0123456789").unwrap();
+    fs::write(path.join("files/page.html"), "<p>page</p>").unwrap();
+    fs::write(path.join("secret.txt"), "secret").unwrap();
+    let file = fs::File::options().write(true).open(path.join("files/digits.txt")).unwrap();
+    file.set_modified(UNIX_EPOCH + Duration::from_secs(784_111_777)).unwrap();
+    folder
 }
 
 async fn server(folder: &Folder) -> Running {
-    let files = Mount::new(ServeDir::new(&folder.0))
+    let files = Mount::new(ServeDir::new(folder.path()))
         .public()
         .policies(Policies::new().cache(ASSETS).cors(SHOP));
     Running::start(App::new(()).mount("/files", files)).await
@@ -41,7 +31,7 @@ async fn server(folder: &Folder) -> Running {
 
 #[tokio::test]
 async fn files_have_the_policies_of_their_mount() {
-    let folder = Folder::new("policies");
+    let folder = folder();
     let server = server(&folder).await;
     for method in ["GET", "HEAD"] {
         let response = ask(&server, &format!("{method} /files/digits.txt"), &[PAGE]).await;
@@ -88,7 +78,7 @@ const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
 
 #[tokio::test]
 async fn files_support_conditions_and_ranges() {
-    let folder = Folder::new("conditions");
+    let folder = folder();
     let server = server(&folder).await;
     let line = "GET /files/digits.txt";
     let whole = ask(&server, line, &[]).await;
@@ -155,7 +145,7 @@ async fn files_support_conditions_and_ranges() {
 /// RFC 9110 14.2: ranges apply to GET only, and for several a server may send the whole.
 #[tokio::test]
 async fn ranges_that_cannot_be_served_are_ignored() {
-    let folder = Folder::new("ranges");
+    let folder = folder();
     let server = server(&folder).await;
     for field in ["range: bytes=2-5", "range: bytes=10-"] {
         let head = ask(&server, "HEAD /files/digits.txt", &[field]).await;

@@ -1,45 +1,35 @@
 //! The files of a folder, with an index and a single page.
 
-use std::{fs, path::PathBuf};
+use std::fs;
 
 use policy_server::Files;
+use policy_tests::folder::Folder;
 
 use super::*;
 
-/// A temporary folder, removed after the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("folder-{name}-{}", std::process::id()));
-        fs::create_dir_all(path.join("docs/empty")).unwrap();
-        fs::create_dir_all(path.join(".git")).unwrap();
-        for (name, text) in [
-            ("index.html", "<p>page</p>"),
-            ("app.js", "run()"),
-            ("style.css", "p {}"),
-            ("data", "bytes"),
-            ("docs/index.html", "<p>docs</p>"),
-            (".env", "SECRET=1"),
-            (".git/config", "SECRET=2"),
-        ] {
-            fs::write(path.join(name), text).unwrap();
-        }
-        fs::write(path.with_extension("outside"), "SECRET=3").unwrap();
-        Self(path)
+/// The folder `site`, with a file outside of it.
+fn folder() -> Folder {
+    let folder = Folder::new().unwrap();
+    let site = folder.path().join("site");
+    fs::create_dir_all(site.join("docs/empty")).unwrap();
+    fs::create_dir_all(site.join(".git")).unwrap();
+    for (name, text) in [
+        ("index.html", "<p>page</p>"),
+        ("app.js", "run()"),
+        ("style.css", "p {}"),
+        ("data", "bytes"),
+        ("docs/index.html", "<p>docs</p>"),
+        (".env", "SECRET=1"),
+        (".git/config", "SECRET=2"),
+        ("../x", "SECRET=3"),
+    ] {
+        fs::write(site.join(name), text).unwrap();
     }
-
-    fn files(&self) -> Files {
-        Files::new(&self.0)
-    }
+    folder
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-        let _ = fs::remove_file(self.0.with_extension("outside"));
-    }
+fn site(folder: &Folder) -> Files {
+    Files::new(folder.path().join("site"))
 }
 
 const HTML: &str = "accept: text/html,*/*;q=0.8";
@@ -52,14 +42,11 @@ async fn orders() -> &'static str {
 
 #[tokio::test]
 async fn a_folder_is_served_below_a_prefix_with_its_indexes() {
-    let folder = Folder::new("mount");
+    let folder = folder();
     let app = App::new(())
-        .mount(
-            "/static",
-            Mount::files(folder.files()).public().policies(Policies::new().cors(SHOP)),
-        )
-        .group("/g", Group::new().mount("/static", Mount::files(folder.files()).public()));
-    let inner = App::new(()).mount("/static", Mount::files(folder.files()).public());
+        .mount("/static", Mount::files(site(&folder)).public().policies(Policies::new().cors(SHOP)))
+        .group("/g", Group::new().mount("/static", Mount::files(site(&folder)).public()));
+    let inner = App::new(()).mount("/static", Mount::files(site(&folder)).public());
     let outer = axum::Router::new().nest_service("/axum", inner.into_service());
     let server =
         Running::start(app.mount("/shop", Mount::new(outer).public().strip_prefix())).await;
@@ -102,12 +89,12 @@ async fn a_folder_is_served_below_a_prefix_with_its_indexes() {
 
 #[tokio::test]
 async fn paths_without_a_file_in_the_folder_are_not_found() {
-    let folder = Folder::new("refused");
-    let files = || Mount::files(folder.files()).public();
+    let folder = folder();
+    let files = || Mount::files(site(&folder)).public();
     let app = App::new(())
         .mount("/static", files())
         .mount("/slashes", files().encoded_slashes())
-        .fallback(Fallback::files(folder.files()).public());
+        .fallback(Fallback::files(site(&folder)).public());
     let server = Running::start(app).await;
     for path in [
         "/static/none.js",
@@ -152,8 +139,8 @@ async fn paths_without_a_file_in_the_folder_are_not_found() {
 
 #[tokio::test]
 async fn dotfiles_are_served_only_if_enabled() {
-    let folder = Folder::new("dots");
-    let files = Mount::files(folder.files().dotfiles()).public();
+    let folder = folder();
+    let files = Mount::files(site(&folder).dotfiles()).public();
     let server = Running::start(App::new(()).mount("/static", files)).await;
     for (path, text) in [("/static/.env", "SECRET=1"), ("/static/.git/config", "SECRET=2")] {
         assert_eq!(ask(&server, &format!("GET {path}"), &[]).await.text(), text);
@@ -162,9 +149,9 @@ async fn dotfiles_are_served_only_if_enabled() {
 
 #[tokio::test]
 async fn navigations_get_the_single_page() {
-    let folder = Folder::new("page");
-    let page = folder.files().single_page().not_below(["/api"]);
-    let mounted = Mount::files(folder.files().single_page()).public();
+    let folder = folder();
+    let page = site(&folder).single_page().not_below(["/api"]);
+    let mounted = Mount::files(site(&folder).single_page()).public();
     let app = App::new(())
         .routes(routes![orders])
         .mount("/app", mounted)

@@ -1,15 +1,14 @@
 //! Unix sockets: their files, their peers, and a proxy in front of one.
 
 use std::{
-    env, fs,
+    fs,
     os::unix::fs::{FileTypeExt, PermissionsExt},
     path::{Path, PathBuf},
-    process,
 };
 
 use http::HeaderMap;
 use policy_server::{Error, Server, Tls, TrustedProxies};
-use policy_tests::{log::Log, program::Program};
+use policy_tests::{folder, log::Log, program::Program};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpStream, UnixListener, UnixStream},
@@ -20,31 +19,20 @@ use tokio::{
 
 use super::*;
 
-/// A folder of its own, removed when it is dropped.
-struct Folder(PathBuf);
+/// The folder of a socket.
+struct Folder(folder::Folder);
 
 impl Folder {
-    /// The length of a socket's path is limited, so the name is short.
-    fn new(name: &str) -> Self {
-        let folder = env::temp_dir().join(format!("policy-{name}-{}", process::id()));
-        // Left over from an earlier run.
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir(&folder).expect("a folder");
-        Self(folder)
+    fn new() -> Self {
+        Self(folder::Folder::new().expect("a folder"))
     }
 
     fn file(&self) -> PathBuf {
-        self.0.join("app.sock")
+        self.0.path().join("app.sock")
     }
 
     fn address(&self) -> String {
         format!("unix:{}", self.file().display())
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -88,7 +76,7 @@ fn sender_app() -> App<()> {
 
 #[tokio::test]
 async fn unix_sockets_are_served_and_their_files_go_with_the_server() {
-    let folder = Folder::new("served");
+    let folder = Folder::new();
     for address in [folder.address().into(), ListenAddress::from(&*folder.address())] {
         assert_eq!(address.to_string(), folder.address());
         let server = app().bind(address).await.expect("an app that starts");
@@ -117,7 +105,7 @@ async fn unix_sockets_are_served_and_their_files_go_with_the_server() {
 
 #[tokio::test]
 async fn unix_sockets_of_dead_processes_are_replaced_and_those_in_use_are_not() {
-    let folder = Folder::new("stale");
+    let folder = Folder::new();
     let listener = UnixListener::bind(folder.file()).expect("a socket");
     let refused = async || {
         let Err(Error::Start(problems)) = app().bind(folder.address()).await else { panic!() };
@@ -162,9 +150,9 @@ async fn unix_sockets_are_made_and_removed_in_a_folder_that_another_program_has_
 
 #[tokio::test]
 async fn unix_sockets_that_cannot_be_made_are_named() {
-    let folder = Folder::new("none");
-    let long = format!("unix:{}/{}", folder.0.display(), "x".repeat(120));
-    let missing = format!("unix:{}/missing/app.sock", folder.0.display());
+    let folder = Folder::new();
+    let long = format!("unix:{}/{}", folder.0.path().display(), "x".repeat(120));
+    let missing = format!("unix:{}/missing/app.sock", folder.0.path().display());
     for (address, reason) in [
         ("unix:", "the path is missing"),
         ("unix:@app", "an abstract name (`@`) has no permissions"),
@@ -179,7 +167,7 @@ async fn unix_sockets_that_cannot_be_made_are_named() {
 
 #[tokio::test]
 async fn unix_sockets_that_others_have_bound_stay_theirs() {
-    let folder = Folder::new("bound");
+    let folder = Folder::new();
     let listener = std::os::unix::net::UnixListener::bind(folder.file()).expect("a socket");
     fs::set_permissions(folder.file(), fs::Permissions::from_mode(0o660)).expect("permissions");
     let kept = listener.try_clone().expect("a socket");
@@ -202,8 +190,8 @@ async fn unix_sockets_that_others_have_bound_stay_theirs() {
 /// The permissions are those of any other file: under the usual umask, only the owner may write to it.
 #[tokio::test]
 async fn unix_sockets_have_the_permissions_that_the_umask_leaves() {
-    let folder = Folder::new("mode");
-    let other = folder.0.join("other");
+    let folder = Folder::new();
+    let other = folder.0.path().join("other");
     fs::File::create(&other).expect("a file");
     let server = app().bind(folder.address()).await.expect("an app that starts");
     let mode = |file| fs::metadata(file).expect("the file").permissions().mode() & 0o666;
@@ -213,7 +201,7 @@ async fn unix_sockets_have_the_permissions_that_the_umask_leaves() {
 
 #[tokio::test]
 async fn peers_of_unix_sockets_have_no_address_and_may_be_proxies() {
-    let folder = Folder::new("peers");
+    let folder = Folder::new();
     let proxy_fields = ["x-forwarded-for: 203.0.113.7", "x-forwarded-proto: https"];
     let hosted = |app: App<()>| app.public_origin("https://localhost");
     let proxies = |names: &[&'static str]| TrustedProxies::new(names.iter().copied());
@@ -253,7 +241,7 @@ async fn peers_of_unix_sockets_have_no_address_and_may_be_proxies() {
 
 #[tokio::test]
 async fn rates_by_address_use_the_client_that_the_proxy_of_a_unix_socket_states() {
-    let folder = Folder::new("rates");
+    let folder = Folder::new();
     let status = async |client: &str| {
         let forwarded_for = format!("x-forwarded-for: {client}");
         let fields = [&*forwarded_for, "x-forwarded-proto: https"];
@@ -276,7 +264,7 @@ async fn rates_by_address_use_the_client_that_the_proxy_of_a_unix_socket_states(
 
 #[tokio::test]
 async fn unix_sockets_of_proxies_may_begin_with_the_proxy_protocol() {
-    let folder = Folder::new("header");
+    let folder = Folder::new();
     let app = sender_app()
         .public_origin("https://localhost")
         .behind(TrustedProxies::new(["unix"]).proxy_protocol());
@@ -290,7 +278,7 @@ async fn unix_sockets_of_proxies_may_begin_with_the_proxy_protocol() {
 
 #[tokio::test]
 async fn unix_sockets_count_as_this_machine_and_have_no_port() {
-    let folder = Folder::new("starts");
+    let folder = Folder::new();
     // Sessions need no TLS, as on loopback.
     let sessions = || sender_app().sessions(policy_server::Sessions::memory());
     for app in [sessions(), sessions().public_origin("https://api.example")] {
@@ -302,7 +290,7 @@ async fn unix_sockets_count_as_this_machine_and_have_no_port() {
         .behind(TrustedProxies::new(["unix"]).x_forwarded());
     let error = open.bind("0.0.0.0:0").await.unwrap_err().to_string();
     assert!(error.contains("(app.plain-credentials)"), "{error}");
-    let tls = sender_app().tls(Tls::development(&folder.0).http3());
+    let tls = sender_app().tls(Tls::development(folder.0.path()).http3());
     let error = tls.bind(folder.address()).await.unwrap_err().to_string();
     assert!(error.contains("HTTP/3 needs a port, and a Unix socket has none"), "{error}");
     assert!(!folder.file().exists());
@@ -310,7 +298,7 @@ async fn unix_sockets_count_as_this_machine_and_have_no_port() {
 
 #[tokio::test]
 async fn shutdowns_serve_accepted_clients_of_a_unix_socket() {
-    let folder = Folder::new("stop");
+    let folder = Folder::new();
     let gate = gate();
     let app = app_with(&gate).settings(ServerSettings::default().max_connections(1));
     let (stop, stopped) = serve(app.bind(folder.address()).await.expect("an app that starts"));
@@ -342,7 +330,7 @@ async fn shutdowns_serve_accepted_clients_of_a_unix_socket() {
 #[tokio::test]
 #[ignore = "needs nginx"]
 async fn nginx_reaches_a_unix_socket_and_states_the_client() {
-    let folder = Folder::new("nginx");
+    let folder = Folder::new();
     let app = sender_app()
         .public_origin("https://api.shop.example")
         .behind(TrustedProxies::new(["unix"]).x_forwarded());

@@ -1,32 +1,11 @@
 //! Independent clients.
 
-use std::{fs, path::PathBuf, process::Command};
+use std::{fs, process::Command};
 
 use policy_server::Tls;
+use policy_tests::folder::Folder;
 
 use super::*;
-
-/// A temporary folder for certificates and files.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("clients-{name}"));
-        let _none = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).expect("a folder");
-        Self(folder)
-    }
-
-    fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// The output of a program, while the server of this thread keeps running.
 async fn printed(program: &'static str, arguments: &[&str]) -> String {
@@ -59,10 +38,11 @@ async fn nghttp_and_h2load_are_served() {
 #[ignore = "needs curl"]
 async fn curl_is_served_over_both_versions() {
     let server = Running::start(app()).await;
-    let folder = Folder::new("upload");
+    let folder = Folder::new().expect("a folder");
+    let file = folder.path().join("body");
     let body = "x".repeat(1_100_000);
-    fs::write(folder.file("body"), &body).expect("a file");
-    let file = format!("@{}", folder.file("body"));
+    fs::write(&file, &body).expect("a file");
+    let file = format!("@{}", file.display());
     let url = |path| format!("http://{}{path}", server.address);
     for (flag, version) in
         [("--http1.1", "1.1"), ("--http2", "1.1"), ("--http2-prior-knowledge", "2")]
@@ -83,11 +63,12 @@ async fn curl_is_served_over_both_versions() {
 #[tokio::test]
 #[ignore = "needs curl and nghttp2-client"]
 async fn clients_choose_the_version_over_tls() {
-    let folder = Folder::new("tls");
-    let server = Running::start(app().tls(Tls::development(&folder.0))).await;
+    let folder = Folder::new().expect("a folder");
+    let authority = folder.path().join("authority.pem").display().to_string();
+    let server = Running::start(app().tls(Tls::development(folder.path()))).await;
     let url = format!("https://localhost:{}/hello", server.address.port());
     for (flag, version) in [("--http1.1", "1.1"), ("--http2", "2")] {
-        let trusting = ["--silent", flag, "--cacert", &folder.file("authority.pem")];
+        let trusting = ["--silent", flag, "--cacert", &authority];
         let options = ["--ipv4", "--write-out", "|%{http_code} %{http_version}", &url];
         let response = printed("curl", &[&trusting[..], &options].concat()).await;
         assert_eq!(response, format!("hello|200 {version}"));

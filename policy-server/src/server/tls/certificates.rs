@@ -240,6 +240,8 @@ impl Hangup {
 mod tests {
     use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
+    use policy_core_tests::folder::Folder;
+
     use super::*;
 
     /// A new development certificate and its key, in one PEM text.
@@ -252,10 +254,9 @@ mod tests {
     /// The error advises `chmod o-w`, which changes no byte of the files.
     #[test]
     fn a_certificate_is_loaded_once_the_mode_of_its_key_is_corrected() {
-        let folder = std::env::temp_dir().join(format!("policy-modes-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        let (old, new) = (generate(&folder.join("old")), generate(&folder.join("new")));
-        let file = folder.join("pair.pem");
+        let folder = Folder::new().unwrap();
+        let [old, new] = ["old", "new"].map(|name| generate(&folder.path().join(name)));
+        let file = folder.path().join("pair.pem");
         let mode = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
         fs::write(&file, old).unwrap();
         mode(0o600);
@@ -273,6 +274,5 @@ mod tests {
         mode(0o600);
         opened.0.look();
         assert_ne!(leaf(), first);
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

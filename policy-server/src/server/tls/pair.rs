@@ -200,13 +200,14 @@ pub(super) fn covers(pair: &CertifiedKey, host: &str) -> bool {
 mod tests {
     use std::os::unix::fs::symlink;
 
+    use policy_core_tests::folder::Folder;
+
     use super::*;
 
     #[test]
     fn reads_only_small_regular_files() {
-        let folder = std::env::temp_dir().join(format!("policy-pair-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let path = folder.join("cert.pem");
+        let folder = Folder::new().unwrap();
+        let path = folder.path().join("cert.pem");
         let sized = |length| File::create(&path).unwrap().set_len(length).unwrap();
         sized(LARGEST);
         assert_eq!(read_file(&path).unwrap().len() as u64, LARGEST);
@@ -215,8 +216,7 @@ mod tests {
         fs::remove_file(&path).unwrap();
         symlink("/dev/zero", &path).unwrap();
         assert_eq!(read_file(&path).unwrap_err().to_string(), irregular().to_string());
-        assert_eq!(read_file(&folder).unwrap_err().to_string(), irregular().to_string());
-        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(read_file(folder.path()).unwrap_err().to_string(), irregular().to_string());
     }
 
     /// The order in which the two files are written does not matter.

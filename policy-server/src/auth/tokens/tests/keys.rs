@@ -1,8 +1,9 @@
 //! Keys that change while an app runs.
 
-use std::{env, fs, path::PathBuf, process};
+use std::{fs, path::PathBuf};
 
 use policy_core::{Rule, secret::SecretError, token::KeyError};
+use policy_core_tests::folder::Folder;
 
 use super::*;
 use crate::auth::tokens::{KeyFileReason, KeyLineError, TokenKeys};
@@ -137,26 +138,12 @@ fn the_id_of_a_lone_secret_follows_from_it() {
     assert_ne!(a.split('.').next(), other.split('.').next());
 }
 
-/// A temporary file, removed at the end.
-struct KeyFile(PathBuf);
-
-impl KeyFile {
-    fn new(name: &str, text: impl AsRef<[u8]>) -> Self {
-        let path = env::temp_dir().join(format!("policy-keys-{}-{name}", process::id()));
-        let file = Self(path);
-        file.write(text);
-        file
-    }
-
-    fn write(&self, text: impl AsRef<[u8]>) {
-        fs::write(&self.0, text).unwrap();
-    }
-}
-
-impl Drop for KeyFile {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
-    }
+/// A file of keys in its folder.
+fn key_file(text: impl AsRef<[u8]>) -> (Folder, PathBuf) {
+    let folder = Folder::new().unwrap();
+    let file = folder.path().join("keys");
+    fs::write(&file, text).unwrap();
+    (folder, file)
 }
 
 #[cfg(unix)]
@@ -164,17 +151,17 @@ impl Drop for KeyFile {
 fn a_writable_key_file_is_refused_and_a_readable_one_noticed() {
     use std::os::unix::fs::PermissionsExt;
 
-    let file = KeyFile::new("modes", format!("one {ONE}\n"));
-    let set = |mode| fs::set_permissions(&file.0, fs::Permissions::from_mode(mode)).unwrap();
+    let (_folder, file) = key_file(format!("one {ONE}\n"));
+    let set = |mode| fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
     set(0o606);
-    assert_eq!(TokenKeys::read(&file.0).unwrap_err().rule(), Rule::SecretWritable);
+    assert_eq!(TokenKeys::read(&file).unwrap_err().rule(), Rule::SecretWritable);
     for (mode, expected) in [(0o604, &[Rule::SecretReadable][..]), (0o640, &[])] {
         set(mode);
-        let keys = TokenKeys::read(&file.0).unwrap();
+        let keys = TokenKeys::read(&file).unwrap();
         let notices: Vec<_> = keys.notices().map(|notice| notice.rule()).collect();
         assert_eq!(notices, expected, "{mode:o}");
         set(0o602);
-        assert!(keys.reload(&file.0).is_err());
+        assert!(keys.reload(&file).is_err());
     }
 }
 
@@ -183,22 +170,22 @@ const TWO: &str = "/9ylw38tQfz6gRMxEYZzv2V4mKJ0mNUSgAOC3kKJB54=";
 
 #[test]
 fn keys_are_read_from_a_file_and_again() {
-    let file = KeyFile::new("again", format!("\u{feff}# keys\r\n\r\none {ONE}\r\n"));
-    let keys = TokenKeys::read(&file.0).unwrap();
+    let (_folder, file) = key_file(format!("\u{feff}# keys\r\n\r\none {ONE}\r\n"));
+    let keys = TokenKeys::read(&file).unwrap();
     let (instance, clock) = app(&keys);
     assert_eq!(signer(&instance), "one");
-    file.write(format!("two\t {TWO}\none {ONE}"));
-    keys.reload(&file.0).unwrap();
+    fs::write(&file, format!("two\t {TWO}\none {ONE}")).unwrap();
+    keys.reload(&file).unwrap();
     assert_eq!(signer(&instance), "one");
     clock.advance(FIVE_MINUTES);
     assert_eq!(signer(&instance), "two");
     let token = instance.sign("J1", "ada", clock.now().seconds(), clock.now().seconds() + 9);
-    file.write(format!("one {ONE}\ntwo revoked\n"));
-    keys.reload(&file.0).unwrap();
+    fs::write(&file, format!("one {ONE}\ntwo revoked\n")).unwrap();
+    keys.reload(&file).unwrap();
     assert_eq!(instance.verify(&token), Err(TokenError::UnknownKey));
     assert_eq!(signer(&instance), "one");
-    file.write(format!("two revoked\ntwo {TWO}\none {ONE}"));
-    let (restarted, _) = app(&TokenKeys::read(&file.0).unwrap());
+    fs::write(&file, format!("two revoked\ntwo {TWO}\none {ONE}")).unwrap();
+    let (restarted, _) = app(&TokenKeys::read(&file).unwrap());
     assert_eq!(signer(&restarted), "one");
 }
 
@@ -206,8 +193,8 @@ fn keys_are_read_from_a_file_and_again() {
 fn a_line_that_is_none_is_named_and_not_quoted() {
     let reload = |text: &[u8]| {
         let keys = TokenKeys::new([("one", secret(1))]).unwrap();
-        let file = KeyFile::new("broken", text);
-        keys.reload(&file.0).unwrap_err()
+        let (_folder, file) = key_file(text);
+        keys.reload(&file).unwrap_err()
     };
     let broken = [
         (format!("one {ONE}\nhunter2"), 2, KeyLineError::Shape),

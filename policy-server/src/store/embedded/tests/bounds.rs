@@ -28,7 +28,7 @@ async fn living(store: &dyn SessionStore, numbers: impl IntoIterator<Item = u8>)
 
 #[tokio::test]
 async fn the_oldest_anonymous_sessions_end_where_there_are_too_many() {
-    let folder = Folder::new("anonymous");
+    let folder = Folder::new();
     for store in limited(&folder, AnonymousLimit::new(3, u64::MAX)).await {
         let make = async |number: u8, user: Option<&'static str>| {
             let mut record = record(user, number);
@@ -53,7 +53,7 @@ async fn the_oldest_anonymous_sessions_end_where_there_are_too_many() {
 
 #[tokio::test]
 async fn the_values_of_anonymous_sessions_are_bounded_together() {
-    let folder = Folder::new("anonymous-bytes");
+    let folder = Folder::new();
     for store in limited(&folder, AnonymousLimit::new(100, 1000)).await {
         let data = |size: usize| vec![b' '; size].into_boxed_slice();
         let living = async || living(&*store, 1..=9).await;
@@ -97,7 +97,7 @@ fn count<K: redb::Key + 'static, V: redb::Value + 'static>(path: PathBuf, name: 
 
 #[tokio::test]
 async fn families_that_ended_leave_nothing_behind() {
-    let folder = Folder::new("families");
+    let folder = Folder::new();
     let store = open_store(folder.file()).await;
     let hash = |number: u32| {
         let mut hash = TokenHash([0; 32]);
@@ -141,7 +141,7 @@ async fn begin(store: &EmbeddedStore, family: Family, token: TokenHash) {
 
 #[tokio::test]
 async fn logins_go_in_between_the_steps_of_a_purge() {
-    let folder = Folder::new("between");
+    let folder = Folder::new();
     let store = open_store(folder.file()).await;
     let login = |number: u32, idle: u64| {
         let mut key = key(0);
@@ -177,7 +177,7 @@ async fn logins_go_in_between_the_steps_of_a_purge() {
 
 #[tokio::test]
 async fn a_purge_reads_several_batches_and_keeps_used_sessions() {
-    let folder = Folder::new("purge");
+    let folder = Folder::new();
     let store = open_store(folder.file()).await;
     let responses: Vec<_> = (0..700_u32)
         .map(|number| {

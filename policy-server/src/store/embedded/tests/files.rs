@@ -11,7 +11,7 @@ use crate::store::{
 
 #[tokio::test]
 async fn copies_share_one_file_and_the_last_one_closes_it() {
-    let folder = Folder::new("copies");
+    let folder = Folder::new();
     let store = open_store(folder.file()).await;
     let copy = store.clone();
     SessionStore::open(&copy).await.unwrap();
@@ -27,7 +27,7 @@ async fn copies_share_one_file_and_the_last_one_closes_it() {
 
 #[tokio::test]
 async fn an_incomplete_new_file_is_created_again() {
-    let folder = Folder::new("unfinished");
+    let folder = Folder::new();
     std::fs::write(folder.file(), vec![0; 1_000_000]).unwrap();
     let store = open_store(folder.file()).await;
     store.create(CreateSession::new(key(1), record(None, 1), NOW)).await.unwrap();
@@ -37,30 +37,30 @@ async fn an_incomplete_new_file_is_created_again() {
 
 #[tokio::test]
 async fn a_file_that_cannot_be_ours_is_refused_in_clear_words() {
-    let folder = Folder::new("refused");
-    let error = refusal(folder.0.join("missing").join("s.redb")).await;
+    let folder = Folder::new();
+    let error = refusal(folder.0.path().join("missing").join("s.redb")).await;
     assert!(error.starts_with("the folder `") && error.ends_with("does not exist"), "{error}");
 
-    std::fs::write(folder.0.join("text"), "something else ".repeat(1000)).unwrap();
-    let error = refusal(folder.0.join("text")).await;
+    std::fs::write(folder.0.path().join("text"), "something else ".repeat(1000)).unwrap();
+    let error = refusal(folder.0.path().join("text")).await;
     assert!(error.ends_with("text` is not a redb database"), "{error}");
 
-    let foreign = redb::Database::create(folder.0.join("foreign")).unwrap();
+    let foreign = redb::Database::create(folder.0.path().join("foreign")).unwrap();
     let transaction = foreign.begin_write().unwrap();
     transaction.open_table(redb::TableDefinition::<u8, u8>::new("other")).unwrap();
     transaction.commit().unwrap();
     drop(foreign);
-    let error = refusal(folder.0.join("foreign")).await;
+    let error = refusal(folder.0.path().join("foreign")).await;
     assert!(error.ends_with("foreign` is a database of something else"), "{error}");
 
-    drop(open_store(folder.0.join("newer")).await);
-    let newer = redb::Database::create(folder.0.join("newer")).unwrap();
+    drop(open_store(folder.0.path().join("newer")).await);
+    let newer = redb::Database::create(folder.0.path().join("newer")).unwrap();
     let transaction = newer.begin_write().unwrap();
     let format = 7_u32.to_le_bytes();
     transaction.open_table(META).unwrap().insert("format", format.as_slice()).unwrap();
     transaction.commit().unwrap();
     drop(newer);
-    let error = refusal(folder.0.join("newer")).await;
+    let error = refusal(folder.0.path().join("newer")).await;
     assert!(
         error.contains("has format 7, and this version of Policy knows formats 1 to 3"),
         "{error}"
@@ -86,7 +86,7 @@ fn turn_back(path: PathBuf) {
 
 #[tokio::test]
 async fn a_file_of_the_first_format_is_brought_up_to_date() {
-    let folder = Folder::new("first-format");
+    let folder = Folder::new();
     let store = open_store(folder.file()).await;
     for (number, user) in [(1, Some("ada")), (2, Some("bob")), (3, None), (4, None)] {
         let mut record = record(user, number);
@@ -111,7 +111,7 @@ async fn a_file_of_the_first_format_is_brought_up_to_date() {
 /// The first layout of rows has no place for a tenant.
 #[tokio::test]
 async fn a_session_of_a_release_without_tenants_is_read_and_can_get_one() {
-    let folder = Folder::new("before-tenants");
+    let folder = Folder::new();
     let store = open_store(folder.file()).await;
     store.create(CreateSession::new(key(1), record(Some("ada"), 1), NOW)).await.unwrap();
     drop(store);
@@ -136,7 +136,7 @@ async fn a_session_of_a_release_without_tenants_is_read_and_can_get_one() {
 
 #[tokio::test]
 async fn a_session_of_a_later_version_is_not_read_and_not_lost() {
-    let folder = Folder::new("later");
+    let folder = Folder::new();
     let store = open_store(folder.file()).await;
     store.create(CreateSession::new(key(1), record(Some("ada"), 1), NOW)).await.unwrap();
     drop(store);
@@ -167,7 +167,7 @@ async fn a_session_of_a_later_version_is_not_read_and_not_lost() {
 async fn only_its_owner_may_read_the_file() {
     use std::os::unix::fs::PermissionsExt;
 
-    let folder = Folder::new("mode");
+    let folder = Folder::new();
     let _store = open_store(folder.file()).await;
     let mode = std::fs::metadata(folder.file()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -178,7 +178,7 @@ async fn only_its_owner_may_read_the_file() {
 async fn a_file_that_others_may_write_is_not_opened() {
     use std::os::unix::fs::PermissionsExt;
 
-    let folder = Folder::new("writable");
+    let folder = Folder::new();
     drop(open_store(folder.file()).await);
     let set = |mode| {
         let mode = std::fs::Permissions::from_mode(mode);
@@ -194,7 +194,7 @@ async fn a_file_that_others_may_write_is_not_opened() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn an_error_about_a_new_file_says_what_to_do() {
-    let folder = Folder::new("place");
+    let folder = Folder::new();
     let refused = async |path: &std::path::Path| {
         SessionStore::open(&EmbeddedStore::new(path)).await.unwrap_err().to_string()
     };

@@ -11,6 +11,7 @@ use policy_core::{
     session::{Handle, Identity, Record, SessionKey},
     time::Timestamp,
 };
+use policy_core_tests::folder;
 
 use super::EmbeddedStore;
 use crate::store::{CreateSession, SessionCreated, SessionStore, conformance};
@@ -41,27 +42,16 @@ pub(in crate::store::embedded) fn record(user: Option<&str>, byte: u8) -> Record
     }
 }
 
-/// A file in its own folder, which is removed at the end.
-struct Folder(PathBuf);
+/// The folder of a store.
+struct Folder(folder::Folder);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let folder =
-            std::env::temp_dir().join(format!("policy-embedded-{name}-{}", std::process::id()));
-        // Left behind by an earlier process with the same id.
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir(&folder).unwrap();
-        Self(folder)
+    fn new() -> Self {
+        Self(folder::Folder::new().unwrap())
     }
 
     fn file(&self) -> PathBuf {
-        self.0.join("sessions.redb")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        self.0.path().join("sessions.redb")
     }
 }
 
@@ -77,11 +67,11 @@ async fn refusal(path: PathBuf) -> String {
 
 #[tokio::test]
 async fn it_keeps_the_rules_of_every_store() {
-    let folder = Folder::new("rules");
+    let folder = Folder::new();
     let count = Cell::new(0);
     let make = || {
         count.set(count.get() + 1);
-        EmbeddedStore::new(folder.0.join(count.get().to_string()))
+        EmbeddedStore::new(folder.0.path().join(count.get().to_string()))
     };
     conformance::sessions(make).await;
     conformance::tokens(make).await;
@@ -90,7 +80,7 @@ async fn it_keeps_the_rules_of_every_store() {
 
 #[tokio::test]
 async fn a_store_opens_no_file_before_open() {
-    let folder = Folder::new("lazy");
+    let folder = Folder::new();
     let store = EmbeddedStore::new(folder.file());
     assert!(!folder.file().exists());
     let error = store.load(&key(1), NOW).await.unwrap_err().to_string();
@@ -99,7 +89,7 @@ async fn a_store_opens_no_file_before_open() {
 
 #[tokio::test]
 async fn secrets_stay_the_same_and_are_two() {
-    let folder = Folder::new("secret");
+    let folder = Folder::new();
     let store = open_store(folder.file()).await;
     assert_eq!(SessionStore::secret(&store, [1; 32]).await.unwrap(), [1; 32]);
     assert_eq!(SessionStore::secret(&store, [2; 32]).await.unwrap(), [1; 32]);
@@ -111,7 +101,7 @@ async fn secrets_stay_the_same_and_are_two() {
 
 #[tokio::test]
 async fn a_dropped_operation_is_completed() {
-    let folder = Folder::new("dropped");
+    let folder = Folder::new();
     let store = open_store(folder.file()).await;
     drop(store.create(CreateSession::new(key(1), record(Some("ada"), 1), NOW)));
     // The next operation is executed after it.
