@@ -106,52 +106,7 @@ macro_rules! lying {
         mod $name {
             use super::*;
 
-            struct Order;
-
-            impl Object for Order {
-                type Key = u64;
-                type Parent = ();
-                const NAME: &'static str = "Order";
-                const KEY: &'static str = "id";
-                const FIELDS: &'static [Field] = &[Field {
-                    name: "draft",
-                    kind: FieldKind::Flag,
-                    column: "draft",
-                    is_number: false,
-                    is_optional: false,
-                    relation: None,
-                }];
-                const RULES: &'static [(&'static str, &'static str)] =
-                    &[("view", $says_view), ("edit", $says_edit)];
-
-                fn names(&self, _: &str, _: &str) -> bool {
-                    false
-                }
-
-                fn flag(&self, _: &str) -> bool {
-                    false
-                }
-
-                fn decide(&self, _: &str, _: &Principal) -> bool {
-                    false
-                }
-
-                fn sample(_: Sample<'_>) -> Option<Self> {
-                    Some(Self)
-                }
-            }
-
-            impl Permits<View> for Order {
-                fn condition() -> &'static Condition {
-                    Box::leak(Box::new($view.parse().expect("a condition")))
-                }
-            }
-
-            impl Permits<Edit> for Order {
-                fn condition() -> &'static Condition {
-                    Box::leak(Box::new($edit.parse().expect("a condition")))
-                }
-            }
+            $crate::proof::clauses::lying_object!($says_view, $says_edit; $view, $edit; |_| false);
 
             impl Load for Order {
                 type Source = ();
