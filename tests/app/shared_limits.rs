@@ -15,7 +15,7 @@ use policy_server::{
     store::MemoryStore,
     testing::{FaultyStore, TestRequest},
 };
-use policy_tests::http::soon;
+use policy_tests::http::until;
 
 use super::*;
 
@@ -269,12 +269,7 @@ async fn each_instance_counts_for_itself_while_the_store_is_away() {
 
 /// Waits until other instances can use the permits that one gave back.
 async fn until_free(client: &TestClient) {
-    soon(async {
-        while status(client.get("/two/done")).await != 200 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    })
-    .await;
+    until(async || status(client.get("/two/done")).await == 200).await;
 }
 
 #[tokio::test]

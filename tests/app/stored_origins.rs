@@ -10,7 +10,7 @@ use policy_server::{
     session::SessionSettings,
     store::{MemoryStore, NewsReader, StoreError, StoreFuture, StoredValue, ValueStore},
 };
-use policy_tests::log::Log;
+use policy_tests::{http::until, log::Log};
 
 use super::*;
 
@@ -139,15 +139,6 @@ impl Instance {
     async fn status(&self, path: &str) -> u16 {
         self.client.get(path).send().await.status().as_u16()
     }
-}
-
-async fn until(mut condition: impl AsyncFnMut() -> bool) {
-    policy_tests::http::soon(async {
-        while !condition().await {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    })
-    .await;
 }
 
 #[tokio::test]

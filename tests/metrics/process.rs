@@ -12,7 +12,7 @@ use policy_server::{
 use policy_tests::{
     authority::Authority,
     folder::Folder,
-    http::{Running, exchange, request},
+    http::{Running, exchange, request, until},
     redis::Redis,
 };
 use quinn::{Endpoint, crypto::rustls::QuicClientConfig};
@@ -22,7 +22,7 @@ use tokio::{
 };
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::aws_lc_rs};
 
-use crate::{read, requests::until};
+use crate::read;
 
 pub(crate) async fn alone() -> MutexGuard<'static, ()> {
     static PROCESS: Mutex<()> = Mutex::const_new(());
@@ -126,11 +126,11 @@ async fn logins_renewals_and_revocations_are_counted() {
     // The task that counts them begins to wait.
     tokio::task::yield_now().await;
     clock.advance(Duration::from_secs(61));
-    until(|| sessions() == 1.0).await;
+    until(async || sessions() == 1.0).await;
     post(&client, "/everyone", "").await;
     assert_eq!(count("revocations", "policy_object", "all_sessions"), 1.0);
     clock.advance(Duration::from_secs(61));
-    until(|| sessions() == 0.0).await;
+    until(async || sessions() == 0.0).await;
 }
 
 #[tokio::test]
@@ -173,9 +173,9 @@ async fn decisions_of_rates_are_counted_and_how_full_their_tables_are() {
     assert_eq!((decided("granted"), decided("refused")), (2.0, 3.0));
     let fill = || read(&metrics).sum("policy_rate_utilization", &[]);
     clock.advance(Duration::from_secs(11));
-    until(|| fill() == 0.125).await;
+    until(async || fill() == 0.125).await;
     clock.advance(Duration::from_secs(2 * 3_600));
-    until(|| fill() == 0.0).await;
+    until(async || fill() == 0.0).await;
 }
 
 #[get("/prices")]
@@ -214,21 +214,21 @@ async fn certificates_keys_and_lists_that_are_replaced_are_counted() {
     partners.replace(&["https://evil.example"]).await.unwrap_err();
     assert_eq!(reloads("origins", "applied"), before + 1.0);
     authority.issue(&["localhost"]).write(&folder);
-    until(|| reloads("certificate", "applied") == 1.0).await;
+    until(async || reloads("certificate", "applied") == 1.0).await;
     fs::write(&certificate, "no certificate").unwrap();
-    until(|| reloads("certificate", "kept") == 1.0).await;
+    until(async || reloads("certificate", "kept") == 1.0).await;
     let of = |code| read(&metrics).sum("policy_events_total", &[("policy_code", code)]);
     assert_eq!((of("tls.certificate-replaced"), of("tls.certificate-kept")), (1.0, 1.0));
 
     let failures = || read(&metrics).sum("policy_tls_handshake_failures_total", &[]);
     assert_eq!(failures(), 0.0);
     exchange(address, b"GET / HTTP/1.1\r\n\r\n").await;
-    until(|| failures() == 1.0).await;
+    until(async || failures() == 1.0).await;
     let _stalls = TcpStream::connect(address).await.unwrap();
-    until(|| failures() == 2.0).await;
+    until(async || failures() == 2.0).await;
     let quic = client_of_another_authority();
     quic.connect(address, "localhost").unwrap().await.unwrap_err();
-    until(|| failures() == 3.0).await;
+    until(async || failures() == 3.0).await;
     running.abort();
     fs::remove_dir_all(folder).unwrap();
 }
@@ -272,7 +272,7 @@ async fn key_files_that_are_read_again_are_counted() {
     };
     // The file is read every ten seconds, on another thread.
     let until = async |expected| {
-        until(|| {
+        until(async || {
             clock.advance(Duration::from_secs(10));
             (reloads("applied"), reloads("kept")) == expected
         })
@@ -341,19 +341,20 @@ async fn connections_are_counted_by_the_version_of_their_protocol() {
     let mut client = client.ready().await.unwrap();
     let (response, mut sending) = client.send_request(request(), true).unwrap();
     let waiting = [("http_request_method", "GET")];
-    until(|| read(&metrics).sum("http_server_active_requests", &waiting) == 1.0).await;
+    until(async || read(&metrics).sum("http_server_active_requests", &waiting) == 1.0).await;
     assert_eq!((of("_total", "1"), of("_total", "2")), (1.0, 1.0));
     assert_eq!(of("_open", "2"), 1.0);
     let before = read(&metrics).sum("policy_server_requests_abandoned_total", &[]);
     sending.send_reset(h2::Reason::CANCEL);
     drop(response);
-    until(|| read(&metrics).sum("policy_server_requests_abandoned_total", &[]) > before).await;
+    until(async || read(&metrics).sum("policy_server_requests_abandoned_total", &[]) > before)
+        .await;
     let ended = [("network_protocol_version", "2"), ("error_type", "abandoned")];
     let name = "http_server_request_duration_seconds_count";
-    until(|| read(&metrics).sum(name, &ended) == 1.0).await;
+    until(async || read(&metrics).sum(name, &ended) == 1.0).await;
     drop(client);
     connection.abort();
-    until(|| of("_open", "1") == 0.0 && of("_open", "2") == 0.0).await;
+    until(async || of("_open", "1") == 0.0 && of("_open", "2") == 0.0).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -384,11 +385,9 @@ async fn calls_of_a_database_are_measured_and_its_absence_is_shown() {
 
 /// Calls the store until this is so.
 async fn until_open(client: &TestClient, cookie: &str, is_so: impl Fn() -> bool) {
-    policy_tests::http::soon(async {
-        while !is_so() {
-            client.post("/logout").header("cookie", cookie).send().await;
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+    until(async || {
+        client.post("/logout").header("cookie", cookie).send().await;
+        is_so()
     })
     .await;
 }

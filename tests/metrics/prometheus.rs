@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf, process::Command};
 
 use policy_server::{Metrics, Problem, prelude::*};
 use policy_tests::{
-    http::{Connection, request, soon},
+    http::{self, Connection, request},
     program::Program,
 };
 use serde_json::Value;
@@ -163,12 +163,7 @@ scrape_configs:
 
 /// Waits until an expression has a result.
 async fn until(prometheus: &Program, expression: &str) {
-    soon(async {
-        while ask(prometheus, expression).await == 0 {
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
-    })
-    .await;
+    http::until(async || ask(prometheus, expression).await > 0).await;
 }
 
 /// How many results an expression has; Prometheus has to understand it.

@@ -1,11 +1,11 @@
 //! Requests: once each, by route, method, status and code.
 
-use std::{convert::Infallible, time::Duration};
+use std::convert::Infallible;
 
 use ::http::Method;
 use futures_util::{StreamExt, stream};
 use policy_server::{Body, Metrics, Problem, prelude::*};
-use policy_tests::http::{Running, request, soon};
+use policy_tests::http::{Running, request, until};
 
 use crate::{Exposition, read};
 
@@ -190,9 +190,9 @@ async fn requests_over_a_socket_state_protocol_and_those_in_flight() {
     let active = || read(&metrics).sum("http_server_active_requests", &[(METHOD, "GET")]);
     let mut waiting = server.connect().await;
     waiting.send(request("GET /slow", &[])).await;
-    until(|| active() == 1.0).await;
+    until(async || active() == 1.0).await;
     drop(waiting);
-    until(|| active() == 0.0).await;
+    until(async || active() == 0.0).await;
     let read = read(&metrics);
     for version in ["1.0", "1.1"] {
         let labels =
@@ -203,17 +203,8 @@ async fn requests_over_a_socket_state_protocol_and_those_in_flight() {
     assert_eq!(count_requests(&read, &gone), 1.0, "a client that did not wait");
     let of_http1 = [("network_protocol_version", "1")];
     assert_eq!(read.sum("policy_server_connections_total", &of_http1), 3.0);
-    until(|| crate::read(&metrics).sum("policy_server_connections_open", &of_http1) == 0.0).await;
-}
-
-/// Waits until this is so.
-pub(crate) async fn until(is_so: impl Fn() -> bool) {
-    soon(async {
-        while !is_so() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    })
-    .await;
+    until(async || crate::read(&metrics).sum("policy_server_connections_open", &of_http1) == 0.0)
+        .await;
 }
 
 #[tokio::test]

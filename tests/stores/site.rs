@@ -16,6 +16,7 @@ use policy_server::{
     store::MemoryStore,
     testing::{TestClient, TestRequest, TestResponse},
 };
+pub(crate) use policy_tests::http::until;
 use policy_tests::{
     handlers::{by_ticket, csrf, logout, me, refresh, revoke, revoke_all, ticket, token},
     redis::PATIENCE,
@@ -23,7 +24,7 @@ use policy_tests::{
 use serde_json::Value;
 use tokio::{
     task::{JoinHandle, JoinSet},
-    time::{sleep, timeout},
+    time::sleep,
 };
 use tower::{ServiceExt, util::BoxCloneSyncService};
 
@@ -412,16 +413,6 @@ impl Counted {
         self.done += 1;
         true
     }
-}
-
-/// Waits until something that depends on another instance or on a server has happened.
-pub(crate) async fn until(mut condition: impl AsyncFnMut() -> bool) {
-    let happens = async {
-        while !condition().await {
-            sleep(PAUSE).await;
-        }
-    };
-    assert!(timeout(PATIENCE, happens).await.is_ok(), "it should have happened by now");
 }
 
 /// Whether a route that needs a session responds that the store is unavailable: it states when to

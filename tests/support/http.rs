@@ -19,7 +19,7 @@ use tokio::{
     net::TcpStream,
     sync::oneshot,
     task::{JoinHandle, spawn_blocking, yield_now},
-    time::{Instant, advance, pause, timeout},
+    time::{Instant, advance, pause, sleep, timeout},
 };
 
 /// The longest that a step may take before the test fails, generous for a busy machine.
@@ -33,10 +33,25 @@ thread_local! {
 /// test that waits.
 #[track_caller]
 pub fn soon<F: Future>(future: F) -> impl Future<Output = F::Output> {
+    within(PATIENCE, future)
+}
+
+/// Waits until something is so, twice as long as [`soon`]: a store may have to fail over before.
+#[track_caller]
+pub fn until(mut is_so: impl AsyncFnMut() -> bool) -> impl Future<Output = ()> {
+    within(2 * PATIENCE, async move {
+        while !is_so().await {
+            sleep(Duration::from_millis(10)).await;
+        }
+    })
+}
+
+#[track_caller]
+fn within<F: Future>(patience: Duration, future: F) -> impl Future<Output = F::Output> {
     let line = Location::caller();
     async move {
-        let done = timeout(PATIENCE, future).await;
-        done.unwrap_or_else(|_| panic!("what {line} waits for took longer than {PATIENCE:?}"))
+        let done = timeout(patience, future).await;
+        done.unwrap_or_else(|_| panic!("what {line} waits for took longer than {patience:?}"))
     }
 }
 

@@ -4,9 +4,10 @@ use redis::{Value, from_redis_value};
 use tokio::sync::OnceCell;
 
 use crate::{
+    http::until,
     port::Port,
     redis::{Redis, parameter},
-    redis_sentinel::{replicas, until},
+    redis_sentinel::replicas,
 };
 
 /// Nodes of this process, which end with it. The node at a primary's number plus three is its

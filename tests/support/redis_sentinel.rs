@@ -1,11 +1,14 @@
 //! A primary of Redis with a replica, and three sentinels that watch them.
 
-use std::{collections::HashMap, time::Instant};
+use std::collections::HashMap;
 
 use redis::{Value, from_redis_value};
 use tokio::sync::OnceCell;
 
-use crate::redis::{PATIENCE, Redis, parameter};
+use crate::{
+    http::until,
+    redis::{Redis, parameter},
+};
 
 /// The name of the primary in the sentinels.
 pub const NAME: &str = "shop";
@@ -172,12 +175,4 @@ pub async fn replicas(server: &Redis) -> usize {
     let info = server.try_command(&["INFO", "replication"]).await.unwrap_or(Value::Nil);
     let info: String = from_redis_value(info).unwrap_or_default();
     info.matches("state=online").count()
-}
-
-pub async fn until(mut is_so: impl AsyncFnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !is_so().await {
-        assert!(Instant::now() < end, "it did not come to this within {PATIENCE:?}");
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
 }

@@ -39,12 +39,7 @@ fn token(signer: &Signer, clock: &Clock) -> String {
 
 /// Repeats a request until its response has this status, since keys are fetched in the background.
 async fn until(caller: &Caller, token: &str, status: u16) {
-    let attempts = async {
-        while caller.status(token).await != status {
-            tokio::task::yield_now().await;
-        }
-    };
-    timeout(Duration::from_secs(60), attempts).await.expect("another response");
+    policy_tests::http::until(async || caller.status(token).await == status).await;
 }
 
 /// Like [`until`] after a failed fetch: advances the clock, since a fetch in progress may fail and

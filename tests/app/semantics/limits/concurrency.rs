@@ -39,17 +39,12 @@ async fn hangs() {
 
 /// Repeats a request until its response has this status: permits are released on another task.
 async fn until(server: &Running, line: &str, status: u16) {
-    soon(async {
-        loop {
-            let mut connection = server.connect().await;
-            connection.send(request(line, &[])).await;
-            if connection.head().await.status == status {
-                return;
-            }
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    let is_so = async || {
+        let mut connection = server.connect().await;
+        connection.send(request(line, &[])).await;
+        connection.head().await.status == status
+    };
+    policy_tests::http::until(is_so).await;
 }
 
 #[tokio::test]
