@@ -117,7 +117,7 @@ impl Visit for Line {
     }
 }
 
-/// Prints events, of any thread.
+/// Prints events of any thread, each on a line.
 struct Printing {
     code: &'static str,
 }
@@ -139,7 +139,7 @@ impl Subscriber for Printing {
         let mut line = Line(event.metadata().level().to_string());
         event.record(&mut line);
         if line.0.contains(&format!(" code=\"{}", self.code)) {
-            writeln!(std::io::stderr(), "{}", line.0).expect("stderr");
+            writeln!(std::io::stderr(), "{}", line.0.replace('\n', " ")).expect("stderr");
         }
     }
 

@@ -7,7 +7,6 @@ use std::sync::{
 
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use tracing::{Event, Metadata, Subscriber, span};
 
 use super::{client::peer_certificate, process::*, *};
 
@@ -101,39 +100,6 @@ async fn the_reload_continues_after_an_unreadable_file() {
     }
 }
 
-/// Prints each log event on a line.
-struct Said;
-
-impl Subscriber for Said {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("policy_server") && *metadata.level() <= tracing::Level::INFO
-    }
-
-    fn new_span(&self, _span: &span::Attributes<'_>) -> span::Id {
-        span::Id::from_u64(1)
-    }
-
-    fn record(&self, _span: &span::Id, _values: &span::Record<'_>) {}
-
-    fn record_follows_from(&self, _span: &span::Id, _follows: &span::Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        struct Message(String);
-        impl tracing::field::Visit for Message {
-            fn record_debug(&mut self, _: &tracing::field::Field, value: &dyn std::fmt::Debug) {
-                self.0 += &format!("{value:?}").replace('\n', " ");
-            }
-        }
-        let mut message = Message(format!("{} ", event.metadata().level()));
-        event.record(&mut message);
-        eprintln!("{}", message.0);
-    }
-
-    fn enter(&self, _span: &span::Id) {}
-
-    fn exit(&self, _span: &span::Id) {}
-}
-
 /// The next log line of the server about a certificate.
 fn next_line(process: &mut ServerProcess) -> String {
     for _ in 0..50 {
@@ -153,7 +119,7 @@ fn sighup_reloads_certificates_and_keeps_the_old_one_if_the_new_one_is_invalid()
     let files = || Tls::files(folder.join("cert.pem"), folder.join("key.pem"));
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     if role().is_some() {
-        tracing::subscriber::set_global_default(Said).expect("no other");
+        policy_tests::log::print("tls.certificate-");
         let tls = files().reload_every(Duration::from_secs(3600));
         let app = app().public_origin("https://api.example").tls(tls);
         return runtime.block_on(async {
@@ -194,13 +160,13 @@ fn sighup_reloads_certificates_and_keeps_the_old_one_if_the_new_one_is_invalid()
         let line = next_line(&mut process);
         match word {
             Some(word) => {
-                let begin =
-                    "ERROR the certificate in use is kept, since the new one cannot be used: ";
+                let begin = "ERROR message=the certificate in use is kept, since the new one \
+                             cannot be used: ";
                 assert!(line.starts_with(begin) && line.contains(word), "{line}");
                 assert!(line.contains("tls.certificate-kept"), "{line}");
             }
             None => {
-                assert!(line.starts_with("INFO the certificate was replaced"), "{line}");
+                assert!(line.starts_with("INFO message=the certificate was replaced"), "{line}");
                 assert!(line.contains("tls.certificate-replaced"), "{line}");
             }
         }
