@@ -414,12 +414,10 @@ mod tests {
             Json(1)
         }
 
-        let aged = CachePolicy::unstated().max_age(60).build();
         let aged_in_shared_caches = CachePolicy::unstated().s_maxage(60).build();
         for (policies, code) in [
             (Policies::new().headers(HIDDEN), "headers.corp-of-shared"),
             (Policies::new().cache(KEPT), "headers.nonce-shared"),
-            (Policies::new().cache(aged), "headers.nonce-shared"),
             (Policies::new().cache(aged_in_shared_caches), "headers.nonce-shared"),
         ] {
             let app = App::new(()).policies(policies).routes(routes![page, public, script]);

@@ -99,8 +99,9 @@ pub(in crate::testing::prove) fn occurred(explorer: &PathExplorer<'_, '_>, talli
         };
         let is_sent = |refusal: &&Refusal| match refusal {
             Refusal::CsrfToken => route.route.csrf == Csrf::Token,
-            // Other pages need a preflight for other methods, and end there.
-            Refusal::CrossSite => matches!(method, "GET" | "POST"),
+            // Other pages need a preflight for other methods, and end there. Every page may load the
+            // scripts of JSONP, so only a malformed `Sec-Fetch-Site` is refused.
+            Refusal::CrossSite => matches!(method, "GET" | "POST") && route.route.jsonp.is_none(),
             // The tokens of other issuers have all rights in a proof.
             Refusal::RightsMissing => explorer.callers.iter().any(lacks_rights),
             refusal => BROUGHT_ABOUT.contains(refusal),
