@@ -135,8 +135,8 @@ async fn unix_sockets_of_dead_processes_are_replaced_and_those_in_use_are_not() 
 /// As a script may lock it while it restarts a service.
 #[tokio::test]
 async fn unix_sockets_are_made_and_removed_in_a_folder_that_another_program_has_locked() {
-    let folder = Folder::new("locked");
-    let lock = fs::File::open(&folder.0).expect("the folder");
+    let folder = Folder::new();
+    let lock = fs::File::open(folder.0.path()).expect("the folder");
     lock.lock().expect("a lock");
     let address = folder.address();
     // A wait for the lock would block the thread.
