@@ -3,8 +3,8 @@
 //! A grant of rights to a user fails if another request made a cut-off for this user after the
 //! granting request began. Each store numbers its cut-offs. A request remembers the newest number
 //! that this process had read when the request began, and the store compares it with the number of
-//! its newest cut-off. No clock is involved. The request's own cut-offs raise the number that it
-//! remembers, unless another request made a cut-off in between.
+//! its newest cut-off. No clock is involved. The request's own cut-offs of users of this app raise the
+//! number that it remembers, unless another request cut the same users off in between.
 
 use std::{
     fmt,
@@ -183,7 +183,9 @@ impl CutOffs {
             }
             Ending::Family(token) => return tokens.end_family(*token).await.map(u64::from),
             Ending::User { user, .. } => tokens.cut_off(user).await?,
-            Ending::Foreign(user) => tokens.cut_scoped_off(user).await?,
+            // No number is raised: this says nothing about earlier cut-offs of the user to whom the
+            // request grants something, and this user gets nothing more.
+            Ending::Foreign(user) => return tokens.cut_scoped_off(user).await.map(|_| 0),
             Ending::Rights(identity) => tokens.cut_off(&identity.subject).await?,
             Ending::Everyone => tokens.cut_everyone_off().await?,
             Ending::Access => tokens.revoke_all().await?,

@@ -26,6 +26,12 @@ fn caller() -> Caller {
     }
 }
 
+/// A user of another issuer, whose token has no `jti`.
+fn foreign_caller() -> Caller {
+    let token = Some(("https://a.example\u{1f}".into(), Timestamp::from_seconds(START + 300)));
+    Caller { identity: Identity::new("eve"), token, ..caller() }
+}
+
 #[test]
 fn a_login_is_answered_as_rfc_6749_5_1_says() {
     let (instance, _) = instance();
@@ -179,12 +185,9 @@ fn a_family_and_a_foreign_user_end_although_the_client_goes_away() {
     let instance = Instance::new(settings(), store.clone(), &clock);
     wait(instance.service.open()).unwrap();
     let text = wait(instance.tokens().login(ada())).unwrap().refresh_token.unwrap();
-    // Its token has no `jti`.
-    let token = Some(("https://a.example\u{1f}".into(), Timestamp::from_seconds(START + 300)));
-    let foreign = Caller { identity: Identity::new("eve"), token, ..caller() };
     let cut_offs = instance.cut_offs();
     let service = Arc::clone(&instance.service);
-    let tokens = Tokens::new(service, Arc::clone(&cut_offs), Some(foreign));
+    let tokens = Tokens::new(service, Arc::clone(&cut_offs), Some(foreign_caller()));
     store.hold();
     {
         let mut context = Context::from_waker(Waker::noop());
@@ -199,6 +202,16 @@ fn a_family_and_a_foreign_user_end_although_the_client_goes_away() {
     assert_eq!(refreshed.unwrap_err(), CredentialError::RefreshRefused);
     let eve = "https://a.example\u{1f}eve";
     assert_eq!(instance.service.check_cut_offs(eve, 0), Err(CredentialError::Ended));
+}
+
+#[test]
+fn a_cut_off_of_a_foreign_user_hides_no_other() {
+    let (instance, _) = instance();
+    let tokens = instance.tokens_of(foreign_caller());
+    wait(instance.tokens().revoke_user("ada")).unwrap();
+    assert!(wait(tokens.revoke()).unwrap());
+    assert_eq!(wait(tokens.login(ada())).unwrap_err(), CredentialError::Ended);
+    assert_eq!(wait(tokens.ticket()).unwrap_err(), CredentialError::Ended);
 }
 
 #[test]
