@@ -177,7 +177,8 @@ impl Loaded {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CutOff {
-    /// How many live sessions ended, or got other rights.
+    /// How many live sessions ended, or got other rights; 0 for a cut-off of everyone whose sessions
+    /// the store could not count.
     pub sessions: u64,
     /// The user's epoch before; the highest of all for a cut-off of everyone.
     pub before: u64,

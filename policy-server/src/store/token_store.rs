@@ -233,7 +233,7 @@ pub struct Revoked {
     /// For a cut-off of a user, the highest position of an earlier one of the same user or of
     /// everyone, 0 without one. For one of everyone or of all, that of any earlier revocation.
     pub before: u64,
-    /// How many families ended.
+    /// How many families ended; 0 for a cut-off of everyone whose families the store could not count.
     pub ended: u64,
     /// The ids of the families that ended with their user or session. None for a cut-off of everyone, which may end
     /// millions.

@@ -176,7 +176,8 @@ impl Sessions {
 
     /// Immediately ends everything of all users, as [`revoke_user`](Self::revoke_user) does for
     /// one. For use when the store or its backup was stolen. Anonymous sessions remain. Returns how
-    /// many sessions and refresh token families ended.
+    /// many sessions and refresh token families ended, without those of a PostgreSQL table that is too
+    /// large to be counted in two seconds.
     ///
     /// # Errors
     ///

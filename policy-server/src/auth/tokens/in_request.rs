@@ -234,7 +234,8 @@ impl Tokens {
 
     /// Ends everything of all users, as
     /// [`Sessions::revoke_everyone`](crate::Sessions::revoke_everyone) does. Returns how many
-    /// sessions and refresh token families ended.
+    /// sessions and refresh token families ended, without those of a PostgreSQL table that is too large
+    /// to be counted in two seconds.
     ///
     /// # Errors
     ///
