@@ -206,8 +206,8 @@ impl PendingSocket {
                 }
             };
             watch(&socket, client, half, min_read_rate, end).await;
-            closed.tell();
             drop((of_sockets, permit, open));
+            closed.tell();
         });
     }
 }
