@@ -106,10 +106,14 @@ fn respond<B>(
 where
     B: MessageBody,
 {
+    // `observe` has done this before it added the id.
+    if observation.is_none() {
+        remove_connection_fields(app, &mut request);
+    }
     if app.auth.takes_websocket_protocol {
         websocket_protocol::present(&mut request);
     }
-    let path = normalize(app, &mut request);
+    let path = normalize(&mut request);
     let mut head = Head::read(&request);
     let (needs_forwarded, is_traced) = (client.needs_forwarded(&head), head.is_traced);
     let mut remote = None;

@@ -30,7 +30,7 @@ impl RouteTrace {
     pub(crate) fn fill<B>(app: &CompiledApp, mut request: Request<B>) -> Request<B> {
         if let Some(Self(response)) = request.extensions().get().cloned() {
             // Gate 1 refuses a path that has no normal form.
-            let _ = normalize(app, &mut request);
+            let _ = normalize(&mut request);
             // A nested app sees the same trace; the outer app has filled it in already.
             let _ = response.set(RouteFinding::find(app, &request));
         }

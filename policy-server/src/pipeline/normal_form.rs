@@ -18,15 +18,13 @@ pub(super) fn remove_connection_fields<B>(app: &CompiledApp, request: &mut Reque
     }
 }
 
-/// Removes the fields of the client's connection, joins the lines of `Cookie`, brings the path into
-/// its normal form, and says whether it has encoded slashes. TRACE returns what it got (RFC 9110
-/// 9.3.8), and keeps the path that it has.
+/// Joins the lines of `Cookie`, brings the path into its normal form, and says whether it has
+/// encoded slashes. TRACE returns what it got (RFC 9110 9.3.8), and keeps the path that it has.
 ///
 /// # Errors
 ///
 /// The refusal, which gate 1 reports.
-pub(super) fn normalize<B>(app: &CompiledApp, request: &mut Request<B>) -> Result<bool, Refusal> {
-    remove_connection_fields(app, request);
+pub(super) fn normalize<B>(request: &mut Request<B>) -> Result<bool, Refusal> {
     join_cookie_lines(request);
     let uri = request.uri();
     // `*`, and the authority of CONNECT, have no path.

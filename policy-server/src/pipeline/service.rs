@@ -21,7 +21,7 @@ use crate::{
     pipeline::compiled_app::CompiledApp,
     pipeline::{
         dispatch::{Connection, dispatch},
-        normal_form::normalize,
+        normal_form::{normalize, remove_connection_fields},
         response_future::ResponseFuture,
     },
 };
@@ -102,8 +102,9 @@ impl AppService {
     where
         B: MessageBody,
     {
+        remove_connection_fields(&self.app, &mut request);
         // Layers see the path that the router sees. Gate 1 refuses a path without a normal form.
-        let _ = normalize(&self.app, &mut request);
+        let _ = normalize(&mut request);
         let proxies = self.app.proxies.as_ref();
         let client = Client::new(peer).with_forwarded(request.headers_mut(), proxies);
         request.extensions_mut().insert(client);

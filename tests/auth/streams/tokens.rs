@@ -49,7 +49,10 @@ async fn a_token_in_the_protocols_opens_a_websocket_where_the_app_takes_it_there
     for is_taken in [true, false] {
         let site = Site::with(|app| {
             let tokens = tokens_on(&FaultyStore::default());
-            app.tokens(if is_taken { tokens.from_websocket_protocol() } else { tokens })
+            // An app with a proxy removes what `Connection` names.
+            let proxy = policy_server::ReverseProxy::new("/elsewhere", "http://127.0.0.1:9");
+            let tokens = if is_taken { tokens.from_websocket_protocol() } else { tokens };
+            app.proxy(proxy.public()).tokens(tokens)
         })
         .await;
         let token = site.token().await;
@@ -59,6 +62,11 @@ async fn a_token_in_the_protocols_opens_a_websocket_where_the_app_takes_it_there
         for (fields, origin, status) in [
             (format!("sec-websocket-protocol: bearer, {token}"), own, 101),
             (format!("sec-websocket-protocol: chat, bearer, {token}"), own, 101),
+            (
+                format!("sec-websocket-protocol: bearer, {token}\r\nconnection: authorization"),
+                own,
+                101,
+            ),
             (
                 format!("sec-websocket-protocol: bearer, {token}"),
                 "origin: https://evil.example",
