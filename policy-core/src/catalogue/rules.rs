@@ -1204,7 +1204,7 @@ entries! {
     /// Another key under the id of one that is in use.
     KeyIdReused Error "token.key-id-reused",
         "another key with this id is in use",
-        "give the new key its own id: the old one then verifies until its tokens have expired";
+        "give the new key its own id: the old one verifies until its tokens have expired, and a compromised one has to be revoked by its id";
     /// A key ring without keys.
     KeysMissing Error "token.keys-missing",
         "a key ring needs at least one key",
