@@ -26,9 +26,9 @@ pub(super) fn check<'a, A: GatedApp<'a>>(
     }
 }
 
-/// Whether the request may be served from TLS early data, which an attacker can replay (RFC 8470
-/// 4), over QUIC from an address that is not validated (RFC 9001 4.6, RFC 9000 8.1): only safe
-/// methods on routes without a caller and without a rate, which would count the victim's address.
+/// Whether the request may be served from TLS early data. An attacker can replay it (RFC 8470 4), and
+/// over QUIC forge its address (RFC 9000 8.1). So only safe methods are served, on routes without a
+/// caller and without a rate, which would be counted for the forged address.
 fn may_be_early(head: &Head<'_>, route: &impl GatedRoute) -> bool {
     method::is_safe(head.method.as_str()) && !route.needs_caller() && !route.has_rate()
 }

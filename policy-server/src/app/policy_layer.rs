@@ -65,7 +65,7 @@ impl PolicyLayerBuilder {
     /// get 421. HSTS is sent if there are [`headers`](Policies::headers). If CORS or CSRF
     /// protection is stated, a WebSocket from another origin is refused unless
     /// [`cors`](Policies::cors) grants that origin (RFC 6455 10.2), with credentials if there is a
-    /// cookie or an `Authorization` but a bearer token. Without a public origin,
+    /// cookie, or an `Authorization` other than a bearer token. Without a public origin,
     /// [`csrf`](Self::csrf) and [`isolation`](Policies::isolation) compare a request without Fetch
     /// Metadata, and `csrf` every WebSocket, with `http://` and the host that the request names, which
     /// suits development only.
@@ -77,8 +77,8 @@ impl PolicyLayerBuilder {
     /// The CSRF protection: [`CsrfPolicy::Origin`] refuses unsafe requests that a page of another
     /// origin sent (403 `csrf.origin`), and WebSockets that it opens (403
     /// `cors.websocket-origin-not-granted`), unless CORS grants that page with credentials, or grants
-    /// it and the request has no cookie and no `Authorization` but a bearer token. A request with
-    /// neither `Origin`, Fetch Metadata nor `Cookie`, such as a webhook, passes.
+    /// it and the request has no cookie, and no `Authorization` other than a bearer token. A request
+    /// with neither `Origin`, Fetch Metadata nor `Cookie`, such as a webhook, passes.
     ///
     /// A policy that requires a token needs the sessions of an app, and is an error here.
     pub fn csrf(mut self, policy: CsrfPolicy) -> Self {

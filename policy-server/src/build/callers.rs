@@ -167,9 +167,9 @@ impl Builder<'_> {
     }
 }
 
-/// Whether the second requirement admits every caller that the first one admits, as
-/// [`AuthPolicy::is_as_strict_as`] says it. Schemes are compared by their types: two types can have one
-/// name, and one type can have two.
+/// Whether the second requirement admits every caller that the first one admits: as
+/// [`AuthPolicy::is_as_strict_as`], but two schemes are the same if their types are. Two types can have
+/// one name, and one type can have two.
 pub(super) fn is_as_strict_as(
     (mut own, own_scheme): (AuthPolicy, Option<TypeId>),
     (other, other_scheme): (AuthPolicy, Option<TypeId>),

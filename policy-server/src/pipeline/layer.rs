@@ -372,8 +372,8 @@ impl LayerRefusal {
 }
 
 /// Whether a field of a preflight is left out when the service is asked for its methods. The service
-/// gets neither the page nor the body: if it forwarded the length of the body alone, its upstream
-/// would take the next request for that body (RFC 9112 11.2).
+/// gets no fields about the page, since it is not asked to share, and no body: if it forwarded the
+/// length of the body alone, its upstream would take the next request for that body (RFC 9112 11.2).
 fn is_left_out(name: &HeaderName) -> bool {
     let is_of_page =
         matches!(*name, ORIGIN | ACCESS_CONTROL_REQUEST_METHOD | ACCESS_CONTROL_REQUEST_HEADERS);
@@ -437,7 +437,8 @@ impl CompiledLayer {
             ControlFlow::Continue(admitted) => {
                 taken.rate = admitted.rate;
                 if is_preflight {
-                    // Gate 4 ends it if there is a policy: this layer shares with nobody.
+                    // Gate 4 has ended it if there is a CORS policy. Without one, this layer shares
+                    // with nobody.
                     return Err(LayerRefusal::Preflight(Refusal::PreflightOrigin));
                 }
                 if let Some(csrf) = self.csrf {
@@ -580,8 +581,8 @@ impl GatedRoute for &CompiledLayer {
         false
     }
 
-    /// CSRF protection relies on it, since gate 8 lets GET pass. CORS alone does not say which pages
-    /// are its own if there is no public origin.
+    /// CSRF protection needs this, since gate 8 lets every GET pass. With CORS alone, only a public
+    /// origin says which pages are the service's own.
     fn judges_upgrades(&self) -> bool {
         self.csrf == Some(CsrfPolicy::Origin) || (self.is_public() && !self.rules.leaves_cors)
     }

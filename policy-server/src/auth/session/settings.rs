@@ -269,8 +269,8 @@ impl SessionSettings {
 
     /// Until when to accept values that an earlier release of the app stored: unencrypted, or
     /// encrypted but not bound to their session. They are encrypted when they change. By default no
-    /// such values are accepted: their sessions have ended, and their users have to log in again. A
-    /// stream that is open then continues until the time of its session is over.
+    /// such values are accepted: their sessions have ended, and their users have to log in again. An
+    /// open stream of such a session continues until the session would have expired.
     ///
     /// Until then, an attacker who can write to the store can forge values, so choose the day on
     /// which today's sessions will have ended: the [maximum lifetime](Self::absolute), or the

@@ -216,7 +216,7 @@ impl DescribedRoute<'_> {
         };
         let media_type = match taken {
             ArgumentKind::Form if self.is_read() => return Value::Null,
-            // A handler of a GET takes the request for its head.
+            // The handler of a GET that takes a whole request reads its head.
             ArgumentKind::Body if self.is_read() && *is_optional => return Value::Null,
             ArgumentKind::Json => "application/json",
             ArgumentKind::Form => "application/x-www-form-urlencoded",

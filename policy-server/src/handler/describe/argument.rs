@@ -96,8 +96,8 @@ impl<T> UnknownArgument for Of<T> {
     }
 }
 
-/// Extractors whose values need no schema from the user. After the comma is the content that the
-/// handler reads itself, whose extraction refuses nothing.
+/// Extractors whose values need no schema from the user. After the comma is content that the handler
+/// reads itself: its extractor refuses nothing.
 macro_rules! takes {
     ($(
         $(#[$attribute:meta])*

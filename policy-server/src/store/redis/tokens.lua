@@ -154,7 +154,7 @@ function calls.end_family_by_id(id)
     if family and not family.is_ended then end_family(family) end
 end
 
--- Returns the position, that of an earlier cut-off, how many families it ended, and their ids, except for everyone.
+-- Returns the position, that of an earlier cut-off, how many families it ended, and, except for everyone, their ids.
 function calls.revoke(kind, subject, user, value, known, known_mark, mark)
     local ended, count = {}, nil
     follow(known, known_mark, mark)
