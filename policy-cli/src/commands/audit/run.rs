@@ -175,26 +175,26 @@ impl Audit<'_> {
         )
     }
 
-    /// The findings that a trial shows twice.
+    /// The findings that a trial shows twice. The last sending decides whether the trial is conclusive: if a
+    /// proxy answers the repetition of a finding, nothing is known.
     fn confirm(
         &mut self,
         trial: &Trial,
         notes: &mut Vec<String>,
     ) -> Result<Outcome, super::send::NoResponse> {
-        let mut first = self.send_trial(trial)?;
+        let first = self.send_trial(trial)?;
         if first.findings.is_empty() {
             return Ok(first);
         }
         let second = self.send_trial(trial)?;
         let codes: Vec<_> = second.findings.iter().map(|entry| entry.finding.code).collect();
-        let found = std::mem::take(&mut first.findings);
         let (findings, once): (Vec<_>, Vec<_>) =
-            found.into_iter().partition(|entry| codes.contains(&entry.finding.code));
+            first.findings.into_iter().partition(|entry| codes.contains(&entry.finding.code));
         for ReportEntry { finding, .. } in once {
             let code = finding.code.code();
             notes.push(format!("{code} was found once, but not again, at {}", finding.route));
         }
-        Ok(Outcome { findings, ..first })
+        Ok(Outcome { findings, ..second })
     }
 
     fn send_trial(&mut self, trial: &Trial) -> Result<Outcome, super::send::NoResponse> {
