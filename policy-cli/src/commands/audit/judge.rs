@@ -9,7 +9,6 @@ mod sequence;
 use http::Request;
 use policy_manifest::{Manifest, engine::Engine};
 
-pub(super) use self::plain_http::protection;
 use super::{
     codes::Code,
     exchange::{Exchange, Response},

@@ -7,7 +7,7 @@ use policy_manifest::{Manifest, engine::Engine};
 use super::{
     codes::Code,
     exchange::Exchange,
-    judge::{Finding, is_inconclusive, judge, protection},
+    judge::{Finding, is_inconclusive, judge},
     login::Login,
     plan::{Plan, Purpose, Trial, name_of},
     report::{Report, ReportEntry, curl},
@@ -38,8 +38,6 @@ struct Outcome {
     inconclusive: usize,
     /// Whether any response shows something about the policy.
     is_conclusive: bool,
-    /// How the app keeps clients from plain HTTP, if that is the purpose.
-    protection: Option<String>,
 }
 
 impl Audit<'_> {
@@ -150,8 +148,12 @@ impl Audit<'_> {
             self.confirm(&trial, &mut report.notes).map_err(|error| self.away(&*error))?;
         if outcome.is_conclusive {
             report.inconclusive.clear();
+            if outcome.findings.is_empty() {
+                let words =
+                    "plain HTTP is redirected to the own origin, or refused; audit that origin";
+                report.notes.push(words.to_owned());
+            }
             report.findings.extend(outcome.findings);
-            report.notes.extend(outcome.protection);
         } else {
             report.notes.push(NOT_REACHED.to_owned());
         }
@@ -212,10 +214,7 @@ impl Audit<'_> {
             exchanges.iter().filter(|exchange| is_inconclusive(&exchange.response)).count();
         let is_conclusive = inconclusive < exchanges.len();
         let findings = findings.into_iter().map(to_entry).collect();
-        let first = exchanges.first().filter(|_| trial.purpose == Purpose::PlainHttp);
-        let own = self.manifest.app.public_origin.as_deref().unwrap_or_default();
-        let protection = first.and_then(|exchange| protection(own, &exchange.response));
-        Ok(Outcome { findings, inconclusive, is_conclusive, protection })
+        Ok(Outcome { findings, inconclusive, is_conclusive })
     }
 
     fn exchanges(&mut self, trial: &Trial) -> Result<Vec<Exchange>, super::send::NoResponse> {
