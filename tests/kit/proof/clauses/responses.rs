@@ -206,6 +206,13 @@ fn pages_and_caches_get_more_than_the_policy_gives() {
         }));
         breaks(app, &[Law::ResponseIntegrity], &format!("expected  no `{name}`"));
     }
+    // No cache stores a response with this status, unless the field is there.
+    let edit = |_: &Parts, response: &mut Response| {
+        if response.status() == 303 {
+            set(response.headers_mut(), "expires", "Fri, 01 Jan 2100 00:00:00 GMT");
+        }
+    };
+    assert_broken(shop(), edit, "expected  no `expires`");
 }
 
 #[test]

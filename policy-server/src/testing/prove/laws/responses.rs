@@ -161,8 +161,9 @@ fn fields(written: &WrittenHead, reply: &Reply, cookie: &str) -> Option<Fault> {
     of_cors.sort_unstable_by_key(|name| name.as_str());
     let of_cors = of_cors.into_iter().map(|name| (name, Freedom::None, "cors"));
     let others = FIELDS.iter().map(|(name, freedom, attribute)| (name, *freedom, *attribute));
-    // Layers against caching write the two old fields beside `no-store`.
-    let is_kept = Reuse::from_response(reply.status, &reply.headers) != Reuse::NONE;
+    // Layers against caching write the two old fields beside `no-store`. Without it, `Expires` lets caches
+    // store a response of any status (RFC 9111 3).
+    let is_kept = Reuse::from_response(200, &reply.headers) != Reuse::NONE;
     let is_followed = |name: &&HeaderName| {
         is_rival(name) && (is_kept || !matches!(**name, header::EXPIRES | header::PRAGMA))
     };
