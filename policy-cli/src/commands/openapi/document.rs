@@ -1,6 +1,9 @@
 //! An OpenAPI document, and what its references point to.
 
-use std::{collections::HashSet, iter, ptr};
+use std::{
+    collections::{BTreeSet, HashSet},
+    iter, ptr,
+};
 
 use data_encoding::HEXLOWER_PERMISSIVE;
 use serde_json::{Map, Value};
@@ -84,11 +87,9 @@ impl Document {
             METHODS.into_iter().filter_map(move |method| {
                 let value = item.get(method)?;
                 let mut parameters = listed_of(self, value);
-                for shared in listed_of(self, item) {
-                    if !parameters.iter().any(|own| identity(own) == identity(shared)) {
-                        parameters.push(shared);
-                    }
-                }
+                let mut known: BTreeSet<_> = parameters.iter().copied().map(identity).collect();
+                let shared = listed_of(self, item).into_iter();
+                parameters.extend(shared.filter(|shared| known.insert(identity(shared))));
                 let servers = value.get("servers").or_else(|| item.get("servers"));
                 Some(Operation { path, method, value, parameters, servers })
             })

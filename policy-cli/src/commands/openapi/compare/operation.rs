@@ -137,10 +137,12 @@ impl<'a> Comparison<'a> {
             let (place, name) = identity(parameter);
             (place.to_owned(), name)
         };
+        // Of several with one identity, the first counts.
+        let others: BTreeMap<_, _> = news.iter().rev().map(|it| (of(it), *it)).collect();
         for parameter in &olds {
             let (place, name) = identity(parameter);
             let part = format!("{place} parameter `{name}`");
-            let Some(other) = news.iter().find(|it| of(it) == same(parameter)) else {
+            let Some(other) = others.get(&same(parameter)).copied() else {
                 self.push(Impact::Breaks, &part, "it is gone");
                 continue;
             };
@@ -161,14 +163,13 @@ impl<'a> Comparison<'a> {
             );
             self.contents(&part, parameter, other, Direction::Request);
         }
-        for parameter in &news {
-            if !olds.iter().any(|it| same(it) == of(parameter)) {
-                let (place, name) = identity(parameter);
-                let part = format!("{place} parameter `{name}`");
-                match is_true(parameter, "required") {
-                    true => self.push(Impact::Breaks, &part, "it is new, and required"),
-                    false => self.push(Impact::Adds, &part, "it is new"),
-                }
+        let known: BTreeSet<_> = olds.iter().map(|it| same(it)).collect();
+        for parameter in news.iter().filter(|it| !known.contains(&of(it))) {
+            let (place, name) = identity(parameter);
+            let part = format!("{place} parameter `{name}`");
+            match is_true(parameter, "required") {
+                true => self.push(Impact::Breaks, &part, "it is new, and required"),
+                false => self.push(Impact::Adds, &part, "it is new"),
             }
         }
     }
