@@ -77,16 +77,17 @@ impl Package {
         Ok(package)
     }
 
-    /// Asks cargo for the package of a revision, which may have other apps than the working tree.
-    /// `None` if there is no package and none is named.
+    /// Asks cargo for the package of a revision, which may have other apps than the working tree. `None` if
+    /// none is named and cargo finds none.
     pub(crate) fn find_in_revision(arguments: &PackageArguments) -> Result<Option<Self>, Failure> {
         if let Some(app) = &arguments.app {
             return Ok(Some(Self { app: Some(app.clone()), ..Self::find_any(arguments)? }));
         }
-        match Self::find(arguments) {
-            Err(_) if arguments.package.is_none() && arguments.manifest_path.is_none() => Ok(None),
-            package => package.map(Some),
+        let is_named = arguments.package.is_some() || arguments.manifest_path.is_some();
+        if !is_named && metadata(None).is_err() {
+            return Ok(None);
         }
+        Self::find(arguments).map(Some)
     }
 
     fn find_any(arguments: &PackageArguments) -> Result<Self, Failure> {

@@ -191,4 +191,10 @@ fn a_revision_has_the_lock_file_of_the_package() {
         let ran = run_in(&app, &[&["show", "--from", "HEAD"], &arguments[..]].concat(), "");
         assert!(ran.code == code && ran.err.contains(words), "{arguments:?}: {}", ran.err);
     }
+    // The lock file without a name may be that of neither.
+    for name in ["admin", "shop"] {
+        fs::write(app.join(format!("policy.{name}.lock")), &lock).unwrap();
+    }
+    let several = run_in(&app, &["show", "--from", "HEAD"], "");
+    assert!(several.code == 2 && several.err.contains("`admin`, `shop`"), "{}", several.err);
 }
