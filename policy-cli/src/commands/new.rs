@@ -130,17 +130,22 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// What to do about a workspace above the folder. cargo refuses a package below it that is neither a
+/// What a workspace above the folder has to state. cargo refuses a package below it that is neither a
 /// member nor excluded, and a member has neither a profile nor a Cargo.lock for its Dockerfile.
 fn exclude_from_workspace(folder: &Path) -> Option<String> {
     let folder = folder.canonicalize().ok()?;
     let is_workspace = |above: &&Path| {
         let manifest = fs::read_to_string(above.join("Cargo.toml"));
-        manifest.is_ok_and(|manifest| manifest.contains("[workspace"))
+        let is_table = |line: &str| line.trim_start().starts_with("[workspace");
+        manifest.is_ok_and(|manifest| manifest.lines().any(is_table))
     };
     let above = folder.ancestors().skip(1).find(is_workspace)?;
     let (below, manifest) = (folder.strip_prefix(above).ok()?, above.join("Cargo.toml"));
-    Some(format!("add `{}` to `workspace.exclude` in {}\n", below.display(), manifest.display()))
+    Some(format!(
+        "cargo needs `{}`, or a folder around it, in `workspace.exclude` of {}\n",
+        below.display(),
+        manifest.display()
+    ))
 }
 
 impl Source {

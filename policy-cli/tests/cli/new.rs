@@ -128,10 +128,15 @@ fn a_service_below_a_workspace_is_to_be_excluded() {
     let workspace = "[workspace]\nresolver = \"3\"\n";
     let home = Folder::new().unwrap();
     let manifest = fs::canonicalize(home.path()).unwrap().join("Cargo.toml");
+    fs::write(&manifest, "# no [workspace]\n").unwrap();
+    let ran = run_in(home.path(), &["new", "--template", "api", "services/stock"], "");
+    assert!(ran.code == 0 && !ran.out.contains("workspace.exclude"), "{}{}", ran.out, ran.err);
     fs::write(&manifest, workspace).unwrap();
     let ran = run_in(home.path(), &["new", "--template", "api", "services/orders"], "");
-    let line =
-        format!("\nadd `services/orders` to `workspace.exclude` in {}\n", manifest.display());
+    let line = format!(
+        "\ncargo needs `services/orders`, or a folder around it, in `workspace.exclude` of {}\n",
+        manifest.display()
+    );
     assert!(ran.code == 0 && ran.out.contains(&line), "{}{}", ran.out, ran.err);
     fs::write(&manifest, format!("{workspace}exclude = [\"services/orders\"]\n")).unwrap();
     let cargo = Command::new(env!("CARGO"))
