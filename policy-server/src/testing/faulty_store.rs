@@ -377,5 +377,8 @@ mod tests {
             store.release();
             assert!(blocked.now_or_never().is_some() && call().now_or_never().is_some());
         }
+        store.hold();
+        store.step();
+        assert!(call().now_or_never().is_some() && call().now_or_never().is_none());
     }
 }
