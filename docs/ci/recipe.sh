@@ -5,9 +5,10 @@
 # file, policy-rules.sarif into the folder POLICY_OUT, or the current one.
 # Exit codes:
 #   0  nobody gains access, or ALLOW_NEW_ACCESS is `true` and the lock file accepts all of it by name
-#   1  somebody gains access, a lint fails, or a rule is violated; unless ALLOW_NEW_ACCESS is `true`,
-#      also a rule of the base
+#   1  somebody gains access, a lint fails, or a rule is violated: one of the checkout or, unless
+#      ALLOW_NEW_ACCESS is `true`, one of the base
 #   2  a policy cannot be read, which never counts as no difference
+#   3  a comparison contradicts itself
 set -euo pipefail
 
 fail() {
@@ -20,8 +21,8 @@ new=${2:-policy.lock}
 old=$1:./$new
 # A file counts before a revision of its name, and the files are those of the pull request.
 [ ! -e "$old" ] || fail "\`$old\` is a file of this checkout, and no revision"
-# A name without a file would be a revision of the package, for which cargo is asked, and a checkout can
-# name the program that runs as cargo.
+# Without the file, cargo-policy would take its name for a revision and run cargo, and rust-toolchain.toml of
+# the checkout can choose the program that runs as cargo.
 [ -f "$new" ] && [ ! -L "$new" ] || fail "\`$new\` is no file of this checkout"
 out=${POLICY_OUT:-.}
 mkdir -p "$out"

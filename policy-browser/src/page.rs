@@ -41,8 +41,8 @@ impl Page {
         }
     }
 
-    /// A page in a frame of this page. It is sandboxed if this page is (HTML, 7.1.5: the sandboxing
-    /// flags of a document are those of its frames, too).
+    /// A page in a frame of this page. If this page is sandboxed, so is the frame, which inherits the
+    /// sandboxing flags of the document around it (HTML, 7.1.5).
     pub fn framed(&self, url: Url) -> Self {
         let page = Self {
             top_level: self.top_level.clone(),

@@ -59,7 +59,7 @@ impl Tab {
     }
 
     /// The same page with an opaque origin: in a frame with `sandbox`, or with
-    /// `Content-Security-Policy: sandbox`. Servers see `Origin: null`, from the pages in its frames too.
+    /// `Content-Security-Policy: sandbox`. Servers see `Origin: null`, also from pages in its frames.
     #[must_use]
     pub fn sandboxed(mut self) -> Self {
         self.page = self.page.sandboxed();

@@ -83,7 +83,7 @@ pub(crate) fn parse(line: &str) -> Result<ParsedRequest, Failure> {
                 "-I" | "--head" => method = method.or(Some("HEAD".to_owned())),
                 "-G" | "--get" => is_get = true,
                 "--url" => written.url = value()?,
-                // These change no request.
+                // No policy depends on what these change.
                 "-#" | "-4" | "-6" | "-L" | "-N" | "-O" | "-S" | "-f" | "-g" | "-i" | "-k"
                 | "-s" | "-v" | "--compressed" | "--fail" | "--fail-with-body" | "--globoff"
                 | "--http1.1" | "--http2" | "--http3" | "--include" | "--insecure" | "--ipv4"

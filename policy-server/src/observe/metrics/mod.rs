@@ -119,8 +119,9 @@ impl Metrics {
     }
 
     /// Sets how many series are kept at most; a histogram counts as one. The default is 20,000, about
-    /// 10 MB. Further ones are not kept, as are those whose labels the format cannot have: each attempt
-    /// to register one, such as a call of `counter!`, counts in `policy_metrics_dropped_series_total`.
+    /// 10 MB. Further ones are not kept, and neither are those whose name or labels the format cannot
+    /// have: each attempt to register one, such as a call of `counter!`, counts in
+    /// `policy_metrics_dropped_series_total`.
     ///
     /// ```
     /// use policy_server::Metrics;

@@ -66,7 +66,7 @@ impl<'a> AppExplorer<'a> {
     ///
     /// # Panics
     ///
-    /// If no runtime can be started, or the own origin of the app is none: no law would see a case.
+    /// If no runtime can be started, or the app's own origin cannot be parsed: no law would see a case.
     #[expect(clippy::panic, reason = "a test fails so")]
     pub(super) fn new(declared: &'a DeclaredApp, service: &AppService) -> Self {
         let Some(server) = Server::new(service, &declared.own) else {
@@ -230,8 +230,8 @@ impl PathExplorer<'_, '_> {
         self.ask_by(request, script)
     }
 
-    /// Sends a request directly to the app, without the layers. Its path names this object; `None`
-    /// to check no objects.
+    /// Sends a request to the app without its layers. Its path names `object`; with `None`, no object is
+    /// checked.
     pub(super) fn ask_about(
         &self,
         request: &ProbeRequest,
@@ -241,7 +241,7 @@ impl PathExplorer<'_, '_> {
         self.app.server.ask_bare(request, ProbeScript { object, ..script })
     }
 
-    /// Sends a request directly to the app, without the layers. Its handler reads this list.
+    /// Sends a request to the app without its layers. Its handler reads `list`; with `None`, it reads none.
     pub(super) fn ask_for_list(
         &self,
         request: &ProbeRequest,

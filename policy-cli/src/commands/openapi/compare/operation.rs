@@ -403,7 +403,8 @@ fn unresolved(reference: &str) -> String {
     format!("`{reference}` is not in this document")
 }
 
-/// Whether no change of a keyword breaks a client, or it is not compared. A `$ref` is reported by itself.
+/// Whether [`rest`](Comparison::rest) leaves a keyword out: its changes break no client, it is not compared
+/// (callbacks, links), or it is reported separately (`$ref`).
 fn is_irrelevant(keyword: &str) -> bool {
     matches!(
         keyword,

@@ -45,7 +45,7 @@ pub(super) const LAW: LawSpec = LawSpec {
     ..LawSpec::NONE
 };
 
-/// Without the layers around the app, which may respond in its place.
+/// Asks the app without its layers, which may respond in its place.
 fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let callers = explorer.callers.clone();
     for route in explorer.path.routes.clone() {

@@ -39,7 +39,7 @@ pub(super) const VIEW: &str = "view";
 /// The most fields whose values are combined: 256 objects for each caller.
 pub(super) const MAX_FIELDS: usize = 8;
 
-/// Without the layers around the app, which may respond in its place.
+/// Asks the app without its layers, which may respond in its place.
 fn judge_path(explorer: &mut PathExplorer<'_, '_>, tallies: &mut Tallies) {
     let callers = explorer.callers.clone();
     for route in explorer.path.routes.clone() {
