@@ -103,9 +103,10 @@ impl Tls {
     /// - **Connections** above
     ///   [`ServerSettings::max_connections`](crate::ServerSettings::max_connections) are refused
     ///   instead of queued.
-    /// - **Silence.** A client whose own idle time-out is shorter than
-    ///   [`ServerSettings::idle_timeout`](crate::ServerSettings::idle_timeout) has to send a PING while
-    ///   it waits for a response (RFC 9114 5.1), as browsers do.
+    /// - **Silence.** The server sends PING after 10 seconds without a packet, or half of
+    ///   [`ServerSettings::idle_timeout`](crate::ServerSettings::idle_timeout) if that is less. A client
+    ///   whose own idle time-out is shorter has to send PING while it waits for a response (RFC 9114
+    ///   5.1).
     ///
     /// ```
     /// use policy_server::{App, Tls};
