@@ -107,9 +107,13 @@ impl Client {
         });
         self.is_forged = believed.is_none() && headers.keys().any(is_forwarding);
         self.is_resolved = true;
-        remove_untrusted(headers, believed);
-        if let Some(Ok(info)) = &self.forwarded {
-            info.replace_lists(headers);
+        match &self.forwarded {
+            Some(Ok(info)) => {
+                remove_untrusted(headers, believed);
+                info.replace_lists(headers);
+            }
+            // Layers see the request before it is refused.
+            Some(Err(_)) | None => remove_untrusted(headers, None),
         }
     }
 
@@ -294,5 +298,7 @@ mod tests {
             ]
         );
         assert_eq!(left(networks().x_forwarded(), &[("x-forwarded-for", " , ")]), [""; 0]);
+        let malformed = [("forwarded", "for=6.6.6.6, for=\"")];
+        assert_eq!(left(networks().forwarded(), &malformed), [""; 0]);
     }
 }
