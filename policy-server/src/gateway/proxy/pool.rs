@@ -42,7 +42,7 @@ const STREAM_WINDOW: u32 = 128 * 1024;
 /// own window; a smaller one for the connection would let slow clients block the others.
 const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
-/// How many idle connections are kept, and for how long.
+/// How many connections are kept, of each version, and for how long an unused one is.
 const IDLE_CONNECTIONS: usize = 128;
 const IDLE_TIME: Duration = Duration::from_secs(60);
 
@@ -242,8 +242,10 @@ impl Pool {
             streams: StreamCount::default(),
         };
         let lease = shared.lease(false);
+        self.forget_closed();
         let mut kept = self.lock();
-        if self.keeps && !kept.shared.iter().any(SharedConnection::has_room) {
+        let keeps = self.keeps && kept.shared.len() < IDLE_CONNECTIONS;
+        if keeps && !kept.shared.iter().any(SharedConnection::has_room) {
             kept.shared.push(shared);
             self.sweep(&mut kept);
         }
@@ -452,6 +454,18 @@ mod tests {
         listener.accept().await.unwrap();
         let further = tokio::time::timeout(Duration::ZERO, listener.accept()).await;
         assert!(further.is_err());
+    }
+
+    #[tokio::test]
+    async fn full_connections_of_http2_are_kept_up_to_a_limit() {
+        let (_listener, mut pool) = pool(true).await;
+        Arc::get_mut(&mut pool).unwrap().http2.initial_max_send_streams(1);
+        let mut leases = Vec::new();
+        for _ in 0..=IDLE_CONNECTIONS {
+            leases.push(pool.open().await.ok().unwrap());
+        }
+        assert!(leases.iter().all(|lease| !lease.is_reused));
+        assert_eq!(pool.lock().shared.len(), IDLE_CONNECTIONS);
     }
 
     #[tokio::test]
