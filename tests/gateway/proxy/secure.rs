@@ -497,7 +497,7 @@ async fn a_full_connection_of_http2_is_not_the_only_one() {
             let (stream, _) = listener.accept().await.expect("a connection");
             tokio::spawn(async move {
                 let mut settings = h2::server::Builder::new();
-                settings.max_concurrent_streams(2);
+                settings.max_concurrent_streams(1);
                 let mut connection = settings.handshake(stream).await.expect("a handshake");
                 let mut endless: Vec<h2::SendStream<Bytes>> = Vec::new();
                 while let Some(Ok((_request, mut respond))) = connection.accept().await {
@@ -510,7 +510,7 @@ async fn a_full_connection_of_http2_is_not_the_only_one() {
     let server =
         start(ReverseProxy::new("/api", format!("http://{address}")).public().http2()).await;
     let mut open = Vec::new();
-    for _ in 0..5 {
+    for _ in 0..3 {
         let mut connection = server.connect().await;
         connection.send(plain("GET /api", &[])).await;
         assert_eq!(connection.head().await.status, 200);

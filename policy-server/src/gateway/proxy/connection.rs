@@ -6,8 +6,10 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
+    task::Waker,
 };
 
+use futures_util::task::AtomicWaker;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::base::observed_io::{IoObserver, ObservedIo};
@@ -44,8 +46,11 @@ struct UsageFlags {
     is_reused: AtomicBool,
     /// Whether a byte was received since the last one was sent; used before HTTP/2 only.
     is_answered: AtomicBool,
-    /// How many streams the upstream allows at once; used over HTTP/2 only.
+    /// How many streams the upstream allows at once, as of the last request; a default of hyper
+    /// before the first response. Used over HTTP/2 only.
     allowed_streams: AtomicUsize,
+    /// The task that reads this number; used over HTTP/2 only.
+    driver: AtomicWaker,
 }
 
 impl Usage {
@@ -62,9 +67,17 @@ impl Usage {
         self.flags.allowed_streams.load(Relaxed)
     }
 
+    /// The task that calls [`Self::allow_streams`].
+    pub(super) fn register_driver(&self, waker: &Waker) {
+        self.flags.driver.register(waker);
+    }
+
     /// A response has arrived on this connection.
     pub(super) fn note_response(&self) {
-        self.flags.is_reused.store(true, Relaxed);
+        if !self.flags.is_reused.swap(true, Relaxed) {
+            // SETTINGS came before it (RFC 9113 3.4). hyper reads them in another task.
+            self.flags.driver.wake();
+        }
     }
 
     /// Whether a connection that ended had worked before and no byte of a response to the last

@@ -229,10 +229,11 @@ impl Pool {
         let connection = self.http2.handshake::<_, RequestBody>(TokioIo::new(connection));
         let (sender, mut driver) = connection.await?;
         usage.allow_streams(driver.current_max_send_streams());
-        let of_driver = usage.clone();
+        let observed = usage.clone();
         tokio::spawn(poll_fn(move |context| {
+            observed.register_driver(context.waker());
             let polled = Pin::new(&mut driver).poll(context);
-            of_driver.allow_streams(driver.current_max_send_streams());
+            observed.allow_streams(driver.current_max_send_streams());
             polled.map(drop)
         }));
         let shared = SharedConnection {
