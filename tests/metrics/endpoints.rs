@@ -117,6 +117,22 @@ async fn the_start_says_that_anybody_can_read_the_metrics() {
     assert!(has_notice(app(metrics()).group("/ops", group)).await);
 }
 
+/// Browsers reach it as 127.0.0.1.
+#[tokio::test]
+async fn an_ipv4_mapped_loopback_address_is_loopback() {
+    let (log, _guard) = Log::start("");
+    let app = App::new(()).metrics(Metrics::new().listen("[::ffff:127.0.0.1]:0"));
+    // Fails where there is no IPv6.
+    let Ok(server) = app.bind("127.0.0.1:0").await else { return };
+    let address = server.metrics_addr().expect("a second address");
+    let running = tokio::spawn(server.run_until(std::future::pending()));
+    let mut connection = Connection::open(address).await;
+    connection.send("GET /metrics HTTP/1.1\r\nhost: evil.example\r\n\r\n").await;
+    assert_eq!(connection.head().await.status, 421);
+    assert!(log.with_code("app.metrics-public").is_empty());
+    running.abort();
+}
+
 #[tokio::test]
 async fn an_address_in_use_stops_the_start() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -192,12 +192,12 @@ impl Start {
         let Some(address) = metrics.listener() else { return listeners };
         match Listener::open(address.into(), Metrics::PORT, &self.settings).await {
             Ok(listener) => {
-                if !listener.address.is_of_this_machine() {
+                let is_local = listener.address.is_of_this_machine();
+                if !is_local {
                     let notice = StartProblem::new(Rule::MetricsPublic, "listener", address);
                     self.notices.push(notice);
                 }
-                let address = listener.address.tcp();
-                let is_loopback = address.is_some_and(|address| address.ip().is_loopback());
+                let is_loopback = is_local && listener.address.tcp().is_some();
                 listeners.push((listener, Role::Metrics(Endpoint::new(metrics, is_loopback))));
             }
             Err(problem) => self.problems.push(problem),

@@ -93,7 +93,7 @@ impl LocalAddress {
 
     /// Whether only processes of this machine reach it.
     pub(in crate::server) fn is_of_this_machine(&self) -> bool {
-        self.tcp().is_none_or(|address| address.ip().is_loopback())
+        self.tcp().is_none_or(|address| address.ip().to_canonical().is_loopback())
     }
 }
 
