@@ -232,12 +232,17 @@ async fn all_methods_get_the_csrf_check() {
 async fn mounts_make_problems_of_errors_in_plain_text_where_they_say_so() {
     let service = || {
         Mount::new(service_fn(async |request: Request| {
-            let (allow, gzip) = ([("allow", "GET")], [("content-encoding", "gzip")]);
-            let digest = [("content-digest", "sha-256=:AAAA:")];
+            let dated = [("allow", "GET"), ("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT")];
+            let gzip = [("content-encoding", "gzip")];
+            let text = [
+                ("content-digest", "sha-256=:AAAA:"),
+                ("content-location", "/gone.txt"),
+                ("etag", "\"a\""),
+            ];
             Ok::<_, Infallible>(match request.uri().path() {
-                "/old/gone" => (StatusCode::GONE, digest, "sold out").into_response(),
+                "/old/gone" => (StatusCode::GONE, text, "sold out").into_response(),
                 "/old/coded" => (StatusCode::GONE, gzip, "encoded").into_response(),
-                "/old/bare" => (StatusCode::METHOD_NOT_ALLOWED, allow).into_response(),
+                "/old/bare" => (StatusCode::METHOD_NOT_ALLOWED, dated).into_response(),
                 "/old/down" => (StatusCode::SERVICE_UNAVAILABLE, "disk 3 is gone").into_response(),
                 "/old/json" => (StatusCode::GONE, Json("sold out")).into_response(),
                 _ => "hello".into_response(),
@@ -257,7 +262,9 @@ async fn mounts_make_problems_of_errors_in_plain_text_where_they_say_so() {
         assert_eq!((response.status().as_u16(), problem["title"].as_str()), (status, Some(title)));
         assert_eq!(problem["detail"].as_str(), detail, "{path}");
         assert_eq!(response.header("allow").is_some(), path == "/old/bare");
-        assert_eq!(response.header("content-digest"), None, "{path}");
+        for name in ["content-digest", "content-location", "etag", "last-modified"] {
+            assert_eq!(response.header(name), None, "{path} {name}");
+        }
     }
     for (path, text) in
         [("/old/json", "\"sold out\""), ("/old/coded", "encoded"), ("/old/", "hello")]

@@ -3,7 +3,7 @@
 use axum_core::response::{IntoResponse, Response};
 use http::{
     HeaderValue, StatusCode,
-    header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE},
+    header::{ACCEPT, CONTENT_ENCODING, CONTENT_LOCATION, CONTENT_TYPE, ETAG, LAST_MODIFIED},
 };
 use http_body_util::{BodyExt, Collected, Limited};
 use policy_core::{Refusal, conditional::not_modified};
@@ -79,8 +79,11 @@ pub(crate) async fn convert_text(response: Response, refusal: Option<Refusal>) -
         _ => problem = problem.detail(text),
     }
     let mut response = problem.into_response();
-    // What described the text does not describe the problem.
+    // What described the text does not describe the problem; a 304 keeps some of it.
     not_modified(&mut parts.headers);
+    for name in [CONTENT_LOCATION, ETAG, LAST_MODIFIED] {
+        parts.headers.remove(name);
+    }
     for (name, value) in &parts.headers {
         response.headers_mut().append(name, value.clone());
     }
