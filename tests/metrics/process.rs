@@ -221,22 +221,31 @@ async fn certificates_keys_and_lists_that_are_replaced_are_counted() {
     assert_eq!((of("tls.certificate-replaced"), of("tls.certificate-kept")), (1.0, 1.0));
 
     let failures = || read(&metrics).sum("policy_tls_handshake_failures_total", &[]);
+    // A client that closes at once has completed its handshake.
+    let quic = client_that_trusts(&authority);
+    let connection = quic.connect(address, "localhost").unwrap().await.unwrap();
+    connection.close(0_u32.into(), b"");
+    let connections = || {
+        ["total", "open"]
+            .map(|it| read(&metrics).sum(&format!("policy_server_connections_{it}"), &[]))
+    };
+    until(async || connections() == [1.0, 0.0]).await;
     assert_eq!(failures(), 0.0);
     exchange(address, b"GET / HTTP/1.1\r\n\r\n").await;
     until(async || failures() == 1.0).await;
     let _stalls = TcpStream::connect(address).await.unwrap();
     until(async || failures() == 2.0).await;
-    let quic = client_of_another_authority();
+    let quic = client_that_trusts(&Authority::new());
     quic.connect(address, "localhost").unwrap().await.unwrap_err();
     until(async || failures() == 3.0).await;
     running.abort();
     fs::remove_dir_all(folder).unwrap();
 }
 
-/// A client of HTTP/3 that trusts no certificate of the test's server.
-fn client_of_another_authority() -> Endpoint {
+/// A client of HTTP/3.
+fn client_that_trusts(authority: &Authority) -> Endpoint {
     let mut roots = RootCertStore::empty();
-    roots.add(Authority::new().certificate()).unwrap();
+    roots.add(authority.certificate()).unwrap();
     let mut tls = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()

@@ -14,6 +14,7 @@ use bytes::Bytes;
 use h3::error::Code;
 #[cfg(feature = "metrics")]
 use http::Version;
+use quinn::ConnectionError;
 use tokio::{sync::OwnedSemaphorePermit, task::JoinSet, time::timeout};
 
 use super::{
@@ -175,6 +176,11 @@ pub(super) async fn serve(
             let _ = timeout(linger, quic.closed()).await;
             break;
         }
+    }
+    // A client that races protocols may close at once. Its application can do so only after the
+    // handshake (RFC 9000 10.2.3), whichever of both was noticed first.
+    if let Some(ConnectionError::ApplicationClosed(_)) = quic.close_reason() {
+        outcome.complete();
     }
     activity.unsent().close();
 }

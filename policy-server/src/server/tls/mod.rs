@@ -60,7 +60,8 @@ pub(super) async fn handshake(
     }
 }
 
-/// Counts a handshake as failed when it is dropped, unless it is complete: a time-out drops it.
+/// Counts a handshake as failed when it is dropped before it is complete, as by a time-out or a
+/// stop.
 #[derive(Debug, Default)]
 pub(super) struct HandshakeOutcome {
     is_complete: bool,
