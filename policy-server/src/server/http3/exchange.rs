@@ -74,7 +74,7 @@ impl Common {
                 }
                 Err(_elapsed) => return,
             };
-        let unsent = Arc::clone(self.activity.unsent());
+        let unsent = self.activity.unsent();
         let mut turn = None;
         if unsent.is_full() {
             tokio::select! {
