@@ -34,7 +34,7 @@ async fn the_proxy_protocol_states_the_client_before_its_first_byte() {
     }
 }
 
-/// Its address is not that of the proxy, which has a rate of its own.
+/// Such clients share one rate, which is not that of the proxy's own requests (LOCAL).
 #[tokio::test]
 async fn a_client_that_its_proxy_does_not_know_has_no_address() {
     let server = start().await;

@@ -45,8 +45,9 @@ impl ForwardedInfo {
     fn replace_lists(&self, headers: &mut HeaderMap) {
         for name in ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"] {
             let mut lines = headers.get_all(name).iter();
-            let has_one = lines.next().is_none_or(|line| !line.as_bytes().contains(&b','));
-            if has_one && lines.next().is_none() {
+            let is_list = lines.next().is_some_and(|line| line.as_bytes().contains(&b','))
+                || lines.next().is_some();
+            if !is_list {
                 continue;
             }
             let text = match name {

@@ -152,7 +152,8 @@ impl HttpBody for Part {
             let taken = self.left.min(data.len() as u64);
             self.left -= taken;
             data.truncate(taken as usize);
-            // Otherwise the slice keeps memory that is in no count of what the client has not read.
+            // A slice keeps the memory of its whole frame, but only its own length is counted as
+            // unread.
             if data.is_unique() && data.len() <= whole / 2 {
                 data = Bytes::copy_from_slice(&data);
             }

@@ -31,11 +31,11 @@ pub(super) fn finish_response(
     })
 }
 
-/// A body that keeps its request open while it waits for its source.
+/// The body of a response, with the side that it waits for.
 pub(super) type OutgoingBody = ObservedBody<CountedBody, WaitsFor>;
 
-/// Which side has to act next. A body that is never polled waits for its client, which gives no room
-/// for the first byte.
+/// Which side has to act next. Before the first poll it is the client: its sender polls at once if
+/// there is room.
 #[derive(Debug)]
 pub(super) enum WaitsFor {
     Source(OpenRequest),

@@ -18,7 +18,7 @@ use crate::{
     handler::upgrade::ClientClosed,
 };
 
-/// How long an upstream may take for what its client sent, once the stream of the client is closed.
+/// How long the upstream has to read what the client sent before its stream closed.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// A `Sec-WebSocket-Key` for the upstream (RFC 6455 4.1), since an HTTP/2 client sends none.

@@ -85,7 +85,7 @@ fn head(
 }
 
 /// The labels of a series as text, without those that are empty. `None` if two have the same name,
-/// if one has a name that is taken, or if the format reserves or does not have one.
+/// or if a name is empty, reserved by the format, or in `taken`.
 pub(super) fn labels(key: &Key, taken: &[String]) -> Option<String> {
     let mut all: Vec<_> = key
         .labels()

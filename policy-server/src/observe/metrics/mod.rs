@@ -119,8 +119,8 @@ impl Metrics {
     }
 
     /// Sets how many series are kept at most; a histogram counts as one. The default is 20,000, about
-    /// 10 MB. Further ones are not kept, and neither are those whose name or labels the format cannot
-    /// have: each attempt to register one, such as a call of `counter!`, counts in
+    /// 10 MB. Further ones are not kept, and neither are those with a name or labels that the format
+    /// refuses or that are taken: each attempt to register one, such as a call of `counter!`, counts in
     /// `policy_metrics_dropped_series_total`.
     ///
     /// ```

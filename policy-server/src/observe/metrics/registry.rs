@@ -80,7 +80,7 @@ impl Registry {
         self.state().max_series = max;
     }
 
-    /// Keeps the name of a label for the one that every series has.
+    /// Reserves the name of a label that every series has.
     pub(super) fn take_label(&self, name: String) {
         self.state().labels.push(name);
     }

@@ -102,7 +102,8 @@ impl Service<Request<Incoming>> for ConnectionService {
     }
 }
 
-/// A response that keeps its request open until it is there, then by its body.
+/// The future of a response. Its request is open until the response exists; from then on, the body
+/// records which side has to act.
 pub(super) struct OpenResponse {
     response: ResponseFuture,
     open: Option<OpenRequest>,
@@ -148,7 +149,8 @@ impl OpenResponse {
 
 impl Drop for OpenResponse {
     fn drop(&mut self) {
-        // Once the response exists, its body holds the open request.
+        // `open` is empty once the response exists. A drop before that means that the client gave the
+        // request up.
         if self.open.is_some() {
             self.activity.gave_up();
         }

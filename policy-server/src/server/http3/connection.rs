@@ -34,8 +34,8 @@ use crate::{
 const LINGER: u32 = 3;
 const LONGEST_LINGER: Duration = Duration::from_millis(500);
 
-/// How long GOAWAY may wait for room at the client. A connection notices nothing else meanwhile, nor
-/// while it lingers; with both it still ends within `LAST_TASKS`.
+/// How long GOAWAY may wait for room at the client. Neither this wait nor the linger notices a stop,
+/// so both together are shorter than `LAST_TASKS`.
 const GOAWAY: Duration = Duration::from_millis(300);
 
 /// Counts a handshake in progress.
@@ -171,7 +171,7 @@ pub(super) async fn serve(
             }
         }
         if is_closing && requests.is_empty() {
-            // Data in flight arrives, with a retransmission if needed.
+            // Data in flight arrives, with a retransmission if needed, within the limit.
             let linger = LONGEST_LINGER.min(quic.rtt() * LINGER);
             let _ = timeout(linger, quic.closed()).await;
             break;
