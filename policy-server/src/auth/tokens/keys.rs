@@ -281,7 +281,8 @@ impl TokenKeys {
     ///
     /// # Errors
     ///
-    /// The only key cannot be removed: [`replace`](Self::replace) it first.
+    /// The only key cannot be removed: [`replace`](Self::replace) it first. A key that is no longer
+    /// listed does not count, since it ends soon.
     pub fn retire(&self, id: &str) -> Result<bool, KeyError> {
         let _changing = self.0.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let entries: Vec<RingKey> = self.load().keys().cloned().collect();
@@ -320,12 +321,20 @@ impl TokenKeys {
         self.store(without(changed(&ring, keys, now, longest)?, revoked))
     }
 
-    /// Stores a ring. If none of its keys signs yet, the next one begins now.
+    /// Stores a ring. If the key that signs is not in it, the next one begins now. No key that
+    /// retires is the next: its tokens would end with it, and then nothing would sign.
     fn store(&self, mut entries: Vec<RingKey>) -> Result<(), KeyError> {
-        let now = self.now();
-        let signers = entries.iter_mut().filter(|entry| entry.key.can_sign());
-        if let Some(next) = signers.min_by_key(|entry| entry.signs_from) {
-            next.signs_from = next.signs_from.min(now);
+        if entries.iter().all(|entry| entry.retires.is_some()) {
+            return Err(KeyError::Empty);
+        }
+        let (now, ring) = (self.now(), self.load());
+        let signing = signing(&ring, now).map(|entry| entry.key.id());
+        if entries.iter().all(|entry| Some(entry.key.id()) != signing) {
+            let lasting = entries.iter_mut().filter(|entry| entry.retires.is_none());
+            let signers = lasting.filter(|entry| entry.key.can_sign());
+            if let Some(next) = signers.min_by_key(|entry| entry.signs_from) {
+                next.signs_from = next.signs_from.min(now);
+            }
         }
         self.0.ring.store(Arc::new(KeyRing::new(entries)?));
         Ok(())
@@ -344,16 +353,14 @@ fn changed(
     now: Timestamp,
     longest: Duration,
 ) -> Result<Vec<RingKey>, KeyError> {
-    let live = || ring.keys().filter(|entry| entry.retires.is_none_or(|end| now < end));
+    let live = || live(ring, now);
     let present = |id: &str| live().find(|entry| entry.key.id() == id);
     let is_other =
         |key: &Key| present(key.id()).is_some_and(|entry| !entry.key.has_material_of(key));
     if keys.iter().any(is_other) {
         return Err(KeyError::ReusedId);
     }
-    // The ring is sorted by when its keys begin to sign, latest first.
-    let signing = live().find(|entry| entry.signs_from <= now && entry.key.can_sign());
-    let signing_id = signing.map(|entry| Box::<str>::from(entry.key.id()));
+    let signing_id = signing(ring, now).map(|entry| Box::<str>::from(entry.key.id()));
     // A key that is not the first signs, if at all, until the first begins.
     let begun = |entry: Option<&RingKey>| {
         entry.map(|entry| entry.signs_from).filter(|from| *from <= now).unwrap_or(Timestamp::MAX)
@@ -386,6 +393,16 @@ fn changed(
         entry
     }));
     Ok(entries)
+}
+
+fn live(ring: &KeyRing, now: Timestamp) -> impl Iterator<Item = &RingKey> {
+    ring.keys().filter(move |entry| entry.retires.is_none_or(|end| now < end))
+}
+
+/// The key that signs now.
+fn signing(ring: &KeyRing, now: Timestamp) -> Option<&RingKey> {
+    // The ring is sorted by when its keys begin to sign, latest first.
+    live(ring, now).find(|entry| entry.signs_from <= now && entry.key.can_sign())
 }
 
 fn without(mut entries: Vec<RingKey>, ids: &[Box<str>]) -> Vec<RingKey> {

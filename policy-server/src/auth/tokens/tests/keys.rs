@@ -111,6 +111,29 @@ fn a_key_that_is_dropped_while_it_signs_is_followed_at_once() {
 }
 
 #[test]
+fn a_key_that_retires_is_no_successor() {
+    let keys = TokenKeys::new([("one", secret(1))]).unwrap();
+    let (instance, clock) = app(&keys);
+    keys.replace([("two", secret(2))]).unwrap();
+    clock.advance(FIVE_MINUTES);
+    for wait in [Duration::ZERO, LONGEST] {
+        clock.advance(wait);
+        assert_eq!(keys.retire("two"), Err(KeyError::Empty), "{wait:?}");
+        assert_eq!(signer(&instance), "two", "{wait:?}");
+    }
+
+    // The first key is in its last minutes.
+    let (_folder, file) = key_file(format!("one {ONE}"));
+    let keys = TokenKeys::read(&file).unwrap();
+    let (instance, clock) = app(&keys);
+    keys.replace([("two", secret(2))]).unwrap();
+    clock.advance(FIVE_MINUTES + LONGEST - Duration::from_secs(1));
+    fs::write(&file, format!("three {TWO}\ntwo revoked\n")).unwrap();
+    keys.reload(&file).unwrap();
+    assert_eq!(signer(&instance), "three");
+}
+
+#[test]
 fn a_change_that_is_none_changes_nothing() {
     let keys = TokenKeys::new([("one", secret(1))]).unwrap();
     let (instance, clock) = app(&keys);
