@@ -27,12 +27,13 @@ use crate::{
     auth::{
         principal::Principal,
         revocation_events::{RevocationBus, RevocationEvent},
-        tokens::{foreign_issuer_of, scoped},
+        tokens::scoped,
     },
     base::{
         body::{BodyObserver, ObservedBody, PolledFrame},
         stream_end::StreamEnd,
     },
+    store::Ticket,
 };
 
 /// How often a credential is checked without an event: another process may have ended it.
@@ -55,8 +56,9 @@ struct Credential {
     token: Option<TokenCredential>,
 }
 
-/// A token, or the token from which a ticket was issued.
+/// A token, or a ticket that was not issued in a session.
 struct TokenCredential {
+    /// The id of the token, also of the one from which a ticket was issued; empty if there is none.
     id: Box<str>,
     /// The refresh token family of its login.
     family: Option<Box<str>>,
@@ -175,17 +177,23 @@ impl Credential {
             };
             return on_token(token.foreign_issuer(), credential);
         }
+        let token_of = |ticket: &Ticket| match (&ticket.token, ticket.session) {
+            (Some((id, expires)), _) => Some((id.clone(), *expires)),
+            (None, Some(_)) => None,
+            // One of a caller of a scheme ends by cut-offs.
+            (None, None) => Some(("".into(), Timestamp::MAX)),
+        };
         if let Some((ticket, (id, expires))) =
-            principal.ticket().and_then(|ticket| Some((ticket, ticket.token.as_ref()?)))
+            principal.ticket().and_then(|ticket| Some((ticket, token_of(ticket)?)))
         {
             let credential = TokenCredential {
-                id: id.clone(),
+                id,
                 family: ticket.session.map(|family| family.to_string().into()),
                 issued: ticket.issued_at(),
                 cut_offs: Some(ticket.cut_offs),
-                expires: *expires,
+                expires,
             };
-            return on_token(foreign_issuer_of(id), credential);
+            return on_token(principal.foreign_issuer(), credential);
         }
         // A scheme of the application checks a credential once; it reports no revocations.
         let session = Some(principal.session()?);
