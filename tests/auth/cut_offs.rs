@@ -353,7 +353,7 @@ async fn a_session_ends_by_its_handle_for_its_own_user_only() {
         assert_eq!(mallory.post(&format!("/end/{handle}")).send().await.status(), 200);
     }
     let calls = scenario.store.take_calls();
-    assert_eq!(calls, ["load", "lives"].repeat(3), "nothing is stored");
+    assert_eq!(calls, ["load", "identity"].repeat(3), "nothing is stored");
     assert_eq!(ada.who().await.as_deref(), Some("ada"));
     assert_eq!(good(&scenario, &issued).await, [true; 4]);
 }

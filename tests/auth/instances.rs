@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use data_encoding::BASE64URL_NOPAD;
 use policy_server::{session::minutes, store::MemoryStore, tokens::TokenKeys};
 use policy_tests::{
-    handlers::{by_ticket, refresh, revoke, revoke_others, ticket, token},
+    handlers::{by_ticket, change_tenant, refresh, revoke, revoke_others, ticket, token},
     http::soon,
 };
 
@@ -48,6 +48,7 @@ fn all() -> Vec<Route<All>> {
         revoke_others,
         revoke_all,
         revoke_everyone,
+        change_tenant,
         events
     ]
 }
@@ -199,7 +200,7 @@ impl Far {
 
 #[tokio::test]
 async fn a_stream_ends_as_soon_as_its_session_ends_at_another_instance() {
-    for path in ["/logout", "/revoke-all", "/revoke-everyone"] {
+    for path in ["/logout", "/revoke-all", "/revoke-everyone", "/rights"] {
         let mut far = Far::new(false).await;
         far.advance(3).await;
         assert!(!far.stream.is_finished());
@@ -219,9 +220,9 @@ async fn a_stream_ends_as_soon_as_its_session_ends_at_another_instance() {
 /// second, and every 20 seconds in any case.
 #[tokio::test]
 async fn a_stream_ends_a_little_later_where_the_news_are_lost() {
-    for path in ["/revoke-all", "/revoke-everyone"] {
+    for path in ["/revoke-all", "/revoke-everyone", "/rights"] {
         let mut far = Far::new(true).await;
-        far.ada.post(path).send().await;
+        assert_eq!(far.ada.post(path).send().await.status(), 200, "{path}");
         settle().await;
         assert!(!far.stream.is_finished());
         far.advance(1).await;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use policy_core::{
-    session::{Handle, SessionKey},
+    session::{Handle, Identity, SessionKey},
     time::Timestamp,
 };
 use policy_server::store::{
@@ -70,8 +70,13 @@ impl<S: SessionStore> SessionStore for Pair<S> {
         self.next().list(request)
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
-        self.next().lives(user, handle, now)
+    fn identity<'a>(
+        &'a self,
+        user: &'a str,
+        handle: Handle,
+        now: Timestamp,
+    ) -> StoreFuture<'a, Option<Identity>> {
+        self.next().identity(user, handle, now)
     }
 
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {

@@ -119,7 +119,7 @@ pub(crate) async fn one_handle_ends_all<S: SessionStore>(store: &S) {
         assert_eq!(store.create(create).await.unwrap(), SessionCreated::Done { evicted: vec![] });
     }
     assert!(store.delete(&key(2)).await.unwrap());
-    assert!(store.lives("ada", handle, NOW).await.unwrap());
+    assert!(store.identity("ada", handle, NOW).await.unwrap().is_some());
     let create = CreateSession::new(key(3), record(1, Some("ada")), NOW);
     assert_eq!(store.create(create).await.unwrap(), SessionCreated::Done { evicted: vec![] });
     assert!(!store.delete_by_handle("bob", handle).await.unwrap());

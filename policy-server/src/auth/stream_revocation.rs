@@ -16,7 +16,7 @@ use http::{
 };
 use http_body::Body as HttpBody;
 use policy_core::{
-    session::{Handle, Record},
+    session::{Handle, Identity, Record},
     time::Timestamp,
     token::{TokenCutOff, TokenNames},
 };
@@ -52,7 +52,8 @@ const SENT_AT_ONCE: u64 = 1024 * 1024;
 /// The credential that a streaming response depends on, in the form that revocations use.
 struct Credential {
     subject: Box<str>,
-    session: Option<Handle>,
+    /// A session, and its user with the rights with which the response began.
+    session: Option<(Handle, Identity)>,
     token: Option<TokenCredential>,
 }
 
@@ -196,13 +197,15 @@ impl Credential {
             return on_token(principal.foreign_issuer(), credential);
         }
         // A scheme of the application checks a credential once; it reports no revocations.
-        let session = Some(principal.session()?);
+        let session = Some((principal.session()?, principal.identity()?.clone()));
         Some(Self { subject: principal.subject().into(), session, token: None })
     }
 
     /// A session with a logged-in user.
     fn from_session(record: &Record) -> Option<Self> {
-        Some(Self { subject: record.user()?.into(), session: Some(record.handle), token: None })
+        let identity = record.identity.clone()?;
+        let subject = identity.subject.clone();
+        Some(Self { subject, session: Some((record.handle, identity)), token: None })
     }
 
     async fn wait_for_end(self, guard: Arc<AuthService>) -> StreamEnd {
@@ -257,15 +260,16 @@ impl Credential {
     fn is_ended_by(&self, ended: &RevocationEvent) -> bool {
         let is_mine = |user: &str| *self.subject == *user;
         let token = self.token.as_ref();
+        let session = self.session.as_ref().map(|(handle, _)| *handle);
         let is_covered = |cut: &TokenCutOff| {
             token.is_some_and(|token| cut.covers(token.issued.seconds(), token.cut_offs))
         };
         match ended {
-            RevocationEvent::Session(handle) => self.session == Some(*handle),
+            RevocationEvent::Session(handle) => session == Some(*handle),
             RevocationEvent::SessionsOf { user, keep } => {
-                self.session.is_some() && is_mine(user) && self.session != *keep
+                session.is_some() && is_mine(user) && session != *keep
             }
-            RevocationEvent::AllSessions => self.session.is_some(),
+            RevocationEvent::AllSessions => session.is_some(),
             RevocationEvent::Token(id) => {
                 token.is_some_and(|token| token.id == *id || token.family.as_ref() == Some(id))
             }
@@ -275,7 +279,8 @@ impl Credential {
         }
     }
 
-    /// Whether the credential is valid; `None` if a store fails, or what is known of it is too old.
+    /// Whether the credential is valid, with the rights that it had when the response began; `None`
+    /// if a store fails, or what is known of it is too old.
     async fn holds(&self, guard: &AuthService) -> Option<bool> {
         let now = guard.clock.now();
         let mut is_known = true;
@@ -289,10 +294,12 @@ impl Credential {
             }
             is_known = holds.is_some();
         }
-        let holds = match (self.session, &guard.sessions) {
+        let holds = match (&self.session, &guard.sessions) {
             (None, _) => true,
             (Some(_), None) => false,
-            (Some(handle), Some(sessions)) => sessions.lives(&self.subject, handle).await.ok()?,
+            (Some((handle, identity)), Some(sessions)) => {
+                sessions.lives(identity, *handle).await.ok()?
+            }
         };
         (is_known || !holds).then_some(holds)
     }

@@ -8,7 +8,7 @@ use chacha20poly1305::{
 };
 use policy_core::{
     secret::SecretKey,
-    session::{Handle, Record, SessionKey},
+    session::{Handle, Identity, Record, SessionKey},
     time::Timestamp,
 };
 use zeroize::Zeroizing;
@@ -217,8 +217,13 @@ impl SessionStore for SealedStore {
         })
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
-        self.store.lives(user, handle, now)
+    fn identity<'a>(
+        &'a self,
+        user: &'a str,
+        handle: Handle,
+        now: Timestamp,
+    ) -> StoreFuture<'a, Option<Identity>> {
+        self.store.identity(user, handle, now)
     }
 
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {

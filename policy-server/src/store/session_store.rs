@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use policy_core::{
-    session::{Handle, Record, SessionKey},
+    session::{Handle, Identity, Record, SessionKey},
     time::Timestamp,
 };
 
@@ -89,9 +89,15 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// The live sessions of a user, most recently used first.
     fn list<'a>(&'a self, request: ListSessions<'a>) -> StoreFuture<'a, Vec<Summary>>;
 
-    /// Whether a session of this user with this handle is live. It reads no other session: it is
-    /// asked for each ticket, and repeatedly for each open stream.
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool>;
+    /// The user of the live session with this handle, with the present tenant, roles and scopes;
+    /// `None` if this user has no such session. It reads no values and no other session: it is asked
+    /// for each ticket, and repeatedly for each open stream.
+    fn identity<'a>(
+        &'a self,
+        user: &'a str,
+        handle: Handle,
+        now: Timestamp,
+    ) -> StoreFuture<'a, Option<Identity>>;
 
     /// Ends one session of this user by its handle. Returns whether it was live, as `delete` does.
     /// A store of several instances ends all with this handle: while instances move a session to

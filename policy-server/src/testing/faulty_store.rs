@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use policy_core::{
-    session::{Handle, SessionKey},
+    session::{Handle, Identity, SessionKey},
     time::Timestamp,
 };
 use tokio::sync::Semaphore;
@@ -244,8 +244,13 @@ impl<S: SessionStore> SessionStore for FaultyStore<S> {
         self.call(Kind::Read, "list", move |store| store.list(request))
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
-        self.call(Kind::Read, "lives", move |store| store.lives(user, handle, now))
+    fn identity<'a>(
+        &'a self,
+        user: &'a str,
+        handle: Handle,
+        now: Timestamp,
+    ) -> StoreFuture<'a, Option<Identity>> {
+        self.call(Kind::Read, "identity", move |store| store.identity(user, handle, now))
     }
 
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {

@@ -1,5 +1,7 @@
 //! Streams that a session opened end with it.
 
+use policy_tests::handlers::change_tenant;
+
 use super::*;
 
 #[tokio::test]
@@ -104,6 +106,27 @@ async fn streams_behind_a_mount_end_with_their_session() {
     assert_eq!(connection.chunk().await.expect("a chunk"), b"first");
     site.post("/logout", &ada, "").await;
     assert_cut(connection).await;
+}
+
+#[get("/events/late")]
+#[auth(session)]
+async fn late_events(State(shared): State<All>) -> Events {
+    shared.wait().await;
+    ticks(&shared)
+}
+
+/// The response begins too late for the notification.
+#[tokio::test]
+async fn a_stream_of_a_request_that_saw_other_rights_ends() {
+    let site = Site::with(|app| app.routes(routes![late_events, change_tenant])).await;
+    let ada = site.login("ada").await;
+    let mut events = site.server.connect().await;
+    events.send(raw("GET /events/late", &[&ada[0]])).await;
+    site.shared.waiting.pass().await;
+    site.post("/rights", &ada, "").await;
+    site.shared.gate.open();
+    assert_eq!(events.head().await.status, 200);
+    assert_ended(events).await;
 }
 
 #[tokio::test]

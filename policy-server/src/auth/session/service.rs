@@ -146,18 +146,27 @@ impl SessionService {
         self.login_page.as_deref()
     }
 
-    /// Whether a session of a user is live.
-    pub(crate) async fn lives(&self, user: &str, handle: Handle) -> Result<bool, StoreError> {
+    /// Whether a session of a user is live, and still has these rights.
+    pub(crate) async fn lives(
+        &self,
+        identity: &Identity,
+        handle: Handle,
+    ) -> Result<bool, StoreError> {
+        let present = self.identity(&identity.subject, handle).await?;
+        Ok(present.is_some_and(|present| has_rights(&present, identity)))
+    }
+
+    async fn identity(&self, user: &str, handle: Handle) -> Result<Option<Identity>, StoreError> {
         let era = self.era.check()?;
-        let lives = self.store.lives(user, handle, self.clock.steady()).await?;
+        let identity = self.store.identity(user, handle, self.clock.steady()).await?;
         self.era.is_still(era)?;
-        Ok(lives)
+        Ok(identity)
     }
 
     /// Whether a handle names a live session of a user, or one that this process ended: an end
     /// that failed half-way is repeated.
     pub(crate) async fn knows(&self, user: &str, handle: Handle) -> Result<bool, StoreError> {
-        Ok(self.recent.has_ended(user, handle) || self.lives(user, handle).await?)
+        Ok(self.recent.has_ended(user, handle) || self.identity(user, handle).await?.is_some())
     }
 
     /// The live session of a key.
@@ -312,8 +321,8 @@ impl SessionService {
         cut.map(|cut| self.note(cut))
     }
 
-    /// Gives all sessions of a user this tenant, roles and scopes. Streams end, since the rights of their
-    /// callers cannot be checked again.
+    /// Gives all sessions of a user this tenant, roles and scopes. Streams end, since they began with
+    /// the old ones.
     pub(crate) async fn change_rights(&self, identity: &Identity) -> Result<CutOff, StoreError> {
         let user = &*identity.subject;
         // If the store loses this change, the sessions end: their rights may have changed since.
@@ -356,6 +365,14 @@ impl SessionService {
     pub(super) fn draw_handle(&self) -> Result<Handle, RandomError> {
         self.random.draw().map(Handle)
     }
+}
+
+/// Whether a user still has the rights of an earlier identity. An elevation may have added others.
+fn has_rights(present: &Identity, earlier: &Identity) -> bool {
+    let are_in = |all: &[Box<str>], names: &[Box<str>]| names.iter().all(|name| all.contains(name));
+    present.tenant == earlier.tenant
+        && are_in(&present.roles, &earlier.roles)
+        && are_in(&present.scopes, &earlier.scopes)
 }
 
 /// Follows the clock of the store. An instance whose clock is ahead would otherwise end the sessions

@@ -168,8 +168,8 @@ impl RequestAuth {
         })
     }
 
-    /// Redeems a ticket, unless the session in which it was issued has ended, or the route does not
-    /// take the issuer of the token from which it was issued.
+    /// Redeems a ticket, unless the session in which it was issued has ended or lost rights, or the
+    /// route does not take the issuer of the token from which it was issued.
     async fn redeem(
         &self,
         text: &str,
@@ -186,7 +186,7 @@ impl RequestAuth {
         // A ticket issued from a token carries the session id of that token.
         if let (None, Some(handle)) = (&ticket.token, ticket.session) {
             let sessions = self.guard().sessions.as_ref().ok_or(Refusal::Internal)?;
-            let lives = sessions.lives(&ticket.identity.subject, handle).await;
+            let lives = sessions.lives(&ticket.identity, handle).await;
             if !lives.map_err(unchecked)? {
                 return Err(Refusal::TicketInvalid.into());
             }

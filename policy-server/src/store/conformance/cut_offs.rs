@@ -155,6 +155,8 @@ async fn rights<S: SessionStore>(store: &S) {
         let identity = found.as_ref().and_then(|record| record.identity.as_ref());
         rule(identity == Some(&less), "`revoke_user` with rights sets them on all sessions");
         rule(found.is_some_and(|record| record.epoch == cut.number), "and stamps them");
+        let present = answer(store.identity("ada", handle(number), NOW)).await;
+        rule(present.as_ref() == Some(&less), "`identity` returns the present rights");
         // A request that read the old rights and writes the whole record.
         let old = record(number, Some("ada"));
         let request = RotateSession::new(key(number), key(number + 10), 1, old, NOW);
@@ -176,7 +178,9 @@ async fn rights<S: SessionStore>(store: &S) {
     let moved = Identity::new("ada").tenant("globex");
     answer(store.revoke_user(RevokeUser::new("ada", NOW).rights(&moved))).await;
     let found = load_record(store, &key(1), NOW).await.and_then(|record| record.identity);
-    rule(found == Some(moved), "`revoke_user` with rights sets the tenant");
+    rule(found.as_ref() == Some(&moved), "`revoke_user` with rights sets the tenant");
+    let present = answer(store.identity("ada", handle(1), NOW)).await;
+    rule(present == Some(moved), "`identity` returns the present tenant");
 }
 
 /// In any order, no login that began before the cut-off survives it.

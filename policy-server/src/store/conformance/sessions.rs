@@ -20,7 +20,7 @@ pub(super) async fn run<S: SessionStore>(make: &impl Fn() -> S) {
     delete(&*open_store(make).await).await;
     list(&*open_store(make).await).await;
     delete_by_handle(&*open_store(make).await).await;
-    lives_by_handle(&*open_store(make).await).await;
+    identity_by_handle(&*open_store(make).await).await;
     revoke_user(&*open_store(make).await).await;
     purge(&*open_store(make).await).await;
 }
@@ -203,9 +203,9 @@ async fn delete_by_handle<S: SessionStore>(store: &S) {
     );
 }
 
-async fn lives_by_handle<S: SessionStore>(store: &S) {
+async fn identity_by_handle<S: SessionStore>(store: &S) {
     let is = async |user: &'static str, number: u32, seconds: u64| {
-        answer(store.lives(user, handle(number), at(seconds))).await
+        answer(store.identity(user, handle(number), at(seconds))).await.is_some()
     };
     let mut short = record(1, Some("ada"));
     short.absolute_deadline = at(300);
@@ -214,28 +214,31 @@ async fn lives_by_handle<S: SessionStore>(store: &S) {
     create(store, 3, record(3, Some("bob"))).await;
     create(store, 4, record(4, None)).await;
     for (user, number) in [("ada", 1), ("ada", 2), ("bob", 3)] {
-        rule(is(user, number, 299).await, "`lives` finds each living session by user and handle");
+        rule(
+            is(user, number, 299).await,
+            "`identity` finds each living session by user and handle",
+        );
     }
     for (user, number) in [("ada", 3), ("ada", 4), ("ada", 9), ("bob", 1), ("eve", 2)] {
-        rule(!is(user, number, 0).await, "`lives` finds no session that is not the user's");
+        rule(!is(user, number, 0).await, "`identity` finds no session that is not the user's");
     }
-    rule(!is("ada", 1, 300).await, "for `lives`, a session is dead at its deadline");
+    rule(!is("ada", 1, 300).await, "for `identity`, a session is dead at its deadline");
     let renewed = record(2, Some("ada"));
     let renewal = RotateSession::new(key(2), key(5), 1, renewed, NOW).grace(at(10));
     answer(store.rotate(renewal)).await;
-    rule(is("ada", 2, 0).await, "`lives` finds a session whose key a rotation replaced");
+    rule(is("ada", 2, 0).await, "`identity` finds a session whose key a rotation replaced");
     let login = RotateSession::new(key(5), key(6), 2, record(6, Some("eve")), NOW);
     answer(store.rotate(login)).await;
-    rule(is("eve", 6, 0).await, "`lives` finds a session of another user after a login");
-    rule(!is("ada", 2, 0).await, "for `lives`, a session that a login replaced is dead");
+    rule(is("eve", 6, 0).await, "`identity` finds a session of another user after a login");
+    rule(!is("ada", 2, 0).await, "for `identity`, a session that a login replaced is dead");
     answer(store.delete(&key(6))).await;
-    rule(!is("eve", 6, 0).await, "for `lives`, a deleted session is dead");
+    rule(!is("eve", 6, 0).await, "for `identity`, a deleted session is dead");
     answer(store.delete_by_handle("bob", handle(3))).await;
-    rule(!is("bob", 3, 0).await, "for `lives`, a session deleted by its handle is dead");
+    rule(!is("bob", 3, 0).await, "for `identity`, a session deleted by its handle is dead");
     create(store, 7, record(7, Some("ada"))).await;
     answer(store.revoke_user(RevokeUser::new("ada", NOW).keep(key(7)))).await;
-    rule(!is("ada", 1, 0).await, "for `lives`, a revoked session is dead");
-    rule(is("ada", 7, 0).await, "`lives` finds the session that a revocation kept");
+    rule(!is("ada", 1, 0).await, "for `identity`, a revoked session is dead");
+    rule(is("ada", 7, 0).await, "`identity` finds the session that a revocation kept");
 }
 
 async fn revoke_user<S: SessionStore>(store: &S) {

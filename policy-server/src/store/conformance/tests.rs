@@ -31,6 +31,7 @@ enum Fault {
     LimitIsNotAtomic,
     ForeignHandleEnds,
     ForeignHandleLives,
+    HandleHasNoRights,
     HandleOutlivesDeletion,
     EndIsNotTold,
     RevocationIsNotTold,
@@ -244,19 +245,29 @@ impl SessionStore for Broken {
         self.store.list(request)
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
+    fn identity<'a>(
+        &'a self,
+        user: &'a str,
+        handle: Handle,
+        now: Timestamp,
+    ) -> StoreFuture<'a, Option<Identity>> {
         StoreFuture::new(async move {
             if self.has(Fault::HandleOutlivesDeletion) {
                 let records = self.records.lock().unwrap();
                 let mut of_user = records.values().filter(|record| record.user() == Some(user));
-                if of_user.any(|one| one.handle == handle && !one.is_expired(now)) {
-                    return Ok(true);
+                let found = of_user.find(|one| one.handle == handle && !one.is_expired(now));
+                if let Some(found) = found {
+                    return Ok(found.identity.clone());
                 }
             }
-            let own = self.store.lives(user, handle, now).await?;
-            let foreign =
-                self.has(Fault::ForeignHandleLives) && self.store.lives("bob", handle, now).await?;
-            Ok(own || foreign)
+            let own = self.store.identity(user, handle, now).await?;
+            if own.is_none() && self.has(Fault::ForeignHandleLives) {
+                return self.store.identity("bob", handle, now).await;
+            }
+            if self.has(Fault::HandleHasNoRights) {
+                return Ok(own.map(|own| Identity::new(own.subject)));
+            }
+            Ok(own)
         })
     }
 
@@ -534,8 +545,9 @@ fn each_fault_of_a_store_of_sessions_is_found() {
         (Fault::GraceIsEndless, "at the end of its grace a key is dead"),
         (Fault::LimitIsNotAtomic, "a limit holds for concurrent logins"),
         (Fault::ForeignHandleEnds, "`delete_by_handle` ends no session that is not the user's"),
-        (Fault::ForeignHandleLives, "`lives` finds no session that is not the user's"),
-        (Fault::HandleOutlivesDeletion, "for `lives`, a session that a login replaced is dead"),
+        (Fault::ForeignHandleLives, "`identity` finds no session that is not the user's"),
+        (Fault::HandleHasNoRights, "`identity` returns the present rights"),
+        (Fault::HandleOutlivesDeletion, "for `identity`, a session that a login replaced is dead"),
         (Fault::PurgeTakesAll, "`purge` removes no living session"),
         (Fault::EndIsNotTold, "news report a deleted session"),
         (Fault::CutOffIsIgnored, "a login that began before a cut-off of its user is `CutOff`"),

@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, sync::Arc};
 
 use policy_core::{
-    session::{Handle, SessionKey},
+    session::{Handle, Identity, SessionKey},
     time::Timestamp,
 };
 use redb::ReadableTableMetadata;
@@ -61,8 +61,13 @@ impl SessionStore for EmbeddedStore {
         StoreFuture::ready(self.read_list(request))
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
-        StoreFuture::ready(self.read_life(user, handle, now))
+    fn identity<'a>(
+        &'a self,
+        user: &'a str,
+        handle: Handle,
+        now: Timestamp,
+    ) -> StoreFuture<'a, Option<Identity>> {
+        StoreFuture::ready(self.read_identity(user, handle, now))
     }
 
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {
@@ -156,12 +161,18 @@ impl EmbeddedStore {
         })
     }
 
-    fn read_life(&self, user: &str, handle: Handle, now: Timestamp) -> Result<bool, StoreError> {
+    fn read_identity(
+        &self,
+        user: &str,
+        handle: Handle,
+        now: Timestamp,
+    ) -> Result<Option<Identity>, StoreError> {
         self.read(|transaction, ended| {
             let sessions = transaction.open_table(SESSIONS)?;
             let handles = transaction.open_table(HANDLES)?;
             let found = by_handle(&sessions, &handles, user, handle)?;
-            Ok(found.is_some_and(|(_, record)| !record.is_expired(now) && !ended.includes(&record)))
+            let record = found.map(|(_, record)| record).filter(|record| !record.is_expired(now));
+            Ok(record.and_then(|record| ended.living(record)?.identity))
         })
     }
 }

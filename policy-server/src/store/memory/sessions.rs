@@ -3,7 +3,7 @@
 use std::sync::{Arc, MutexGuard};
 
 use policy_core::{
-    session::{Handle, Record, SessionKey},
+    session::{Handle, Identity, Record, SessionKey},
     time::Timestamp,
 };
 
@@ -62,8 +62,13 @@ impl SessionStore for MemoryStore {
         StoreFuture::ready(Ok(self.0.list(request)))
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
-        StoreFuture::ready(Ok(self.0.lives(user, handle, now)))
+    fn identity<'a>(
+        &'a self,
+        user: &'a str,
+        handle: Handle,
+        now: Timestamp,
+    ) -> StoreFuture<'a, Option<Identity>> {
+        StoreFuture::ready(Ok(self.0.identity(user, handle, now)))
     }
 
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {
@@ -282,12 +287,12 @@ impl Inner {
         ended.then_some(handle)
     }
 
-    fn lives(&self, user: &str, handle: Handle, now: Timestamp) -> bool {
+    fn identity(&self, user: &str, handle: Handle, now: Timestamp) -> Option<Identity> {
         let users = self.users.lock(user);
-        users.get(user).is_some_and(|user| {
-            user.keys(handle).any(|key| {
-                self.sessions.lock(&key).get(&key).is_some_and(|row| row.living(now).is_some())
-            })
+        let mut keys = users.get(user)?.keys(handle);
+        keys.find_map(|key| {
+            let sessions = self.sessions.lock(&key);
+            sessions.get(&key)?.living(now)?.identity.clone()
         })
     }
 

@@ -15,7 +15,7 @@ use std::{
 };
 
 use policy_core::{
-    session::{Handle, SessionKey},
+    session::{Handle, Identity, SessionKey},
     time::Timestamp,
 };
 
@@ -241,12 +241,20 @@ impl SessionStore for Moving {
         })
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
+    fn identity<'a>(
+        &'a self,
+        user: &'a str,
+        handle: Handle,
+        now: Timestamp,
+    ) -> StoreFuture<'a, Option<Identity>> {
         StoreFuture::new(async move {
             // The last call finds a session that moved after the first.
-            Ok(self.first.lives(user, handle, now).await?
-                || self.other.lives(user, handle, now).await?
-                || self.first.lives(user, handle, now).await?)
+            for store in [&self.first, &self.other, &self.first] {
+                if let Some(identity) = store.identity(user, handle, now).await? {
+                    return Ok(Some(identity));
+                }
+            }
+            Ok(None)
         })
     }
 

@@ -75,7 +75,7 @@ impl<'a> Columns<'a> {
         Ok(self.get::<Vec<&str>>(name)?.into_iter().map(Box::from).collect())
     }
 
-    fn identity(&self, user: &str) -> Result<Identity, StoreError> {
+    pub(super) fn identity(&self, user: &str) -> Result<Identity, StoreError> {
         let mut identity =
             Identity::new(user).roles(self.list("roles")?).scopes(self.list("scopes")?);
         identity.tenant = self.get::<Option<&str>>("tenant")?.map(Into::into);

@@ -7,7 +7,7 @@ use std::{
 
 use futures_util::FutureExt;
 use policy_core::{
-    session::{Handle, Record, SessionKey},
+    session::{Handle, Identity, Record, SessionKey},
     time::Timestamp,
 };
 use tokio_postgres::types::ToSql;
@@ -57,9 +57,9 @@ const LIST: &str = "SELECT s.* FROM policy.sessions s, policy.meta m
         AND epoch >= m.everyone
     ORDER BY last_seen DESC, created DESC, handle DESC LIMIT $3";
 
-const LIVES: &str = "SELECT EXISTS (SELECT FROM policy.sessions s, policy.meta m
+const IDENTITY: &str = "SELECT roles, scopes, tenant FROM policy.sessions s, policy.meta m
     WHERE user_id = $1 AND handle = $2 AND moved_to IS NULL AND idle_deadline > $3
-        AND absolute_deadline > $3 AND epoch >= m.everyone)";
+        AND absolute_deadline > $3 AND epoch >= m.everyone LIMIT 1";
 
 const REVOKE_USER: &str = "SELECT * FROM policy.revoke_user($1, $2, $3, $4, $5, $6, $7, $8)";
 const REVOKE_EVERYONE: &str = "SELECT * FROM policy.revoke_everyone($1, $2)";
@@ -151,9 +151,15 @@ impl SessionStore for PostgresStore {
         })
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
+    fn identity<'a>(
+        &'a self,
+        user: &'a str,
+        handle: Handle,
+        now: Timestamp,
+    ) -> StoreFuture<'a, Option<Identity>> {
         StoreFuture::new(async move {
-            Columns(&self.row(LIVES, &[&user, &&handle.0[..], &time(now)]).await?).get("exists")
+            let rows = self.rows(IDENTITY, &[&user, &&handle.0[..], &time(now)]).await?;
+            rows.first().map(|row| Columns(row).identity(user)).transpose()
         })
     }
 

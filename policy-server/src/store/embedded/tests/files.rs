@@ -99,7 +99,7 @@ async fn a_file_of_the_first_format_is_brought_up_to_date() {
     let store = EmbeddedStore::new(folder.file()).anonymous_limit(AnonymousLimit::new(2, 1000));
     SessionStore::open(&store).await.unwrap();
     assert!(store.load(&key(1), NOW).await.unwrap().is_some());
-    assert!(store.lives("ada", Handle([1; 16]), NOW).await.unwrap());
+    assert!(store.identity("ada", Handle([1; 16]), NOW).await.unwrap().is_some());
     assert!(store.delete_by_handle("bob", Handle([2; 16])).await.unwrap());
     assert!(store.load(&key(2), NOW).await.unwrap().is_none());
     // The anonymous ones of the old file count.

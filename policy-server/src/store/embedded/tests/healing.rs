@@ -343,8 +343,8 @@ impl World {
                     session.version = u64::MAX;
                 }
             }
-            if let Ok(lives) = self.store.lives(session.user, handle, NOW).await {
-                assert_eq!(lives, found, "{number}: {:#?}", self.log);
+            if let Ok(identity) = self.store.identity(session.user, handle, NOW).await {
+                assert_eq!(identity.is_some(), found, "{number}: {:#?}", self.log);
             }
             if let (Ok(listed), "ada") = (&listed, session.user) {
                 let is_listed = listed.iter().any(|one| one.handle == handle);

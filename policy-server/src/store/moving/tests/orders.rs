@@ -222,7 +222,7 @@ fn no_change_of_values_is_lost() {
 #[test]
 fn a_session_that_moves_is_live_at_every_moment() {
     in_every_order(
-        &async |store| store.lives("ada", handle(), NOW).await.unwrap(),
+        &async |store| store.identity("ada", handle(), NOW).await.unwrap().is_some(),
         |_, moved, is_live| assert!(is_live && is_done(&moved), "{moved:?}"),
     );
 }

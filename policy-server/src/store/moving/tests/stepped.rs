@@ -11,7 +11,7 @@ use std::{
 };
 
 use policy_core::{
-    session::{Handle, SessionKey},
+    session::{Handle, Identity, SessionKey},
     time::Timestamp,
 };
 
@@ -115,8 +115,13 @@ impl SessionStore for SteppedStore {
         self.step(move || self.store.list(request))
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
-        self.step(move || self.store.lives(user, handle, now))
+    fn identity<'a>(
+        &'a self,
+        user: &'a str,
+        handle: Handle,
+        now: Timestamp,
+    ) -> StoreFuture<'a, Option<Identity>> {
+        self.step(move || self.store.identity(user, handle, now))
     }
 
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {

@@ -23,7 +23,7 @@ use crate::store::{
 };
 use futures_util::FutureExt;
 use policy_core::{
-    session::{Handle, Record, SessionKey},
+    session::{Handle, Identity, Record, SessionKey},
     time::Timestamp,
 };
 
@@ -104,9 +104,19 @@ impl SessionStore for RedisStore {
         })
     }
 
-    fn lives<'a>(&'a self, user: &'a str, handle: Handle, now: Timestamp) -> StoreFuture<'a, bool> {
-        let call = Call::sessions("lives").arg(user).arg(&handle.0[..]).arg(time(now));
-        StoreFuture::new(async move { as_bool(&self.call(call).await?) })
+    fn identity<'a>(
+        &'a self,
+        user: &'a str,
+        handle: Handle,
+        now: Timestamp,
+    ) -> StoreFuture<'a, Option<Identity>> {
+        let call = Call::sessions("identity").arg(user).arg(&handle.0[..]).arg(time(now));
+        StoreFuture::new(async move {
+            match Items::new_or_nil(self.call(call).await?)? {
+                Some(mut fields) => fields.identity(),
+                None => Ok(None),
+            }
+        })
     }
 
     fn delete_by_handle<'a>(&'a self, user: &'a str, handle: Handle) -> StoreFuture<'a, bool> {

@@ -360,11 +360,13 @@ local function with_handle(user, handle)
     return found
 end
 
-function calls.lives(user, handle, now)
+function calls.identity(user, handle, now)
     for _, one in ipairs(with_handle(user, handle)) do
-        if is_live(one, tonumber(now)) then return 1 end
+        if is_live(one, tonumber(now)) then
+            return redis.call('HMGET', P .. 's:' .. one.key, 'user', 'roles', 'scopes', 'tenant')
+        end
     end
-    return 0
+    return nil
 end
 
 function calls.delete_by_handle(user, handle)
