@@ -6,7 +6,7 @@ use std::{
     fmt, ptr,
 };
 
-use policy_core::path::PathTemplate;
+use policy_core::path::{PathTemplate, Segment};
 
 use crate::{
     Manifest,
@@ -217,10 +217,9 @@ fn route_changes(old: Option<Side<'_>>, new: Option<Side<'_>>) -> Vec<Change> {
         };
         note("route", Some((direction, words)));
     }
-    if before.takes_slashes != after.takes_slashes {
-        let direction = if after.takes_slashes { Direction::Opens } else { Direction::Narrows };
-        note("route", Some((direction, "encoded slashes".to_owned())));
-    }
+    let slashes =
+        Direction::from_effects(gains_slashes(before, after), gains_slashes(after, before));
+    note("route", slashes.map(|direction| (direction, "encoded slashes".to_owned())));
     note("route", sets(&set(&before.targets), &set(&after.targets)));
     note("target", before.target.change(&after.target));
     note("handler", before.handler.change(&after.handler));
@@ -229,6 +228,28 @@ fn route_changes(old: Option<Side<'_>>, new: Option<Side<'_>>) -> Vec<Change> {
         note(facet.name, (facet.change)(old, new));
     }
     found
+}
+
+/// Whether paths that both routes serve may have an encoded slash that only the second one takes.
+fn gains_slashes(less: &ManifestRoute, more: &ManifestRoute) -> bool {
+    let [less, more] = [less, more].map(slashes);
+    let at =
+        |list: &[Option<bool>], index: usize| list.get(index).or(list.last()).copied().flatten();
+    (0..less.len().max(more.len()))
+        .any(|index| at(&less, index) == Some(false) && at(&more, index) == Some(true))
+}
+
+/// Whether each segment of a route takes encoded slashes; `None` for fixed text. The last one also stands
+/// for those behind it, which only a rest has.
+fn slashes(route: &ManifestRoute) -> Vec<Option<bool>> {
+    match PathTemplate::parse(&template(route)) {
+        Ok(path) => {
+            let parameters = path.segments().map(Segment::parameter);
+            parameters.map(|it| it.map(|parameter| parameter.takes_slashes)).collect()
+        }
+        // The fallback takes none.
+        Err(_) => vec![Some(false)],
+    }
 }
 
 fn change(facet: &'static str, direction: Direction, words: impl Into<String>) -> Change {
@@ -325,13 +346,21 @@ impl Subject {
 
 /// The templates of a route, each with a form that is equal for paths that match alike.
 fn places(route: &ManifestRoute) -> Vec<(String, String)> {
-    let template = match route.kind {
-        RouteKind::Mount | RouteKind::Proxy => format!("{}/{{*path}}", route.path),
-        RouteKind::Tunnel | RouteKind::Fallback | RouteKind::NotFound => {
-            return vec![(route.path.clone(), format!("{}:", route.path))];
-        }
-        RouteKind::Handler | RouteKind::Probe => route.path.clone(),
+    let template = template(route);
+    let form = match route.kind {
+        RouteKind::Tunnel | RouteKind::Fallback | RouteKind::NotFound => format!("{template}:"),
+        _ => PathTemplate::parse(&template).map(|parsed| parsed.form()).unwrap_or_default(),
     };
-    let form = PathTemplate::parse(&template).map(|parsed| parsed.form()).unwrap_or_default();
     vec![(template, form)]
+}
+
+/// The template of the paths that a route serves.
+fn template(route: &ManifestRoute) -> String {
+    match route.kind {
+        RouteKind::Mount | RouteKind::Proxy if route.takes_slashes => {
+            format!("{}/{{*path:slashes}}", route.path)
+        }
+        RouteKind::Mount | RouteKind::Proxy => format!("{}/{{*path}}", route.path),
+        _ => route.path.clone(),
+    }
 }

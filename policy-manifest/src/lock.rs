@@ -367,6 +367,12 @@ mod tests {
         assert_eq!(words, ["changes: /orders/{number}: route: its path was `/orders/{id}`"]);
         assert_eq!(update.to_accept.len(), 0);
         assert_eq!(lock.update(&app("/orders/{id}")).unwrap().changes, []);
+        // What it takes is no name.
+        let wide = app("/orders/{id:slashes}");
+        let update = lock.update(&wide).unwrap();
+        let opened: Vec<_> = update.to_accept.iter().map(|(it, _)| it.to_string()).collect();
+        assert_eq!(opened, ["opens: GET /orders/{id}: route: encoded slashes"]);
+        assert!(Lock::new(wide).update(&lock.manifest).unwrap().to_accept.is_empty());
     }
 
     #[test]

@@ -71,6 +71,23 @@ fn what_is_signed_passes_and_nothing_else() {
     assert_eq!(gate("same", &shop(), Vec::new()).code, 0);
 }
 
+/// A parameter that takes encoded slashes has a line of its own, also beside a fact of the app.
+#[test]
+fn encoded_slashes_are_signed() {
+    let mut manifest = shop();
+    manifest.app.server.shared_port = true;
+    for route in manifest.routes.iter_mut().filter(|route| route.path == "/orders/{id}") {
+        route.path = "/orders/{id:slashes}".to_owned();
+    }
+    let all = signed(&shop(), &manifest).accepted;
+    let (of_app, of_routes): (Vec<_>, Vec<_>) =
+        all.iter().cloned().partition(|line| line.route == "app");
+    assert_eq!((of_app.len(), of_routes.len()), (1, 1), "{all:?}");
+    assert_eq!(gate("slashes", &manifest, of_app).code, 1);
+    let ran = gate("slashes-signed", &manifest, all);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+}
+
 #[test]
 fn facts_of_the_app_are_signed_as_well() {
     let mut manifest = shop();
