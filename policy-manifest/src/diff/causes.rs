@@ -14,10 +14,14 @@ pub(super) struct Causes<'a> {
 }
 
 impl<'a> Causes<'a> {
-    pub(super) fn new(changes: &'a [Change]) -> Self {
+    /// If `is_same_app`, no fact of the app that changes decides about a request.
+    pub(super) fn new(changes: &'a [Change], is_same_app: bool) -> Self {
         let mut of_path: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (index, change) in changes.iter().enumerate() {
             of_path.entry(&change.path).or_default().push(index);
+        }
+        if is_same_app {
+            of_path.remove("app");
         }
         Self { changes, of_path, explained: BTreeSet::new() }
     }

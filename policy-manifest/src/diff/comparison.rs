@@ -54,8 +54,7 @@ impl<'a> Comparison<'a> {
             numbers.collect::<Vec<_>>()
         };
         let policies = (numbers(sides.0), numbers(sides.1));
-        let is_same_app = sides.0.engine.facts() == sides.1.engine.facts()
-            && sides.0.identity == sides.1.identity;
+        let is_same_app = sides.0.is_same_app(sides.1);
         Self {
             sides,
             policies,

@@ -101,7 +101,7 @@ pub fn diff(old: &Manifest, new: &Manifest) -> Result<Diff, DiffError> {
     let mut covered = CoveredCases::default();
     // Widened access first, then the worst, then by path.
     found.sort_by_cached_key(Group::order);
-    let mut causes = Causes::new(&changes);
+    let mut causes = Causes::new(&changes, sides.0.is_same_app(&sides.1));
     for (number, group) in found.iter().enumerate() {
         findings.push(group.finding((&sides.0, &sides.1), &mut causes)?);
         covered.add(group, number);

@@ -69,6 +69,11 @@ impl Side {
         }
     }
 
+    /// Whether both apps decide about a request alike, where their routes are equal.
+    pub(super) fn is_same_app(&self, other: &Self) -> bool {
+        self.engine.facts() == other.engine.facts() && self.identity == other.identity
+    }
+
     pub(crate) fn route(&self, index: Option<usize>) -> Option<&ManifestRoute> {
         self.manifest.routes.get(index?)
     }

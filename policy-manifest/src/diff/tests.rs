@@ -316,6 +316,22 @@ fn encoded_slashes_are_compared() {
     assert!(lines[0].contains("GET,HEAD /p/{name} with an encoded slash: everybody"), "{lines:?}");
 }
 
+/// A path is removed that an encoded slash would have named as well.
+#[test]
+fn a_fact_that_decides_nothing_is_no_cause() {
+    let of = |paths: &[&str], idle_s| {
+        let route = |path: &&str| ManifestRoute::handler(*path, ["GET"], Auth::Public);
+        let mut manifest = app(paths.iter().map(route).collect());
+        manifest.app.sessions.as_mut().unwrap().idle_s = idle_s;
+        manifest
+    };
+    let rest = "/g/{*rest:slashes}";
+    let found = diff(&of(&[rest, "/g/x/y"], Some(900)), &of(&[rest], None)).unwrap();
+    let [finding] = found.findings.as_slice() else { panic!("{:?}", found.findings) };
+    assert_eq!((finding.axis, finding.changes.len()), (Axis::Widened, 0));
+    assert_eq!(found.changes.len(), 1, "{:?}", found.changes);
+}
+
 #[test]
 fn tunnels_are_compared() {
     let token = Auth::Required(RouteRequirement { token: true, ..RouteRequirement::default() });
@@ -402,7 +418,7 @@ fn a_witness_with_another_decision_is_an_error() {
     assert_eq!(groups[0].axis, Axis::Widened);
     let sketches = &mut groups[0].units[0].sketches;
     sketches.iter_mut().for_each(|sketch| std::rc::Rc::make_mut(sketch).axis = Axis::Narrowed);
-    let error = groups[0].finding((&sides.0, &sides.1), &mut Causes::new(&[])).unwrap_err();
+    let error = groups[0].finding((&sides.0, &sides.1), &mut Causes::new(&[], true)).unwrap_err();
     assert!(matches!(error, DiffError::Mismatch { .. }), "{error}");
     assert!(error.to_string().contains("POST /orders"), "{error}");
 }
