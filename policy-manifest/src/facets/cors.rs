@@ -279,6 +279,9 @@ fn change(from: Side<'_>, to: Side<'_>) -> Option<(Direction, String)> {
             true => "credentials are allowed".to_owned(),
             false => "credentials are not allowed any more".to_owned(),
         });
+    } else if new.credentials && to.route.is_ambient() && !from.route.is_ambient() {
+        opens = true;
+        words.push("credentials that browsers send are taken now".to_owned());
     }
     let methods = |cors: &RouteCors| cors.methods.as_ref().map(|methods| set(methods));
     match (methods(old), methods(new)) {

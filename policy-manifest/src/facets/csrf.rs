@@ -91,17 +91,26 @@ fn is_open(route: &ManifestRoute) -> bool {
 }
 
 fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
-    if old.route.csrf == new.route.csrf {
+    let [old, new] = [old.route, new.route];
+    let writes = |route: &ManifestRoute, other: &ManifestRoute| {
+        let is_common = |method: &&String| other.methods.is_empty() || other.serves(method);
+        route.kind.is_service()
+            || route.is_ambient()
+                && route.methods.iter().filter(is_common).any(|method| !is_safe(method))
+    };
+    let (was_writing, is_writing) = (writes(old, new), writes(new, old));
+    if let (Csrf::Exempt(_), Csrf::Exempt(reason)) = (&old.csrf, &new.csrf)
+        && (is_writing && !was_writing || opens_socket(new) && !opens_socket(old))
+    {
+        let words = format!("`exempt = {reason:?}` now covers a credential that browsers send");
+        return Some((Direction::Opens, words));
+    }
+    if old.csrf == new.csrf {
         return None;
     }
-    let writes = |route: &ManifestRoute| {
-        route.is_ambient() && route.methods.iter().any(|method| !is_safe(method))
-            || route.kind.is_service()
-    };
-    let routes = [old.route, new.route];
-    let takes_tokens = routes.into_iter().any(writes);
-    let is_protected = takes_tokens || routes.into_iter().any(opens_socket);
-    let [before, after] = routes.map(|route| match &route.csrf {
+    let takes_tokens = was_writing || is_writing;
+    let is_protected = takes_tokens || opens_socket(old) || opens_socket(new);
+    let [before, after] = [old, new].map(|route| match &route.csrf {
         // No page can add a token to a WebSocket, so its origin alone decides.
         Csrf::Token | Csrf::OriginElseToken if !takes_tokens => admits(&Csrf::Origin),
         csrf => admits(csrf),
@@ -117,7 +126,7 @@ fn change(old: Side<'_>, new: Side<'_>) -> Option<(Direction, String)> {
         Csrf::Origin => "origin".to_owned(),
         Csrf::Exempt(reason) => format!("exempt = {reason:?}"),
     };
-    Some((direction, format!("was `{}`, is `{}`", words(&old.route.csrf), words(&new.route.csrf))))
+    Some((direction, format!("was `{}`, is `{}`", words(&old.csrf), words(&new.csrf))))
 }
 
 /// Whether requests with a session are admitted: with a trusted origin and no token, with no origin and a
@@ -225,6 +234,36 @@ mod tests {
                 [&before, &after].map(|route| Side { manifest: &manifest, route });
             let (direction, words) = change(before, after).unwrap();
             assert_eq!(direction, expected, "{requirement:?} {takes:?} {words}");
+        }
+    }
+
+    #[test]
+    fn an_exemption_opens_once_a_handler_acts_for_its_visitor() {
+        use Direction::Opens;
+        let session = RouteRequirement { session: true, ..RouteRequirement::default() };
+        let hook = |methods: &[&str]| {
+            let mut route = ManifestRoute::handler("/hook", methods.iter().copied(), Auth::Public);
+            route.csrf = Csrf::Exempt("signed".to_owned());
+            route
+        };
+        let with_session =
+            |methods: &[&str]| ManifestRoute { takes_session: true, ..hook(methods) };
+        let live = ManifestRoute { auth: Auth::Required(session), ..hook(&["GET"]) };
+        let mut socket = live.clone();
+        socket.handler.takes.push(ArgumentKind::WebSocket);
+        for (before, after, expected) in [
+            (hook(&["POST"]), with_session(&["POST"]), Some(Opens)),
+            (live, socket, Some(Opens)),
+            (with_session(&["POST"]), hook(&["POST"]), None),
+            (hook(&["GET"]), with_session(&["GET"]), None),
+            // Only GET has both policies.
+            (with_session(&["GET"]), with_session(&["GET", "POST"]), None),
+        ] {
+            let manifest = Manifest::new();
+            let [before, after] =
+                [&before, &after].map(|route| Side { manifest: &manifest, route });
+            let found = change(before, after);
+            assert_eq!(found.as_ref().map(|(direction, _)| *direction), expected, "{found:?}");
         }
     }
 

@@ -158,6 +158,18 @@ fn methods_that_a_cors_policy_lists_no_more_open() {
     }
 }
 
+#[test]
+fn a_session_that_a_handler_takes_opens_it_to_pages_with_credentials() {
+    for credentials in [true, false] {
+        let found = effects(|route, is_new| {
+            let origins = RouteOrigins::Listed(vec!["https://a.example".to_owned()]);
+            route.cors = Some(RouteCors { credentials, ..RouteCors::new(origins) });
+            route.takes_session = is_new;
+        });
+        assert_eq!(found, (credentials, false));
+    }
+}
+
 /// All lists have the same bound.
 #[test]
 fn another_list_of_origins_opens_unless_the_code_lists_no_more_of_them() {
