@@ -22,6 +22,10 @@ use crate::{
     templates::{Template, crossings, most_crossings},
 };
 
+/// The methods by which fallbacks are compared.
+pub(super) const USUAL: [&str; 9] =
+    ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "QUERY", "OPTIONS", "TRACE"];
+
 /// One change of one facet of a route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -285,6 +289,21 @@ fn subjects([old, new]: [&Manifest; 2]) -> (Vec<Subject>, bool) {
         for (template, form) in places(route) {
             let new_subject = || Subject::new(&route.path, example_paths.path_of(&template));
             subjects.entry(form).or_insert_with(new_subject).methods.extend(route.methods.clone());
+        }
+    }
+    for manifest in [old, new] {
+        if !manifest.routes.iter().any(|route| route.kind == RouteKind::Fallback) {
+            continue;
+        }
+        // It serves every method of a path that only the other manifest lists.
+        let own = manifest.routes.iter().flat_map(places).map(|(_, form)| form);
+        let own: BTreeSet<String> = own.collect();
+        let others =
+            subjects.iter_mut().filter(|(form, _)| form.starts_with('/') && !own.contains(*form));
+        for (_, subject) in others {
+            // HEAD is served as GET is; the empty name stands for methods without a name here.
+            let methods = USUAL.into_iter().filter(|method| *method != "HEAD").chain([""]);
+            subject.methods.extend(methods.map(str::to_owned));
         }
     }
     let hidden = hidden([old, new]);

@@ -327,6 +327,13 @@ mod tests {
         let opened: Vec<_> = update.to_accept.iter().map(|(it, _)| it.route()).collect();
         assert_eq!(opened, ["GET /a/b"]);
         assert!(Lock::new(open).update(&closed).unwrap().to_accept.is_empty());
+        // The fallback also serves the other methods of the path.
+        let all = || ManifestRoute::new(RouteKind::Fallback, "*", [""; 0], Auth::Public);
+        let [closed, open] = [routes([all(), handler("/a", Auth::Public)]), routes([all()])];
+        let update = Lock::new(closed.clone()).update(&open).unwrap();
+        let opened: Vec<_> = update.to_accept.iter().map(|(it, _)| it.route()).collect();
+        assert_eq!(opened, ["DELETE,OPTIONS,PATCH,POST,PUT,QUERY,TRACE /a"]);
+        assert!(Lock::new(open).update(&closed).unwrap().to_accept.is_empty());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use http::{HeaderMap, Method, Request, header};
 
 use super::{places, side::Side};
-use crate::RouteKind;
+use crate::{RouteKind, changes::USUAL};
 
 /// Before and after.
 pub(super) type Indices = (Option<usize>, Option<usize>);
@@ -47,7 +47,7 @@ pub(super) fn method_name(method: &str, found: Indices, (old, new): (&Side, &Sid
         methods.iter().any(|served| served.method == method)
     };
     let is_named = method == "CONNECT"
-        || places::USUAL.contains(&method)
+        || USUAL.contains(&method)
         || names(old, found.0)
         || names(new, found.1);
     if is_named { method } else { places::OTHER }.to_owned()

@@ -10,6 +10,7 @@ use policy_core::{
 use super::{error::DiffError, side::Side};
 use crate::{
     RouteKind,
+    changes::USUAL,
     example_paths::ExamplePaths,
     templates::{Segment, Template, crossings, most_crossings},
 };
@@ -55,10 +56,6 @@ pub(crate) fn class_of(method: &str) -> &str {
         _ => "unsafe",
     }
 }
-
-/// The methods with which every fallback is tested.
-pub(super) const USUAL: [&str; 9] =
-    ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "QUERY", "OPTIONS", "TRACE"];
 
 /// The methods that either app may serve in a region.
 pub(super) fn methods(region: &Region, sides: (&Side, &Side)) -> BTreeSet<RequestedMethod> {
